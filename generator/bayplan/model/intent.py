@@ -1,0 +1,39 @@
+"""What manifests ask of a scheduler: the common ground of a plan and of what is read back from manifests."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class PodsIntent(NamedTuple):
+    """So many pods, of which `minimum` must start together."""
+
+    name: str
+    replicas: int
+    minimum: int
+    compute_domain: str = ""
+    accelerators: int = 0
+
+
+class UnitIntent(NamedTuple):
+    """A set of pods placed together; levels are node labels. Children are sorted by name."""
+
+    name: str
+    required: str = ""
+    preferred: str = ""
+    minimum: int = 0  # of the children that are units; 0: all
+    units: tuple[UnitIntent, ...] = ()
+    pods: tuple[PodsIntent, ...] = ()
+
+
+class GangIntent(NamedTuple):
+    """One gang as the scheduler sees it."""
+
+    name: str
+    namespace: str
+    queue: str
+    priority_class: str
+    preemptible: bool | None
+    topology: str
+    root: UnitIntent
+    compute_domains: tuple[str, ...] = ()

@@ -1,0 +1,88 @@
+"""Kubernetes documents, and what is woven into them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from bayplan.model.plan import GangPlan
+
+Manifest = Mapping[str, Any]
+"""One Kubernetes object as plain data. Its keys are written in the order they have."""
+
+
+class Slot(NamedTuple):
+    """A place in a skeleton. `name`: a DNS-1123 name; `text`: a number in quotes; `number`: a bare integer."""
+
+    column: int
+    form: str  # name | text | number
+
+
+class Many(NamedTuple):
+    """One skeleton document with `Slot`s among its values (and keys), filled once a row: n documents at once.
+
+    A string value may also be a tuple of strings and slots, which are joined.
+    """
+
+    skeleton: Manifest
+    rows: Iterable[tuple[str | int, ...]]
+
+
+class PodParts(NamedTuple):
+    """A share of a pod template: what a podSet, an accelerator, a fabric or a backend contributes.
+
+    `claims` are entries of `spec.resourceClaims`; the main container claims each of them by name.
+    `env` entries, `volumes` and `mounts` are Kubernetes objects. `resources` go into requests and limits alike.
+    """
+
+    labels: Mapping[str, Any] = {}
+    annotations: Mapping[str, Any] = {}
+    node_selector: Mapping[str, str] = {}
+    tolerations: tuple[Mapping[str, Any], ...] = ()
+    env: tuple[Mapping[str, Any], ...] = ()
+    resources: Mapping[str, str] = {}
+    claims: tuple[Mapping[str, Any], ...] = ()
+    volumes: tuple[Mapping[str, Any], ...] = ()
+    mounts: tuple[Mapping[str, Any], ...] = ()
+    capabilities: tuple[str, ...] = ()
+    spec: Mapping[str, Any] = {}  # plain pod spec fields: schedulerName, priorityClassName, hostname, ...
+
+
+class Meta(NamedTuple):
+    """Labels and annotations to add to an object's metadata."""
+
+    labels: Mapping[str, str] = {}
+    annotations: Mapping[str, str] = {}
+
+
+class Marks(NamedTuple):
+    """What a backend wants on one podSet instance: on the workload that owns it, on its Job template, on its pods."""
+
+    owner: Meta = Meta()
+    job: Meta = Meta()
+    pod: PodParts = PodParts()
+
+
+class Lowered(NamedTuple):
+    """A backend's answer: its own documents, and the marks by (gang object name, `Pods.name`)."""
+
+    documents: tuple[Manifest, ...]
+    marks: Mapping[tuple[str, str], Marks]
+
+
+class Workload(NamedTuple):
+    """One workload to write (or, for kinds of many objects, one family of them): its kind and the gangs it holds."""
+
+    kind: str
+    name: str
+    gangs: tuple[GangPlan, ...]
+
+
+class Shape(NamedTuple):
+    """How the plan is cut into workloads."""
+
+    workloads: tuple[Workload, ...]
+
+    def kind_of(self, gang: str) -> str:
+        """The workload kind that holds the gang with that object name."""
+        return next(w.kind for w in self.workloads for g in w.gangs if g.name == gang)

@@ -1,0 +1,109 @@
+"""A workflow bound to a cluster: every group instance named, placed, ranked. No scheduler word in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from bayplan.diagnostics import Route
+from bayplan.model.topology import ClusterTopology
+from bayplan.model.workflow import Gang, PodSet, Workflow
+
+
+class Ranks(NamedTuple):
+    """Where a podSet instance stands in its rendezvous. Pod i has rank `first + i`."""
+
+    master: PodRef
+    nodes: int  # how many ranks the rendezvous has
+    first: int
+    group_index: int
+    group_count: int
+    group_size: int
+
+
+class PodRef(NamedTuple):
+    """Pod `number` (from 0) of the podSet instance `pods` (a `Pods.name`) in the gang copy `gang` (its object name)."""
+
+    gang: str
+    pods: str
+    number: int
+
+
+class Pods(NamedTuple):
+    """One instance of a podSet: `replicas` identical pods."""
+
+    name: str  # unique in the gang: "replica-0-worker"
+    spec: PodSet
+    route: Route
+    pool: str
+    replicas: int
+    minimum: int
+    compute_domain: str = ""  # the ComputeDomain (and channel template) its pods claim from
+    ranks: Ranks | None = None
+
+
+class Unit(NamedTuple):
+    """One instance of a gang or group, with the levels its pods must or should share."""
+
+    name: str  # unique in the gang: "replica-0"; "" for the gang itself
+    route: Route
+    required: str = ""
+    preferred: str = ""
+    separate: str = ""
+    groups: tuple[Units, ...] = ()
+    pods: tuple[Pods, ...] = ()
+
+
+class Units(NamedTuple):
+    """All instances of one group below one parent instance."""
+
+    name: str  # unique in the gang: "replica"
+    route: Route
+    minimum: int
+    members: tuple[Unit, ...]
+
+
+class ComputeDomain(NamedTuple):
+    """An NVLink domain to be made for one unit. The channel template carries the same name."""
+
+    name: str
+    unit: str
+    nodes: int
+    route: Route
+
+
+class GangPlan(NamedTuple):
+    """One copy of one gang. `name` is the object name everything of it starts with."""
+
+    name: str
+    gang: Gang
+    route: Route
+    copy: int
+    root: Unit
+    compute_domains: tuple[ComputeDomain, ...] = ()
+    after: tuple[str, ...] = ()  # object names of the gangs that must complete first
+
+
+class Plan(NamedTuple):
+    """Everything a backend may read."""
+
+    workflow: Workflow
+    topology: ClusterTopology
+    namespace: str
+    queue: str
+    gangs: tuple[GangPlan, ...]
+    level_labels: Mapping[str, Mapping[str, str]] = {}  # pool -> level name -> node label
+
+
+def walk(unit: Unit) -> Iterator[Unit]:
+    """The unit and all units below it, parents first, in rank order."""
+    yield unit
+    for units in unit.groups:
+        for member in units.members:
+            yield from walk(member)
+
+
+def all_pods(unit: Unit) -> Iterator[Pods]:
+    """All podSet instances at and below a unit, in rank order."""
+    for each in walk(unit):
+        yield from each.pods

@@ -1,0 +1,98 @@
+"""The cluster: pools of equal nodes, each a tree of levels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+HOST_LEVEL = "host"
+HOSTNAME_LABEL = "kubernetes.io/hostname"
+
+
+class Level(NamedTuple):
+    """A named rank of the tree. `plan` caps the nodes of each of its domains that may be planned."""
+
+    name: str
+    label: str
+    nvlink: bool = False
+    plan: int | None = None
+    unique: str = "global"  # "parent": its values repeat under other parents
+
+
+HOST = Level(HOST_LEVEL, HOSTNAME_LABEL)
+"""The level that every pool ends in, never written by users."""
+
+
+class Domain(NamedTuple):
+    """One finest domain: a value per level, coarse to fine, and its nodes in file order."""
+
+    path: tuple[str, ...]
+    nodes: tuple[str, ...]
+    nvlink_domain: str = ""
+
+
+class NodeShape(NamedTuple):
+    """What every node of a pool offers to pods. Amounts are in thousandths of their unit (millicores, milli-bytes)."""
+
+    accelerator: str = ""
+    accelerators: int = 0  # cards a node
+    resources: Mapping[str, int] = {}  # cpu, memory, ephemeral-storage, pods, extended resources: thousandths
+    node_selector: Mapping[str, str] = {}
+    tolerations: tuple[Mapping[str, Any], ...] = ()
+
+
+class Pool(NamedTuple):
+    """One node shape and one list of levels. `levels` leaves out the host level, which is always last."""
+
+    name: str
+    node: NodeShape
+    levels: tuple[Level, ...] = ()
+    domains: tuple[Domain, ...] = ()
+    unusable: Mapping[str, tuple[str, ...]] = {}  # reason (cordoned, notReady, spare, ...) -> node names
+    template: Mapping[str, Any] = {}
+
+    def level(self, name: str) -> Level | None:
+        """The level of that name, the host level included."""
+        return next((level for level in (*self.levels, HOST) if level.name == name), None)
+
+    def depth(self, name: str) -> int:
+        """0 for the coarsest level; len(levels) for the host level. ValueError when there is none of that name."""
+        return [level.name for level in (*self.levels, HOST)].index(name)
+
+
+class AcceleratorKind(NamedTuple):
+    """How one kind of GPU is asked for."""
+
+    name: str
+    vendor: str = "nvidia"
+    allocators: tuple[str, ...] = ("device-plugin",)
+    resources: Mapping[str, str] = {}  # role (count, memory, cores, ...) -> extended resource name
+    device_class: str = ""
+
+
+class Namespace(NamedTuple):
+    """What is known of a namespace that workloads run in."""
+
+    name: str
+    pod_security: str = "privileged"
+    primary_interface: str = ""
+    scc: str = ""
+    service_account: str = ""
+
+
+class ClusterTopology(NamedTuple):
+    """The whole cluster topology file."""
+
+    name: str
+    pools: tuple[Pool, ...]
+    versions: Mapping[str, str] = {}
+    defaults: Mapping[str, str] = {}  # scheduler, namespace, queue
+    queues: tuple[str, ...] | None = None  # None: not given, any queue is accepted
+    schedulers: Mapping[str, Mapping[str, Any]] = {}
+    accelerators: Mapping[str, AcceleratorKind] = {}
+    fabrics: Mapping[str, Mapping[str, Any]] = {}
+    namespaces: Mapping[str, Namespace] = {}
+
+    def pool(self, name: str) -> Pool | None:
+        """The pool of that name."""
+        return next((pool for pool in self.pools if pool.name == name), None)

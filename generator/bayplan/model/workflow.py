@@ -1,0 +1,100 @@
+"""The user's intent, as the native Workflow format says it, whatever format it was read from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+
+class Placement(NamedTuple):
+    """Levels by name. `required`: the pods below must share one domain; `preferred`: better if they do."""
+
+    required: str = ""
+    preferred: str = ""
+
+
+class Accelerator(NamedTuple):
+    """A podSet's GPUs, per pod. `memory` and `cores` are shares of a card (HAMi); `profile` is a MIG profile."""
+
+    name: str
+    per_pod: int = 1
+    node: str = ""  # spread | binpack
+    links: str = ""  # best | guaranteed | restricted
+    memory: str = ""
+    cores: str = ""
+    profile: str = ""
+    selectors: tuple[str, ...] = ()  # CEL
+    allocator: str = ""
+
+
+class PodSet(NamedTuple):
+    """Identical pods. `replicas` is per instance of the owner; with the owner's `size` it is the total to cut."""
+
+    name: str
+    replicas: int = 1
+    min_replicas: int | None = None
+    pool: str = ""
+    accelerator: Accelerator | None = None
+    resources: Mapping[str, str] = {}
+    whole_node: bool = False
+    fabric: str = ""
+    image: str = ""
+    command: tuple[str, ...] = ()
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = {}
+    ports: Mapping[str, int] = {}
+    shm: str = ""
+    files: Mapping[str, str] = {}
+    restart_policy: str = "Never"
+    template: Mapping[str, Any] = {}
+
+
+class Group(NamedTuple):
+    """A part of a gang placed together. Holds `groups` or `pod_sets`, never both."""
+
+    name: str
+    replicas: int = 1
+    size: int | None = None  # cut the one podSet into instances of this many pods
+    min_replicas: int | None = None
+    separate: str = ""
+    placement: Placement = Placement()
+    compute_domain: str = "auto"  # auto | group | gang | never
+    pool: str = ""
+    groups: tuple[Group, ...] = ()
+    pod_sets: tuple[PodSet, ...] = ()
+
+
+class Gang(NamedTuple):
+    """Pods that start all or none."""
+
+    name: str
+    depends_on: tuple[str, ...] = ()
+    placement: Placement = Placement()
+    workload: str = "auto"
+    replicas: int = 1
+    compute_domain: str = "auto"
+    rendezvous: str = "gang"  # gang | group | none
+    lead: str = ""
+    max_restarts: int = 0
+    active_deadline_seconds: int | None = None
+    ttl_seconds_after_finished: int | None = None
+    preemptible: bool | None = None
+    pool: str = ""
+    backends: Mapping[str, Mapping[str, Any]] = {}
+    groups: tuple[Group, ...] = ()
+    pod_sets: tuple[PodSet, ...] = ()
+
+
+class Workflow(NamedTuple):
+    """One Workflow document. `defaults` are already merged into the podSets."""
+
+    name: str
+    namespace: str = ""
+    scheduler: str = ""
+    queue: str = ""
+    priority_class: str = ""
+    pool: str = ""
+    cleanup: str = "none"  # none | adopt
+    gangs: tuple[Gang, ...] = ()
+    labels: Mapping[str, str] = {}
+    annotations: Mapping[str, str] = {}

@@ -1,0 +1,68 @@
+"""What each entry point loads. An import that nobody needs costs more than the work: the budgets of benchmarks/ hang on
+this list.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.run import RENDER_64, hooked
+
+HEAVY = frozenset(
+    {
+        "argparse",
+        "asyncio",
+        "click",
+        "dataclasses",
+        "email",
+        "fastjsonschema",
+        "importlib.metadata",
+        "importlib.resources",
+        "inspect",
+        "jinja2",
+        "jsonschema",
+        "kubernetes_validate",
+        "logging",
+        "ortools",
+        "pathlib",
+        "referencing",
+        "rich",
+        "ruamel.yaml",
+        "socket",
+        "subprocess",
+        "tempfile",
+        "typing_extensions",
+    }
+)
+"""Modules that the hot path may not load (`typing` itself is allowed: the values are NamedTuples)."""
+
+LIGHT = HEAVY | {"yaml", "json", "re", "typing", "bayplan.pipeline", "bayplan.document", "bayplan.model"}
+"""Modules that a mere `--version` may not load either."""
+
+REPORT = """
+import atexit, sys
+BEFORE = set(sys.modules)
+atexit.register(lambda: print("\\nLOADED", *sorted(set(sys.modules) - BEFORE), file=sys.stderr))
+"""
+
+
+def loaded(*arguments: str) -> set[str]:
+    """The modules that a run adds to what the interpreter itself had loaded."""
+    result = hooked(REPORT, arguments)
+    assert result.returncode == 0, result.stderr
+    before, _, after = result.stderr.rpartition("\nLOADED ")
+    assert after, before
+    return set(after.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "forbidden"),
+    [
+        pytest.param(["--version"], LIGHT, id="version"),
+        pytest.param(RENDER_64, HEAVY, id="render"),
+        pytest.param(["check", *RENDER_64[1:4]], HEAVY, id="check"),
+        pytest.param(["--help"], HEAVY - {"click", "inspect", "typing_extensions"} | {"yaml"}, id="help"),
+    ],
+)
+def test_an_entry_point_loads_nothing_heavy(arguments: list[str], forbidden: frozenset[str]) -> None:
+    assert sorted(loaded(*arguments) & forbidden) == []

@@ -1,0 +1,108 @@
+"""The core is a function of its input: no clock, chance, network, process, environment or file, by its source and by
+running it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tools.imports import imports, sources, tree
+from tools.run import RENDER_64, hooked
+
+OUTSIDE = ("cli", "clients", "__main__")
+"""The parts that may touch the world."""
+
+MODULES = frozenset(
+    {
+        "asyncio",
+        "ctypes",
+        "datetime",
+        "getpass",
+        "glob",
+        "http",
+        "locale",
+        "logging",
+        "multiprocessing",
+        "platform",
+        "random",
+        "secrets",
+        "shutil",
+        "signal",
+        "socket",
+        "ssl",
+        "subprocess",
+        "tempfile",
+        "threading",
+        "time",
+        "urllib",
+        "uuid",
+        "zoneinfo",
+    }
+)
+NAMES = frozenset({"open", "print", "input", "hash", "exec", "eval", "breakpoint"})
+"""Builtins that do I/O, or whose answer differs from run to run."""
+
+WORLD = frozenset(
+    {f"os.{name}" for name in ("environ", "getenv", "urandom", "getcwd", "getpid", "listdir", "stat", "system", "open")}
+    | {f"sys.{name}" for name in ("argv", "stdin", "stdout", "stderr", "exit")}
+)
+"""The process's surroundings."""
+
+ALLOWED = {
+    ("schema", "open"),  # the packaged schemas
+}
+
+
+def core() -> list[str]:
+    """The modules that must be pure."""
+    return [module for module in sources() if module.split(".")[0] not in OUTSIDE]
+
+
+def impurities(path: Path) -> Iterator[tuple[str, int]]:
+    """Calls of forbidden builtins, and uses of the process's environment."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in NAMES:
+            yield node.func.id, node.lineno
+        if isinstance(node, ast.Attribute) and ast.unparse(node) in WORLD:
+            yield ast.unparse(node), node.lineno
+
+
+@pytest.mark.parametrize("module", core())
+def test_the_core_imports_nothing_impure(module: str) -> None:
+    used = {each.target.split(".")[0] for each in imports() if each.importer == module}
+    assert used & MODULES == set()
+
+
+@pytest.mark.parametrize("module", core())
+def test_the_core_calls_nothing_impure(module: str) -> None:
+    found = [(name, line) for name, line in impurities(sources()[module]) if (module, name) not in ALLOWED]
+    assert found == []
+
+
+WATCH = """
+import sys
+FORBIDDEN = ("socket.", "subprocess.", "os.system", "os.exec", "os.fork", "os.posix_spawn", "urllib.", "ctypes.")
+def watch(event, arguments):
+    if event.startswith(FORBIDDEN):
+        raise SystemExit(f"forbidden: {event} {arguments}")
+    if event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+"):
+        raise SystemExit(f"forbidden: {event} {arguments}")
+sys.dont_write_bytecode = True
+sys.addaudithook(watch)
+"""
+
+
+def test_a_render_uses_no_network_and_writes_no_file() -> None:
+    result = hooked(WATCH, RENDER_64)
+    assert result.returncode == 0, result.stderr
+    assert "forbidden" not in result.stderr
+    assert result.stdout.count("kind: ComputeDomain\n") == 4
+
+
+def test_the_watch_works() -> None:
+    result = hooked(WATCH + "import socket; socket.create_connection(('127.0.0.1', 9))", ["--version"])
+    assert "forbidden: socket." in result.stderr

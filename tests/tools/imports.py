@@ -1,0 +1,65 @@
+"""What the modules of bayplan import, read from their source: nested and type-checking imports included."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from tools.run import ROOT
+
+PACKAGE = ROOT / "generator" / "bayplan"
+
+
+class Import(NamedTuple):
+    """One import statement's target."""
+
+    importer: str  # dotted, without the leading package: "planning.bind"; "" for the package itself
+    target: str  # "bayplan.model.plan" or "yaml"
+    line: int
+
+
+def name_of(path: Path) -> str:
+    """`planning.bind`; a package's `__init__` is the package."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@cache
+def sources() -> dict[str, Path]:
+    """Module name -> file, sorted."""
+    return {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    """The syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def imports() -> Iterator[Import]:
+    """Every import of every module; `from bayplan.kube import pod` is an import of `bayplan.kube.pod`."""
+    for name, path in sources().items():
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.Import):
+                yield from (Import(name, alias.name, node.lineno) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                base = absolute(name, path, node)
+                yield from (Import(name, resolve(base, alias.name), node.lineno) for alias in node.names)
+
+
+def absolute(name: str, path: Path, node: ast.ImportFrom) -> str:
+    """The module that a `from` statement names, relative forms resolved."""
+    if not node.level:
+        return node.module or ""
+    package = ["bayplan", *name.split(".")] if name else ["bayplan"]
+    up = node.level - (path.name == "__init__.py")
+    return ".".join([*package[: len(package) - up], *([node.module] if node.module else [])])
+
+
+def resolve(base: str, name: str) -> str:
+    """The submodule that `from base import name` imports, or `base` where the name is no module."""
+    inner = f"{base}.{name}".removeprefix("bayplan.")
+    return f"bayplan.{inner}" if base.split(".")[0] == "bayplan" and inner in sources() else base

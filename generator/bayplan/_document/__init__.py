@@ -1,0 +1,1 @@
+"""The parts of `bayplan.document`; nothing else imports them."""

@@ -1,0 +1,145 @@
+"""Plain YAML scalars as Kubernetes resolves them (sigs.k8s.io/yaml 1.6, goyaml.v2 resolve.go).
+
+A `Fault` in place of a value says why it is refused. Patterns are compiled on first use, since most files need none.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from bayplan._document.faults import Fault
+
+MERGE = object()
+"""Stands for a plain `<<` used as a key."""
+
+EXACT = 2.0**53
+"""Below it every whole number is a float of its own."""
+
+_BOOLS = {**dict.fromkeys(("y", "yes", "true", "on"), True), **dict.fromkeys(("n", "no", "false", "off"), False)}
+_WORDS: dict[str, Any] = {
+    **{form(word): truth for word, truth in _BOOLS.items() for form in (str.lower, str.title, str.upper)},
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **{sign + form: float(sign + "inf") for sign in ("", "+", "-") for form in (".inf", ".Inf", ".INF")},
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
+}
+_AGREED = {"true", "True", "TRUE", "false", "False", "FALSE"}
+_NUMERIC = frozenset("+-.0123456789")
+
+_INT = r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))"
+_FLOAT = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+_HEX = r"0x[0-9a-fA-F]+"
+_UNLIKE = (
+    r"[-+]?0[0-9_]+|[-+]?0[bB][01_]+|[-+]?0[oO][0-7_]+|[-+]?0[xX][0-9a-fA-F_]+|"  # octal or decimal; other bases
+    r"[-+]?[0-9_.]*_[0-9_.]*(?:[eE][-+]?[0-9]+)?|"  # underscores
+    r"[-+]?[0-9]+[eE][-+]?[0-9]+|[-+]?[0-9]*\.[0-9]*[eE][0-9]+|[-+]\.[0-9]+(?:[eE][-+]?[0-9]+)?|"  # exponents, signs
+    r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?|"  # sixties
+    r"\d{4}-\d\d-\d\d|\d{4}-\d\d?-\d\d?(?:[Tt]|[ \t]+)\d\d?:\d\d:\d\d(?:\.\d*)?(?:[ \t]*(?:Z|[-+]\d\d?(?::?\d\d)?))?"
+)
+
+
+class Memo(dict[str, Any]):
+    """Resolves every distinct scalar once."""
+
+    def __init__(self, resolve: Callable[[str], Any]) -> None:
+        self._resolve = resolve
+
+    def __missing__(self, text: str) -> Any:
+        self[text] = value = self._resolve(text)
+        return value
+
+
+def kubectl(text: str) -> Any:
+    """What kubectl makes of a plain scalar."""
+    if text[:1] in _NUMERIC and text not in _WORDS:
+        return _number(text)
+    return _WORDS.get(text, text)
+
+
+def _number(text: str) -> Any:
+    """An integer, a float (whole ones as integers) or, where it is neither, the text."""
+    digits = text.replace("_", "")
+    whole = re.fullmatch(_INT, digits) if len(digits) < 80 else None
+    if whole:
+        value = next(int(found, base) for found, base in zip(whole.groups()[1:], (16, 2, 8, 10), strict=True) if found)
+        if value < 2**63 or (value < 2**64 and not whole[1]):
+            return -value if whole[1] == "-" else value
+    if not re.fullmatch(_FLOAT, digits) or abs(float(digits)) == float("inf"):
+        return text
+    return narrow(float(digits))
+
+
+def narrow(value: float) -> int | float:
+    """JSON has one kind of number: a whole float is the integer, as far as floats are exact."""
+    return int(value) if value.is_integer() and abs(value) < EXACT else value
+
+
+def unlike(text: str) -> bool:
+    """Whether YAML 1.1, YAML 1.2 and kubectl disagree on a plain scalar."""
+    if text[:1] in _NUMERIC:
+        return bool(re.fullmatch(_UNLIKE, text)) and not re.fullmatch(_HEX, text)
+    return text in ("=", "<<") or (text not in _AGREED and isinstance(_WORDS.get(text), bool))
+
+
+def foreign_value(text: str) -> Any:
+    """A value in a file that others wrote: what kubectl reads, or why there is none."""
+    value = kubectl(text)
+    if isinstance(value, float) and value - value != 0:
+        return Fault("R114", f"{text} is not a number that JSON can hold", f'write "{text}" in quotes if it is a text')
+    return value
+
+
+def own_value(text: str) -> Any:
+    """A value in our own formats: what every reader reads, or why there is none."""
+    if text.isdigit() and text.isascii() and len(text) < 19 and (text[0] != "0" or text == "0"):
+        return int(text)
+    if unlike(text):
+        return _ambiguous(text)
+    value = foreign_value(text)
+    if (isinstance(value, float) and abs(value) >= EXACT) or (value is text and re.fullmatch(_HEX, text)):
+        return Fault("R114", f"{shorten(text)} is too large a number", "write it in quotes if it is a text")
+    return value
+
+
+def foreign_key(text: str) -> Any:
+    """A key in a file that others wrote: kubectl turns integers and booleans into texts."""
+    if text == "<<":
+        return MERGE
+    value = foreign_value(text)
+    if isinstance(value, str | Fault):
+        return value
+    return _wrong_key(text, value) if value is None or isinstance(value, float) else json.dumps(value)
+
+
+def own_key(text: str) -> Any:
+    """A key in our own formats."""
+    if text == "<<":
+        return MERGE
+    value = own_value(text)
+    return value if isinstance(value, str | Fault) else _wrong_key(text, value)
+
+
+def _wrong_key(text: str, value: Any) -> Fault:
+    """A key that is not a text."""
+    kind = "null" if value is None else f"a {_kind(value)}"
+    return Fault("R112", f'unquoted key "{shorten(text)}" is {kind}, and keys must be texts', "write it in quotes")
+
+
+def _ambiguous(text: str) -> Fault:
+    """A plain scalar that means one thing here and another there."""
+    value = kubectl(text)
+    meant = "" if isinstance(value, str) else f", or {json.dumps(value)} for the {_kind(value)}"
+    message = f'unquoted "{shorten(text)}" is not the same to YAML 1.1, YAML 1.2 and kubectl'
+    return Fault("R111", message, f'write "{shorten(text)}" in quotes for the text{meant}')
+
+
+def _kind(value: Any) -> str:
+    """What a person calls it."""
+    return "boolean" if isinstance(value, bool) else "number"
+
+
+def shorten(text: str) -> str:
+    """For messages: the beginning of a long text."""
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,145 @@
+"""Text -> data, positions on demand: the only reader of YAML and JSON.
+
+YAML is read as Kubernetes reads it. In our own formats a plain scalar that readers disagree on is an error. PyYAML is
+imported only where a text is not plain JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bayplan._document import jsontext
+from bayplan._document.encodings import UnfitTextError, check_characters, decode, lenient
+from bayplan._document.faults import Faults, GiveUpError, Lines, Spot
+from bayplan._document.scalars import Memo, foreign_key, foreign_value, own_key, own_value
+from bayplan.diagnostics import AT, Diagnostic, Note, Outcome, error
+
+if TYPE_CHECKING:
+    from bayplan._document.loader import Rules
+
+_DEEPEST = 100
+
+
+text_of = lenient
+"""The text of a file as far as it is one, to quote lines from what could not be read."""
+
+
+class Document(NamedTuple):
+    """One document of a text: `index` is its number in there, empty documents counted."""
+
+    name: str
+    text: str
+    index: int  # type: ignore[assignment]  # rather the word than tuple.index
+    data: Any
+
+
+class Span(NamedTuple):
+    """A piece of text; all from 1, the end is the place after the last character."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+def read(name: str, raw: bytes, subject: str, *, own: bool = True) -> Outcome[tuple[Document, ...]]:
+    """The documents of a file that are not empty. `own`: it is in one of our formats.
+
+    Errors R103 to R119 with routes `(subject, AT, line, column)`; with any of them the value is None.
+    """
+    try:
+        text = decode(raw)
+    except UnfitTextError as unfit:
+        return Outcome(None, (error(unfit.code, (subject, AT, *unfit.place), unfit.message, hint=unfit.hint),))
+    faults = Faults(subject, text)
+    try:
+        check_characters(raw, faults, own)
+        trees = _trees(name, text, faults, own)
+    except GiveUpError:
+        trees = []
+    found = tuple(Document(name, text, index, data) for index, data in enumerate(trees) if data is not None)
+    if not found and not faults.found:
+        faults.found.append(_empty(name, subject))
+    return Outcome(None if faults.found else found, tuple(faults.found))
+
+
+def _empty(name: str, subject: str) -> Diagnostic:
+    return error("R106", (subject, AT, 1, 1), f'"{name}" holds no document', hint="is it the right file?")
+
+
+def _trees(name: str, text: str, faults: Faults, own: bool) -> list[Any]:
+    """The data of every document; JSON where it is JSON, else YAML."""
+    notes: tuple[Note, ...] = ()
+    if jsontext.begins(text):
+        try:
+            return [jsontext.load(text, _DEEPEST)]
+        except jsontext.UnfitError:
+            from bayplan._document import loader
+
+            return list(loader.documents(jsontext.events(text), _json_rules(own), faults))
+        except ValueError as problem:
+            notes = _not_json(name, problem, faults)
+    return _yaml_trees(text, faults, own, notes)
+
+
+def _not_json(name: str, problem: Any, faults: Faults) -> tuple[Note, ...]:
+    """In a file that is called JSON an error, else a note: flow style YAML begins like JSON."""
+    message = f"this is not JSON: {problem.msg[0].lower()}{problem.msg[1:]}"
+    if name.lower().endswith(".json"):
+        faults.stop("R109", Spot(problem.pos), message, "one JSON value makes one file; comments are not JSON")
+    return (Note(message, faults.route(Spot(problem.pos))),)
+
+
+def _yaml_trees(text: str, faults: Faults, own: bool, notes: tuple[Note, ...]) -> list[Any]:
+    from yaml import YAMLError
+
+    from bayplan._document import loader, yamltext
+
+    values, keys = (own_value, own_key) if own else (foreign_value, foreign_key)
+    try:
+        return list(loader.documents(yamltext.events(text), loader.Rules(Memo(values), Memo(keys), own), faults))
+    except YAMLError as problem:
+        yamltext.explain(problem, faults, *notes)
+
+
+def _json_rules(own: bool) -> Rules:
+    from bayplan._document.loader import Rules
+
+    return Rules(Memo(jsontext.value), Memo(str), own)
+
+
+def locate(text: str, index: int, path: tuple[str | int, ...]) -> Span:
+    """Where in a text document `index` has the value of a path; `locate_all` for several."""
+    return locate_all(text, ((index, path),))[index, path]
+
+
+def locate_all(
+    text: str, wanted: Iterable[tuple[int, tuple[str | int, ...]]]
+) -> dict[tuple[int, tuple[str | int, ...]], Span]:
+    """The place of each (document, path), in one pass over the text.
+
+    That is the value for scalars and for collections in flow style, the key for collections in block style (in a
+    list: their first key), the key too where a path ends in KEY, and the nearest ancestor's key where there is none.
+    """
+    from bayplan._document import places
+
+    asked = set(wanted)
+    found = places.find(_events(text), asked, plain="&" not in text and "<<" not in text)
+    lines = Lines(text)
+    return {key: Span(*lines.at(start), *lines.at(end)) for key in asked for start, end in [found.get(key, (0, 0))]}
+
+
+def _events(text: str) -> Iterator[Any]:
+    """The events of a text in whichever language it is."""
+    from bayplan._document import yamltext
+
+    try:
+        if jsontext.begins(text):
+            jsontext.load(text, _DEEPEST)
+            return jsontext.events(text)
+    except jsontext.UnfitError:
+        return jsontext.events(text)
+    except ValueError:
+        pass
+    return yamltext.events(text)

@@ -14,16 +14,16 @@ LAYERS = (
     ("clients",),
     ("pipeline",),
     ("report",),
-    ("emit", "patch", "weave"),
+    ("arrange", "cleanup", "companions", "emit", "patch", "reading", "selection", "weave"),
     ("backends",),
     ("planning", "checks"),
     ("workflows", "topologies"),
     ("fabrics", "accelerators"),
     ("kube",),
     ("model",),
-    ("schema",),
+    ("schema", "schema_errors"),
     ("document",),
-    ("codes", "words"),
+    ("codes", "data", "words"),
     ("diagnostics",),
 )
 """Top to bottom. A leading underscore marks a module's private helpers, which stand in its layer."""
@@ -34,8 +34,8 @@ RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer} | {"v
 THIRD_PARTY = {
     "yaml": {"document"},
     "click": {"cli"},
-    "jsonschema": {"schema"},
-    "referencing": {"schema"},
+    "jsonschema": {"schema_errors"},
+    "referencing": {"schema_errors"},
     "ruamel": {"cli"},
     "ortools": {"planning"},
 }

@@ -53,7 +53,7 @@ WORLD = frozenset(
 """The process's surroundings."""
 
 ALLOWED = {
-    ("schema", "open"),  # the packaged schemas
+    ("data", "open"),  # the packaged schemas and texts
 }
 
 

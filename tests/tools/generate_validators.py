@@ -18,7 +18,9 @@ FORMATS = {"workflow": "workflow", "cluster-topology": "cluster_topology"}
 
 HEADER = '''"""Made from schemas/{schema}.json by tests/tools/generate_validators.py. Do not edit."""
 
+# mypy: ignore-errors
 import re
+from typing import Any
 
 
 class Refused(Exception):
@@ -48,7 +50,8 @@ def module(schema: str) -> str:
     body = body.replace("(int, float, Decimal)", "(int, float)")
     body = body.replace("custom_formats={}, name_prefix=None", "")
     body = re.sub(r", custom_formats, \(name_prefix or \"data\"\)[^\n]*\)$", ")", body, flags=re.MULTILINE)
-    return f"{HEADER.format(schema=schema)}\n{body.rstrip()}\n".replace("(data, )", "(data)")
+    body = re.sub(r"^def (\w+)\(data, \):", r"def \1(data: Any) -> Any:", body, flags=re.MULTILINE)
+    return f"{HEADER.format(schema=schema)}\n{body.rstrip()}\n"
 
 
 def main() -> None:

@@ -1,0 +1,100 @@
+"""Every example of the documentation is run, and prints what the page says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tools.docs import Step, matches, pages, prepare, refreshed, run, steps
+from tools.run import ROOT
+
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)#\s]+)(#[^)]*)?\)|!\[[^\]]*\]\(([^)\s]+)\)|src=\"([^\"]+)\"")
+
+
+def page_id(page: Path) -> str:
+    """`docs/formats/workflow.md`."""
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", pages(), ids=page_id)
+def test_the_examples_print_what_the_page_says(page: Path, tmp_path: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    tested = [step for step in steps(text) if step.tested]
+    env = prepare(tmp_path) if tested else {}
+    for step in tested:
+        actual = run(step, tmp_path, env)
+        assert matches(step.expected, actual), f"{page}:{step.start}: $ {step.command}\n" + "\n".join(actual)
+
+
+def test_only_the_two_set_up_commands_are_not_run_here() -> None:
+    untested = [(page_id(page), step) for page in pages() for step in steps(page.read_text()) if not step.tested]
+    assert [page for page, _ in untested] == ["README.md", "README.md"]
+    assert "bayplan render" in untested[0][1].command
+    assert "pytest" in untested[1][1].command
+
+
+@pytest.mark.parametrize("page", pages(), ids=page_id)
+def test_links_lead_somewhere(page: Path) -> None:
+    found = [next(filter(None, (m[1], m[3], m[4]))) for m in LINK.finditer(page.read_text(encoding="utf-8"))]
+    local = [link for link in found if "://" not in link and not link.startswith("mailto:")]
+    assert [link for link in local if not (page.parent / link).exists()] == []
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    listed = {(ROOT / "docs" / match[1]).resolve() for match in LINK.finditer(index) if match[1]}
+    folders = {path for path in listed if path.is_dir()}
+    present = {page for page in pages() if page.is_relative_to(ROOT / "docs")} - {ROOT / "docs" / "README.md"}
+    assert sorted(page_id(p) for p in present if p not in listed and p.parent not in folders) == []
+
+
+PAGE = """\
+```console
+$ echo one; echo two
+one
+...
+$ printf 'a\\nb' \\
+  ; exit 3
+a
+b
+```
+
+```yaml
+$ echo no
+```
+
+```console no-test
+$ make everything
+```
+"""
+
+
+def test_the_steps_of_a_page() -> None:
+    first, second, last = steps(PAGE)
+    assert first == Step("echo one; echo two", ("one", "..."), 2, 4, tested=True)
+    assert (second.command, second.expected) == ("printf 'a\\nb' \\\n  ; exit 3", ("a", "b"))
+    assert (last.command, last.tested) == ("make everything", False)
+
+
+def test_refreshing_changes_only_what_is_stale(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    assert refreshed(PAGE, tmp_path / "a") == PAGE
+    (tmp_path / "b").mkdir()
+    assert refreshed(PAGE.replace("a\nb\n```", "a\nstale\n```"), tmp_path / "b") == PAGE
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "equal"),
+    [
+        (("a",), ("a",), True),
+        (("a",), ("b",), False),
+        (("a", "..."), ("a",), True),
+        (("...", "z"), ("a", "b", "z"), True),
+        (("a.c",), ("abc",), False),
+        ((), ("a",), False),
+    ],
+)
+def test_an_ellipsis_stands_for_any_lines(expected: tuple[str, ...], actual: tuple[str, ...], equal: bool) -> None:
+    assert matches(expected, actual) is equal

@@ -1,0 +1,65 @@
+"""Every golden document is taken by the judges, at the versions it is written for and at the newest; and every reader
+of YAML reads it alike.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from ruamel.yaml import YAML
+
+from judges import UPSTREAM, judge_all, targets_for
+from tools.golden import Case, cases, documents
+
+needs_upstream = pytest.mark.skipif(not (UPSTREAM / "crds").is_dir(), reason=f"no upstream CRDs at {UPSTREAM}/crds")
+
+ORDER = (
+    {"Namespace", "PriorityClass", "Topology", "Queue"},
+    {"ServiceAccount", "Role", "RoleBinding", "ConfigMap", "Secret", "Service", "ResourceClaimTemplate"},
+    {"ComputeDomain"},
+    {"PodGroup"},
+    {"Pod", "Job", "JobSet", "LeaderWorkerSet"},
+)
+"""Kinds in the order in which a scheduler meets the least waiting: what pods need comes before the pods."""
+
+
+@needs_upstream
+@pytest.mark.parametrize("case", cases(), ids=str)
+def test_the_judges_take_every_document(case: Case) -> None:
+    found = documents(case)
+    lowest, *highest = targets_for(case.target)
+    assert judge_all(found, lowest) == []
+    for target in highest:
+        assert judge_all([document for document in found if outlives(document, case)], target) == []
+
+
+def outlives(document: dict[str, Any], case: Case) -> bool:
+    """Whether newer versions must take the document too. Up to 0.10 KAI read Kueue's Topology, later ones their own."""
+    return case.version != "0.10" or document["apiVersion"] != "kueue.x-k8s.io/v1alpha1"
+
+
+@pytest.mark.parametrize("case", cases(), ids=str)
+def test_what_pods_need_comes_before_them(case: Case) -> None:
+    ranks = [rank(document) for document in documents(case)]
+    assert ranks == sorted(ranks)
+
+
+def rank(document: dict[str, Any]) -> int:
+    """The place of a kind in the order. The Job that adopts objects comes with what it adopts, or last."""
+    return next(number for number, kinds in enumerate(ORDER) if document["kind"] in kinds)
+
+
+@pytest.mark.parametrize("case", cases(), ids=str)
+def test_yaml_1_1_and_1_2_read_the_same(case: Case) -> None:
+    text = case.path.read_text(encoding="utf-8")
+    old = [document for document in yaml.load_all(text, yaml.CSafeLoader) if document is not None]
+    new = [document for document in YAML(typ="safe", pure=True).load_all(text) if document is not None]
+    assert old == new
+
+
+@pytest.mark.parametrize("case", cases(), ids=str)
+def test_a_golden_holds_objects_or_the_reason_why_not(case: Case) -> None:
+    text = case.path.read_text(encoding="utf-8")
+    assert documents(case) or ": error[" in text

@@ -1,0 +1,109 @@
+"""The golden files: which there must be, what each holds, and how syrupy finds them.
+
+`golden/<backend>/<example>@<version>.yaml` holds the diagnostics of a render as comments and then what it prints;
+where the render is refused, the diagnostics alone. The folder holds generated files only: syrupy deletes the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+from syrupy.location import PyTestLocation
+
+from tools.run import EXAMPLES, ROOT, bayplan
+
+GOLDEN = ROOT / "golden"
+VERSIONS = {"kai": ("0.10", "0.12", "0.13", "0.14", "0.15", "0.16", "0.17")}
+"""Backend -> the versions that every example is rendered for."""
+
+
+class Case(NamedTuple):
+    """One golden file."""
+
+    backend: str
+    version: str
+    example: str
+
+    @property
+    def path(self) -> Path:
+        """Its file."""
+        return GOLDEN / self.backend / f"{self.example}@{self.version}.yaml"
+
+    @property
+    def target(self) -> dict[str, str]:
+        """The versions it is rendered for."""
+        return {**versions(self.example), self.backend: self.version}
+
+    def __str__(self) -> str:
+        return f"{self.backend}@{self.version}-{self.example}"
+
+
+def examples() -> list[str]:
+    """Every folder of examples/ with a workflow and a topology."""
+    folders = (path.parent for path in sorted(EXAMPLES.glob("*/workflow.yaml")))
+    return [folder.name for folder in folders if (folder / "topology.yaml").exists()]
+
+
+def cases() -> list[Case]:
+    """Every backend, version and example."""
+    return [
+        Case(backend, version, example)
+        for backend, known in VERSIONS.items()
+        for version in known
+        for example in examples()
+    ]
+
+
+@cache
+def versions(example: str) -> Mapping[str, str]:
+    """The versions that an example's topology file states."""
+    topology = yaml.safe_load((EXAMPLES / example / "topology.yaml").read_text(encoding="utf-8"))
+    return dict(topology["spec"].get("versions", {}))
+
+
+def render(case: Case) -> str:
+    """What the golden file of a case must hold."""
+    options = ["-t", "topology.yaml", "-s", case.backend, "--target", f"{case.backend}={case.version}"]
+    arguments = ["render", "workflow.yaml", *options, "--cluster-objects"]
+    result = bayplan(*arguments, cwd=EXAMPLES / case.example)
+    assert result.returncode in {0, 1}, result.stderr
+    assert bool(result.stdout) == (result.returncode == 0)
+    comments = "".join(f"# {line}".rstrip() + "\n" for line in result.stderr.splitlines())
+    return comments + result.stdout
+
+
+def documents(case: Case) -> list[dict[str, Any]]:
+    """The objects in a golden file; none where the render was refused."""
+    text = case.path.read_text(encoding="utf-8")
+    return [document for document in yaml.load_all(text, yaml.CSafeLoader) if document is not None]
+
+
+class GoldenExtension(SingleFileSnapshotExtension):
+    """Golden files by case instead of by test."""
+
+    _write_mode = WriteMode.TEXT
+    file_extension = "yaml"
+
+    @classmethod
+    def dirname(cls, *, test_location: PyTestLocation) -> str:
+        """The backend's folder. Asked of every test, so also of those without a case."""
+        case = case_of(test_location)
+        return str(case.path.parent) if case else super().dirname(test_location=test_location)
+
+    @classmethod
+    def get_snapshot_name(cls, *, test_location: PyTestLocation, index: int | str = 0) -> str:
+        """The example and the version."""
+        case = case_of(test_location)
+        return case.path.stem if case else super().get_snapshot_name(test_location=test_location, index=index)
+
+
+def case_of(location: PyTestLocation) -> Case | None:
+    """The case that a test is parametrised with."""
+    callspec = getattr(location.item, "callspec", None)
+    found = callspec.params.get("case") if callspec else None
+    return found if isinstance(found, Case) else None

@@ -92,6 +92,7 @@ class ClusterTopology(NamedTuple):
     accelerators: Mapping[str, AcceleratorKind] = {}
     fabrics: Mapping[str, Mapping[str, Any]] = {}
     namespaces: Mapping[str, Namespace] = {}
+    images: Mapping[str, str] = {}  # kubectl: what the adopt Job runs
 
     def pool(self, name: str) -> Pool | None:
         """The pool of that name."""

@@ -1,0 +1,1 @@
+"""Generated validators, one per format. See tests/tools/generate_validators.py."""

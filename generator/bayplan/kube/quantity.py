@@ -1,0 +1,66 @@
+"""Kubernetes quantities as exact integers, in thousandths of their unit (apimachinery pkg/api/resource/quantity.go)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+BINARY: Mapping[str, int] = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60}
+DECIMAL: Mapping[str, int] = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
+SMALL: Mapping[str, int] = {"n": -9, "u": -6, "m": -3}
+LARGEST = (2**63 - 1) * 1000
+"""Kubernetes cuts larger amounts down to 2^63-1; here they are refused."""
+
+
+def parse(text: str) -> int:
+    """`"1.5"` -> 1500, `"64Gi"` -> 64 * 2**30 * 1000, `"1e3"` -> 1000000.
+
+    Amounts below a thousandth are rounded up, away from zero, as Kubernetes does. ValueError for anything else.
+    """
+    number = text[1:] if text[:1] in ("+", "-") else text
+    digits = number.lstrip("0123456789")
+    whole = number[: len(number) - len(digits)]
+    fraction = ""
+    if digits.startswith("."):
+        suffix = digits[1:].lstrip("0123456789")
+        fraction = digits[1 : len(digits) - len(suffix)]
+    else:
+        suffix = digits
+    if not (whole or fraction) or len(text) > 64:
+        raise ValueError(f"not a quantity: {text[:64]!r}")
+    factor, exponent = _scale(suffix)
+    amount = _thousandths(int(whole + fraction) * factor, exponent - len(fraction) + 3)
+    if amount > LARGEST:
+        raise ValueError(f"too large: {text!r}")
+    return -amount if text.startswith("-") else amount
+
+
+def _scale(suffix: str) -> tuple[int, int]:
+    """A suffix as a factor and a power of ten."""
+    if not suffix:
+        return 1, 0
+    if suffix in SMALL:
+        return 1, SMALL[suffix]
+    if suffix in BINARY or suffix in DECIMAL:
+        return BINARY.get(suffix) or DECIMAL[suffix], 0
+    sign, digits = (suffix[1:2], suffix[2:]) if suffix[1:2] in ("+", "-") else ("", suffix[1:])
+    if suffix[0] in "eE" and digits.isascii() and digits.isdigit() and len(digits) < 4:
+        return 1, int(f"{sign}{digits}")
+    raise ValueError(f"not a quantity suffix: {suffix!r}")
+
+
+def _thousandths(value: int, exponent: int) -> int:
+    power: int = 10 ** abs(exponent)
+    return value * power if exponent >= 0 else -(-value // power)
+
+
+def show(amount: int) -> str:
+    """The shortest usual spelling of an amount in thousandths; `parse(show(n)) == n`."""
+    sign, size = ("-", -amount) if amount < 0 else ("", amount)
+    if size % 1000:
+        return f"{sign}{size}m"
+    whole = size // 1000
+    spellings = [str(whole)]
+    for suffix, unit in (*BINARY.items(), *DECIMAL.items()):
+        if unit > 1024 and whole >= unit and whole % unit == 0:
+            spellings.append(f"{whole // unit}{suffix}")
+    return sign + min(spellings, key=len)

@@ -1,0 +1,130 @@
+"""Slurm's bracket notation for lists of nodes: `gb-a1-n[01-18],login2` (slurm src/common/hostlist.c).
+
+Items are separated by commas or blanks. Brackets hold numbers and ranges; a leading zero fixes the width; of several
+brackets in one item the last varies fastest. Slurm's functions (`block{...}`) belong to a running Slurm, not to a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby, product
+from math import prod
+
+MOST = 200_000
+"""Names in one list."""
+
+_LARGEST = 10**9
+_BLANKS = str.maketrans(" \t\r\n", ",,,,")
+
+
+def expand(text: str) -> tuple[str, ...]:
+    """The names of a hostlist, in order. ValueError says what is wrong with it."""
+    names: list[str] = []
+    for item in _items(text.translate(_BLANKS)):
+        if "[" not in item and "]" not in item:
+            names.append(item)
+        else:
+            names.extend(_expand_item(item, MOST - len(names)))
+        if len(names) > MOST:
+            raise ValueError(f"it names more than {MOST} nodes")
+    return tuple(names)
+
+
+def _items(text: str) -> Iterator[str]:
+    """The items of a list: commas inside brackets do not separate."""
+    start = 0
+    while start < len(text):
+        end = _next(text, ",", start)
+        bracket = text.find("[", start, end)
+        while bracket >= 0:
+            closed = _next(text, "]", bracket)
+            end = _next(text, ",", closed)
+            bracket = text.find("[", closed, end)
+        if end > start:
+            yield text[start:end]
+        start = end + 1
+
+
+def _next(text: str, character: str, start: int) -> int:
+    found = text.find(character, start)
+    return len(text) if found < 0 else found
+
+
+def _expand_item(item: str, room: int) -> Iterable[str]:
+    parts: list[list[str]] = []
+    rest = item
+    while "[" in rest:
+        literal, _, rest = rest.partition("[")
+        inside, closed, rest = rest.partition("]")
+        if "]" in literal or "[" in inside or not closed:
+            raise ValueError(f'unbalanced brackets in "{item[:60]}"')
+        parts += [[literal], _numbers(inside, item, room)]
+        if prod(map(len, parts)) > room:
+            raise ValueError(f"it names more than {MOST} nodes")
+    if "]" in rest:
+        raise ValueError(f'unbalanced brackets in "{item[:60]}"')
+    return map("".join, product(*parts, [rest]))
+
+
+def _numbers(inside: str, item: str, room: int) -> list[str]:
+    numbers: list[str] = []
+    for span in inside.split(","):
+        low, dash, high = span.strip().partition("-")
+        first, last = _number(low, item), _number(high if dash else low, item)
+        if first > last:
+            raise ValueError(f'the range "{span[:40]}" in "{item[:60]}" runs backwards')
+        if dash and (len(high) < len(low) or (high[0] == "0" and len(high) != len(low))):
+            raise ValueError(f'the ends of the range "{span[:40]}" in "{item[:60]}" are padded differently')
+        if len(numbers) + last - first >= room:
+            raise ValueError(f"it names more than {MOST} nodes")
+        width = len(low) if low[0] == "0" else 0
+        numbers += [str(number).zfill(width) for number in range(first, last + 1)]
+    return numbers
+
+
+def _number(text: str, item: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(f'"{text[:40]}" in the brackets of "{item[:60]}" is not a number')
+    if len(text) > 18 or int(text) > _LARGEST:
+        raise ValueError(f'the number {text[:40]} in "{item[:60]}" is too large')
+    return int(text)
+
+
+def compress(names: Iterable[str]) -> str:
+    """A short hostlist; `expand(compress(names))` gives the same names in the same order."""
+    return ",".join(
+        _bracket(stem, [digits for _, digits in members])
+        for stem, members in groupby(map(_split, names), key=lambda pair: pair[0])
+    )
+
+
+def _split(name: str) -> tuple[tuple[str, str], str]:
+    """A name as what stands around its last number, and that number."""
+    end = len(name)
+    while end and name[end - 1] not in "0123456789":
+        end -= 1
+    start = len(name[:end].rstrip("0123456789"))
+    if end - start > 9:  # beyond what expand reads as a number
+        return (name, ""), ""
+    return (name[:start], name[end:]), name[start:end]
+
+
+def _bracket(stem: tuple[str, str], digits: list[str]) -> str:
+    before, after = stem
+    if len(digits) == 1 or not digits[0]:
+        return ",".join(f"{before}{each}{after}" for each in digits)
+    return f"{before}[{','.join(_spans(digits))}]{after}"
+
+
+def _spans(digits: list[str]) -> Iterator[str]:
+    first = last = digits[0]
+    for each in digits[1:]:
+        if each != str(int(last) + 1).zfill(len(first) if first[0] == "0" else 0):
+            yield _span(first, last)
+            first = each
+        last = each
+    yield _span(first, last)
+
+
+def _span(first: str, last: str) -> str:
+    return first if first == last else f"{first}-{last}"

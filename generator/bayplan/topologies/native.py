@@ -1,0 +1,201 @@
+"""The native ClusterTopology format. Reading assumes that the schema accepted the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bayplan.diagnostics import Diagnostic, Outcome, Route, error
+from bayplan.kube import quantity
+from bayplan.model.rows import Table, fields, keys, plain, texts
+from bayplan.model.topology import AcceleratorKind, ClusterTopology, Domain, Level, Namespace, NodeShape, Pool
+from bayplan.topologies import ReadTopology, hostlist
+
+NAME = "native"
+API_VERSION = "bayplan.dev/v1alpha1"
+KIND = "ClusterTopology"
+
+PODS = 110
+"""Pods that a kubelet takes unless it is told otherwise (kubernetes pkg/kubelet/apis/config/v1beta1/defaults.go)."""
+
+OWN_KEYS = ("cpu", "memory", "pods")
+"""Resources that are keys of a node; all others stand under its `resources`."""
+
+
+def sniff(data: Any) -> bool:
+    """Whether the data claims to be one of our documents. Which one, the schema judges."""
+    return isinstance(data, dict) and str(data.get("apiVersion", "")).startswith("bayplan.dev/")
+
+
+def read(data: Any) -> Outcome[ReadTopology]:
+    """The topology, or every hostlist and quantity in it that cannot be read."""
+    spec = data["spec"]
+    found: list[Diagnostic] = []
+    pools = tuple(_pool(each, ("topology", "spec", "pools", index), found) for index, each in enumerate(spec["pools"]))
+    if found:
+        return Outcome(None, tuple(found))
+    return Outcome(ReadTopology(ClusterTopology(name=data["metadata"]["name"], pools=pools, **fields(SPEC, spec))))
+
+
+def write(topology: ClusterTopology) -> dict[str, Any]:
+    """The native document; `read(write(t))` gives t."""
+    given = keys(TABLES, topology)
+    given["pools"] = [_pool_document(pool) for pool in topology.pools]
+    for name, kind in given.get("accelerators", {}).items():
+        if "allocator" in kind:
+            kind["allocator"] = _one_or_list(topology.accelerators[name].allocators)
+    spec = {key: given[key] for key in ORDER if key in given}
+    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": topology.name}, "spec": spec}
+
+
+def _pool(data: Any, route: Route, found: list[Diagnostic]) -> Pool:
+    return Pool(
+        name=data["name"],
+        node=_node(data["node"], (*route, "node"), found),
+        levels=tuple(Level(**fields(LEVEL, level)) for level in data.get("levels", ())),
+        domains=tuple(_domains(data["domains"], (*route, "domains"), found)),
+        unusable={
+            reason: names
+            for reason, nodes in data.get("unusable", {}).items()
+            if (names := _expand(nodes, (*route, "unusable", reason), found))
+        },
+        template=data.get("template", {}),
+    )
+
+
+def _domains(data: list[Any], route: Route, found: list[Diagnostic]) -> Iterator[Domain]:
+    for index, each in enumerate(data):
+        path = each.get("path")
+        values = tuple(path.split("/")) if path else ()
+        yield Domain(values, _expand(each["nodes"], (*route, index, "nodes"), found), each.get("nvlinkDomain", ""))
+
+
+def _expand(text: str, route: Route, found: list[Diagnostic]) -> tuple[str, ...]:
+    try:
+        return hostlist.expand(text)
+    except ValueError as reason:
+        hint = 'write it like "gb-n[01-18],login2"'
+        found.append(error("T414", route, f"the hostlist cannot be read: {reason}", hint=hint))
+        return ()
+
+
+def _node(data: Any, route: Route, found: list[Diagnostic]) -> NodeShape:
+    own = {key: ((*route, key), data[key]) for key in OWN_KEYS if key in data}
+    more = {key: ((*route, "resources", key), value) for key, value in data.get("resources", {}).items()}
+    for key in [key for key in more if key in OWN_KEYS]:
+        message = f'the resource "{key}" has a key of its own'
+        found.append(error("T426", more[key][0], message, hint=f'write "{key}" directly under "node"'))
+    amounts = {"pods": ((*route, "pods"), PODS), **more, **own}
+    resources = {key: _amount(value, place, found) for key, (place, value) in amounts.items()}
+    return NodeShape(resources=resources, **fields(NODE, data))
+
+
+def _amount(value: Any, route: Route, found: list[Diagnostic]) -> int:
+    try:
+        amount = quantity.parse(value if isinstance(value, str) else str(int(value)))
+    except ValueError as reason:
+        found.append(error("T426", route, f"not an amount: {reason}", hint='write it like "140", "500m" or "900Gi"'))
+        return 0
+    if amount < 0:
+        found.append(error("T426", route, f'"{value}" is less than nothing', hint="give what pods can use"))
+    return amount
+
+
+def _pool_document(pool: Pool) -> dict[str, Any]:
+    document: dict[str, Any] = {"name": pool.name, "node": _node_document(pool.node)}
+    if pool.template:
+        document["template"] = plain({}, pool.template)
+    if pool.levels:
+        document["levels"] = [keys(TABLES, level) for level in pool.levels]
+    document["domains"] = [_domain_document(domain) for domain in pool.domains]
+    if pool.unusable:
+        document["unusable"] = {reason: hostlist.compress(names) for reason, names in pool.unusable.items()}
+    return document
+
+
+def _domain_document(domain: Domain) -> dict[str, Any]:
+    document = {"path": "/".join(domain.path)} if domain.path else {}
+    document["nodes"] = hostlist.compress(domain.nodes)
+    if domain.nvlink_domain:
+        document["nvlinkDomain"] = domain.nvlink_domain
+    return document
+
+
+def _node_document(node: NodeShape) -> dict[str, Any]:
+    given = keys(TABLES, node)
+    amounts = {name: quantity.show(amount) for name, amount in node.resources.items()}
+    own: dict[str, Any] = {key: amounts.pop(key) for key in ("cpu", "memory") if key in amounts}
+    if node.resources.get("pods", PODS * 1000) != PODS * 1000:
+        own["pods"] = node.resources["pods"] // 1000
+    amounts.pop("pods", None)
+    if amounts:
+        own["resources"] = amounts
+    head: dict[str, Any] = {key: given.pop(key) for key in ("accelerator", "count") if key in given}
+    return {**head, **own, **given}
+
+
+def _allocators(data: Any) -> tuple[str, ...]:
+    return (data,) if isinstance(data, str) else tuple(data)
+
+
+def _one_or_list(allocators: tuple[str, ...]) -> str | list[str]:
+    return allocators[0] if len(allocators) == 1 else list(allocators)
+
+
+def _accelerators(data: Mapping[str, Any]) -> dict[str, AcceleratorKind]:
+    return {name: AcceleratorKind(name=name, **fields(ACCELERATOR, each)) for name, each in data.items()}
+
+
+def _namespaces(data: Mapping[str, Any]) -> dict[str, Namespace]:
+    return {name: Namespace(name=name, **fields(NAMESPACE, each)) for name, each in data.items()}
+
+
+def _fabrics(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: {**each, "env": texts(each["env"])} if "env" in each else each for name, each in data.items()}
+
+
+NODE: Table = (
+    ("accelerator", "accelerator", str),
+    ("count", "accelerators", int),
+    ("nodeSelector", "node_selector", dict),
+    ("tolerations", "tolerations", tuple),
+)
+LEVEL: Table = (
+    ("name", "name", str),
+    ("label", "label", str),
+    ("nvlink", "nvlink", bool),
+    ("plan", "plan", int),
+    ("unique", "unique", str),
+)
+ACCELERATOR: Table = (
+    ("vendor", "vendor", str),
+    ("allocator", "allocators", _allocators),
+    ("resources", "resources", dict),
+    ("deviceClass", "device_class", str),
+)
+NAMESPACE: Table = (
+    ("podSecurity", "pod_security", str),
+    ("primaryInterface", "primary_interface", str),
+    ("scc", "scc", str),
+    ("serviceAccount", "service_account", str),
+)
+SPEC: Table = (
+    ("versions", "versions", dict),
+    ("defaults", "defaults", dict),
+    ("queues", "queues", tuple),
+    ("images", "images", dict),
+    ("schedulers", "schedulers", dict),
+    ("accelerators", "accelerators", _accelerators),
+    ("fabrics", "fabrics", _fabrics),
+    ("namespaces", "namespaces", _namespaces),
+)
+ORDER = (*[key for key, _, _ in SPEC[:5]], "pools", *[key for key, _, _ in SPEC[5:]])
+"""The keys of `spec` as they are written: the pools before what they refer to."""
+
+TABLES: Mapping[type, Table] = {
+    ClusterTopology: SPEC,
+    NodeShape: NODE,
+    Level: LEVEL,
+    AcceleratorKind: ACCELERATOR,
+    Namespace: NAMESPACE,
+}

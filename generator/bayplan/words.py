@@ -1,0 +1,36 @@
+"""Small pieces of sentences that diagnostics share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+_MANY = 2000
+"""Beyond so many candidates a guess costs more than it helps."""
+
+
+def did_you_mean(word: str, candidates: Iterable[str]) -> str:
+    """`did you mean "rack"?` when a candidate is close to the word, else an empty text."""
+    known = sorted({candidate for candidate in candidates if candidate and candidate != word})
+    if not word or len(word) > 100 or len(known) > _MANY:
+        return ""
+    from difflib import get_close_matches  # only a mistake pays for it
+
+    folded = {candidate.lower(): candidate for candidate in known}
+    near = get_close_matches(word.lower(), list(folded), 1, 0.6)
+    return f'did you mean "{folded[near[0]]}"?' if near else ""
+
+
+def listing(words: Iterable[str], conjunction: str = "or", most: int = 20) -> str:
+    """`"a", "b" or "c"`, in the order given; after `most` words the rest is counted."""
+    quoted = [f'"{word}"' for word in words]
+    if len(quoted) > most:
+        quoted[most:] = [f"{len(quoted) - most} more"]
+    if len(quoted) < 2:
+        return "".join(quoted)
+    return f"{', '.join(quoted[:-1])} {conjunction} {quoted[-1]}"
+
+
+def suggest(word: str, candidates: Iterable[str], what: str = "known") -> str:
+    """A near candidate, else all of them: `known: "rack" and "spine"`. Empty when there are none."""
+    known = list(candidates)
+    return did_you_mean(word, known) or (f"{what}: {listing(known, 'and')}" if known else "")

@@ -1,0 +1,179 @@
+"""The native Workflow format. Reading assumes that the schema accepted the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bayplan.diagnostics import Outcome, Route
+from bayplan.model.rows import Table, fields, keys, numbers, text, texts
+from bayplan.model.workflow import Accelerator, Gang, Group, Placement, PodSet, Workflow
+from bayplan.workflows import ReadWorkflow
+
+NAME = "native"
+API_VERSION = "bayplan.dev/v1alpha1"
+KIND = "Workflow"
+
+MERGED = ("env", "resources", "ports", "files", "template")
+"""Of these keys a podSet adds to the defaults; any other key replaces its default."""
+
+
+def sniff(data: Any) -> bool:
+    """Whether the data claims to be one of our documents. Which one, the schema judges."""
+    return isinstance(data, dict) and str(data.get("apiVersion", "")).startswith("bayplan.dev/")
+
+
+def read(data: Any) -> Outcome[ReadWorkflow]:
+    """The workflow, with `defaults` merged into every podSet. Never a diagnostic: the schema left nothing to say."""
+    origins: dict[Route, Route] = {}
+    spec = data["spec"]
+    gangs = _inherit(spec["gangs"], spec.get("defaults", {}), ("workflow", "spec", "gangs"), origins)
+    workflow = Workflow(**fields(METADATA, data["metadata"]), **fields(SPEC, {**spec, "gangs": gangs}))
+    return Outcome(ReadWorkflow(workflow, origins))
+
+
+def write(workflow: Workflow) -> dict[str, Any]:
+    """The native document; `read(write(w))` gives w."""
+    given = keys(TABLES, workflow)
+    metadata = {key: given[key] for key, _, _ in METADATA if key in given}
+    spec = {key: given[key] for key, _, _ in SPEC if key in given}
+    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec}
+
+
+def _inherit(owners: list[Any], defaults: Any, route: Route, origins: dict[Route, Route]) -> list[Any]:
+    """Gangs or groups whose podSets hold what they inherit."""
+    return [_complete(owner, defaults, (*route, index), origins) for index, owner in enumerate(owners)]
+
+
+def _complete(owner: Any, defaults: Any, route: Route, origins: dict[Route, Route]) -> Any:
+    changed = dict(owner)
+    if "groups" in owner:
+        changed["groups"] = _inherit(owner["groups"], defaults, (*route, "groups"), origins)
+    if "podSets" in owner and defaults:
+        changed["podSets"] = [
+            _merge(own, defaults, (*route, "podSets", index), ("workflow", "spec", "defaults"), origins, MERGED)
+            for index, own in enumerate(owner["podSets"])
+        ]
+    return changed
+
+
+def _merge(
+    own: Any, inherited: Any, route: Route, source: Route, origins: dict[Route, Route], merged: tuple[str, ...] = ()
+) -> Any:
+    """Inherited keys first, so that own variables may refer to inherited ones. Without `merged` all keys merge."""
+    result = {}
+    for key, value in inherited.items():
+        here, there = (*route, key), (*source, key)
+        if key not in own:
+            origins[here] = there
+            result[key] = value
+        elif isinstance(value, dict) and isinstance(own[key], dict) and (key in merged or not merged):
+            result[key] = _merge(own[key], value, here, there, origins)
+        else:
+            result[key] = own[key]
+    return {**result, **{key: value for key, value in own.items() if key not in inherited}}
+
+
+def _placement(data: Mapping[str, str]) -> Placement:
+    return Placement(**data)
+
+
+def _accelerator(data: Mapping[str, Any]) -> Accelerator:
+    return Accelerator(**fields(ACCELERATOR, data))
+
+
+def _pod_sets(data: list[Any]) -> tuple[PodSet, ...]:
+    return tuple(PodSet(**fields(POD_SET, each)) for each in data)
+
+
+def _groups(data: list[Any]) -> tuple[Group, ...]:
+    return tuple(Group(**fields(GROUP, each)) for each in data)
+
+
+def _gangs(data: list[Any]) -> tuple[Gang, ...]:
+    return tuple(Gang(**fields(GANG, each)) for each in data)
+
+
+ACCELERATOR: Table = (
+    ("name", "name", str),
+    ("count", "per_pod", int),
+    ("node", "node", str),
+    ("links", "links", str),
+    ("memory", "memory", text),
+    ("cores", "cores", text),
+    ("profile", "profile", str),
+    ("selectors", "selectors", tuple),
+    ("allocator", "allocator", str),
+)
+PLACEMENT: Table = (("required", "required", str), ("preferred", "preferred", str))
+POD_SET: Table = (
+    ("name", "name", str),
+    ("replicas", "replicas", int),
+    ("minReplicas", "min_replicas", int),
+    ("pool", "pool", str),
+    ("accelerator", "accelerator", _accelerator),
+    ("resources", "resources", texts),
+    ("wholeNode", "whole_node", bool),
+    ("fabric", "fabric", str),
+    ("image", "image", str),
+    ("command", "command", tuple),
+    ("args", "args", tuple),
+    ("env", "env", texts),
+    ("ports", "ports", numbers),
+    ("shm", "shm", text),
+    ("files", "files", dict),
+    ("restartPolicy", "restart_policy", str),
+    ("template", "template", dict),
+)
+GROUP: Table = (
+    ("name", "name", str),
+    ("replicas", "replicas", int),
+    ("size", "size", int),
+    ("minReplicas", "min_replicas", int),
+    ("separate", "separate", str),
+    ("placement", "placement", _placement),
+    ("computeDomain", "compute_domain", str),
+    ("pool", "pool", str),
+    ("groups", "groups", _groups),
+    ("podSets", "pod_sets", _pod_sets),
+)
+GANG: Table = (
+    ("name", "name", str),
+    ("dependsOn", "depends_on", tuple),
+    ("placement", "placement", _placement),
+    ("workload", "workload", str),
+    ("replicas", "replicas", int),
+    ("rendezvous", "rendezvous", str),
+    ("lead", "lead", str),
+    ("maxRestarts", "max_restarts", int),
+    ("activeDeadlineSeconds", "active_deadline_seconds", int),
+    ("ttlSecondsAfterFinished", "ttl_seconds_after_finished", int),
+    ("preemptible", "preemptible", bool),
+    ("computeDomain", "compute_domain", str),
+    ("pool", "pool", str),
+    ("backends", "backends", dict),
+    ("groups", "groups", _groups),
+    ("podSets", "pod_sets", _pod_sets),
+)
+METADATA: Table = (
+    ("name", "name", str),
+    ("namespace", "namespace", str),
+    ("labels", "labels", dict),
+    ("annotations", "annotations", dict),
+)
+SPEC: Table = (
+    ("scheduler", "scheduler", str),
+    ("queue", "queue", str),
+    ("priorityClassName", "priority_class", str),
+    ("pool", "pool", str),
+    ("cleanup", "cleanup", str),
+    ("gangs", "gangs", _gangs),
+)
+TABLES: Mapping[type, Table] = {
+    Workflow: METADATA + SPEC,
+    Gang: GANG,
+    Group: GROUP,
+    PodSet: POD_SET,
+    Accelerator: ACCELERATOR,
+    Placement: PLACEMENT,
+}

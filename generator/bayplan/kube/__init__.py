@@ -1,1 +1,1 @@
-"""."""
+"""Kubernetes' own shapes: pods, workload kinds, quantities. No scheduler word in it."""

@@ -12,7 +12,6 @@ class PodsIntent(NamedTuple):
     replicas: int
     minimum: int
     compute_domain: str = ""
-    accelerators: int = 0
 
 
 class UnitIntent(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from bayplan.diagnostics import Route
@@ -33,7 +33,8 @@ class Pods(NamedTuple):
     """One instance of a podSet: `replicas` identical pods."""
 
     name: str  # unique in the gang: "replica-0-worker"
-    spec: PodSet
+    template: str  # shared by the instances of one podSet: "replica-worker"
+    spec: PodSet  # with what `wholeNode` takes from the node filled in
     route: Route
     pool: str
     replicas: int
@@ -92,7 +93,6 @@ class Plan(NamedTuple):
     namespace: str
     queue: str
     gangs: tuple[GangPlan, ...]
-    level_labels: Mapping[str, Mapping[str, str]] = {}  # pool -> level name -> node label
 
 
 def walk(unit: Unit) -> Iterator[Unit]:

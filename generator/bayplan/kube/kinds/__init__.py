@@ -1,1 +1,52 @@
-"""."""
+"""One file per workload kind: how it is named, written and read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+from bayplan.kube.kinds import job, jobset, pods
+from bayplan.kube.kinds.parts import Piece, PodsRead, instances
+from bayplan.model.features import Support
+from bayplan.model.manifest import Manifest, Many, Workload
+from bayplan.model.plan import GangPlan, Pods
+
+
+class Kind(Protocol):
+    """What a module in this folder offers."""
+
+    @property
+    def NAME(self) -> str:  # noqa: N802
+        """The word in `workload:`."""
+
+    @property
+    def TITLE(self) -> str:  # noqa: N802
+        """What people call it."""
+
+    @property
+    def SUPPORT(self) -> tuple[Support, ...]:  # noqa: N802
+        """What it can hold."""
+
+    @property
+    def INDEX(self) -> str:  # noqa: N802
+        """Where a pod finds its own number: an annotation of its own, or empty when every pod is written out."""
+
+    def longest_name(self, workload: Workload, gang: GangPlan, pods: Pods, /) -> str:
+        """The longest pod name that will be derived."""
+
+    def host(self, workload: Workload, gang: GangPlan, pods: Pods, number: int, /) -> str:
+        """The DNS name of one pod, as its siblings reach it."""
+
+    def subdomain(self, workload: Workload, gang: GangPlan, /) -> str:
+        """The headless Service to name in the pod spec; empty when the kind brings its own."""
+
+    def write(self, workload: Workload, pieces: Mapping[tuple[str, str], Piece], /) -> Iterator[Manifest | Many]:
+        """The documents of the workload."""
+
+    def read(self, document: Mapping[str, Any], /) -> tuple[PodsRead, ...]:
+        """The podSets of one document; empty when it is of another kind."""
+
+
+KINDS: Mapping[str, Kind] = {jobset.NAME: jobset, job.NAME: job, pods.NAME: pods}
+
+__all__ = ["KINDS", "Kind", "Piece", "PodsRead", "instances"]

@@ -1,0 +1,78 @@
+"""Documents in the order to apply them, with their namespace; and the names that must not meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from bayplan.diagnostics import Diagnostic, error
+from bayplan.kube.names import COMPUTE_DOMAIN_API
+from bayplan.model.manifest import Manifest, Many, Slot
+from bayplan.model.plan import Plan
+
+ORDER = (
+    "Topology",
+    "Queue",
+    "ServiceAccount",
+    "Role",
+    "RoleBinding",
+    "ComputeDomain",
+    "ResourceClaimTemplate",
+    "ConfigMap",
+    "PodGroup",
+    "Service",
+    "JobSet",
+    "Job",
+    "Pod",
+)
+"""What others refer to comes first: channel claims wait for their ComputeDomain, pods for their PodGroup."""
+
+CLUSTER_SCOPED = ("Topology", "Queue")
+WORKLOADS = ("JobSet", "Job", "Pod")
+ACCEPTED = "bayplan.dev/accepted"
+
+
+def arrange(documents: Iterable[Manifest | Many], namespace: str, accepted: tuple[str, ...]) -> tuple[Manifest | Many, ...]:
+    """Sorted by kind, otherwise as they came; gaps that the user accepted are noted on the workloads."""
+    placed = [_placed(document, namespace, accepted) for document in documents]
+    return tuple(sorted(placed, key=lambda document: ORDER.index(head(document)["kind"])))
+
+
+def head(document: Manifest | Many) -> Manifest:
+    """The document itself, or the skeleton of many."""
+    return document.skeleton if isinstance(document, Many) else document
+
+
+def _placed(document: Manifest | Many, namespace: str, accepted: tuple[str, ...]) -> Manifest | Many:
+    own = head(document)
+    metadata = dict(own["metadata"])
+    first: dict[str, Any] = {"name": metadata.pop("name")}
+    if own["kind"] not in CLUSTER_SCOPED:
+        first["namespace"] = namespace
+    if accepted and own["kind"] in WORKLOADS:
+        metadata["annotations"] = {**metadata.get("annotations", {}), ACCEPTED: ",".join(accepted)}
+    placed = {**own, "metadata": {**first, **metadata}}
+    return document._replace(skeleton=placed) if isinstance(document, Many) else placed
+
+
+def collisions(documents: Iterable[Manifest | Many], plan: Plan) -> Iterator[Diagnostic]:
+    """No two objects of one kind with one name. A ComputeDomain counts as its channel template too: the driver makes it,
+    and never succeeds where one of that name exists (DRA driver `resourceclaimtemplate.go`)."""
+    seen: set[tuple[str, str]] = set()
+    for kind, name in (key for document in documents for key in _keys(document)):
+        if (kind, name) in seen:
+            message = f'two objects of kind {kind} would be called "{name}"'
+            hint = "rename a gang, a group or a podSet"
+            yield error("P510", ("workflow", "spec", "gangs"), message, hint=hint)
+        seen.add((kind, name))
+
+
+def _keys(document: Manifest | Many) -> Iterator[tuple[str, str]]:
+    own = head(document)
+    name = own["metadata"]["name"]
+    if isinstance(document, Many) and isinstance(name, Slot):
+        yield from ((own["kind"], str(row[name.column])) for row in document.rows)
+        return
+    yield own["kind"], name
+    if own["apiVersion"] == COMPUTE_DOMAIN_API:
+        yield "ResourceClaimTemplate", own["spec"]["channel"]["resourceClaimTemplate"]["name"]

@@ -1,0 +1,183 @@
+"""A gang as a PodGroup (scheduling.run.ai/v2alpha2) and the marks that tie pods to it.
+
+The shape that every version 0.10 to 0.17 takes (KAI `podgroup_types.go`, `podgroup_webhook.go`): the root carries a
+minMember, every leaf has its own, and a group in between has neither.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from bayplan.backends.kai.cluster import level_label, topology_name
+from bayplan.kube.kinds.parts import gang_labels
+from bayplan.model.features import Need
+from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Shape
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
+from bayplan.model.target import Target
+
+POD_GROUP = "pod-group-name"
+SUBGROUP = "kai.scheduler/subgroup-name"
+QUEUE = "kai.scheduler/queue"
+NODE_POOL = "kai.scheduler/node-pool"
+SKIP = "kai.scheduler/skip-podgrouper"
+TIMINGS = ("preemptionDelay", "stalenessGracePeriod")
+
+
+def needs(plan: Plan) -> tuple[Need, ...]:
+    """Subgroup names are label values; two settings are younger than the rest."""
+    units = (unit for gang in plan.gangs for unit in walk(gang.root))
+    names = [(len(leaf_name(unit, pods)), unit.route) for unit in units for pods in unit.pods]
+    length, route = max(names, key=lambda named: named[0], default=(0, ()))
+    timings = (
+        Need("timings", 1, (*gang.route, "backends", "kai", key), subject=f'gang "{gang.gang.name}"')
+        for gang in plan.gangs
+        for key in TIMINGS
+        if gang.copy == 0 and key in gang.gang.backends.get("kai", {})
+    )
+    return (Need("unit-name-length", length, route), *timings)
+
+
+def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
+    """One PodGroup for each gang; group, subgroup, queue and the skip mark on its pods."""
+    marks = {
+        (gang.name, pods.name): _marks(plan, gang, unit, pods, target)
+        for gang in plan.gangs
+        for unit in walk(gang.root)
+        for pods in unit.pods
+    }
+    return Lowered(tuple(_pod_group(plan, gang, target) for gang in plan.gangs), marks)
+
+
+def _pod_group(plan: Plan, gang: GangPlan, target: Target) -> Manifest:
+    constraints = partial(_constraint, plan, gang, target)
+    return {
+        "apiVersion": "scheduling.run.ai/v2alpha2",
+        "kind": "PodGroup",
+        "metadata": {
+            "name": pod_group_name(plan, gang, target),
+            "labels": {**gang_labels(plan, gang), **_shard(plan, gang)},
+        },
+        "spec": {
+            "queue": plan.queue,
+            **_given(priorityClassName=plan.workflow.priority_class),
+            **_preemptibility(gang),
+            **_settings(gang, target),
+            "minMember": minimum(gang.root),
+            **constraints(gang.root),
+            **_given(subGroups=list(_sub_groups(gang.root, constraints))),
+        },
+    }
+
+
+def pod_group_name(plan: Plan, gang: GangPlan, target: Target) -> str:
+    """KAI up to 0.17 keeps PodGroups by name alone, over all namespaces (KAI#2095): there, a hash makes it unique."""
+    if target.since("kai", "0.18"):
+        return gang.name
+    whole = "/".join((plan.namespace, plan.workflow.name, gang.name))
+    return f"{gang.name}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
+
+
+def minimum(unit: Unit) -> int:
+    """The fewest pods with which the unit may start."""
+    smallest = (sorted(map(minimum, units.members))[: units.minimum] for units in unit.groups)
+    return sum(pods.minimum for pods in unit.pods) + sum(map(sum, smallest))
+
+
+def _preemptibility(gang: GangPlan) -> dict[str, str]:
+    if gang.gang.preemptible is None:
+        return {}
+    return {"preemptibility": "preemptible" if gang.gang.preemptible else "non-preemptible"}
+
+
+def _settings(gang: GangPlan, target: Target) -> dict[str, Any]:
+    """Fields of `backends: {kai: ...}` that PodGroups have under the same name.
+
+    A gang with optional groups counts as stale from the start unless the grace period is negative (since 0.17).
+    """
+    own = gang.gang.backends.get("kai", {})
+    optional = any(units.minimum < len(units.members) for unit in walk(gang.root) for units in unit.groups)
+    wanted = {**({"stalenessGracePeriod": "-1s"} if optional else {}), **own}
+    known = (*(TIMINGS if target.since("kai", "0.17") else ()), "markUnschedulable", "schedulingBackoff")
+    return {key: wanted[key] for key in known if key in wanted}
+
+
+Constraints = Callable[[Unit], dict[str, Any]]
+
+
+def _sub_groups(unit: Unit, constraints: Constraints, parent: str = "") -> Iterator[Manifest]:
+    """The subgroups below a unit. Instances of an optional group hang on a group that says how many must start."""
+    for units in unit.groups:
+        above = parent
+        if units.minimum < len(units.members):
+            yield {"name": units.name, **_given(parent=parent), "minSubGroup": units.minimum}
+            above = units.name
+        for member in units.members:
+            yield from _unit(member, constraints, above)
+    if unit.pods and not is_leaf(unit):
+        for pods in unit.pods:
+            yield {"name": pods.name, **_given(parent=parent), "minMember": pods.minimum}
+
+
+def _unit(unit: Unit, constraints: Constraints, parent: str) -> Iterator[Manifest]:
+    """One group instance: a leaf where it has one podSet, else a group with leaves below."""
+    least = {"minMember": unit.pods[0].minimum} if is_leaf(unit) else {}
+    yield {"name": unit.name, **_given(parent=parent), **least, **constraints(unit)}
+    yield from _sub_groups(unit, constraints, unit.name)
+
+
+def is_leaf(unit: Unit) -> bool:
+    """Whether the unit's pods need no subgroups of their own."""
+    return len(unit.pods) == 1
+
+
+def leaf_name(unit: Unit, pods: Pods) -> str:
+    """The subgroup of a podSet instance; empty when the PodGroup has none."""
+    return unit.name if is_leaf(unit) else pods.name
+
+
+def _constraint(plan: Plan, gang: GangPlan, target: Target, unit: Unit) -> dict[str, Any]:
+    """Since 0.13 a required level is preferred too: without that KAI finds no domain where all nodes share the next
+    level as well. Up to 0.12 KAI refuses the pair (KAI#834)."""
+    preferred = unit.preferred or (unit.required if target.since("kai", "0.13") else "")
+    if not (unit.required or preferred):
+        return {}
+    pool = next(all_pods(unit)).pool
+    return {
+        "topologyConstraint": {
+            "topology": gang.gang.backends.get("kai", {}).get("topology") or topology_name(plan.topology, pool),
+            **_given(
+                requiredTopologyLevel=level_label(plan.topology, pool, unit.required),
+                preferredTopologyLevel=level_label(plan.topology, pool, preferred),
+            ),
+        }
+    }
+
+
+def _marks(plan: Plan, gang: GangPlan, unit: Unit, pods: Pods, target: Target) -> Marks:
+    """The skip mark exists since 0.15; below, the podgrouper leaves bare pods with our annotation alone."""
+    skip = {SKIP: "true"} if target.since("kai", "0.15") else {}
+    queue = {QUEUE: plan.queue, **_shard(plan, gang)}
+    subgroup = leaf_name(unit, pods)
+    own = plan.topology.schedulers.get("kai", {})
+    return Marks(
+        owner=Meta(queue, skip),
+        pod=PodParts(
+            labels={**queue, **_given(**{SUBGROUP: subgroup})},
+            annotations={POD_GROUP: pod_group_name(plan, gang, target), **skip},
+            spec={"schedulerName": own.get("schedulerName", "kai-scheduler")},
+        ),
+    )
+
+
+def _shard(plan: Plan, gang: GangPlan) -> dict[str, str]:
+    """With SchedulingShards, pods and PodGroups name the shard of their nodes."""
+    own, cluster = gang.gang.backends.get("kai", {}), plan.topology.schedulers.get("kai", {})
+    return _given(**{NODE_POOL: own.get("nodePool") or cluster.get("nodePool", "")})
+
+
+def _given(**fields: Any) -> dict[str, Any]:
+    """The fields that hold something."""
+    return {name: value for name, value in fields.items() if value}

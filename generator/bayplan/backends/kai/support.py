@@ -1,0 +1,105 @@
+"""What KAI carries, by feature, amount and version. The reasons end up in front of users."""
+
+from __future__ import annotations
+
+from bayplan.model.features import Support
+
+NO_GROUPER = (
+    "the podgrouper below KAI 0.15 gives the pods of every controller a PodGroup of its own making, which ignores ours"
+)
+SUPPORT = (
+    Support("gang"),
+    Support("group-depth"),
+    Support("uneven-groups"),
+    Support("required-level"),
+    Support("preferred-level"),
+    Support("required-and-preferred"),
+    Support("optional-pods"),
+    Support("optional-groups", component="kai", since="0.17"),
+    Support(
+        "optional-groups",
+        "approximate",
+        component="kai",
+        since="0.15",
+        reason="KAI counts a group that waits outside the minimum as stale and evicts the gang after a minute;"
+        " only 0.17 can be told not to",
+        hint="target KAI 0.17, or make the group whole",
+    ),
+    Support(
+        "optional-groups",
+        "absent",
+        word="not yet upstream",
+        reason="minSubGroup came with KAI 0.15",
+        hint="target KAI 0.15 or later, or make the group whole",
+    ),
+    Support(
+        "separate",
+        "absent",
+        word="not yet upstream",
+        reason="KAI packs sibling groups and has no way to keep them apart",
+        hint="leave `separate` out: groups that fill more than half of a domain are apart by arithmetic",
+    ),
+    Support(
+        "mixed-pools",
+        "absent",
+        word="not yet here",
+        reason="a node that lacks one label of a Topology is invisible to it, so pods under one placement need pools"
+        " with the same levels",
+        hint="put the pods of each pool in a group of their own, without a placement over both",
+    ),
+    Support("compute-domain"),
+    Support("gpu-claim", component="kai", since="0.13"),
+    Support(
+        "gpu-claim",
+        "approximate",
+        component="kai",
+        reason="GPUs claimed through DRA do not count against the queue's quota below KAI 0.13",
+        hint="target KAI 0.13 or later, or use the device plugin",
+    ),
+    Support("queue"),
+    Support(
+        "no-queue",
+        "absent",
+        word="never",
+        reason="a PodGroup without a leaf queue is never scheduled",
+        hint="set `spec.queue`, or `defaults.queue` in the topology",
+    ),
+    Support("priority"),
+    Support("preemptible"),
+    Support("timings", component="kai", since="0.17"),
+    Support(
+        "timings",
+        "absent",
+        word="not yet upstream",
+        reason="preemptionDelay and stalenessGracePeriod came with KAI 0.17; older CRDs drop them",
+        hint="leave them out, or target KAI 0.17",
+    ),
+    Support("label-key-length", up_to=316),
+    Support("level-count", up_to=16),
+    Support(
+        "level-count", "absent", word="never", reason="a Topology holds 16 levels", hint="leave out levels nobody uses"
+    ),
+    Support("node-name-length", up_to=63),
+    Support(
+        "node-name-length",
+        "absent",
+        word="never",
+        reason="KAI writes the node's name into a label when it binds a pod, and label values end at 63 characters",
+        hint="such nodes cannot be used by KAI; mark them unusable",
+    ),
+    Support("unit-name-length", up_to=63),
+    Support(
+        "unit-name-length",
+        "absent",
+        word="never",
+        reason="a subgroup's name is a label value of 63 characters at most",
+        hint="shorten the names of the groups",
+    ),
+    Support("workload-jobset", component="kai", since="0.15"),
+    Support("workload-job", component="kai", since="0.15"),
+    Support("workload-jobset", "absent", word="never", reason=NO_GROUPER, hint="use `workload: pods`, or KAI 0.15"),
+    Support("workload-job", "absent", word="never", reason=NO_GROUPER, hint="use `workload: pods`, or KAI 0.15"),
+    Support("workload-pods"),
+    Support("workload-lws", "absent", word="never", reason="KAI makes one PodGroup for each group of an LWS"),
+    Support("workload-volcano-job", "absent", word="never", reason="a Volcano Job is for Volcano"),
+)

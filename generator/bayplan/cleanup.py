@@ -1,0 +1,127 @@
+"""`cleanup: adopt`: a short Job makes the workload the owner of what goes with it, so that they end together.
+
+An owner reference needs the owner's UID, which exists only in the cluster; that is why it takes a Job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from bayplan.kube.kinds.parts import GANG_LABEL
+from bayplan.model.manifest import Manifest, Many, Shape
+from bayplan.model.plan import Plan
+
+WAIT = 300
+"""Seconds after which the adopting Job itself goes away."""
+
+OWNERS = ("JobSet",)
+"""Kinds that hold a whole gang, and so can own what belongs to it."""
+
+PLURALS = {
+    "ComputeDomain": "computedomains",
+    "ConfigMap": "configmaps",
+    "Job": "jobs",
+    "JobSet": "jobsets",
+    "PodGroup": "podgroups",
+    "ResourceClaimTemplate": "resourceclaimtemplates",
+    "Role": "roles",
+    "RoleBinding": "rolebindings",
+    "ServiceAccount": "serviceaccounts",
+}
+
+
+def adopters(plan: Plan, shape: Shape, documents: Sequence[Manifest | Many]) -> list[Manifest]:
+    """What `cleanup: adopt` adds to the documents of a plan: an adopter for each workload."""
+    if plan.workflow.cleanup != "adopt":
+        return []
+    made: list[Manifest] = []
+    plain = [document for document in documents if not isinstance(document, Many)]
+    for workload in shape.workloads:
+        gangs = {gang.name for gang in workload.gangs}
+        mine = [each for each in plain if each["metadata"].get("labels", {}).get(GANG_LABEL) in gangs]
+        owner = next(each for each in mine if each["kind"] in OWNERS)
+        made += adopter(owner, [each for each in mine if each is not owner], plan.topology.images["kubectl"])
+    return made
+
+
+def adopter(owner: Manifest, owned: Sequence[Manifest], image: str) -> tuple[Manifest, ...]:
+    """ServiceAccount, Role, RoleBinding and Job that make `owner` own `owned` and themselves."""
+    name = f"{owner['metadata']['name']}-adopt"
+    labels = owner["metadata"].get("labels", {})
+    own = [_object("v1", "ServiceAccount", name, labels), _object(RBAC, "Role", name, labels)]
+    own += [_object(RBAC, "RoleBinding", name, labels), _object("batch/v1", "Job", name, labels)]
+    account, role, binding, job = own
+    everything = [*owned, *own]
+    return (
+        account,
+        {**role, "rules": list(_rules(owner, everything))},
+        {
+            **binding,
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
+            "subjects": [{"kind": "ServiceAccount", "name": name}],
+        },
+        {**job, "spec": _job_spec(name, image, script(owner, everything))},
+    )
+
+
+RBAC = "rbac.authorization.k8s.io/v1"
+
+
+def _object(api_version: str, kind: str, name: str, labels: Any) -> dict[str, Any]:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "labels": dict(labels)}}
+
+
+def _rules(owner: Manifest, owned: Iterable[Manifest]) -> Iterable[dict[str, Any]]:
+    """May read the owner, and patch just the objects it adopts, by name."""
+    yield _rule(owner, [owner["metadata"]["name"]], ["get"])
+    kinds: dict[tuple[str, str], list[Manifest]] = {}
+    for each in owned:
+        kinds.setdefault((each["apiVersion"], each["kind"]), []).append(each)
+    for group in kinds.values():
+        yield _rule(group[0], [each["metadata"]["name"] for each in group], ["get", "patch"])
+
+
+def _rule(example: Manifest, names: list[str], verbs: list[str]) -> dict[str, Any]:
+    group = example["apiVersion"].rpartition("/")[0]
+    return {"apiGroups": [group], "resources": [PLURALS[example["kind"]]], "resourceNames": names, "verbs": verbs}
+
+
+def script(owner: Manifest, owned: Iterable[Manifest]) -> str:
+    """Waits for the owner by failing until it is there: the Job tries again."""
+    kind, name = owner["kind"], owner["metadata"]["name"]
+    reference = f'{{"apiVersion":"{owner["apiVersion"]}","kind":"{kind}","name":"{name}","uid":"\'"$uid"\'"}}'
+    patches = (
+        f"kubectl patch {_resource(each)} {each['metadata']['name']} --type merge -p "
+        f"'{{\"metadata\":{{\"ownerReferences\":[{reference}]}}}}'"
+        for each in owned
+    )
+    find = f"uid=$(kubectl get {_resource(owner)} {name} -o 'jsonpath={{.metadata.uid}}')"
+    return "\n".join(["set -eu", find, *patches]) + "\n"
+
+
+def _resource(example: Manifest) -> str:
+    group, _, version = example["apiVersion"].rpartition("/")
+    plural = PLURALS[example["kind"]]
+    return f"{plural}.{version}.{group}" if group else plural
+
+
+def _job_spec(name: str, image: str, text: str) -> dict[str, Any]:
+    container = {
+        "name": "adopt",
+        "image": image,
+        "command": ["sh", "-c", text],
+        "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"cpu": "500m", "memory": "256Mi"}},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": True,
+        },
+    }
+    pod = {
+        "serviceAccountName": name,
+        "restartPolicy": "Never",
+        "securityContext": {"runAsNonRoot": True, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [container],
+    }
+    return {"backoffLimit": 20, "ttlSecondsAfterFinished": WAIT, "template": {"spec": pod}}

@@ -1,0 +1,74 @@
+"""The objects that go with a gang whatever schedules it: ComputeDomains, GPU claim templates, ConfigMaps, clean-up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bayplan.accelerators import CLAIMS, allocator
+from bayplan.kube.kinds.parts import gang_labels
+from bayplan.kube.names import COMPUTE_DOMAIN_API, claim_template_name, config_map_name
+from bayplan.kube.pod import file_key
+from bayplan.model.manifest import Manifest
+from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, all_pods
+from bayplan.model.target import Target
+
+
+def compute_domain(domain: ComputeDomain, target: Target) -> Manifest:
+    """The driver makes the channel template of the same name itself: it holds the ComputeDomain's UID.
+
+    Up to driver 25.3 numNodes is the exact count, and pods wait until so many nodes have joined; from 25.8 on it is 0,
+    and each pod waits for its own node alone. allocationMode came with 25.8.
+    """
+    exact = not target.since("draDriver", "25.8")
+    mode = {} if exact else {"allocationMode": "Single"}
+    return {
+        "apiVersion": COMPUTE_DOMAIN_API,
+        "kind": "ComputeDomain",
+        "metadata": {"name": domain.name},
+        "spec": {
+            "numNodes": domain.nodes if exact else 0,
+            "channel": {"resourceClaimTemplate": {"name": domain.name}, **mode},
+        },
+    }
+
+
+def claim_templates(plan: Plan, gang: GangPlan, target: Target) -> Iterator[Manifest]:
+    """One for each podSet whose GPUs are claimed rather than counted."""
+    for pods in _each_template(gang):
+        asked = pods.spec.accelerator
+        kind = plan.topology.accelerators[asked.name] if asked else None
+        if asked and kind and (make := CLAIMS.get(allocator(asked, kind))):
+            claim = make(asked, kind, claim_template_name(gang, pods), target)
+            if claim:
+                yield claim
+
+
+def config_maps(gang: GangPlan) -> Iterator[Manifest]:
+    """One for each podSet with files."""
+    for pods in _each_template(gang):
+        if pods.spec.files:
+            yield {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": config_map_name(gang, pods)},
+                "data": {file_key(path): text for path, text in pods.spec.files.items()},
+            }
+
+
+def _each_template(gang: GangPlan) -> list[Pods]:
+    """One podSet instance for each podSet of the file."""
+    return list({pods.template: pods for pods in all_pods(gang.root)}.values())
+
+
+def companions(plan: Plan, target: Target) -> Iterator[Manifest]:
+    """All of them, with the labels of their gang."""
+    for gang in plan.gangs:
+        for domain in gang.compute_domains:
+            yield _labelled(compute_domain(domain, target), plan, gang)
+        for document in (*claim_templates(plan, gang, target), *config_maps(gang)):
+            yield _labelled(document, plan, gang)
+
+
+def _labelled(document: Manifest, plan: Plan, gang: GangPlan) -> Manifest:
+    metadata = document["metadata"]
+    return {**document, "metadata": {**metadata, "labels": {**gang_labels(plan, gang), **metadata.get("labels", {})}}}

@@ -1,0 +1,103 @@
+"""Job (batch/v1): one Indexed Job for each podSet instance, and one headless Service for the gang."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bayplan.kube.kinds.parts import (
+    INDEX_ANNOTATION,
+    Piece,
+    PodsRead,
+    headless_service,
+    instances,
+    job_spec,
+    meta,
+    read_name,
+)
+from bayplan.model.features import Support
+from bayplan.model.manifest import Manifest, Workload
+from bayplan.model.plan import GangPlan, Pods
+
+NAME = "job"
+TITLE = "Job"
+INDEX = INDEX_ANNOTATION
+SEPARATE = "each Job lives on its own; only a JobSet ties them together"
+SUPPORT = (
+    Support("depends-on", "absent", word="never", reason=SEPARATE, hint="use `workload: jobset`"),
+    Support("lead", "absent", word="never", reason=SEPARATE, hint="use `workload: jobset`"),
+    Support(
+        "restarts",
+        "absent",
+        word="never",
+        reason="a Job starts single pods again, not its gang",
+        hint="use `workload: jobset`",
+    ),
+    Support("deadline"),
+    Support("ttl"),
+    Support(
+        "always-restart",
+        "absent",
+        word="never",
+        reason="the pods of a Job must be able to end",
+        hint="use restartPolicy OnFailure, or `workload: pods`",
+    ),
+    Support("adopt", "absent", word="never", reason="a Job is only a part of its gang, so it cannot own what belongs to the gang", hint="use a JobSet"),
+    Support("pod-name-length", up_to=63),
+    Support(
+        "pod-name-length",
+        "absent",
+        word="never",
+        reason="a pod is called <job>-<index>-<5 letters>, and its hostname is a DNS label of 63 characters at most",
+        hint="shorten the names of workflow, gang, group or podSet",
+    ),
+)
+
+
+def job_name(gang: GangPlan, pods: Pods) -> str:
+    """The Job of a podSet instance."""
+    return f"{gang.name}-{pods.name}"
+
+
+def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
+    """`<job>-<index>-<5 letters>`."""
+    return f"{job_name(gang, pods)}-{pods.replicas - 1}-xxxxx"
+
+
+def host(workload: Workload, gang: GangPlan, pods: Pods, number: int) -> str:
+    """The hostname of an Indexed Job's pod is `<job>-<index>` (Kubernetes Job controller)."""
+    return f"{job_name(gang, pods)}-{number}.{gang.name}"
+
+
+def subdomain(workload: Workload, gang: GangPlan) -> str:
+    """The gang's headless Service."""
+    return "" if gang.gang.rendezvous == "none" else gang.name
+
+
+def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterator[Manifest]:
+    """The gang's Service, then its Jobs."""
+    served: set[str] = set()
+    for gang, pods in instances(workload):
+        piece = pieces[gang.name, pods.name]
+        if subdomain(workload, gang) and gang.name not in served:
+            served.add(gang.name)
+            yield headless_service(gang, piece.owner.labels)
+        ttl = gang.gang.ttl_seconds_after_finished
+        yield {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": meta(job_name(gang, pods), piece.owner, piece.job),
+            "spec": {
+                **({} if ttl is None else {"ttlSecondsAfterFinished": ttl}),
+                **job_spec(gang, pods.replicas, piece.template),
+            },
+        }
+
+
+def read(document: Mapping[str, Any]) -> tuple[PodsRead, ...]:
+    """The one podSet of a Job."""
+    if document.get("kind") != "Job" or document.get("apiVersion") != "batch/v1":
+        return ()
+    spec, metadata = document["spec"], document["metadata"]
+    name = read_name(spec["template"], metadata["name"])
+    return (PodsRead(name, spec.get("parallelism", 1), spec["template"], metadata, metadata),)

@@ -1,0 +1,150 @@
+"""JobSet (jobset.x-k8s.io/v1alpha2): one replicatedJob of one Job for each podSet instance, and a Service of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bayplan.kube.kinds.parts import INDEX_ANNOTATION, Piece, PodsRead, instances, job_spec, meta, read_name
+from bayplan.model.features import Support
+from bayplan.model.manifest import Manifest, Workload
+from bayplan.model.plan import GangPlan, Pods, all_pods
+
+NAME = "jobset"
+TITLE = "JobSet"
+API_VERSION = "jobset.x-k8s.io/v1alpha2"
+INDEX = INDEX_ANNOTATION
+APART = "render the gangs apart with `--gang NAME` and start one after the other"
+SUPPORT = (
+    Support("depends-on", up_to=1, component="jobset", until="0.9"),
+    Support("depends-on", up_to=5, component="jobset", since="0.9"),
+    Support(
+        "depends-on",
+        "absent",
+        word="not yet upstream",
+        reason="a replicatedJob takes at most 5 predecessors (1 below JobSet 0.9), and each podSet instance is one",
+        hint=APART,
+    ),
+    Support("lead"),
+    Support("restarts"),
+    Support("deadline"),
+    Support("ttl"),
+    Support(
+        "always-restart",
+        "absent",
+        word="never",
+        reason="the pods of a Job must be able to end",
+        hint="use restartPolicy OnFailure, or `workload: pods`",
+    ),
+    Support("adopt"),
+    Support("pod-name-length", up_to=63),
+    Support(
+        "pod-name-length",
+        "absent",
+        word="never",
+        reason="a pod is called <jobset>-<replicatedJob>-<job>-<index>-<5 letters>, and that must be a DNS label of"
+        " 63 characters at most",
+        hint="shorten the names of workflow, gang, group or podSet",
+    ),
+)
+
+
+def replicated_job(workload: Workload, gang: GangPlan, pods: Pods) -> str:
+    """The replicatedJob of a podSet instance; gangs that share a JobSet keep apart by their names."""
+    if len(workload.gangs) == 1:
+        return pods.name
+    return f"{gang.name.removeprefix(workload.name + '-')}-{pods.name}"
+
+
+def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
+    """`<jobset>-<replicatedJob>-0-<index>-<5 letters>` (JobSet 0.12 webhook)."""
+    return f"{workload.name}-{replicated_job(workload, gang, pods)}-0-{pods.replicas - 1}-xxxxx"
+
+
+def host(workload: Workload, gang: GangPlan, pods: Pods, number: int) -> str:
+    """`<jobset>-<replicatedJob>-<job>-<index>.<subdomain>`; the subdomain is the JobSet's name."""
+    return f"{workload.name}-{replicated_job(workload, gang, pods)}-0-{number}.{workload.name}"
+
+
+def subdomain(workload: Workload, gang: GangPlan) -> str:
+    """None to be named: the controller makes the Service and names it in the pods."""
+    return ""
+
+
+def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterator[Manifest]:
+    """One JobSet."""
+    gangs = ordered(workload.gangs)
+    spec = gangs[-1].gang
+    ttl, restarts = spec.ttl_seconds_after_finished, spec.max_restarts
+    parts = [(gang, pods) for gang in gangs for pods in all_pods(gang.root)]
+    yield {
+        "apiVersion": API_VERSION,
+        "kind": "JobSet",
+        "metadata": meta(workload.name, *(pieces[gang.name, pods.name].owner for gang, pods in parts)),
+        "spec": {
+            **({} if ttl is None else {"ttlSecondsAfterFinished": ttl}),
+            "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True},
+            **_success_policy(workload),
+            **({"failurePolicy": {"maxRestarts": restarts}} if restarts else {}),
+            "replicatedJobs": [_replicated_job(workload, gang, pods, pieces) for gang, pods in parts],
+        },
+    }
+
+
+def ordered(gangs: tuple[GangPlan, ...]) -> list[GangPlan]:
+    """Predecessors first: the first replicatedJob may wait for none (JobSet webhook)."""
+    done: dict[str, GangPlan] = {}
+    names = {gang.name for gang in gangs}
+    while len(done) < len(gangs):
+        ready = [g for g in gangs if g.name not in done and all(n in done or n not in names for n in g.after)]
+        done[ready[0].name] = ready[0]
+    return list(done.values())
+
+
+def _success_policy(workload: Workload) -> dict[str, Any]:
+    """The lead's success is its gang's; the gangs beside it must succeed whole."""
+    if not any(gang.gang.lead for gang in workload.gangs):
+        return {}
+    counted = [
+        replicated_job(workload, gang, pods)
+        for gang, pods in instances(workload)
+        if gang.gang.lead in ("", pods.spec.name)
+    ]
+    return {"successPolicy": {"operator": "All", "targetReplicatedJobs": counted}}
+
+
+def _replicated_job(
+    workload: Workload, gang: GangPlan, pods: Pods, pieces: Mapping[tuple[str, str], Piece]
+) -> dict[str, Any]:
+    before = [
+        {"name": replicated_job(workload, other, each), "status": "Complete"}
+        for other, each in instances(workload)
+        if other.name in gang.after
+    ]
+    piece = pieces[gang.name, pods.name]
+    metadata = meta("", piece.job)
+    return {
+        "name": replicated_job(workload, gang, pods),
+        "replicas": 1,
+        **({"dependsOn": before} if before else {}),
+        "template": {
+            **({"metadata": metadata} if metadata else {}),
+            "spec": job_spec(gang, pods.replicas, piece.template),
+        },
+    }
+
+
+def read(document: Mapping[str, Any]) -> tuple[PodsRead, ...]:
+    """The podSets of a JobSet: replicas x parallelism pods each."""
+    if document.get("kind") != "JobSet" or not str(document.get("apiVersion")).startswith("jobset.x-k8s.io/"):
+        return ()
+    return tuple(
+        PodsRead(
+            read_name(each["template"]["spec"]["template"], each["name"]),
+            each.get("replicas", 1) * each["template"]["spec"].get("parallelism", 1),
+            each["template"]["spec"]["template"],
+            document["metadata"],
+            each["template"].get("metadata", {}),
+        )
+        for each in document["spec"]["replicatedJobs"]
+    )

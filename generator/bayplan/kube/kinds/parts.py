@@ -1,0 +1,88 @@
+"""What the kinds share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from bayplan.model.manifest import Manifest, Meta, Workload
+from bayplan.model.plan import GangPlan, Plan, Pods, all_pods
+
+GANG_LABEL = "bayplan.dev/gang"
+GROUP_LABEL = "bayplan.dev/group"
+POD_SET_LABEL = "bayplan.dev/pod-set"
+WORKFLOW_LABEL = "bayplan.dev/workflow"
+INDEX_ANNOTATION = "batch.kubernetes.io/job-completion-index"
+
+
+class Piece(NamedTuple):
+    """One podSet instance ready to be written: its pod template, and what its owners carry besides."""
+
+    template: Manifest
+    owner: Meta = Meta()
+    job: Meta = Meta()
+
+
+class PodsRead(NamedTuple):
+    """One podSet instance found in a manifest."""
+
+    name: str
+    replicas: int
+    template: Mapping[str, Any]
+    owner: Mapping[str, Any]  # metadata of the object it was found in
+    job: Mapping[str, Any]  # metadata of the Job template, for kinds that have one
+
+
+def gang_labels(plan: Plan, gang: GangPlan) -> dict[str, str]:
+    """What every object of a gang carries."""
+    return {WORKFLOW_LABEL: plan.workflow.name, GANG_LABEL: gang.name}
+
+
+def instances(workload: Workload) -> Iterator[tuple[GangPlan, Pods]]:
+    """Every podSet instance of a workload with its gang, in rank order."""
+    for gang in workload.gangs:
+        for pods in all_pods(gang.root):
+            yield gang, pods
+
+
+def meta(name: str, *metas: Meta) -> dict[str, Any]:
+    """Object metadata: the name, and all labels and annotations there are."""
+    labels = {key: value for each in metas for key, value in each.labels.items()}
+    annotations = {key: value for each in metas for key, value in each.annotations.items()}
+    head = {"name": name} if name else {}
+    return head | ({"labels": labels} if labels else {}) | ({"annotations": annotations} if annotations else {})
+
+
+def job_spec(gang: GangPlan, replicas: int, template: Manifest) -> dict[str, Any]:
+    """An Indexed Job that fails with its first pod: whether the gang starts again is not the Job's to say."""
+    deadline = gang.gang.active_deadline_seconds
+    return {
+        "parallelism": replicas,
+        "completions": replicas,
+        "completionMode": "Indexed",
+        "backoffLimit": 0,
+        **({} if deadline is None else {"activeDeadlineSeconds": deadline}),
+        "template": template,
+    }
+
+
+def headless_service(gang: GangPlan, labels: Mapping[str, str]) -> dict[str, Any]:
+    """Gives the pods of a gang their DNS names, before they are ready too: rank 0 is looked up while all start."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": gang.name, "labels": dict(labels)},
+        "spec": {
+            "clusterIP": "None",
+            "publishNotReadyAddresses": True,
+            "selector": {GANG_LABEL: gang.name},
+        },
+    }
+
+
+def read_name(template: Mapping[str, Any], fallback: str) -> str:
+    """The podSet instance's name as our labels tell it, else the fallback."""
+    labels = (template.get("metadata") or {}).get("labels") or {}
+    if POD_SET_LABEL not in labels:
+        return fallback
+    return "-".join(part for part in (labels.get(GROUP_LABEL, ""), labels[POD_SET_LABEL]) if part)

@@ -1,0 +1,96 @@
+"""Bare Pods: one document a pod, and one headless Service for the gang. Nothing starts them again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bayplan.kube.kinds.parts import Piece, PodsRead, headless_service, instances, meta, read_name
+from bayplan.model.features import Support
+from bayplan.model.manifest import Manifest, Many, Meta, Slot, Workload
+from bayplan.model.plan import GangPlan, Pods
+
+NAME = "pods"
+TITLE = "set of bare pods"
+INDEX = ""
+NAME_COLUMN, RANK_COLUMN = 0, 1
+ALONE = "no controller stands behind bare pods"
+SUPPORT = (
+    Support("depends-on", "absent", word="never", reason=ALONE, hint="render the gangs apart with `--gang NAME`"),
+    Support("lead", "absent", word="never", reason=ALONE, hint="use a JobSet, where the scheduler takes one"),
+    Support("restarts", "absent", word="never", reason=ALONE, hint="use a JobSet, where the scheduler takes one"),
+    Support("deadline"),
+    Support("ttl", "absent", word="never", reason=ALONE, hint="use a Job or JobSet, where the scheduler takes one"),
+    Support("always-restart"),
+    Support("adopt", "absent", word="never", reason="a pod is only a part of its gang, so it cannot own what belongs to the gang", hint="use a JobSet"),
+    Support("pod-name-length", up_to=63),
+    Support(
+        "pod-name-length",
+        "absent",
+        word="never",
+        reason="the pod's name is its hostname too, a DNS label of 63 characters at most",
+        hint="shorten the names of workflow, gang, group or podSet",
+    ),
+)
+
+
+def pod_name(gang: GangPlan, pods: Pods, number: int) -> str:
+    """The name and hostname of one pod."""
+    return f"{gang.name}-{pods.name}-{number}"
+
+
+def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
+    """The last pod's name."""
+    return pod_name(gang, pods, pods.replicas - 1)
+
+
+def host(workload: Workload, gang: GangPlan, pods: Pods, number: int) -> str:
+    """`<pod>.<service>`."""
+    return f"{pod_name(gang, pods, number)}.{gang.name}"
+
+
+def subdomain(workload: Workload, gang: GangPlan) -> str:
+    """The gang's headless Service."""
+    return "" if gang.gang.rendezvous == "none" else gang.name
+
+
+def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterator[Manifest | Many]:
+    """The Service of each gang, then its pods, as one skeleton for each podSet instance."""
+    served: set[str] = set()
+    for gang, pods in instances(workload):
+        piece = pieces[gang.name, pods.name]
+        if subdomain(workload, gang) and gang.name not in served:
+            served.add(gang.name)
+            yield headless_service(gang, piece.owner.labels)
+        yield Many(_skeleton(gang, piece), _rows(gang, pods))
+
+
+def _skeleton(gang: GangPlan, piece: Piece) -> dict[str, Any]:
+    own = piece.template["metadata"]
+    carried = Meta(own.get("labels", {}), own.get("annotations", {}))
+    deadline = gang.gang.active_deadline_seconds
+    named = {"hostname": Slot(NAME_COLUMN, "name")} if "subdomain" in piece.template["spec"] else {}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": Slot(NAME_COLUMN, "name"), **meta("", piece.owner, piece.job, carried)},
+        "spec": {
+            **named,
+            **({} if deadline is None else {"activeDeadlineSeconds": deadline}),
+            **piece.template["spec"],
+        },
+    }
+
+
+def _rows(gang: GangPlan, pods: Pods) -> tuple[tuple[str | int, ...], ...]:
+    first = pods.ranks.first if pods.ranks else 0
+    return tuple((pod_name(gang, pods, n), first + n) for n in range(pods.replicas))
+
+
+def read(document: Mapping[str, Any]) -> tuple[PodsRead, ...]:
+    """One pod."""
+    if document.get("kind") != "Pod" or document.get("apiVersion") != "v1":
+        return ()
+    metadata = document["metadata"]
+    template = {"metadata": metadata, "spec": document["spec"]}
+    return (PodsRead(read_name(template, metadata["name"]), 1, template, metadata, metadata),)

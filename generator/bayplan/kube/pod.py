@@ -1,0 +1,123 @@
+"""Pod templates: made from a podSet, then merged with what accelerators, fabrics and backends contribute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from bayplan.kube.merge import overlay
+from bayplan.model.manifest import PodParts
+from bayplan.model.topology import Pool
+from bayplan.model.workflow import PodSet
+
+SHM = "shm"
+FILES = "files"
+WHOLE_NODE = "bayplan.dev/whole-node"
+ALONE: Mapping[str, Any] = {
+    "podAntiAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": [
+            {"labelSelector": {"matchLabels": {WHOLE_NODE: "true"}}, "topologyKey": "kubernetes.io/hostname"}
+        ]
+    }
+}
+"""No second pod that wants a whole node, even where requests would leave room for one."""
+
+
+def combine(*parts: PodParts) -> PodParts:
+    """All parts as one; later maps win, lists follow each other."""
+    return PodParts(
+        labels=_joined(part.labels for part in parts),
+        annotations=_joined(part.annotations for part in parts),
+        node_selector=_joined(part.node_selector for part in parts),
+        tolerations=tuple(t for part in parts for t in part.tolerations),
+        env=tuple(e for part in parts for e in part.env),
+        resources=_joined(part.resources for part in parts),
+        claims=tuple(c for part in parts for c in part.claims),
+        volumes=tuple(v for part in parts for v in part.volumes),
+        mounts=tuple(m for part in parts for m in part.mounts),
+        capabilities=tuple(c for part in parts for c in part.capabilities),
+        spec=_joined(part.spec for part in parts),
+    )
+
+
+def _joined(maps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    return {key: value for each in maps for key, value in each.items()}
+
+
+def template(spec: PodSet, pool: Pool, parts: PodParts, command: tuple[Any, ...]) -> dict[str, Any]:
+    """The PodTemplateSpec of a podSet: generated, then the pool's and the podSet's own `template` laid over it."""
+    name = container_name(spec)
+    made = _generated(spec, parts, command)
+    for patch in (pool.template, spec.template):
+        if patch:
+            made = overlay(made, _aimed(patch, name))
+    given = made["spec"].pop("tolerations", [])
+    added = [dict(t) for t in (*pool.node.tolerations, *parts.tolerations) if t not in given]
+    return {**made, "spec": {**made["spec"], "tolerations": [*given, *added]}} if given or added else made
+
+
+def container_name(spec: PodSet) -> str:
+    """A `template` with exactly one container names the generated one; else the podSet does."""
+    containers = spec.template.get("spec", {}).get("containers") or []
+    return str(containers[0].get("name", spec.name)) if len(containers) == 1 else spec.name
+
+
+def _aimed(patch: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A patch with exactly one container means the generated container, whatever it calls it."""
+    containers = patch.get("spec", {}).get("containers") or []
+    if len(containers) != 1:
+        return patch
+    return {**patch, "spec": {**patch["spec"], "containers": [{**containers[0], "name": name}]}}
+
+
+def _generated(spec: PodSet, parts: PodParts, command: tuple[Any, ...]) -> dict[str, Any]:
+    return {
+        "metadata": _filled(labels=dict(parts.labels), annotations=dict(parts.annotations)),
+        "spec": {
+            **parts.spec,
+            **_filled(nodeSelector=dict(parts.node_selector), resourceClaims=list(parts.claims)),
+            "restartPolicy": spec.restart_policy,
+            "containers": [_container(spec, parts, command)],
+            **_filled(volumes=list(parts.volumes)),
+        },
+    }
+
+
+def _container(spec: PodSet, parts: PodParts, command: tuple[Any, ...]) -> dict[str, Any]:
+    ports = [{"name": name, "containerPort": port} for name, port in spec.ports.items()]
+    claims = [{"name": claim["name"]} for claim in parts.claims]
+    amounts = dict(parts.resources)
+    security = {"capabilities": {"add": list(parts.capabilities)}} if parts.capabilities else {}
+    return {
+        "name": container_name(spec),
+        **_filled(image=spec.image, command=list(command), args=list(spec.args), ports=ports, env=list(parts.env)),
+        **_filled(resources=_filled(requests=amounts, limits=dict(amounts), claims=claims)),
+        **_filled(volumeMounts=list(parts.mounts), securityContext=security),
+    }
+
+
+def _filled(**fields: Any) -> dict[str, Any]:
+    """The fields that hold something."""
+    return {name: value for name, value in fields.items() if value}
+
+
+def own_parts(spec: PodSet, pool: Pool, config_map: str) -> PodParts:
+    """What the podSet itself asks for: resources, shared memory, files."""
+    shm = {"name": SHM, "emptyDir": {"medium": "Memory", "sizeLimit": spec.shm}}
+    files = {"name": FILES, "configMap": {"name": config_map, "defaultMode": 0o555}}
+    return PodParts(
+        node_selector=pool.node.node_selector,
+        resources=spec.resources,
+        spec={"affinity": ALONE} if spec.whole_node else {},
+        labels={WHOLE_NODE: "true"} if spec.whole_node else {},
+        volumes=(*([shm] if spec.shm else []), *([files] if spec.files else [])),
+        mounts=(
+            *([{"name": SHM, "mountPath": "/dev/shm"}] if spec.shm else []),
+            *({"name": FILES, "mountPath": path, "subPath": file_key(path)} for path in spec.files),
+        ),
+    )
+
+
+def file_key(path: str) -> str:
+    """The ConfigMap key of a file: its path with every slash and odd character as a dot or dash."""
+    return "".join(c if c.isalnum() or c in "-_." else "-" for c in path.strip("/").replace("/", "."))

@@ -1,0 +1,52 @@
+"""The contract of a backend: what a module in `backends/` offers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from bayplan.diagnostics import Diagnostic, Outcome
+from bayplan.model.features import Need, Support
+from bayplan.model.intent import GangIntent
+from bayplan.model.manifest import Lowered, Manifest, Shape
+from bayplan.model.plan import Plan
+from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology
+
+
+class Backend(Protocol):
+    """One scheduler. All of it is data and pure functions."""
+
+    @property
+    def NAME(self) -> str:  # noqa: N802
+        """The word in `scheduler:`."""
+
+    @property
+    def COMPONENT(self) -> str:  # noqa: N802
+        """Its key in `versions:`."""
+
+    @property
+    def KINDS(self) -> tuple[str, ...]:  # noqa: N802
+        """Workload kinds, in the order in which `workload: auto` tries them."""
+
+    @property
+    def SUPPORT(self) -> tuple[Support, ...]:  # noqa: N802
+        """What it carries, by feature, amount and version."""
+
+    def needs(self, plan: Plan, /) -> tuple[Need, ...]:
+        """Needs that only this backend has, such as the length of names it derives."""
+
+    def prove(self, plan: Plan, target: Target, /) -> tuple[Diagnostic, ...]:
+        """Where the scheduler is known not to find a placement that exists."""
+
+    def lower(self, plan: Plan, shape: Shape, target: Target, /) -> Lowered:
+        """The scheduler's documents and marks. Total: never fails, never warns, never drops."""
+
+    def intent(self, plan: Plan, target: Target, /) -> tuple[GangIntent, ...]:
+        """The plan's intent in the words of the manifests."""
+
+    def read(self, documents: Sequence[Manifest], /) -> Outcome[tuple[GangIntent, ...]]:
+        """The way back: the intent that manifests carry."""
+
+    def cluster_objects(self, topology: ClusterTopology, target: Target, /) -> tuple[Manifest, ...]:
+        """The cluster-scoped objects that workflows refer to."""

@@ -1,0 +1,169 @@
+"""The whole of bayplan in one place: text is read, checked, planned, shaped, compared, lowered and woven.
+
+    Document -> workflows/  -> Workflow ---------.
+    Document -> topologies/ -> ClusterTopology ---+-> check -> plan -> shape -> fidelity -> lower -> weave -> documents
+
+Every step is a function from values to an Outcome. Only this module reads the tables of formats, checks and backends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeVar
+
+from bayplan import reading
+from bayplan.arrange import arrange, collisions
+from bayplan.backends import BACKENDS
+from bayplan.checks import TOGETHER, TOPOLOGY_CHECKS, WORKFLOW_CHECKS
+from bayplan.cleanup import adopters
+from bayplan.companions import companions
+from bayplan.diagnostics import Outcome, Route, has_errors
+from bayplan.document import Document
+from bayplan.model.backend import Backend
+from bayplan.model.manifest import Manifest, Many, Shape
+from bayplan.model.plan import Plan
+from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology
+from bayplan.model.workflow import Workflow
+from bayplan.planning import compute_domains, ranks
+from bayplan.planning.bind import bind
+from bayplan.planning.fidelity import compare
+from bayplan.planning.fit import diagnose
+from bayplan.planning.needs import plan_needs
+from bayplan.planning.shape import Offer, shape
+from bayplan.selection import select_backend, select_gangs, select_namespace, select_target
+from bayplan.weave import weave
+
+Origins = Mapping[str, Mapping[Route, Route]]
+Documents = tuple[Manifest | Many, ...]
+
+
+class Request(NamedTuple):
+    """One workflow to compile on one topology, and what the command line says about it."""
+
+    workflow: Document
+    topology: Document
+    scheduler: str = ""
+    namespace: str = ""
+    target: Mapping[str, str] = {}
+    gangs: tuple[str, ...] = ()
+    cluster_objects: bool = False
+    accept: frozenset[str] = frozenset()
+    workflow_format: str = ""
+
+
+class Checked(NamedTuple):
+    """A workflow and a topology that are sound in themselves and with each other."""
+
+    workflow: Workflow
+    topology: ClusterTopology
+    backend: Backend
+    target: Target
+
+
+class Planned(NamedTuple):
+    """A plan that is proven to fit, and the workloads that it is cut into."""
+
+    plan: Plan
+    shape: Shape
+    backend: Backend
+    target: Target
+    accepted: tuple[str, ...] = ()  # codes of gaps that the user took
+
+
+class Compiled(NamedTuple):
+    """The result: what was planned, and the documents in the order to apply them."""
+
+    planned: Planned
+    documents: Documents
+
+
+def compile(request: Request) -> tuple[Outcome[Compiled], Origins]:
+    """Everything from documents to manifests. The origins lead from model routes back to the source's own routes."""
+    checked, origins = check(request)
+    planned = _then(checked, lambda value: plan(request, value))
+    return _then(planned, lambda value: manifests(request, value)), origins
+
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+def _then(outcome: Outcome[A], step: Callable[[A], Outcome[B]]) -> Outcome[B]:
+    """The next step on the value, if there is one, with the findings of both."""
+    if outcome.value is None:
+        return Outcome(None, outcome.diagnostics)
+    following = step(outcome.value)
+    return Outcome(following.value, (*outcome.diagnostics, *following.diagnostics))
+
+
+def check(request: Request) -> tuple[Outcome[Checked], Origins]:
+    """Read both documents, check each alone, then both together. Findings of all of them come in one run."""
+    workflow = reading.workflow(request.workflow, request.workflow_format)
+    topology = reading.topology(request.topology)
+    origins = {"workflow": workflow.origins, "topology": topology.origins}
+    found = (*workflow.diagnostics, *topology.diagnostics)
+    if workflow.value is not None:
+        found += tuple(d for each in WORKFLOW_CHECKS for d in each(workflow.value))
+    if topology.value is not None:
+        found += tuple(d for each in TOPOLOGY_CHECKS for d in each(topology.value))
+    if workflow.value is None or topology.value is None or has_errors(found):
+        return Outcome(None, found), origins
+    found += tuple(d for each in TOGETHER for d in each(workflow.value, topology.value))
+    backend = select_backend(request.scheduler, workflow.value, topology.value, BACKENDS)
+    target = select_target(request.target, topology.value)
+    found += (*backend.diagnostics, *target.diagnostics)
+    if backend.value is None or target.value is None or has_errors(found):
+        return Outcome(None, found), origins
+    return Outcome(Checked(workflow.value, topology.value, backend.value, target.value), found), origins
+
+
+def plan(request: Request, checked: Checked) -> Outcome[Planned]:
+    """Resolve pools, levels, ComputeDomains, ranks and names; prove the fit; compare needs with support."""
+    workflow, topology, backend, target = checked
+    namespace = select_namespace(request.namespace, workflow, topology)
+    queue = workflow.queue or topology.defaults.get("queue", "")
+    selected = _then(bind(workflow, topology, namespace, queue), lambda bound: select_gangs(bound, request.gangs))
+    claimed = _then(selected, compute_domains.assign)
+    if claimed.value is None:
+        return Outcome(None, claimed.diagnostics)
+    ranked = ranks.assign(claimed.value)
+    shaped = shape(ranked, Offer(backend.NAME, backend.KINDS, backend.SUPPORT), target)
+    lost = compare((*plan_needs(ranked), *backend.needs(ranked)), backend.SUPPORT, target, backend.NAME)
+    found = [*claimed.diagnostics, *diagnose(ranked), *lost, *shaped.diagnostics]
+    if not has_errors(found):
+        found += backend.prove(ranked, target)
+    taken = tuple(sorted({each.code for each in found if each.severity == "error" and each.code in request.accept}))
+    found = [each._replace(severity="warning") if each.code in taken else each for each in found]
+    if shaped.value is None or has_errors(found):
+        return Outcome(None, tuple(found))
+    return Outcome(Planned(ranked, shaped.value, backend, target, taken), tuple(found))
+
+
+def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
+    """Lower the plan, weave the marks into workloads, and put everything into the order to apply it."""
+    ranked, shaped, backend, target, accepted = planned
+    lowered = backend.lower(ranked, shaped, target)
+    own = [*companions(ranked, target), *lowered.documents, *weave(ranked, shaped, lowered)]
+    own += adopters(ranked, shaped, own)
+    cluster = backend.cluster_objects(ranked.topology, target) if request.cluster_objects else ()
+    documents = arrange([*cluster, *own], ranked.namespace, accepted)
+    found = tuple(collisions(documents, ranked))
+    return Outcome(None if has_errors(found) else Compiled(planned, documents), found)
+
+
+def cluster_objects(document: Document, scheduler: str, versions: Mapping[str, str]) -> tuple[Outcome[Documents], Origins]:
+    """The cluster-scoped objects that a scheduler takes from a topology file."""
+    topology = reading.topology(document)
+    found = topology.diagnostics
+    if topology.value is not None:
+        found += tuple(d for each in TOPOLOGY_CHECKS for d in each(topology.value))
+    origins = {"topology": topology.origins}
+    if topology.value is None or has_errors(found):
+        return Outcome(None, found), origins
+    backend = select_backend(scheduler, None, topology.value, BACKENDS)
+    target = select_target(versions, topology.value)
+    found += (*backend.diagnostics, *target.diagnostics)
+    if backend.value is None or target.value is None or has_errors(found):
+        return Outcome(None, found), origins
+    return Outcome(arrange(backend.value.cluster_objects(topology.value, target.value), "", ()), found), origins

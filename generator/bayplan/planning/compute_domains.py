@@ -1,0 +1,163 @@
+"""One ComputeDomain for each outermost unit that is required to stay inside an NVLink domain and needs several nodes.
+
+NVLink works only inside a clique, and a ComputeDomain places nothing itself (NVIDIA DRA driver: a ComputeDomain
+follows its pods), so it is only as good as the required level of the unit that it belongs to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bayplan.diagnostics import Diagnostic, Outcome, Route, error, info
+from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, Unit, all_pods, walk
+from bayplan.model.topology import ClusterTopology, Pool
+from bayplan.model.workflow import Gang, Group
+from bayplan.planning.names import joined
+
+Wishes = dict[Route, str]
+OFF = "\x00off"
+
+
+def assign(plan: Plan) -> Outcome[Plan]:
+    """Give every pod that should have one its ComputeDomain."""
+    found: list[Diagnostic] = []
+    gangs = []
+    for gang in plan.gangs:
+        wishes = _wishes(gang.gang, gang.route)
+        root = _claiming(gang, gang.root, "", wishes, plan.topology)
+        gangs.append(gang._replace(root=root, compute_domains=_domains(gang, root)))
+        if gang.copy == 0:
+            found += _findings(gangs[-1], wishes, plan.topology)
+    return Outcome(plan._replace(gangs=tuple(gangs)), tuple(found))
+
+
+def _wishes(node: Gang | Group, route: Route) -> Wishes:
+    """`computeDomain` by the route of its gang or group."""
+    below = [_wishes(group, (*route, "groups", i)) for i, group in enumerate(node.groups)]
+    return {route: node.compute_domain, **{k: v for each in below for k, v in each.items()}}
+
+
+def _claiming(gang: GangPlan, unit: Unit, inherited: str, wishes: Wishes, topology: ClusterTopology) -> Unit:
+    """The unit with its GPU pods claiming from the ComputeDomain decided here, or above."""
+    name = _decided(gang, unit, inherited, wishes[unit.route], topology)
+    claim = "" if name == OFF else name
+    return unit._replace(
+        pods=tuple(pods._replace(compute_domain=claim) if pods.spec.accelerator else pods for pods in unit.pods),
+        groups=tuple(
+            units._replace(members=tuple(_claiming(gang, m, name, wishes, topology) for m in units.members))
+            for units in unit.groups
+        ),
+    )
+
+
+def _decided(gang: GangPlan, unit: Unit, inherited: str, wish: str, topology: ClusterTopology) -> str:
+    """The name of the ComputeDomain for a unit's pods; empty: still open further down; OFF: none."""
+    if wish == "never":
+        return OFF
+    if wish == "gang":
+        return gang.name
+    if wish == "group" and inherited in ("", OFF):
+        return joined(gang.name, unit.name)
+    if inherited:
+        return inherited
+    wanted = inside_nvlink(unit, topology) and least_nodes(unit, topology) > 1
+    return joined(gang.name, unit.name) if wanted else ""
+
+
+def _domains(gang: GangPlan, root: Unit) -> tuple[ComputeDomain, ...]:
+    """The ComputeDomains that pods claim from, in rank order, each with the nodes it will span (one claiming pod a node)."""
+    domains: dict[str, ComputeDomain] = {}
+    for unit in walk(root):
+        for pods in unit.pods:
+            if pods.compute_domain:
+                owner = root if pods.compute_domain == gang.name else unit
+                first = ComputeDomain(pods.compute_domain, owner.name, 0, owner.route)
+                domain = domains.get(pods.compute_domain, first)
+                domains[pods.compute_domain] = domain._replace(nodes=domain.nodes + pods.replicas)
+    return tuple(domains.values())
+
+
+def inside_nvlink(unit: Unit, topology: ClusterTopology) -> bool:
+    """Whether the unit's required level is, or is finer than, a level marked `nvlink`, in every pool of its GPUs."""
+    pools = _gpu_pools(unit, topology)
+    return bool(unit.required and pools) and all(_reaches_nvlink(pool, unit.required) for pool in pools)
+
+
+def _reaches_nvlink(pool: Pool, level: str) -> bool:
+    if pool.level(level) is None:
+        return False
+    return any(each.nvlink for each in pool.levels[: pool.depth(level) + 1])
+
+
+def _gpu_pools(unit: Unit, topology: ClusterTopology) -> list[Pool]:
+    names = dict.fromkeys(pods.pool for pods in all_pods(unit) if pods.spec.accelerator)
+    return [pool for pool in map(topology.pool, names) if pool]
+
+
+def least_nodes(unit: Unit, topology: ClusterTopology) -> int:
+    """The fewest nodes that could hold the unit's GPUs."""
+    cards: dict[str, int] = {}
+    for pods in all_pods(unit):
+        if pods.spec.accelerator:
+            cards[pods.pool] = cards.get(pods.pool, 0) + pods.replicas * pods.spec.accelerator.per_pod
+    a_node = {pool.name: max(pool.node.accelerators, 1) for pool in topology.pools}
+    return sum(-(-count // a_node[name]) for name, count in cards.items())
+
+
+def _findings(gang: GangPlan, wishes: Wishes, topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """What the user should know of the ComputeDomains of a gang (its first copy speaks for all)."""
+    for pods in {pods.route: pods for pods in all_pods(gang.root)}.values():
+        yield from _channel_rule(pods, topology)
+    for route in dict.fromkeys(_unsafe(gang.root, False, topology)):
+        yield error(
+            "P507",
+            (*route, "computeDomain"),
+            "its pods claim a ComputeDomain, but no required level keeps them inside one NVLink domain;"
+            " NVLink does not work across them",
+            hint="add `placement: {required: LEVEL}` with a level marked `nvlink` in the topology",
+        )
+    if not gang.compute_domains and set(wishes.values()) == {"auto"}:
+        yield from _unused_nvlink(gang, topology)
+
+
+def _channel_rule(pods: Pods, topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """A node has one IMEX channel, so a claiming pod must take all of its GPUs (DRA driver 25.3 to 0.4: channel-0)."""
+    pool, asked = topology.pool(pods.pool), pods.spec.accelerator
+    if not (pods.compute_domain and pool and asked) or asked.per_pod >= pool.node.accelerators:
+        return
+    whole = pool.node.accelerators
+    yield error(
+        "P506",
+        (*pods.route, "accelerator", "count"),
+        f'podSet "{pods.spec.name}" asks for {asked.per_pod} of the {whole} GPUs of a node and claims a ComputeDomain'
+        f" channel; a node has one channel, so only one such pod could run on it and {whole - asked.per_pod}"
+        " GPUs would stay idle",
+        hint=f"ask for all {whole} GPUs of the node in one pod, or set `computeDomain: never` if the pods do without"
+        " NVLink between nodes",
+    )
+
+
+def _unsafe(unit: Unit, inside: bool, topology: ClusterTopology) -> Iterator[Route]:
+    """Units whose own pods claim while nothing at or above them keeps those pods inside NVLink."""
+    inside = inside or inside_nvlink(unit, topology)
+    if not inside and any(pods.compute_domain for pods in unit.pods):
+        yield unit.route
+    for units in unit.groups:
+        for member in units.members:
+            yield from _unsafe(member, inside, topology)
+
+
+def _unused_nvlink(gang: GangPlan, topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """Several whole nodes of an NVLink pool, and nothing that would use NVLink between them."""
+    for pods in all_pods(gang.root):
+        pool, asked = topology.pool(pods.pool), pods.spec.accelerator
+        nvlink = next((level.name for level in pool.levels if level.nvlink), "") if pool else ""
+        if pool and asked and nvlink and asked.per_pod == pool.node.accelerators and pods.replicas > 1:
+            yield info(
+                "P508",
+                pods.route,
+                f'podSet "{pods.spec.name}" takes whole nodes of an NVLink pool, but no group is required to stay in'
+                f' one "{nvlink}", so there is no ComputeDomain and no NVLink between nodes',
+                hint=f"put `placement: {{required: {nvlink}}}` on the group that should have it",
+            )
+            return

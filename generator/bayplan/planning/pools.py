@@ -1,0 +1,91 @@
+"""Which pool each podSet runs in: the nearest `pool`, else the only one that can hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from bayplan.diagnostics import Diagnostic, Route, error
+from bayplan.model.topology import ClusterTopology
+from bayplan.model.workflow import Gang, Group, PodSet, Workflow
+
+
+class Found(NamedTuple):
+    """A podSet of the file, where it stands, and the nearest `pool` named for it."""
+
+    route: Route
+    spec: PodSet
+    named: str
+    named_at: Route
+
+
+def gang_pools(workflow: Workflow, gang: Gang, route: Route, topology: ClusterTopology) -> dict[Route, str | Diagnostic]:
+    """For each podSet route of a gang its pool's name, or why there is none."""
+    start = (workflow.pool, ("workflow", "spec", "pool"))
+    found = list(pod_sets(gang, route, start))
+    chosen = {each.route: _own_pool(each, topology) for each in found}
+    leaders = {name for name in chosen.values() if isinstance(name, str)}
+    return {each.route: chosen[each.route] or _follow(each, topology, leaders) for each in found}
+
+
+def pod_sets(node: Gang | Group, route: Route, nearest: tuple[str, Route]) -> Iterator[Found]:
+    """All podSets at and below a gang or group, in file order."""
+    here = (node.pool, (*route, "pool")) if node.pool else nearest
+    for i, spec in enumerate(node.pod_sets):
+        at = (*route, "podSets", i)
+        name, named_at = (spec.pool, (*at, "pool")) if spec.pool else here
+        yield Found(at, spec, name, named_at)
+    for i, group in enumerate(node.groups):
+        yield from pod_sets(group, (*route, "groups", i), here)
+
+
+def _own_pool(found: Found, topology: ClusterTopology) -> str | Diagnostic | None:
+    """What the podSet alone decides; None when it must follow its gang."""
+    if found.named:
+        return _named_pool(found, topology)
+    asked = found.spec.accelerator.name if found.spec.accelerator else ""
+    able = [pool.name for pool in topology.pools if pool.node.accelerator == asked]
+    if len(able) == 1 or len(topology.pools) == 1:
+        return _fitting(found, topology, able[0] if able else topology.pools[0].name)
+    if not asked and (found.spec.whole_node or not able):
+        return None
+    return _undecided(found, able)
+
+
+def _named_pool(found: Found, topology: ClusterTopology) -> str | Diagnostic:
+    if topology.pool(found.named):
+        return _fitting(found, topology, found.named)
+    names = _quoted(pool.name for pool in topology.pools)
+    return error("P502", found.named_at, f'there is no pool "{found.named}"; the topology has {names}')
+
+
+def _fitting(found: Found, topology: ClusterTopology, name: str) -> str | Diagnostic:
+    """The pool, if its nodes carry the accelerator asked for."""
+    pool = topology.pool(name)
+    asked = found.spec.accelerator
+    if pool and asked and pool.node.accelerator != asked.name:
+        has = f'"{pool.node.accelerator}"' if pool.node.accelerator else "none"
+        message = f'podSet "{found.spec.name}" asks for accelerator "{asked.name}"; pool "{name}" has {has}'
+        return error("P502", (*found.route, "accelerator"), message, hint="choose a pool whose node has that accelerator")
+    return name
+
+
+def _undecided(found: Found, able: list[str]) -> Diagnostic:
+    what = f'accelerator "{found.spec.accelerator.name}"' if found.spec.accelerator else "no accelerator"
+    if not able:
+        message = f'podSet "{found.spec.name}" asks for {what}; no pool has it'
+        return error("P502", (*found.route, "accelerator"), message, hint="add it to a pool's node, or ask for another")
+    message = f'podSet "{found.spec.name}" could run in the pools {_quoted(able)}, which all have {what}'
+    return error("P503", found.route, message, hint="name one with `pool:` on the podSet, its group, its gang or the workflow")
+
+
+def _follow(found: Found, topology: ClusterTopology, leaders: set[str]) -> str | Diagnostic:
+    """A podSet without accelerator, and no pool made for it, goes where the rest of its gang goes."""
+    if len(leaders) == 1:
+        return next(iter(leaders))
+    candidates = sorted(leaders) or [pool.name for pool in topology.pools]
+    return _undecided(found, candidates)
+
+
+def _quoted(names: Iterator[str] | list[str] | Mapping[str, object]) -> str:
+    return ", ".join(f'"{name}"' for name in names)

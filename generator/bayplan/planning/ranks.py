@@ -1,0 +1,51 @@
+"""The one rank function: over the rendezvous, group by group, podSet by podSet in file order, pod by pod."""
+
+from __future__ import annotations
+
+from bayplan.model.plan import GangPlan, Plan, PodRef, Pods, Ranks, Unit, walk
+
+
+def assign(plan: Plan) -> Plan:
+    """Give every ranked pod its place in its gang's rendezvous."""
+    return plan._replace(gangs=tuple(_gang_ranks(gang) for gang in plan.gangs))
+
+
+def _gang_ranks(gang: GangPlan) -> GangPlan:
+    if gang.gang.rendezvous == "none":
+        return gang
+    leaves = [unit for unit in walk(gang.root) if unit.pods]
+    ranked_only = any(pods.spec.accelerator for unit in leaves for pods in unit.pods)
+    sizes = [sum(p.replicas for p in unit.pods if _ranked(p, ranked_only)) for unit in leaves]
+    ranks: dict[str, Ranks] = {}
+    scopes = [range(len(leaves))] if gang.gang.rendezvous == "gang" else [range(i, i + 1) for i in range(len(leaves))]
+    for scope in scopes:
+        ranks.update(_scope_ranks(gang.name, [leaves[i] for i in scope], [sizes[i] for i in scope], ranked_only))
+    numbered = {unit.name: i for i, unit in enumerate(leaves)}
+    for unit in leaves:
+        for pods in unit.pods:
+            if pods.name in ranks:
+                ranks[pods.name] = ranks[pods.name]._replace(group_index=numbered[unit.name], group_count=len(leaves))
+    return gang._replace(root=_with(gang.root, ranks))
+
+
+def _ranked(pods: Pods, accelerated_only: bool) -> bool:
+    return bool(pods.spec.accelerator) or not accelerated_only
+
+
+def _scope_ranks(gang: str, leaves: list[Unit], sizes: list[int], accelerated_only: bool) -> dict[str, Ranks]:
+    """Ranks of one rendezvous. A group is a unit that holds podSets; its size counts ranked pods."""
+    members = [(pods, size) for unit, size in zip(leaves, sizes, strict=True) for pods in unit.pods]
+    members = [(pods, size) for pods, size in members if _ranked(pods, accelerated_only)]
+    ranks, first = {}, 0
+    for pods, size in members:
+        master = PodRef(gang, members[0][0].name, 0)
+        ranks[pods.name] = Ranks(master, sum(sizes), first, 0, 0, size)
+        first += pods.replicas
+    return ranks
+
+
+def _with(unit: Unit, ranks: dict[str, Ranks]) -> Unit:
+    return unit._replace(
+        pods=tuple(pods._replace(ranks=ranks.get(pods.name)) for pods in unit.pods),
+        groups=tuple(u._replace(members=tuple(_with(m, ranks) for m in u.members)) for u in unit.groups),
+    )

@@ -1,0 +1,73 @@
+"""Document -> validated data -> model value, with the origins that lead back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Generic, NamedTuple, TypeVar
+
+from bayplan import schema, topologies, workflows
+from bayplan.diagnostics import Diagnostic, Route, error, has_errors
+from bayplan.document import Document
+from bayplan.model.topology import ClusterTopology
+from bayplan.model.workflow import Workflow
+from bayplan.words import did_you_mean
+
+T = TypeVar("T")
+
+
+class Read(NamedTuple, Generic[T]):
+    """A value, what was found on the way, and model route -> source route where they differ."""
+
+    value: T | None
+    diagnostics: tuple[Diagnostic, ...] = ()
+    origins: Mapping[Route, Route] = {}
+
+
+def workflow(document: Document, name: str = "") -> Read[Workflow]:
+    """A workflow in the named format, else in the first that recognises it."""
+    wrong = _kind(document, "workflow", "Workflow")
+    if name and name not in workflows.FORMATS:
+        hint = did_you_mean(name, list(workflows.FORMATS))
+        message = f'there is no workflow format "{name}"; there is {", ".join(workflows.FORMATS)}'
+        return Read(None, (error("A910", ("argument", "--from"), message, hint=hint),))
+    found = workflows.load(name) if name else workflows.detect(document.data)
+    if found is None or wrong:
+        return Read(None, (wrong or _unknown(document, "workflow", "Workflow"),))
+    invalid = schema.validate("Workflow", document.data, "workflow")
+    if has_errors(invalid):
+        return Read(None, invalid)
+    outcome = found.read(document.data)
+    made = outcome.value
+    return Read(made and made.workflow, (*invalid, *outcome.diagnostics), made.origins if made else {})
+
+
+def topology(document: Document) -> Read[ClusterTopology]:
+    """A cluster topology file."""
+    wrong = _kind(document, "topology", "ClusterTopology")
+    found = topologies.detect(document.data)
+    if found is None or wrong:
+        return Read(None, (wrong or _unknown(document, "topology", "ClusterTopology"),))
+    invalid = schema.validate("ClusterTopology", document.data, "topology")
+    if has_errors(invalid):
+        return Read(None, invalid)
+    outcome = found.read(document.data)
+    made = outcome.value
+    return Read(made and made.topology, (*invalid, *outcome.diagnostics), made.origins if made else {})
+
+
+def _kind(document: Document, subject: str, wanted: str) -> Diagnostic | None:
+    """A document of ours of another kind, given in this one's place."""
+    data = document.data
+    kind = data.get("kind") if isinstance(data, Mapping) else None
+    if kind in ("Workflow", "ClusterTopology", "Policy", "Project") and kind != wanted:
+        message = f"this is a {kind}; a {wanted} is wanted here"
+        return error("A911", (subject, "kind"), message, hint="the workflow comes first, the topology after -t")
+    return None
+
+
+def _unknown(document: Document, subject: str, wanted: str) -> Diagnostic:
+    kind = document.data.get("kind") if isinstance(document.data, Mapping) else None
+    found = f'kind "{kind}"' if kind else "no `kind`"
+    message = f"this is no {wanted}: it has {found}"
+    hint = f"start it with `apiVersion: bayplan.dev/v1alpha1` and `kind: {wanted}`"
+    return error("A912", (subject,), message, hint=hint)

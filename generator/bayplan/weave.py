@@ -1,0 +1,119 @@
+"""Put marks on the workloads that bayplan builds: one pod template for each podSet instance, then the kind's documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from bayplan.accelerators import PARTS, allocator
+from bayplan.diagnostics import Route
+from bayplan.kube.kinds import KINDS, Kind, Piece, instances
+from bayplan.kube.kinds.parts import GROUP_LABEL, POD_SET_LABEL, gang_labels
+from bayplan.kube.kinds.pods import RANK_COLUMN
+from bayplan.kube.names import claim_template_name, config_map_name
+from bayplan.kube.pod import combine, own_parts, template
+from bayplan.kube.ranks import rank_env
+from bayplan.model.manifest import Lowered, Manifest, Many, Marks, Meta, PodParts, Shape, Slot, Workload
+from bayplan.model.plan import GangPlan, Plan, Pods
+
+CHANNEL = "compute-domain"
+"""The name of a pod's claim on its ComputeDomain channel."""
+
+
+def weave(plan: Plan, shape: Shape, lowered: Lowered) -> Iterator[Manifest | Many]:
+    """The workload documents of a plan."""
+    for workload in shape.workloads:
+        loom = loom_of(plan, workload)
+        pieces = {
+            (gang.name, pods.name): _piece(loom, gang, pods, lowered.marks[gang.name, pods.name])
+            for gang, pods in instances(workload)
+        }
+        yield from loom.kind.write(workload, pieces)
+
+
+class Loom(NamedTuple):
+    """What all podSet instances of one workload share."""
+
+    plan: Plan
+    workload: Workload
+    kind: Kind
+    gangs: Mapping[str, GangPlan]
+    pods: Mapping[tuple[str, str], Pods]
+    arithmetic: frozenset[Route]  # podSets whose ranks a shell must add up; all instances of one read alike
+
+
+def loom_of(plan: Plan, workload: Workload) -> Loom:
+    """The loom for a workload."""
+    kind = KINDS[workload.kind]
+    everyone = {(gang.name, pods.name): pods for gang, pods in instances(workload)}
+    added = (pods.route for pods in everyone.values() if pods.ranks and pods.ranks.first and pods.replicas > 1)
+    arithmetic = frozenset(added if kind.INDEX else ())
+    return Loom(plan, workload, kind, {gang.name: gang for gang in workload.gangs}, everyone, arithmetic)
+
+
+def _piece(loom: Loom, gang: GangPlan, pods: Pods, marks: Marks) -> Piece:
+    plan = loom.plan
+    pool = plan.topology.pool(pods.pool)
+    if pool is None:
+        raise AssertionError(f"unbound pool {pods.pool!r}")
+    ranked, command = _ranks(loom, pods)
+    user = PodParts(env=tuple({"name": name, "value": value} for name, value in pods.spec.env.items()))
+    parts = combine(
+        PodParts(labels=_labels(plan, gang, pods), spec=_spec(loom, gang)),
+        own_parts(pods.spec, pool, config_map_name(gang, pods)),
+        _accelerator(plan, gang, pods),
+        _channel(pods),
+        ranked,
+        user,
+        marks.pod,
+    )
+    owner = Meta({**gang_labels(plan, gang), **marks.owner.labels}, marks.owner.annotations)
+    return Piece(template(pods.spec, pool, parts, command), owner, marks.job)
+
+
+def _labels(plan: Plan, gang: GangPlan, pods: Pods) -> dict[str, str]:
+    unit = pods.name.removesuffix(pods.spec.name).removesuffix("-")
+    return {**gang_labels(plan, gang), **({GROUP_LABEL: unit} if unit else {}), POD_SET_LABEL: pods.spec.name}
+
+
+def _spec(loom: Loom, gang: GangPlan) -> dict[str, str]:
+    plan = loom.plan
+    priority, service = plan.workflow.priority_class, loom.kind.subdomain(loom.workload, gang)
+    namespace = plan.topology.namespaces.get(plan.namespace)
+    account = namespace.service_account if namespace else ""
+    fields = {"subdomain": service, "priorityClassName": priority, "serviceAccountName": account}
+    return {name: value for name, value in fields.items() if value}
+
+
+def _accelerator(plan: Plan, gang: GangPlan, pods: Pods) -> PodParts:
+    asked = pods.spec.accelerator
+    if asked is None:
+        return PodParts()
+    kind = plan.topology.accelerators[asked.name]
+    return PARTS[allocator(asked, kind)](asked, kind, claim_template_name(gang, pods))
+
+
+def _channel(pods: Pods) -> PodParts:
+    """The claim on the ComputeDomain's one channel a node; the driver makes the template of that name."""
+    if not pods.compute_domain:
+        return PodParts()
+    return PodParts(claims=({"name": CHANNEL, "resourceClaimTemplateName": pods.compute_domain},))
+
+
+def _ranks(loom: Loom, pods: Pods) -> tuple[PodParts, tuple[str, ...]]:
+    ranks = pods.ranks
+    if ranks is None:
+        return PodParts(), pods.spec.command
+    master = ranks.master
+    leader = loom.pods[master.gang, master.pods]
+    host = loom.kind.host(loom.workload, loom.gangs[master.gang], leader, master.number)
+    arithmetic = pods.route in loom.arithmetic and pods.replicas > 1
+    made = rank_env(pods.spec, ranks, host, _own_number(loom.kind, pods), arithmetic)
+    return PodParts(env=made.env), made.command
+
+
+def _own_number(kind: Kind, pods: Pods) -> Slot | int | str:
+    if not kind.INDEX:
+        return Slot(RANK_COLUMN, "text")
+    first = pods.ranks.first if pods.ranks else 0
+    return first if pods.replicas == 1 else kind.INDEX

@@ -1,0 +1,1 @@
+"""The parts of `bayplan.emit`; nothing else imports them."""

@@ -16,11 +16,11 @@ from tools.golden import Case, cases, documents
 needs_upstream = pytest.mark.skipif(not (UPSTREAM / "crds").is_dir(), reason=f"no upstream CRDs at {UPSTREAM}/crds")
 
 ORDER = (
-    {"Namespace", "PriorityClass", "Topology", "Queue"},
-    {"ServiceAccount", "Role", "RoleBinding", "ConfigMap", "Secret", "Service", "ResourceClaimTemplate"},
-    {"ComputeDomain"},
+    {"Topology", "Queue"},
+    {"ServiceAccount", "Role", "RoleBinding", "ComputeDomain", "ResourceClaimTemplate", "ConfigMap"},
     {"PodGroup"},
-    {"Pod", "Job", "JobSet", "LeaderWorkerSet"},
+    {"Service"},
+    {"Pod", "Job", "JobSet"},
 )
 """Kinds in the order in which a scheduler meets the least waiting: what pods need comes before the pods."""
 
@@ -47,7 +47,7 @@ def test_what_pods_need_comes_before_them(case: Case) -> None:
 
 
 def rank(document: dict[str, Any]) -> int:
-    """The place of a kind in the order. The Job that adopts objects comes with what it adopts, or last."""
+    """The place of a kind in the order."""
     return next(number for number, kinds in enumerate(ORDER) if document["kind"] in kinds)
 
 

@@ -1,0 +1,127 @@
+"""How much bayplan costs: `python benchmarks/run.py [--rounds N] [--only ROW] [--write]`.
+
+Absolute times are a machine's own; a ratio to `python -c pass`, measured in the same rounds, travels. bayplan is built
+as a wheel and installed, byte-compiled, into an environment of its own. Times are user + system of the child (wait4).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from workloads import write
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLE = ROOT / "examples" / "pretrain"
+
+
+class Row(NamedTuple):
+    """One measured command: its CPU time as a ratio to a bare interpreter, or its peak memory in MB."""
+
+    name: str
+    arguments: list[str]
+    unit: str  # "x" or "MB"
+    target: float
+    rounds: int  # at most
+
+
+class Result(NamedTuple):
+    """What a row came to."""
+
+    row: Row
+    value: float
+
+
+def rows(folder: Path) -> list[Row]:
+    """What is promised."""
+    example = ["render", f"{EXAMPLE}/workflow.yaml", "-t", f"{EXAMPLE}/topology.yaml"]
+    return [
+        Row("--version", ["--version"], "x", 1.2, 99),
+        Row("--help", ["--help"], "x", 4.5, 99),
+        Row("render 64 pods, proven", example, "x", 4.5, 99),
+        Row("render 10,000 bare pods, proven", write(folder, 10_000), "x", 30, 7),
+        Row("render 100,000 bare pods, memory", write(folder, 100_000), "MB", 128, 1),
+    ]
+
+
+def install(folder: Path) -> tuple[str, str]:
+    """Build a wheel of the checkout and install it into a new environment; its bayplan and its Python."""
+    python = str(folder / "venv" / "bin" / "python")
+    commands = [
+        [sys.executable, "-m", "venv", str(folder / "venv")],
+        [python, "-m", "pip", "install", "-q", "--upgrade", "pip"],  # older pip writes scripts that import `re`
+        [python, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(ROOT)],
+    ]
+    for command in commands:
+        subprocess.run(command, check=True)
+    (wheel,) = folder.glob("bayplan-*.whl")
+    subprocess.run([python, "-m", "pip", "install", "-q", "--compile", str(wheel)], check=True)
+    return str(folder / "venv" / "bin" / "bayplan"), python
+
+
+def measure(command: list[str]) -> tuple[float, float]:
+    """CPU seconds and peak memory in MB of one run that must succeed."""
+    null = os.open(os.devnull, os.O_RDWR)
+    streams = [(os.POSIX_SPAWN_DUP2, null, number) for number in (0, 1)]
+    child = os.posix_spawn(command[0], command, os.environ, file_actions=streams)
+    os.close(null)
+    _, status, usage = os.wait4(child, 0)
+    if status:
+        raise SystemExit(f"{command} failed: {os.waitstatus_to_exitcode(status)}")
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def results(selected: list[Row], bayplan: str, python: str, rounds: int) -> Iterator[Result]:
+    """Every row, measured in rounds that interleave with the bare interpreter."""
+    bare: list[float] = []
+    measured: dict[str, list[tuple[float, float]]] = {row.name: [] for row in selected}
+    for number in range(rounds):
+        bare += [measure([python, "-c", "pass"])[0] for _ in range(3)]
+        for row in selected:
+            if number < row.rounds:
+                measured[row.name].append(measure([bayplan, *row.arguments]))
+    for row in selected:
+        times, memory = zip(*measured[row.name], strict=True)
+        value = statistics.median(times) / statistics.median(bare) if row.unit == "x" else max(memory)
+        yield Result(row, value)
+
+
+def table(found: Iterable[Result]) -> str:
+    """The results as a Markdown table."""
+    lines = ["| command | measured | target | |", "|---|---:|---:|---|"]
+    for row, value in found:
+        verdict = "ok" if value <= row.target else "**missed**"
+        lines.append(f"| {row.name} | {value:.2f} {row.unit} | {row.target:g} {row.unit} | {verdict} |")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Measure, print, and with --write keep; 1 when a target is missed."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--only", default="", help="rows whose name contains this")
+    parser.add_argument("--write", action="store_true", help="keep the table in benchmarks/results.md")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        selected = [row for row in rows(folder) if options.only in row.name]
+        found = list(results(selected, *install(folder), options.rounds))
+    print(table(found))
+    if options.write:
+        where = f"CPython {platform.python_version()} on {platform.system()} {platform.machine()}"
+        intro = f"# Results\n\nRatios (x) are to a bare interpreter of the same run: {where}.\n"
+        text = f"{intro}`python benchmarks/run.py --write` renews them.\n\n{table(found)}\n"
+        (ROOT / "benchmarks" / "results.md").write_text(text, encoding="utf-8")
+    return int(any(result.value > result.row.target for result in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

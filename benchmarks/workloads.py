@@ -1,0 +1,62 @@
+"""Inputs of any size for the benchmarks: racks of 18 nodes of which 16 are planned, and one bare pod a node."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+PODS_A_RACK = 16
+
+WORKFLOW = """\
+apiVersion: bayplan.dev/v1alpha1
+kind: Workflow
+metadata: {{name: large, namespace: ml}}
+spec:
+  queue: research
+  gangs:
+  - name: train
+    workload: pods
+    groups:
+    - name: replica
+      replicas: {racks}
+      placement: {{required: rack}}
+      computeDomain: never
+      podSets:
+      - name: worker
+        replicas: 16
+        accelerator: {{name: gb200, count: 4}}
+        resources: {{cpu: "96", memory: 640Gi}}
+        image: nvcr.io/nvidia/pytorch:25.08-py3
+        command: [torchrun]
+        args: [--nproc-per-node=4, train.py]
+        env: {{NCCL_DEBUG: WARN}}
+        shm: 64Gi
+"""
+
+TOPOLOGY = """\
+apiVersion: bayplan.dev/v1alpha1
+kind: ClusterTopology
+metadata: {{name: hall}}
+spec:
+  versions: {{kubernetes: "1.34", kai: "0.17", draDriver: "25.12"}}
+  defaults: {{scheduler: kai}}
+  pools:
+  - name: gb200
+    node: {{accelerator: gb200, count: 4, cpu: "140", memory: 900Gi}}
+    levels:
+    - {{name: spine, label: network.topology.nvidia.com/spine}}
+    - {{name: rack, label: nvidia.com/gpu.clique, nvlink: true, plan: 16}}
+    domains:
+{domains}
+  accelerators:
+    gb200: {{vendor: nvidia, allocator: device-plugin, resources: {{count: nvidia.com/gpu}}}}
+"""
+
+
+def write(folder: Path, pods: int) -> list[str]:
+    """Write a workflow of so many pods and a topology that just holds it; the arguments that render it."""
+    racks = pods // PODS_A_RACK
+    rows = (f'    - {{path: s{rack // 32}/r{rack}, nodes: "r{rack}-n[01-18]"}}' for rack in range(racks))
+    workflow, topology = folder / f"workflow-{pods}.yaml", folder / f"topology-{pods}.yaml"
+    workflow.write_text(WORKFLOW.format(racks=racks), encoding="utf-8")
+    topology.write_text(TOPOLOGY.format(domains="\n".join(rows)), encoding="utf-8")
+    return ["render", str(workflow), "-t", str(topology)]

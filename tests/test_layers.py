@@ -14,28 +14,27 @@ LAYERS = (
     ("clients",),
     ("pipeline",),
     ("report",),
-    ("arrange", "cleanup", "companions", "emit", "patch", "reading", "selection", "weave"),
+    ("arrange", "cleanup", "companions", "emit", "patch", "reading", "removal", "selection", "weave"),
     ("backends",),
     ("planning", "checks"),
     ("workflows", "topologies"),
     ("fabrics", "accelerators"),
     ("kube",),
     ("model",),
-    ("schema", "schema_errors"),
+    ("schema",),
     ("document",),
     ("codes", "data", "words"),
     ("diagnostics",),
 )
-"""Top to bottom. A leading underscore marks a module's private helpers, which stand in its layer."""
+"""Top to bottom."""
 
-RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer} | {"validators": 12}
-"""Part -> its layer; `_validators` is generated code of `schema`."""
+RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
 
 THIRD_PARTY = {
     "yaml": {"document"},
     "click": {"cli"},
-    "jsonschema": {"schema_errors"},
-    "referencing": {"schema_errors"},
+    "jsonschema": {"schema"},
+    "referencing": {"schema"},
     "ruamel": {"cli"},
     "ortools": {"planning"},
 }
@@ -45,9 +44,11 @@ CODES_READERS = {"codes", "report", "cli", "clients"}
 
 
 def part(module: str) -> str:
-    """`_document.scalars` -> `document`; `bayplan` itself -> ``."""
+    """`kube.kinds.job` -> `kube`. Helpers (`_document`, `schema_errors`) stand with what they are named after."""
     first = module.split(".")[0]
-    return first if first.startswith("__") else first.removeprefix("_")
+    if first in RANK or not first:
+        return first
+    return "schema" if first == "_validators" else first.removeprefix("_").split("_")[0]
 
 
 def inner(each: Import) -> str | None:

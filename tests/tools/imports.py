@@ -39,8 +39,13 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
-def imports() -> Iterator[Import]:
+@cache
+def imports() -> tuple[Import, ...]:
     """Every import of every module; `from bayplan.kube import pod` is an import of `bayplan.kube.pod`."""
+    return tuple(_imports())
+
+
+def _imports() -> Iterator[Import]:
     for name, path in sources().items():
         for node in ast.walk(tree(path)):
             if isinstance(node, ast.Import):

@@ -32,7 +32,9 @@ WORKLOADS = ("JobSet", "Job", "Pod")
 ACCEPTED = "bayplan.dev/accepted"
 
 
-def arrange(documents: Iterable[Manifest | Many], namespace: str, accepted: tuple[str, ...]) -> tuple[Manifest | Many, ...]:
+def arrange(
+    documents: Iterable[Manifest | Many], namespace: str, accepted: tuple[str, ...]
+) -> tuple[Manifest | Many, ...]:
     """Sorted by kind, otherwise as they came; gaps that the user accepted are noted on the workloads."""
     placed = [_placed(document, namespace, accepted) for document in documents]
     return tuple(sorted(placed, key=lambda document: ORDER.index(head(document)["kind"])))
@@ -56,8 +58,8 @@ def _placed(document: Manifest | Many, namespace: str, accepted: tuple[str, ...]
 
 
 def collisions(documents: Iterable[Manifest | Many], plan: Plan) -> Iterator[Diagnostic]:
-    """No two objects of one kind with one name. A ComputeDomain counts as its channel template too: the driver makes it,
-    and never succeeds where one of that name exists (DRA driver `resourceclaimtemplate.go`)."""
+    """No two objects of one kind with one name. A ComputeDomain counts as its channel template too: the driver makes
+    it, and never succeeds where one of that name exists (DRA driver 25.3 to 0.4, `resourceclaimtemplate.go`)."""
     seen: set[tuple[str, str]] = set()
     for kind, name in (key for document in documents for key in _keys(document)):
         if (kind, name) in seen:

@@ -12,6 +12,8 @@ from bayplan.kube.kinds.parts import GANG_LABEL
 from bayplan.model.manifest import Manifest, Many, Shape
 from bayplan.model.plan import Plan
 
+OURS = "bayplan.dev/"
+
 WAIT = 300
 """Seconds after which the adopting Job itself goes away."""
 
@@ -23,9 +25,11 @@ PLURALS = {
     "ConfigMap": "configmaps",
     "Job": "jobs",
     "JobSet": "jobsets",
+    "Pod": "pods",
     "PodGroup": "podgroups",
     "ResourceClaimTemplate": "resourceclaimtemplates",
     "Role": "roles",
+    "Service": "services",
     "RoleBinding": "rolebindings",
     "ServiceAccount": "serviceaccounts",
 }
@@ -48,7 +52,7 @@ def adopters(plan: Plan, shape: Shape, documents: Sequence[Manifest | Many]) -> 
 def adopter(owner: Manifest, owned: Sequence[Manifest], image: str) -> tuple[Manifest, ...]:
     """ServiceAccount, Role, RoleBinding and Job that make `owner` own `owned` and themselves."""
     name = f"{owner['metadata']['name']}-adopt"
-    labels = owner["metadata"].get("labels", {})
+    labels = {key: text for key, text in owner["metadata"]["labels"].items() if key.startswith(OURS)}
     own = [_object("v1", "ServiceAccount", name, labels), _object(RBAC, "Role", name, labels)]
     own += [_object(RBAC, "RoleBinding", name, labels), _object("batch/v1", "Job", name, labels)]
     account, role, binding, job = own
@@ -92,15 +96,16 @@ def script(owner: Manifest, owned: Iterable[Manifest]) -> str:
     kind, name = owner["kind"], owner["metadata"]["name"]
     reference = f'{{"apiVersion":"{owner["apiVersion"]}","kind":"{kind}","name":"{name}","uid":"\'"$uid"\'"}}'
     patches = (
-        f"kubectl patch {_resource(each)} {each['metadata']['name']} --type merge -p "
-        f"'{{\"metadata\":{{\"ownerReferences\":[{reference}]}}}}'"
+        f"kubectl patch {resource(each)} {each['metadata']['name']} --type merge -p "
+        f'\'{{"metadata":{{"ownerReferences":[{reference}]}}}}\''
         for each in owned
     )
-    find = f"uid=$(kubectl get {_resource(owner)} {name} -o 'jsonpath={{.metadata.uid}}')"
+    find = f"uid=$(kubectl get {resource(owner)} {name} -o 'jsonpath={{.metadata.uid}}')"
     return "\n".join(["set -eu", find, *patches]) + "\n"
 
 
-def _resource(example: Manifest) -> str:
+def resource(example: Manifest) -> str:
+    """The name that kubectl knows the kind by, whatever else is called so."""
     group, _, version = example["apiVersion"].rpartition("/")
     plural = PLURALS[example["kind"]]
     return f"{plural}.{version}.{group}" if group else plural

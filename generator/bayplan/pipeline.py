@@ -27,11 +27,12 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow
 from bayplan.planning import compute_domains, ranks
 from bayplan.planning.bind import bind
+from bayplan.planning.commands import components, fitting
 from bayplan.planning.fidelity import compare
 from bayplan.planning.fit import diagnose
 from bayplan.planning.needs import plan_needs
 from bayplan.planning.shape import Offer, shape
-from bayplan.selection import select_backend, select_gangs, select_namespace, select_target
+from bayplan.selection import assumed, select_backend, select_gangs, select_namespace, select_target
 from bayplan.weave import weave
 
 Origins = Mapping[str, Mapping[Route, Route]]
@@ -131,6 +132,8 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
     shaped = shape(ranked, Offer(backend.NAME, backend.KINDS, backend.SUPPORT), target)
     lost = compare((*plan_needs(ranked), *backend.needs(ranked)), backend.SUPPORT, target, backend.NAME)
     found = [*claimed.diagnostics, *diagnose(ranked), *lost, *shaped.diagnostics]
+    if shaped.value is not None:
+        found += [*fitting(ranked, shaped.value), *assumed(target, components(ranked, shaped.value, backend))]
     if not has_errors(found):
         found += backend.prove(ranked, target)
     taken = tuple(sorted({each.code for each in found if each.severity == "error" and each.code in request.accept}))
@@ -152,7 +155,9 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
     return Outcome(None if has_errors(found) else Compiled(planned, documents), found)
 
 
-def cluster_objects(document: Document, scheduler: str, versions: Mapping[str, str]) -> tuple[Outcome[Documents], Origins]:
+def cluster_objects(
+    document: Document, scheduler: str, versions: Mapping[str, str]
+) -> tuple[Outcome[Documents], Origins]:
     """The cluster-scoped objects that a scheduler takes from a topology file."""
     topology = reading.topology(document)
     found = topology.diagnostics

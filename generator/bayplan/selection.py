@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error, info, warning
 from bayplan.model.backend import Backend
@@ -31,7 +31,7 @@ def select_backend(
     names = ", ".join(table)
     if not name:
         message = "no scheduler is named"
-        hint = f"pass --scheduler, or set `spec.scheduler` in the workflow or `defaults.scheduler` in the topology: {names}"
+        hint = f"pass --scheduler, or set `spec.scheduler` or the topology's `defaults.scheduler` to one of: {names}"
         return Outcome(None, (error("A901", ("workflow", "spec"), message, hint=hint),))
     if name in LATER:
         return Outcome(None, (error("A902", route, f'scheduler "{name}" is not supported yet; there is {names}'),))
@@ -44,8 +44,10 @@ def select_target(asked: Mapping[str, str], topology: ClusterTopology) -> Outcom
     versions = {**topology.versions, **asked}
     found = tuple(d for name, version in versions.items() for d in _version(name, version, name in asked))
     known = {name: version for name, version in versions.items() if name in KNOWN and _numeric(version)}
-    capped = {name: min(version, KNOWN[name][-1], key=lambda v: order(n, v)) if _beyond(n := name, version) else version
-              for name, version in known.items()}
+    capped = {
+        name: min(version, KNOWN[name][-1], key=lambda v: order(n, v)) if _beyond(n := name, version) else version
+        for name, version in known.items()
+    }
     bad = any(each.severity == "error" for each in found)
     return Outcome(None if bad else Target(capped), found)
 
@@ -74,6 +76,20 @@ def _version(component: str, version: str, argument: bool) -> tuple[Diagnostic, 
         message = f"{component} {version} is newer than {known[-1]}, the newest that bayplan knows, and is taken for it"
         return (warning("A907", route, message),)
     return ()
+
+
+def assumed(target: Target, components: Iterable[str]) -> tuple[Diagnostic, ...]:
+    """Components whose version decides something and was not given."""
+    return tuple(
+        info(
+            "A913",
+            ("topology", "spec", "versions"),
+            f"the version of {name} is not given and taken to be {target.version(name)}",
+            hint=f'state it: `versions: {{{name}: "{target.version(name)}"}}`',
+        )
+        for name in components
+        if not target.versions.get(name)
+    )
 
 
 def select_gangs(plan: Plan, names: tuple[str, ...]) -> Outcome[Plan]:

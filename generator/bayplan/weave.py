@@ -1,4 +1,4 @@
-"""Put marks on the workloads that bayplan builds: one pod template for each podSet instance, then the kind's documents."""
+"""Put marks on the workloads that bayplan builds: a pod template for each podSet instance, then the documents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bayplan.kube.kinds.parts import GROUP_LABEL, POD_SET_LABEL, gang_labels
 from bayplan.kube.kinds.pods import RANK_COLUMN
 from bayplan.kube.names import claim_template_name, config_map_name
 from bayplan.kube.pod import combine, own_parts, template
-from bayplan.kube.ranks import rank_env
+from bayplan.kube.ranks import arithmetic, rank_env
 from bayplan.model.manifest import Lowered, Manifest, Many, Marks, Meta, PodParts, Shape, Slot, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods
 
@@ -39,16 +39,15 @@ class Loom(NamedTuple):
     kind: Kind
     gangs: Mapping[str, GangPlan]
     pods: Mapping[tuple[str, str], Pods]
-    arithmetic: frozenset[Route]  # podSets whose ranks a shell must add up; all instances of one read alike
+    shelled: frozenset[Route]  # podSets whose ranks a shell must add up
 
 
 def loom_of(plan: Plan, workload: Workload) -> Loom:
     """The loom for a workload."""
     kind = KINDS[workload.kind]
     everyone = {(gang.name, pods.name): pods for gang, pods in instances(workload)}
-    added = (pods.route for pods in everyone.values() if pods.ranks and pods.ranks.first and pods.replicas > 1)
-    arithmetic = frozenset(added if kind.INDEX else ())
-    return Loom(plan, workload, kind, {gang.name: gang for gang in workload.gangs}, everyone, arithmetic)
+    shelled = arithmetic(everyone.values()) if kind.INDEX else frozenset()
+    return Loom(plan, workload, kind, {gang.name: gang for gang in workload.gangs}, everyone, shelled)
 
 
 def _piece(loom: Loom, gang: GangPlan, pods: Pods, marks: Marks) -> Piece:
@@ -107,8 +106,8 @@ def _ranks(loom: Loom, pods: Pods) -> tuple[PodParts, tuple[str, ...]]:
     master = ranks.master
     leader = loom.pods[master.gang, master.pods]
     host = loom.kind.host(loom.workload, loom.gangs[master.gang], leader, master.number)
-    arithmetic = pods.route in loom.arithmetic and pods.replicas > 1
-    made = rank_env(pods.spec, ranks, host, _own_number(loom.kind, pods), arithmetic)
+    shelled = pods.route in loom.shelled and pods.replicas > 1
+    made = rank_env(pods.spec, ranks, host, _own_number(loom.kind, pods), shelled)
     return PodParts(env=made.env), made.command
 
 

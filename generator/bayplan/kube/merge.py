@@ -28,7 +28,9 @@ def overlay(base: Any, patch: Any, field: str = "") -> Any:
     """`patch` over `base`: maps merge, lists merge by Kubernetes' merge keys, null deletes, all else is replaced."""
     if isinstance(base, Mapping) and isinstance(patch, Mapping):
         merged = {key: overlay(base.get(key), value, key) for key, value in patch.items() if value is not None}
-        return {key: merged.pop(key, value) for key, value in base.items() if patch.get(key, value) is not None} | merged
+        return {
+            key: merged.pop(key, value) for key, value in base.items() if patch.get(key, value) is not None
+        } | merged
     if isinstance(patch, Mapping):
         return {key: overlay(None, value, key) for key, value in patch.items() if value is not None}
     if isinstance(patch, (list, tuple)):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from bayplan.diagnostics import Route
 from bayplan.kube.pod import container_name
 from bayplan.model.manifest import Slot
-from bayplan.model.plan import Ranks
+from bayplan.model.plan import Pods, Ranks
 from bayplan.model.workflow import PodSet
 
 MASTER_PORT = 29500
@@ -21,6 +22,14 @@ class RankEnv(NamedTuple):
 
     env: tuple[Mapping[str, Any], ...]
     command: tuple[Any, ...]
+
+
+def arithmetic(everyone: Iterable[Pods]) -> frozenset[Route]:
+    """PodSets of the file whose ranks take a shell to add up, where pods know just their number in a Job.
+
+    All instances of such a podSet do it, the first ones too, so that they read alike.
+    """
+    return frozenset(pods.route for pods in everyone if pods.ranks and pods.ranks.first and pods.replicas > 1)
 
 
 def user_names(spec: PodSet) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from bayplan.diagnostics import Route
@@ -37,40 +38,47 @@ class Support(NamedTuple):
     hint: str = ""  # the way out
 
 
-FEATURES = {
-    "gang": "all pods of a gang start or none",
-    "group-depth": "nested groups with levels of their own (amount: levels of nesting)",
-    "uneven-groups": "groups of different shape or size under one gang",
-    "required-level": "pods that must share one domain (amount: constrained units)",
-    "preferred-level": "pods that should share one domain",
-    "required-and-preferred": "both on one gang or group",
-    "optional-pods": "a podSet that may start with minReplicas",
-    "optional-groups": "a group that may start with minReplicas of its instances",
-    "separate": "one group instance a domain",
-    "mixed-pools": "one placement over pods of several pools whose levels differ",
-    "compute-domain": "NVLink domains of their own (amount: ComputeDomains a gang)",
-    "gpu-claim": "GPUs claimed through DRA",
-    "queue": "a queue",
-    "no-queue": "work without a queue",
-    "unit-name-length": "long names of group instances (amount: characters)",
-    "timings": "delays before preemption or eviction",
-    "priority": "a priority class",
-    "preemptible": "a stated preemptibility",
-    "depends-on": "gangs that wait for others (amount: predecessors)",
-    "lead": "a podSet whose success is the gang's",
-    "restarts": "the gang restarts as a whole (amount: restarts)",
-    "deadline": "an active deadline",
-    "ttl": "removal some time after the end",
-    "always-restart": "pods with restartPolicy Always",
-    "label-key-length": "long level labels (amount: characters)",
-    "node-name-length": "long node names (amount: characters)",
-    "level-count": "levels in one pool (amount: levels, the host level included)",
-    "pod-name-length": "long generated pod names (amount: characters)",
-    "workload-job": "a Kubernetes Job",
-    "workload-jobset": "a JobSet",
-    "workload-pods": "bare pods",
-    "workload-lws": "a LeaderWorkerSet",
-    "workload-volcano-job": "a Volcano Job",
-    "adopt": "cleanup: adopt",
+class Feature(NamedTuple):
+    """What a feature is, and in what its amount is counted; without a unit the amount says nothing of interest."""
+
+    meaning: str
+    unit: str = ""
+
+
+FEATURES: Mapping[str, Feature] = {
+    "gang": Feature("all pods of a gang start or none"),
+    "group-depth": Feature("nested groups with levels of their own", "nested levels"),
+    "uneven-groups": Feature("groups of different shape or size under one gang"),
+    "required-level": Feature("pods that must share one domain"),
+    "preferred-level": Feature("pods that should share one domain"),
+    "required-and-preferred": Feature("both on one gang or group"),
+    "optional-pods": Feature("a podSet that may start with minReplicas"),
+    "optional-groups": Feature("a group that may start with minReplicas of its instances"),
+    "separate": Feature("one group instance a domain"),
+    "mixed-pools": Feature("one placement over pods of several pools whose levels differ"),
+    "compute-domain": Feature("NVLink domains of their own", "a gang"),
+    "gpu-claim": Feature("GPUs claimed through DRA"),
+    "queue": Feature("a queue"),
+    "no-queue": Feature("work without a queue"),
+    "unit-name-length": Feature("long names of group instances", "characters"),
+    "timings": Feature("delays before preemption or eviction"),
+    "priority": Feature("a priority class"),
+    "preemptible": Feature("a stated preemptibility"),
+    "depends-on": Feature("gangs that wait for others", "predecessors"),
+    "lead": Feature("a podSet whose success is the gang's"),
+    "restarts": Feature("the gang restarts as a whole", "restarts"),
+    "deadline": Feature("an active deadline"),
+    "ttl": Feature("removal some time after the end"),
+    "always-restart": Feature("pods with restartPolicy Always"),
+    "label-key-length": Feature("long level labels", "characters"),
+    "node-name-length": Feature("long node names", "characters"),
+    "level-count": Feature("levels in one pool", "levels with the host level"),
+    "pod-name-length": Feature("long generated pod names", "characters"),
+    "workload-job": Feature("a Kubernetes Job"),
+    "workload-jobset": Feature("a JobSet"),
+    "workload-pods": Feature("bare pods"),
+    "workload-lws": Feature("a LeaderWorkerSet"),
+    "workload-volcano-job": Feature("a Volcano Job"),
+    "adopt": Feature("cleanup: adopt"),
 }
-"""Every feature and its meaning: one row of `bayplan schedulers`."""
+"""Every feature: one row of `bayplan schedulers`."""

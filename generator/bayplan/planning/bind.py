@@ -76,11 +76,11 @@ def _level(name: str, route: Route, pools: list[Pool]) -> Iterator[Diagnostic]:
             return
     paths = {tuple(level.label for level in pool.levels[: pool.depth(name) + 1]) for pool in pools}
     if len(paths) > 1:
-        names = ", ".join(f'"{pool.name}"' for pool in pools)
+        which = ", ".join(f'"{pool.name}"' for pool in pools)
         yield error(
             "P505",
             route,
-            f'the pods below run in the pools {names}, whose levels down to "{name}" have different labels,'
+            f'the pods below run in the pools {which}, whose levels down to "{name}" have different labels,'
             " so no domain can hold all of them",
             hint="put the pods of each pool in a group of their own, or let the pools share their upper levels",
         )
@@ -101,5 +101,5 @@ def _too_many(pods: Pods, pool: Pool) -> Diagnostic:
         (*pods.route, "accelerator", "count"),
         f'podSet "{pods.spec.name}" asks for {asked} GPUs a pod; a node of pool "{pool.name}" has'
         f" {pool.node.accelerators}",
-        hint=f"use {-(-asked // max(pool.node.accelerators, 1))} times the pods with {pool.node.accelerators} GPUs each",
+        hint=f"use more pods with {pool.node.accelerators} GPUs each",
     )

@@ -65,7 +65,7 @@ def _decided(gang: GangPlan, unit: Unit, inherited: str, wish: str, topology: Cl
 
 
 def _domains(gang: GangPlan, root: Unit) -> tuple[ComputeDomain, ...]:
-    """The ComputeDomains that pods claim from, in rank order, each with the nodes it will span (one claiming pod a node)."""
+    """The ComputeDomains that pods claim from, in rank order, with the nodes each spans: one claiming pod a node."""
     domains: dict[str, ComputeDomain] = {}
     for unit in walk(root):
         for pods in unit.pods:

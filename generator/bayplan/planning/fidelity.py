@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from bayplan.diagnostics import Diagnostic
+from bayplan.diagnostics import Diagnostic, error, warning
 from bayplan.model.features import FEATURES, Need, Support
 from bayplan.model.target import Target
 
@@ -17,31 +17,16 @@ CODES: Mapping[str, str] = {
     "depends-on": "F606",
     "lead": "F607",
     "restarts": "F608",
-    "deadline": "F609",
     "ttl": "F610",
     "always-restart": "F611",
     "node-name-length": "F612",
     "pod-name-length": "F613",
     "level-count": "F614",
-    "compute-domain": "F615",
     "workload-job": "F616",
     "workload-jobset": "F617",
-    "workload-pods": "F618",
-    "workload-lws": "F619",
-    "workload-volcano-job": "F620",
     "adopt": "F621",
     "unit-name-length": "F622",
     "label-key-length": "F623",
-    "preferred-level": "F624",
-    "required-and-preferred": "F625",
-    "group-depth": "F626",
-    "uneven-groups": "F627",
-    "optional-pods": "F628",
-    "required-level": "F629",
-    "gang": "F630",
-    "queue": "F631",
-    "priority": "F632",
-    "preemptible": "F633",
     "timings": "F634",
 }
 """Feature -> the code of its loss, so that `--accept` can name one gap."""
@@ -75,13 +60,15 @@ def holds(needs: Iterable[Need], rows: tuple[Support, ...], target: Target) -> b
 
 
 def _gap(need: Need, row: Support | None, name: str) -> Diagnostic:
-    what = f"{need.subject}: {FEATURES[need.feature]}" if need.subject else FEATURES[need.feature]
+    feature = FEATURES[need.feature]
+    amount = f" ({need.amount} {feature.unit})" if feature.unit else ""
+    what = f"{need.subject}: {feature.meaning}{amount}" if need.subject else f"{feature.meaning}{amount}"
     if row is None:
-        verdict, reason = "cannot be carried (never)", ""
+        verdict, reason = "cannot be carried", ""
     elif row.fidelity == "absent":
-        verdict, reason = f"cannot be carried ({row.word or 'never'})", row.reason
+        verdict, reason = f"cannot be carried ({row.word})", row.reason
     else:
         verdict, reason = "is carried only approximately", row.reason
     message = f"{what}: {verdict} by {name}" + (f": {reason}" if reason else "")
-    severity = "warning" if need.preferred else "error"
-    return Diagnostic(CODES[need.feature], severity, message, need.route, (), row.hint if row else "")
+    report = warning if need.preferred else error
+    return report(CODES[need.feature], need.route, message, hint=row.hint if row else "")

@@ -19,7 +19,9 @@ class Found(NamedTuple):
     named_at: Route
 
 
-def gang_pools(workflow: Workflow, gang: Gang, route: Route, topology: ClusterTopology) -> dict[Route, str | Diagnostic]:
+def gang_pools(
+    workflow: Workflow, gang: Gang, route: Route, topology: ClusterTopology
+) -> dict[Route, str | Diagnostic]:
     """For each podSet route of a gang its pool's name, or why there is none."""
     start = (workflow.pool, ("workflow", "spec", "pool"))
     found = list(pod_sets(gang, route, start))
@@ -66,7 +68,9 @@ def _fitting(found: Found, topology: ClusterTopology, name: str) -> str | Diagno
     if pool and asked and pool.node.accelerator != asked.name:
         has = f'"{pool.node.accelerator}"' if pool.node.accelerator else "none"
         message = f'podSet "{found.spec.name}" asks for accelerator "{asked.name}"; pool "{name}" has {has}'
-        return error("P502", (*found.route, "accelerator"), message, hint="choose a pool whose node has that accelerator")
+        return error(
+            "P502", (*found.route, "accelerator"), message, hint="choose a pool whose node has that accelerator"
+        )
     return name
 
 
@@ -76,7 +80,9 @@ def _undecided(found: Found, able: list[str]) -> Diagnostic:
         message = f'podSet "{found.spec.name}" asks for {what}; no pool has it'
         return error("P502", (*found.route, "accelerator"), message, hint="add it to a pool's node, or ask for another")
     message = f'podSet "{found.spec.name}" could run in the pools {_quoted(able)}, which all have {what}'
-    return error("P503", found.route, message, hint="name one with `pool:` on the podSet, its group, its gang or the workflow")
+    return error(
+        "P503", found.route, message, hint="name one with `pool:` on the podSet, its group, its gang or the workflow"
+    )
 
 
 def _follow(found: Found, topology: ClusterTopology, leaders: set[str]) -> str | Diagnostic:

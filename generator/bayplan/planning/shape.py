@@ -42,9 +42,7 @@ def families(gangs: tuple[GangPlan, ...]) -> list[tuple[GangPlan, ...]]:
     return [tuple(gang for gang in gangs if gang.name in names) for names in first.values()]
 
 
-def _workload(
-    plan: Plan, family: tuple[GangPlan, ...], offer: Offer, target: Target
-) -> Outcome[Workload]:
+def _workload(plan: Plan, family: tuple[GangPlan, ...], offer: Offer, target: Target) -> Outcome[Workload]:
     backend, order, rows = offer
     name = family[0].name if len(family) == 1 else plan.workflow.name
     asked = {gang.gang.workload: gang for gang in family if gang.gang.workload != "auto"}

@@ -32,9 +32,7 @@ class _Expansion:
             required=required,
             preferred="" if preferred == required else preferred,
             separate=node.separate if isinstance(node, Group) else "",
-            groups=tuple(
-                self.units(group, (*route, "groups", i), name, stem) for i, group in enumerate(node.groups)
-            ),
+            groups=tuple(self.units(group, (*route, "groups", i), name, stem) for i, group in enumerate(node.groups)),
             pods=tuple(
                 self.pods(spec, (*route, "podSets", i), name, stem, size) for i, spec in enumerate(node.pod_sets)
             ),

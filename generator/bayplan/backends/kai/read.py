@@ -39,7 +39,7 @@ def _gang_intent(plan: Plan, gang: GangPlan, target: Target) -> GangIntent:
 
 
 def _unit_intent(plan: Plan, unit: Unit) -> UnitIntent:
-    units = []
+    units: list[UnitIntent] = []
     for group in unit.groups:
         members = tuple(_unit_intent(plan, member) for member in group.members)
         optional = group.minimum < len(members)
@@ -101,9 +101,13 @@ def _unplaced(group: Fields, found: Sequence[PodsRead]) -> list[Diagnostic]:
     names = {each["name"] for each in group["spec"].get("subGroups") or ()} or {""}
     route = ("manifest", "metadata", "labels", SUBGROUP)
     return [
-        error("M701", route, f'pods "{pods.name}" name the subgroup "{_subgroup(pods)}", which PodGroup'
-              f' "{group["metadata"]["name"]}" lacks; KAI would never count them',
-              hint="name a leaf subgroup of that PodGroup")
+        error(
+            "M701",
+            route,
+            f'pods "{pods.name}" name the subgroup "{_subgroup(pods)}", which PodGroup'
+            f' "{group["metadata"]["name"]}" lacks; KAI would never count them',
+            hint="name a leaf subgroup of that PodGroup",
+        )
         for pods in found
         if _subgroup(pods) not in names
     ]
@@ -131,7 +135,9 @@ def _walk(unit: UnitIntent) -> list[UnitIntent]:
     return [unit, *(each for child in unit.units for each in _walk(child))]
 
 
-def _read_unit(own: Fields, groups: Sequence[Fields], found: Sequence[PodsRead], domains: Mapping[str, str]) -> UnitIntent:
+def _read_unit(
+    own: Fields, groups: Sequence[Fields], found: Sequence[PodsRead], domains: Mapping[str, str]
+) -> UnitIntent:
     """One subgroup. A leaf below it that is named like its podSet is a podSet of the unit, not a unit."""
     children = [group for group in groups if group.get("parent", "") == own["name"]]
     pods_of = {pods.name: pods for pods in found}
@@ -156,5 +162,3 @@ def _read_pods(pods: PodsRead, minimum: int, domains: Mapping[str, str]) -> Pods
     claims = [claim.get("resourceClaimTemplateName", "") for claim in pods.template["spec"].get("resourceClaims") or ()]
     channel = next((domains[claim] for claim in claims if claim in domains), "")
     return PodsIntent(pods.name, pods.replicas, minimum, channel)
-
-

@@ -42,7 +42,13 @@ SUPPORT = (
         reason="the pods of a Job must be able to end",
         hint="use restartPolicy OnFailure, or `workload: pods`",
     ),
-    Support("adopt", "absent", word="never", reason="a Job is only a part of its gang, so it cannot own what belongs to the gang", hint="use a JobSet"),
+    Support(
+        "adopt",
+        "absent",
+        word="never",
+        reason="a Job is only a part of its gang, so it cannot own what belongs to the gang",
+        hint="use a JobSet",
+    ),
     Support("pod-name-length", up_to=63),
     Support(
         "pod-name-length",

@@ -1,4 +1,4 @@
-"""JobSet (jobset.x-k8s.io/v1alpha2): one replicatedJob of one Job for each podSet instance, and a Service of its own."""
+"""JobSet (jobset.x-k8s.io/v1alpha2): one replicatedJob of one Job for each podSet instance. It brings its Service."""
 
 from __future__ import annotations
 

@@ -22,7 +22,13 @@ SUPPORT = (
     Support("deadline"),
     Support("ttl", "absent", word="never", reason=ALONE, hint="use a Job or JobSet, where the scheduler takes one"),
     Support("always-restart"),
-    Support("adopt", "absent", word="never", reason="a pod is only a part of its gang, so it cannot own what belongs to the gang", hint="use a JobSet"),
+    Support(
+        "adopt",
+        "absent",
+        word="never",
+        reason="a pod is only a part of its gang, so it cannot own what belongs to the gang",
+        hint="use a JobSet",
+    ),
     Support("pod-name-length", up_to=63),
     Support(
         "pod-name-length",

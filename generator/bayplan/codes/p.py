@@ -1,0 +1,21 @@
+"""Planning: pools, levels, ComputeDomains, names, ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+CODES: Mapping[str, str] = {
+    "P502": "no such pool, or not with that accelerator",
+    "P503": "several pools could hold the podSet",
+    "P504": "a level that the pool does not have",
+    "P505": "one placement over pools with different levels",
+    "P506": "a channel claim without the whole node",
+    "P507": "a ComputeDomain without an NVLink domain around it",
+    "P508": "NVLink between nodes is left unused",
+    "P509": "more GPUs than a node has",
+    "P510": "two objects with one name",
+    "P511": "no command to compute the rank before",
+    "P512": "no image for the adopting Job",
+    "P513": "gangs of one workload want different kinds",
+    "P514": "gangs of one workload differ in what they share",
+}

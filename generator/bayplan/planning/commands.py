@@ -1,0 +1,83 @@
+"""What only shows once the workload kinds are chosen: commands to wrap, settings to share, versions that matter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bayplan.diagnostics import Diagnostic, error
+from bayplan.kube.kinds import KINDS, instances
+from bayplan.kube.pod import container_name
+from bayplan.kube.ranks import RANK_NAMES, arithmetic, user_names
+from bayplan.model.backend import Backend
+from bayplan.model.manifest import Shape, Workload
+from bayplan.model.plan import Plan, Pods, all_pods
+from bayplan.model.workflow import PodSet
+
+
+def fitting(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
+    """Where a plan and the shape it takes do not go together."""
+    for workload in shape.workloads:
+        yield from _commands(workload)
+        yield from _shared(workload)
+    if plan.workflow.cleanup == "adopt" and not plan.topology.images.get("kubectl"):
+        yield error(
+            "P512",
+            ("workflow", "spec", "cleanup"),
+            "`cleanup: adopt` runs a Job in the cluster, and the topology names no image for it",
+            hint="set `images: {kubectl: IMAGE}` in the topology: an image with `kubectl` and `sh`",
+        )
+
+
+def _commands(workload: Workload) -> Iterator[Diagnostic]:
+    """A rank that takes arithmetic takes a command to wrap."""
+    everyone = {pods.route: pods for _, pods in reversed(list(instances(workload)))}
+    shelled = arithmetic(pods for _, pods in instances(workload)) if KINDS[workload.kind].INDEX else frozenset()
+    for route in sorted(shelled, key=str):
+        pods = everyone[route]
+        if set(RANK_NAMES) <= user_names(pods.spec):
+            continue
+        if _template_command(pods.spec):
+            yield _error(pods, "its command stands in `template`", "put the command on the podSet itself")
+        elif not pods.spec.command:
+            hint = "give it a `command`, or `rendezvous: none` and let torchrun find its peers by c10d"
+            yield _error(pods, "it has no command of its own", hint)
+
+
+def _error(pods: Pods, why: str, hint: str) -> Diagnostic:
+    message = (
+        f'podSet "{pods.spec.name}": a pod\'s NODE_RANK is its number plus the pods of the groups before it, which a'
+        f" line of shell before its command adds up; {why}"
+    )
+    return error("P511", pods.route, message, hint=hint)
+
+
+def _template_command(spec: PodSet) -> bool:
+    containers = (spec.template.get("spec") or {}).get("containers") or []
+    named = [c for c in containers if c.get("name", container_name(spec)) == container_name(spec)]
+    return any(container.get("command") for container in named)
+
+
+SHARED = (("max_restarts", "maxRestarts"), ("ttl_seconds_after_finished", "ttlSecondsAfterFinished"))
+
+
+def _shared(workload: Workload) -> Iterator[Diagnostic]:
+    """Gangs in one JobSet restart and go together."""
+    first = workload.gangs[0]
+    for field, key in SHARED:
+        odd = next((g for g in workload.gangs if getattr(g.gang, field) != getattr(first.gang, field)), None)
+        if odd:
+            message = (
+                f'gangs "{first.gang.name}" and "{odd.gang.name}" share a {KINDS[workload.kind].TITLE}, because one'
+                f" waits for the other, but differ in {key}"
+            )
+            yield error("P514", (*odd.route, key), message, hint=f"give both the same {key}")
+
+
+def components(plan: Plan, shape: Shape, backend: Backend) -> list[str]:
+    """The components whose versions decided something in the plan."""
+    names = ["kubernetes", backend.COMPONENT]
+    if any(pods.compute_domain for gang in plan.gangs for pods in all_pods(gang.root)):
+        names.append("draDriver")
+    if any(workload.kind == "jobset" for workload in shape.workloads):
+        names.append("jobset")
+    return names

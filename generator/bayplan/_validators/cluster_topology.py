@@ -201,6 +201,10 @@ def validate(data: Any) -> Any:
                                     data__spec__schedulers__kai_keys.remove("nodePool")
                                     data__spec__schedulers__kai__nodePool = data__spec__schedulers__kai["nodePool"]
                                     validate___definitions_labelvalue(data__spec__schedulers__kai__nodePool)
+                                if "parentQueue" in data__spec__schedulers__kai_keys:
+                                    data__spec__schedulers__kai_keys.remove("parentQueue")
+                                    data__spec__schedulers__kai__parentQueue = data__spec__schedulers__kai["parentQueue"]
+                                    validate___definitions_dottedname(data__spec__schedulers__kai__parentQueue)
                                 if "schedulerName" in data__spec__schedulers__kai_keys:
                                     data__spec__schedulers__kai_keys.remove("schedulerName")
                                     data__spec__schedulers__kai__schedulerName = data__spec__schedulers__kai["schedulerName"]

@@ -1,1 +1,54 @@
-"""."""
+"""One file per family of checks. Each has one function `check` that yields diagnostics about sound values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from bayplan.checks import (
+    amounts,
+    dependencies,
+    labels,
+    levels,
+    naming,
+    nodes,
+    nvlink,
+    offer,
+    pending,
+    references,
+    structure,
+    survey,
+    template,
+    tree,
+)
+from bayplan.diagnostics import Diagnostic
+from bayplan.model.topology import ClusterTopology
+from bayplan.model.workflow import Workflow
+
+WORKFLOW_CHECKS: tuple[Callable[[Workflow], Iterator[Diagnostic]], ...] = (
+    naming.check,
+    structure.check,
+    dependencies.check,
+    template.check,
+    amounts.check,
+)
+"""Of a workflow alone."""
+
+TOPOLOGY_CHECKS: tuple[Callable[[ClusterTopology], Iterator[Diagnostic]], ...] = (
+    nodes.check,
+    tree.check,
+    nvlink.check,
+    labels.check,
+    offer.check,
+    template.check_pools,
+)
+"""Of a topology alone."""
+
+SURVEY_CHECKS: tuple[Callable[[ClusterTopology], Iterator[Diagnostic]], ...] = (survey.check,)
+"""Of a topology alone, where one asks about it (`topology check`): infos only."""
+
+TOGETHER: tuple[Callable[[Workflow, ClusterTopology], Iterator[Diagnostic]], ...] = (
+    references.check,
+    levels.check,
+    pending.check,
+)
+"""Of a workflow on a topology, both sound in themselves."""

@@ -1,0 +1,81 @@
+"""What the topology says that it offers: accelerators, planned nodes, queues, versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bayplan.checks.nodes import POOLS
+from bayplan.diagnostics import Diagnostic, Note, Route, error, warning
+from bayplan.model.target import KNOWN, minor, order
+from bayplan.model.topology import ClusterTopology, Pool
+from bayplan.words import suggest
+
+
+def check(topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """T411, T420 to T424, T429."""
+    for index, pool in enumerate(topology.pools):
+        route: Route = (*POOLS, index)
+        yield from _accelerator(topology, pool, (*route, "node"))
+        yield from _plan(pool, route)
+    queue = topology.defaults.get("queue")
+    if queue and topology.queues is not None and queue not in topology.queues:
+        hint = suggest(queue, topology.queues, "queues")
+        message = f'the default queue "{queue}" is not among the queues'
+        yield error("T422", ("topology", "spec", "defaults", "queue"), message, hint=hint)
+    for component, version in topology.versions.items():
+        yield from _version(component, version)
+
+
+def _accelerator(topology: ClusterTopology, pool: Pool, route: Route) -> Iterator[Diagnostic]:
+    name, count = pool.node.accelerator, pool.node.accelerators
+    if name and name not in topology.accelerators:
+        message = f'the accelerator "{name}" of pool "{pool.name}" is not declared'
+        line = f"add under `accelerators`: {name}: {{resources: {{count: nvidia.com/gpu}}}}"
+        hint = suggest(name, topology.accelerators, "declared") or line
+        yield error("T421", (*route, "accelerator"), message, hint=hint)
+    if bool(name) != bool(count):
+        given, missing = ("accelerator", "count") if name else ("count", "accelerator")
+        message = f'the node of pool "{pool.name}" has "{given}" and no "{missing}"'
+        yield error("T429", (*route, given), message, hint=f'add "{missing}:"')
+
+
+def _plan(pool: Pool, route: Route) -> Iterator[Diagnostic]:
+    for index, level in enumerate(pool.levels):
+        here: Route = (*route, "levels", index, "plan")
+        if level.plan is not None and level != pool.levels[-1]:
+            message = f'"plan" stands on the level "{level.name}"; domains are listed for "{pool.levels[-1].name}"'
+            yield error("T420", here, message, hint=f'move it to the level "{pool.levels[-1].name}"')
+        elif level.plan is not None:
+            yield from _short(pool, level.plan, here, (*route, "domains"))
+
+
+def _short(pool: Pool, plan: int, route: Route, domains: Route) -> Iterator[Diagnostic]:
+    """Domains that cannot give what is planned (those without any nodes are placeholders)."""
+    out = {name for names in pool.unusable.values() for name in names}
+    usable = [
+        (i, sum(name not in out for name in domain.nodes)) for i, domain in enumerate(pool.domains) if domain.nodes
+    ]
+    short = [(index, count) for index, count in usable if count < plan]
+    if short:
+        message = f"{len(short)} of {len(usable)} domains have fewer than the {plan} usable nodes that are planned"
+        notes = tuple(
+            Note(f'"{"/".join(pool.domains[index].path)}" has {count}', (*domains, index)) for index, count in short[:5]
+        )
+        yield warning("T411", route, message, hint="groups of that size will not fit there", notes=notes)
+
+
+def _version(component: str, version: str) -> Iterator[Diagnostic]:
+    route: Route = ("topology", "spec", "versions", component)
+    known = [order(component, each) for each in KNOWN[component]]
+    own, oldest, newest = order(component, minor(version)), KNOWN[component][0], KNOWN[component][-1]
+    if own < known[0]:
+        message = f"{component} {version} is older than {oldest}, the oldest that bayplan knows"
+        yield error("T423", route, message, hint=f"upgrade to {oldest} or later")
+    elif own > known[-1]:
+        message = (
+            f"{component} {version} is newer than {newest}, the newest that bayplan knows; it is taken for {newest}"
+        )
+        yield warning("T424", route, message, hint="check what changed since, or upgrade bayplan")
+    elif own not in known:
+        message = f"bayplan knows no {component} {version}; it is taken for the release before it"
+        yield warning("T424", route, message, hint=f"known: {', '.join(KNOWN[component])}")

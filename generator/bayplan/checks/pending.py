@@ -1,0 +1,45 @@
+"""What the formats can say and bayplan cannot carry out yet: refused, never dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bayplan.checks.places import GANGS, pod_sets
+from bayplan.diagnostics import Diagnostic, Route, error
+from bayplan.model.topology import ClusterTopology
+from bayplan.model.workflow import Accelerator, Workflow
+
+WORKLOADS = ("lws", "volcano-job")
+
+
+def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """W391 to W396."""
+    for index, gang in enumerate(workflow.gangs):
+        if gang.workload in WORKLOADS:
+            yield _not_yet(
+                "W396", (*GANGS, index, "workload"), f'workload "{gang.workload}"', "use jobset, job or pods"
+            )
+    for place in pod_sets(workflow):
+        if place.pods.fabric:
+            hint = "attach the network with `template` annotations"
+            yield _not_yet("W391", (*place.route, "fabric"), "a fabric", hint)
+        if place.pods.accelerator:
+            yield from _accelerator(place.pods.accelerator, (*place.route, "accelerator"), topology)
+
+
+def _accelerator(asked: Accelerator, route: Route, topology: ClusterTopology) -> Iterator[Diagnostic]:
+    for key in ("memory", "cores"):
+        if getattr(asked, key):
+            yield _not_yet("W392", (*route, key), "a share of a GPU", "ask for whole GPUs")
+    if asked.profile:
+        yield _not_yet("W393", (*route, "profile"), "a MIG profile", "ask for whole GPUs")
+    for key in ("node", "links"):
+        if getattr(asked, key):
+            yield _not_yet("W394", (*route, key), f'"{key}"', "remove it")
+    kind = topology.accelerators.get(asked.name)
+    if (asked.allocator or (kind.allocators[0] if kind else "")) == "hami":
+        yield _not_yet("W395", route, "the allocator hami", "use device-plugin or dra")
+
+
+def _not_yet(code: str, route: Route, what: str, hint: str) -> Diagnostic:
+    return error(code, route, f"{what} is not supported yet", hint=hint)

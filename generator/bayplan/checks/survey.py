@@ -1,0 +1,33 @@
+"""What is worth knowing of a topology, and only said when one asks for it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from bayplan.checks.nodes import POOLS
+from bayplan.diagnostics import Diagnostic, Route, info
+from bayplan.model.topology import ClusterTopology, Pool
+
+
+def check(topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """T404, T410."""
+    for index, pool in enumerate(topology.pools):
+        if all(len(domain.path) == len(pool.levels) for domain in pool.domains):
+            for depth in range(len(pool.levels)):
+                yield from _level(pool, depth, (*POOLS, index, "levels", depth))
+
+
+def _level(pool: Pool, depth: int, route: Route) -> Iterator[Diagnostic]:
+    sizes: Counter[tuple[str, ...]] = Counter()
+    for domain in pool.domains:
+        sizes[domain.path[: depth + 1]] += len(domain.nodes)
+    name = pool.levels[depth].name
+    if len(sizes) == 1:
+        yield info("T404", route, f'there is only one "{name}" in pool "{pool.name}"', hint="the level decides nothing")
+    elif len(set(sizes.values())) > 1:
+        groups = sorted(Counter(sizes.values()).items(), reverse=True)
+        shown = ", ".join(f"{count} with {size} nodes" for size, count in groups[:10])
+        yield info(
+            "T410", route, f'the domains of "{name}" differ in size: {shown}', hint="the smallest bounds a group"
+        )

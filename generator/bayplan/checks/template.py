@@ -1,0 +1,172 @@
+"""What users may not set because bayplan or the scheduler does, and templates that cannot be merged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from bayplan.checks.places import Place, pod_sets
+from bayplan.diagnostics import KEY, Diagnostic, Route, error, warning
+from bayplan.kube.merge import MERGE_KEYS
+from bayplan.model.topology import ClusterTopology
+from bayplan.model.workflow import PodSet, Workflow
+
+OWN_ENV: Mapping[str, str] = {
+    "JOB_COMPLETION_INDEX": "Kubernetes' Job controller",
+    "LWS_LEADER_ADDRESS": "LeaderWorkerSet",
+    "LWS_GROUP_SIZE": "LeaderWorkerSet",
+    "LWS_WORKER_INDEX": "LeaderWorkerSet",
+}
+"""Variable -> who sets it. Ranks are computed from them."""
+
+OWN_PREFIXES = (
+    "bayplan.dev/",
+    "kai.scheduler/",
+    "scheduling.run.ai/",
+    "scheduling.volcano.sh/",
+    "volcano.sh/",
+    "kueue.x-k8s.io/",
+    "gang.scheduling.koordinator.sh/",
+    "scheduling.x-k8s.io/",
+    "jobset.sigs.k8s.io/",
+    "leaderworkerset.sigs.k8s.io/",
+    "batch.kubernetes.io/",
+)
+OWN_KEYS = ("pod-group-name", "runai/queue", "priorityClassName")
+"""Labels and annotations by which schedulers and controllers know a gang and its pods."""
+
+OWN_FIELDS: Mapping[str, str] = {
+    "schedulerName": "the scheduler is chosen by `spec.scheduler`",
+    "priorityClassName": "use `spec.priorityClassName`",
+    "priority": "use `spec.priorityClassName`",
+    "restartPolicy": "use the podSet's `restartPolicy`",
+    "nodeName": "it would go past the scheduler; use a `pool` or a `placement`",
+    "hostname": "pods find each other by the name they have",
+    "subdomain": "pods find each other by the name they have",
+    "schedulingGates": "a gated pod would keep its whole gang waiting",
+    "schedulingGroup": "the scheduler's marks are bayplan's",
+}
+"""PodSpec field -> what to do instead."""
+
+OWN_NAMES: Mapping[str, tuple[str, ...]] = {"resourceClaims": ("gpu", "compute-domain"), "volumes": ("shm", "files")}
+"""PodSpec list -> entries that bayplan makes itself."""
+
+MAPS = ("nodeSelector", "affinity", "securityContext", "resources", "requests", "limits")
+
+
+class Codes(NamedTuple):
+    """What to call a label, a field and a list that are wrong."""
+
+    mark: str
+    field: str
+    merge: str
+
+
+POD_SET = Codes("W312", "W313", "W315")
+POOL = Codes("T430", "T430", "T430")
+
+
+def check(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W311 to W315."""
+    yield from _marks("W312", workflow.labels, ("workflow", "metadata", "labels"))
+    yield from _marks("W312", workflow.annotations, ("workflow", "metadata", "annotations"))
+    for place in pod_sets(workflow):
+        yield from _env(place)
+        if place.pods.template:
+            yield from _template(place.pods, (*place.route, "template"))
+
+
+def check_pools(topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """T430: the same of the pools' templates."""
+    for index, pool in enumerate(topology.pools):
+        if pool.template:
+            yield from _sound(pool.template, ("topology", "spec", "pools", index, "template"), POOL)
+
+
+def _marks(code: str, given: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
+    for key in given:
+        if key in OWN_KEYS or key.startswith(OWN_PREFIXES):
+            message = f'"{key}" is set by bayplan, a scheduler or a controller'
+            yield error(code, (*route, key, KEY), message, hint="remove it")
+
+
+def _env(place: Place) -> Iterator[Diagnostic]:
+    for name in place.pods.env:
+        if name in OWN_ENV:
+            message = f'the variable "{name}" is set by {OWN_ENV[name]}, and ranks depend on it'
+            yield error("W311", (*place.route, "env", name, KEY), message, hint="choose another name")
+
+
+def _template(pods: PodSet, route: Route) -> Iterator[Diagnostic]:
+    wrong = tuple(_sound(pods.template, route, POD_SET))
+    yield from wrong
+    if not any(each.code == POD_SET.merge for each in wrong):
+        spec = pods.template.get("spec") or {}
+        yield from _entries(pods, spec, (*route, "spec"))
+        yield from _main(pods, spec.get("containers") or [], (*route, "spec", "containers"))
+
+
+def _sound(template: Mapping[str, Any], route: Route, codes: Codes) -> Iterator[Diagnostic]:
+    metadata = template.get("metadata") or {}
+    for kind in ("labels", "annotations"):
+        yield from _marks(codes.mark, metadata.get(kind) or {}, (*route, "metadata", kind))
+    spec = template.get("spec") or {}
+    yield from _lists(codes.merge, spec, (*route, "spec"))
+    for key, instead in OWN_FIELDS.items():
+        if key in spec:
+            yield error(codes.field, (*route, "spec", key, KEY), f'a template may not set "{key}"', hint=instead)
+
+
+def _lists(code: str, value: Any, route: Route) -> Iterator[Diagnostic]:
+    """Lists that merge by a key must be lists of mappings that have it, each once."""
+    if isinstance(value, Mapping):
+        for key, below in value.items():
+            here: Route = (*route, key)
+            if key in MAPS and not isinstance(below, Mapping | None):
+                yield error(
+                    "W315", here, f'"{key}" must be a mapping', hint="see PodTemplateSpec in the Kubernetes API"
+                )
+            elif (key in MERGE_KEYS or key == "tolerations") and below is not None:
+                yield from _list(code, key, below, here)
+            else:
+                yield from _lists(code, below, here)
+    elif isinstance(value, list):
+        for index, below in enumerate(value):
+            yield from _lists(code, below, (*route, index))
+
+
+def _list(code: str, key: str, value: Any, route: Route) -> Iterator[Diagnostic]:
+    if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
+        yield error(
+            "W315", route, f'"{key}" must be a list of mappings', hint="see PodTemplateSpec in the Kubernetes API"
+        )
+        return
+    name, seen = MERGE_KEYS.get(key, ""), set()
+    for index, each in enumerate(value):
+        if name and name not in each and not (key == "containers" and len(value) == 1):
+            yield error(code, (*route, index), f'an entry of "{key}" has no "{name}"', hint=f'add "{name}:"')
+        elif name and key != "topologySpreadConstraints" and str(each.get(name)) in seen:
+            yield error(code, (*route, index), f'"{key}" has "{each[name]}" twice', hint="remove one of them")
+        seen.add(str(each.get(name)))
+        yield from _lists(code, each, (*route, index))
+
+
+def _entries(pods: PodSet, spec: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
+    made = {"shm": bool(pods.shm), "files": bool(pods.files), "gpu": True, "compute-domain": True}
+    for key, names in OWN_NAMES.items():
+        for index, each in enumerate(spec.get(key) or []):
+            if each["name"] in names and made[each["name"]]:
+                message = f'the name "{each["name"]}" in "{key}" is used by bayplan'
+                yield error("W313", (*route, key, index, "name"), message, hint="choose another name")
+
+
+def _main(pods: PodSet, containers: list[Any], route: Route) -> Iterator[Diagnostic]:
+    """One container in a template means the main container, whatever it is called; of several, the one of that name."""
+    names = [each.get("name", pods.name) for each in containers]
+    if len(names) == 1 and names[0] != pods.name and pods.image and containers[0].get("image"):
+        message = f'the only container "{names[0]}" of the template is merged into the main container, image and all'
+        hint = f'if it is a sidecar, add "- name: {pods.name}" beside it; else drop one of the images'
+        yield warning("W314", (*route, 0), message, hint=hint)
+    if len(names) > 1 and pods.name not in names and not pods.image:
+        message = f'none of the template\'s {len(names)} containers is called "{pods.name}", so none is the main one'
+        yield error("W314", route, message, hint=f'call the main container "{pods.name}"')

@@ -94,6 +94,14 @@ BAD = [
     case("jobset", "spec.replicatedJobs.0.template.spec.parallelism", "2", "is not of type 'integer'"),
     case("jobset", "spec.replicatedJobs.0.template.spec.template.spec.gpus", 2, "'gpus' was unexpected"),
     case("jobset", "spec.replicatedJobs", [GOOD["jobset"]["spec"]["replicatedJobs"][0]] * 2, "duplicate list entry"),
+    # JobSet's webhook
+    case("jobset", "metadata.name", "a" * 60, "the Job name"),
+    case("jobset", "metadata.name", "a" * 48, "the pod name"),
+    case("jobset", "metadata.name", "0", "is no DNS label"),
+    case(
+        "jobset", "spec.successPolicy", {"operator": "All", "targetReplicatedJobs": ["x"]}, "unknown replicatedJob 'x'"
+    ),
+    case("jobset", "spec.replicatedJobs.0.dependsOn", [{"name": "x", "status": "Ready"}], "which does not precede it"),
     # KAI's webhooks
     case("podgroup", "spec.subGroups.1.name", "mid", "duplicate subgroup name"),
     case("podgroup", "spec.subGroups.1.parent", "nobody", "unknown parent 'nobody'"),

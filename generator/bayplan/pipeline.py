@@ -98,17 +98,31 @@ def _then(outcome: Outcome[A], step: Callable[[A], Outcome[B]]) -> Outcome[B]:
     return Outcome(following.value, (*outcome.diagnostics, *following.diagnostics))
 
 
+def check_workflow(document: Document, name: str = "") -> tuple[Outcome[Workflow], Origins]:
+    """A workflow alone, in the format of that name or in the one that recognises it."""
+    read = reading.workflow(document, name)
+    found = read.diagnostics
+    if read.value is not None:
+        found += tuple(d for each in WORKFLOW_CHECKS for d in each(read.value))
+    return Outcome(None if has_errors(found) else read.value, found), {"workflow": read.origins}
+
+
+def check_topology(document: Document) -> tuple[Outcome[ClusterTopology], Origins]:
+    """A cluster topology alone."""
+    read = reading.topology(document)
+    found = read.diagnostics
+    if read.value is not None:
+        found += tuple(d for each in TOPOLOGY_CHECKS for d in each(read.value))
+    return Outcome(None if has_errors(found) else read.value, found), {"topology": read.origins}
+
+
 def check(request: Request) -> tuple[Outcome[Checked], Origins]:
     """Read both documents, check each alone, then both together. Findings of all of them come in one run."""
-    workflow = reading.workflow(request.workflow, request.workflow_format)
-    topology = reading.topology(request.topology)
-    origins = {"workflow": workflow.origins, "topology": topology.origins}
+    workflow, from_workflow = check_workflow(request.workflow, request.workflow_format)
+    topology, from_topology = check_topology(request.topology)
+    origins = {**from_workflow, **from_topology}
     found = (*workflow.diagnostics, *topology.diagnostics)
-    if workflow.value is not None:
-        found += tuple(d for each in WORKFLOW_CHECKS for d in each(workflow.value))
-    if topology.value is not None:
-        found += tuple(d for each in TOPOLOGY_CHECKS for d in each(topology.value))
-    if workflow.value is None or topology.value is None or has_errors(found):
+    if workflow.value is None or topology.value is None:
         return Outcome(None, found), origins
     found += tuple(d for each in TOGETHER for d in each(workflow.value, topology.value))
     backend = select_backend(request.scheduler, workflow.value, topology.value, BACKENDS)
@@ -159,12 +173,9 @@ def cluster_objects(
     document: Document, scheduler: str, versions: Mapping[str, str]
 ) -> tuple[Outcome[Documents], Origins]:
     """The cluster-scoped objects that a scheduler takes from a topology file."""
-    topology = reading.topology(document)
+    topology, origins = check_topology(document)
     found = topology.diagnostics
-    if topology.value is not None:
-        found += tuple(d for each in TOPOLOGY_CHECKS for d in each(topology.value))
-    origins = {"topology": topology.origins}
-    if topology.value is None or has_errors(found):
+    if topology.value is None:
         return Outcome(None, found), origins
     backend = select_backend(scheduler, None, topology.value, BACKENDS)
     target = select_target(versions, topology.value)

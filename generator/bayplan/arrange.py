@@ -8,7 +8,6 @@ from typing import Any
 from bayplan.diagnostics import Diagnostic, error
 from bayplan.kube.names import COMPUTE_DOMAIN_API
 from bayplan.model.manifest import Manifest, Many, Slot
-from bayplan.model.plan import Plan
 
 ORDER = (
     "Topology",
@@ -57,7 +56,7 @@ def _placed(document: Manifest | Many, namespace: str, accepted: tuple[str, ...]
     return document._replace(skeleton=placed) if isinstance(document, Many) else placed
 
 
-def collisions(documents: Iterable[Manifest | Many], plan: Plan) -> Iterator[Diagnostic]:
+def collisions(documents: Iterable[Manifest | Many]) -> Iterator[Diagnostic]:
     """No two objects of one kind with one name. A ComputeDomain counts as its channel template too: the driver makes
     it, and never succeeds where one of that name exists (DRA driver 25.3 to 0.4, `resourceclaimtemplate.go`)."""
     seen: set[tuple[str, str]] = set()
@@ -67,6 +66,34 @@ def collisions(documents: Iterable[Manifest | Many], plan: Plan) -> Iterator[Dia
             hint = "rename a gang, a group or a podSet"
             yield error("P510", ("workflow", "spec", "gangs"), message, hint=hint)
         seen.add((kind, name))
+
+
+LARGE = 1536 * 1024
+"""etcd's default limit of one request, in bytes (etcd 3.5, `--max-request-bytes`)."""
+
+MANY_PARTS = 100
+"""Below so many parts no object comes near the limit, and it is not worth counting."""
+
+
+def oversized(documents: Iterable[Manifest | Many]) -> Iterator[Diagnostic]:
+    """Objects that the API server could not store."""
+    for document in documents:
+        own = head(document)
+        parts = len(own.get("spec", {}).get("replicatedJobs") or own.get("spec", {}).get("subGroups") or ())
+        if parts > MANY_PARTS and (size := _size(own)) > LARGE:
+            kind, name = own["kind"], own["metadata"]["name"]
+            yield error(
+                "P515",
+                ("workflow", "spec", "gangs"),
+                f'{kind} "{name}" with its {parts} parts would take {size} bytes; etcd stores {LARGE} at most',
+                hint="use `workload: job` or `workload: pods`, fewer and larger groups, or several gangs",
+            )
+
+
+def _size(document: Manifest) -> int:
+    import json
+
+    return len(json.dumps(document, separators=(",", ":")))
 
 
 def _keys(document: Manifest | Many) -> Iterator[tuple[str, str]]:

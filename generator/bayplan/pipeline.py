@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeVar
 
 from bayplan import reading
-from bayplan.arrange import arrange, collisions
+from bayplan.arrange import arrange, collisions, oversized
 from bayplan.backends import BACKENDS
 from bayplan.checks import TOGETHER, TOPOLOGY_CHECKS, WORKFLOW_CHECKS
 from bayplan.cleanup import adopters
@@ -165,7 +165,7 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
     own += adopters(ranked, shaped, own)
     cluster = backend.cluster_objects(ranked.topology, target) if request.cluster_objects else ()
     documents = arrange([*cluster, *own], ranked.namespace, accepted)
-    found = tuple(collisions(documents, ranked))
+    found = (*collisions(documents), *oversized(documents))
     return Outcome(None if has_errors(found) else Compiled(planned, documents), found)
 
 

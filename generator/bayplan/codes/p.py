@@ -18,4 +18,5 @@ CODES: Mapping[str, str] = {
     "P512": "no image for the adopting Job",
     "P513": "gangs of one workload want different kinds",
     "P514": "gangs of one workload differ in what they share",
+    "P515": "an object larger than the API server stores",
 }

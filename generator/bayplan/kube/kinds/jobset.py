@@ -118,8 +118,9 @@ def _replicated_job(
 ) -> dict[str, Any]:
     before = [
         {"name": replicated_job(workload, other, each), "status": "Complete"}
-        for other, each in instances(workload)
+        for other in workload.gangs
         if other.name in gang.after
+        for each in all_pods(other.root)
     ]
     piece = pieces[gang.name, pods.name]
     metadata = meta("", piece.job)

@@ -1,0 +1,108 @@
+"""Random workflows on a cluster that is large enough for all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+LEVELS = ["zone", "spine", "rack", "host"]
+
+TOPOLOGY: dict[str, Any] = {
+    "apiVersion": "bayplan.dev/v1alpha1",
+    "kind": "ClusterTopology",
+    "metadata": {"name": "hall"},
+    "spec": {
+        "versions": {"kubernetes": "1.34", "kai": "0.17", "draDriver": "25.12", "jobset": "0.12"},
+        "defaults": {"scheduler": "kai", "queue": "research"},
+        "pools": [
+            {
+                "name": "gb200",
+                "node": {"accelerator": "gb200", "count": 4, "cpu": "140", "memory": "900Gi"},
+                "levels": [
+                    {"name": "zone", "label": "topology.kubernetes.io/zone"},
+                    {"name": "spine", "label": "example.com/spine"},
+                    {"name": "rack", "label": "nvidia.com/gpu.clique", "nvlink": True},
+                ],
+                "domains": [
+                    {"path": f"z{z}/s{z}{s}/r{z}{s}{r}", "nodes": f"n{z}{s}{r}-[001-400]"}
+                    for z in range(2)
+                    for s in range(2)
+                    for r in range(2)
+                ],
+            }
+        ],
+        "accelerators": {"gb200": {"vendor": "nvidia", "allocator": "device-plugin"}},
+    },
+}
+"""8 racks of 400 nodes: more than any of the workflows below asks for."""
+
+names = st.sampled_from(["a", "b", "lead", "side", "replica", "x1"])
+
+
+@st.composite
+def pod_sets(draw: st.DrawFn, elastic: bool) -> list[dict[str, Any]]:
+    made = []
+    for name in draw(st.lists(names, min_size=1, max_size=3, unique=True)):
+        replicas = draw(st.integers(1, 5))
+        spec = {"name": name, "replicas": replicas, "image": "registry.example.com/x:1", "command": ["run"]}
+        if elastic and draw(st.booleans()):
+            spec["minReplicas"] = draw(st.integers(1, replicas))
+        if draw(st.booleans()):
+            spec["accelerator"] = {"name": "gb200", "count": 4}
+        else:
+            spec["resources"] = {"cpu": "2"}
+        made.append(spec)
+    return made
+
+
+@st.composite
+def placements(draw: st.DrawFn, floor: int) -> tuple[dict[str, Any], int]:
+    """A placement with levels no coarser than the one outside, and the floor for what is inside."""
+    options: dict[str, Any] = {}
+    required = draw(st.none() | st.integers(floor, 2))
+    if required is not None:
+        options["required"] = LEVELS[required]
+        floor = required
+    preferred = draw(st.none() | st.integers(floor, 2))
+    if preferred is not None and (required is None or preferred > required):
+        options["preferred"] = LEVELS[preferred]
+    return ({"placement": options} if options else {}), floor
+
+
+@st.composite
+def groups(draw: st.DrawFn, depth: int, floor: int, elastic: bool) -> list[dict[str, Any]]:
+    made = []
+    for name in draw(st.lists(names, min_size=1, max_size=2, unique=True)):
+        placement, inner = draw(placements(floor))
+        replicas = draw(st.integers(1, 3))
+        group = {"name": name, "replicas": replicas, **placement, **draw(contents(depth - 1, inner, elastic))}
+        if elastic and draw(st.booleans()):
+            group["minReplicas"] = draw(st.integers(1, replicas))
+        made.append(group)
+    return made
+
+
+def contents(depth: int, floor: int, elastic: bool) -> st.SearchStrategy[dict[str, Any]]:
+    """Groups or podSets, never both."""
+    leaves = pod_sets(elastic).map(lambda made: {"podSets": made})
+    if depth == 0:
+        return leaves
+    return leaves | groups(depth, floor, elastic).map(lambda made: {"groups": made})
+
+
+@st.composite
+def workflows(draw: st.DrawFn, elastic: bool = False) -> dict[str, Any]:
+    """One to two gangs of up to two levels of groups."""
+    gangs = []
+    for name in draw(st.lists(names, min_size=1, max_size=2, unique=True)):
+        placement, floor = draw(placements(0))
+        kind = draw(st.sampled_from(["auto", "jobset", "job", "pods"]))
+        rendezvous = draw(st.sampled_from(["gang", "group", "none"]))
+        options = {"name": name, "workload": kind, "rendezvous": rendezvous, "replicas": draw(st.integers(1, 2))}
+        gangs.append({**options, **placement, **draw(contents(2, floor, elastic))})
+    spec = {"queue": "research", "gangs": gangs}
+    if draw(st.booleans()):
+        spec["priorityClassName"] = "train"
+    metadata = {"name": "wf", "namespace": "ml"}
+    return {"apiVersion": "bayplan.dev/v1alpha1", "kind": "Workflow", "metadata": metadata, "spec": spec}

@@ -1,0 +1,138 @@
+"""What several tests need: documents from text, plans, and the pods that manifests come down to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import yaml
+from bayplan import document, pipeline
+from bayplan.diagnostics import Diagnostic, has_errors
+from bayplan.emit import emit
+
+TOPOLOGY: dict[str, Any] = {
+    "apiVersion": "bayplan.dev/v1alpha1",
+    "kind": "ClusterTopology",
+    "metadata": {"name": "hall"},
+    "spec": {
+        "versions": {"kubernetes": "1.34", "kai": "0.17", "draDriver": "25.12", "jobset": "0.12"},
+        "defaults": {"scheduler": "kai", "namespace": "ml", "queue": "research"},
+        "pools": [
+            {
+                "name": "gb200",
+                "node": {"accelerator": "gb200", "count": 4, "cpu": "140", "memory": "900Gi"},
+                "levels": [
+                    {"name": "spine", "label": "example.com/spine"},
+                    {"name": "rack", "label": "nvidia.com/gpu.clique", "nvlink": True},
+                ],
+                "domains": [
+                    {"path": f"s{spine}/r{spine}{rack}", "nodes": f"n{spine}{rack}-[01-18]"}
+                    for spine in range(2)
+                    for rack in range(4)
+                ],
+            }
+        ],
+        "accelerators": {"gb200": {"vendor": "nvidia", "allocator": "device-plugin"}},
+    },
+}
+"""Two spines of four racks of 18 GB200 nodes."""
+
+WORKER = {
+    "name": "worker",
+    "replicas": 16,
+    "accelerator": {"name": "gb200", "count": 4},
+    "image": "registry.example.com/train:1",
+    "command": ["torchrun"],
+}
+
+
+def workflow(*gangs: Mapping[str, Any], **spec: Any) -> dict[str, Any]:
+    """A Workflow document around some gangs."""
+    head = {"apiVersion": "bayplan.dev/v1alpha1", "kind": "Workflow", "metadata": {"name": "train", "namespace": "ml"}}
+    return {**head, "spec": {**spec, "gangs": list(gangs)}}
+
+
+def pretrain(**changes: Any) -> dict[str, Any]:
+    """4 groups of 16 pods, each in one rack, all under one spine; `changes` go into the podSet."""
+    replica = {"name": "replica", "replicas": 4, "placement": {"required": "rack"}, "podSets": [{**WORKER, **changes}]}
+    return {"name": "train", "placement": {"required": "spine"}, "groups": [replica]}
+
+
+class Result(NamedTuple):
+    """What one run gave."""
+
+    compiled: pipeline.Compiled | None
+    diagnostics: tuple[Diagnostic, ...]
+    documents: list[dict[str, Any]]
+
+    @property
+    def codes(self) -> list[str]:
+        return [each.code for each in self.diagnostics]
+
+    def kinds(self, kind: str) -> list[dict[str, Any]]:
+        return [each for each in self.documents if each["kind"] == kind]
+
+
+def run(flow: Mapping[str, Any], topology: Mapping[str, Any] = TOPOLOGY, **request: Any) -> Result:
+    """Compile two documents, and read the emitted text back."""
+    one = document.Document("workflow.yaml", "", 0, flow)
+    other = document.Document("topology.yaml", "", 0, topology)
+    outcome, _ = pipeline.compile(pipeline.Request(one, other, **request))
+    assert (outcome.value is None) == has_errors(outcome.diagnostics)
+    text = "".join(emit(outcome.value.documents)) if outcome.value else ""
+    return Result(outcome.value, outcome.diagnostics, [each for each in yaml.safe_load_all(text) if each])
+
+
+class Pod(NamedTuple):
+    """One pod as a cluster would make it from the manifests."""
+
+    name: str
+    host: str
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    env: Mapping[str, str]
+    spec: Mapping[str, Any]
+
+
+def pods(documents: Iterable[Mapping[str, Any]]) -> Iterator[Pod]:
+    """Every pod that JobSets, Jobs and Pods come down to, with its environment evaluated."""
+    for each in documents:
+        name = each["metadata"]["name"]
+        if each["kind"] == "JobSet":
+            for job in each["spec"]["replicatedJobs"]:
+                for copy in range(job["replicas"]):
+                    stem = f"{name}-{job['name']}-{copy}"
+                    yield from _job_pods(stem, name, job["template"]["spec"])
+        elif each["kind"] == "Job" and "completionMode" in each["spec"]:
+            yield from _job_pods(name, each["spec"]["template"]["spec"].get("subdomain", ""), each["spec"])
+        elif each["kind"] == "Pod":
+            spec = each["spec"]
+            host = f"{spec['hostname']}.{spec['subdomain']}" if "subdomain" in spec else ""
+            yield _pod(name, host, each, {})
+
+
+def _job_pods(stem: str, service: str, spec: Mapping[str, Any]) -> Iterator[Pod]:
+    assert spec["parallelism"] == spec["completions"]
+    for number in range(spec["completions"]):
+        index = {"JOB_COMPLETION_INDEX": str(number)}
+        yield _pod(f"{stem}-{number}", f"{stem}-{number}.{service}", spec["template"], index)
+
+
+def _pod(name: str, host: str, template: Mapping[str, Any], given: Mapping[str, str]) -> Pod:
+    container = template["spec"]["containers"][0]
+    env = dict(given)
+    for entry in container.get("env", []):
+        env[entry["name"]] = entry["value"] if "value" in entry else _field(entry, given)
+    command = container.get("command", [])
+    if command[:2] == ["sh", "-c"]:
+        sums = re.findall(r"(\w+)=\$\(\((\d+)\+JOB_COMPLETION_INDEX\)\)", command[2])
+        env |= {variable: str(int(first) + int(given["JOB_COMPLETION_INDEX"])) for variable, first in sums}
+    metadata = template["metadata"]
+    return Pod(name, host, metadata.get("labels", {}), metadata.get("annotations", {}), env, template["spec"])
+
+
+def _field(entry: Mapping[str, Any], given: Mapping[str, str]) -> str:
+    path = entry["valueFrom"]["fieldRef"]["fieldPath"]
+    assert path == "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+    return given["JOB_COMPLETION_INDEX"]

@@ -1,0 +1,242 @@
+"""Placements that exist but that KAI does not find: its own estimate of what a domain holds, and domains it overlooks.
+
+Read from KAI's pkg/scheduler/plugins/topology/{job_filtering,common}.go at v0.10.0 to v0.17.0. See docs/fit.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from bayplan.diagnostics import Diagnostic, Route, error
+from bayplan.kube import quantity
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
+from bayplan.model.target import Target
+from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
+from bayplan.planning.fit.demand import CHANNEL, ONE, SLOTS, WHOLE, capacity, demand, room
+
+GPU = "gpu"
+Amounts = Mapping[str, int]
+
+
+class Domain(NamedTuple):
+    """A domain as KAI sees it: all nodes count, also those that are cordoned or held back (cluster_info.go)."""
+
+    depth: int
+    name: str
+    children: tuple[Domain, ...]
+    nodes: tuple[tuple[Pool, int], ...]  # below it: pool, how many
+
+
+class Tasks(NamedTuple):
+    """Pods that KAI places in one step: how many, each resource's largest amount, and whether they are all alike."""
+
+    pods: int
+    largest: Amounts
+    alike: bool
+    by_largest: bool
+
+
+def estimate(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
+    """Errors for units that fit (which is proven elsewhere) but for which KAI finds no domain. One a group."""
+    found: dict[tuple[str, Route], Diagnostic] = {}
+    asked = _Asked(plan.topology, target)
+    for gang in plan.gangs:
+        for unit, outer in _constrained(gang.root, ()):
+            for each in _misjudged(gang, unit, outer, asked, target):
+                found.setdefault((each.code, each.route), each)
+    return tuple(found.values())
+
+
+def _constrained(unit: Unit, outer: tuple[Unit, ...]) -> Iterator[tuple[Unit, tuple[Unit, ...]]]:
+    """Units that KAI gets a constraint for, with the constrained units around them, outermost first."""
+    here = bool(unit.required or unit.preferred)
+    if here:
+        yield unit, outer
+    for units in unit.groups:
+        for member in units.members:
+            yield from _constrained(member, (*outer, unit) if here else outer)
+
+
+def _misjudged(
+    gang: GangPlan, unit: Unit, outer: tuple[Unit, ...], asked: _Asked, target: Target
+) -> Iterator[Diagnostic]:
+    tasks = asked.tasks(unit)
+    if tasks.by_largest and not tasks.alike:
+        yield from _too_large(gang, unit, tasks, asked)
+    if target.between("kai", "0.10.4", "0.13") and not (unit.preferred and target.since("kai", "0.12.9")):
+        yield from _overlooked(gang, unit, outer, asked)
+
+
+def _too_large(gang: GangPlan, unit: Unit, tasks: Tasks, asked: _Asked) -> Iterator[Diagnostic]:
+    """`calcNodeAccommodation`: every pod is counted as large as the largest, where all or none ask for GPUs."""
+    pool, tree = asked.tree(unit)
+    first = _depth(pool, unit.required) if unit.required else 0
+    rooms = [(asked.held(tasks, d), d) for d in _at(tree, first) if d.nodes]
+    best, domain = max(rooms, key=lambda each: each[0], default=(0, tree))
+    if best < tasks.pods:
+        sizes = ", ".join(f"{quantity.show(amount)} {name}" for name, amount in sorted(tasks.largest.items()))
+        where = f'{unit.required} "{domain.name}"' if unit.required else "the cluster"
+        message = (
+            f"KAI counts all {tasks.pods} pods of {_title(gang, unit)} as large as the largest ({sizes}) "
+            f"and finds room for {best} in {where}, so it never places them although they fit"
+        )
+        yield error("F690", _place(unit), message, hint=_APART)
+
+
+_APART = (
+    "put pods of different size in groups of their own, each with its own placement, "
+    "or give them the same requests; pods without GPUs beside pods with GPUs are counted by their sum"
+)
+
+
+def _overlooked(gang: GangPlan, unit: Unit, outer: tuple[Unit, ...], asked: _Asked) -> Iterator[Diagnostic]:
+    """`lowestCommonDomainID`: KAI starts below the required level where all nodes share the next level too."""
+    pool, tree = asked.tree(unit)
+    finest = _depth(pool, unit.preferred or unit.required)
+    around = max((_depth(pool, each.required) for each in outer if each.required), default=0)
+    starts = [domain for domain in _at(tree, around) if domain.nodes]
+    if starts and all(_common(domain) > finest for domain in starts):
+        level = unit.preferred or unit.required
+        inside = f"every {outer[-1].required} has" if around else "the cluster has"
+        message = (
+            f'KAI below 0.13 never places {_title(gang, unit)} in one {level}: {inside} only one "{level}" '
+            "that is not divided by the next level, and KAI looks below it"
+        )
+        hint = "target KAI 0.13 or later" if not outer else "drop the inner placement, or target KAI 0.13 or later"
+        yield error("F691", _place(unit), message, hint=hint)
+
+
+def _title(gang: GangPlan, unit: Unit) -> str:
+    return f'group "{unit.name}" of gang "{gang.name}"' if unit.name else f'gang "{gang.name}"'
+
+
+def _place(unit: Unit) -> Route:
+    return (*unit.route, "placement", "required" if unit.required else "preferred")
+
+
+def _depth(pool: Pool, level: str) -> int:
+    names = [each.name for each in pool.levels] + [HOST_LEVEL]
+    return names.index(level) + 1 if level in names else 0
+
+
+def _at(domain: Domain, depth: int) -> Iterator[Domain]:
+    """The domains of a depth; nodes are domains of the last one."""
+    if domain.depth == depth:
+        yield domain
+    elif domain.children:
+        for child in domain.children:
+            yield from _at(child, depth)
+    else:
+        yield from (Domain(depth, domain.name, (), ((pool, 1),)) for pool, count in domain.nodes if count)
+
+
+def _common(domain: Domain) -> int:
+    """The depth down to which all nodes of a domain share their values."""
+    filled = [child for child in domain.children if child.nodes]
+    if len(filled) == 1:
+        return _common(filled[0])
+    alone = not domain.children and sum(count for _, count in domain.nodes) == 1
+    return domain.depth + 1 if alone else domain.depth
+
+
+class _Asked:
+    """What pods ask and what domains have, each computed once."""
+
+    def __init__(self, topology: ClusterTopology, target: Target) -> None:
+        self.topology = topology
+        self.claims_count = target.since("kai", "0.13")  # GPUs by DRA are in the pod's vector (KAI#900)
+        self.slots_count = target.since("kai", "0.13")  # so is the pod's own slot
+        self.asks: dict[tuple[int, str], tuple[Amounts, bool]] = {}
+        self.trees: dict[tuple[str, ...], Domain] = {}
+
+    def tasks(self, unit: Unit) -> Tasks:
+        """`useRepresentorPodsAccounting`: all or none ask for GPUs, and all for the same extended resources."""
+        kinds: dict[int, tuple[Amounts, bool]] = {}
+        count = 0
+        for pods in _first(unit):
+            count += pods.minimum
+            kinds[id(pods.spec)] = self.asked(pods)
+        largest: dict[str, int] = {}
+        for amounts, _ in kinds.values():
+            largest = {name: max(largest.get(name, 0), amounts.get(name, 0)) for name in {**largest, **amounts}}
+        every = list(kinds.values())
+        gpus = {by_plugin for _, by_plugin in every}
+        extended = {tuple(sorted(set(amounts) - {"cpu", "memory", GPU, SLOTS})) for amounts, _ in every}
+        alike = all(amounts == every[0][0] for amounts, _ in every)
+        return Tasks(count, largest, alike, len(gpus) < 2 and len(extended) < 2)
+
+    def asked(self, pods: Pods) -> tuple[Amounts, bool]:
+        """What one pod asks in KAI's eyes, and whether it asks for GPUs in a way that the rule above sees.
+
+        It sees device plugin resources alone; GPUs claimed through DRA only enter the amounts.
+        """
+        key = (id(pods.spec), pods.pool)
+        if key not in self.asks:
+            asks = demand(pods, self.topology)
+            cards = sum(amount for name, amount in asks.items() if name.startswith("accelerator:"))
+            claimed = self.by_claim(pods)
+            plain = {name: n for name, n in asks.items() if not name.startswith("accelerator:")}
+            for name in (CHANNEL, WHOLE, *(() if self.slots_count else (SLOTS,))):
+                plain.pop(name, None)
+            counted = cards if self.claims_count or not claimed else 0
+            self.asks[key] = ({**plain, GPU: counted} if counted else plain, bool(cards) and not claimed)
+        return self.asks[key]
+
+    def by_claim(self, pods: Pods) -> bool:
+        """Whether the pod's cards come through DRA."""
+        spec = pods.spec.accelerator
+        kind = self.topology.accelerators.get(spec.name) if spec else None
+        allocator = (spec.allocator if spec else "") or (kind.allocators[0] if kind and kind.allocators else "")
+        return allocator == "dra"
+
+    def held(self, tasks: Tasks, domain: Domain) -> int:
+        """How many pods of the largest size KAI counts in a domain."""
+        return sum(count * self.on_node(tasks, pool) for pool, count in domain.nodes)
+
+    def on_node(self, tasks: Tasks, pool: Pool) -> int:
+        """On one node; a pod that asks for nothing but its slot fits any number of times."""
+        offered = {**capacity(pool), GPU: pool.node.accelerators * ONE}
+        asks = {name: amount for name, amount in tasks.largest.items() if amount}
+        if set(asks) <= {SLOTS}:
+            return tasks.pods
+        limits = [has // amount for name, amount in asks.items() if (has := room(offered, name)) is not None]
+        return min(limits, default=tasks.pods)
+
+    def tree(self, unit: Unit) -> tuple[Pool, Domain]:
+        """The Topology that the unit's constraint names: the nodes of all pools that carry each of its labels."""
+        pool = next(each for each in self.topology.pools if each.name == next(all_pods(unit)).pool)
+        labels = tuple(level.label for level in pool.levels)
+        if labels not in self.trees:
+            seen = [each for each in self.topology.pools if set(labels) <= {level.label for level in each.levels}]
+            rows = [(_values(each, labels, row.path), each, len(row.nodes)) for each in seen for row in each.domains]
+            self.trees[labels] = _tree("", 0, len(labels), rows)
+        return pool, self.trees[labels]
+
+
+def _values(pool: Pool, labels: tuple[str, ...], path: tuple[str, ...]) -> tuple[str, ...]:
+    value = dict(zip((level.label for level in pool.levels), path, strict=False))
+    return tuple(value.get(label, "") for label in labels)
+
+
+Rows = list[tuple[tuple[str, ...], Pool, int]]
+
+
+def _tree(name: str, depth: int, last: int, rows: Rows) -> Domain:
+    below: dict[str, Rows] = {}
+    for row in rows if depth < last else ():
+        below.setdefault(row[0][depth], []).append(row)
+    children = tuple(_tree(value, depth + 1, last, inside) for value, inside in sorted(below.items()))
+    counts: dict[str, tuple[Pool, int]] = {}
+    for _, pool, count in rows:
+        if count:
+            counts[pool.name] = (pool, counts.get(pool.name, (pool, 0))[1] + count)
+    return Domain(depth, name, children, tuple(counts.values()))
+
+
+def _first(unit: Unit) -> Iterable[Pods]:
+    """The podSets of the first step: of an optional group only as many instances as must start."""
+    yield from unit.pods
+    for units in unit.groups:
+        for member in units.members[: units.minimum]:
+            yield from _first(member)

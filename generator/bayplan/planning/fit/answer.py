@@ -1,0 +1,27 @@
+"""What a search can say."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bayplan.planning.fit.witness import Run
+
+
+class Placed(NamedTuple):
+    """It fits, for example so. No runs when only the answer was asked for."""
+
+    runs: tuple[Run, ...] = ()
+
+
+class NoRoom(NamedTuple):
+    """It does not fit."""
+
+
+class Unknown(NamedTuple):
+    """Not decided within the budget, nor by a solver."""
+
+    why: str
+    hint: str = ""
+
+
+Answer = Placed | NoRoom | Unknown

@@ -1,0 +1,298 @@
+"""Why a plan does not fit: the smallest part of it that already fails, how much it lacks, and where it lacks least."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import NamedTuple
+
+from bayplan.diagnostics import Route
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, walk
+from bayplan.model.topology import HOST_LEVEL
+from bayplan.planning.fit.change import (
+    in_turn,
+    is_cut,
+    most,
+    requiring,
+    with_copies,
+    with_members,
+    with_pods,
+    with_size,
+)
+from bayplan.planning.fit.demand import capacity, demand, per_node
+from bayplan.planning.fit.fronts import Meter, TooLongError, solve
+from bayplan.planning.fit.problem import Part, Problem, Vector, problem
+from bayplan.planning.fit.prove import Rules, holds, lacks
+from bayplan.planning.fit.search import BUDGET
+from bayplan.planning.fit.space import Place, Space
+
+
+class Lack(NamedTuple):
+    """What is asked for in one domain, and how much of it the best domain holds."""
+
+    name: str  # of a group, or of podSets
+    unit: bool  # whole group instances, not pods
+    level: str  # that each of these group instances requires
+    needed: int
+    held: int
+    size: int  # pods of one
+    each_node: int  # how many of these pods one node holds
+    binding: str  # the resource that says so
+    pool: str
+
+
+class Near(NamedTuple):
+    """A finest domain that counts: how many nodes it has, and how many of them may be used."""
+
+    pool: int
+    row: int
+    name: str
+    level: str
+    nodes: int
+    usable: int
+    unusable: Mapping[str, int]
+    kept_back: int  # by `plan`
+
+
+class Change(NamedTuple):
+    """A change that makes the plan fit; it was proven. `what` is level, members, size, pods, copies or order."""
+
+    what: str
+    name: str
+    value: str
+    instead: str
+
+
+class Certificate(NamedTuple):
+    """Why not. `level` "" means the whole cluster; `best` is the domain that holds most."""
+
+    gang: str
+    group: str
+    route: Route
+    place: Route  # of the level that cannot be had
+    level: str
+    best: str
+    lacks: tuple[Lack, ...]
+    beside: tuple[str, ...] = ()  # gangs that run at the same time and leave too little
+    near: tuple[Near, ...] = ()
+    changes: tuple[Change, ...] = ()
+    policy: bool = False  # only spare nodes and `plan` stand in the way
+    channels: bool = False  # only the one-channel rule stands in the way
+    pods: Pods | None = None  # one pod of these does not fit one empty node
+
+
+def certify(gangs: tuple[GangPlan, ...], plan: Plan, ground: Space) -> Certificate:
+    """The certificate for gangs that do not fit at once."""
+    alone = next((gang for gang in gangs if lacks((gang,), plan, ground)), None)
+    inside = (_hopeless(alone, plan) or _inside(alone, plan, ground)) if alone else None
+    found = inside or _together(gangs, plan, ground)
+    policy, channels = holds(plan, Rules(policy=False)), holds(plan, Rules(channels=False))
+    return found._replace(policy=policy, channels=channels, changes=tuple(_changes(found, plan)))
+
+
+def _hopeless(gang: GangPlan, plan: Plan) -> Certificate | None:
+    """A pod that not even an empty node holds."""
+    for pods in all_pods(gang.root):
+        pool = plan.topology.pool(pods.pool)
+        if pool and pods.replicas and not per_node(demand(pods, plan.topology), capacity(pool))[0]:
+            return Certificate(gang.name, "", pods.route, pods.route, "host", "", (), pods=pods)
+    return None
+
+
+def _inside(gang: GangPlan, plan: Plan, ground: Space) -> Certificate:
+    """The smallest unit that does not fit although everything below it does; else the gang as a whole."""
+    whole = problem((gang,), plan.topology, ground)
+    firsts: dict[int, Part] = {}
+    for part in _parts(whole.root):
+        firsts.setdefault(part.item, part)
+    for item in sorted(firsts):
+        unit = firsts[item].unit
+        single = gang._replace(root=Unit("", (), groups=(Units("", (), 1, (unit,)),)))
+        if lacks((single,), plan, ground):
+            return _described(gang, unit, problem((single,), plan.topology, ground), plan)
+    return _described(gang, gang.root._replace(required="", separate=""), whole, plan)
+
+
+def _parts(part: Part) -> Iterator[Part]:
+    for below in part.parts:
+        yield from _parts(below)
+        yield below
+
+
+def _together(gangs: tuple[GangPlan, ...], plan: Plan, ground: Space) -> Certificate:
+    """The first gang that does not fit beside those before it."""
+    count = most(1, len(gangs) - 1, lambda n: not lacks(gangs[:n], plan, ground))
+    last, others = gangs[min(count, len(gangs) - 1)], tuple(gang.name for gang in gangs[:count])
+    everything = problem(gangs[: count + 1], plan.topology, ground)
+    root = Unit("", last.route, groups=tuple(Units(g.name, g.route, 1, (g.root,)) for g in gangs[: count + 1]))
+    return _described(last, root, everything, plan)._replace(beside=others)
+
+
+def _described(gang: GangPlan, unit: Unit, asked: Problem, plan: Plan) -> Certificate:
+    """What a unit asks for in one domain against what the best domain holds."""
+    level = unit.required or unit.separate
+    part = next((part for part in _parts(asked.root) if part.unit is unit), asked.root)
+    content = _vector(part, asked.width)
+    try:
+        fronts = solve(asked, Meter(BUDGET))
+    except TooLongError:
+        fronts = {}
+    depth = asked.types[part.item - len(asked.shapes)].depth if part.item >= 0 else 0
+    best, held = asked.space.root, (0,) * asked.width
+    for place, kind in _places(asked.space.root, depth) if fronts else ():
+        vector = max((_held(v, content) for v in fronts[kind].before), key=lambda v: _weight(v, asked))
+        if _weight(vector, asked) > _weight(held, asked):
+            best, held = place, vector
+    name = best.path[-1][1] if best.path and level not in ("", HOST_LEVEL) and any(held) else ""
+    rows = tuple(_near(best, asked, plan))
+    lacking = tuple(_lacks(part, unit, held, asked, plan))
+    key = ("placement", "required") if unit.required else ("separate",) if unit.separate else ()
+    at: Route = (*unit.route, *key)
+    return Certificate(gang.name, unit.name, unit.route, at, level, name, lacking, near=rows)
+
+
+def _places(place: Place, depth: int | None) -> Iterator[tuple[Place, int]]:
+    """The domains of a depth and their kinds; for the depth of nodes, the domains that hold them."""
+    if len(place.path) == depth:
+        yield place, place.kind
+    elif depth is not None:
+        if len(place.path) + 1 == depth:
+            yield from ((place, ~pool) for pool, nodes in place.hosts if nodes)
+        for child in place.children:
+            yield from _places(child, depth)
+
+
+def _vector(part: Part, width: int) -> Vector:
+    counts = [0] * width
+    for below in part.parts:
+        counts[below.item] += 1
+    for item, _, pods in part.pods:
+        counts[item] += pods.replicas
+    return tuple(counts)
+
+
+def _held(vector: Vector, content: Vector) -> Vector:
+    return tuple(map(min, vector, content))
+
+
+def _weight(vector: Vector, asked: Problem) -> int:
+    return sum(count * _size(item, asked) for item, count in enumerate(vector) if count)
+
+
+def _size(item: int, asked: Problem) -> int:
+    """Pods of one item."""
+    if item < len(asked.shapes):
+        return 1
+    return sum(count * _size(each, asked) for each, count in asked.types[item - len(asked.shapes)].content)
+
+
+def _lacks(part: Part, unit: Unit, held: Vector, asked: Problem, plan: Plan) -> Iterator[Lack]:
+    content = _vector(part, asked.width)
+    groups = {member.name: units.name for units in _all_units(unit) for member in units.members if member.name}
+    for item in sorted((i for i, count in enumerate(content) if count), reverse=True):
+        below = next((each for each in part.parts if each.item == item), None)
+        sample = next(all_pods(below.unit)) if below else next(pods for i, _, pods in part.pods if i == item)
+        names = sorted({pods.spec.name for i, _, pods in part.pods if i == item})
+        name = (groups.get(below.unit.name) or below.unit.name or below.gang) if below else ", ".join(names)
+        level = (below.unit.required or below.unit.separate) if below else ""
+        pool = plan.topology.pool(sample.pool)
+        fits, binding = per_node(demand(sample, plan.topology), capacity(pool)) if pool else (0, "")
+        size = _size(item, asked)
+        yield Lack(name, below is not None, level, content[item], held[item], size, fits, binding, sample.pool)
+
+
+def _all_units(unit: Unit) -> Iterator[Units]:
+    for each in walk(unit):
+        yield from each.groups
+
+
+def _near(best: Place, asked: Problem, plan: Plan) -> Iterator[Near]:
+    """The finest domains below the best one, those that lost most nodes first; at most 3."""
+    rows = []
+    values = tuple(value for _, value in best.path)
+    for number, pool in enumerate(plan.topology.pools):
+        if asked.space.number(pool.name) < 0:
+            continue
+        labels = tuple(level.label for level in pool.levels)[: len(values)]
+        out = {node: why for why, nodes in sorted(pool.unusable.items()) for node in nodes}
+        for row, domain in enumerate(pool.domains):
+            if domain.path[: len(values)] == values and labels == tuple(label for label, _ in best.path):
+                rows.append(_row(plan, number, row, out))
+    rows.sort(key=lambda near: (near.usable - near.nodes, near.usable, near.pool, near.row))
+    yield from [near for near in rows if near.usable < near.nodes][:3] or rows[:1]
+
+
+def _row(plan: Plan, number: int, row: int, out: Mapping[str, str]) -> Near:
+    pool = plan.topology.pools[number]
+    domain, last = pool.domains[row], pool.levels[-1] if pool.levels else None
+    counts: dict[str, int] = {}
+    for node in domain.nodes:
+        if node in out:
+            counts[out[node]] = counts.get(out[node], 0) + 1
+    ready = len(domain.nodes) - sum(counts.values())
+    usable = ready if last is None or last.plan is None else min(ready, last.plan)
+    name = domain.path[-1] if domain.path else pool.name
+    return Near(number, row, name, last.name if last else "pool", len(domain.nodes), usable, counts, ready - usable)
+
+
+def _changes(found: Certificate, plan: Plan) -> Iterator[Change]:
+    """Changes that make the whole plan fit; each is proven before it is named."""
+    if found.pods is not None:
+        return
+    for level in _coarser(found, plan):
+        if holds(requiring(plan, found.route, level)):
+            yield Change("level", "", level, found.level)
+            break
+    yield from _fewer(found, plan)
+
+
+def _coarser(found: Certificate, plan: Plan) -> Iterator[str]:
+    pool = plan.topology.pool(found.lacks[0].pool) if found.lacks else None
+    names = [level.name for level in pool.levels] + ["host"] if pool else []
+    if found.level in names:
+        yield from reversed(names[: names.index(found.level)])
+        yield ""
+
+
+def _fewer(found: Certificate, plan: Plan) -> Iterator[Change]:
+    """One after the other, fewer copies of the gang, fewer instances of its groups, fewer pods."""
+    if found.beside:
+        yield from _beside(found, plan)
+        return
+    above, unit = next(
+        (above, u)
+        for g in plan.gangs
+        for above, u in _with_parents(g.root)
+        if (u.route, u.name) == (found.route, found.group)
+    )
+    for units in unit.groups:
+        yield from _change("members", units.name, len(units.members), partial(with_members, plan, units.route), plan)
+    if above and is_cut(above):
+        full = max(pods.replicas for pods in all_pods(unit))
+        yield from _change("size", above.name, full, partial(with_size, plan, found.route), plan)
+    elif unit.pods:
+        pods = unit.pods[0]
+        yield from _change("pods", pods.spec.name, pods.replicas, partial(with_pods, plan, pods.route), plan)
+
+
+def _beside(found: Certificate, plan: Plan) -> Iterator[Change]:
+    copies = sum(gang.route == found.route for gang in plan.gangs)
+    yield from _change("copies", found.gang, copies, partial(with_copies, plan, found.route), plan)
+    others = tuple(g.name for g in plan.gangs if g.name in found.beside and g.route != found.route)
+    if others and holds(in_turn(plan, found.gang, others)):
+        yield Change("order", found.gang, ", ".join(others), "")
+
+
+def _change(what: str, name: str, full: int, changed: Callable[[int], Plan], plan: Plan) -> Iterator[Change]:
+    """The largest smaller number with which the whole plan fits, if there is one."""
+    count = most(1, full - 1, lambda n: holds(changed(n)))
+    if count:
+        yield Change(what, name, str(count), str(full))
+
+
+def _with_parents(unit: Unit, above: Units | None = None) -> Iterator[tuple[Units | None, Unit]]:
+    """Every unit and the group it is an instance of."""
+    yield above, unit
+    for units in unit.groups:
+        for member in units.members:
+            yield from _with_parents(member, units)

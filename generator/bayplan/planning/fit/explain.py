@@ -1,0 +1,182 @@
+"""What a failed proof means to the one who wrote the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bayplan.diagnostics import Diagnostic, Note, Route, error, warning
+from bayplan.kube import quantity
+from bayplan.model.plan import Plan, Pods, all_pods, walk
+from bayplan.planning.fit.certificate import Certificate, Change, Lack, Near
+from bayplan.planning.fit.change import edited, least, most
+from bayplan.planning.fit.demand import CHANNEL, WHOLE, capacity, demand, per_node
+from bayplan.planning.fit.prove import holds
+from bayplan.planning.fit.verdict import Impossible, Undecided
+
+
+def explained(plan: Plan, found: Impossible | Undecided) -> tuple[Diagnostic, ...]:
+    """Why a plan does not fit; a warning where what must start does."""
+    if isinstance(found, Undecided):
+        return (undecided(plan, found),)
+    reduced = least(plan)
+    if reduced != plan and holds(reduced):
+        return tuple(_shrunk(plan, reduced))
+    return (refused(plan, found.certificate),)
+
+
+def undecided(plan: Plan, found: Undecided) -> Diagnostic:
+    """Neither a placement nor a proof that there is none."""
+    route = plan.gangs[0].route if plan.gangs else ()
+    return error("P557", route, f"cannot decide whether the plan fits: {found.why}", hint=found.hint)
+
+
+def refused(plan: Plan, why: Certificate) -> Diagnostic:
+    """The error for a plan that does not fit, by what alone stands in the way."""
+    if why.pods is not None:
+        return _one_pod(plan, why.pods)
+    message = f"{_subject(why)} {_needs(why)}; {_has(why)}"
+    hint = _hint(why.changes)
+    if why.channels:
+        return error("P553", why.place, f"{message}: {_CHANNEL}", hint=hint or _WHOLE_NODE, notes=_notes(why))
+    if why.policy:
+        return error(
+            "P555",
+            why.place,
+            f"{message}; with the nodes held back as spares it would fit",
+            hint=_or(("free a spare node or raise `plan` in the topology", hint)),
+            notes=_notes(why),
+        )
+    code = "P554" if why.beside else "P551" if why.level else "P558"
+    return error(code, why.place, message, hint=hint, notes=_notes(why))
+
+
+_CHANNEL = "a pod of a ComputeDomain takes the one IMEX channel of its node, so only one such pod runs on a node"
+_WHOLE_NODE = "let each pod take all accelerators of its node, or set `computeDomain: never`"
+
+
+def _subject(why: Certificate) -> str:
+    if why.beside:
+        others = ", ".join(f'"{name}"' for name in why.beside[:3])
+        more = f" and {len(why.beside) - 3} more gangs" if len(why.beside) > 3 else ""
+        return f'gang "{why.gang}" does not fit beside {others}{more}: together they'
+    return f'group "{why.group}" of gang "{why.gang}"' if why.group else f'gang "{why.gang}"'
+
+
+def _needs(why: Certificate) -> str:
+    asked = " and ".join(_amount(lack, lack.needed) for lack in why.lacks)
+    verb = "need" if why.beside else "needs"
+    return f"{verb} {asked}" + (f" in one {why.level}" if why.level else "")
+
+
+def _amount(lack: Lack, count: int) -> str:
+    if not lack.unit:
+        return f'{_pods(count, lack)} of "{lack.name}"'
+    each = _pods(lack.size, lack)
+    level = f", each in one {lack.level}" if lack.level else ""
+    return f'{count} of "{lack.name}" ({each}{level})'
+
+
+def _pods(count: int, lack: Lack) -> str:
+    """`16 pods (one a node)`, `64 pods (4 a node)`."""
+    a_node = "one" if lack.each_node == 1 else str(lack.each_node)
+    by = "" if lack.binding.startswith("accelerator:") else f" by {_named(lack.binding)}"
+    return f"{count} pod{'s' * (count != 1)} ({a_node} a node{by})"
+
+
+def _has(why: Certificate) -> str:
+    best = f'{why.level} "{why.best}"' if why.best else f"any {why.level}" if why.level else "the cluster"
+    rooms = " and ".join(str(lack.held) + (f' of "{lack.name}"' if len(why.lacks) > 1 else "") for lack in why.lacks)
+    if not any(lack.held for lack in why.lacks):
+        return f"no {why.level} has room for any" if why.level else "the cluster has room for none"
+    return f"{best}, which has most room, holds {rooms}" if why.best else f"{best} has room for {rooms}"
+
+
+def _hint(changes: tuple[Change, ...]) -> str:
+    return _or(tuple(_said(change) for change in changes[:3]))
+
+
+def _or(ways: tuple[str, ...]) -> str:
+    return ", or ".join(way for way in ways if way)
+
+
+def _said(change: Change) -> str:
+    if change.what == "level":
+        wanted = f'require "{change.value}" instead of "{change.instead}"'
+        return wanted if change.value else f"drop `required: {change.instead}`"
+    if change.what == "order":
+        return f'let gang "{change.name}" depend on {change.value}'
+    if change.what == "size":
+        return f'use `size: {change.value}` for group "{change.name}" instead of {change.instead}'
+    if change.what == "copies":
+        return f'run {change.value} of the {change.instead} copies of gang "{change.name}" at a time'
+    kind = "group" if change.what == "members" else "podSet"
+    return f'use {change.value} replicas of {kind} "{change.name}" instead of {change.instead}'
+
+
+def _notes(why: Certificate) -> tuple[Note, ...]:
+    return tuple(Note(_row(near), ("topology", "spec", "pools", near.pool, "domains", near.row)) for near in why.near)
+
+
+def _row(near: Near) -> str:
+    lost = [f"{count} {reason}" for reason, count in near.unusable.items()]
+    if near.kept_back:
+        lost.append(f"{near.kept_back} above `plan`")
+    why = f" ({', '.join(lost)})" if lost else ""
+    return f'{near.level} "{near.name}" has {near.usable} of {near.nodes} nodes available{why}'
+
+
+def _one_pod(plan: Plan, pods: Pods) -> Diagnostic:
+    pool = next(pool for pool in plan.topology.pools if pool.name == pods.pool)
+    asks, offered = demand(pods, plan.topology), capacity(pool)
+    _, name = per_node(asks, offered)
+    message = (
+        f'podSet "{pods.spec.name}" asks {_quantity(name, asks[name])} a pod; '
+        f'a node of pool "{pool.name}" has {_quantity(name, offered.get(name, 0))}'
+    )
+    return error(
+        "P552", pods.route, message, hint=f"ask for less, or add {_named(name)} to the pool's node if it has more"
+    )
+
+
+def _quantity(name: str, amount: int) -> str:
+    return f"{quantity.show(amount)} {_named(name)}"
+
+
+def _named(resource: str) -> str:
+    return {CHANNEL: "IMEX channel", WHOLE: "whole node"}.get(resource, resource.removeprefix("accelerator:"))
+
+
+def _shrunk(plan: Plan, reduced: Plan) -> Iterator[Diagnostic]:
+    """One warning for every group and podSet that can start, but not whole."""
+    full = dict(_elastic(plan))
+    counts = {route: low for route, low in _elastic(reduced) if low < full[route]}
+    for route, low in list(counts.items()):
+        counts[route] = most(low, full[route], lambda n, route=route: holds(_sized(plan, {**counts, route: n})))  # type: ignore[misc]
+    for route, count in counts.items():
+        if count < full[route]:
+            message = f"{_titled(plan, route)} fits with {count} of {full[route]} replicas; the rest waits for room"
+            yield warning("P556", route, message, hint="add nodes, or ask for fewer replicas")
+
+
+def _elastic(plan: Plan) -> Iterator[tuple[Route, int]]:
+    for gang in plan.gangs:
+        for unit in walk(gang.root):
+            yield from ((units.route, len(units.members)) for units in unit.groups)
+        yield from ((pods.route, pods.replicas) for pods in all_pods(gang.root))
+
+
+def _sized(plan: Plan, counts: dict[Route, int]) -> Plan:
+    return edited(
+        plan,
+        units=lambda each: each._replace(members=each.members[: counts.get(each.route)]),
+        pods=lambda each: each._replace(replicas=min(each.replicas, counts.get(each.route, each.replicas))),
+    )
+
+
+def _titled(plan: Plan, route: Route) -> str:
+    for gang in plan.gangs:
+        for unit in walk(gang.root):
+            for units in unit.groups:
+                if units.route == route:
+                    return f'group "{units.name}"'
+    return next(f'podSet "{p.spec.name}"' for g in plan.gangs for p in all_pods(g.root) if p.route == route)

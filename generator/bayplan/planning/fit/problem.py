@@ -1,0 +1,242 @@
+"""What some gangs that run together ask of a space: pod shapes, and the types of units that must share a domain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from bayplan.model.plan import GangPlan, Pods, Unit, all_pods
+from bayplan.model.topology import ClusterTopology
+from bayplan.planning.fit.demand import CHANNEL, capacity, demand, room
+from bayplan.planning.fit.space import Space
+
+Vector = tuple[int, ...]
+Content = tuple[tuple[int, int], ...]  # item, how many of it: sorted
+Loose = tuple[tuple[int, str, Pods], ...]  # item, gang, pods
+
+
+class Shape(NamedTuple):
+    """Pods that a node cannot tell apart, once resources that never decide are left out."""
+
+    item: int
+    pool: int
+    asks: Vector  # by the pool's deciding resources
+
+
+class Type(NamedTuple):
+    """Units that ask the same: all of `content` in one domain at `depth` (None: no domain can ever do).
+
+    `apart` is the depth at which no domain may hold two of one `family`.
+    """
+
+    item: int
+    depth: int | None
+    content: Content
+    apart: int | None = None
+    family: tuple[str, ...] = ()
+
+
+class Part(NamedTuple):
+    """One unit that must share a domain (or everything, for the root): the parts and pods right below it."""
+
+    item: int
+    gang: str
+    unit: Unit
+    parts: tuple[Part, ...]
+    pods: Loose
+
+
+class Problem(NamedTuple):
+    """Items are numbered shapes first, then types, children before their parents."""
+
+    space: Space
+    shapes: tuple[Shape, ...]
+    types: tuple[Type, ...]
+    totals: Vector  # how many of each item exist in all
+    root: Part
+    need: Vector  # what the root asks for directly
+    nodes: tuple[Vector, ...]  # pool number -> capacity by the pool's deciding resources
+    wants: tuple[Vector, ...]  # by depth
+
+    @property
+    def width(self) -> int:
+        """How many items there are."""
+        return len(self.totals)
+
+    def node(self, pool: int) -> Vector:
+        """What a node of the pool offers."""
+        return self.nodes[pool]
+
+    def closing(self, depth: int) -> tuple[Type, ...]:
+        """The types whose units must share a domain of that depth."""
+        return tuple(kind for kind in self.types if kind.depth == depth)
+
+    def families(self, depth: int) -> tuple[tuple[int, ...], ...]:
+        """Items of which a domain of that depth may hold one in all."""
+        found: dict[tuple[str, ...], tuple[int, ...]] = {}
+        for kind in self.types:
+            if kind.apart == depth:
+                found[kind.family] = (*found.get(kind.family, ()), kind.item)
+        return tuple(found.values())
+
+    def wanted(self, depth: int) -> Vector:
+        """How much of each item is asked for by units that close above `depth`, and by the root."""
+        return self.wants[min(depth, len(self.wants) - 1)]
+
+
+def problem(gangs: Iterable[GangPlan], topology: ClusterTopology, space: Space, channels: bool = True) -> Problem:
+    """Put gangs that run together into numbers. Without `channels` the one-channel rule is left out."""
+    together = tuple(gangs)
+    asked = _asked(together, topology, space, channels)
+    deciding = _deciding(asked.values(), space)
+    builder = _Builder(space, asked, deciding)
+    root = builder.root(together)
+    types = tuple(builder.types.values())
+    shapes = tuple(Shape(item, pool, asks) for (pool, asks), item in builder.shapes.items())
+    need = _vector(builder.content(root), len(shapes) + len(types))
+    totals = _totals(types, need)
+    deepest = max([len(pool.levels) for pool in space.pools], default=0) + 3
+    wants = tuple(_wanted(types, totals, need, depth) for depth in range(deepest))
+    nodes = tuple(_picked(capacity(pool), deciding[i]) for i, pool in enumerate(space.pools))
+    return Problem(space, shapes, types, totals, root, need, nodes, wants)
+
+
+Asked = Mapping[tuple[int, str, bool], tuple[int, Mapping[str, int]]]
+
+
+def key(pods: Pods) -> tuple[int, str, bool]:
+    """Equal for pods that ask the same: instances of one podSet share its value."""
+    return (id(pods.spec), pods.pool, bool(pods.compute_domain))
+
+
+def _asked(gangs: Iterable[GangPlan], topology: ClusterTopology, space: Space, channels: bool) -> Asked:
+    found: dict[tuple[int, str, bool], tuple[int, Mapping[str, int]]] = {}
+    for gang in gangs:
+        for pods in all_pods(gang.root):
+            if key(pods) not in found:
+                asks = demand(pods, topology)
+                if not channels:
+                    asks.pop(CHANNEL, None)
+                found[key(pods)] = (space.number(pods.pool), asks)
+    return found
+
+
+def _deciding(asked: Iterable[tuple[int, Mapping[str, int]]], space: Space) -> tuple[tuple[str, ...], ...]:
+    """For each pool the resources that can run out first.
+
+    A resource never does if every pod asks at least as large a share of some other one.
+    """
+    by_pool: list[list[Mapping[str, int]]] = [[] for _ in space.pools]
+    for pool, asks in asked:
+        if asks not in by_pool[pool]:
+            by_pool[pool].append(asks)
+    return tuple(_pool_deciding(asks, capacity(pool)) for asks, pool in zip(by_pool, space.pools, strict=True))
+
+
+def _pool_deciding(asked: list[Mapping[str, int]], offered: Mapping[str, int]) -> tuple[str, ...]:
+    named = dict.fromkeys(name for asks in asked for name in asks)
+    rooms = {name: has for name in named if (has := room(offered, name)) is not None}
+    kept = list(rooms)
+    for name in reversed(list(rooms)):
+        others = (q for q in kept if q != name and rooms[q])
+        if any(all(a.get(name, 0) * rooms[q] <= rooms[name] * a.get(q, 0) for a in asked) for q in others):
+            kept.remove(name)
+    return tuple(kept)
+
+
+def _picked(amounts: Mapping[str, int], names: tuple[str, ...]) -> Vector:
+    return tuple(amounts.get(name, 0) for name in names)
+
+
+class _Builder:
+    """Numbers shapes, then units bottom-up. Units of one signature get one number."""
+
+    def __init__(self, space: Space, asked: Asked, deciding: tuple[tuple[str, ...], ...]) -> None:
+        self.space = space
+        self.shapes: dict[tuple[int, Vector], int] = {}
+        self.item: dict[tuple[int, str, bool], int] = {}
+        for which, (pool, asks) in asked.items():
+            shape = (pool, _picked(asks, deciding[pool]))
+            self.item[which] = self.shapes.setdefault(shape, len(self.shapes))
+        self.types: dict[tuple[object, ...], Type] = {}
+
+    def root(self, gangs: tuple[GangPlan, ...]) -> Part:
+        """Everything that runs together."""
+        found = [self.flat(gang.root, gang.name, 0) for gang in gangs]
+        parts = tuple(part for parts, _ in found for part in parts)
+        return Part(-1, "", Unit("", ()), parts, tuple(each for _, pods in found for each in pods))
+
+    def flat(
+        self, unit: Unit, gang: str, outer: int | None, family: tuple[str, ...] = ()
+    ) -> tuple[tuple[Part, ...], Loose]:
+        """A unit as parts and pods: one part if it must share a domain finer than `outer`, else what is below it."""
+        level = unit.required or unit.separate
+        pools = sorted({self.space.number(pods.pool) for pods in all_pods(unit)})
+        depth = self.space.depth(pools, level) if level and pools else outer
+        if unit.separate and family and pools:
+            return self.apart(unit, gang, (outer, depth, self.space.depth(pools, unit.separate)), family)
+        if depth is not None and outer is not None and depth <= outer:
+            return self.below(unit, gang, outer)
+        part = Part(-1, gang, unit, *self.below(unit, gang, depth))
+        return (part._replace(item=self.type(part, depth)),), ()
+
+    def apart(
+        self, unit: Unit, gang: str, depths: tuple[int | None, ...], family: tuple[str, ...]
+    ) -> tuple[tuple[Part, ...], Loose]:
+        """One of several instances that may not share a domain; a `separate` finer than `required` counts as that."""
+        outer, depth, alone = depths
+        possible = outer is not None and depth is not None and alone is not None and outer < min(depth, alone)
+        part = Part(-1, gang, unit, *self.below(unit, gang, depth if possible else None))
+        once = min(depth or 0, alone or 0)
+        return (part._replace(item=self.type(part, depth if possible else None, once, family)),), ()
+
+    def below(self, unit: Unit, gang: str, depth: int | None) -> tuple[tuple[Part, ...], Loose]:
+        parts: list[Part] = []
+        pods = [(self.item[key(each)], gang, each) for each in unit.pods]
+        for units in unit.groups:
+            family = (gang, units.name) if len(units.members) > 1 else ()
+            for member in units.members:
+                more, loose = self.flat(member, gang, depth, family)
+                parts += more
+                pods += loose
+        return tuple(parts), tuple(pods)
+
+    def type(self, part: Part, depth: int | None, alone: int | None = None, family: tuple[str, ...] = ()) -> int:
+        content = self.content(part)
+        fresh = Type(len(self.shapes) + len(self.types), depth, content, alone, family)
+        return self.types.setdefault((depth, content, alone, family), fresh).item
+
+    def content(self, part: Part) -> Content:
+        counted: dict[int, int] = {}
+        for item, count in _items(part):
+            counted[item] = counted.get(item, 0) + count
+        return tuple(sorted(counted.items()))
+
+
+def _items(part: Part) -> Iterator[tuple[int, int]]:
+    for item, _, pods in part.pods:
+        yield item, pods.replicas
+    for below in part.parts:
+        yield below.item, 1
+
+
+def _vector(content: Content, width: int) -> Vector:
+    counts = dict(content)
+    return tuple(counts.get(item, 0) for item in range(width))
+
+
+def _totals(types: tuple[Type, ...], need: Vector) -> Vector:
+    totals = list(need)
+    for kind in reversed(types):
+        for item, count in kind.content:
+            totals[item] += count * totals[kind.item]
+    return tuple(totals)
+
+
+def _wanted(types: tuple[Type, ...], totals: Vector, need: Vector, depth: int) -> Vector:
+    wanted = list(need)
+    for kind in types:
+        if kind.depth is not None and kind.depth < depth:
+            for item, count in kind.content:
+                wanted[item] += count * totals[kind.item]
+    return tuple(wanted)

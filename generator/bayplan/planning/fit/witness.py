@@ -1,0 +1,177 @@
+"""From fronts to a placement: targets are split from the root down, units and pods handed out in file order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from bayplan.planning.fit.fronts import Front, Meter, Solved, covers, power
+from bayplan.planning.fit.problem import Part, Problem, Vector
+from bayplan.planning.fit.space import Place
+
+AMPLE = 1 << 60
+"""Fronts that were found within their budget are never too long to split again."""
+
+
+class Run(NamedTuple):
+    """`each` pods of one podSet instance on every one of these nodes."""
+
+    gang: str
+    pods: str
+    pool: str
+    nodes: tuple[str, ...]
+    each: int
+
+
+Batch = tuple[str, str, int]  # gang, podSet instance, how many pods
+
+
+class Bag:
+    """What is still to be placed in one domain: whole units by type, pods by shape, first in first out."""
+
+    def __init__(self) -> None:
+        self.parts: dict[int, deque[Part]] = {}
+        self.pods: dict[int, deque[Batch]] = {}
+
+    def open(self, part: Part) -> None:
+        """Put in what a unit consists of."""
+        for below in part.parts:
+            self.parts.setdefault(below.item, deque()).append(below)
+        for item, gang, pods in part.pods:
+            self.pods.setdefault(item, deque()).append((gang, pods.name, pods.replicas))
+
+    def take(self, target: Vector) -> Bag:
+        """Move so many of each item into a bag of their own."""
+        taken = Bag()
+        for item, count in enumerate(target):
+            if count and item in self.parts:
+                taken.parts[item] = deque(self.parts[item].popleft() for _ in range(count))
+            elif count:
+                taken.pods[item] = _cut(self.pods[item], count)
+        return taken
+
+
+def _cut(batches: deque[Batch], count: int) -> deque[Batch]:
+    taken: deque[Batch] = deque()
+    while count:
+        gang, pods, held = batches.popleft()
+        taken.append((gang, pods, min(held, count)))
+        if held > count:
+            batches.appendleft((gang, pods, held - count))
+        count -= min(held, count)
+    return taken
+
+
+def placement(problem: Problem, solved: Mapping[int, Solved]) -> tuple[Run, ...]:
+    """A placement of everything the problem asks for. Only for a root front that covers the need."""
+    bag = Bag()
+    bag.open(problem.root)
+    return tuple(_Hand(problem, solved).place(problem.space.root, problem.need, bag))
+
+
+class _Hand:
+    def __init__(self, problem: Problem, solved: Mapping[int, Solved]) -> None:
+        self.problem = problem
+        self.solved = solved
+        self.meter = Meter(AMPLE)
+        self.splits: dict[tuple[Front, int, Vector], tuple[tuple[Vector, int], ...]] = {}
+
+    def place(self, place: Place, target: Vector, bag: Bag) -> Iterator[Run]:
+        """Place the bag, which holds what `target` counts, below a place."""
+        kind = self.problem.space.kinds[place.kind]
+        target = self.opened(kind.depth, target, bag)
+        for (child, count), share in zip(kind.groups, self.shares(place.kind, target), strict=True):
+            pieces = self.split(self.solved[child].out, count, share)
+            if child < 0:
+                yield from self.on_nodes(~child, dict(place.hosts)[~child], pieces, bag)
+            else:
+                below = (each for each in place.children if each.kind == child)
+                for piece in (piece for piece, times in pieces for _ in range(times)):
+                    yield from self.place(next(below), piece, bag.take(piece)) if any(piece) else ()
+
+    def opened(self, depth: int, target: Vector, bag: Bag) -> Vector:
+        """Open the units that close at this depth; what they consist of joins the target."""
+        counts = list(target)
+        for kind in self.problem.closing(depth):
+            for part in bag.parts.pop(kind.item, ()):
+                bag.open(part)
+            for item, each in kind.content:
+                counts[item] += each * target[kind.item]
+            counts[kind.item] = 0
+        return tuple(counts)
+
+    def shares(self, number: int, target: Vector) -> list[Vector]:
+        """What each group of equal children takes."""
+        kind, sums, found = self.problem.space.kinds[number], self.solved[number].sums, list[Vector]()
+        cap = self.problem.wanted(kind.depth + 1)
+        for turn in range(len(kind.groups) - 1, -1, -1):
+            child, count = kind.groups[turn]
+            right = power(self.solved[child].out, count, cap, self.meter)
+            target, share = halves(sums[turn], right, target, self.meter)
+            found.append(share)
+        return found[::-1]
+
+    def split(self, front: Front, count: int, target: Vector) -> tuple[tuple[Vector, int], ...]:
+        """Shares of `count` equal domains, as (share, how many take it)."""
+        if count == 1 or not any(target):
+            return ((target, count),)
+        if len(front) == 1:
+            return tuple(_poured(front[0], count, target))
+        known = self.splits.get((front, count, target))
+        if known is None:
+            small = count // 2
+            fronts = [power(front, part, self.problem.totals, self.meter) for part in (small, count - small)]
+            left, right = halves(fronts[0], fronts[1], target, self.meter)
+            known = (*self.split(front, small, left), *self.split(front, count - small, right))
+            self.splits[front, count, target] = known
+        return known
+
+    def on_nodes(
+        self, pool: int, names: tuple[str, ...], pieces: Iterable[tuple[Vector, int]], bag: Bag
+    ) -> Iterator[Run]:
+        start, depth, name = 0, self.problem.space.host_depth(pool), self.problem.space.pools[pool].name
+        for piece, count in pieces:
+            closing = any(piece[kind.item] for kind in self.problem.closing(depth))
+            step = 1 if closing else count
+            for first in range(start, start + count if any(piece) else start, step):
+                held = bag.take(tuple(amount * step for amount in piece))
+                each = self.opened(depth, piece, held)
+                yield from _laid(name, names[first : first + step], each, held)
+            start += count
+
+
+def halves(left: Front, right: Front, target: Vector, meter: Meter) -> tuple[Vector, Vector]:
+    """Split a target that the two fronts cover together; the left side takes what it can."""
+    for one in left:
+        taken = tuple(map(min, one, target))
+        rest = tuple(map(int.__sub__, target, taken))
+        meter.spend(len(right))
+        if any(covers(other, rest) for other in right):
+            return taken, rest
+    raise AssertionError("unreachable: the sum of the fronts covers the target")
+
+
+def _poured(most: Vector, count: int, target: Vector) -> Iterator[tuple[Vector, int]]:
+    """Fill equal domains of one largest vector one after the other."""
+    while count:
+        share = tuple(map(min, most, target))
+        times = min([count, *(have // part for have, part in zip(target, share, strict=True) if part)])
+        yield share, times
+        target = tuple(have - part * times for have, part in zip(target, share, strict=True))
+        count -= times
+
+
+def _laid(pool: str, names: tuple[str, ...], each: Vector, bag: Bag) -> Iterator[Run]:
+    """Lay pods on equal nodes, `each[item]` of every shape on each node."""
+    for item, batches in sorted(bag.pods.items()):
+        size = each[item]
+        node, free = 0, size
+        for gang, pods, left in batches:
+            while left:
+                whole = left // size if free == size else 0
+                nodes, take = (whole, size) if whole else (1, min(free, left))
+                yield Run(gang, pods, pool, names[node : node + nodes], take)
+                left -= nodes * take
+                node, free = (node + whole, size) if whole else (node, free - take)
+                node, free = (node + 1, size) if not free else (node, free)

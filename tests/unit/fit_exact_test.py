@@ -1,0 +1,186 @@
+"""The search agrees with exhaustive placement on small instances, and every witness passes the verifier."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+from fit_scene import cluster, gang, group, plan, pods, pool, replicas, unit
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bayplan.model.plan import Plan, Pods, Unit, Units
+from bayplan.model.topology import ClusterTopology
+from bayplan.planning.fit.answer import Placed
+from bayplan.planning.fit.demand import capacity, demand, room
+from bayplan.planning.fit.search import search
+from bayplan.planning.fit.space import space, usable
+from bayplan.planning.fit.verify import faults
+
+Spot = tuple[str, tuple[tuple[str, str], ...]]
+
+
+def found(asked: Plan) -> bool:
+    """What the search says; a witness must pass the verifier."""
+    everywhere = space(asked.topology, [each.name for each in asked.topology.pools])
+    answer = search(asked.gangs, asked.topology, everywhere)
+    if isinstance(answer, Placed):
+        assert list(faults(asked.gangs, asked.topology, answer.runs)) == []
+    return isinstance(answer, Placed)
+
+
+def exhaustive(asked: Plan) -> bool:
+    """Try every node for every pod."""
+    spots = [spot for each in asked.topology.pools for spot in _spots(each.name, asked.topology)]
+    loads: dict[str, dict[str, int]] = {spot[0]: {} for spot in spots}
+    jobs = [job for each in asked.gangs for job in _jobs(each.root, ())]
+    return _placed(jobs, spots, loads, {}, asked.topology)
+
+
+def _spots(name: str, topology: ClusterTopology) -> Iterator[tuple[str, str, dict[str, object]]]:
+    found = topology.pool(name)
+    assert found is not None
+    for path, nodes in usable(found).items():
+        for node in nodes:
+            steps = tuple(zip((level.label for level in found.levels), path, strict=True))
+            levels: dict[str, object] = {level.name: steps[: i + 1] for i, level in enumerate(found.levels)}
+            yield node, name, {**levels, "host": node}
+
+
+def _jobs(
+    one: Unit, above: tuple[tuple[int, str, int], ...]
+) -> Iterator[tuple[Pods, tuple[tuple[int, str, int], ...]]]:
+    here = (*above, (id(one), one.required, 0)) if one.required else above
+    for each in one.pods:
+        yield from ((each, here) for _ in range(each.replicas))
+    for units in one.groups:
+        for member in units.members:
+            apart = ((id(member), member.separate, id(units)),) if member.separate and len(units.members) > 1 else ()
+            bound = ((id(member), member.separate, 0),) if member.separate and not member.required else ()
+            yield from _jobs(member, (*here, *apart, *bound))
+
+
+def _placed(jobs, spots, loads, chosen, topology) -> bool:  # type: ignore[no-untyped-def]
+    if not jobs:
+        return True
+    (each, rules), rest = jobs[0], jobs[1:]
+    asks = demand(each, topology)
+    for node, name, levels in spots:
+        if name != each.pool or not _fits(asks, loads[node], capacity(topology.pool(name))):
+            continue
+        after = _chosen(chosen, rules, levels)
+        if after is not None:
+            held = {key: loads[node].get(key, 0) + amount for key, amount in asks.items()}
+            if _placed(rest, spots, {**loads, node: {**loads[node], **held}}, after, topology):
+                return True
+    return False
+
+
+def _fits(asks, load, offered) -> bool:  # type: ignore[no-untyped-def]
+    return all((has := room(offered, key)) is None or load.get(key, 0) + n <= has for key, n in asks.items())
+
+
+def _chosen(chosen, rules, levels):  # type: ignore[no-untyped-def]
+    after = dict(chosen)
+    for one, level, family in rules:
+        where = levels.get(level, ("none", one))
+        if family:
+            if after.setdefault(("apart", family, where), one) != one:
+                return None
+        elif level not in levels or after.setdefault(("in", one), where) != where:
+            return None
+    return after
+
+
+SHAPES = (
+    {"gpus": 4},
+    {"gpus": 2},
+    {"gpus": 1, "domain": "cd"},
+    {"gpus": 4, "whole": True},
+    {"gpus": 0, "cpu": "3"},
+    {"gpus": 1, "cpu": "5"},
+    {"gpus": 3, "cpu": "1"},
+)
+
+
+def instance(dice: random.Random, shapes: int) -> Plan:
+    """A random cluster of up to 6 nodes and up to 7 pods, in nested groups."""
+    levels = ("spine", "rack")
+    tree = {f"s{s}/r{r}": dice.randint(0, 3) for s in range(dice.randint(1, 2)) for r in range(dice.randint(1, 2))}
+    pools = [pool(tree, levels=levels, resources={"cpu": 8000}, plan=dice.choice([None, None, 1, 2]))]
+    if dice.random() < 0.25:
+        pools.append(pool({"s0/r0": 1, "s0/r9": 1}, name="cpu", gpus=0, levels=levels, resources={"cpu": 4000}))
+    menu = [dict(dice.choice(SHAPES)) for _ in range(shapes)]
+    if len(pools) > 1:
+        menu.append({"gpus": 0, "cpu": "2", "pool": "cpu"})
+    left = [7]
+
+    def some(name: str) -> Pods:
+        count = min(left[0], dice.randint(1, 3))
+        left[0] -= count
+        return pods(name, max(count, 1), **dice.choice(menu))  # type: ignore[arg-type]
+
+    def level() -> str:
+        return dice.choice(["", "", "spine", "rack", "rack", "host"])
+
+    def tree_of(name: str, depth: int) -> Units:
+        apart = dice.choice(["", "", "", "rack", "spine"])
+        members = []
+        for i in range(dice.randint(1, 2)):
+            deeper = depth and dice.random() < 0.4 and left[0] > 2
+            below: tuple[Pods | Units, ...] = (
+                (tree_of(f"{name}-{i}-g", depth - 1),) if deeper else (some(f"{name}-{i}-p"),)
+            )
+            members.append(unit(f"{name}-{i}", *below, required=level(), separate=apart))
+        return group(name, *members)
+
+    gangs = []
+    for g in range(dice.randint(1, 2)):
+        parts = [tree_of(f"g{g}{i}", 1) if dice.random() < 0.7 else some(f"p{g}{i}") for i in range(dice.randint(1, 2))]
+        gangs.append(gang(f"g{g}", *parts, required=level(), number=g))
+    return plan(cluster(*pools), *gangs)
+
+
+def _judgeable(asked: Plan) -> bool:
+    """`separate` finer than `required` is read more strictly than written; leave those out."""
+    order = {"spine": 1, "rack": 2, "host": 3}
+    units = [each for g in asked.gangs for each in _walk(g.root)]
+    return not any(u.required and u.separate and order[u.separate] > order[u.required] for u in units)
+
+
+def _walk(one: Unit) -> Iterator[Unit]:
+    yield one
+    for units in one.groups:
+        for member in units.members:
+            yield from _walk(member)
+
+
+@pytest.mark.parametrize("shapes", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(150))
+def test_seeded(seed: int, shapes: int) -> None:
+    asked = instance(random.Random(seed * 10 + shapes), shapes)
+    if _judgeable(asked):
+        assert found(asked) == exhaustive(asked)
+
+
+@given(st.randoms(use_true_random=False), st.integers(1, 3))
+@settings(max_examples=60, deadline=None)
+def test_any(dice: random.Random, shapes: int) -> None:
+    asked = instance(dice, shapes)
+    if _judgeable(asked):
+        assert found(asked) == exhaustive(asked)
+
+
+@given(
+    st.lists(st.integers(0, 9), min_size=1, max_size=6),
+    st.integers(1, 5),
+    st.integers(1, 8),
+    st.sampled_from([1, 2, 4]),
+)
+@settings(max_examples=80, deadline=None)
+def test_the_theorem(sizes: list[int], count: int, size: int, gpus: int) -> None:
+    """One shape, equal groups: floor division at every level decides, as the theorem says."""
+    tree = {f"z/s/r{i}": n for i, n in enumerate(sizes)}
+    asked = plan(cluster(pool(tree)), gang("a", replicas("g", count, pods("w", size, gpus=gpus), required="rack")))
+    assert found(asked) == (sum(n * (4 // gpus) // size for n in sizes) >= count)

@@ -30,6 +30,11 @@ def listing(words: Iterable[str], conjunction: str = "or", most: int = 20) -> st
     return f"{', '.join(quoted[:-1])} {conjunction} {quoted[-1]}"
 
 
+def count(number: int, noun: str) -> str:
+    """`1 node`, `2 nodes`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def suggest(word: str, candidates: Iterable[str], what: str = "known") -> str:
     """A near candidate, else all of them: `known: "rack" and "spine"`. Empty when there are none."""
     known = list(candidates)

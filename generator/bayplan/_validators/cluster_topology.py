@@ -680,7 +680,7 @@ def validate___definitions_pool(data: Any) -> Any:
             data__levels_is_list = isinstance(data__levels, (list, tuple))
             if data__levels_is_list:
                 data__levels_len = len(data__levels)
-                if data__levels_len > 15:
+                if data__levels_len > 64:
                     raise Refused
                 for data__levels_x, data__levels_item in enumerate(data__levels):
                     validate___definitions_level(data__levels_item)

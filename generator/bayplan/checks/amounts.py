@@ -38,7 +38,7 @@ def _amount(text: str, route: Route, *, whole: bool = False) -> Iterator[Diagnos
     try:
         amount = quantity.parse(text)
     except ValueError as reason:
-        yield error("W319", route, f"not an amount: {reason}", hint=hint)
+        yield error("W319", route, str(reason), hint=hint)
         return
     if amount < 0:
         yield error("W319", route, f'"{text}" is less than nothing', hint=hint)

@@ -58,11 +58,9 @@ def _nested(owner: Owner, pools: tuple[Pool, ...]) -> Iterator[Diagnostic]:
             if _coarser(required, outer, pools):
                 place: Route = owner.route[: len(owner.route) - 2 * height]
                 note = Note("required here", (*place, "placement", "required"))
-                message = (
-                    f'{owner.title()} requires one "{required}" inside "{above.name}", which fits in one "{outer}"'
-                )
-                hint = f'swap them, or remove this one: "{outer}" is finer than "{required}"'
-                yield error("W325", (*owner.route, "placement", "required"), message, hint=hint, notes=(note,))
+                message = f'{owner.title()} requires one "{required}", and "{above.name}" around it the finer "{outer}"'
+                here: Route = (*owner.route, "placement", "required")
+                yield error("W325", here, message, hint="swap them, or remove one of them", notes=(note,))
             return
 
 

@@ -48,9 +48,16 @@ def _could_collide(workflow: Workflow) -> bool:
 
 
 def _collisions(workflow: Workflow) -> Iterator[Diagnostic]:
+    """Of gangs and their copies, and inside each gang; the documents' names are compared when there are documents."""
+    yield from _equal(_gang_names(workflow))
+    for index, gang in enumerate(workflow.gangs):
+        yield from _equal(_below(gang, (*GANGS, index), ""))
+
+
+def _equal(names: Iterable[tuple[str, Route]]) -> Iterator[Diagnostic]:
     first: dict[str, Route] = {}
     told: set[tuple[Route, Route]] = set()
-    for name, route in islice(_derived(workflow), MOST_NAMES):
+    for name, route in islice(names, MOST_NAMES):
         other = first.setdefault(name, route)
         if other != route and (other, route) not in told:
             told.add((other, route))
@@ -59,19 +66,20 @@ def _collisions(workflow: Workflow) -> Iterator[Diagnostic]:
             yield error("W302", (*route, "name"), message, hint="rename one of them", notes=(note,))
 
 
-def _derived(workflow: Workflow) -> Iterator[tuple[str, Route]]:
+def _gang_names(workflow: Workflow) -> Iterator[tuple[str, Route]]:
     for index, gang in enumerate(workflow.gangs):
         for copy in range(gang.replicas):
-            yield from _below(gang, (*GANGS, index), gang_name(workflow, gang, copy))
+            yield gang_name(workflow, gang, copy), (*GANGS, index)
 
 
 def _below(node: Gang | Group, route: Route, name: str) -> Iterator[tuple[str, Route]]:
-    """The name of one instance, of its podSets, and of all instances below it."""
-    yield name, route
+    """The names of an instance's podSets and groups, and of all instances below it."""
     for index, pods in enumerate(node.pod_sets):
         yield joined(name, pods.name), (*route, "podSets", index)
     for index, group in enumerate(node.groups):
         below: Route = (*route, "groups", index)
         yield joined(name, group.name), below
         for number in range(instances(group)):
-            yield from _below(group, below, joined(name, group.name, str(number)))
+            instance = joined(name, group.name, str(number))
+            yield instance, below
+            yield from _below(group, below, instance)

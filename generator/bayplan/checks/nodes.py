@@ -19,7 +19,7 @@ def check(topology: ClusterTopology) -> Iterator[Diagnostic]:
         route: Route = (*POOLS, index)
         if not any(domain.nodes for domain in pool.domains):
             yield warning(
-                "T425", (*route, "domains"), f'pool "{pool.name}" has no nodes', hint="nothing will fit there"
+                "T425", (*route, "domains"), f'pool "{pool.name}" has no nodes', hint="list them, or leave the pool out"
             )
         yield from _spelling(pool, route)
         yield from _unusable(pool, route)

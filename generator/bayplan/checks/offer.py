@@ -61,7 +61,7 @@ def _short(pool: Pool, plan: int, route: Route, domains: Route) -> Iterator[Diag
         notes = tuple(
             Note(f'"{"/".join(pool.domains[index].path)}" has {count}', (*domains, index)) for index, count in short[:5]
         )
-        yield warning("T411", route, message, hint="groups of that size will not fit there", notes=notes)
+        yield warning("T411", route, message, hint="lower `plan`, or expect groups of that size elsewhere", notes=notes)
 
 
 def _version(component: str, version: str) -> Iterator[Diagnostic]:

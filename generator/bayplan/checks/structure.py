@@ -69,7 +69,7 @@ def _pods(place: Place) -> Iterator[Diagnostic]:
 
 
 def _template_image(place: Place) -> bool:
-    containers = (place.pods.template.get("spec") or {}).get("containers")
+    containers = (place.pods.template.get("spec") or {}).get("containers") or []
     if not isinstance(containers, list) or not all(isinstance(each, dict) for each in containers):
         return True  # W315 says what is wrong with it
     main = container_name(place.pods)

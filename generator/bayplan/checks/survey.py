@@ -24,10 +24,18 @@ def _level(pool: Pool, depth: int, route: Route) -> Iterator[Diagnostic]:
         sizes[domain.path[: depth + 1]] += len(domain.nodes)
     name = pool.levels[depth].name
     if len(sizes) == 1:
-        yield info("T404", route, f'there is only one "{name}" in pool "{pool.name}"', hint="the level decides nothing")
+        yield info(
+            "T404",
+            route,
+            f'there is only one "{name}" in pool "{pool.name}"',
+            hint="leave it out, unless another pool needs it",
+        )
     elif len(set(sizes.values())) > 1:
         groups = sorted(Counter(sizes.values()).items(), reverse=True)
         shown = ", ".join(f"{count} with {size} nodes" for size, count in groups[:10])
         yield info(
-            "T410", route, f'the domains of "{name}" differ in size: {shown}', hint="the smallest bounds a group"
+            "T410",
+            route,
+            f'the domains of "{name}" differ in size: {shown}',
+            hint="a group that must fit anywhere has to fit the smallest",
         )

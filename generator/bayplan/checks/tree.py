@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from bayplan.checks.nodes import POOLS
 from bayplan.diagnostics import Diagnostic, Note, Route, error, warning
 from bayplan.model.topology import ClusterTopology, Level, Pool
+from bayplan.words import count
 
 
 def check(topology: ClusterTopology) -> Iterator[Diagnostic]:
@@ -27,10 +28,9 @@ def _lengths(pool: Pool, route: Route) -> Iterator[Diagnostic]:
     names = "/".join(level.name for level in pool.levels)
     for index, domain in enumerate(pool.domains):
         if len(domain.path) != len(pool.levels):
-            found = (
-                f'path "{"/".join(domain.path)}" has {len(domain.path)} parts' if domain.path else "there is no path"
-            )
-            message = f'{found}; pool "{pool.name}" has {len(pool.levels)} levels'
+            parts = count(len(domain.path), "part")
+            found = f'path "{"/".join(domain.path)}" has {parts}' if domain.path else "there is no path"
+            message = f'{found}; pool "{pool.name}" has {count(len(pool.levels), "level")}'
             hint = f'write it as "{names}"' if names else "remove it: the pool has no levels"
             place: Route = (*route, "domains", index)
             yield error("T403", (*place, "path") if domain.path else place, message, hint=hint)
@@ -40,11 +40,10 @@ def _same_path(pool: Pool, route: Route) -> Iterator[Diagnostic]:
     first: dict[tuple[str, ...], int] = {}
     for index, domain in enumerate(pool.domains):
         if first.setdefault(domain.path, index) != index:
-            message = (
-                f'the domain "{"/".join(domain.path)}" has two lines'
-                if domain.path
-                else "a pool without levels is one domain"
+            what = (
+                f'the domain "{"/".join(domain.path)}"' if domain.path else "the only domain of a pool without levels"
             )
+            message = f"{what} has two lines"
             notes = (Note("the first is here", (*route, "domains", first[domain.path])),)
             yield error("T428", (*route, "domains", index), message, hint="join their nodes in one line", notes=notes)
 
@@ -55,8 +54,11 @@ def _order(pool: Pool, route: Route) -> Iterator[Diagnostic]:
     for depth in range(1, len(counts)):
         coarse, fine = pool.levels[depth - 1], pool.levels[depth]
         if counts[depth] < counts[depth - 1] and fine.unique == coarse.unique == "global":
-            message = f'"{fine.name}" has {counts[depth]} domains and "{coarse.name}" above it {counts[depth - 1]}'
-            yield error("T405", (*route, "levels", depth), message, hint="write levels from coarse to fine")
+            message = (
+                f'"{fine.name}" has {count(counts[depth], "domain")}, "{coarse.name}" above it {counts[depth - 1]}'
+            )
+            hint = "write levels from coarse to fine, and `unique: parent` where values repeat"
+            yield error("T405", (*route, "levels", depth), message, hint=hint)
 
 
 def _parents(pool: Pool, route: Route, level: Level, depth: int) -> Iterator[Diagnostic]:

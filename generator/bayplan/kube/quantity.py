@@ -26,11 +26,11 @@ def parse(text: str) -> int:
     else:
         suffix = digits
     if not (whole or fraction) or len(text) > 64:
-        raise ValueError(f"not a quantity: {text[:64]!r}")
+        raise ValueError(f'"{text[:64]}" is not a quantity')
     factor, exponent = _scale(suffix)
     amount = _thousandths(int(whole + fraction) * factor, exponent - len(fraction) + 3)
     if amount > LARGEST:
-        raise ValueError(f"too large: {text!r}")
+        raise ValueError(f'"{text}" is too large')
     return -amount if text.startswith("-") else amount
 
 
@@ -45,7 +45,7 @@ def _scale(suffix: str) -> tuple[int, int]:
     sign, digits = (suffix[1:2], suffix[2:]) if suffix[1:2] in ("+", "-") else ("", suffix[1:])
     if suffix[0] in "eE" and digits.isascii() and digits.isdigit() and len(digits) < 4:
         return 1, int(f"{sign}{digits}")
-    raise ValueError(f"not a quantity suffix: {suffix!r}")
+    raise ValueError(f'"{suffix}" is not a unit of a quantity')
 
 
 def _thousandths(value: int, exponent: int) -> int:

@@ -94,7 +94,7 @@ def _amount(value: Any, route: Route, found: list[Diagnostic]) -> int:
     try:
         amount = quantity.parse(value if isinstance(value, str) else str(int(value)))
     except ValueError as reason:
-        found.append(error("T426", route, f"not an amount: {reason}", hint='write it like "140", "500m" or "900Gi"'))
+        found.append(error("T426", route, str(reason), hint='write it like "140", "500m" or "900Gi"'))
         return 0
     if amount < 0:
         found.append(error("T426", route, f'"{value}" is less than nothing', hint="give what pods can use"))

@@ -1,0 +1,45 @@
+"""Workflow: sound in itself and on the topology."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+CODES: Mapping[str, str] = {
+    "W301": "two siblings have one name",
+    "W302": "joined names are equal",
+    "W303": "groups or podSets, exactly one of them",
+    "W304": "size cannot cut here",
+    "W305": "waiting for an unknown gang",
+    "W306": "gangs wait for each other",
+    "W307": "the lead is no podSet of the gang",
+    "W308": "more must start than there are",
+    "W309": "too many pods",
+    "W310": "no image",
+    "W311": "a variable that ranks depend on",
+    "W312": "a label or annotation of the machinery",
+    "W313": "the template sets what is not its own",
+    "W314": "the main container is unclear",
+    "W315": "the template cannot be merged",
+    "W316": "no path for a file",
+    "W317": "two files in one place",
+    "W318": "files too large for a ConfigMap",
+    "W319": "not an amount",
+    "W320": "an amount of zero",
+    "W321": "a namespace that the topology does not describe",
+    "W322": "an unknown queue",
+    "W323": "an unknown pool",
+    "W324": "an unknown level",
+    "W325": "the inner placement is coarser",
+    "W326": "preferred is coarser than required",
+    "W327": "an unknown accelerator",
+    "W328": "an unknown fabric",
+    "W329": "the allocator is not offered",
+    "W330": "selectors need DRA",
+    "W331": "GPUs among the resources",
+    "W391": "fabrics are not supported yet",
+    "W392": "shares of a GPU are not supported yet",
+    "W393": "MIG profiles are not supported yet",
+    "W394": "node and link policies are not supported yet",
+    "W395": "HAMi is not supported yet",
+    "W396": "the workload kind is not supported yet",
+}

@@ -1,1 +1,10 @@
-"""."""
+"""Every diagnostic's code and what it is about: one table a letter, one section of docs/diagnostics a code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bayplan.codes import a, f, o, p, r
+
+CODES: Mapping[str, str] = {**r.CODES, **p.CODES, **f.CODES, **o.CODES, **a.CODES}
+"""Code -> short title, by stage."""

@@ -1,0 +1,56 @@
+"""Values of options -> values of the request, or what is wrong with them. All routes are `("argument", OPTION)`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bayplan.cli.options import Given
+from bayplan.diagnostics import Diagnostic, Outcome, error
+from bayplan.words import did_you_mean
+
+
+def target(given: Given) -> Outcome[Mapping[str, str]]:
+    """`kai=0.17,draDriver=25.12` -> {"kai": "0.17", ...}. What the names and versions mean is for the pipeline."""
+    versions: dict[str, str] = {}
+    wrong: list[Diagnostic] = []
+    for pair in ",".join(given.all("target")).split(",") if given.on("target") else ():
+        name, equals, version = (part.strip() for part in pair.partition("="))
+        if not (name and equals and version):
+            message = f'--target takes COMPONENT=VERSION, with commas between several; "{pair}" is none'
+            wrong.append(error("A920", ("argument", "--target"), message, hint="write it as kai=0.17,draDriver=25.12"))
+        elif versions.setdefault(name, version.removeprefix("v")) != version.removeprefix("v"):
+            message = f"--target names two versions of {name}: {versions[name]} and {version}"
+            wrong.append(error("A920", ("argument", "--target"), message, hint="keep one of them"))
+    return Outcome(None if wrong else versions, tuple(wrong))
+
+
+def accept(given: Given) -> Outcome[frozenset[str]]:
+    """The codes of gaps to take as warnings: fidelity codes and no others."""
+    codes = given.all("accept")
+    wrong = tuple(found for code in codes if (found := _unacceptable(code)))
+    return Outcome(None if wrong else frozenset(codes), wrong)
+
+
+def _unacceptable(code: str) -> Diagnostic | None:
+    from bayplan.codes import CODES
+
+    route = ("argument", "--accept")
+    if code not in CODES:
+        hint = did_you_mean(code, CODES) or "bayplan prints the code of a gap in brackets"
+        return error("A924", route, f'there is no code "{code}"', hint=hint)
+    if not code.startswith("F"):
+        message = f"{code} ({CODES[code]}) is not a gap between workflow and scheduler"
+        return error("A925", route, message, hint="only codes that begin with F can be accepted; mend this one instead")
+    return None
+
+
+def variables(given: Given) -> Outcome[Mapping[str, str]]:
+    """`--set K=V` -> {"K": "V"}. No format that is read here yet has variables."""
+    if not given.on("set"):
+        return Outcome({})
+    route = ("argument", "--set")
+    wrong = [word for word in given.all("set") if not word.partition("=")[0] or "=" not in word]
+    if wrong:
+        return Outcome(None, (error("A920", route, f'--set takes NAME=VALUE; "{wrong[0]}" is none'),))
+    message = "the native format has no variables to set"
+    return Outcome(None, (error("A927", route, message, hint="change the value in the workflow file"),))

@@ -1,0 +1,154 @@
+"""The table of commands and their options: the only source of both parsers, the help and the completion."""
+
+from __future__ import annotations
+
+from bayplan.cli.options import MANY, Argument, Command, Option
+
+SCHEMAS = ("workflow", "cluster-topology")
+SHELLS = ("bash", "zsh", "fish")
+
+FORMS = ("text", "json", "github", "sarif")
+DIAGNOSTICS = Option(("--diagnostics",), "How to write what was found (default: text).", "FORM", choices=FORMS)
+TOPOLOGY = Option(("-t", "--topology"), "The cluster topology file (default: the one bayplan.yaml names).", "FILE")
+SCHEDULER = Option(("-s", "--scheduler"), "The scheduler to write for.", "NAME")
+SOURCES = (
+    Option(("--from",), "The format of the workflows, where it cannot be told.", "FORMAT"),
+    Option(("--set",), "A variable of the workflow's format.", "K=V", many=True),
+)
+TARGET = Option(("--target",), "Versions to write for, such as kai=0.17,draDriver=25.12.", "C=V,...", many=True)
+STRICT = Option(("--strict",), "Let warnings fail the run.")
+PLANNING = (
+    Option(("-n", "--namespace"), "The namespace of all objects.", "NAME"),
+    TARGET,
+    Option(("--accept",), "Take one named gap between workflow and scheduler as a warning.", "CODE", many=True),
+    STRICT,
+)
+OUTPUT = (
+    Option(("-o", "--output"), "A file, or a folder with one file an object (default: stdout).", "FILE|DIR/"),
+    Option(("--check",), "Write nothing; fail when what -o names differs from what would be written."),
+)
+GANG = Option(("--gang",), "Only this gang.", "NAME", many=True)
+WORKFLOWS = Argument("WORKFLOW", 1, MANY)
+
+COMMANDS = (
+    Command(
+        "render",
+        "render",
+        "Write every manifest of the workflows.",
+        (WORKFLOWS,),
+        (
+            TOPOLOGY,
+            SCHEDULER,
+            GANG,
+            Option(("--cluster-objects",), "Write the cluster-scoped objects too that the workflows refer to."),
+            *OUTPUT,
+            *SOURCES,
+            *PLANNING,
+            DIAGNOSTICS,
+        ),
+        "WORKFLOW is a file, or - for standard input. Nothing is written unless everything can be.",
+    ),
+    Command(
+        "check",
+        "check",
+        "Say whether workflows are sound, fit the cluster and suit the scheduler.",
+        (WORKFLOWS,),
+        (
+            TOPOLOGY,
+            Option(("-s", "--scheduler"), "The scheduler to check for, or all.", "NAME"),
+            GANG,
+            *SOURCES,
+            *PLANNING,
+            DIAGNOSTICS,
+        ),
+        "Without a topology file only the workflows themselves are checked. Diagnostics go to standard output.",
+    ),
+    Command(
+        "plan",
+        "plan",
+        "Show how the pods are cut into groups and where they fit.",
+        (WORKFLOWS,),
+        (
+            TOPOLOGY,
+            SCHEDULER,
+            GANG,
+            Option(("--format",), "How to show it (default: tree).", "FORM", choices=("tree", "json")),
+            *SOURCES,
+            *PLANNING,
+            DIAGNOSTICS,
+        ),
+    ),
+    Command(
+        "delete-plan",
+        "delete_plan",
+        "List what to delete, in order, to undo a render.",
+        (WORKFLOWS,),
+        (TOPOLOGY, SCHEDULER, GANG, *SOURCES, *PLANNING, DIAGNOSTICS),
+    ),
+    Command(
+        "topology check",
+        "topology_check",
+        "Say whether a cluster topology file is sound.",
+        (Argument("TOPOLOGY", 0),),
+        (STRICT, DIAGNOSTICS),
+    ),
+    Command(
+        "topology export",
+        "topology_export",
+        "Write a cluster topology in a scheduler's own objects.",
+        (Argument("TOPOLOGY", 0),),
+        (
+            Option(("--to",), "The scheduler.", "NAME"),
+            *OUTPUT,
+            TARGET,
+            STRICT,
+            DIAGNOSTICS,
+        ),
+    ),
+    Command(
+        "schema",
+        "schema",
+        "Print the JSON Schema of a format.",
+        (Argument("NAME", choices=SCHEMAS, file=False),),
+    ),
+    Command(
+        "explain",
+        "explain",
+        "Explain a diagnostic's code or a field of a format.",
+        (Argument("CODE|FIELD", file=False),),
+    ),
+    Command(
+        "schedulers",
+        "schedulers",
+        "Show what each scheduler carries of a workflow.",
+        (Argument("NAME", 0, file=False),),
+    ),
+    Command(
+        "init",
+        "init",
+        "Write a commented workflow and topology to start from.",
+        (Argument("DIR", 0),),
+    ),
+    Command(
+        "completion",
+        "completion",
+        "Print the script that teaches a shell to complete bayplan's words.",
+        (Argument("SHELL", choices=SHELLS, file=False),),
+    ),
+)
+"""Every command that works."""
+
+LATER = (
+    "diff",
+    "generate",
+    "helm",
+    "import",
+    "krm",
+    "kustomize",
+    "lint",
+    "post-render",
+    "topology diff",
+    "topology import",
+    "topology show",
+)
+"""Commands that are planned: calling one is answered "not yet", not "unknown"."""

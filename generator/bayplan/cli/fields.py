@@ -1,0 +1,168 @@
+"""Fields of the formats, out of their JSON Schemas: found by any part of their path that ends in them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from bayplan.data import data_text
+
+FORMATS = {"workflow": "workflow", "topology": "cluster-topology"}
+"""First word of a field's path -> schema."""
+
+FACTS = {
+    "enum": "one of",
+    "const": "always",
+    "default": "default",
+    "minimum": "at least",
+    "maximum": "at most",
+    "minItems": "at least, of items",
+    "maxItems": "at most, of items",
+    "maxLength": "characters at most",
+    "pattern": "pattern",
+}
+"""Keywords of JSON Schema that are shown -> their words."""
+
+
+Json = Mapping[str, Any]
+
+
+TYPES = {
+    "object": "mapping",
+    "array": "list",
+    "string": "text",
+    "integer": "whole number",
+    "boolean": "true or false",
+}
+"""Types of JSON Schema -> their words."""
+
+
+class Field(NamedTuple):
+    """One field: its path from the format on, without list indices, and its resolved schema."""
+
+    path: tuple[str, ...]
+    schema: Json
+
+    @property
+    def name(self) -> str:
+        """`workflow.spec.gangs.placement`."""
+        return ".".join(self.path)
+
+
+@cache
+def all_fields() -> tuple[Field, ...]:
+    """Every field of every format; what nests in itself is given once."""
+    found: list[Field] = []
+    for word, name in FORMATS.items():
+        root = json.loads(data_text("schemas", f"{name}.json"))
+        found += _walk((word,), root, root, ())
+    return tuple(found)
+
+
+def _walk(path: tuple[str, ...], schema: Json, root: Json, within: tuple[str, ...]) -> Iterator[Field]:
+    """The field and all below it. The fields of a list's items or a map's values stand right below the list or map."""
+    refs, whole = _resolve(schema, root)
+    yield Field(path, whole)
+    if set(refs) & set(within):
+        return
+    for key, value in _children(whole):
+        below = _walk((*path, key) if key else path, value, root, (*within, *refs))
+        yield from below if key else list(below)[1:]
+
+
+def _children(schema: Json) -> Iterator[tuple[str, Json]]:
+    yield from schema.get("properties", {}).items()
+    inner = [schema.get(key) for key in ("items", "additionalProperties", *schema.get("patternProperties", {}))]
+    inner += [*schema.get("patternProperties", {}).values(), *schema.get("oneOf", ()), *schema.get("anyOf", ())]
+    yield from (("", each) for each in inner if isinstance(each, dict))
+
+
+def _resolve(schema: Json, root: Json) -> tuple[tuple[str, ...], Json]:
+    """The schema with what it refers to under its own keys, and the references it followed."""
+    refs: tuple[str, ...] = ()
+    while "$ref" in schema:
+        ref = schema["$ref"]
+        target = root
+        for step in ref.removeprefix("#/").split("/"):
+            target = target[step]
+        schema = {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
+        refs = (*refs, ref)
+    return refs, schema
+
+
+def find(asked: str) -> list[Field]:
+    """The fields whose path ends in the last word and holds the others in order; nearest to the root first."""
+    words = tuple(word.partition("[")[0] for word in asked.split("."))
+    ends = [field for field in all_fields() if field.path[-1] == words[-1] and _holds(field.path, words)]
+    exact = [field for field in ends if field.path[-len(words) :] == words]
+    return sorted(exact or ends, key=lambda field: len(field.path))
+
+
+def _holds(path: Iterable[str], words: Iterable[str]) -> bool:
+    """Whether the words occur in the path, in order."""
+    rest = iter(path)
+    return all(word in rest for word in words)
+
+
+def names() -> set[str]:
+    """Every path."""
+    return {field.name for field in all_fields()}
+
+
+def last_names() -> set[str]:
+    """Every last word."""
+    return {field.path[-1] for field in all_fields()}
+
+
+def explain(asked: str) -> str | None:
+    """What is known of a field; further fields of the name are listed. None when there is none."""
+    found = find(asked)
+    if not found:
+        return None
+    lines = [*_described(found[0])]
+    if len(found) > 1:
+        lines += ["", "also:", *(f"  {each.name}" for each in found[1:])]
+    return "\n".join(lines) + "\n"
+
+
+def _described(field: Field) -> Iterator[str]:
+    schema = field.schema
+    yield f"{field.name}: {_type(schema)}"
+    yield ""
+    yield schema.get("description", "")
+    facts = [f"{word}: {_text(schema[key])}" for key, word in FACTS.items() if key in schema]
+    facts += [f"example: {_text(each)}" for each in schema.get("examples", ())]
+    yield from (["", *facts] if facts else [])
+    keys = [(key, value) for key, value in _keys(field)]
+    if keys:
+        width = max(len(key) for key, _ in keys)
+        yield from ("", "keys:", *(f"  {key:<{width}}  {text}".rstrip() for key, text in keys))
+
+
+def _type(schema: Json) -> str:
+    """`list of mappings`, `text`, ..."""
+    words = {
+        "object": "mapping",
+        "array": "list",
+        "string": "text",
+        "integer": "whole number",
+        "boolean": "true or false",
+    }
+    kind = schema.get("type", "text" if "enum" in schema else "any")
+    return " or ".join(words.get(each, each) for each in ([kind] if isinstance(kind, str) else kind))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return ", ".join(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _keys(field: Field) -> Iterator[tuple[str, str]]:
+    """The fields right below, with their descriptions."""
+    depth = len(field.path) + 1
+    for each in all_fields():
+        if len(each.path) == depth and each.path[:-1] == field.path:
+            yield each.path[-1], each.schema.get("description", "")

@@ -1,0 +1,74 @@
+"""Read what the command line names: regular files and standard input, nothing that could block or never end."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+
+from bayplan._document.encodings import LARGEST
+from bayplan.cli.failures import reason
+from bayplan.diagnostics import Diagnostic, Outcome, error
+from bayplan.document import Document, read, text_of
+from bayplan.report.batch import Batch
+
+STDIN = "<stdin>"
+"""The name under which standard input is reported."""
+
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+def load(path: str, subject: str, *, own: bool = True) -> tuple[tuple[Document, ...], Batch]:
+    """The documents of a file, `-` being standard input, and what is wrong with it."""
+    name = STDIN if path == "-" else path
+    raw = raw_of(path, subject)
+    if raw.value is None:
+        return (), Batch(raw.diagnostics, {subject: Document(name, "", 0, None)})
+    found = read(name, raw.value, subject, own=own)
+    text = text_of(raw.value) if found.diagnostics else ""
+    return found.value or (), Batch(found.diagnostics, {subject: Document(name, text, 0, None)})
+
+
+def raw_of(path: str, subject: str) -> Outcome[bytes]:
+    """The bytes of a file. R101: it cannot be read; R102: it is no regular file; R103: it is too large."""
+    try:
+        return _stdin(subject) if path == "-" else _file(path, subject)
+    except (OSError, ValueError) as problem:  # ValueError: a name with a NUL
+        return Outcome(None, (_unreadable(subject, reason(problem)),))
+
+
+def _unreadable(subject: str, why: str) -> Diagnostic:
+    return error("R101", (subject,), f"the file cannot be read: {why}")
+
+
+def _stdin(subject: str) -> Outcome[bytes]:
+    if sys.stdin is None:
+        return Outcome(None, (_unreadable(subject, "standard input is closed"),))
+    return _limited(sys.stdin.buffer.read(LARGEST + 1), subject)
+
+
+def _file(path: str, subject: str) -> Outcome[bytes]:
+    status = os.stat(path)
+    kind = next((word for test, word in _KINDS if test(status.st_mode)), "")
+    if kind:
+        hint = "name the files in it" if kind == "a folder" else "pass - and pipe the text into standard input"
+        return Outcome(None, (error("R102", (subject,), f"a file is wanted here, and this is {kind}", hint=hint),))
+    if status.st_size > LARGEST:
+        return Outcome(None, (_too_large(subject),))
+    with open(path, "rb") as file:
+        return _limited(file.read(LARGEST + 1), subject)
+
+
+def _limited(raw: bytes, subject: str) -> Outcome[bytes]:
+    return Outcome(raw) if len(raw) <= LARGEST else Outcome(None, (_too_large(subject),))
+
+
+def _too_large(subject: str) -> Diagnostic:
+    message = f"the file has more than {LARGEST:,} bytes, the most that is read"
+    return error("R103", (subject,), message, hint="is it the right file?")

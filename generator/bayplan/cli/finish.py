@@ -1,0 +1,79 @@
+"""The end of a command: its product, what was found, and the exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import TextIO
+
+from bayplan.cli import stdout
+from bayplan.cli.options import Given
+from bayplan.diagnostics import Diagnostic, has_errors
+from bayplan.report.batch import Batch
+
+Write = Callable[[], tuple[Diagnostic, ...]]
+"""Writes the product and says what went wrong with that."""
+
+_COLOURS = {"error": "1;31", "warning": "1;33", "info": "1;36", "place": "1", "gutter": "2", "label": "1"}
+
+
+def finish(given: Given, batches: Iterable[Batch], write: Write | None = None, *, to_stdout: bool = False) -> int:
+    """Writes the product if nothing failed, then reports (`to_stdout`: the report is the product); the exit code."""
+    found = list(batches)
+    code = exit_code(given, found)
+    if write is not None and code == 0:
+        found.append(Batch(write()))
+        code = exit_code(given, found)
+    return report(given, found, to_stdout) or code
+
+
+def exit_code(given: Given, batches: Sequence[Batch]) -> int:
+    """0 no error, 1 errors (with --strict: warnings too), 2 errors in the command line itself."""
+    found = [each for batch in batches for each in batch.diagnostics]
+    if any(each.severity == "error" and each.route[:1] == ("argument",) for each in found):
+        return 2
+    strict = given.on("strict") and any(each.severity == "warning" for each in found)
+    return 1 if strict or has_errors(found) else 0
+
+
+def report(given: Given, batches: Sequence[Batch], to_stdout: bool) -> int:
+    """Writes what was found; 1 when standard output cannot take it."""
+    form = given.one("diagnostics", "text")
+    quiet = form in ("text", "github") and not any(batch.diagnostics for batch in batches)
+    if quiet:
+        return 0
+    from bayplan.report.findings import findings
+    from bayplan.report.formats import render, summary
+    from bayplan.report.text import plain
+
+    found = findings(batches)
+    text = render(found, form, paint if coloured(sys.stdout if to_stdout else sys.stderr) else plain)
+    failed = to_stdout and stdout.write([text])
+    if failed:
+        text = render(findings([Batch(failed)]), form)
+    if failed or not to_stdout:
+        complain(text)
+    if form == "text":
+        complain(f"{summary(found)}\n")
+    return 1 if failed else 0
+
+
+def complain(text: str) -> None:
+    """To standard error, if there is one that takes it."""
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, AttributeError):
+        pass
+
+
+def coloured(stream: TextIO | None) -> bool:
+    """Only for people, and only for those who want it (no-color.org)."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return not plain and stream is not None and stream.isatty()
+
+
+def paint(role: str, text: str) -> str:
+    """The text in the colour of its role."""
+    return f"\x1b[{_COLOURS[role]}m{text}\x1b[0m"

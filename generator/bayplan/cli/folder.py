@@ -1,0 +1,110 @@
+"""An output folder: one file an object, and an index, so that only what was written is ever replaced or removed."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+
+from bayplan.cli import differences, single
+from bayplan.cli.failures import unwritable
+from bayplan.diagnostics import Diagnostic, Outcome, error
+from bayplan.emit import emit
+from bayplan.model.manifest import Manifest, Many
+
+INDEX = ".bayplan-index"
+HEADER = "# bayplan wrote the files below, and replaces or removes them. It touches no others.\n"
+_OURS = re.compile(r"[0-9]+-[A-Za-z0-9._-]+\.yaml").fullmatch
+_KIND = re.compile(r"^kind: (.*)$", re.MULTILINE)
+_NAME = re.compile(r"^metadata:\n(?:  .*\n)*?  name: (.*)$", re.MULTILINE)
+
+
+def files(documents: Iterable[Manifest | Many]) -> dict[str, str]:
+    """`01-topology-hall-1.yaml` -> text, in the order to apply them."""
+    texts = re.split(r"^---\n", "".join(emit(documents)), flags=re.MULTILINE)
+    texts = [text for text in texts if text]
+    width = max(2, len(str(len(texts))))
+    return {_file_name(f"{number:0{width}}", text): text for number, text in enumerate(texts, 1)}
+
+
+def _file_name(number: str, text: str) -> str:
+    """The file of a document as `emit` writes it. Longer than file systems allow is cut: the number makes it unique."""
+    kind, name = (found[1] if (found := pattern.search(text)) else "" for pattern in (_KIND, _NAME))
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{number}-{kind.lower()}-{name.strip(chr(34))}")[:240] + ".yaml"
+
+
+def write(path: str, wanted: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+    """Makes the folder hold exactly these files of ours; those of others stay, and must not be in the way."""
+    try:
+        listed = _listed(path)
+        if listed.value is None:
+            return listed.diagnostics
+        foreign = [name for name in wanted if name not in listed.value and os.path.lexists(os.path.join(path, name))]
+        if foreign:
+            return tuple(_foreign(os.path.join(path, name)) for name in foreign)
+        _replace(path, wanted, listed.value)
+    except (OSError, ValueError) as problem:
+        return (unwritable(path, problem),)
+    return ()
+
+
+def compare(path: str, wanted: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+    """Shows on standard output how the folder differs from what would be written."""
+    try:
+        listed = _listed(path)
+    except (OSError, ValueError) as problem:
+        return (unwritable(path, problem),)
+    if listed.value is None:
+        return listed.diagnostics
+    stale = [name for name in listed.value if name not in wanted and os.path.lexists(os.path.join(path, name))]
+    there = {os.path.join(path, name): text for name, text in wanted.items()}
+    return differences.show(path, there, [os.path.join(path, name) for name in stale])
+
+
+def _listed(path: str) -> Outcome[tuple[str, ...]]:
+    """The files that the index lists. A line that cannot be ours could remove anything: an error."""
+    text = differences.text_at(os.path.join(path, INDEX)) or ""
+    names = tuple(line for line in text.splitlines() if line and not line.startswith("#"))
+    strange = next((name for name in names if not _OURS(name)), None)
+    if strange is None:
+        return Outcome(names)
+    message = f'"{os.path.join(path, INDEX)}" lists "{strange}", which bayplan never wrote'
+    return Outcome(None, (error("O806", (), message, hint="remove the index, and the files that bayplan wrote"),))
+
+
+def _foreign(path: str) -> Diagnostic:
+    message = f'"{path}" is in the way: bayplan did not write it'
+    return error("O804", (), message, hint="move it, or choose another folder")
+
+
+def _replace(path: str, wanted: Mapping[str, str], listed: tuple[str, ...]) -> None:
+    """Everything is written into a folder of its own first, and then moved: a full disk changes nothing."""
+    os.makedirs(path, exist_ok=True)
+    made = os.path.join(path, f".bayplan-{os.getpid()}")
+    index = {INDEX: HEADER + "".join(f"{name}\n" for name in wanted)}
+    changed = {name: text for name, text in {**wanted, **index}.items() if _differs(os.path.join(path, name), text)}
+    stale = [name for name in listed if name not in wanted]
+    os.mkdir(made)
+    try:
+        for name, text in changed.items():
+            single.pour(os.path.join(made, name), [text])
+        if INDEX in changed:  # should the moving be interrupted, old and new files alike are known as ours
+            both = "".join(f"{name}\n" for name in dict.fromkeys((*listed, *wanted)))
+            single.replace(os.path.join(path, INDEX), [HEADER + both])
+        for name in stale:
+            _remove(os.path.join(path, name))
+        for name in changed:
+            os.replace(os.path.join(made, name), os.path.join(path, name))
+    finally:
+        for name in os.listdir(made):
+            os.unlink(os.path.join(made, name))
+        os.rmdir(made)
+
+
+def _differs(path: str, text: str) -> bool:
+    return differences.text_at(path) != text
+
+
+def _remove(path: str) -> None:
+    if os.path.lexists(path):
+        os.unlink(path)

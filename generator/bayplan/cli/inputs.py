@@ -1,0 +1,95 @@
+"""The files that a command line names -> documents and requests, with all that is wrong in one go."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bayplan.cli import arguments, files, project
+from bayplan.cli.options import Given
+from bayplan.diagnostics import Diagnostic, Outcome, error
+from bayplan.document import Document
+from bayplan.pipeline import Request
+from bayplan.report.batch import Batch
+
+
+class Inputs(NamedTuple):
+    """What was read. `workflows` are in the order given; `topology` is None where there is none or it is broken."""
+
+    workflows: tuple[Document, ...]
+    topology: Document | None
+    batches: tuple[Batch, ...]
+
+    def sources(self, workflow: Document | None = None) -> dict[str, Document]:
+        """Subject -> document, of one workflow."""
+        pairs = {"workflow": workflow, "topology": self.topology}
+        return {subject: document for subject, document in pairs.items() if document is not None}
+
+
+def read_all(given: Given, *, needs_topology: bool = True) -> Inputs:
+    """The workflows and the topology of a command."""
+    path, batches = topology_path(given)
+    if path is None and needs_topology and not batches:
+        batches = (Batch((no_topology(),)),)
+    if (*given.words, path).count("-") > 1:
+        message = "- is standard input, which can be read only once"
+        return Inputs((), None, (Batch((error("A922", ("argument", "-"), message),)),))
+    read = [files.load(word, "workflow") for word in given.words]
+    topology, found = topology_of(path) if path is not None else (None, ())
+    workflows = tuple(document for documents, _ in read for document in documents)
+    return Inputs(workflows, topology, (*batches, *(batch for _, batch in read), *found))
+
+
+def no_topology() -> Diagnostic:
+    """Nothing says on which cluster."""
+    hint = "pass -t FILE, or name it in bayplan.yaml: `spec: {topology: FILE}`; `bayplan init` writes one to start from"
+    return error("A921", ("argument", "--topology"), "no cluster topology file is named", hint=hint)
+
+
+def topology_path(given: Given) -> tuple[str | None, tuple[Batch, ...]]:
+    """-t, else what the project file says."""
+    return (given.one("topology"), ()) if given.on("topology") else project.topology()
+
+
+def topology_of(path: str) -> tuple[Document | None, tuple[Batch, ...]]:
+    """The one document of a topology file."""
+    documents, batch = files.load(path, "topology")
+    if len(documents) < 2:
+        return (documents[0] if documents else None), (batch,)
+    message = f"the topology file holds {len(documents)} documents; one ClusterTopology is wanted"
+    found = error("A923", ("topology",), message, hint="keep one cluster in one file")
+    return None, (Batch((found,), {"topology": documents[1]}),)
+
+
+def requests(given: Given, inputs: Inputs, *, cluster_objects: bool = False) -> Outcome[tuple[Request, ...]]:
+    """One request for each workflow document; None where the arguments are wrong."""
+    target, accept, variables = arguments.target(given), arguments.accept(given), arguments.variables(given)
+    wrong = (*target.diagnostics, *accept.diagnostics, *variables.diagnostics)
+    if target.value is None or accept.value is None or variables.value is None or inputs.topology is None:
+        return Outcome(None, wrong)
+    common = Request(
+        workflow=inputs.topology,
+        topology=inputs.topology,
+        scheduler=given.one("scheduler"),
+        namespace=given.one("namespace"),
+        target=target.value,
+        gangs=given.all("gang"),
+        cluster_objects=cluster_objects,
+        accept=accept.value,
+        workflow_format=given.one("from"),
+    )
+    return Outcome(tuple(common._replace(workflow=document) for document in inputs.workflows), wrong)
+
+
+def without_topology(given: Given) -> bool:
+    """Whether neither the command line nor a project names a topology; a broken project counts as naming one."""
+    path, batches = topology_path(given)
+    return path is None and not batches
+
+
+def one_topology(given: Given) -> tuple[Document | None, tuple[Batch, ...]]:
+    """The topology of a command whose argument it is, else the project's."""
+    path, batches = (given.words[0], ()) if given.words else project.topology()
+    if path is None:
+        return None, batches or (Batch((no_topology(),)),)
+    document, found = topology_of(path)
+    return document, (*batches, *found)

@@ -1,0 +1,34 @@
+"""-o: a file or a folder, replaced as a whole, touched only where bytes differ; --check: compared instead."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+
+from bayplan.cli import folder, single, stdout
+from bayplan.cli.options import Given
+from bayplan.diagnostics import Diagnostic, error
+from bayplan.emit import emit
+from bayplan.model.manifest import Manifest, Many
+
+Documents = Iterable[Manifest | Many]
+
+
+def wrong(given: Given) -> tuple[Diagnostic, ...]:
+    """What can be told of the options before there is anything to write."""
+    if given.on("check") and given.one("output", "-") == "-":
+        message = "--check compares with what -o names, and -o names no file or folder"
+        return (error("A930", ("argument", "--check"), message, hint="add -o FILE or -o DIR/"),)
+    return ()
+
+
+def writer(given: Given, documents: Documents) -> Callable[[], tuple[Diagnostic, ...]]:
+    """The function that writes (or compares) the documents as the options have it."""
+    path, check = given.one("output", "-"), given.on("check")
+    if path == "-":
+        return lambda: stdout.write(emit(documents))
+    if path.endswith(os.sep) or os.path.isdir(path):
+        into = folder.compare if check else folder.write
+        return lambda: into(path, folder.files(documents))
+    onto = single.compare if check else single.write
+    return lambda: onto(path, emit(documents))

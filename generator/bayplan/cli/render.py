@@ -1,0 +1,22 @@
+"""`bayplan render`: workflows and a topology in, every manifest out."""
+
+from __future__ import annotations
+
+from bayplan.cli import inputs, output
+from bayplan.cli.collisions import merge
+from bayplan.cli.compiling import compile_all
+from bayplan.cli.finish import finish
+from bayplan.cli.options import Given
+from bayplan.report.batch import Batch
+
+
+def run(given: Given) -> int:
+    """Renders all workflows or none."""
+    read = inputs.read_all(given)
+    asked = inputs.requests(given, read, cluster_objects=given.on("cluster-objects"))
+    compiled, found = compile_all(asked.value or (), read)
+    batches = [Batch((*asked.diagnostics, *output.wrong(given))), *read.batches, *found]
+    if len(compiled) != len(asked.value or ()) or not compiled:
+        return finish(given, batches)
+    documents, colliding = merge(compiled)
+    return finish(given, [*batches, *colliding], output.writer(given, documents))

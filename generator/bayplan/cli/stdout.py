@@ -1,0 +1,48 @@
+"""Standard output, as UTF-8 whatever the locale, in large writes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+
+from bayplan.cli.failures import unwritable
+from bayplan.diagnostics import Diagnostic
+
+CHUNK = 1 << 20
+"""Characters that are gathered before a write."""
+
+
+def write(pieces: Iterable[str]) -> tuple[Diagnostic, ...]:
+    """Writes all pieces; what prevented it. A reader that went away is a BrokenPipeError, which `run` knows."""
+    try:
+        for chunk in chunks(pieces):
+            sys.stdout.buffer.write(chunk)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        silence()
+        return (unwritable("<stdout>", problem),)
+    return ()
+
+
+def chunks(pieces: Iterable[str]) -> Iterable[bytes]:
+    """The same text in pieces of some CHUNK characters."""
+    gathered: list[str] = []
+    size = 0
+    for piece in pieces:
+        gathered.append(piece)
+        size += len(piece)
+        if size >= CHUNK:
+            yield "".join(gathered).encode()
+            gathered, size = [], 0
+    yield "".join(gathered).encode()
+
+
+def silence() -> None:
+    """Lets the interpreter's last flush go nowhere: it would complain a second time."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        return

@@ -1,0 +1,20 @@
+"""`bayplan topology check`: whether a cluster topology file is sound in itself."""
+
+from __future__ import annotations
+
+from bayplan import pipeline
+from bayplan.cli import inputs
+from bayplan.cli.finish import finish
+from bayplan.cli.options import Given
+from bayplan.report.batch import Batch
+from bayplan.selection import select_target
+
+
+def run(given: Given) -> int:
+    """Checks the file named, else the project's."""
+    document, batches = inputs.one_topology(given)
+    if document is not None:
+        outcome, origins = pipeline.check_topology(document)
+        versions = select_target({}, outcome.value).diagnostics if outcome.value else ()
+        batches += (Batch((*outcome.diagnostics, *versions), {"topology": document}, origins),)
+    return finish(given, batches, to_stdout=True)

@@ -1,0 +1,21 @@
+"""`bayplan topology export`: the cluster-scoped objects that workflows refer to, in a scheduler's words."""
+
+from __future__ import annotations
+
+from bayplan import pipeline
+from bayplan.cli import arguments, inputs, output
+from bayplan.cli.finish import finish
+from bayplan.cli.options import Given
+from bayplan.report.batch import Batch
+
+
+def run(given: Given) -> int:
+    """Writes the objects of the file named, else of the project's."""
+    target = arguments.target(given)
+    document, batches = inputs.one_topology(given)
+    batches = (Batch((*target.diagnostics, *output.wrong(given))), *batches)
+    if document is None or target.value is None:
+        return finish(given, batches)
+    outcome, origins = pipeline.cluster_objects(document, given.one("to"), target.value)
+    batches += (Batch(outcome.diagnostics, {"topology": document}, origins),)
+    return finish(given, batches, output.writer(given, outcome.value or ()))

@@ -1,0 +1,32 @@
+"""Arguments, selection and policy: what the command line and the files say about how to run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+CODES: Mapping[str, str] = {
+    "A901": "no scheduler is named",
+    "A902": "a scheduler that is not supported yet",
+    "A903": "no such scheduler",
+    "A904": "no such component",
+    "A905": "not a version",
+    "A906": "a version that is too old",
+    "A907": "a version newer than known",
+    "A908": "no such gang",
+    "A909": "a gang without its predecessors",
+    "A910": "no such workflow format",
+    "A911": "a document of another kind",
+    "A912": "a document of no known format",
+    "A920": "an option's value in the wrong form",
+    "A921": "no cluster topology",
+    "A922": "standard input used twice",
+    "A923": "several topologies in one file",
+    "A924": "no such code",
+    "A925": "not a gap that can be accepted",
+    "A926": "a command that is not there yet",
+    "A927": "a format without variables",
+    "A928": "nothing of that name",
+    "A929": "a project file that cannot be understood",
+    "A930": "a comparison with nothing",
+}
+"""Code -> what it is about."""

@@ -1,0 +1,21 @@
+"""What a run collects to report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from bayplan.diagnostics import Diagnostic, Route
+from bayplan.document import Document
+
+
+class Batch(NamedTuple):
+    """Diagnostics that speak of the same documents.
+
+    `sources`: subject -> document; a document without text stands for a file that could not be read.
+    `origins`: subject -> (model route -> source route), where the document is not in the native format.
+    """
+
+    diagnostics: tuple[Diagnostic, ...]
+    sources: Mapping[str, Document] = {}
+    origins: Mapping[str, Mapping[Route, Route]] = {}

@@ -1,0 +1,115 @@
+"""Routes -> places: a finding is a diagnostic whose routes have become lines and columns of files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from bayplan.diagnostics import AT, Diagnostic, Route, Severity
+from bayplan.document import Document, Span, locate_all
+from bayplan.report.batch import Batch
+
+
+class Place(NamedTuple):
+    """A piece of a file, from 1, the end exclusive; line 0 is the file as a whole. `source` is the line's text."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+    end_line: int = 0
+    end_column: int = 0
+    source: str = ""
+
+
+class Remark(NamedTuple):
+    """A note with its place."""
+
+    message: str
+    place: Place | None
+
+
+class Finding(NamedTuple):
+    """A diagnostic with its places. Without a place it is about the run or its command line."""
+
+    place: Place | None
+    code: str
+    severity: Severity
+    message: str
+    notes: tuple[Remark, ...]
+    hint: str
+
+
+def findings(batches: Iterable[Batch]) -> tuple[Finding, ...]:
+    """All findings, each once, by file, line, column and code; those without a file come first."""
+    found = {finding for batch in batches for finding in _of_batch(batch)}
+    return tuple(sorted(found, key=_order))
+
+
+def _order(finding: Finding) -> tuple[object, ...]:
+    place = finding.place or Place("")
+    return place.file, place.line, place.column, finding.code, finding.message, repr(finding)
+
+
+def _of_batch(batch: Batch) -> list[Finding]:
+    routes = [route for d in batch.diagnostics for route in (d.route, *(note.route for note in d.notes))]
+    places = iter(_places([_source_route(route, batch.origins) for route in routes], batch.sources))
+    return [_finding(diagnostic, places) for diagnostic in batch.diagnostics]
+
+
+def _finding(diagnostic: Diagnostic, places: Iterator[Place | None]) -> Finding:
+    """The diagnostic with the next places: its own and its notes'."""
+    code, severity, message, _, notes, hint = diagnostic
+    own = next(places)
+    return Finding(own, code, severity, message, tuple(Remark(note.message, next(places)) for note in notes), hint)
+
+
+def _source_route(route: Route, origins: Mapping[str, Mapping[Route, Route]]) -> Route:
+    """The route in the file: the longest known part of a model route leads there, what is left is kept."""
+    table = origins.get(str(route[0])) if route else None
+    if not table or AT in route:
+        return route
+    cut = next((n for n in range(len(route), 0, -1) if route[:n] in table), 0)
+    return (*table[route[:cut]], *route[cut:]) if cut else route
+
+
+def _places(asked: Sequence[Route], sources: Mapping[str, Document]) -> list[Place | None]:
+    """The places of the routes; every text is read once."""
+    wanted: dict[str, set[Route]] = {}
+    for route in asked:
+        if route and AT not in route and route[0] in sources:
+            wanted.setdefault(str(route[0]), set()).add(route[1:])
+    spans = {subject: _spans(sources[subject], paths) for subject, paths in wanted.items()}
+    lines = {subject: re.split(r"\r\n?|\n", document.text) for subject, document in sources.items()}
+    return [_place(route, sources, spans, lines) for route in asked]
+
+
+def _spans(document: Document, paths: set[Route]) -> dict[Route, Span]:
+    """The spans of paths in a document."""
+    if not document.text:
+        return {}
+    found = locate_all(document.text, [(document.index, path) for path in paths])
+    return {path: found[document.index, path] for path in paths}
+
+
+def _place(
+    route: Route,
+    sources: Mapping[str, Document],
+    spans: Mapping[str, Mapping[Route, Span]],
+    lines: Mapping[str, list[str]],
+) -> Place | None:
+    subject = str(route[0]) if route else ""
+    if subject not in sources:
+        return None
+    name = sources[subject].name
+    span = _at(route) if AT in route else spans.get(subject, {}).get(route[1:])
+    if span is None or not sources[subject].text:
+        return Place(name)
+    text = lines[subject]
+    return Place(name, *span, text[span.line - 1] if span.line <= len(text) else "")
+
+
+def _at(route: Route) -> Span:
+    """The one character at the line and column that follow the marker."""
+    line, column = (int(each) for each in route[route.index(AT) + 1 :][:2])
+    return Span(line, column, line, column + 1)

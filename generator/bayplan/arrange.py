@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from bayplan.diagnostics import Diagnostic, error
 from bayplan.kube.names import COMPUTE_DOMAIN_API
-from bayplan.model.manifest import Manifest, Many, Slot
+from bayplan.model.manifest import Manifest, Many, Meta, Slot
+from bayplan.model.plan import Plan
 
 ORDER = (
     "Topology",
@@ -31,12 +31,21 @@ WORKLOADS = ("JobSet", "Job", "Pod")
 ACCEPTED = "bayplan.dev/accepted"
 
 
+NOTHING = Meta()
+
+
 def arrange(
-    documents: Iterable[Manifest | Many], namespace: str, accepted: tuple[str, ...]
+    documents: Iterable[Manifest | Many], namespace: str = "", given: Meta = NOTHING
 ) -> tuple[Manifest | Many, ...]:
-    """Sorted by kind, otherwise as they came; gaps that the user accepted are noted on the workloads."""
-    placed = [_placed(document, namespace, accepted) for document in documents]
+    """Sorted by kind, otherwise as they came. The given labels go on all objects, the annotations on workloads."""
+    placed = [_placed(document, namespace, given) for document in documents]
     return tuple(sorted(placed, key=lambda document: ORDER.index(head(document)["kind"])))
+
+
+def workflow_meta(plan: Plan, accepted: tuple[str, ...]) -> Meta:
+    """What the user put on the workflow, and the gaps that the user accepted."""
+    noted = {ACCEPTED: ",".join(accepted)} if accepted else {}
+    return Meta(plan.workflow.labels, {**plan.workflow.annotations, **noted})
 
 
 def head(document: Manifest | Many) -> Manifest:
@@ -44,15 +53,16 @@ def head(document: Manifest | Many) -> Manifest:
     return document.skeleton if isinstance(document, Many) else document
 
 
-def _placed(document: Manifest | Many, namespace: str, accepted: tuple[str, ...]) -> Manifest | Many:
+def _placed(document: Manifest | Many, namespace: str, given: Meta) -> Manifest | Many:
     own = head(document)
-    metadata = dict(own["metadata"])
-    first: dict[str, Any] = {"name": metadata.pop("name")}
-    if own["kind"] not in CLUSTER_SCOPED:
-        first["namespace"] = namespace
-    if accepted and own["kind"] in WORKLOADS:
-        metadata["annotations"] = {**metadata.get("annotations", {}), ACCEPTED: ",".join(accepted)}
-    placed = {**own, "metadata": {**first, **metadata}}
+    if own["kind"] in CLUSTER_SCOPED:
+        return document
+    metadata = {"name": own["metadata"]["name"], "namespace": namespace, **own["metadata"]}
+    if given.labels:
+        metadata["labels"] = {**given.labels, **metadata.get("labels", {})}
+    if given.annotations and own["kind"] in WORKLOADS:
+        metadata["annotations"] = {**given.annotations, **metadata.get("annotations", {})}
+    placed = {**own, "metadata": metadata}
     return document._replace(skeleton=placed) if isinstance(document, Many) else placed
 
 

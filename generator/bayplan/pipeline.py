@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeVar
 
 from bayplan import reading
-from bayplan.arrange import arrange, collisions, oversized
+from bayplan.arrange import arrange, collisions, oversized, workflow_meta
 from bayplan.backends import BACKENDS
 from bayplan.checks import TOGETHER, TOPOLOGY_CHECKS, WORKFLOW_CHECKS
 from bayplan.cleanup import adopters
@@ -164,7 +164,7 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
     own = [*companions(ranked, target), *lowered.documents, *weave(ranked, shaped, lowered)]
     own += adopters(ranked, shaped, own)
     cluster = backend.cluster_objects(ranked.topology, target) if request.cluster_objects else ()
-    documents = arrange([*cluster, *own], ranked.namespace, accepted)
+    documents = arrange([*cluster, *own], ranked.namespace, workflow_meta(ranked, accepted))
     found = (*collisions(documents), *oversized(documents))
     return Outcome(None if has_errors(found) else Compiled(planned, documents), found)
 
@@ -182,4 +182,4 @@ def cluster_objects(
     found += (*backend.diagnostics, *target.diagnostics)
     if backend.value is None or target.value is None or has_errors(found):
         return Outcome(None, found), origins
-    return Outcome(arrange(backend.value.cluster_objects(topology.value, target.value), "", ()), found), origins
+    return Outcome(arrange(backend.value.cluster_objects(topology.value, target.value)), found), origins

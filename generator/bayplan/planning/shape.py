@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors
+from bayplan.diagnostics import Diagnostic, Outcome, error
 from bayplan.kube.kinds import KINDS, Kind, instances
 from bayplan.model.features import Need, Support
 from bayplan.model.manifest import Shape, Workload
@@ -24,11 +24,15 @@ class Offer(NamedTuple):
 
 
 def shape(plan: Plan, offer: Offer, target: Target) -> Outcome[Shape]:
-    """One workload for each family of gangs: the kind the user named, else the backend's first that holds it."""
+    """One workload for each family of gangs: the kind the user named, else the backend's first that holds it.
+
+    There is a shape in spite of gaps, so that a gap which the user accepts can be rendered.
+    """
     outcomes = [_workload(plan, family, offer, target) for family in families(plan.gangs)]
     found = tuple(d for outcome in outcomes for d in outcome.diagnostics)
     workloads = tuple(outcome.value for outcome in outcomes if outcome.value)
-    return Outcome(None if has_errors(found) else Shape(workloads), found)
+    whole = len(workloads) == len(outcomes)
+    return Outcome(Shape(workloads) if whole else None, found)
 
 
 def families(gangs: tuple[GangPlan, ...]) -> list[tuple[GangPlan, ...]]:
@@ -51,7 +55,7 @@ def _workload(plan: Plan, family: tuple[GangPlan, ...], offer: Offer, target: Ta
     candidates = tuple(asked) or order
     workloads = [Workload(kind, name, family) for kind in candidates]
     chosen = next((w for w in workloads if _held(w, plan, rows, target)), workloads[0])
-    return Outcome(chosen, tuple(_gaps(chosen, plan, backend, rows, target)))
+    return Outcome(chosen if chosen.kind in KINDS else None, tuple(_gaps(chosen, plan, backend, rows, target)))
 
 
 def _disagree(asked: Mapping[str, GangPlan]) -> Diagnostic:

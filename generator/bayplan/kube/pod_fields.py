@@ -1,0 +1,98 @@
+"""Fields of a PodTemplateSpec that Kubernetes does not know: strict apply refuses them, other apply drops them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from bayplan.data import data_text
+from bayplan.diagnostics import KEY, Diagnostic, Route, error
+from bayplan.model.target import Target
+from bayplan.words import did_you_mean
+
+TYPES: Mapping[str, type | tuple[type, ...]] = {
+    "string": str,
+    "boolean": bool,
+    "integer": int,
+    "number": (int, float),
+}
+Tables = Mapping[str, Mapping[str, Any]]
+
+
+class Fields(NamedTuple):
+    """The table of fields (schemas/pod-template.json), the target, and the codes to report with."""
+
+    tables: Tables
+    target: Target
+    unknown: str = "W381"
+    wrong: str = "W382"
+    newer: str = "W383"
+
+
+def load(target: Target) -> Fields:
+    """The packaged table. It is read only where somebody wrote a template."""
+    import json
+
+    return Fields(json.loads(data_text("schemas", "pod-template.json")), target)
+
+
+def faults(fields: Fields, template: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
+    """All unknown fields, wrong types and fields newer than the target, with their places."""
+    yield from _object(fields, "PodTemplateSpec", template, route)
+
+
+def _object(fields: Fields, name: str, value: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
+    table = {key.partition("@")[0]: (key.partition("@")[2], kind) for key, kind in fields.tables[name].items()}
+    for key, each in value.items():
+        if key not in table:
+            near = did_you_mean(str(key), list(table))
+            yield error(fields.unknown, (*route, key, KEY), f'a {name} has no field "{key}"', hint=near)
+            continue
+        since, kind = table[key]
+        if since and not fields.target.since("kubernetes", since):
+            message = f'"{key}" came with Kubernetes {since}; the target is {fields.target.version("kubernetes")}'
+            yield error(fields.newer, (*route, key, KEY), message, hint="leave it out, or target a later Kubernetes")
+        if each is not None:
+            yield from _value(fields, kind, each, (*route, key))
+
+
+def _value(fields: Fields, kind: Any, value: Any, route: Route) -> Iterator[Diagnostic]:
+    if isinstance(kind, list):
+        yield from _items(fields, kind[0], value, route)
+    elif isinstance(kind, dict):
+        yield from _map(fields, kind["*"], value, route)
+    elif kind in fields.tables and isinstance(value, Mapping):
+        yield from _object(fields, kind, value, route)
+    elif kind in fields.tables:
+        yield _wrong(fields, "an object", value, route)
+    elif kind in TYPES and not _is(value, kind):
+        yield _wrong(fields, f"a {kind}", value, route)
+
+
+def _items(fields: Fields, kind: Any, value: Any, route: Route) -> Iterator[Diagnostic]:
+    if not isinstance(value, list):
+        yield _wrong(fields, "a list", value, route)
+        return
+    for number, each in enumerate(value):
+        yield from _value(fields, kind, each, (*route, number))
+
+
+def _map(fields: Fields, kind: Any, value: Any, route: Route) -> Iterator[Diagnostic]:
+    if not isinstance(value, Mapping):
+        yield _wrong(fields, "an object", value, route)
+        return
+    for key, each in value.items():
+        if each is not None:
+            yield from _value(fields, kind, each, (*route, key))
+
+
+def _is(value: Any, kind: str) -> bool:
+    """Python's True is an int; Kubernetes' is not."""
+    return isinstance(value, TYPES[kind]) and (kind == "boolean") == isinstance(value, bool)
+
+
+def _wrong(fields: Fields, expected: str, value: Any, route: Route) -> Diagnostic:
+    names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", int: "an integer"}
+    found = names.get(type(value), "a number" if isinstance(value, float) else "null")
+    hint = "put it in quotes" if expected == "a string" and found not in ("an object", "a list") else ""
+    return error(fields.wrong, route, f"expected {expected}, found {found}", hint=hint)

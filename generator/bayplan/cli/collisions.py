@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from bayplan.arrange import head
 from bayplan.diagnostics import Diagnostic, Note, error
@@ -12,37 +12,53 @@ from bayplan.pipeline import Compiled
 from bayplan.report.batch import Batch
 
 Key = tuple[str, str, str]  # kind, namespace, name
+Pair = tuple[Document, Compiled]
 
 
-def merge(compiled: list[tuple[Document, Compiled]]) -> tuple[tuple[Manifest | Many, ...], tuple[Batch, ...]]:
+def merge(compiled: Sequence[Pair]) -> tuple[tuple[Manifest | Many, ...], list[Batch]]:
     """All documents, workflows by namespace and name; equal cluster-scoped objects once; what collides."""
     if len(compiled) == 1:
-        return compiled[0][1].documents, ()
-    ordered = sorted(compiled, key=lambda pair: _place(pair[1]))
-    owners: dict[Key, tuple[Document, Manifest]] = {}
+        return compiled[0][1].documents, []
     kept: list[Manifest | Many] = []
+    owners: dict[Key, tuple[Document, Manifest]] = {}
     batches: list[Batch] = []
-    for source, value in ordered:
+    for source, value in sorted(compiled, key=lambda pair: _place(pair[1])):
+        met: dict[Key, Document] = {}
         for document in value.documents:
             own = head(document)
-            met = [(key, owners[key]) for key in identities(document) if key in owners]
-            if met and met[0][1][1] == own and not met[0][0][1]:
+            if _shared(own, owners):
                 continue
             kept.append(document)
-            batches += [Batch((_collision(key, owner[0]),), {"workflow": source}) for key, owner in met[:1]]
+            held = {key: owners[key][0] for key in identities(document) if key in owners}
+            met |= {key: owner for key, owner in held.items() if owner is not source}
             owners |= dict.fromkeys(identities(document), (source, own))
-    return tuple(kept), tuple(batches)
+        batches += _collisions(source, met)
+    return tuple(kept), batches
 
 
 def _place(value: Compiled) -> tuple[str, str]:
     return value.planned.plan.namespace, value.planned.plan.workflow.name
 
 
-def _collision(key: Key, other: Document) -> Diagnostic:
-    kind, namespace, name = key
+def _shared(own: Manifest, owners: dict[Key, tuple[Document, Manifest]]) -> bool:
+    """Whether the same cluster-scoped object is there already."""
+    metadata = own["metadata"]
+    return "namespace" not in metadata and owners.get((own["kind"], "", metadata["name"]), (None, None))[1] == own
+
+
+def _collisions(source: Document, met: dict[Key, Document]) -> Iterator[Batch]:
+    """One finding for each other workflow."""
+    for other in {id(document): document for document in met.values()}.values():
+        keys = [key for key, document in met.items() if document is other]
+        yield Batch((_collision(keys),), {"workflow": source, "other": other})
+
+
+def _collision(keys: Sequence[Key]) -> Diagnostic:
+    kind, namespace, name = keys[0]
+    more = f" and {len(keys) - 1} more" if len(keys) > 1 else ""
     scope = f' in namespace "{namespace}"' if namespace else ""
-    message = f'{kind} "{name}"{scope} is also made by another workflow'
-    notes = (Note(f"document {other.index + 1} of {other.name} makes it too"),)
+    message = f'{kind} "{name}"{more}{scope} would be made by another workflow too'
+    notes = (Note("the other workflow", ("other", "metadata", "name")),)
     return error("O801", ("workflow", "metadata", "name"), message, notes=notes, hint="rename one of the workflows")
 
 

@@ -47,8 +47,8 @@ def cell(feature: str, backend: Backend) -> str:
         return _summed(own)
     kinds = {kind: _summed(_rows(feature, KINDS[kind].SUPPORT)) for kind in backend.KINDS if kind in KINDS}
     carrying = {kind: text for kind, text in kinds.items() if text != "no"}
-    if set(carrying.values()) == {"yes"} and len(carrying) == len(kinds):
-        return "yes"
+    if len(carrying) == len(kinds) and len(set(carrying.values())) == 1:
+        return next(iter(carrying.values()))
     return "; ".join(kind if text == "yes" else f"{kind}: {text}" for kind, text in carrying.items()) or "no"
 
 

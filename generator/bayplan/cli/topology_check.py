@@ -7,7 +7,6 @@ from bayplan.cli import inputs
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.report.batch import Batch
-from bayplan.selection import select_target
 
 
 def run(given: Given) -> int:
@@ -15,6 +14,5 @@ def run(given: Given) -> int:
     document, batches = inputs.one_topology(given)
     if document is not None:
         outcome, origins = pipeline.check_topology(document)
-        versions = select_target({}, outcome.value).diagnostics if outcome.value else ()
-        batches += (Batch((*outcome.diagnostics, *versions), {"topology": document}, origins),)
+        batches += (Batch(outcome.diagnostics, {"topology": document}, origins),)
     return finish(given, batches, to_stdout=True)

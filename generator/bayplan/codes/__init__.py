@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bayplan.codes import a, f, o, p, r
+from bayplan.codes import a, f, o, p, r, s, t, w
 
-CODES: Mapping[str, str] = {**r.CODES, **p.CODES, **f.CODES, **o.CODES, **a.CODES}
+CODES: Mapping[str, str] = {
+    **r.CODES,
+    **s.CODES,
+    **w.CODES,
+    **t.CODES,
+    **p.CODES,
+    **f.CODES,
+    **o.CODES,
+    **a.CODES,
+}
 """Code -> short title, by stage."""

@@ -17,6 +17,7 @@ CODES: Mapping[str, str] = {
     "A910": "no such workflow format",
     "A911": "a document of another kind",
     "A912": "a document of no known format",
+    "A913": "an assumed version",
     "A920": "an option's value in the wrong form",
     "A921": "no cluster topology",
     "A922": "standard input used twice",

@@ -29,7 +29,7 @@ PIP = ["--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--disable-
 COMMANDS = {
     "version": ["--version"],
     "schema": ["schema", "workflow"],
-    "explain": ["explain", "P501"],
+    "explain": ["explain", "P509"],
     "render": ["render", "{examples}/workflow.yaml", "-t", "{examples}/topology.yaml", "--cluster-objects"],
 }
 """What must work everywhere; each needs another kind of packaged data."""

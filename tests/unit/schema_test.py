@@ -1,0 +1,285 @@
+"""The schemas, the validators made from them, and how refusals are explained."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from referencing import Registry
+
+from bayplan import schema, schema_errors
+from bayplan.diagnostics import KEY
+from bayplan.schema_errors import describe, explain
+from bayplan.topologies import native as native_topology
+from bayplan.workflows import native as native_workflow
+from scenes import EXAMPLES, WORKFLOWS, changed, load, topologies, topology_data, workflow_data
+from tools.generate_validators import FORMATS, TARGET, module
+
+COVERS = {"S208", "S209", "S210"}
+KINDS = sorted(schema.SCHEMAS)
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_the_validators_are_what_the_schemas_make(name: str) -> None:
+    made = Path(TARGET, f"{FORMATS[name]}.py").read_text(encoding="utf-8")
+    assert made == module(name), "run tests/tools/generate_validators.py"
+
+
+def fields(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every property of a schema."""
+    if isinstance(node, dict):
+        for name, each in node.get("properties", {}).items():
+            yield f"{path}.{name}", each
+        for key, below in node.items():
+            yield from fields(below, f"{path}.{key}")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_field_is_described_with_examples_that_it_takes(kind: str) -> None:
+    whole = schema.load(kind)
+    jsonschema.Draft7Validator.check_schema(whole)
+    for path, each in fields(whole):
+        assert each.get("description", "").endswith("."), path
+        assert each.get("examples"), path
+        judge = schema_errors._Validator({**each, "definitions": whole["definitions"]}, registry=Registry())
+        for example in each["examples"]:
+            assert list(judge.iter_errors(example)) == [], (path, example)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_schemas_keep_to_what_both_engines_read_alike(kind: str) -> None:
+    text = json.dumps(schema.load(kind))
+    for word in ("anyOf", "oneOf", "allOf", "format", "patternProperties", "prefixItems", "multipleOf"):
+        assert f'"{word}"' not in text
+    for pattern in re.findall(r'"pattern": "(.*?)"', text):
+        assert pattern.startswith("^")
+        assert pattern.endswith("$")
+        assert "\\" not in pattern
+        assert "$" not in pattern[:-1]
+    assert set(re.findall(r'"\$ref": "(.)', text)) == {"#"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_patterns_stand_in_definitions_that_describe_them_as_a_noun(kind: str) -> None:
+    for name, each in schema.load(kind)["definitions"].items():
+        if "pattern" in each:
+            assert not each["description"].endswith("."), name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_unknown_keys_are_refused_everywhere(kind: str) -> None:
+    def closed(node: Any, path: str) -> Iterator[str]:
+        if isinstance(node, dict):
+            if "properties" in node and node.get("additionalProperties") is not False and node.get("type") == "object":
+                yield path
+            for key, below in node.items():
+                yield from closed(below, f"{path}.{key}")
+
+    assert list(closed(schema.load(kind), "")) == []
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_the_examples_follow_their_schema(path: Path) -> None:
+    data = load(path)
+    if data.get("kind") in schema.SCHEMAS:
+        assert schema.validate(data["kind"], data, "workflow") == ()
+
+
+def places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The path of every value."""
+    yield path
+    if isinstance(data, dict):
+        for key, below in data.items():
+            yield from places(below, (*path, key))
+    elif isinstance(data, list):
+        for index, below in enumerate(data):
+            yield from places(below, (*path, index))
+
+
+ODD = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-2, 2**70),
+    st.floats(),
+    st.text(max_size=4),
+    st.sampled_from(
+        ["a", "a\n", "A", "", "1", "4", "a.b", "a" * 64, "-", "25.12", "é", "dra", "kai", "50%", [], {}, ["dra"]]
+    ),
+    st.sampled_from([["a", "a"], {"a": 1}, {"a": "b"}, {"cpu": "x"}, {"name": "a"}, [{"name": "a"}], 1.0, -1.0, "1\n"]),
+)
+
+
+@st.composite
+def mutants(draw: st.DrawFn, base: Any) -> Any:
+    """A valid document after one to three changes."""
+    data = copy.deepcopy(base)
+    for _ in range(draw(st.integers(1, 3))):
+        path = draw(st.sampled_from([path for path in places(data) if path]))
+        here = data
+        for step in path[:-1]:
+            here = here[step]
+        action = draw(st.sampled_from(["set", "delete", "add"]))
+        if action == "delete":
+            del here[path[-1]]
+        elif action == "add" and isinstance(here[path[-1]], dict):
+            here[path[-1]][draw(st.text(max_size=3))] = draw(ODD)
+        elif action == "add" and isinstance(here[path[-1]], list):
+            here[path[-1]].append(draw(ODD))
+        else:
+            here[path[-1]] = draw(ODD)
+        if not data:
+            break
+    return data
+
+
+def judged_slowly(kind: str, data: Any) -> bool:
+    return not list(schema_errors._Validator(schema.load(kind), registry=Registry()).iter_errors(data))
+
+
+@given(WORKFLOWS.map(native_workflow.write).flatmap(mutants))
+@settings(max_examples=80, deadline=None)
+def test_both_engines_agree_on_workflows(data: Any) -> None:
+    assert schema.accepts("Workflow", data) == judged_slowly("Workflow", data)
+
+
+@given(topologies().map(native_topology.write).flatmap(mutants))
+@settings(max_examples=80, deadline=None)
+def test_both_engines_agree_on_topologies(data: Any) -> None:
+    assert schema.accepts("ClusterTopology", data) == judged_slowly("ClusterTopology", data)
+
+
+@given(WORKFLOWS.map(native_workflow.write).flatmap(mutants))
+@settings(max_examples=50, deadline=None)
+def test_every_refusal_is_explained_where_it_is(data: Any) -> None:
+    found = schema.validate("Workflow", data, "workflow")
+    assert bool(found) != schema.accepts("Workflow", data)
+    for each in found:
+        assert each.code != "S210"
+        assert each.message
+        assert each.message.isprintable()
+        here = data
+        for step in [step for step in each.route[1:] if step != KEY]:
+            here = here[step]
+
+
+GANG = ("spec", "gangs", 0)
+PODS = (*GANG, "groups", 0, "podSets", 0)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "code", "words", "hint"),
+    [
+        (("spec", "qeue"), "x", "S201", 'unknown key "qeue"', 'did you mean "queue"?'),
+        (("spec", "colour"), "x", "S201", 'unknown key "colour"', "keys that may stand here:"),
+        ((*GANG, "placement", "require"), "rack", "S201", 'unknown key "require"', 'did you mean "required"?'),
+        ((*PODS, "replicas"), "16", "S202", 'found "16", expected a whole number', "remove the quotes"),
+        ((*PODS, "replicas"), 1.5, "S202", "found the number 1.5, expected a whole number", ""),
+        ((*PODS, "replicas"), True, "S202", "found true, expected a whole number", ""),
+        ((*PODS, "image"), None, "S202", "found nothing, expected text", ""),
+        ((*PODS, "command"), "torchrun", "S202", "expected a list", '["torchrun"]'),
+        ((*PODS, "env", "A"), True, "S202", "found true, expected text or a whole number", 'quotes: "true"'),
+        ((*PODS, "env"), [], "S202", "found a list, expected a mapping", ""),
+        ((*PODS, "resources", "cpu"), 0.5, "S202", "found the number 0.5", 'quotes: "0.5"'),
+        ((*GANG, "workload"), "Jobset", "S203", 'found "Jobset", expected "auto"', 'did you mean "jobset"?'),
+        (("apiVersion",), "v1", "S203", 'expected "bayplan.dev/v1alpha1"', ""),
+        ((*GANG, "groups"), [], "S205", "found a list of 0, expected at least 1 entry", ""),
+        ((*PODS, "replicas"), 0, "S205", "found the number 0, expected 1 or more", ""),
+        ((*PODS, "replicas"), 10**9, "S205", "expected 1000000 or less", ""),
+        ((*PODS, "ports"), {"metrics": 99999}, "S205", "expected 65535 or less", ""),
+        ((*GANG, "name"), "", "S205", "expected at least 1 character", ""),
+        ((*GANG, "name"), "x" * 64, "S205", "of 64, expected at most 63 characters", ""),
+        ((*GANG, "name"), "Train", "S206", '"Train" is not a DNS label', ""),
+        ((*GANG, "name"), "train\n", "S206", '"train\\n" is not a DNS label', ""),
+        (("metadata", "name"), "9lives", "S206", "starts with a letter", ""),
+        ((*PODS, "image"), "a b", "S206", "is not an image reference", ""),
+        ((*GANG, "dependsOn"), ["a", "b", "a"], "S207", '"a" is listed twice', "remove one"),
+    ],
+)
+def test_explanations_of_a_workflow(path: tuple[Any, ...], value: Any, code: str, words: str, hint: str) -> None:
+    (found,) = schema.validate("Workflow", changed(workflow_data(), path, value), "workflow")
+    assert found.code == code
+    assert words in found.message
+    assert hint in found.hint
+    assert found.route[: len(path) + 1] == ("workflow", *path)
+    assert (found.route[-1] == KEY) == (code == "S201")
+
+
+def test_a_bad_key_is_named_by_its_own_route() -> None:
+    data = changed(workflow_data(), (*PODS, "env"), {"1A": "x"})
+    (found,) = schema.validate("Workflow", data, "workflow")
+    assert found.route == ("workflow", *PODS, "env", "1A", KEY)
+
+
+def test_a_bare_version_needs_quotes() -> None:
+    data = changed(topology_data(), ("spec", "versions", "kai"), 0.1)
+    (found,) = schema.validate("ClusterTopology", data, "topology")
+    assert (found.code, found.hint) == ("S202", 'put it in quotes: "0.1"')
+
+
+def test_all_errors_come_at_once() -> None:
+    data = changed(changed(workflow_data(), (*PODS, "replicas"), 0), ("spec", "colour"), 1)
+    del data["metadata"]["name"]
+    found = schema.validate("Workflow", data, "workflow")
+    assert sorted(each.code for each in found) == ["S201", "S204", "S205"]
+
+
+def test_another_kind_is_the_only_error() -> None:
+    (found,) = schema.validate("Workflow", topology_data(), "workflow")
+    assert found.route == ("workflow", "kind")
+
+
+@pytest.mark.parametrize("data", [None, [], "x", 1, True], ids=str)
+def test_no_mapping_at_all(data: Any) -> None:
+    (found,) = schema.validate("Workflow", data, "workflow")
+    assert (found.code, found.route) == ("S202", ("workflow",))
+
+
+def test_keys_that_are_not_text() -> None:
+    data = changed(workflow_data(), (*PODS, "env"), {1: "x", None: "y"})
+    found = schema.validate("Workflow", data, "workflow")
+    assert [(each.code, each.route) for each in found] == [("S202", ("workflow", *PODS, "env"))] * 2
+
+
+def test_bottomless_nesting() -> None:
+    group: dict[str, Any] = {"name": "a"}
+    for _ in range(sys.getrecursionlimit()):
+        group = {"name": "a", "groups": [group]}
+    data = changed(workflow_data(), GANG, group)
+    (found,) = schema.validate("Workflow", data, "workflow")
+    assert found.code == "S208"
+
+
+def test_too_many_errors_are_cut() -> None:
+    data = changed(workflow_data(), (*PODS, "args"), [1] * 200)
+    found = schema.validate("Workflow", data, "workflow")
+    assert len(found) == 101
+    assert found[-1].code == "S209"
+
+
+def test_a_refusal_without_a_reason_is_still_a_refusal() -> None:
+    assert [each.code for each in explain({}, {}, "workflow")] == ["S210"]
+    assert [each.code for each in explain({"not": {}}, {}, "workflow")] == ["S210"]
+
+
+def test_values_in_a_sentence() -> None:
+    assert describe(10**5000) == "the number with thousands of digits"
+    assert describe(object) == "a value of type type"
+    assert describe("x" * 100) == '"' + "x" * 60 + '..."'
+    assert describe({}) == "a mapping"
+
+
+def test_no_reference_is_ever_fetched() -> None:
+    whole = schema.load("Workflow")
+    judge = schema_errors._Validator({"$ref": "http://127.0.0.1:9/x"}, registry=Registry())
+    assert whole["$schema"].startswith("http")
+    with pytest.raises(jsonschema.exceptions._WrappedReferencingError):
+        list(judge.iter_errors({}))

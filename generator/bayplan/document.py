@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bayplan._document import jsontext
-from bayplan._document.encodings import UnfitTextError, check_characters, decode, lenient
+from bayplan._document.encodings import LARGEST, UnfitTextError, check_characters, decode, lenient
 from bayplan._document.faults import Faults, GiveUpError, Lines, Spot
 from bayplan._document.scalars import Memo, foreign_key, foreign_value, own_key, own_value
 from bayplan.diagnostics import AT, Diagnostic, Note, Outcome, error
@@ -18,8 +18,9 @@ from bayplan.diagnostics import AT, Diagnostic, Note, Outcome, error
 if TYPE_CHECKING:
     from bayplan._document.loader import Rules
 
-_DEEPEST = 100
+__all__ = ["LARGEST", "Document", "Span", "locate", "locate_all", "read", "text_of"]
 
+_DEEPEST = 100
 
 text_of = lenient
 """The text of a file as far as it is one, to quote lines from what could not be read."""

@@ -48,19 +48,19 @@ class Anchored(NamedTuple):
 
 def documents(events: Iterator[Any], rules: Rules, faults: Faults) -> Iterator[Any]:
     """The data of every document, None for an empty one."""
+    surrogates = "\\u" in faults.text or "\\U" in faults.text
     for event in events:
         if event.__class__ is DocumentStartEvent:
-            yield _Tree(rules, faults).read(events)
+            yield _Tree(rules, faults, surrogates).read(events)
 
 
 class _Tree:
     """One document in the making."""
 
-    def __init__(self, rules: Rules, faults: Faults) -> None:
-        self.rules, self.faults = rules, faults
+    def __init__(self, rules: Rules, faults: Faults, surrogates: bool) -> None:
+        self.rules, self.faults, self.surrogates = rules, faults, surrogates
         self.anchors: dict[str, Any] = {}  # Anchored, or the start of what is still open
         self.expanded = 0
-        self.surrogates = "\\u" in faults.text or "\\U" in faults.text
 
     def read(self, events: Iterator[Any]) -> Any:  # one function, for a call a node would double the time
         """Consumes the events of one document up to the end of its root node."""

@@ -26,6 +26,7 @@ from bayplan.diagnostics import KEY
 Path = tuple[str | int, ...]
 _LEAF = object()  # in a tree of wanted steps: a path ends here
 _DEEPEST = 150
+"""Nothing that could be read nests deeper; libyaml takes quadratic time there."""
 
 
 class _DoneError(Exception):
@@ -181,6 +182,8 @@ def _skip(event: Any, events: Iterator[Any]) -> None:
             depth -= 1
         if not depth:
             return
+        if depth > _DEEPEST:
+            raise _DoneError
         event = next(events)
 
 

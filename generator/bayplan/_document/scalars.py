@@ -30,10 +30,11 @@ _NUMERIC = frozenset("+-.0123456789")
 
 _INT = r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))"
 _FLOAT = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+_PARTED = r"\.[0-9]+(?:_[0-9]+)*(?:[eE].*)?"  # where there is nothing before the point, _ must stand between digits
 _HEX = r"0x[0-9a-fA-F]+"
 _UNLIKE = (
     r"[-+]?0[0-9_]+|[-+]?0[bB][01_]+|[-+]?0[oO][0-7_]+|[-+]?0[xX][0-9a-fA-F_]+|"  # octal or decimal; other bases
-    r"[-+]?[0-9_.]*_[0-9_.]*(?:[eE][-+]?[0-9]+)?|"  # underscores
+    r"[-+]?(?=[^_]*_)[0-9_.]+(?:[eE][-+]?[0-9]+)?|"  # underscores
     r"[-+]?[0-9]+[eE][-+]?[0-9]+|[-+]?[0-9]*\.[0-9]*[eE][0-9]+|[-+]\.[0-9]+(?:[eE][-+]?[0-9]+)?|"  # exponents, signs
     r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?|"  # sixties
     r"\d{4}-\d\d-\d\d|\d{4}-\d\d?-\d\d?(?:[Tt]|[ \t]+)\d\d?:\d\d:\d\d(?:\.\d*)?(?:[ \t]*(?:Z|[-+]\d\d?(?::?\d\d)?))?"
@@ -64,11 +65,11 @@ def _number(text: str) -> Any:
     whole = re.fullmatch(_INT, digits) if len(digits) < 80 else None
     if whole:
         value = next(int(found, base) for found, base in zip(whole.groups()[1:], (16, 2, 8, 10), strict=True) if found)
-        if value < 2**63 or (value < 2**64 and not whole[1]):
+        if value < (2**63 if whole[1] == "+" else 2**63 + 1 if whole[1] else 2**64):
             return -value if whole[1] == "-" else value
-    if not re.fullmatch(_FLOAT, digits) or abs(float(digits)) == float("inf"):
+    if (text[0] == "." and not re.fullmatch(_PARTED, text)) or not re.fullmatch(_FLOAT, digits):
         return text
-    return narrow(float(digits))
+    return narrow(float(digits)) if abs(float(digits)) != float("inf") else text
 
 
 def narrow(value: float) -> int | float:
@@ -79,7 +80,8 @@ def narrow(value: float) -> int | float:
 def unlike(text: str) -> bool:
     """Whether YAML 1.1, YAML 1.2 and kubectl disagree on a plain scalar."""
     if text[:1] in _NUMERIC:
-        return bool(re.fullmatch(_UNLIKE, text)) and not re.fullmatch(_HEX, text)
+        parted = "_" in text and not isinstance(kubectl(text), str)
+        return parted or (bool(re.fullmatch(_UNLIKE, text)) and not re.fullmatch(_HEX, text))
     return text in ("=", "<<") or (text not in _AGREED and isinstance(_WORDS.get(text), bool))
 
 
@@ -98,7 +100,8 @@ def own_value(text: str) -> Any:
     if unlike(text):
         return _ambiguous(text)
     value = foreign_value(text)
-    if (isinstance(value, float) and abs(value) >= EXACT) or (value is text and re.fullmatch(_HEX, text)):
+    lost = value is text and text[:1] in _NUMERIC and re.fullmatch(f"{_HEX}|{_FLOAT}", text)
+    if lost or (isinstance(value, float) and abs(value) >= EXACT):
         return Fault("R114", f"{shorten(text)} is too large a number", "write it in quotes if it is a text")
     return value
 

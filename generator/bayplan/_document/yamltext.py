@@ -44,9 +44,9 @@ def events(text: str, *, pure: bool = False) -> Iterator[Any]:
 def _with_lone_tags(found: Iterator[Any], text: str) -> Iterator[Any]:
     """A lone `!` makes a text of a plain scalar; libyaml keeps no trace of it."""
     for event in found:
-        if isinstance(event, ScalarEvent) and text[event.start_mark.index : event.start_mark.index + 1] == "!":
-            event.implicit = (event.implicit[0] and event.tag not in (None, "!"), event.tag in (None, "!"))
-            event.tag = None if event.tag == "!" else event.tag
+        start: Any = event.start_mark
+        if isinstance(event, ScalarEvent) and event.tag in (None, "!") and text.startswith("!", start.index):
+            event.tag, event.implicit = None, (False, True)
         yield event
 
 

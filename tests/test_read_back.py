@@ -6,12 +6,13 @@ from collections import Counter
 from typing import Any
 
 import pytest
-import scenes
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+import random_workflows
 import support
 from bayplan.backends import BACKENDS
 from bayplan.model.intent import UnitIntent
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
 
 VERSIONS = ["0.10", "0.12", "0.13", "0.14", "0.15", "0.16", "0.17"]
 KAI = BACKENDS["kai"]
@@ -25,20 +26,20 @@ def as_pods(flow: dict[str, Any]) -> dict[str, Any]:
 
 
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-@given(flow=scenes.workflows(), version=st.sampled_from(VERSIONS))
+@given(flow=random_workflows.workflows(), version=st.sampled_from(VERSIONS))
 def test_kai_manifests_read_back_as_the_plans_intent(flow: dict[str, Any], version: str) -> None:
     flow = flow if version in VERSIONS[4:] else as_pods(flow)
     check(flow, version)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-@given(flow=scenes.workflows(elastic=True))
+@given(flow=random_workflows.workflows(elastic=True))
 def test_minimums_read_back_too(flow: dict[str, Any]) -> None:
     check(flow, "0.17")
 
 
 def check(flow: dict[str, Any], version: str) -> None:
-    result = support.run(flow, scenes.TOPOLOGY, target={"kai": version})
+    result = support.run(flow, random_workflows.TOPOLOGY, target={"kai": version})
     assume(not NAMES & set(result.codes))
     assert result.compiled is not None, result.diagnostics
     planned = result.compiled.planned
@@ -77,6 +78,7 @@ BROKEN = {
 @pytest.mark.parametrize(("old", "new"), BROKEN.values(), ids=BROKEN)
 def test_pods_that_kai_would_never_count_are_found(old: str, new: str) -> None:
     import yaml
+
     from bayplan.emit import emit
 
     result = support.run(support.workflow(support.pretrain()))

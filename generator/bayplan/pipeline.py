@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 from bayplan import reading
 from bayplan.arrange import arrange, collisions, oversized, workflow_meta
 from bayplan.backends import BACKENDS
-from bayplan.checks import TOGETHER, TOPOLOGY_CHECKS, WORKFLOW_CHECKS
+from bayplan.checks import SURVEY_CHECKS, TARGETED, TOGETHER, TOPOLOGY_CHECKS, WORKFLOW_CHECKS
 from bayplan.cleanup import adopters
 from bayplan.companions import companions
 from bayplan.diagnostics import Outcome, Route, has_errors
@@ -116,6 +116,14 @@ def check_topology(document: Document) -> tuple[Outcome[ClusterTopology], Origin
     return Outcome(None if has_errors(found) else read.value, found), {"topology": read.origins}
 
 
+def survey(document: Document) -> tuple[Outcome[ClusterTopology], Origins]:
+    """A cluster topology alone, and what is worth knowing of it besides."""
+    outcome, origins = check_topology(document)
+    topology = outcome.value
+    more = tuple(d for each in SURVEY_CHECKS for d in each(topology)) if topology else ()
+    return Outcome(topology, (*outcome.diagnostics, *more)), origins
+
+
 def check(request: Request) -> tuple[Outcome[Checked], Origins]:
     """Read both documents, check each alone, then both together. Findings of all of them come in one run."""
     workflow, from_workflow = check_workflow(request.workflow, request.workflow_format)
@@ -130,7 +138,9 @@ def check(request: Request) -> tuple[Outcome[Checked], Origins]:
     found += (*backend.diagnostics, *target.diagnostics)
     if backend.value is None or target.value is None or has_errors(found):
         return Outcome(None, found), origins
-    return Outcome(Checked(workflow.value, topology.value, backend.value, target.value), found), origins
+    found += tuple(d for each in TARGETED for d in each(workflow.value, topology.value, target.value))
+    checked = Checked(workflow.value, topology.value, backend.value, target.value)
+    return Outcome(None if has_errors(found) else checked, found), origins
 
 
 def plan(request: Request, checked: Checked) -> Outcome[Planned]:

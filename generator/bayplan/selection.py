@@ -40,9 +40,12 @@ def select_backend(
 
 
 def select_target(asked: Mapping[str, str], topology: ClusterTopology) -> Outcome[Target]:
-    """The topology's versions with the command line's over them. A version newer than known is the newest known."""
+    """The topology's versions, which are checked already, with the command line's over them.
+
+    A version newer than known is the newest known.
+    """
     versions = {**topology.versions, **asked}
-    found = tuple(d for name, version in versions.items() for d in _version(name, version, name in asked))
+    found = tuple(d for name, version in asked.items() for d in _version(name, version))
     known = {name: version for name, version in versions.items() if name in KNOWN and _numeric(version)}
     capped = {
         name: min(version, KNOWN[name][-1], key=lambda v: order(n, v)) if _beyond(n := name, version) else version
@@ -61,8 +64,8 @@ def _beyond(component: str, version: str) -> bool:
     return order(component, version)[:-1] > order(component, KNOWN[component][-1])[:-1]
 
 
-def _version(component: str, version: str, argument: bool) -> tuple[Diagnostic, ...]:
-    route: Route = ("argument", "--target") if argument else ("topology", "spec", "versions", component)
+def _version(component: str, version: str) -> tuple[Diagnostic, ...]:
+    route: Route = ("argument", "--target")
     if component not in KNOWN:
         names = ", ".join(KNOWN)
         hint = did_you_mean(component, list(KNOWN))

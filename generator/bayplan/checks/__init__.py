@@ -14,6 +14,7 @@ from bayplan.checks import (
     nvlink,
     offer,
     pending,
+    pod_templates,
     references,
     structure,
     survey,
@@ -21,6 +22,7 @@ from bayplan.checks import (
     tree,
 )
 from bayplan.diagnostics import Diagnostic
+from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow
 
@@ -52,3 +54,6 @@ TOGETHER: tuple[Callable[[Workflow, ClusterTopology], Iterator[Diagnostic]], ...
     pending.check,
 )
 """Of a workflow on a topology, both sound in themselves."""
+
+TARGETED: tuple[Callable[[Workflow, ClusterTopology, Target], Iterator[Diagnostic]], ...] = (pod_templates.check,)
+"""Of both, for the versions that manifests are written for."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from bayplan.cli import fast
 from bayplan.cli.commands import COMMANDS, LATER
+from bayplan.cli.failures import unwritable
 from bayplan.cli.finish import complain, finish
 from bayplan.cli.options import Command, Given
 from bayplan.cli.stdout import silence
@@ -20,6 +21,10 @@ INTERRUPTED, READER_GONE, BUG = 130, 141, 3
 """Exit codes; the first two are 128 and the signal's number, as shells have it."""
 
 
+NOTHING = Given(Command("", "", ""), (), {})
+"""What was given where no command runs."""
+
+
 def run(argv: Sequence[str]) -> int:
     """Runs a command line. Nothing that it is given makes it raise."""
     try:
@@ -30,9 +35,7 @@ def run(argv: Sequence[str]) -> int:
         silence()
         return READER_GONE
     except Exception as problem:
-        if os.environ.get(DEBUG) == "1":
-            raise
-        complain(_bug(problem))
+        complain(_traceback() if os.environ.get(DEBUG) == "1" else _bug(problem))
         return BUG
 
 
@@ -47,7 +50,13 @@ def _dispatch(argv: Sequence[str]) -> int:
         return not_yet(later)
     from bayplan.cli import human
 
-    return human.main(argv, execute)
+    try:
+        return human.main(argv, execute)
+    except BrokenPipeError:
+        raise
+    except OSError as problem:  # the help itself cannot be written
+        silence()
+        return finish(NOTHING, [Batch((unwritable("<stdout>", problem),))])
 
 
 def execute(given: Given) -> int:
@@ -61,7 +70,13 @@ def not_yet(name: str) -> int:
     """Answers a command that is planned."""
     message = f"`bayplan {name}` is not there yet"
     found = error("A926", ("argument", name), message, hint="`bayplan --help` lists what is")
-    return finish(Given(Command(name, "", ""), (), {}), [Batch((found,))])
+    return finish(NOTHING, [Batch((found,))])
+
+
+def _traceback() -> str:
+    from traceback import format_exc
+
+    return format_exc()
 
 
 def _bug(problem: Exception) -> str:

@@ -15,6 +15,8 @@ CHUNK = 1 << 20
 
 def write(pieces: Iterable[str]) -> tuple[Diagnostic, ...]:
     """Writes all pieces; what prevented it. A reader that went away is a BrokenPipeError, which `run` knows."""
+    if sys.stdout is None:
+        return (unwritable("<stdout>", OSError("it is closed")),)
     try:
         for chunk in chunks(pieces):
             sys.stdout.buffer.write(chunk)

@@ -13,6 +13,6 @@ def run(given: Given) -> int:
     """Checks the file named, else the project's."""
     document, batches = inputs.one_topology(given)
     if document is not None:
-        outcome, origins = pipeline.check_topology(document)
+        outcome, origins = pipeline.survey(document)
         batches += (Batch(outcome.diagnostics, {"topology": document}, origins),)
     return finish(given, batches, to_stdout=True)

@@ -10,7 +10,7 @@ from bayplan import __version__
 from bayplan.codes import CODES
 from bayplan.diagnostics import SEVERITIES
 from bayplan.report.findings import Finding, Place
-from bayplan.report.text import where
+from bayplan.report.text import escape, where
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}
@@ -61,7 +61,7 @@ def _github_lines(findings: Sequence[Finding]) -> Iterator[str]:
         command = {"error": "error", "warning": "warning", "info": "notice"}[finding.severity]
         title = f"{finding.code} {CODES.get(finding.code, '')}".rstrip()
         fields = {**_github_place(finding.place), "title": title}
-        shown = ",".join(f"{name}={str(value).translate(_ESCAPED_PROPERTY)}" for name, value in fields.items())
+        shown = ",".join(f"{name}={escape(str(value)).translate(_ESCAPED_PROPERTY)}" for name, value in fields.items())
         yield f"::{command} {shown}::{_with_notes(finding).translate(_ESCAPED_DATA)}"
 
 
@@ -81,7 +81,8 @@ def _with_notes(finding: Finding) -> str:
         f"note: {where(note.place)}: {note.message}" if note.place else f"note: {note.message}"
         for note in finding.notes
     ]
-    return "\n".join([finding.message, *notes, *([f"hint: {finding.hint}"] if finding.hint else [])])
+    lines = "\n".join([finding.message, *notes, *([f"hint: {finding.hint}"] if finding.hint else [])])
+    return "\n".join(map(escape, lines.split("\n")))
 
 
 def sarif(findings: Sequence[Finding]) -> str:

@@ -1,0 +1,154 @@
+"""Arguments that are no files, or no files to read; the project file; values of options."""
+
+from __future__ import annotations
+
+import io
+import os
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from bayplan._document.encodings import LARGEST
+from bayplan.cli import arguments, files, project
+from bayplan.cli.commands import COMMANDS
+from bayplan.cli.options import Given
+
+COVERS = {"R103"}
+
+
+def code_of(path: str) -> str:
+    """The code with which a file is refused; empty when it is read."""
+    _, batch = files.load(path, "workflow")
+    return batch.diagnostics[0].code if batch.diagnostics else ""
+
+
+def test_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("a: 1\n---\nb: 2\n")
+    documents, batch = files.load(str(tmp_path / "a.yaml"), "workflow")
+    assert [document.data for document in documents] == [{"a": 1}, {"b": 2}]
+    assert batch.diagnostics == ()
+
+
+def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "s"))
+        found = [code_of(str(path)) for path in (tmp_path, tmp_path / "pipe", tmp_path / "s", "/dev/zero", "/dev/null")]
+    assert found == ["R102"] * 5
+
+
+@pytest.mark.parametrize("name", ["", "gone", "a\0b", "x" * 5000, "gone/there", "loop"])
+def test_what_cannot_be_read(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "loop").symlink_to("loop")
+    assert code_of(name) == "R101"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_what_may_not_be_read(tmp_path: Path) -> None:
+    (tmp_path / "secret").touch(0)
+    assert code_of(str(tmp_path / "secret")) == "R101"
+
+
+def test_what_is_too_large(tmp_path: Path) -> None:
+    with open(tmp_path / "large", "wb") as file:
+        file.truncate(LARGEST + 1)
+    assert code_of(str(tmp_path / "large")) == "R103"
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a: [")))
+    _, batch = files.load("-", "workflow")
+    assert [each.code for each in batch.diagnostics] == ["R107"]
+    assert batch.sources["workflow"][:2] == ("<stdin>", "a: [")
+    monkeypatch.setattr(sys, "stdin", None)
+    assert code_of("-") == "R101"
+
+
+PROJECT = "apiVersion: bayplan.dev/v1alpha1\nkind: Project\n"
+
+
+class TestProject:
+    def test_it_is_found_above(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "a/b").mkdir(parents=True)
+        (tmp_path / "bayplan.yaml").write_text(f"{PROJECT}spec: {{topology: hall/topology.yaml}}\n")
+        monkeypatch.chdir(tmp_path / "a/b")
+        path, (batch,) = project.topology()
+        assert path == "../../hall/topology.yaml"
+        assert batch.diagnostics == ()
+
+    def test_the_nearest_wins(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "a").mkdir()
+        (tmp_path / "bayplan.yaml").write_text(f"{PROJECT}spec: {{topology: far}}\n")
+        (tmp_path / "a/bayplan.yaml").write_text(f"{PROJECT}spec: {{topology: near}}\n")
+        monkeypatch.chdir(tmp_path / "a")
+        assert project.topology()[0] == "near"
+
+    def test_there_may_be_none(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        assert project.topology() == (None, ())
+
+    @pytest.mark.parametrize("spec", ["", "spec: {}\n", "spec: {policy: policy.yaml}\n"])
+    def test_it_may_name_no_topology(self, spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "bayplan.yaml").write_text(PROJECT + spec)
+        monkeypatch.chdir(tmp_path)
+        path, (batch,) = project.topology()
+        assert path is None
+        assert batch.diagnostics == ()
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "a",
+            "kind: Project\n",
+            f"{PROJECT}---\n{PROJECT}",
+            f"{PROJECT}spec: []\n",
+            f"{PROJECT}spec: {{topology: [a]}}\n",
+            "kind: [\n",
+            "",
+        ],
+    )
+    def test_it_may_be_broken(self, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "bayplan.yaml").write_text(text)
+        monkeypatch.chdir(tmp_path)
+        path, (batch,) = project.topology()
+        assert path is None
+        assert len(batch.diagnostics) == 1
+
+
+def given(**options: tuple[str, ...]) -> Given:
+    return Given(COMMANDS[0], ("a",), options)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (("kai=0.17",), {"kai": "0.17"}),
+        (("kai=v0.17, kubernetes = 1.34",), {"kai": "0.17", "kubernetes": "1.34"}),
+        (("kai=0.17", "kai=0.17", "draDriver=25.12"), {"kai": "0.17", "draDriver": "25.12"}),
+        (("kai=nonsense",), {"kai": "nonsense"}),
+    ],
+)
+def test_target(values: tuple[str, ...], expected: dict[str, str]) -> None:
+    assert arguments.target(given(target=values)).value == expected
+
+
+@pytest.mark.parametrize("value", ["", "kai", "kai=", "=1", ",", "kai=1,", "kai=0.1,kai=0.2"])
+def test_target_in_the_wrong_form(value: str) -> None:
+    outcome = arguments.target(given(target=(value,)))
+    assert outcome.value is None
+    assert {each.code for each in outcome.diagnostics} == {"A920"}
+
+
+@pytest.mark.parametrize(
+    ("code", "found"), [("F602", []), ("F999", ["A924"]), ("", ["A924"]), ("P503", ["A925"]), ("S201", ["A925"])]
+)
+def test_accept(code: str, found: list[str]) -> None:
+    assert [each.code for each in arguments.accept(given(accept=(code,))).diagnostics] == found
+
+
+@pytest.mark.parametrize(("value", "code"), [("a=b", "A927"), ("a", "A920"), ("=b", "A920"), ("a=", "A927")])
+def test_set(value: str, code: str) -> None:
+    assert [each.code for each in arguments.variables(given(set=(value,))).diagnostics] == [code]

@@ -1,0 +1,142 @@
+"""Two parsers, one table: where the fast one understands a command line, click understands the same."""
+
+from __future__ import annotations
+
+import click
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bayplan.cli import fast, human
+from bayplan.cli.commands import COMMANDS, LATER
+from bayplan.cli.options import Command, Given
+
+WORDS = [
+    *sorted({name for command in COMMANDS for option in command.options for name in option.names}),
+    *sorted({choice for command in COMMANDS for option in command.options for choice in option.choices}),
+    *(
+        "a.yaml",
+        "-",
+        "--",
+        "-tfile",
+        "--topology=file",
+        "--check=1",
+        "--strict=",
+        "--nonsense",
+        "-",
+        "",
+        "workflow",
+        "bash",
+    ),
+]
+
+
+def by_click(command: Command, argv: list[str]) -> Given | None:
+    """What click makes of a command line; None when it refuses."""
+    seen: list[Given] = []
+    program = human.program(lambda given: seen.append(given) or 0)
+    try:
+        program.main([*command.name.split(), *argv], standalone_mode=False)
+    except click.ClickException:
+        return None
+    return seen[0] if seen else None
+
+
+@given(st.sampled_from(COMMANDS), st.lists(st.sampled_from(WORDS), max_size=6))
+def test_they_agree(command: Command, argv: list[str]) -> None:
+    plain = fast.parse(command, argv)
+    if plain is not None:
+        assert plain == by_click(command, argv)
+
+
+def command(name: str) -> Command:
+    """The command of that name."""
+    return next(each for each in COMMANDS if each.name == name)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "render a.yaml -t b.yaml",
+        "render a.yaml b.yaml --topology=b.yaml -s kai --gang x --gang y --cluster-objects -o out/ --check",
+        "render - -t b.yaml --from native --set a=b -n ml --target kai=0.17,draDriver=25.12 --accept F601 --strict",
+        "check a.yaml -s all --diagnostics=json",
+        "plan a.yaml -t b.yaml --format json",
+        "delete-plan a.yaml -t b.yaml",
+        "topology check",
+        "topology export t.yaml --to kai -o -",
+        "schema workflow",
+        "explain R101",
+        "schedulers",
+        "init",
+        "completion bash",
+    ],
+)
+def test_the_fast_parser_knows_every_plain_line(line: str) -> None:
+    found = fast.find(line.split(), COMMANDS)
+    assert found is not None
+    plain = fast.parse(*found)
+    assert plain is not None
+    assert plain == by_click(found[0], list(found[1]))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "render",
+        "render a -t",
+        "render a --nope",
+        "render a --help",
+        "schema nope",
+        "schema a b",
+        "render a -t -x",
+        "check a -o b",
+    ],
+)
+def test_the_rest_is_left_to_click(line: str) -> None:
+    found = fast.find(line.split(), COMMANDS)
+    assert found is not None
+    assert fast.parse(*found) is None
+
+
+def test_what_was_given() -> None:
+    plain = fast.parse(command("render"), ["a", "-t", "x", "-t", "y", "--gang", "g", "--gang", "h", "--check"])
+    assert plain is not None
+    assert plain.words == ("a",)
+    assert plain.one("topology") == "y"
+    assert plain.all("gang") == ("g", "h")
+    assert plain.on("check")
+    assert not plain.on("strict")
+    assert plain.one("scheduler", "none") == "none"
+
+
+def test_every_command_is_in_the_help_and_none_that_is_not_there() -> None:
+    top = human.program(lambda _: 0)
+    listed = {
+        f"{group}{name}"
+        for group, commands in [("", top.commands), ("topology ", top.commands["topology"].commands)]  # type: ignore[attr-defined]
+        for name in commands
+    }
+    assert listed - {"topology"} == {each.name for each in COMMANDS}
+    assert not listed & set(LATER)
+
+
+@pytest.mark.parametrize("each", COMMANDS, ids=lambda each: each.name)
+def test_every_command_has_help(each: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    assert human.main([*each.name.split(), "--help"], lambda _: 0) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert each.summary in text
+    for option in each.options:
+        assert all(name in text for name in option.names)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_gets_its_words(
+    shell: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("_BAYPLAN_COMPLETE", f"{shell}_complete")
+    monkeypatch.setenv("COMP_WORDS", "bayplan topology e")
+    monkeypatch.setenv("COMP_CWORD", "e" if shell == "fish" else "2")
+    with pytest.raises(SystemExit):
+        human.main([], lambda _: 0)
+    assert "export" in capsys.readouterr().out

@@ -1,0 +1,197 @@
+"""The command as a process: exit codes, streams that fail, bugs, signals, colours."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bayplan import __version__
+from tools.run import PRETRAIN, ROOT, bayplan, environment, python
+
+RENDER = ["render", f"{PRETRAIN}/workflow.yaml", "-t", f"{PRETRAIN}/topology.yaml"]
+BAD = "apiVersion: bayplan.dev/v1alpha1\nkind: Workflow\nmetadata: {name: a}\nspec: {gangs: [], qeue: b}\n"
+
+
+@pytest.fixture
+def bad(tmp_path: Path) -> str:
+    """A workflow with two errors."""
+    (tmp_path / "bad.yaml").write_text(BAD, encoding="utf-8")
+    return str(tmp_path / "bad.yaml")
+
+
+def start(*arguments: str, **streams: object) -> subprocess.Popen[bytes]:
+    """A process whose streams the test holds."""
+    return subprocess.Popen([sys.executable, "-m", "bayplan", *arguments], env=environment(), **streams)  # type: ignore[call-overload,no-any-return]
+
+
+class TestExitCodes:
+    def test_version(self) -> None:
+        result = bayplan("--version")
+        assert (result.returncode, result.stdout, result.stderr) == (0, f"bayplan {__version__}\n", "")
+        assert bayplan("--version", "--help").returncode == 0
+
+    def test_a_render(self) -> None:
+        result = bayplan(*RENDER)
+        assert (result.returncode, result.stderr) == (0, "")
+        assert result.stdout.startswith("apiVersion: ")
+
+    def test_errors_leave_standard_output_empty(self, bad: str) -> None:
+        result = bayplan(RENDER[0], RENDER[1], bad, *RENDER[2:])
+        assert (result.returncode, result.stdout) == (1, "")
+        assert result.stderr.endswith("2 errors\n")
+
+    def test_check_reports_on_standard_output(self, bad: str) -> None:
+        result = bayplan("check", bad)
+        assert (result.returncode, result.stderr) == (1, "2 errors\n")
+        assert result.stdout.count(": error[") == 2
+
+    def test_warnings_fail_a_strict_run_only(self, tmp_path: Path) -> None:
+        newer = [*RENDER, "--target", "kai=0.99", "-o", str(tmp_path / "out.yaml")]
+        result = bayplan(*newer, "--strict")
+        assert (result.returncode, list(tmp_path.iterdir())) == (1, [])
+        assert "warning[A907]" in result.stderr
+        assert bayplan(*newer).returncode == 0
+        assert (tmp_path / "out.yaml").exists()
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            [],
+            ["nope"],
+            ["render"],
+            ["render", "a", "--nope"],
+            ["topology", "nope"],
+            ["lint"],
+            ["topology", "show"],
+            ["--nope"],
+        ],
+    )
+    def test_wrong_usage(self, arguments: list[str]) -> None:
+        result = bayplan(*arguments)
+        assert result.returncode == 2 or (not arguments and result.returncode == 0)
+        assert "Traceback" not in result.stderr
+
+    def test_all_forms_reach_the_right_stream(self, bad: str) -> None:
+        assert json.loads(bayplan("check", bad, "--diagnostics", "json").stdout)["summary"]["errors"] == 2
+        assert json.loads(bayplan("render", bad, *RENDER[2:], "--diagnostics", "sarif").stderr)["version"] == "2.1.0"
+        assert bayplan("check", bad, "--diagnostics=github").stdout.startswith("::error file=")
+        assert json.loads(bayplan(*RENDER, "--diagnostics", "json").stderr)["diagnostics"] == []
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+@pytest.mark.parametrize(
+    "arguments", [["--version"], ["--help"], RENDER, ["explain", "R101"], ["check", "gone.yaml"]], ids=lambda a: a[0]
+)
+def test_a_full_standard_output(arguments: list[str]) -> None:
+    with open("/dev/full", "wb") as full:
+        process = start(*arguments, stdout=full, stderr=subprocess.PIPE)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 1, said
+    assert b"O803" in said
+    assert b"Traceback" not in said
+    assert b"Exception" not in said
+
+
+def test_a_reader_that_goes_away() -> None:
+    process = start(*RENDER, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(60) == 141
+    process.stderr.close()
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams(closed: str) -> None:
+    line = f"{sys.executable} -m bayplan check gone.yaml {closed}"
+    result = subprocess.run(["sh", "-c", line], env=environment(), cwd=ROOT, capture_output=True, check=False)
+    assert result.returncode == 1
+    assert b"Traceback" not in result.stderr
+
+
+def test_a_disk_that_fills(tmp_path: Path) -> None:
+    (tmp_path / "out.yaml").write_text("old\n")
+
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+    for output in ("out.yaml", "out/"):
+        process = start(*RENDER, "-o", str(tmp_path) + "/" + output, stderr=subprocess.PIPE, preexec_fn=limit)
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 1
+        assert b"error[O803]" in said
+    assert (tmp_path / "out.yaml").read_text() == "old\n"
+    assert [path.name for path in tmp_path.rglob("*")] in (["out.yaml", "out"], ["out", "out.yaml"])
+
+
+BUG = """
+import sys
+import bayplan.cli.schema
+def run(given): raise {raised}
+bayplan.cli.schema.run = run
+from bayplan.cli.run import run
+sys.exit(run(["schema", "workflow"]))
+"""
+
+
+def test_a_bug_is_called_one() -> None:
+    result = python("-c", BUG.format(raised="KeyError('x')"))
+    assert result.returncode == 3
+    assert "a bug of bayplan" in result.stderr
+    assert "KeyError: 'x' at <string>:4" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_bug_shows_its_traceback_on_demand() -> None:
+    result = python("-c", BUG.format(raised="KeyError('x')"), env={"BAYPLAN_DEBUG": "1"})
+    assert result.returncode == 3
+    assert "Traceback" in result.stderr
+
+
+@pytest.mark.parametrize(("raised", "code"), [("KeyboardInterrupt", 130), ("RecursionError", 3), ("MemoryError", 3)])
+def test_other_ends(raised: str, code: int) -> None:
+    result = python("-c", BUG.format(raised=raised))
+    assert result.returncode == code
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(("env", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
+def test_colours_are_for_terminals(env: dict[str, str], coloured: bool, bad: str) -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "bayplan", "check", bad]
+    subprocess.run(
+        command, stdout=theirs, stderr=subprocess.DEVNULL, env=environment({"TERM": "xterm", **env}), check=False
+    )
+    os.close(theirs)
+    said = os.read(ours, 10_000)
+    os.close(ours)
+    assert (b"\x1b[1;31merror[" in said) is coloured
+    assert b"error[S201]:" in said
+
+
+def test_any_locale_writes_utf_8(tmp_path: Path) -> None:
+    text = (PRETRAIN / "workflow.yaml").read_text(encoding="utf-8").replace("NCCL_DEBUG: WARN", "NOTE: grüße")
+    (tmp_path / "workflow.yaml").write_text(text, encoding="utf-8")
+    result = bayplan(
+        "render", str(tmp_path / "workflow.yaml"), *RENDER[2:], env={"LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
+    )
+    assert result.returncode == 0, result.stderr
+    assert "grüße" in result.stdout
+
+
+def test_standard_input() -> None:
+    text = (PRETRAIN / "workflow.yaml").read_text(encoding="utf-8")
+    result = bayplan("render", "-", *RENDER[2:], stdin=text)
+    assert (result.returncode, result.stdout) == (0, bayplan(*RENDER).stdout)
+    result = bayplan("check", "-", stdin=BAD)
+    assert result.stdout.startswith("<stdin>:4:")

@@ -1,0 +1,183 @@
+"""The reports that programs read: json, GitHub's workflow commands, SARIF."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+
+from bayplan.codes import CODES
+from bayplan.diagnostics import Note, error, info, warning
+from bayplan.document import Document
+from bayplan.report.batch import Batch
+from bayplan.report.findings import Finding, findings
+from bayplan.report.formats import FORMATS, render
+from bayplan.report.machine import uri
+
+SOURCES = {"workflow": Document("jobs/my workflow.yaml", "kind: Workflow\nspec: {queue: a}\n", 0, None)}
+QUEUE = ("workflow", "spec", "queue")
+FOUND = findings(
+    [
+        Batch(
+            (
+                error("S201", QUEUE, "50% wrong,\nreally", notes=(Note("see", ("workflow", "kind")),), hint="mend: it"),
+                warning("A907", ("argument", "--target"), "new"),
+                info("P508", ("workflow",), "unused"),
+            ),
+            SOURCES,
+        )
+    ]
+)
+
+
+def data(form: str, found: tuple[Finding, ...] = FOUND) -> Any:
+    """The report as data."""
+    return json.loads(render(found, form))
+
+
+def test_json() -> None:
+    report = data("json")
+    assert report["summary"] == {"errors": 1, "warnings": 1, "infos": 1}
+    assert [each["code"] for each in report["diagnostics"]] == ["A907", "P508", "S201"]
+    assert report["diagnostics"][2] == {
+        "code": "S201",
+        "title": CODES["S201"],
+        "severity": "error",
+        "message": "50% wrong,\nreally",
+        "file": "jobs/my workflow.yaml",
+        "line": 2,
+        "column": 15,
+        "endLine": 2,
+        "endColumn": 16,
+        "notes": [
+            {"message": "see", "file": "jobs/my workflow.yaml", "line": 1, "column": 7, "endLine": 1, "endColumn": 15}
+        ],
+        "hint": "mend: it",
+    }
+    assert report["diagnostics"][0]["file"] is None
+
+
+def test_json_and_sarif_are_whole_without_findings() -> None:
+    assert data("json", ()) == {"diagnostics": [], "summary": {"errors": 0, "warnings": 0, "infos": 0}}
+    assert data("sarif", ())["runs"][0]["results"] == []
+    assert render((), "text") == render((), "github") == ""
+
+
+def test_github() -> None:
+    said = "50%25 wrong,%0Areally%0Anote: jobs/my workflow.yaml:1:7: see%0Ahint: mend: it"
+    lines = render(FOUND, "github").splitlines()
+    assert lines == [
+        f"::warning title=A907 {CODES['A907']}::new",
+        f"::notice file=jobs/my workflow.yaml,line=1,endLine=1,col=1,endColumn=5,title=P508 {CODES['P508']}::unused",
+        f"::error file=jobs/my workflow.yaml,line=2,endLine=2,col=15,endColumn=16,title=S201 {CODES['S201']}::{said}",
+    ]
+
+
+def test_github_escapes_what_would_end_a_property_or_the_command() -> None:
+    sources = {"workflow": Document("a,b:c%.yaml", "", 0, None)}
+    (line,) = render(findings([Batch((error("R101", ("workflow",), "::x\r"),), sources)]), "github").splitlines()
+    assert line.startswith("::error file=a%2Cb%3Ac%25.yaml,title=R101")
+    assert line.endswith("::::x\\r")
+
+
+REGION = {
+    "type": "object",
+    "required": ["startLine", "startColumn", "endLine", "endColumn"],
+    "additionalProperties": False,
+    "patternProperties": {"^(start|end)(Line|Column)$": {"type": "integer", "minimum": 1}},
+}
+LOCATION = {
+    "type": "object",
+    "required": ["physicalLocation"],
+    "properties": {
+        "physicalLocation": {
+            "type": "object",
+            "required": ["artifactLocation"],
+            "properties": {
+                "artifactLocation": {
+                    "type": "object",
+                    "required": ["uri"],
+                    "properties": {"uri": {"type": "string", "pattern": "^[A-Za-z0-9._~/%-]+$"}},
+                },
+                "region": REGION,
+            },
+        }
+    },
+}
+SARIF = {
+    "type": "object",
+    "required": ["$schema", "version", "runs"],
+    "properties": {
+        "version": {"const": "2.1.0"},
+        "runs": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": 1,
+            "items": {
+                "type": "object",
+                "required": ["tool", "results"],
+                "properties": {
+                    "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+                    "tool": {
+                        "type": "object",
+                        "required": ["driver"],
+                        "properties": {"driver": {"type": "object", "required": ["name", "version", "rules"]}},
+                    },
+                    "results": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "required": ["ruleId", "ruleIndex", "level", "message"],
+                            "properties": {
+                                "level": {"enum": ["none", "note", "warning", "error"]},
+                                "message": {"type": "object", "required": ["text"]},
+                                "locations": {"type": "array", "items": LOCATION},
+                                "relatedLocations": {"type": "array", "items": {"required": ["message"]}},
+                            },
+                        },
+                    },
+                },
+            },
+        },
+    },
+}
+"""The parts of the SARIF 2.1.0 schema (OASIS) that the report uses."""
+
+
+@pytest.mark.parametrize("found", [FOUND, ()], ids=["findings", "none"])
+def test_sarif_has_its_shape(found: tuple[Finding, ...]) -> None:
+    log = data("sarif", found)
+    jsonschema.validate(log, SARIF)
+    run = log["runs"][0]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert [rules[result["ruleIndex"]] for result in run["results"]] == [each.code for each in found]
+
+
+def test_sarif_levels_and_places() -> None:
+    results = data("sarif")["runs"][0]["results"]
+    assert [result["level"] for result in results] == ["warning", "note", "error"]
+    assert "locations" not in results[0]
+    place = results[2]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "jobs/my%20workflow.yaml"
+    assert place["region"] == {"startLine": 2, "startColumn": 15, "endLine": 2, "endColumn": 16}
+    assert results[2]["relatedLocations"][0]["message"] == {"text": "see"}
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [("a/b.yaml", "a/b.yaml"), ("<stdin>", "%3Cstdin%3E"), ("ü%.yaml", "%C3%BC%25.yaml"), ("x\udcff", "x%FF")],
+)
+def test_uri(file: str, expected: str) -> None:
+    assert uri(file) == expected
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_hostile_texts_break_no_format(form: str) -> None:
+    sources = {"workflow": Document("\x1b\udcff.yaml", "kind: a\n", 0, None)}
+    found = findings([Batch((error("S201", ("workflow", "kind"), "\x1b\udcff\u2028\x00\n::error::"),), sources)])
+    text = render(found, form)
+    assert text.encode().decode() == text
+    assert text.replace("\n", "").isprintable()
+    assert "\n::error" not in text

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from ruamel.yaml import YAML
 
-from judges import UPSTREAM, judge_all, targets_for
+from judges import UPSTREAM, builtin, judge, judge_all, targets_for
 from tools.golden import Case, cases, documents
 
 needs_upstream = pytest.mark.skipif(not (UPSTREAM / "crds").is_dir(), reason=f"no upstream CRDs at {UPSTREAM}/crds")
@@ -23,6 +23,12 @@ ORDER = (
     {"Pod", "Job", "JobSet"},
 )
 """Kinds in the order in which a scheduler meets the least waiting: what pods need comes before the pods."""
+
+
+@pytest.mark.parametrize("case", cases(), ids=str)
+def test_kubernetes_takes_its_own_objects(case: Case) -> None:
+    own = [document for document in documents(case) if builtin.knows(document)]
+    assert [complaint for target in targets_for(case.target) for each in own for complaint in judge(each, target)] == []
 
 
 @needs_upstream

@@ -76,9 +76,11 @@ class _Tree:
                 nodes += 1
                 value = event.value
                 if key is _NO_KEY:
-                    key = self.key(event, keys, marks)
-                    if event.anchor is not None:
-                        self.anchors[event.anchor] = Anchored(key, 1)
+                    key = keys[value] if event.implicit[0] else None
+                    if key.__class__ is str and key not in marks and event.anchor is None:
+                        marks[key] = event.start_mark
+                    else:
+                        key = self.key(event, keys, marks)
                     continue
                 if event.implicit[0]:
                     value = values[value]
@@ -147,7 +149,10 @@ class _Tree:
             key = self.tagged(event)
         elif self.surrogates:
             self.check_text(event)
-        return self.note_key(key, event, marks)
+        key = self.note_key(key, event, marks)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = Anchored(key, 1)
+        return key
 
     def note_key(self, key: Any, event: Any, marks: dict[Any, Any]) -> Any:
         """The key, which must be a text and new in its mapping."""

@@ -36,7 +36,7 @@ def template(skeleton: Mapping[str, Any], write: Callable[[Any], str]) -> Templa
         cutter = _Cutter(salt)
         text = write(cutter.plain(skeleton))
         pieces = re.split(cutter.token("([0-9]+)"), text.replace("%", "%%"))
-        if pieces[1::2] == [str(number) for number in range(len(cutter.gaps))]:
+        if not cutter.clash and pieces[1::2] == [str(number) for number in range(len(cutter.gaps))]:
             pieces[1::2] = [gap.conversion for gap in cutter.gaps]
             return Template("".join(pieces), tuple(cutter.gaps), frozenset(cutter.names))
     raise AssertionError("a text cannot hold every token")
@@ -67,6 +67,7 @@ class _Cutter:
         self.salt = salt
         self.gaps: list[Gap] = []
         self.names: set[int] = set()
+        self.clash = False  # a key is what another key's token is
 
     def token(self, number: str) -> str:
         """Plain in YAML wherever it stands, and no part of another token."""
@@ -82,7 +83,9 @@ class _Cutter:
         if isinstance(value, Slot):
             return self.slot(value)
         if isinstance(value, Mapping):
-            return {self.key(key): self.plain(item) for key, item in value.items()}
+            found = {self.key(key): self.plain(item) for key, item in value.items()}
+            self.clash = self.clash or len(found) < len(value)
+            return found
         if isinstance(value, tuple) and any(isinstance(part, Slot) for part in value):
             return self.joined(value)
         return [self.plain(item) for item in value] if isinstance(value, list | tuple) else value

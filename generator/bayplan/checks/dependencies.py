@@ -19,7 +19,7 @@ def check(workflow: Workflow) -> Iterator[Diagnostic]:
             if name not in names:
                 others = [other for other in names if other != gang.name]
                 message = f'gang "{gang.name}" waits for "{name}", and there is no such gang'
-                yield error("W305", (*route, position), message, hint=suggest(name, others, "gangs"))
+                yield error("W305", (*route, position), message, hint=suggest(name, others, "gangs") or "remove it")
         circle = _circle(gang.name, names)
         if circle and gang.name == min(circle):
             way = " -> ".join(f'"{name}"' for name in (*circle, gang.name))
@@ -49,4 +49,6 @@ def _leads(workflow: Workflow) -> Iterator[Diagnostic]:
         names = below.get((*GANGS, index), [])
         if gang.lead and gang.lead not in names:
             message = f'gang "{gang.name}" is led by "{gang.lead}", and has no such podSet'
-            yield error("W307", (*GANGS, index, "lead"), message, hint=suggest(gang.lead, names, "podSets"))
+            yield error(
+                "W307", (*GANGS, index, "lead"), message, hint=suggest(gang.lead, names, "podSets") or "remove it"
+            )

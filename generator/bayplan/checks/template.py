@@ -123,9 +123,7 @@ def _lists(code: str, value: Any, route: Route) -> Iterator[Diagnostic]:
         for key, below in value.items():
             here: Route = (*route, key)
             if key in MAPS and not isinstance(below, Mapping | None):
-                yield error(
-                    "W315", here, f'"{key}" must be a mapping', hint="see PodTemplateSpec in the Kubernetes API"
-                )
+                yield error(code, here, f'"{key}" must be a mapping', hint="see PodTemplateSpec in the Kubernetes API")
             elif (key in MERGE_KEYS or key == "tolerations") and below is not None:
                 yield from _list(code, key, below, here)
             else:
@@ -138,7 +136,7 @@ def _lists(code: str, value: Any, route: Route) -> Iterator[Diagnostic]:
 def _list(code: str, key: str, value: Any, route: Route) -> Iterator[Diagnostic]:
     if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
         yield error(
-            "W315", route, f'"{key}" must be a list of mappings', hint="see PodTemplateSpec in the Kubernetes API"
+            code, route, f'"{key}" must be a list of mappings', hint="see PodTemplateSpec in the Kubernetes API"
         )
         return
     name, seen = MERGE_KEYS.get(key, ""), set()

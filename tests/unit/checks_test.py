@@ -1,0 +1,338 @@
+"""Checks: what must not be reported, and rules that one case cannot show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scenes import EXAMPLES, GANGS, WORKFLOWS, load, topologies, topology_data, workflow_data
+
+from bayplan import schema
+from bayplan.checks import SURVEY_CHECKS, TOGETHER, TOPOLOGY_CHECKS, WORKFLOW_CHECKS, naming, places, template, tree
+from bayplan.diagnostics import Diagnostic
+from bayplan.model.topology import ClusterTopology, Domain, Level, Pool
+from bayplan.model.workflow import Accelerator, Gang, Group, Placement, PodSet, Workflow
+from bayplan.planning.names import gang_name
+from bayplan.topologies import native as native_topology
+from bayplan.workflows import native as native_workflow
+
+COVERS = {"W318"}
+
+
+def check_workflow(workflow: Workflow) -> list[Diagnostic]:
+    """All findings on a workflow alone."""
+    return [found for check in WORKFLOW_CHECKS for found in check(workflow)]
+
+
+def check_topology(topology: ClusterTopology) -> list[Diagnostic]:
+    """All findings on a topology alone."""
+    return [found for check in TOPOLOGY_CHECKS for found in check(topology)]
+
+
+def check_both(workflow: Workflow, topology: ClusterTopology) -> list[Diagnostic]:
+    """All findings on both together."""
+    return [found for check in TOGETHER for found in check(workflow, topology)]
+
+
+def example_workflow() -> Workflow:
+    value = native_workflow.read(workflow_data()).value
+    assert value
+    return value.workflow
+
+
+def example_topology() -> ClusterTopology:
+    value = native_topology.read(topology_data()).value
+    assert value
+    return value.topology
+
+
+def codes(found: list[Diagnostic]) -> list[str]:
+    """The codes that were reported."""
+    return [each.code for each in found]
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent for path in EXAMPLES}), ids=lambda path: path.name)
+def test_the_examples_are_sound(folder: Path) -> None:
+    data = {each["kind"]: each for each in map(load, folder.glob("*.yaml")) if each.get("kind") in schema.SCHEMAS}
+    workflow = native_workflow.read(data["Workflow"]).value
+    topology = native_topology.read(data["ClusterTopology"]).value
+    assert workflow
+    assert topology
+    assert check_workflow(workflow.workflow) == []
+    assert [each for each in check_topology(topology.topology) if each.severity == "error"] == []
+    assert check_both(workflow.workflow, topology.topology) == []
+
+
+@given(WORKFLOWS, topologies())
+@settings(max_examples=60, deadline=None)
+def test_no_workflow_and_no_topology_breaks_a_check(workflow: Workflow, topology: ClusterTopology) -> None:
+    found = [*check_workflow(workflow), *check_topology(topology), *check_both(workflow, topology)]
+    found += [each for check in SURVEY_CHECKS for each in check(topology)]
+    for each in found:
+        assert each.message
+        assert each.hint
+        assert each.route[0] in ("workflow", "topology")
+
+
+GARBAGE = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=3)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(
+            st.sampled_from(
+                ["containers", "volumes", "name", "env", "tolerations", "resources", "claims", "ports", "x"]
+            ),
+            inner,
+            max_size=3,
+        ),
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["containers", "volumes", "resourceClaims", "nodeSelector", "x"]), GARBAGE))
+@settings(max_examples=100, deadline=None)
+def test_no_template_breaks_a_check(spec: dict[str, Any]) -> None:
+    workflow = one(PodSet("worker", template={"spec": spec}))
+    assert all(each.code[0] == "W" for each in check_workflow(workflow))
+    pool = Pool("a", example_topology().pools[0].node, template={"spec": spec}, domains=(Domain((), ("n",)),))
+    assert {each.code for each in template.check_pools(ClusterTopology("t", (pool,)))} <= {"T430"}
+
+
+def one(*pods: PodSet, **fields: Any) -> Workflow:
+    """A workflow of one gang with these podSets."""
+    return Workflow("w", gangs=(Gang("main", pod_sets=pods, **fields),))
+
+
+def all_names(workflow: Workflow) -> Iterator[list[str]]:
+    """The names that have to differ, scope by scope."""
+    yield [gang_name(workflow, gang, copy) for gang in workflow.gangs for copy in range(gang.replicas)]
+    for index, gang in enumerate(workflow.gangs):
+        yield [name for name, _ in naming._below(gang, (*places.GANGS, index), "")]
+
+
+SHORT = st.sampled_from(["a", "b", "a-b", "a-0", "0", "b-1"])
+FEW = st.integers(1, 2)
+LEAVES = st.lists(st.builds(PodSet, SHORT, *[st.just(each) for each in PodSet("x")[1:]]), min_size=1, max_size=2)
+
+
+def group(name: str, replicas: int, groups: list[Group], pods: list[PodSet]) -> Group:
+    """A group that holds one or the other."""
+    return Group(name, replicas, groups=tuple(groups), pod_sets=() if groups else tuple(pods))
+
+
+SMALL = st.recursive(
+    st.builds(group, SHORT, FEW, st.just([]), LEAVES),
+    lambda inner: st.builds(group, SHORT, FEW, st.lists(inner, max_size=2), LEAVES),
+    max_leaves=3,
+)
+
+
+@given(st.lists(st.tuples(SHORT, FEW, st.lists(SMALL, min_size=1, max_size=2)), min_size=1, max_size=2))
+@settings(max_examples=200, deadline=None)
+def test_equal_names_are_found_exactly(gangs: list[tuple[str, int, list[Group]]]) -> None:
+    workflow = Workflow("w", gangs=tuple(Gang(name, replicas=n, groups=tuple(groups)) for name, n, groups in gangs))
+    found = list(naming.check(workflow))
+    equal = any(len(set(names)) < len(names) for names in all_names(workflow))
+    assert bool(found) == equal or "W301" in codes(found)
+
+
+def test_names_of_a_hopeless_workflow_end_in_time() -> None:
+    deep = Group("a-0", 1_000_000, groups=(Group("b", 1_000_000, pod_sets=(PodSet("c", 1_000_000),)),))
+    workflow = Workflow("w", gangs=(Gang("main", replicas=1_000_000, groups=(deep,)),))
+    assert "W309" in codes(check_workflow(workflow))
+
+
+def files(**texts: str) -> Workflow:
+    """A workflow with files."""
+    return one(PodSet("worker", image="busybox", files={key.replace("__", "/"): text for key, text in texts.items()}))
+
+
+def test_files_beyond_a_config_map() -> None:
+    assert check_workflow(files(__a="x" * 2**20)) == []
+    assert codes(check_workflow(files(__a="x" * 2**20, __b="x"))) == ["W318"]
+    assert codes(check_workflow(files(__a="é" * 2**19, __b="x"))) == ["W318"]
+    assert codes(check_workflow(files(__a="\ud800" * 2**20))) == ["W318"]
+
+
+@pytest.mark.parametrize(
+    ("path", "good"),
+    [
+        ("/a", True),
+        ("/opt/job/run.sh", True),
+        ("/opt/.hidden", True),
+        ("/dev/shm2/x", True),
+        ("", False),
+        ("/", False),
+        ("a", False),
+        ("./a", False),
+        ("/a/", False),
+        ("//a", False),
+        ("/a/../b", False),
+        ("/a/./b", False),
+        ("/a b", False),
+        ("/é", False),
+        ("/a\n", False),
+        ("/dev/shm/x", False),
+        ("/dev/shm", False),
+        ("/" + "a" * 254, False),
+    ],
+)
+def test_paths_of_files(path: str, good: bool) -> None:
+    found = check_workflow(one(PodSet("worker", image="busybox", shm="1Gi", files={path: ""})))
+    assert codes(found) == ([] if good else ["W316"])
+
+
+def test_a_file_below_a_file() -> None:
+    assert codes(check_workflow(files(__a="", __a__b=""))) == ["W317"]
+
+
+def test_an_image_may_stand_in_the_template() -> None:
+    def image_in(*containers: Any) -> list[str]:
+        return codes(check_workflow(one(PodSet("worker", template={"spec": {"containers": list(containers)}}))))
+
+    assert image_in({"name": "worker", "image": "a"}) == []
+    assert image_in({"image": "a"}) == []
+    assert image_in({"name": "other", "image": "a"}) == []
+    assert image_in({"name": "other", "image": "a"}, {"name": "worker", "image": "b"}) == []
+    assert image_in({"name": "other", "image": "a"}, {"name": "worker"}) == ["W310"]
+
+
+def test_a_lone_sidecar_is_warned_of() -> None:
+    pods = PodSet("worker", image="a", template={"spec": {"containers": [{"name": "log", "image": "b"}]}})
+    (found,) = check_workflow(one(pods))
+    assert (found.code, found.severity) == ("W314", "warning")
+
+
+@pytest.mark.parametrize(
+    ("depends", "circle"),
+    [
+        ({"a": (), "b": ("a",), "c": ("a", "b")}, None),
+        ({"a": ("b",), "b": ("c",), "c": ("a",)}, '"a" -> "b" -> "c" -> "a"'),
+        ({"x": ("b",), "b": ("c",), "c": ("b",)}, '"b" -> "c" -> "b"'),
+    ],
+)
+def test_circles(depends: dict[str, tuple[str, ...]], circle: str | None) -> None:
+    pods = (PodSet("worker", image="a"),)
+    gangs = tuple(Gang(name, depends_on=before, pod_sets=pods) for name, before in depends.items())
+    found = check_workflow(Workflow("w", gangs=gangs))
+    assert [each.message.split(": ")[1] for each in found] == ([circle] if circle else [])
+
+
+def test_a_lead_may_stand_in_any_group() -> None:
+    gang = Gang("main", lead="worker", groups=(Group("g", pod_sets=(PodSet("worker", image="a"),)),))
+    assert check_workflow(Workflow("w", gangs=(gang,))) == []
+
+
+def test_size_counts_its_own_instances() -> None:
+    def found(least: int) -> list[str]:
+        cut = Group("g", size=16, min_replicas=least, pod_sets=(PodSet("worker", 50, image="a"),))
+        return codes(check_workflow(Workflow("w", gangs=(Gang("main", groups=(cut,)),))))
+
+    assert found(4) == []
+    assert found(5) == ["W308"]
+
+
+def placed(outer: Placement, inner: Placement, pool: str = "") -> list[Diagnostic]:
+    """Findings on a group inside a gang."""
+    inside = Group("g", placement=inner, pod_sets=(PodSet("worker", image="a"),))
+    between = Group("h", groups=(inside,))
+    gang = Gang("main", placement=outer, pool=pool, groups=(between,))
+    return check_both(Workflow("w", gangs=(gang,)), example_topology())
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "found"),
+    [
+        (Placement("spine"), Placement("rack"), []),
+        (Placement("rack"), Placement("rack"), []),
+        (Placement("rack", "rack"), Placement("host"), []),
+        (Placement("zone", "spine"), Placement("", "rack"), []),
+        (Placement("rack"), Placement("spine"), ["W325"]),
+        (Placement("host"), Placement("rack"), ["W325"]),
+        (Placement("rack", "spine"), Placement(), ["W326"]),
+        (Placement("spin"), Placement("rak"), ["W324", "W324"]),
+    ],
+)
+def test_levels_from_coarse_to_fine(outer: Placement, inner: Placement, found: list[str]) -> None:
+    assert codes(placed(outer, inner)) == found
+
+
+def test_the_note_of_an_inner_level_leads_to_the_outer() -> None:
+    (found,) = placed(Placement("rack"), Placement("spine"))
+    assert found.notes[0].route == ("workflow", "spec", "gangs", 0, "placement", "required")
+    assert found.route == ("workflow", "spec", "gangs", 0, "groups", 0, "groups", 0, "placement", "required")
+
+
+def test_a_level_of_another_pool_is_left_to_planning() -> None:
+    topology = example_topology()
+    other = Pool("cpu", topology.pools[0].node, (Level("row", "example.com/row"),), (Domain(("r",), ("c1",)),))
+    both = topology._replace(pools=(*topology.pools, other))
+    workflow = one(PodSet("worker", image="a"), placement=Placement("row"))
+    assert codes(check_both(workflow, topology)) == ["W324"]
+    assert codes(check_both(workflow, both)) == []
+    assert codes(check_both(workflow._replace(pool="gb200"), both)) == ["W324"]
+
+
+def test_default_allocators_are_not_pending() -> None:
+    pods = PodSet("worker", image="a", whole_node=True, accelerator=Accelerator("gb200", 4, allocator="device-plugin"))
+    assert check_both(one(pods), example_topology()) == []
+
+
+def of_levels(paths: list[str], *levels: Level) -> ClusterTopology:
+    """A pool with one node in each domain but the first, which has two."""
+    rows = tuple(
+        Domain(tuple(path.split("/")), (f"n{i}", "extra") if i == 0 else (f"n{i}",)) for i, path in enumerate(paths)
+    )
+    return ClusterTopology("t", (Pool("p", example_topology().pools[0].node._replace(accelerator="x"), levels, rows),))
+
+
+A, B = Level("spine", "example.com/spine"), Level("rack", "example.com/rack")
+
+
+def test_values_may_repeat_where_the_level_says_so() -> None:
+    repeated = ["s1/1", "s1/2", "s2/1", "s2/2"]
+    assert codes(list(tree.check(of_levels(repeated, A, B)))) == ["T402", "T402"]
+    assert list(tree.check(of_levels(repeated, A, B._replace(unique="parent")))) == []
+
+
+def test_a_shared_parent_is_one_conflict_for_each_domain() -> None:
+    found = list(tree.check(of_levels(["s1/r1", "s2/r1", "s1/r2"], A, B)))
+    assert codes(found) == ["T402"]
+    assert found[0].route == ("topology", "spec", "pools", 0, "domains", 1, "path")
+
+
+@pytest.mark.parametrize(
+    ("component", "version", "found"),
+    [
+        ("kai", "0.17.3", []),
+        ("kai", "0.10", []),
+        ("kai", "0.9", ["T423"]),
+        ("kai", "0.11", ["T424"]),
+        ("kai", "0.18", ["T424"]),
+        ("draDriver", "25.3", []),
+        ("draDriver", "25.12.1", []),
+        ("draDriver", "0.4", []),
+        ("draDriver", "24.1", ["T423"]),
+        ("draDriver", "0.5", ["T424"]),
+        ("kubernetes", "1.31", ["T423"]),
+        ("kubernetes", "1.40", ["T424"]),
+    ],
+)
+def test_versions(component: str, version: str, found: list[str]) -> None:
+    assert codes(check_topology(example_topology()._replace(versions={component: version}))) == found
+
+
+@given(GANGS)
+@settings(max_examples=30, deadline=None)
+def test_every_owner_is_visited_with_its_route(gang: Gang) -> None:
+    for owner in places.owners(Workflow("w", gangs=(gang,))):
+        node: Any = Workflow("w", gangs=(gang,))
+        names = {"spec": "", "gangs": "gangs", "groups": "groups"}
+        for step in owner.route[1:]:
+            node = node if step == "spec" else node[step] if isinstance(step, int) else getattr(node, names[step])
+        assert node == owner.node

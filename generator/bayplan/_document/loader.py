@@ -181,7 +181,9 @@ class _Tree:
             value = self.rules.values[event.value]
             if type(value) in _TYPES[name]:
                 return value
-            self.faults.add("R113", event.start_mark, f"{shorten(event.value)} is not of the tag's type {name}")
+            self.faults.add(
+                "R113", event.start_mark, f'"{shorten(event.value)}" is not of type {name}', "remove the tag"
+            )
         else:
             self.unknown_tag(event)
         return event.value
@@ -200,7 +202,8 @@ class _Tree:
     def check_start(self, event: Any, as_key: bool, depth: int) -> None:
         """A collection may begin here."""
         if depth >= DEEPEST:
-            self.faults.stop("R115", event.start_mark, f"more than {DEEPEST} collections within each other")
+            message = f"more than {DEEPEST} mappings and lists stand within each other"
+            self.faults.stop("R115", event.start_mark, message, "is it the right file?")
         if as_key:
             index = event.start_mark.index
             template = "{{" in self.faults.text[max(index - 1, 0) : index + 2]
@@ -241,6 +244,6 @@ class _Tree:
     def checked(self, value: Any, start: Any) -> Any:
         """The whole document; aliases may have made it deeper than any of its parts."""
         if self.expanded and deeper(value, DEEPEST):
-            message = f"with its aliases, more than {DEEPEST} collections within each other"
-            self.faults.stop("R115", start.start_mark, message)
+            message = f"with its aliases, more than {DEEPEST} mappings and lists stand within each other"
+            self.faults.stop("R115", start.start_mark, message, "write the data without so many aliases")
         return value

@@ -60,7 +60,8 @@ def explain(problem: yaml.YAMLError, faults: Faults, *notes: Note) -> NoReturn:
     context = getattr(problem, "context", None)
     begun: Any = getattr(problem, "context_mark", None)
     if begun and context and begun.index != mark.index:
-        notes = (Note(f"{context} that begins here", faults.route(begun)), *notes)
+        what = re.sub("^while (parsing|scanning) an? ", "the ", context)
+        notes = (Note(f"{what} begins here", faults.route(begun)), *notes)
     hint = next((hint for part, hint in _HINTS if part in message), "")
     faults.stop("R107", mark, f"this is not YAML: {message}", hint, *notes)
 

@@ -12,6 +12,14 @@ from tools.run import ROOT
 
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)#\s]+)(#[^)]*)?\)|!\[[^\]]*\]\(([^)\s]+)\)|src=\"([^\"]+)\"")
 
+CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+
+
+def links(page: Path) -> list[str]:
+    """Where a page's links and pictures lead, code left out."""
+    text = CODE.sub("", page.read_text(encoding="utf-8"))
+    return [next(filter(None, (m[1], m[3], m[4]))) for m in LINK.finditer(text)]
+
 
 def page_id(page: Path) -> str:
     """`docs/formats/workflow.md`."""
@@ -37,14 +45,12 @@ def test_only_the_two_set_up_commands_are_not_run_here() -> None:
 
 @pytest.mark.parametrize("page", pages(), ids=page_id)
 def test_links_lead_somewhere(page: Path) -> None:
-    found = [next(filter(None, (m[1], m[3], m[4]))) for m in LINK.finditer(page.read_text(encoding="utf-8"))]
-    local = [link for link in found if "://" not in link and not link.startswith("mailto:")]
+    local = [link for link in links(page) if "://" not in link and not link.startswith("mailto:")]
     assert [link for link in local if not (page.parent / link).exists()] == []
 
 
 def test_every_page_is_in_the_index() -> None:
-    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
-    listed = {(ROOT / "docs" / match[1]).resolve() for match in LINK.finditer(index) if match[1]}
+    listed = {(ROOT / "docs" / link).resolve() for link in links(ROOT / "docs" / "README.md")}
     folders = {path for path in listed if path.is_dir()}
     present = {page for page in pages() if page.is_relative_to(ROOT / "docs")} - {ROOT / "docs" / "README.md"}
     assert sorted(page_id(p) for p in present if p not in listed and p.parent not in folders) == []

@@ -31,6 +31,7 @@ from bayplan.planning.commands import components, fitting
 from bayplan.planning.fidelity import compare
 from bayplan.planning.fit import diagnose
 from bayplan.planning.needs import plan_needs
+from bayplan.planning.preferences import unmet
 from bayplan.planning.shape import Offer, shape
 from bayplan.selection import assumed, select_backend, select_gangs, select_namespace, select_target
 from bayplan.weave import weave
@@ -159,7 +160,7 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
     if shaped.value is not None:
         found += [*fitting(ranked, shaped.value), *assumed(target, components(ranked, shaped.value, backend))]
     if not has_errors(found):
-        found += backend.prove(ranked, target)
+        found += [*unmet(ranked), *backend.prove(ranked, target)]
     taken = tuple(sorted({each.code for each in found if each.severity == "error" and each.code in request.accept}))
     found = [each._replace(severity="warning") if each.code in taken else each for each in found]
     if shaped.value is None or has_errors(found):

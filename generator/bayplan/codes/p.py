@@ -19,4 +19,5 @@ CODES: Mapping[str, str] = {
     "P513": "gangs of one workload want different kinds",
     "P514": "gangs of one workload differ in what they share",
     "P515": "an object larger than the API server stores",
+    "P516": "a preference that no placement can meet",
 }

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from bayplan import pipeline
 from bayplan.cli import inputs
-from bayplan.cli.collisions import merge
-from bayplan.cli.compiling import compile_all
+from bayplan.cli.compiling import compile_all, join
 from bayplan.cli.finish import finish
 from bayplan.cli.inputs import Inputs
 from bayplan.cli.options import Given
@@ -23,7 +22,7 @@ def run(given: Given) -> int:
     for scheduler in schedulers:
         requests = [request._replace(scheduler=scheduler) for request in asked.value or ()]
         compiled, found = compile_all(requests, read)
-        batches += [*found, *merge(compiled)[1]]
+        batches += [*found, *join(compiled)[1]]
     return finish(given, batches, to_stdout=True)
 
 

@@ -17,8 +17,6 @@ Pair = tuple[Document, Compiled]
 
 def merge(compiled: Sequence[Pair]) -> tuple[tuple[Manifest | Many, ...], list[Batch]]:
     """All documents, workflows by namespace and name; equal cluster-scoped objects once; what collides."""
-    if len(compiled) == 1:
-        return compiled[0][1].documents, []
     kept: list[Manifest | Many] = []
     owners: dict[Key, tuple[Document, Manifest]] = {}
     batches: list[Batch] = []

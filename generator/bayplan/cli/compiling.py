@@ -7,13 +7,16 @@ from collections.abc import Iterable
 from bayplan import pipeline
 from bayplan.cli.inputs import Inputs
 from bayplan.document import Document
+from bayplan.model.manifest import Manifest, Many
 from bayplan.pipeline import Compiled, Request
 from bayplan.report.batch import Batch
 
+Made = list[tuple[Document, Compiled]]
 
-def compile_all(requests: Iterable[Request], read: Inputs) -> tuple[list[tuple[Document, Compiled]], list[Batch]]:
+
+def compile_all(requests: Iterable[Request], read: Inputs) -> tuple[Made, list[Batch]]:
     """The workflows that compile; the rest have errors among the batches."""
-    compiled: list[tuple[Document, Compiled]] = []
+    compiled: Made = []
     batches: list[Batch] = []
     for request in requests:
         outcome, origins = pipeline.compile(request)
@@ -21,3 +24,12 @@ def compile_all(requests: Iterable[Request], read: Inputs) -> tuple[list[tuple[D
         if outcome.value is not None:
             compiled.append((request.workflow, outcome.value))
     return compiled, batches
+
+
+def join(compiled: Made) -> tuple[tuple[Manifest | Many, ...], list[Batch]]:
+    """The documents of all workflows, and what collides."""
+    if len(compiled) == 1:
+        return compiled[0][1].documents, []
+    from bayplan.cli.collisions import merge
+
+    return merge(compiled)

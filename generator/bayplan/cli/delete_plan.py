@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bayplan.cli import inputs, stdout
-from bayplan.cli.collisions import merge
-from bayplan.cli.compiling import compile_all
+from bayplan.cli.compiling import compile_all, join
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.removal import delete_plan
@@ -17,6 +16,6 @@ def run(given: Given) -> int:
     asked = inputs.requests(given, read)
     compiled, found = compile_all(asked.value or (), read)
     batches = [Batch(asked.diagnostics), *read.batches, *found]
-    documents, colliding = merge(compiled)
+    documents, colliding = join(compiled)
     lines = (f"{line}\n" for line in delete_plan(documents))
     return finish(given, [*batches, *colliding], lambda: stdout.write(lines))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 from bayplan.cli import fields, stdout
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.codes import CODES
-from bayplan.data import data_text
+from bayplan.data import data_path, data_text
 from bayplan.diagnostics import Diagnostic, error
 from bayplan.report.batch import Batch
 from bayplan.words import did_you_mean
@@ -22,8 +24,9 @@ def run(given: Given) -> int:
 
 
 def section(code: str) -> str:
-    """The code's section of docs/diagnostics."""
-    page = data_text("docs", "diagnostics", f"{code[0].lower()}.md")
+    """The code's section of docs/diagnostics, which has one or more pages a letter."""
+    pages = sorted(name for name in os.listdir(data_path("docs", "diagnostics")) if name[0] == code[0].lower())
+    page = "".join(data_text("docs", "diagnostics", name) + "\n" for name in pages)
     _, _, rest = page.partition(f"\n## {code}: ")
     title, _, body = rest.partition("\n")
     return f"{code}: {title}\n\n{body.partition(chr(10) + '## ')[0].strip()}\n"

@@ -7,7 +7,6 @@ import stat
 import sys
 
 from bayplan._document.encodings import LARGEST
-from bayplan.cli.failures import reason
 from bayplan.diagnostics import Diagnostic, Outcome, error
 from bayplan.document import Document, read, text_of
 from bayplan.report.batch import Batch
@@ -40,6 +39,8 @@ def raw_of(path: str, subject: str) -> Outcome[bytes]:
     try:
         return _stdin(subject) if path == "-" else _file(path, subject)
     except (OSError, ValueError) as problem:  # ValueError: a name with a NUL
+        from bayplan.cli.failures import reason
+
         return Outcome(None, (_unreadable(subject, reason(problem)),))
 
 

@@ -10,7 +10,6 @@ import click
 from bayplan import __version__
 from bayplan.cli.commands import COMMANDS
 from bayplan.cli.options import MANY, Argument, Command, Given, Option
-from bayplan.words import did_you_mean
 
 Run = Callable[[Given], int]
 PROGRAM = "bayplan"
@@ -18,6 +17,9 @@ COMPLETE = "_BAYPLAN_COMPLETE"
 """The variable by which a shell asks for completions (click, `shell_completion.py`)."""
 
 ABOUT = "Proves that a GPU job's gangs fit a cluster, and writes every manifest that places them there."
+WIDTH = 100
+"""Columns of the help, the same everywhere: asking the terminal costs more than all the rest."""
+
 EXITS = "Exit codes: 0 no error, 1 errors or a difference, 2 wrong usage, 3 a bug of bayplan."
 GROUPS = {"topology": "Check cluster topology files and write them in other formats."}
 
@@ -31,37 +33,55 @@ def main(argv: Sequence[str], run: Run) -> int:
         return 2
     except click.Abort:
         return 130
+    except OSError as problem:  # commands answer for their own
+        from bayplan.cli.mishaps import HelpFailedError
+
+        raise HelpFailedError(problem) from problem
     return code if isinstance(code, int) else 0
 
 
 def program(run: Run) -> click.Group:
     """The whole tree of commands."""
-    top = Words(PROGRAM, help=ABOUT, epilog=EXITS)
+    top = Words("", run, name=PROGRAM, help=ABOUT, epilog=EXITS, context_settings={"terminal_width": WIDTH})
     click.version_option(__version__, message="%(prog)s %(version)s")(top)
-    for name, summary in GROUPS.items():
-        top.add_command(Words(name, help=summary))
-    for command in COMMANDS:
-        group, _, name = command.name.rpartition(" ")
-        parent = top.commands[group] if group else top
-        if not isinstance(parent, click.Group):
-            raise AssertionError(f"{group!r} is not a group")
-        parent.add_command(_command(command, name, run))
     return top
 
 
 class Words(click.Group):
-    """A group that lists its commands in the table's order and guesses at misspelled ones."""
+    """The commands below some first words, made when they are asked for, listed as the table has them."""
+
+    def __init__(self, prefix: str, run: Run, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.prefix, self.run = prefix, run
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """As the table has them."""
-        return list(self.commands)
+        """The next words, each once."""
+        names = (command.name for command in COMMANDS if command.name.startswith(self.prefix))
+        return list(dict.fromkeys(name.removeprefix(self.prefix).split(" ")[0] for name in names))
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """The command or group of that word."""
+        full = self.prefix + name
+        if full in GROUPS:
+            return Words(f"{full} ", self.run, name=name, help=GROUPS[full])
+        found = next((command for command in COMMANDS if command.name == full), None)
+        return _command(found, name, self.run) if found else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list in the help, straight from the table."""
+        summaries = {**GROUPS, **{command.name: command.summary for command in COMMANDS}}
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summaries[self.prefix + name]) for name in self.list_commands(ctx)])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """A command by its name."""
-        if args and args[0] not in self.commands and not args[0].startswith("-"):
-            guess = did_you_mean(args[0], self.commands)
+        """A command by its name, with a guess at what is none."""
+        names = self.list_commands(ctx)
+        if args and args[0] not in names and not args[0].startswith("-"):
+            from bayplan.words import did_you_mean
+
+            guess = did_you_mean(args[0], names)
             ctx.fail(f'No such command "{args[0]}"{f": {guess}" if guess else "."}')
         return super().resolve_command(ctx, args)
 

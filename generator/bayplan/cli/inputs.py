@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from bayplan.cli import arguments, files, project
+from bayplan.cli import arguments, files
 from bayplan.cli.options import Given
 from bayplan.diagnostics import Diagnostic, Outcome, error
 from bayplan.document import Document
@@ -47,7 +47,13 @@ def no_topology() -> Diagnostic:
 
 def topology_path(given: Given) -> tuple[str | None, tuple[Batch, ...]]:
     """-t, else what the project file says."""
-    return (given.one("topology"), ()) if given.on("topology") else project.topology()
+    return (given.one("topology"), ()) if given.on("topology") else _of_project()
+
+
+def _of_project() -> tuple[str | None, tuple[Batch, ...]]:
+    from bayplan.cli import project
+
+    return project.topology()
 
 
 def topology_of(path: str) -> tuple[Document | None, tuple[Batch, ...]]:
@@ -88,7 +94,7 @@ def without_topology(given: Given) -> bool:
 
 def one_topology(given: Given) -> tuple[Document | None, tuple[Batch, ...]]:
     """The topology of a command whose argument it is, else the project's."""
-    path, batches = (given.words[0], ()) if given.words else project.topology()
+    path, batches = (given.words[0], ()) if given.words else _of_project()
     if path is None:
         return None, batches or (Batch((no_topology(),)),)
     document, found = topology_of(path)

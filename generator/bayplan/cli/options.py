@@ -1,6 +1,7 @@
-"""The shapes of the command table, and what a command line comes to. Both parsers are built from these rows."""
+"""The shapes of the command table, and what a command line comes to. Both parsers are built from these rows.
 
-from __future__ import annotations
+Without the future import of annotations: `typing` compiles every one that is a text, and --help counts milliseconds.
+"""
 
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 
-from bayplan.cli import folder, single, stdout
+from bayplan.cli import stdout
 from bayplan.cli.options import Given
 from bayplan.diagnostics import Diagnostic, error
 from bayplan.emit import emit
@@ -28,7 +28,11 @@ def writer(given: Given, documents: Documents) -> Callable[[], tuple[Diagnostic,
     if path == "-":
         return lambda: stdout.write(emit(documents))
     if path.endswith(os.sep) or os.path.isdir(path):
+        from bayplan.cli import folder
+
         into = folder.compare if check else folder.write
         return lambda: into(path, folder.files(documents))
+    from bayplan.cli import single
+
     onto = single.compare if check else single.write
     return lambda: onto(path, emit(documents))

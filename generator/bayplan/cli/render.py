@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bayplan.cli import inputs, output
-from bayplan.cli.collisions import merge
-from bayplan.cli.compiling import compile_all
+from bayplan.cli.compiling import compile_all, join
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.report.batch import Batch
@@ -18,5 +17,5 @@ def run(given: Given) -> int:
     batches = [Batch((*asked.diagnostics, *output.wrong(given))), *read.batches, *found]
     if len(compiled) != len(asked.value or ()) or not compiled:
         return finish(given, batches)
-    documents, colliding = merge(compiled)
+    documents, colliding = join(compiled)
     return finish(given, [*batches, *colliding], output.writer(given, documents))

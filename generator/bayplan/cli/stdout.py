@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Iterable
 
-from bayplan.cli.failures import unwritable
 from bayplan.diagnostics import Diagnostic
 
 CHUNK = 1 << 20
@@ -15,15 +14,17 @@ CHUNK = 1 << 20
 
 def write(pieces: Iterable[str]) -> tuple[Diagnostic, ...]:
     """Writes all pieces; what prevented it. A reader that went away is a BrokenPipeError, which `run` knows."""
-    if sys.stdout is None:
-        return (unwritable("<stdout>", OSError("it is closed")),)
     try:
+        if sys.stdout is None:
+            raise OSError("it is closed")
         for chunk in chunks(pieces):
             sys.stdout.buffer.write(chunk)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         raise
     except OSError as problem:
+        from bayplan.cli.failures import unwritable
+
         silence()
         return (unwritable("<stdout>", problem),)
     return ()
@@ -44,6 +45,8 @@ def chunks(pieces: Iterable[str]) -> Iterable[bytes]:
 
 def silence() -> None:
     """Lets the interpreter's last flush go nowhere: it would complain a second time."""
+    if sys.stdout is None:
+        return
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):

@@ -1,7 +1,5 @@
 """What a run collects to report."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

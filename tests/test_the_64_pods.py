@@ -58,7 +58,7 @@ def test_18_pods_where_17_nodes_are_usable_are_refused_with_the_deficit() -> Non
     broken = ",".join(f"n{spine}{rack}-01" for spine in range(2) for rack in range(4))
     result = support.run(support.workflow(support.pretrain(replicas=18)), spares(notReady=broken))
     (finding,) = [each for each in result.diagnostics if each.severity == "error"]
-    assert finding.code == "P555"
+    assert finding.code == "P551"
     assert "18" in finding.message
     assert "17" in finding.message
     assert any("17 of 18 nodes available (1 unusable)" in note.message for note in finding.notes)

@@ -75,11 +75,11 @@ def _too_large(gang: GangPlan, unit: Unit, tasks: Tasks, asked: _Asked) -> Itera
     rooms = [(asked.held(tasks, d), d) for d in _at(tree, first) if d.nodes]
     best, domain = max(rooms, key=lambda each: each[0], default=(0, tree))
     if best < tasks.pods:
-        sizes = ", ".join(f"{quantity.show(amount)} {name}" for name, amount in sorted(tasks.largest.items()))
+        sizes = ", ".join(f"{quantity.show(n)} {name}" for name, n in sorted(tasks.largest.items()) if name != SLOTS)
         where = f'{unit.required} "{domain.name}"' if unit.required else "the cluster"
         message = (
-            f"KAI counts all {tasks.pods} pods of {_title(gang, unit)} as large as the largest ({sizes}) "
-            f"and finds room for {best} in {where}, so it never places them although they fit"
+            f"KAI counts each of the {tasks.pods} pods of {_title(gang, unit)} as the largest ({sizes}) and finds room "
+            f"for {best} in {where} at most, so it never places them although they fit"
         )
         yield error("F690", _place(unit), message, hint=_APART)
 
@@ -97,18 +97,18 @@ def _overlooked(gang: GangPlan, unit: Unit, outer: tuple[Unit, ...], asked: _Ask
     around = max((_depth(pool, each.required) for each in outer if each.required), default=0)
     starts = [domain for domain in _at(tree, around) if domain.nodes]
     if starts and all(_common(domain) > finest for domain in starts):
-        level = unit.preferred or unit.required
-        inside = f"every {outer[-1].required} has" if around else "the cluster has"
+        names = [*(level.name for level in pool.levels), HOST_LEVEL]
+        where = f"each {outer[-1].required}" if around else "the cluster"
         message = (
-            f'KAI below 0.13 never places {_title(gang, unit)} in one {level}: {inside} only one "{level}" '
-            "that is not divided by the next level, and KAI looks below it"
+            f"KAI below 0.13 never places {_title(gang, unit)} in one {names[finest - 1]}: all nodes of {where} share "
+            f"one {names[finest]} too, and KAI then looks for no domain above it"
         )
-        hint = "target KAI 0.13 or later" if not outer else "drop the inner placement, or target KAI 0.13 or later"
+        hint = "drop the inner placement, or target KAI 0.13 or later" if outer else "target KAI 0.13 or later"
         yield error("F691", _place(unit), message, hint=hint)
 
 
 def _title(gang: GangPlan, unit: Unit) -> str:
-    return f'group "{unit.name}" of gang "{gang.name}"' if unit.name else f'gang "{gang.name}"'
+    return f'group "{unit.name}" of gang "{gang.gang.name}"' if unit.name else f'gang "{gang.gang.name}"'
 
 
 def _place(unit: Unit) -> Route:
@@ -145,7 +145,7 @@ class _Asked:
 
     def __init__(self, topology: ClusterTopology, target: Target) -> None:
         self.topology = topology
-        self.claims_count = target.since("kai", "0.13")  # GPUs by DRA are in the pod's vector (KAI#900)
+        self.claims_count = target.since("kai", "0.14")  # GPUs by DRA count on each pod; in 0.13 on the first alone
         self.slots_count = target.since("kai", "0.13")  # so is the pod's own slot
         self.asks: dict[tuple[int, str], tuple[Amounts, bool]] = {}
         self.trees: dict[tuple[str, ...], Domain] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bayplan.codes import a, f, o, p, r, s, t, w
+from bayplan.codes import a, f, f_kai, o, p, p_fit, r, s, t, w
 
 CODES: Mapping[str, str] = {
     **r.CODES,
@@ -12,7 +12,9 @@ CODES: Mapping[str, str] = {
     **w.CODES,
     **t.CODES,
     **p.CODES,
+    **p_fit.CODES,
     **f.CODES,
+    **f_kai.CODES,
     **o.CODES,
     **a.CODES,
 }

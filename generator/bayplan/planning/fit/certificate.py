@@ -20,7 +20,7 @@ from bayplan.planning.fit.change import (
     with_size,
 )
 from bayplan.planning.fit.demand import capacity, demand, per_node
-from bayplan.planning.fit.fronts import Meter, TooLongError, solve
+from bayplan.planning.fit.fronts import solve
 from bayplan.planning.fit.problem import Part, Problem, Vector, problem
 from bayplan.planning.fit.prove import Rules, holds, lacks
 from bayplan.planning.fit.search import BUDGET
@@ -66,14 +66,15 @@ class Change(NamedTuple):
 class Certificate(NamedTuple):
     """Why not. `level` "" means the whole cluster; `best` is the domain that holds most."""
 
-    gang: str
-    group: str
+    gang: GangPlan
+    unit: Unit  # the gang's root, or one instance of a group
+    group: str  # the group's name; "" for the gang itself
     route: Route
     place: Route  # of the level that cannot be had
     level: str
     best: str
     lacks: tuple[Lack, ...]
-    beside: tuple[str, ...] = ()  # gangs that run at the same time and leave too little
+    beside: tuple[GangPlan, ...] = ()  # gangs that run at the same time and leave too little
     near: tuple[Near, ...] = ()
     changes: tuple[Change, ...] = ()
     policy: bool = False  # only spare nodes and `plan` stand in the way
@@ -95,7 +96,7 @@ def _hopeless(gang: GangPlan, plan: Plan) -> Certificate | None:
     for pods in all_pods(gang.root):
         pool = plan.topology.pool(pods.pool)
         if pool and pods.replicas and not per_node(demand(pods, plan.topology), capacity(pool))[0]:
-            return Certificate(gang.name, "", pods.route, pods.route, "host", "", (), pods=pods)
+            return Certificate(gang, gang.root, "", pods.route, pods.route, "host", "", (), pods=pods)
     return None
 
 
@@ -122,7 +123,7 @@ def _parts(part: Part) -> Iterator[Part]:
 def _together(gangs: tuple[GangPlan, ...], plan: Plan, ground: Space) -> Certificate:
     """The first gang that does not fit beside those before it."""
     count = most(1, len(gangs) - 1, lambda n: not lacks(gangs[:n], plan, ground))
-    last, others = gangs[min(count, len(gangs) - 1)], tuple(gang.name for gang in gangs[:count])
+    last, others = gangs[min(count, len(gangs) - 1)], gangs[:count]
     everything = problem(gangs[: count + 1], plan.topology, ground)
     root = Unit("", last.route, groups=tuple(Units(g.name, g.route, 1, (g.root,)) for g in gangs[: count + 1]))
     return _described(last, root, everything, plan)._replace(beside=others)
@@ -133,14 +134,12 @@ def _described(gang: GangPlan, unit: Unit, asked: Problem, plan: Plan) -> Certif
     level = unit.required or unit.separate
     part = next((part for part in _parts(asked.root) if part.unit is unit), asked.root)
     content = _vector(part, asked.width)
-    try:
-        fronts = solve(asked, Meter(BUDGET))
-    except TooLongError:
-        fronts = {}
+    fronts = solve(asked, BUDGET)
     depth = asked.types[part.item - len(asked.shapes)].depth if part.item >= 0 else 0
     best, held = asked.space.root, (0,) * asked.width
-    for place, kind in _places(asked.space.root, depth) if fronts else ():
-        vector = max((_held(v, content) for v in fronts[kind].before), key=lambda v: _weight(v, asked))
+    for place, kind in _places(asked.space.root, depth):
+        counted = fronts[kind].before if kind in fronts else ()
+        vector = max((_held(v, content) for v in counted), key=lambda v: _weight(v, asked), default=held)
         if _weight(vector, asked) > _weight(held, asked):
             best, held = place, vector
     name = best.path[-1][1] if best.path and level not in ("", HOST_LEVEL) and any(held) else ""
@@ -148,7 +147,11 @@ def _described(gang: GangPlan, unit: Unit, asked: Problem, plan: Plan) -> Certif
     lacking = tuple(_lacks(part, unit, held, asked, plan))
     key = ("placement", "required") if unit.required else ("separate",) if unit.separate else ()
     at: Route = (*unit.route, *key)
-    return Certificate(gang.name, unit.name, unit.route, at, level, name, lacking, near=rows)
+    return Certificate(gang, unit, _group_name(gang, unit), unit.route, at, level, name, lacking, near=rows)
+
+
+def _group_name(gang: GangPlan, unit: Unit) -> str:
+    return next((each.name for each in _all_units(gang.root) for member in each.members if member is unit), "")
 
 
 def _places(place: Place, depth: int | None) -> Iterator[tuple[Place, int]]:
@@ -263,7 +266,7 @@ def _fewer(found: Certificate, plan: Plan) -> Iterator[Change]:
         (above, u)
         for g in plan.gangs
         for above, u in _with_parents(g.root)
-        if (u.route, u.name) == (found.route, found.group)
+        if (u.route, u.name) == (found.route, found.unit.name)
     )
     for units in unit.groups:
         yield from _change("members", units.name, len(units.members), partial(with_members, plan, units.route), plan)
@@ -276,11 +279,11 @@ def _fewer(found: Certificate, plan: Plan) -> Iterator[Change]:
 
 
 def _beside(found: Certificate, plan: Plan) -> Iterator[Change]:
-    copies = sum(gang.route == found.route for gang in plan.gangs)
-    yield from _change("copies", found.gang, copies, partial(with_copies, plan, found.route), plan)
-    others = tuple(g.name for g in plan.gangs if g.name in found.beside and g.route != found.route)
-    if others and holds(in_turn(plan, found.gang, others)):
-        yield Change("order", found.gang, ", ".join(others), "")
+    name, copies = found.gang.gang.name, sum(gang.route == found.route for gang in plan.gangs)
+    yield from _change("copies", name, copies, partial(with_copies, plan, found.route), plan)
+    others = [gang for gang in found.beside if gang.route != found.route]
+    if others and holds(in_turn(plan, found.route, tuple(gang.name for gang in others))):
+        yield Change("order", name, ", ".join(dict.fromkeys(f'"{gang.gang.name}"' for gang in others)), "")
 
 
 def _change(what: str, name: str, full: int, changed: Callable[[int], Plan], plan: Plan) -> Iterator[Change]:

@@ -66,10 +66,10 @@ def is_cut(units: Units) -> bool:
     )
 
 
-def in_turn(plan: Plan, gang: str, before: tuple[str, ...]) -> Plan:
-    """The gang waits for those."""
+def in_turn(plan: Plan, route: Route, before: tuple[str, ...]) -> Plan:
+    """The gang of that route waits for those, in all its copies."""
     return plan._replace(
-        gangs=tuple(g._replace(after=(*g.after, *before)) if g.name == gang else g for g in plan.gangs)
+        gangs=tuple(g._replace(after=(*g.after, *before)) if g.route == route else g for g in plan.gangs)
     )
 
 

@@ -55,32 +55,37 @@ _WHOLE_NODE = "let each pod take all accelerators of its node, or set `computeDo
 
 
 def _subject(why: Certificate) -> str:
+    gang = f'gang "{why.gang.gang.name}"'
     if why.beside:
-        others = ", ".join(f'"{name}"' for name in why.beside[:3])
-        more = f" and {len(why.beside) - 3} more gangs" if len(why.beside) > 3 else ""
-        return f'gang "{why.gang}" does not fit beside {others}{more}: together they'
-    return f'group "{why.group}" of gang "{why.gang}"' if why.group else f'gang "{why.gang}"'
+        return f"{gang} does not fit beside {_others(why)}: together they"
+    return f'group "{why.group}" of {gang}' if why.group else gang
+
+
+def _others(why: Certificate) -> str:
+    names = dict.fromkeys(f'"{gang.gang.name}"' for gang in why.beside if gang.route != why.route)
+    copies = sum(gang.route == why.route for gang in why.beside)
+    shown = [*list(names)[:3], *([f"{len(names) - 3} more gangs"] if len(names) > 3 else [])]
+    return " and ".join([*([f"{copies} of its copies"] if copies else []), *([", ".join(shown)] if shown else [])])
 
 
 def _needs(why: Certificate) -> str:
     asked = " and ".join(_amount(lack, lack.needed) for lack in why.lacks)
     verb = "need" if why.beside else "needs"
-    return f"{verb} {asked}" + (f" in one {why.level}" if why.level else "")
+    return f"{verb} {asked}" + (f", in one {why.level}" if why.level else "")
 
 
 def _amount(lack: Lack, count: int) -> str:
-    if not lack.unit:
-        return f'{_pods(count, lack)} of "{lack.name}"'
-    each = _pods(lack.size, lack)
-    level = f", each in one {lack.level}" if lack.level else ""
-    return f'{count} of "{lack.name}" ({each}{level})'
-
-
-def _pods(count: int, lack: Lack) -> str:
-    """`16 pods (one a node)`, `64 pods (4 a node)`."""
+    """`16 pods of "worker", one a node` or `4 of "replica" (16 pods, one a node, in one rack)`."""
     a_node = "one" if lack.each_node == 1 else str(lack.each_node)
     by = "" if lack.binding.startswith("accelerator:") else f" by {_named(lack.binding)}"
-    return f"{count} pod{'s' * (count != 1)} ({a_node} a node{by})"
+    level = f", in one {lack.level}" if lack.level else ""
+    if lack.unit:
+        return f'{count} of "{lack.name}" ({_pods(lack.size)}, {a_node} a node{by}{level})'
+    return f'{_pods(count)} of "{lack.name}", {a_node} a node{by}'
+
+
+def _pods(count: int) -> str:
+    return f"{count} pod{'s' * (count != 1)}"
 
 
 def _has(why: Certificate) -> str:

@@ -6,7 +6,7 @@ vector of it covers, largest first. Everything is capped at what is still asked 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from bayplan.planning.fit.problem import Problem, Type, Vector
@@ -15,7 +15,7 @@ Front = tuple[Vector, ...]
 
 
 class TooLongError(Exception):
-    """The fronts grew past the budget; nothing is known then."""
+    """A front grew past its budget; nothing is known of that place then."""
 
 
 class Meter:
@@ -39,16 +39,29 @@ class Solved(NamedTuple):
     sums: tuple[Front, ...]
 
 
-def solve(problem: Problem, meter: Meter) -> dict[int, Solved]:
-    """Kind of place (or `~pool` for a node) -> its fronts. The last place is the root."""
-    solved = {~pool: _host(problem, pool, meter) for pool in range(len(problem.space.pools))}
-    for number, kind in enumerate(problem.space.kinds):
-        cap = problem.wanted(kind.depth + 1)
-        sums: list[Front] = [(_zero(problem),)]
-        for child, count in kind.groups:
-            sums.append(plus(sums[-1], power(solved[child].out, count, cap, meter), cap, meter))
-        solved[number] = Solved(_close(problem, kind.depth, sums[-1], meter), sums[-1], tuple(sums))
+def solve(problem: Problem, budget: int) -> dict[int, Solved]:
+    """Kind of place (or `~pool` for a node) -> its fronts. A place whose fronts grow too long is left out, and so is
+    what stands above it. The last place is the root."""
+    solved: dict[int, Solved] = {}
+    left = budget
+    for number in (*(~pool for pool in range(len(problem.space.pools))), *range(len(problem.space.kinds))):
+        meter = Meter(min(left, budget // 2))
+        try:
+            solved[number] = _host(problem, ~number, meter) if number < 0 else _place(problem, number, solved, meter)
+        except (TooLongError, KeyError):
+            continue
+        finally:
+            left -= min(left, budget // 2) - max(meter.left, 0)
     return solved
+
+
+def _place(problem: Problem, number: int, solved: Mapping[int, Solved], meter: Meter) -> Solved:
+    kind = problem.space.kinds[number]
+    cap = problem.wanted(kind.depth + 1)
+    sums: list[Front] = [(_zero(problem),)]
+    for child, count in kind.groups:
+        sums.append(plus(sums[-1], power(solved[child].out, count, cap, meter), cap, meter))
+    return Solved(_close(problem, kind.depth, sums[-1], meter), sums[-1], tuple(sums))
 
 
 def covers(left: Vector, right: Vector) -> bool:
@@ -60,7 +73,7 @@ def pareto(vectors: Iterable[Vector], meter: Meter) -> Front:
     """The vectors that no other one covers."""
     kept: list[Vector] = []
     for vector in sorted(set(vectors), reverse=True):
-        meter.spend(len(kept) + 1)
+        meter.spend(4 * len(kept) + len(vector))
         if not any(covers(other, vector) for other in kept):
             kept.append(vector)
     return tuple(kept)
@@ -68,7 +81,7 @@ def pareto(vectors: Iterable[Vector], meter: Meter) -> Front:
 
 def plus(left: Front, right: Front, cap: Vector, meter: Meter) -> Front:
     """What two domains hold together."""
-    meter.spend(len(left) * len(right))
+    meter.spend(len(left) * len(right) * (4 + len(cap)))
     return pareto((_capped(map(int.__add__, a, b), cap) for a in left for b in right), meter)
 
 
@@ -131,7 +144,7 @@ def _alone(vector: Vector, family: tuple[int, ...]) -> Iterable[Vector]:
 
 def _closed(vector: Vector, kind: Type, above: Vector, greedy: bool, meter: Meter) -> Iterable[Vector]:
     most = min([above[kind.item], *(vector[item] // count for item, count in kind.content)])
-    meter.spend(1 if greedy else most + 1)
+    meter.spend((1 if greedy else most + 1) * (4 + len(vector)))
     for number in range(most if greedy else 0, most + 1):
         left = list(vector)
         for item, count in kind.content:

@@ -5,42 +5,58 @@ from __future__ import annotations
 from bayplan.model.plan import GangPlan
 from bayplan.model.topology import ClusterTopology
 from bayplan.planning.fit.answer import Answer, NoRoom, Placed
-from bayplan.planning.fit.fronts import Meter, Solved, TooLongError, covers, solve
+from bayplan.planning.fit.fronts import Solved, covers, solve
 from bayplan.planning.fit.problem import Problem, problem
-from bayplan.planning.fit.space import Space
+from bayplan.planning.fit.space import Place, Space
 from bayplan.planning.fit.witness import placement
 
-BUDGET = 1_000_000
-"""Vector comparisons that fronts may cost: about a second."""
+QUICK = 300_000
+BUDGET = 4_000_000
+"""Steps that fronts may cost before and after first fit is tried: about a tenth of a second, and about a second."""
 
 
 def search(
-    gangs: tuple[GangPlan, ...],
-    topology: ClusterTopology,
-    space: Space,
-    *,
-    channels: bool = True,
-    witness: bool = True,
-    budget: int = BUDGET,
+    gangs: tuple[GangPlan, ...], topology: ClusterTopology, space: Space, *, channels: bool = True, witness: bool = True
 ) -> Answer:
     """Place all these gangs at once. Without `channels`, as if a node had any number of IMEX channels."""
     asked = problem(gangs, topology, space, channels)
-    meter = Meter(budget)
-    try:
-        return _counted(asked, solve(asked, meter), witness)
-    except TooLongError:
-        return _sought(asked)
+    return _counted(asked, solve(asked, QUICK), witness) or _tried(asked, witness)
 
 
-def _counted(asked: Problem, solved: dict[int, Solved], witness: bool) -> Answer:
-    if not any(covers(vector, asked.need) for vector in solved[asked.space.root.kind].before):
+def _counted(asked: Problem, fronts: dict[int, Solved], witness: bool) -> Answer | None:
+    """What the fronts say, if they reach the root."""
+    root = fronts.get(asked.space.root.kind)
+    if root is None:
+        return None
+    if not any(covers(vector, asked.need) for vector in root.before):
         return NoRoom()
-    return Placed(placement(asked, solved)) if witness else Placed()
+    return Placed(placement(asked, fronts) if witness else ())
 
 
-def _sought(asked: Problem) -> Answer:
+def _tried(asked: Problem, witness: bool) -> Answer:
     from bayplan.planning.fit.greedy import first_fit
     from bayplan.planning.fit.solver import solved
 
+    if overdrawn(asked):
+        return NoRoom()
     runs = first_fit(asked)
-    return Placed(runs) if runs is not None else solved(asked)
+    if runs is not None:
+        return Placed(runs)
+    fronts = solve(asked, BUDGET)
+    return _counted(asked, fronts, witness) or solved(asked, fronts)
+
+
+def overdrawn(asked: Problem) -> bool:
+    """Whether all pods together ask more of some resource than all nodes of their pool have."""
+    for pool, offered in enumerate(asked.nodes):
+        nodes = _nodes(asked.space.root, pool)
+        for i, has in enumerate(offered):
+            wanted = sum(shape.asks[i] * asked.totals[shape.item] for shape in asked.shapes if shape.pool == pool)
+            if wanted > has * nodes:
+                return True
+    return False
+
+
+def _nodes(place: Place, pool: int) -> int:
+    here = sum(len(nodes) for number, nodes in place.hosts if number == pool)
+    return here + sum(_nodes(child, pool) for child in place.children)

@@ -63,11 +63,20 @@ def _cut(batches: deque[Batch], count: int) -> deque[Batch]:
     return taken
 
 
-def placement(problem: Problem, solved: Mapping[int, Solved]) -> tuple[Run, ...]:
-    """A placement of everything the problem asks for. Only for a root front that covers the need."""
+class Choice(NamedTuple):
+    """What a solver chose for a place: for each group, vectors that so many of its children hold, and their choices."""
+
+    groups: tuple[tuple[tuple[Vector, int, Choice | None], ...], ...]
+
+
+def placement(problem: Problem, solved: Mapping[int, Solved], choice: Choice | None = None) -> tuple[Run, ...]:
+    """A placement of everything the problem asks for: for a root that covers the need, or by a solver's choice."""
     bag = Bag()
     bag.open(problem.root)
-    return tuple(_Hand(problem, solved).place(problem.space.root, problem.need, bag))
+    return tuple(_Hand(problem, solved).place(problem.space.root, problem.need, bag, choice))
+
+
+Dealt = list[tuple[Vector, int, Choice | None]]  # to equal children: a share, how many take it
 
 
 class _Hand:
@@ -76,19 +85,31 @@ class _Hand:
         self.solved = solved
         self.meter = Meter(AMPLE)
         self.splits: dict[tuple[Front, int, Vector], tuple[tuple[Vector, int], ...]] = {}
+        self.dealt: dict[tuple[int, Vector], list[Dealt]] = {}
 
-    def place(self, place: Place, target: Vector, bag: Bag) -> Iterator[Run]:
+    def place(self, place: Place, target: Vector, bag: Bag, choice: Choice | None) -> Iterator[Run]:
         """Place the bag, which holds what `target` counts, below a place."""
         kind = self.problem.space.kinds[place.kind]
         target = self.opened(kind.depth, target, bag)
-        for (child, count), share in zip(kind.groups, self.shares(place.kind, target), strict=True):
-            pieces = self.split(self.solved[child].out, count, share)
+        parts = self.counted(place.kind, target) if choice is None else list(_chosen(choice, target))
+        for (child, _), pieces in zip(kind.groups, parts, strict=True):
             if child < 0:
-                yield from self.on_nodes(~child, dict(place.hosts)[~child], pieces, bag)
+                nodes = dict(place.hosts)[~child]
+                yield from self.on_nodes(~child, nodes, [(piece, times) for piece, times, _ in pieces], bag)
             else:
                 below = (each for each in place.children if each.kind == child)
-                for piece in (piece for piece, times in pieces for _ in range(times)):
-                    yield from self.place(next(below), piece, bag.take(piece)) if any(piece) else ()
+                for piece, sub in ((piece, sub) for piece, times, sub in pieces for _ in range(times)):
+                    yield from self.place(next(below), piece, bag.take(piece), sub) if any(piece) else _skip(below)
+
+    def counted(self, number: int, target: Vector) -> list[Dealt]:
+        """Shares by the fronts; the same for equal places that hold the same."""
+        if (number, target) not in self.dealt:
+            groups = zip(self.problem.space.kinds[number].groups, self.shares(number, target), strict=True)
+            self.dealt[number, target] = [
+                [(piece, times, None) for piece, times in self.split(self.solved[child].out, count, share)]
+                for (child, count), share in groups
+            ]
+        return self.dealt[number, target]
 
     def opened(self, depth: int, target: Vector, bag: Bag) -> Vector:
         """Open the units that close at this depth; what they consist of joins the target."""
@@ -123,8 +144,8 @@ class _Hand:
             small = count // 2
             fronts = [power(front, part, self.problem.totals, self.meter) for part in (small, count - small)]
             left, right = halves(fronts[0], fronts[1], target, self.meter)
-            known = (*self.split(front, small, left), *self.split(front, count - small, right))
-            self.splits[front, count, target] = known
+            parts = (*self.split(front, small, left), *self.split(front, count - small, right))
+            known = self.splits[front, count, target] = _merged(parts)
         return known
 
     def on_nodes(
@@ -141,6 +162,22 @@ class _Hand:
             start += count
 
 
+def _chosen(choice: Choice, target: Vector) -> Iterator[Dealt]:
+    """Shares by a solver's choice, which may hold more than is asked for."""
+    for group in choice.groups:
+        pieces: Dealt = []
+        for vector, count, sub in group:
+            for share, times in _poured(vector, count, target):
+                pieces.append((share, times, sub))
+                target = tuple(have - part * times for have, part in zip(target, share, strict=True))
+        yield pieces
+
+
+def _skip(places: Iterator[Place]) -> tuple[Run, ...]:
+    next(places)
+    return ()
+
+
 def halves(left: Front, right: Front, target: Vector, meter: Meter) -> tuple[Vector, Vector]:
     """Split a target that the two fronts cover together; the left side takes what it can."""
     for one in left:
@@ -150,6 +187,13 @@ def halves(left: Front, right: Front, target: Vector, meter: Meter) -> tuple[Vec
         if any(covers(other, rest) for other in right):
             return taken, rest
     raise AssertionError("unreachable: the sum of the fronts covers the target")
+
+
+def _merged(pieces: Iterable[tuple[Vector, int]]) -> tuple[tuple[Vector, int], ...]:
+    times: dict[Vector, int] = {}
+    for share, count in pieces:
+        times[share] = times.get(share, 0) + count
+    return tuple(times.items())
 
 
 def _poured(most: Vector, count: int, target: Vector) -> Iterator[tuple[Vector, int]]:

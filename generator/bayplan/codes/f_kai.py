@@ -1,0 +1,10 @@
+"""Fidelity: placements that exist and that KAI does not find."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+CODES: Mapping[str, str] = {
+    "F690": "KAI's estimate finds no domain for pods of different size",
+    "F691": "KAI below 0.13 overlooks a domain that is not divided",
+}

@@ -61,7 +61,7 @@ def test_18_pods_where_17_nodes_are_usable_are_refused_with_the_deficit() -> Non
     assert finding.code == "P551"
     assert "18" in finding.message
     assert "17" in finding.message
-    assert any("17 of 18 nodes available (1 unusable)" in note.message for note in finding.notes)
+    assert any("17 of 18 nodes available (1 notReady)" in note.message for note in finding.notes)
     assert "17" in finding.hint
 
 

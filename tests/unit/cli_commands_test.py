@@ -1,0 +1,189 @@
+"""What the commands print: explain, schema, schedulers, init, completion, plan, and several workflows at once."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bayplan.backends import BACKENDS
+from bayplan.cli import fields
+from bayplan.cli.commands import SCHEMAS, SHELLS
+from bayplan.cli.explain import section
+from bayplan.cli.run import run
+from bayplan.codes import CODES
+from bayplan.model.features import FEATURES
+from tools.run import EXAMPLES, PRETRAIN, ROOT
+
+ON = ["-t", f"{PRETRAIN}/topology.yaml"]
+
+
+@pytest.fixture
+def said(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Runs a command line that must succeed; its standard output."""
+
+    def call(*argv: str) -> str:
+        code = run(argv)
+        out, err = capsys.readouterr()
+        assert code == 0, err
+        return out
+
+    return call
+
+
+class TestExplain:
+    @pytest.mark.parametrize("code", sorted(CODES))
+    def test_every_code(self, code: str) -> None:
+        text = section(code)
+        assert text.startswith(f"{code}: {CODES[code]}\n\n")
+        assert "\n## " not in text
+        assert text.count(".") >= 1
+
+    def test_codes_in_any_case(self, said: Any) -> None:
+        assert said("explain", "r101") == said("explain", "R101")
+
+    @pytest.mark.parametrize("field", fields.all_fields(), ids=lambda field: field.name)
+    def test_every_field(self, field: fields.Field) -> None:
+        text = fields.explain(field.name)
+        assert text is not None
+        assert text.startswith(f"{field.name}: ")
+        assert field.schema.get("description", "") in text
+
+    @pytest.mark.parametrize(
+        ("asked", "name"),
+        [
+            ("placement", "workflow.spec.gangs.placement"),
+            ("gangs.placement.required", "workflow.spec.gangs.placement.required"),
+            ("workflow.gangs.groups.placement", "workflow.spec.gangs.groups.placement"),
+            ("spec.gangs[0].placement", "workflow.spec.gangs.placement"),
+            ("topology.pools", "topology.spec.pools"),
+            ("workflow", "workflow"),
+            ("levels.nvlink", "topology.spec.pools.levels.nvlink"),
+        ],
+    )
+    def test_fields_by_part_of_their_path(self, asked: str, name: str, said: Any) -> None:
+        assert said("explain", asked).startswith(f"{name}: ")
+
+    @pytest.mark.parametrize("asked", ["", ".", "spec.", "nothing.at.all", "\x1b"])
+    def test_what_is_nothing(self, asked: str, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run(["explain", asked]) == 2
+        assert "error[A928]" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_schema_prints_the_shipped_file(name: str, said: Any) -> None:
+    text = said("schema", name)
+    assert text == (ROOT / "schemas" / f"{name}.json").read_text(encoding="utf-8")
+    assert json.loads(text)["description"]
+
+
+class TestSchedulers:
+    def test_the_table_has_every_feature_and_scheduler(self, said: Any) -> None:
+        head, *rows = said("schedulers").splitlines()
+        assert head.split() == list(BACKENDS)
+        assert [re.split(r"  +", row)[0] for row in rows] == [feature.meaning for feature in FEATURES.values()]
+        assert all(len(re.split(r"  +", row)) == 1 + len(BACKENDS) for row in rows)
+
+    @pytest.mark.parametrize("name", BACKENDS)
+    def test_one_in_full(self, name: str, said: Any) -> None:
+        text = said("schedulers", name)
+        for row in BACKENDS[name].SUPPORT:
+            assert FEATURES[row.feature].meaning in text
+            assert row.reason in text
+            assert row.hint in text
+
+
+def test_init_writes_what_renders(tmp_path: Path, said: Any) -> None:
+    folder = tmp_path / "new" / "job"
+    line = said("init", str(folder)).split()
+    assert sorted(path.name for path in folder.iterdir()) == ["topology.yaml", "workflow.yaml"]
+    assert line[0] == "bayplan"
+    assert said(*line[1:]).count("kind: ComputeDomain\n") == 4
+
+
+def test_init_writes_both_or_none(tmp_path: Path) -> None:
+    (tmp_path / "topology.yaml").write_text("mine")
+    assert run(["init", str(tmp_path)]) == 1
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("topology.yaml", "mine")]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_completion(shell: str, said: Any) -> None:
+    assert "_BAYPLAN_COMPLETE" in said("completion", shell)
+
+
+def test_bash_reads_the_script(said: Any) -> None:
+    subprocess.run(["bash", "-n"], input=said("completion", "bash"), encoding="utf-8", check=True)
+
+
+class TestPlan:
+    @pytest.mark.parametrize("example", sorted(path.parent.name for path in EXAMPLES.glob("*/topology.yaml")))
+    def test_every_example(self, example: str, said: Any) -> None:
+        files = [f"{EXAMPLES}/{example}/workflow.yaml", "-t", f"{EXAMPLES}/{example}/topology.yaml"]
+        report = json.loads(said("plan", *files, "--format", "json"))
+        for workflow in report["workflows"]:
+            for stage in workflow["stages"]:
+                for gang in stage["gangs"]:
+                    self.sound(gang)
+        assert said("plan", *files).startswith(f"{report['workflows'][0]['workflow']} on ")
+
+    def sound(self, unit: dict[str, Any]) -> int:
+        """The unit's pods, which are those below it; every podSet has a node for each pod."""
+        below = sum(self.sound(each) for each in unit["groups"])
+        for pods in unit["podSets"]:
+            assert len(pods["nodes"]) == pods["pods"]
+            below += pods["pods"]
+        assert below == unit["pods"]
+        return below
+
+
+class TestSeveralWorkflows:
+    @pytest.fixture
+    def two(self, tmp_path: Path) -> list[str]:
+        """The example under two names."""
+        text = (PRETRAIN / "workflow.yaml").read_text(encoding="utf-8")
+        for name in ("alpha", "beta"):
+            (tmp_path / name).write_text(text.replace("name: pretrain", f"name: {name}"), encoding="utf-8")
+        (tmp_path / "both").write_text(f"{(tmp_path / 'beta').read_text()}---\n{(tmp_path / 'alpha').read_text()}")
+        return [str(tmp_path / name) for name in ("alpha", "beta", "both")]
+
+    def test_their_order_and_files_change_nothing(self, two: list[str], said: Any) -> None:
+        alpha, beta, both = two
+        text = said("render", alpha, beta, *ON)
+        assert text == said("render", beta, alpha, *ON) == said("render", both, *ON)
+        assert text == "---\n".join(said("render", each, *ON) for each in (alpha, beta))
+
+    def test_shared_objects_are_written_once(self, two: list[str], said: Any) -> None:
+        documents = list(yaml.safe_load_all(said("render", *two[:2], *ON, "--cluster-objects")))
+        names = [(each["kind"], each["metadata"]["name"]) for each in documents]
+        assert len(names) == len(set(names))
+        assert names[0][0] == "Topology"
+
+    def test_one_bad_workflow_stops_all(self, two: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+        bad = Path(two[0])
+        bad.write_text(bad.read_text().replace("spine", "spin"))
+        assert run(["render", *two[:2], *ON]) == 1
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert f"{bad}:" in err
+
+    def test_the_same_one_twice_collides(self, two: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+        assert run(["check", two[0], two[0], *ON]) == 1
+        assert "error[O801]" in capsys.readouterr().out
+
+    def test_what_both_say_of_the_topology_is_said_once(
+        self, two: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        topology = tmp_path / "topology.yaml"
+        text = (PRETRAIN / "topology.yaml").read_text(encoding="utf-8")
+        topology.write_text(text.replace("{name: spine,", "{nam: spine,"))
+        assert run(["check", *two[:2], "-t", str(topology)]) == 1
+        out, _ = capsys.readouterr()
+        places = re.findall(r"^\S+: error.*$", out, re.M)
+        assert places
+        assert len(places) == len(set(places))

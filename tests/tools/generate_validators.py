@@ -5,6 +5,7 @@ Run it after every change of a schema: `python tests/tools/generate_validators.p
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -19,24 +20,38 @@ FORMATS = {"workflow": "workflow", "cluster-topology": "cluster_topology"}
 HEADER = '''"""Made from schemas/{schema}.json by tests/tools/generate_validators.py. Do not edit."""
 
 # mypy: ignore-errors
-import re
 from typing import Any
 
+from bayplan._validators import Patterns, Refused, Word
 
-class Refused(Exception):
-    """The data does not follow the schema."""
-
-
-class Patterns(dict):
-    """Compiles a pattern when it is first used."""
-
-    def __missing__(self, pattern):
-        compiled = self[pattern] = re.compile(pattern.replace("$", r"\\Z"))
-        return compiled
-
-
-REGEX_PATTERNS = Patterns()
+REGEX_PATTERNS = Patterns(
+{words})
 '''
+
+WORDS = (
+    re.compile(r"\^\[([^]]+)\]\(\[([^]]+)\]\*\[([^]]+)\]\)\?\$"),  # ^[first]([middle]*[last])?$
+    re.compile(r"\^\(\[([^]]+)\]\(\[([^]]+)\]\*\[([^]]+)\]\)\?\)\?\$"),  # the same, or nothing
+    re.compile(r"\^\[([^]]+)\]\[([^]]+)\]\*\$"),  # ^[first][rest]*$
+)
+
+
+def characters(text: str) -> str:
+    """What a character class holds: `-a-c` is `-abc`."""
+    spans = re.findall(r"(.)-(.)|(.)", text)
+    return "".join(one or "".join(map(chr, range(ord(low), ord(high) + 1))) for low, high, one in spans)
+
+
+def words(patterns: list[str]) -> str:
+    """The patterns that need no regular expression, as entries of a dict."""
+    found = ((pattern, match) for pattern in patterns for match in [form.fullmatch(pattern) for form in WORDS] if match)
+    lines = []
+    for pattern, match in found:
+        first, middle, *last = (characters(each) for each in match.groups())
+        parts = (first, middle, *(last or [middle]))
+        assert set(first) | set(parts[2]) <= set(middle), pattern
+        empty = ", empty=True" if match.re is WORDS[1] else ""
+        lines.append(f"    {pattern!r}: Word({', '.join(map(repr, parts))}{empty}),\n")
+    return f"    {{\n{''.join(lines)}    }}\n"
 
 
 def module(schema: str) -> str:
@@ -51,7 +66,9 @@ def module(schema: str) -> str:
     body = body.replace("custom_formats={}, name_prefix=None", "")
     body = re.sub(r", custom_formats, \(name_prefix or \"data\"\)[^\n]*\)$", ")", body, flags=re.MULTILINE)
     body = re.sub(r"^def (\w+)\(data, \):", r"def \1(data: Any) -> Any:", body, flags=re.MULTILINE)
-    return f"{HEADER.format(schema=schema)}\n{body.rstrip()}\n"
+    patterns = re.findall(r"^    ('.*'): re\.compile", code, flags=re.MULTILINE)
+    header = HEADER.format(schema=schema, words=words([ast.literal_eval(each) for each in patterns]))
+    return f"{header}\n{body.rstrip()}\n"
 
 
 def main() -> None:

@@ -15,17 +15,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from referencing import Registry
+from scenes import EXAMPLES, WORKFLOWS, changed, load, topologies, topology_data, workflow_data
 
 from bayplan import schema, schema_errors
+from bayplan._validators import Patterns, Word, cluster_topology, is_dns_subdomain, workflow
 from bayplan.diagnostics import KEY
 from bayplan.schema_errors import describe, explain
 from bayplan.topologies import native as native_topology
 from bayplan.workflows import native as native_workflow
-from scenes import EXAMPLES, WORKFLOWS, changed, load, topologies, topology_data, workflow_data
 from tools.generate_validators import FORMATS, TARGET, module
 
 COVERS = {"S208", "S209", "S210"}
 KINDS = sorted(schema.SCHEMAS)
+
+
+def engine(kind: str) -> Patterns:
+    """The patterns of a validator."""
+    patterns: Patterns = {"Workflow": workflow, "ClusterTopology": cluster_topology}[kind].REGEX_PATTERNS
+    return patterns
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS))
@@ -283,3 +290,24 @@ def test_no_reference_is_ever_fetched() -> None:
     assert whole["$schema"].startswith("http")
     with pytest.raises(jsonschema.exceptions._WrappedReferencingError):
         list(judge.iter_errors({}))
+
+
+NAMED = [(kind, text, word) for kind in KINDS for text, word in engine(kind).items() if isinstance(word, Word)]
+
+
+@pytest.mark.parametrize(("kind", "text", "word"), NAMED, ids=[f"{kind} {text}" for kind, text, _ in NAMED])
+def test_words_match_what_their_patterns_match(kind: str, text: str, word: Word) -> None:
+    pattern = re.compile(text.replace("$", r"\Z"))
+
+    @given(st.one_of(st.text("aZ0-._/:@+é\n", max_size=5), st.from_regex(pattern)))
+    @settings(max_examples=50, deadline=None)
+    def agree(each: str) -> None:
+        assert bool(word.search(each)) == bool(pattern.search(each))
+
+    agree()
+
+
+@given(st.one_of(st.text("aZ0-.\n", max_size=6), st.from_regex(r"\A[a-z0-9.-]{250,256}\Z")))
+def test_dns_subdomains(text: str) -> None:
+    exact = re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", text)
+    assert is_dns_subdomain(text) == bool(exact and len(text) <= 253)

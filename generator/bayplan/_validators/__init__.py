@@ -1,1 +1,48 @@
-"""Generated validators, one per format. See tests/tools/generate_validators.py."""
+"""What the generated validators share. They themselves are written by tests/tools/generate_validators.py."""
+
+from __future__ import annotations
+
+import re
+
+
+class Refused(Exception):
+    """The data does not follow the schema."""
+
+
+LOWER = "abcdefghijklmnopqrstuvwxyz0123456789"
+UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+class Word:
+    """A pattern for names, such as `^[a-z]([-a-z0-9]*[a-z0-9])?$`, that no regular expression has to be compiled for."""
+
+    __slots__ = ("empty", "first", "last", "middle")
+
+    def __init__(self, first: str, middle: str, last: str, empty: bool = False) -> None:
+        self.first = first
+        self.middle = middle
+        self.last = last
+        self.empty = empty
+
+    def search(self, text: str) -> bool:
+        """Whether the pattern matches. `middle` holds all characters of `first` and `last`."""
+        if not text:
+            return self.empty
+        return text[0] in self.first and text[-1] in self.last and not text.strip(self.middle)
+
+
+DNS_LABEL = Word(LOWER, LOWER + "-", LOWER)
+LABEL_VALUE = Word(LOWER + UPPER, LOWER + UPPER + "-._", LOWER + UPPER)
+
+
+def is_dns_subdomain(text: str) -> bool:
+    """Whether the text is one or more DNS labels joined by dots (Kubernetes apimachinery pkg/util/validation)."""
+    return len(text) <= 253 and (DNS_LABEL.search(text) or all(map(DNS_LABEL.search, text.split("."))))
+
+
+class Patterns(dict[str, "Word | re.Pattern[str]"]):
+    """Patterns by their text; what is no `Word` is compiled when it is first used."""
+
+    def __missing__(self, pattern: str) -> re.Pattern[str]:
+        compiled = self[pattern] = re.compile(pattern.replace("$", r"\Z"))
+        return compiled

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
+from bayplan._validators import LABEL_VALUE, is_dns_subdomain
 from bayplan.checks.nodes import POOLS
 from bayplan.diagnostics import Diagnostic, Note, Route, error, warning
 from bayplan.model.topology import HOST_LEVEL, HOSTNAME_LABEL, ClusterTopology, Pool
 
-VALUE = r"[A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?"
-PREFIX = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
-"""Label syntax (Kubernetes apimachinery pkg/util/validation: qualified names and label values)."""
+LONGEST = 63
+"""Characters of a label value, or of a label key behind its slash (apimachinery pkg/util/validation)."""
 
 
 def check(topology: ClusterTopology) -> Iterator[Diagnostic]:
@@ -46,17 +45,19 @@ def _reserved(pool: Pool, route: Route) -> Iterator[Diagnostic]:
 def _keys(pool: Pool, route: Route) -> Iterator[Diagnostic]:
     for index, level in enumerate(pool.levels):
         prefix, slash, name = level.label.rpartition("/")
-        good = not slash or (len(prefix) <= 253 and re.fullmatch(PREFIX, prefix))
-        if not (good and re.fullmatch(VALUE, name)):
+        if not (_is_value(name) and (not slash or is_dns_subdomain(prefix))):
             message = f'"{level.label[:80]}" cannot be a label key'
             hint = "write it like `topology.kubernetes.io/zone`, with at most 63 characters behind the slash"
             yield error("T412", (*route, index, "label"), message, hint=hint)
 
 
+def _is_value(text: str) -> bool:
+    return LABEL_VALUE.search(text) and len(text) <= LONGEST
+
+
 def _values(pool: Pool, route: Route) -> Iterator[Diagnostic]:
-    good = re.compile(VALUE).fullmatch
     for index, domain in enumerate(pool.domains):
-        bad = [value for value in domain.path if not good(value)]
+        bad = [value for value in domain.path if not _is_value(value)]
         if bad:
             message = f'"{bad[0][:80]}" cannot be a label value' if bad[0] else "a part of the path is empty"
             hint = "use at most 63 letters, digits, dashes, dots and underscores, with a letter or digit at both ends"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from bayplan._validators import is_dns_subdomain
 from bayplan.diagnostics import Diagnostic, Note, Route, error, warning
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.words import did_you_mean, listing
@@ -55,9 +55,8 @@ def _nodes(names: list[str]) -> str:
 
 def _spelling(pool: Pool, route: Route) -> Iterator[Diagnostic]:
     """Node names are DNS subdomains (Kubernetes pkg/apis/core/validation: ValidateNodeName)."""
-    good = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*").fullmatch
     for index, domain in enumerate(pool.domains):
-        bad = [name for name in domain.nodes if not good(name) or len(name) > 253]
+        bad = [name for name in domain.nodes if not is_dns_subdomain(name)]
         if bad:
             message = f"{listing([name[:80] for name in bad], 'and', most=3)} cannot be the name of a Kubernetes node"
             hint = "use the names that `kubectl get nodes` prints: lower-case letters, digits, dashes and dots"

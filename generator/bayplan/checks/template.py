@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from bayplan.checks.places import Place, pod_sets
 from bayplan.diagnostics import KEY, Diagnostic, Route, error, warning
@@ -54,16 +54,11 @@ OWN_NAMES: Mapping[str, tuple[str, ...]] = {"resourceClaims": ("gpu", "compute-d
 MAPS = ("nodeSelector", "affinity", "securityContext", "resources", "requests", "limits")
 
 
-class Codes(NamedTuple):
-    """What to call a label, a field and a list that are wrong."""
+Codes = tuple[str, str, str]
+"""What to call a label, a field and a list that are wrong."""
 
-    mark: str
-    field: str
-    merge: str
-
-
-POD_SET = Codes("W312", "W313", "W315")
-POOL = Codes("T430", "T430", "T430")
+POD_SET: Codes = ("W312", "W313", "W315")
+POOL: Codes = ("T430", "T430", "T430")
 
 
 def check(workflow: Workflow) -> Iterator[Diagnostic]:
@@ -100,21 +95,22 @@ def _env(place: Place) -> Iterator[Diagnostic]:
 def _template(pods: PodSet, route: Route) -> Iterator[Diagnostic]:
     wrong = tuple(_sound(pods.template, route, POD_SET))
     yield from wrong
-    if not any(each.code == POD_SET.merge for each in wrong):
+    if not any(each.code == POD_SET[2] for each in wrong):
         spec = pods.template.get("spec") or {}
         yield from _entries(pods, spec, (*route, "spec"))
         yield from _main(pods, spec.get("containers") or [], (*route, "spec", "containers"))
 
 
 def _sound(template: Mapping[str, Any], route: Route, codes: Codes) -> Iterator[Diagnostic]:
+    mark, field, merge = codes
     metadata = template.get("metadata") or {}
     for kind in ("labels", "annotations"):
-        yield from _marks(codes.mark, metadata.get(kind) or {}, (*route, "metadata", kind))
+        yield from _marks(mark, metadata.get(kind) or {}, (*route, "metadata", kind))
     spec = template.get("spec") or {}
-    yield from _lists(codes.merge, spec, (*route, "spec"))
+    yield from _lists(merge, spec, (*route, "spec"))
     for key, instead in OWN_FIELDS.items():
         if key in spec:
-            yield error(codes.field, (*route, "spec", key, KEY), f'a template may not set "{key}"', hint=instead)
+            yield error(field, (*route, "spec", key, KEY), f'a template may not set "{key}"', hint=instead)
 
 
 def _lists(code: str, value: Any, route: Route) -> Iterator[Diagnostic]:

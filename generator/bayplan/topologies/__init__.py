@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from bayplan.diagnostics import Outcome, Route
 from bayplan.model.topology import ClusterTopology
@@ -19,16 +19,18 @@ class ReadTopology(NamedTuple):
     origins: Mapping[Route, Route] = {}
 
 
-class Format(Protocol):
-    """What each module of this package that is listed in `FORMATS` offers."""
+if TYPE_CHECKING:  # making a Protocol takes longer than reading a workflow
 
-    NAME: str
+    class Format(Protocol):
+        """What each module of this package that is listed in `FORMATS` offers."""
 
-    def sniff(self, data: Any) -> bool:
-        """Whether the data looks like this format."""
+        NAME: str
 
-    def read(self, data: Any) -> Outcome[ReadTopology]:
-        """The topology in the data."""
+        def sniff(self, data: Any) -> bool:
+            """Whether the data looks like this format."""
+
+        def read(self, data: Any) -> Outcome[ReadTopology]:
+            """The topology in the data."""
 
 
 FORMATS: tuple[str, ...] = ("native",)

@@ -4,8 +4,6 @@ A diagnostic names a *route*: a subject (`workflow`, `topology`, ...) and the pa
 format. Lines and columns exist only in `report`, which finds them again in the text when there is something to say.
 """
 
-from __future__ import annotations
-
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 Severity = Literal["error", "warning", "info"]

@@ -1,7 +1,5 @@
 """The contract of a backend: what a module in `backends/` offers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """What a plan can need of a scheduler, and how a backend declares what it supports."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """What manifests ask of a scheduler: the common ground of a plan and of what is read back from manifests."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 
@@ -21,7 +19,7 @@ class UnitIntent(NamedTuple):
     required: str = ""
     preferred: str = ""
     minimum: int = 0  # of the children that are units; 0: all
-    units: tuple[UnitIntent, ...] = ()
+    units: "tuple[UnitIntent, ...]" = ()
     pods: tuple[PodsIntent, ...] = ()
 
 

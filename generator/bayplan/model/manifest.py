@@ -1,7 +1,5 @@
 """Kubernetes documents, and what is woven into them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 

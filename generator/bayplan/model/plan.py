@@ -1,13 +1,19 @@
 """A workflow bound to a cluster: every group instance named, placed, ranked. No scheduler word in it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from bayplan.diagnostics import Route
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Gang, PodSet, Workflow
+
+
+class PodRef(NamedTuple):
+    """Pod `number` (from 0) of the podSet instance `pods` (a `Pods.name`) in the gang copy `gang` (its object name)."""
+
+    gang: str
+    pods: str
+    number: int
 
 
 class Ranks(NamedTuple):
@@ -19,14 +25,6 @@ class Ranks(NamedTuple):
     group_index: int
     group_count: int
     group_size: int
-
-
-class PodRef(NamedTuple):
-    """Pod `number` (from 0) of the podSet instance `pods` (a `Pods.name`) in the gang copy `gang` (its object name)."""
-
-    gang: str
-    pods: str
-    number: int
 
 
 class Pods(NamedTuple):
@@ -51,7 +49,7 @@ class Unit(NamedTuple):
     required: str = ""
     preferred: str = ""
     separate: str = ""
-    groups: tuple[Units, ...] = ()
+    groups: "tuple[Units, ...]" = ()
     pods: tuple[Pods, ...] = ()
 
 

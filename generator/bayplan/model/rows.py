@@ -1,7 +1,5 @@
 """Tables that say which key of a document is which field of a value, read in both directions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The versions a plan is written for. Nothing else in the project compares versions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The cluster: pools of equal nodes, each a tree of levels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

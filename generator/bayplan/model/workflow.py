@@ -1,7 +1,5 @@
 """The user's intent, as the native Workflow format says it, whatever format it was read from."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -60,7 +58,7 @@ class Group(NamedTuple):
     placement: Placement = Placement()
     compute_domain: str = "auto"  # auto | group | gang | never
     pool: str = ""
-    groups: tuple[Group, ...] = ()
+    groups: "tuple[Group, ...]" = ()
     pod_sets: tuple[PodSet, ...] = ()
 
 

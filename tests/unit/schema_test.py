@@ -127,9 +127,9 @@ ODD = st.one_of(
 
 @st.composite
 def mutants(draw: st.DrawFn, base: Any) -> Any:
-    """A valid document after one to three changes."""
+    """A valid document after at most three changes."""
     data = copy.deepcopy(base)
-    for _ in range(draw(st.integers(1, 3))):
+    for _ in range(draw(st.integers(0, 3))):
         path = draw(st.sampled_from([path for path in places(data) if path]))
         here = data
         for step in path[:-1]:
@@ -138,11 +138,11 @@ def mutants(draw: st.DrawFn, base: Any) -> Any:
         if action == "delete":
             del here[path[-1]]
         elif action == "add" and isinstance(here[path[-1]], dict):
-            here[path[-1]][draw(st.text(max_size=3))] = draw(ODD)
+            here[path[-1]][draw(st.text(max_size=3))] = copy.deepcopy(draw(ODD))
         elif action == "add" and isinstance(here[path[-1]], list):
-            here[path[-1]].append(draw(ODD))
+            here[path[-1]].append(copy.deepcopy(draw(ODD)))
         else:
-            here[path[-1]] = draw(ODD)
+            here[path[-1]] = copy.deepcopy(draw(ODD))
         if not data:
             break
     return data

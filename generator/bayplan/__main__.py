@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
+
+
+def script() -> None:
+    """The installed command. It leaves without tidying up the memory, which is a tenth of a short run."""
+    code = main()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, AttributeError):  # closed or full: what there is to say has been said
+        sys.exit(code)
+    os._exit(code)
 
 
 def main() -> int:

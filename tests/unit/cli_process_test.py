@@ -195,3 +195,22 @@ def test_standard_input() -> None:
     assert (result.returncode, result.stdout) == (0, bayplan(*RENDER).stdout)
     result = bayplan("check", "-", stdin=BAD)
     assert result.stdout.startswith("<stdin>:4:")
+
+
+SCRIPT = "import sys; from bayplan.__main__ import script; sys.argv = ['bayplan', *{argv!r}]; script()"
+
+
+@pytest.mark.parametrize(
+    "argv", [["--version"], ["--help"], RENDER, ["check", "gone.yaml"], ["nope"]], ids=lambda a: a[0]
+)
+def test_the_installed_command_says_the_same(argv: list[str]) -> None:
+    quick, tidy = python("-c", SCRIPT.format(argv=argv)), bayplan(*argv)
+    assert (quick.returncode, quick.stdout, quick.stderr) == (tidy.returncode, tidy.stdout, tidy.stderr)
+
+
+def test_the_installed_command_on_a_full_disk() -> None:
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-c", SCRIPT.format(argv=RENDER)]
+        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=environment(), check=False)
+    assert result.returncode == 1
+    assert result.stderr.count(b"\n") == 3

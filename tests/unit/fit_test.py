@@ -282,7 +282,12 @@ def test_nested_required_levels() -> None:
 
 
 def test_an_undecided_plan_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bayplan.planning.fit.search._tried", lambda asked, witness: Unknown("why", "hint"))
+    monkeypatch.setattr("bayplan.planning.fit.search._tried", lambda asked, witness, quick: Unknown("why", "hint"))
     monkeypatch.setattr("bayplan.planning.fit.search.QUICK", 0)
     (found,) = diagnose(case(hall(), train()))
     assert (found.code, found.severity, found.hint) == ("P557", "error", "hint")
+
+
+def test_a_counted_refusal_is_not_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bayplan.planning.fit.search._tried", None)
+    assert isinstance(prove(case(hall(), train(19))), Impossible)

@@ -22,9 +22,15 @@ from bayplan.planning.fit.change import (
 from bayplan.planning.fit.demand import capacity, demand, per_node
 from bayplan.planning.fit.fronts import solve
 from bayplan.planning.fit.problem import Part, Problem, Vector, problem
-from bayplan.planning.fit.prove import Rules, holds, lacks
+from bayplan.planning.fit.prove import QUICK, holds, lacks
 from bayplan.planning.fit.search import BUDGET
 from bayplan.planning.fit.space import Place, Space
+
+MOST = 8
+"""So many groups of a gang are looked at for one that could be fewer."""
+
+KINDS = 64
+"""So many kinds of units are tried alone to find the smallest that does not fit."""
 
 
 class Lack(NamedTuple):
@@ -34,9 +40,9 @@ class Lack(NamedTuple):
     unit: bool  # whole group instances, not pods
     level: str  # that each of these group instances requires
     needed: int
-    held: int
+    held: int | None  # None where that took too long to count
     size: int  # pods of one
-    each_node: int  # how many of these pods one node holds
+    each_node: int  # how many of these pods one node holds; 0 where they differ
     binding: str  # the resource that says so
     pool: str
 
@@ -84,10 +90,10 @@ class Certificate(NamedTuple):
 
 def certify(gangs: tuple[GangPlan, ...], plan: Plan, ground: Space) -> Certificate:
     """The certificate for gangs that do not fit at once."""
-    alone = next((gang for gang in gangs if lacks((gang,), plan, ground)), None)
+    alone = next((gang for gang in gangs if len(gangs) == 1 or lacks((gang,), plan, ground)), None)
     inside = (_hopeless(alone, plan) or _inside(alone, plan, ground)) if alone else None
     found = inside or _together(gangs, plan, ground)
-    policy, channels = holds(plan, Rules(policy=False)), holds(plan, Rules(channels=False))
+    policy, channels = holds(plan, QUICK._replace(policy=False)), holds(plan, QUICK._replace(channels=False))
     return found._replace(policy=policy, channels=channels, changes=tuple(_changes(found, plan)))
 
 
@@ -106,7 +112,7 @@ def _inside(gang: GangPlan, plan: Plan, ground: Space) -> Certificate:
     firsts: dict[int, Part] = {}
     for part in _parts(whole.root):
         firsts.setdefault(part.item, part)
-    for item in sorted(firsts):
+    for item in sorted(firsts)[:KINDS]:
         unit = firsts[item].unit
         single = gang._replace(root=Unit("", (), groups=(Units("", (), 1, (unit,)),)))
         if lacks((single,), plan, ground):
@@ -136,15 +142,16 @@ def _described(gang: GangPlan, unit: Unit, asked: Problem, plan: Plan) -> Certif
     content = _vector(part, asked.width)
     fronts = solve(asked, BUDGET)
     depth = asked.types[part.item - len(asked.shapes)].depth if part.item >= 0 else 0
-    best, held = asked.space.root, (0,) * asked.width
+    best, held, known = asked.space.root, (0,) * asked.width, True
     for place, kind in _places(asked.space.root, depth):
         counted = fronts[kind].before if kind in fronts else ()
+        known = known and kind in fronts
         vector = max((_held(v, content) for v in counted), key=lambda v: _weight(v, asked), default=held)
         if _weight(vector, asked) > _weight(held, asked):
             best, held = place, vector
     name = best.path[-1][1] if best.path and level not in ("", HOST_LEVEL) and any(held) else ""
     rows = tuple(_near(best, asked, plan))
-    lacking = tuple(_lacks(part, unit, held, asked, plan))
+    lacking = tuple(_lacks(part, unit, held if known else None, asked, plan))
     key = ("placement", "required") if unit.required else ("separate",) if unit.separate else ()
     at: Route = (*unit.route, *key)
     return Certificate(gang, unit, _group_name(gang, unit), unit.route, at, level, name, lacking, near=rows)
@@ -189,7 +196,15 @@ def _size(item: int, asked: Problem) -> int:
     return sum(count * _size(each, asked) for each, count in asked.types[item - len(asked.shapes)].content)
 
 
-def _lacks(part: Part, unit: Unit, held: Vector, asked: Problem, plan: Plan) -> Iterator[Lack]:
+def _shapes(item: int, asked: Problem) -> set[int]:
+    """The pod shapes of an item."""
+    if item < len(asked.shapes):
+        return {item}
+    content = asked.types[item - len(asked.shapes)].content
+    return set().union(*(_shapes(each, asked) for each, _ in content))
+
+
+def _lacks(part: Part, unit: Unit, held: Vector | None, asked: Problem, plan: Plan) -> Iterator[Lack]:
     content = _vector(part, asked.width)
     groups = {member.name: units.name for units in _all_units(unit) for member in units.members if member.name}
     for item in sorted((i for i, count in enumerate(content) if count), reverse=True):
@@ -201,7 +216,9 @@ def _lacks(part: Part, unit: Unit, held: Vector, asked: Problem, plan: Plan) -> 
         pool = plan.topology.pool(sample.pool)
         fits, binding = per_node(demand(sample, plan.topology), capacity(pool)) if pool else (0, "")
         size = _size(item, asked)
-        yield Lack(name, below is not None, level, content[item], held[item], size, fits, binding, sample.pool)
+        each = fits if len(_shapes(item, asked)) == 1 else 0
+        room = held[item] if held else None
+        yield Lack(name, below is not None, level, content[item], room, size, each, binding, sample.pool)
 
 
 def _all_units(unit: Unit) -> Iterator[Units]:
@@ -268,7 +285,7 @@ def _fewer(found: Certificate, plan: Plan) -> Iterator[Change]:
         for above, u in _with_parents(g.root)
         if (u.route, u.name) == (found.route, found.unit.name)
     )
-    for units in unit.groups:
+    for units in unit.groups[:MOST]:
         yield from _change("members", units.name, len(units.members), partial(with_members, plan, units.route), plan)
     if above and is_cut(above):
         full = max(pods.replicas for pods in all_pods(unit))

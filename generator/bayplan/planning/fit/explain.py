@@ -10,7 +10,7 @@ from bayplan.model.plan import Plan, Pods, all_pods, walk
 from bayplan.planning.fit.certificate import Certificate, Change, Lack, Near
 from bayplan.planning.fit.change import edited, least, most
 from bayplan.planning.fit.demand import CHANNEL, WHOLE, capacity, demand, per_node
-from bayplan.planning.fit.prove import holds
+from bayplan.planning.fit.prove import FULL, holds
 from bayplan.planning.fit.verdict import Impossible, Undecided
 
 
@@ -19,7 +19,7 @@ def explained(plan: Plan, found: Impossible | Undecided) -> tuple[Diagnostic, ..
     if isinstance(found, Undecided):
         return (undecided(plan, found),)
     reduced = least(plan)
-    if reduced != plan and holds(reduced):
+    if reduced != plan and holds(reduced, FULL):
         return tuple(_shrunk(plan, reduced))
     return (refused(plan, found.certificate),)
 
@@ -69,19 +69,21 @@ def _others(why: Certificate) -> str:
 
 
 def _needs(why: Certificate) -> str:
-    asked = " and ".join(_amount(lack, lack.needed) for lack in why.lacks)
+    short = sorted(why.lacks, key=lambda lack: lack.held is None or lack.held >= lack.needed)
+    more = [f"{len(short) - 3} more kinds"] if len(short) > 3 else []
+    asked = " and ".join([*(_amount(lack, lack.needed) for lack in short[:3]), *more])
     verb = "need" if why.beside else "needs"
     return f"{verb} {asked}" + (f", in one {why.level}" if why.level else "")
 
 
 def _amount(lack: Lack, count: int) -> str:
     """`16 pods of "worker", one a node` or `4 of "replica" (16 pods, one a node, in one rack)`."""
-    a_node = "one" if lack.each_node == 1 else str(lack.each_node)
     by = "" if lack.binding.startswith("accelerator:") else f" by {_named(lack.binding)}"
+    a_node = f", {'one' if lack.each_node == 1 else lack.each_node} a node{by}" if lack.each_node else ""
     level = f", in one {lack.level}" if lack.level else ""
     if lack.unit:
-        return f'{count} of "{lack.name}" ({_pods(lack.size)}, {a_node} a node{by}{level})'
-    return f'{_pods(count)} of "{lack.name}", {a_node} a node{by}'
+        return f'{count} of "{lack.name}" ({_pods(lack.size)}{a_node}{level})'
+    return f'{_pods(count)} of "{lack.name}"{a_node}'
 
 
 def _pods(count: int) -> str:
@@ -90,9 +92,12 @@ def _pods(count: int) -> str:
 
 def _has(why: Certificate) -> str:
     best = f'{why.level} "{why.best}"' if why.best else f"any {why.level}" if why.level else "the cluster"
-    rooms = " and ".join(str(lack.held) + (f' of "{lack.name}"' if len(why.lacks) > 1 else "") for lack in why.lacks)
+    short = [lack for lack in why.lacks if lack.held is not None and lack.held < lack.needed][:3]
+    if any(lack.held is None for lack in why.lacks):
+        return f"no {why.level} has room for all of that" if why.level else "the cluster has no room for all of that"
     if not any(lack.held for lack in why.lacks):
         return f"no {why.level} has room for any" if why.level else "the cluster has room for none"
+    rooms = " and ".join(str(lack.held) + (f' of "{lack.name}"' if len(why.lacks) > 1 else "") for lack in short)
     return f"{best}, which has most room, holds {rooms}" if why.best else f"{best} has room for {rooms}"
 
 
@@ -115,7 +120,8 @@ def _said(change: Change) -> str:
     if change.what == "copies":
         return f'run {change.value} of the {change.instead} copies of gang "{change.name}" at a time'
     kind = "group" if change.what == "members" else "podSet"
-    return f'use {change.value} replicas of {kind} "{change.name}" instead of {change.instead}'
+    replicas = "replica" if change.value == "1" else "replicas"
+    return f'use {change.value} {replicas} of {kind} "{change.name}" instead of {change.instead}'
 
 
 def _notes(why: Certificate) -> tuple[Note, ...]:

@@ -79,6 +79,7 @@ class _Floor:
         """The first domain that takes a unit."""
         kind = self.problem.types[part.item - len(self.problem.shapes)]
         for domain in _at(span, kind.depth):
+            self.meter.spend(1)
             mark, apart = len(self.steps), (kind.family, self.around(domain, kind.apart))
             if kind.family and self.taken.get(apart):
                 continue
@@ -89,8 +90,9 @@ class _Floor:
         return False
 
     def around(self, span: _Span, depth: int | None) -> int:
-        """The first node of the domain of that depth around another."""
+        """The first node of the domain of that depth around another; -1 for no depth."""
         domains = [each for each in _at(self.span, depth) if each.first <= span.first < each.end]
+        self.meter.spend(len(domains) and span.first)
         return domains[0].first if domains else -1
 
     def pods(self, loose: tuple[int, str, Pods], span: _Span) -> bool:

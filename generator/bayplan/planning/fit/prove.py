@@ -13,6 +13,8 @@ from bayplan.planning.fit.stages import stages
 from bayplan.planning.fit.verify import faults
 from bayplan.planning.fit.witness import Run
 
+Gangs = tuple[GangPlan, ...]
+
 
 class Stage(NamedTuple):
     """Gangs that may run at the same time, and where their pods can be."""
@@ -22,16 +24,18 @@ class Stage(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What counts. `policy`: spare nodes and `plan`; `channels`: one ComputeDomain pod a node."""
+    """What counts. `policy`: spares and `plan`; `channels`: one ComputeDomain pod a node. `quick`: see `search`."""
 
     policy: bool = True
     channels: bool = True
+    quick: bool = False
 
 
 FULL = Rules()
+QUICK = Rules(quick=True)
 
 
-def answers(plan: Plan, rules: Rules = FULL, *, witness: bool = True) -> Iterable[tuple[tuple[GangPlan, ...], Answer]]:
+def answers(plan: Plan, rules: Rules = FULL, *, witness: bool = True) -> Iterable[tuple[Gangs, Answer]]:
     """The answer for each set of gangs that may run at the same time."""
     ground = ground_of(plan, rules)
     for gangs in stages(plan.gangs) or (plan.gangs,):
@@ -44,22 +48,20 @@ def ground_of(plan: Plan, rules: Rules = FULL) -> Space:
     return space(plan.topology, used, rules.policy)
 
 
-def answer(
-    gangs: tuple[GangPlan, ...], plan: Plan, ground: Space, rules: Rules = FULL, *, witness: bool = True
-) -> Answer:
+def answer(gangs: Gangs, plan: Plan, ground: Space, rules: Rules = FULL, *, witness: bool = True) -> Answer:
     """The answer for some gangs at once. A witness is verified, and a false one is a bug."""
-    found = search(gangs, plan.topology, ground, channels=rules.channels, witness=witness)
+    found = search(gangs, plan.topology, ground, channels=rules.channels, witness=witness, quick=rules.quick)
     if isinstance(found, Placed) and found.runs and rules == FULL:
         wrong = next(faults(gangs, plan.topology, found.runs), "")
         assert not wrong, f"unreachable: a placement that is none: {wrong}"
     return found
 
 
-def holds(plan: Plan, rules: Rules = FULL) -> bool:
+def holds(plan: Plan, rules: Rules = QUICK) -> bool:
     """Whether the plan surely fits."""
     return all(isinstance(found, Placed) for _, found in answers(plan, rules, witness=False))
 
 
-def lacks(gangs: tuple[GangPlan, ...], plan: Plan, ground: Space) -> bool:
+def lacks(gangs: Gangs, plan: Plan, ground: Space) -> bool:
     """Whether these gangs surely do not fit at once."""
-    return isinstance(answer(gangs, plan, ground, witness=False), NoRoom)
+    return isinstance(answer(gangs, plan, ground, QUICK, witness=False), NoRoom)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bayplan.model.plan import GangPlan
 from bayplan.model.topology import ClusterTopology
-from bayplan.planning.fit.answer import Answer, NoRoom, Placed
+from bayplan.planning.fit.answer import Answer, NoRoom, Placed, Unknown
 from bayplan.planning.fit.fronts import Solved, covers, solve
 from bayplan.planning.fit.problem import Problem, problem
 from bayplan.planning.fit.space import Place, Space
@@ -16,11 +16,21 @@ BUDGET = 4_000_000
 
 
 def search(
-    gangs: tuple[GangPlan, ...], topology: ClusterTopology, space: Space, *, channels: bool = True, witness: bool = True
+    gangs: tuple[GangPlan, ...],
+    topology: ClusterTopology,
+    space: Space,
+    *,
+    channels: bool = True,
+    witness: bool = True,
+    quick: bool = False,
 ) -> Answer:
-    """Place all these gangs at once. Without `channels`, as if a node had any number of IMEX channels."""
+    """Place all these gangs at once. Without `channels`, as if a node had any number of IMEX channels.
+
+    A `quick` search leaves out what takes longer than a moment.
+    """
     asked = problem(gangs, topology, space, channels)
-    return _counted(asked, solve(asked, QUICK), witness) or _tried(asked, witness)
+    found = _counted(asked, solve(asked, QUICK), witness)
+    return _tried(asked, witness, quick) if found is None else found
 
 
 def _counted(asked: Problem, fronts: dict[int, Solved], witness: bool) -> Answer | None:
@@ -33,17 +43,20 @@ def _counted(asked: Problem, fronts: dict[int, Solved], witness: bool) -> Answer
     return Placed(placement(asked, fronts) if witness else ())
 
 
-def _tried(asked: Problem, witness: bool) -> Answer:
+def _tried(asked: Problem, witness: bool, quick: bool) -> Answer:
     from bayplan.planning.fit.greedy import first_fit
-    from bayplan.planning.fit.solver import solved
+    from bayplan.planning.fit.solver import WHY, solved
 
     if overdrawn(asked):
         return NoRoom()
     runs = first_fit(asked)
     if runs is not None:
         return Placed(runs)
+    if quick:
+        return Unknown(WHY)
     fronts = solve(asked, BUDGET)
-    return _counted(asked, fronts, witness) or solved(asked, fronts)
+    found = _counted(asked, fronts, witness)
+    return solved(asked, fronts) if found is None else found
 
 
 def overdrawn(asked: Problem) -> bool:

@@ -37,8 +37,6 @@ PLURALS = {
 
 def adopters(plan: Plan, shape: Shape, documents: Sequence[Manifest | Many]) -> list[Manifest]:
     """What `cleanup: adopt` adds to the documents of a plan: an adopter for each workload."""
-    if plan.workflow.cleanup != "adopt":
-        return []
     made: list[Manifest] = []
     plain = [document for document in documents if not isinstance(document, Many)]
     for workload in shape.workloads:

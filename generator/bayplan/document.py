@@ -4,8 +4,6 @@ YAML is read as Kubernetes reads it. In our own formats a plain scalar that read
 imported only where a text is not plain JSON.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -104,7 +102,7 @@ def _yaml_trees(text: str, faults: Faults, own: bool, notes: tuple[Note, ...]) -
         yamltext.explain(problem, faults, *notes)
 
 
-def _json_rules(own: bool) -> Rules:
+def _json_rules(own: bool) -> "Rules":
     from bayplan._document.loader import Rules
 
     return Rules(Memo(jsontext.value), Memo(str), own)

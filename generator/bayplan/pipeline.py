@@ -6,8 +6,6 @@
 Every step is a function from values to an Outcome. Only this module reads the tables of formats, checks and backends.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeVar
 
@@ -15,7 +13,6 @@ from bayplan import reading
 from bayplan.arrange import arrange, collisions, oversized, workflow_meta
 from bayplan.backends import BACKENDS
 from bayplan.checks import SURVEY_CHECKS, TARGETED, TOGETHER, TOPOLOGY_CHECKS, WORKFLOW_CHECKS
-from bayplan.cleanup import adopters
 from bayplan.companions import companions
 from bayplan.diagnostics import Outcome, Route, has_errors
 from bayplan.document import Document
@@ -173,7 +170,10 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
     ranked, shaped, backend, target, accepted = planned
     lowered = backend.lower(ranked, shaped, target)
     own = [*companions(ranked, target), *lowered.documents, *weave(ranked, shaped, lowered)]
-    own += adopters(ranked, shaped, own)
+    if ranked.workflow.cleanup == "adopt":
+        from bayplan.cleanup import adopters
+
+        own += adopters(ranked, shaped, own)
     cluster = backend.cluster_objects(ranked.topology, target) if request.cluster_objects else ()
     documents = arrange([*cluster, *own], ranked.namespace, workflow_meta(ranked, accepted))
     found = (*collisions(documents), *oversized(documents))

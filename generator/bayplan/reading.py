@@ -1,7 +1,5 @@
 """Document -> validated data -> model value, with the origins that lead back."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Generic, NamedTuple, TypeVar
 

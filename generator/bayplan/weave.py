@@ -1,7 +1,5 @@
 """Put marks on the workloads that bayplan builds: a pod template for each podSet instance, then the documents."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Collects what is wrong with a text, in lines and columns. A text is given up after `MOST` errors."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from typing import Any, NamedTuple, NoReturn

@@ -1,8 +1,10 @@
-"""JSON text: read at once by the standard library, or as events where an error or a place has to be found."""
+"""JSON text: read at once by the standard library, or as events where an error or a place has to be found.
+
+`json` is imported where a text is JSON: most are YAML, and every start pays for an import.
+"""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -25,8 +27,12 @@ def begins(text: str) -> bool:
 
 def load(text: str, deepest: int) -> Any:
     """The data. UnfitError: see `events`; json.JSONDecodeError: not JSON at all."""
+    import json
+
     try:
-        data = _decode(text)
+        data = json.loads(
+            text, object_pairs_hook=_mapping, parse_constant=_refuse, parse_float=_decimal, parse_int=_integer
+        )
     except json.JSONDecodeError:
         raise
     except (ValueError, RecursionError) as problem:
@@ -34,12 +40,6 @@ def load(text: str, deepest: int) -> Any:
     if deeper(data, deepest) or ("\\u" in text and re.search(_ESCAPED_SURROGATE, text)):
         raise UnfitError
     return data
-
-
-def _decode(text: str) -> Any:
-    return json.loads(
-        text, object_pairs_hook=_mapping, parse_constant=_refuse, parse_float=_decimal, parse_int=_integer
-    )
 
 
 def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -86,6 +86,8 @@ def value(token: str) -> Any:
 
 def events(text: str) -> Iterator[Any]:
     """Well-formed JSON as YAML events, whose marks know their index only."""
+    import json
+
     from yaml import events as yaml
 
     kinds: dict[str, Any] = {"[": yaml.SequenceStartEvent, "]": yaml.SequenceEndEvent, "{": yaml.MappingStartEvent}

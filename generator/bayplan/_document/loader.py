@@ -1,7 +1,5 @@
 """Events -> data, in one loop: the fast way to read YAML in Python, and the one that sees every key."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -5,7 +5,6 @@ A `Fault` in place of a value says why it is refused. Patterns are compiled on f
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -98,6 +97,8 @@ def own_value(text: str) -> Any:
     """A value in our own formats: what every reader reads, or why there is none."""
     if text.isdigit() and text.isascii() and len(text) < 19 and (text[0] != "0" or text == "0"):
         return int(text)
+    if text[-1:].isalpha() and text.isalnum() and text[1:2] not in ("x", "X") and text[:1] in _NUMERIC:
+        return text  # 64Gi: no number in any YAML ends in a letter, but for hexadecimal ones
     if unlike(text):
         return _ambiguous(text)
     value = foreign_value(text)
@@ -114,7 +115,7 @@ def foreign_key(text: str) -> Any:
     value = foreign_value(text)
     if isinstance(value, str | Fault):
         return value
-    return _wrong_key(text, value) if value is None or isinstance(value, float) else json.dumps(value)
+    return _wrong_key(text, value) if value is None or isinstance(value, float) else _spelled(value)
 
 
 def own_key(text: str) -> Any:
@@ -134,7 +135,7 @@ def _wrong_key(text: str, value: Any) -> Fault:
 def _ambiguous(text: str) -> Fault:
     """A plain scalar that means one thing here and another there."""
     value = kubectl(text)
-    meant = "" if isinstance(value, str) else f", or {json.dumps(value)} for the {_kind(value)}"
+    meant = "" if isinstance(value, str) else f", or {_spelled(value)} for the {_kind(value)}"
     message = f'unquoted "{shorten(text)}" is not the same to YAML 1.1, YAML 1.2 and kubectl'
     return Fault("R111", message, f'write "{shorten(text)}" in quotes for the text{meant}')
 
@@ -147,3 +148,10 @@ def _kind(value: Any) -> str:
 def shorten(text: str) -> str:
     """For messages: the beginning of a long text."""
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _spelled(value: Any) -> str:
+    """As JSON writes it. The module is loaded here, because YAML seldom needs it."""
+    import json
+
+    return json.dumps(value)

@@ -1,7 +1,5 @@
 """A skeleton with slots -> a text with gaps, written once and filled a batch of rows at a time."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count, islice

@@ -1,7 +1,5 @@
 """Walks over a workflow: every gang, group and podSet with its route."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

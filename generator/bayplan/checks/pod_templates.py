@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from bayplan.checks.places import pod_sets
 from bayplan.diagnostics import Diagnostic
-from bayplan.kube.pod_fields import faults, load
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow
@@ -18,6 +17,8 @@ def check(workflow: Workflow, topology: ClusterTopology, target: Target) -> Iter
     written += [(pool.template, ("topology", "spec", "pools", i, "template")) for i, pool in enumerate(topology.pools)]
     written = [(template, route) for template, route in written if template]
     if written:
+        from bayplan.kube.pod_fields import faults, load
+
         fields = load(target)
         for template, route in written:
             yield from faults(fields, template, route)

@@ -1,7 +1,5 @@
 """How a pod learns its rank: literal, by the downward API, or by one line of shell where it takes arithmetic."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 

@@ -1,15 +1,19 @@
 """The contract of a backend: what a module in `backends/` offers."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from bayplan.diagnostics import Diagnostic, Outcome
 from bayplan.model.features import Need, Support
-from bayplan.model.intent import GangIntent
 from bayplan.model.manifest import Lowered, Manifest, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
+
+if TYPE_CHECKING:
+    from bayplan.model.intent import GangIntent
 
 
 class Backend(Protocol):

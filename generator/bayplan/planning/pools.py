@@ -1,7 +1,5 @@
 """Which pool each podSet runs in: the nearest `pool`, else the only one that can hold it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 

@@ -16,7 +16,7 @@ def unmet(plan: Plan) -> Iterator[Diagnostic]:
         for route, unit in units.items():
             if isinstance(prove(_requiring(plan, route)), Impossible):
                 what = f'a "{unit.name.rpartition("-")[0]}"' if unit.name else f'gang "{gang.gang.name}"'
-                message = f'{what} cannot be in one "{unit.preferred}" as preferred; its pods will be spread over several'
+                message = f'{what} cannot be in one "{unit.preferred}" as preferred; its pods will spread over several'
                 hint = f'`bayplan explain P516`; or prefer a coarser level than "{unit.preferred}"'
                 yield warning("P516", (*route, "placement", "preferred"), message, hint=hint)
 

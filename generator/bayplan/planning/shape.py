@@ -1,7 +1,5 @@
 """Choose the workload kind of every gang, and tie gangs that wait for each other into one workload."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Routes -> places: a finding is a diagnostic whose routes have become lines and columns of files."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What the kinds share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 

@@ -112,7 +112,7 @@ def _inside(gang: GangPlan, plan: Plan, ground: Space) -> Certificate:
     firsts: dict[int, Part] = {}
     for part in _parts(whole.root):
         firsts.setdefault(part.item, part)
-    for item in sorted(firsts)[:KINDS]:
+    for item in dict.fromkeys((*sorted(firsts)[:KINDS], *sorted(firsts)[-1:])):
         unit = firsts[item].unit
         single = gang._replace(root=Unit("", (), groups=(Units("", (), 1, (unit,)),)))
         if lacks((single,), plan, ground):

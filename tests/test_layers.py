@@ -25,6 +25,7 @@ LAYERS = (
     ("document",),
     ("codes", "data", "words"),
     ("diagnostics",),
+    ("values",),
 )
 """Top to bottom."""
 

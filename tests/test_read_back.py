@@ -16,6 +16,7 @@ from bayplan.model.intent import UnitIntent
 
 VERSIONS = ["0.10", "0.12", "0.13", "0.14", "0.15", "0.16", "0.17"]
 KAI = BACKENDS["kai"]
+COVERS = {"M701"}
 NAMES = {"P510"}  # random names may meet; that they are refused is tested elsewhere
 
 

@@ -4,7 +4,9 @@ A diagnostic names a *route*: a subject (`workflow`, `topology`, ...) and the pa
 format. Lines and columns exist only in `report`, which finds them again in the text when there is something to say.
 """
 
-from typing import Generic, Literal, NamedTuple, TypeVar
+from typing import Generic, Literal, TypeVar
+
+from bayplan.values import NamedTuple
 
 Severity = Literal["error", "warning", "info"]
 Route = tuple[str | int, ...]

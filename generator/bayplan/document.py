@@ -5,13 +5,14 @@ imported only where a text is not plain JSON.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from bayplan._document import jsontext
 from bayplan._document.encodings import LARGEST, UnfitTextError, check_characters, decode, lenient
 from bayplan._document.faults import Faults, GiveUpError, Lines, Spot
 from bayplan._document.scalars import Memo, foreign_key, foreign_value, own_key, own_value
 from bayplan.diagnostics import AT, Diagnostic, Note, Outcome, error
+from bayplan.values import NamedTuple
 
 if TYPE_CHECKING:
     from bayplan._document.loader import Rules

@@ -7,7 +7,7 @@ Every step is a function from values to an Outcome. Only this module reads the t
 """
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from bayplan import reading
 from bayplan.arrange import arrange, collisions, oversized, workflow_meta
@@ -31,6 +31,7 @@ from bayplan.planning.needs import plan_needs
 from bayplan.planning.preferences import unmet
 from bayplan.planning.shape import Offer, shape
 from bayplan.selection import assumed, select_backend, select_gangs, select_namespace, select_target
+from bayplan.values import NamedTuple
 from bayplan.weave import weave
 
 Origins = Mapping[str, Mapping[Route, Route]]

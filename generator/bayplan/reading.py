@@ -1,13 +1,14 @@
 """Document -> validated data -> model value, with the origins that lead back."""
 
 from collections.abc import Mapping
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 from bayplan import schema, topologies, workflows
 from bayplan.diagnostics import Diagnostic, Route, error, has_errors
 from bayplan.document import Document
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow
+from bayplan.values import NamedTuple
 from bayplan.words import did_you_mean
 
 T = TypeVar("T")

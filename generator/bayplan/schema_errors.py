@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from jsonschema import Draft7Validator, ValidationError
 from jsonschema.validators import extend
 from referencing import Registry
 
 from bayplan.diagnostics import KEY, Diagnostic, Route, error, info
+from bayplan.values import NamedTuple
 from bayplan.words import did_you_mean, listing, suggest
 
 MOST = 100

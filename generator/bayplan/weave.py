@@ -1,10 +1,10 @@
 """Put marks on the workloads that bayplan builds: a pod template for each podSet instance, then the documents."""
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from bayplan.accelerators import PARTS, allocator
 from bayplan.diagnostics import Route
+from bayplan.kube.env import entries
 from bayplan.kube.kinds import KINDS, Kind, Piece, instances
 from bayplan.kube.kinds.parts import GROUP_LABEL, POD_SET_LABEL, gang_labels
 from bayplan.kube.kinds.pods import RANK_COLUMN
@@ -13,6 +13,7 @@ from bayplan.kube.pod import combine, own_parts, template
 from bayplan.kube.ranks import arithmetic, rank_env
 from bayplan.model.manifest import Lowered, Manifest, Many, Marks, Meta, PodParts, Shape, Slot, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods
+from bayplan.values import NamedTuple
 
 CHANNEL = "compute-domain"
 """The name of a pod's claim on its ComputeDomain channel."""
@@ -54,7 +55,7 @@ def _piece(loom: Loom, gang: GangPlan, pods: Pods, marks: Marks) -> Piece:
     if pool is None:
         raise AssertionError(f"unbound pool {pods.pool!r}")
     ranked, command = _ranks(loom, pods)
-    user = PodParts(env=tuple({"name": name, "value": value} for name, value in pods.spec.env.items()))
+    user = PodParts(env=entries(pods.spec.env))
     parts = combine(
         PodParts(labels=_labels(plan, gang, pods), spec=_spec(loom, gang)),
         own_parts(pods.spec, pool, config_map_name(gang, pods)),

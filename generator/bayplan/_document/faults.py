@@ -2,9 +2,10 @@
 
 import re
 from bisect import bisect_right
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from bayplan.diagnostics import AT, Diagnostic, Note, Route, error
+from bayplan.values import NamedTuple
 
 MOST = 1000
 """Errors of one text that are listed."""

@@ -1,7 +1,7 @@
 """Events -> data, in one loop: the fast way to read YAML in Python, and the one that sees every key."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from yaml.events import (
     AliasEvent,
@@ -18,6 +18,7 @@ from bayplan._document.faults import Fault, Faults
 from bayplan._document.jsontext import deeper
 from bayplan._document.scalars import MERGE, Memo, shorten
 from bayplan.diagnostics import Note
+from bayplan.values import NamedTuple
 
 DEEPEST = 100
 """Collections within collections."""

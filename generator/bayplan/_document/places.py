@@ -6,7 +6,7 @@ Only what is asked for is kept, and whatever has an anchor, so that aliases and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from yaml import YAMLError
 from yaml.events import (
@@ -22,6 +22,7 @@ from yaml.events import (
 from bayplan._document.faults import Fault
 from bayplan._document.scalars import MERGE, foreign_key
 from bayplan.diagnostics import KEY
+from bayplan.values import NamedTuple
 
 Path = tuple[str | int, ...]
 _LEAF = object()  # in a tree of wanted steps: a path ends here

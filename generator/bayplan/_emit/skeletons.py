@@ -3,10 +3,11 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count, islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from bayplan._emit.scalars import scalar
 from bayplan.model.manifest import Slot
+from bayplan.values import NamedTuple
 
 Column = Sequence[Any]
 _is_names = re.compile(r"(?:[a-z0-9][a-z0-9.-]*\n)*").fullmatch

@@ -6,7 +6,6 @@ Read from KAI's pkg/scheduler/plugins/topology/{job_filtering,common}.go at v0.1
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from bayplan.diagnostics import Diagnostic, Route, error
 from bayplan.kube import quantity
@@ -14,6 +13,7 @@ from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
 from bayplan.planning.fit.demand import CHANNEL, ONE, SLOTS, WHOLE, capacity, demand, room
+from bayplan.values import NamedTuple
 
 GPU = "gpu"
 Amounts = Mapping[str, int]

@@ -1,10 +1,10 @@
 """Walks over a workflow: every gang, group and podSet with its route."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from bayplan.diagnostics import Route
 from bayplan.model.workflow import Gang, Group, PodSet, Workflow
+from bayplan.values import NamedTuple
 
 GANGS: Route = ("workflow", "spec", "gangs")
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from bayplan.data import data_text
+from bayplan.values import NamedTuple
 
 FORMATS = {"workflow": "workflow", "topology": "cluster-topology"}
 """First word of a field's path -> schema."""

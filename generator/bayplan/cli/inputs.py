@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from bayplan.cli import arguments, files
 from bayplan.cli.options import Given
 from bayplan.diagnostics import Diagnostic, Outcome, error
 from bayplan.document import Document
 from bayplan.pipeline import Request
 from bayplan.report.batch import Batch
+from bayplan.values import NamedTuple
 
 
 class Inputs(NamedTuple):

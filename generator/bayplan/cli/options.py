@@ -4,7 +4,8 @@ Without the future import of annotations: `typing` compiles every one that is a 
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from bayplan.values import NamedTuple
 
 
 class Option(NamedTuple):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
 from bayplan.model.topology import ClusterTopology
 from bayplan.pipeline import Planned
 from bayplan.planning.fit import Fits, prove
 from bayplan.topologies.hostlist import compress
+from bayplan.values import NamedTuple
 
 
 class Site(NamedTuple):

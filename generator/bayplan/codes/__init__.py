@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bayplan.codes import a, f, f_kai, o, p, p_fit, r, s, t, w
+from bayplan.codes import a, f, f_kai, m, o, p, p_fit, r, s, t, w
 
 CODES: Mapping[str, str] = {
     **r.CODES,
@@ -15,6 +15,7 @@ CODES: Mapping[str, str] = {
     **p_fit.CODES,
     **f.CODES,
     **f_kai.CODES,
+    **m.CODES,
     **o.CODES,
     **a.CODES,
 }

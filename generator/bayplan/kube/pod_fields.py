@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from bayplan.data import data_text
 from bayplan.diagnostics import KEY, Diagnostic, Route, error
 from bayplan.model.target import Target
+from bayplan.values import NamedTuple
 from bayplan.words import did_you_mean
 
 TYPES: Mapping[str, type | tuple[type, ...]] = {

@@ -1,13 +1,14 @@
 """How a pod learns its rank: literal, by the downward API, or by one line of shell where it takes arithmetic."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from bayplan.diagnostics import Route
 from bayplan.kube.pod import container_name
 from bayplan.model.manifest import Slot
 from bayplan.model.plan import Pods, Ranks
 from bayplan.model.workflow import PodSet
+from bayplan.values import NamedTuple
 
 MASTER_PORT = 29500
 """The port that torchrun's static rendezvous uses by default (PyTorch torch.distributed.run)."""

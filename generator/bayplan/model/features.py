@@ -1,9 +1,10 @@
 """What a plan can need of a scheduler, and how a backend declares what it supports."""
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from bayplan.diagnostics import Route
+from bayplan.values import NamedTuple
 
 Fidelity = Literal["exact", "approximate", "absent"]
 Word = Literal["", "not yet here", "not yet upstream", "never"]

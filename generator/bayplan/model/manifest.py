@@ -1,9 +1,10 @@
 """Kubernetes documents, and what is woven into them."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from bayplan.model.plan import GangPlan
+from bayplan.values import NamedTuple
 
 Manifest = Mapping[str, Any]
 """One Kubernetes object as plain data. Its keys are written in the order they have."""

@@ -1,11 +1,11 @@
 """A workflow bound to a cluster: every group instance named, placed, ranked. No scheduler word in it."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from bayplan.diagnostics import Route
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Gang, PodSet, Workflow
+from bayplan.values import NamedTuple
 
 
 class PodRef(NamedTuple):

@@ -39,9 +39,16 @@ def text(value: Any) -> str:
 
 def texts(value: Mapping[str, Any]) -> dict[str, str]:
     """The same for every value of a mapping."""
-    return {key: text(each) for key, each in value.items()}
+    return {key: text(each) for key, each in sorted(value.items())}
 
 
 def numbers(value: Mapping[str, Any]) -> dict[str, int]:
     """Whole numbers by key (a schema takes 1.0 for a whole number)."""
-    return {key: int(each) for key, each in value.items()}
+    return {key: int(each) for key, each in sorted(value.items())}
+
+
+def ordered(value: Any) -> Any:
+    """Data whose mappings are in the order of their keys: how a user orders keys shall not show in what is written."""
+    if isinstance(value, dict):
+        return {key: ordered(each) for key, each in sorted(value.items())}
+    return [ordered(each) for each in value] if isinstance(value, list) else value

@@ -1,7 +1,8 @@
 """The versions a plan is written for. Nothing else in the project compares versions."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from bayplan.values import NamedTuple
 
 # The NVIDIA DRA driver went from calendar to semantic versions: 25.3 < 25.8 < 25.12 < 0.4 (dra-driver-nvidia-gpu tags).
 KNOWN: Mapping[str, tuple[str, ...]] = {

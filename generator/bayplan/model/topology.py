@@ -1,7 +1,9 @@
 """The cluster: pools of equal nodes, each a tree of levels."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from bayplan.values import NamedTuple
 
 HOST_LEVEL = "host"
 HOSTNAME_LABEL = "kubernetes.io/hostname"

@@ -1,7 +1,9 @@
 """The user's intent, as the native Workflow format says it, whatever format it was read from."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from bayplan.values import NamedTuple
 
 
 class Placement(NamedTuple):

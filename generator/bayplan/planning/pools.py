@@ -1,11 +1,11 @@
 """Which pool each podSet runs in: the nearest `pool`, else the only one that can hold it."""
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from bayplan.diagnostics import Diagnostic, Route, error
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Gang, Group, PodSet, Workflow
+from bayplan.values import NamedTuple
 
 
 class Found(NamedTuple):

@@ -1,7 +1,6 @@
 """Choose the workload kind of every gang, and tie gangs that wait for each other into one workload."""
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from bayplan.diagnostics import Diagnostic, Outcome, error
 from bayplan.kube.kinds import KINDS, Kind, instances
@@ -11,6 +10,7 @@ from bayplan.model.plan import GangPlan, Plan
 from bayplan.model.target import Target
 from bayplan.planning.fidelity import compare, holds
 from bayplan.planning.needs import kind_needs
+from bayplan.values import NamedTuple
 
 
 class Offer(NamedTuple):

@@ -1,10 +1,10 @@
 """What a run collects to report."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from bayplan.diagnostics import Diagnostic, Route
 from bayplan.document import Document
+from bayplan.values import NamedTuple
 
 
 class Batch(NamedTuple):

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from bayplan.diagnostics import AT, Diagnostic, Route, Severity
 from bayplan.document import Document, Span, locate_all
 from bayplan.report.batch import Batch
+from bayplan.values import NamedTuple
 
 
 class Place(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.kube import quantity
-from bayplan.model.rows import Table, fields, keys, plain, texts
+from bayplan.model.rows import Table, fields, keys, ordered, plain, texts
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Domain, Level, Namespace, NodeShape, Pool
 from bayplan.topologies import ReadTopology, hostlist
 
@@ -56,10 +56,10 @@ def _pool(data: Any, route: Route, found: list[Diagnostic]) -> Pool:
         domains=tuple(_domains(data["domains"], (*route, "domains"), found)),
         unusable={
             reason: names
-            for reason, nodes in data.get("unusable", {}).items()
+            for reason, nodes in sorted(data.get("unusable", {}).items())
             if (names := _expand(nodes, (*route, "unusable", reason), found))
         },
-        template=data.get("template", {}),
+        template=ordered(data.get("template", {})),
     )
 
 
@@ -86,7 +86,7 @@ def _node(data: Any, route: Route, found: list[Diagnostic]) -> NodeShape:
         message = f'the resource "{key}" has a key of its own'
         found.append(error("T426", more[key][0], message, hint=f'write "{key}" directly under "node"'))
     amounts = {"pods": ((*route, "pods"), PODS), **more, **own}
-    resources = {key: _amount(value, place, found) for key, (place, value) in amounts.items()}
+    resources = {key: _amount(value, place, found) for key, (place, value) in sorted(amounts.items())}
     return NodeShape(resources=resources, **fields(NODE, data))
 
 
@@ -142,12 +142,16 @@ def _one_or_list(allocators: tuple[str, ...]) -> str | list[str]:
     return allocators[0] if len(allocators) == 1 else list(allocators)
 
 
+def _tolerations(data: list[Any]) -> tuple[Any, ...]:
+    return tuple(ordered(each) for each in data)
+
+
 def _accelerators(data: Mapping[str, Any]) -> dict[str, AcceleratorKind]:
-    return {name: AcceleratorKind(name=name, **fields(ACCELERATOR, each)) for name, each in data.items()}
+    return {name: AcceleratorKind(name=name, **fields(ACCELERATOR, each)) for name, each in sorted(data.items())}
 
 
 def _namespaces(data: Mapping[str, Any]) -> dict[str, Namespace]:
-    return {name: Namespace(name=name, **fields(NAMESPACE, each)) for name, each in data.items()}
+    return {name: Namespace(name=name, **fields(NAMESPACE, each)) for name, each in sorted(data.items())}
 
 
 def _fabrics(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -157,8 +161,8 @@ def _fabrics(data: Mapping[str, Any]) -> dict[str, Any]:
 NODE: Table = (
     ("accelerator", "accelerator", str),
     ("count", "accelerators", int),
-    ("nodeSelector", "node_selector", dict),
-    ("tolerations", "tolerations", tuple),
+    ("nodeSelector", "node_selector", ordered),
+    ("tolerations", "tolerations", _tolerations),
 )
 LEVEL: Table = (
     ("name", "name", str),
@@ -170,7 +174,7 @@ LEVEL: Table = (
 ACCELERATOR: Table = (
     ("vendor", "vendor", str),
     ("allocator", "allocators", _allocators),
-    ("resources", "resources", dict),
+    ("resources", "resources", ordered),
     ("deviceClass", "device_class", str),
 )
 NAMESPACE: Table = (
@@ -180,11 +184,11 @@ NAMESPACE: Table = (
     ("serviceAccount", "service_account", str),
 )
 SPEC: Table = (
-    ("versions", "versions", dict),
-    ("defaults", "defaults", dict),
+    ("versions", "versions", ordered),
+    ("defaults", "defaults", ordered),
     ("queues", "queues", tuple),
-    ("images", "images", dict),
-    ("schedulers", "schedulers", dict),
+    ("images", "images", ordered),
+    ("schedulers", "schedulers", ordered),
     ("accelerators", "accelerators", _accelerators),
     ("fabrics", "fabrics", _fabrics),
     ("namespaces", "namespaces", _namespaces),

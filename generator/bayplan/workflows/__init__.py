@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bayplan.diagnostics import Outcome, Route
 from bayplan.model.workflow import Workflow
+from bayplan.values import NamedTuple
 
 
 class ReadWorkflow(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bayplan.diagnostics import Outcome, Route
-from bayplan.model.rows import Table, fields, keys, numbers, text, texts
+from bayplan.model.rows import Table, fields, keys, numbers, ordered, text, texts
 from bayplan.model.workflow import Accelerator, Gang, Group, Placement, PodSet, Workflow
 from bayplan.workflows import ReadWorkflow
 
@@ -121,9 +121,9 @@ POD_SET: Table = (
     ("env", "env", texts),
     ("ports", "ports", numbers),
     ("shm", "shm", text),
-    ("files", "files", dict),
+    ("files", "files", ordered),
     ("restartPolicy", "restart_policy", str),
-    ("template", "template", dict),
+    ("template", "template", ordered),
 )
 GROUP: Table = (
     ("name", "name", str),
@@ -151,15 +151,15 @@ GANG: Table = (
     ("preemptible", "preemptible", bool),
     ("computeDomain", "compute_domain", str),
     ("pool", "pool", str),
-    ("backends", "backends", dict),
+    ("backends", "backends", ordered),
     ("groups", "groups", _groups),
     ("podSets", "pod_sets", _pod_sets),
 )
 METADATA: Table = (
     ("name", "name", str),
     ("namespace", "namespace", str),
-    ("labels", "labels", dict),
-    ("annotations", "annotations", dict),
+    ("labels", "labels", ordered),
+    ("annotations", "annotations", ordered),
 )
 SPEC: Table = (
     ("scheduler", "scheduler", str),

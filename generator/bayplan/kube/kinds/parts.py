@@ -1,10 +1,11 @@
 """What the kinds share."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from bayplan.model.manifest import Manifest, Meta, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods
+from bayplan.values import NamedTuple
 
 GANG_LABEL = "bayplan.dev/gang"
 GROUP_LABEL = "bayplan.dev/group"

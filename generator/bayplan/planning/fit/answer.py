@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from bayplan.planning.fit.witness import Run
+from bayplan.values import NamedTuple
 
 
 class Placed(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import NamedTuple
 
 from bayplan.diagnostics import Route
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, walk
@@ -25,6 +24,7 @@ from bayplan.planning.fit.problem import Part, Problem, Vector, problem
 from bayplan.planning.fit.prove import QUICK, holds, lacks
 from bayplan.planning.fit.search import BUDGET
 from bayplan.planning.fit.space import Place, Space
+from bayplan.values import NamedTuple
 
 MOST = 8
 """So many groups of a gang are looked at for one that could be fewer."""

@@ -7,9 +7,9 @@ vector of it covers, largest first. Everything is capped at what is still asked 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from bayplan.planning.fit.problem import Problem, Type, Vector
+from bayplan.values import NamedTuple
 
 Front = tuple[Vector, ...]
 

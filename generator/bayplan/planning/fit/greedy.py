@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from bayplan.model.plan import Pods
 from bayplan.planning.fit.fronts import Meter, TooLongError
 from bayplan.planning.fit.problem import Part, Problem
 from bayplan.planning.fit.space import Place
 from bayplan.planning.fit.witness import Run
+from bayplan.values import NamedTuple
 
 STEPS = 300_000
 """Looks at a node: about a second."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from bayplan.model.plan import GangPlan, Pods, Unit, all_pods
 from bayplan.model.topology import ClusterTopology
 from bayplan.planning.fit.demand import CHANNEL, capacity, demand, room
 from bayplan.planning.fit.space import Space
+from bayplan.values import NamedTuple
 
 Vector = tuple[int, ...]
 Content = tuple[tuple[int, int], ...]  # item, how many of it: sorted

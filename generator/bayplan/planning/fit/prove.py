@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from bayplan.model.plan import GangPlan, Plan, all_pods
 from bayplan.planning.fit.answer import Answer, NoRoom, Placed
@@ -12,6 +11,7 @@ from bayplan.planning.fit.space import Space, space
 from bayplan.planning.fit.stages import stages
 from bayplan.planning.fit.verify import faults
 from bayplan.planning.fit.witness import Run
+from bayplan.values import NamedTuple
 
 Gangs = tuple[GangPlan, ...]
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bayplan.model.plan import Plan
 from bayplan.planning.fit.answer import NoRoom, Unknown
 from bayplan.planning.fit.prove import Stage, answers, ground_of
+from bayplan.values import NamedTuple
 
 if TYPE_CHECKING:
     from bayplan.planning.fit.certificate import Certificate

@@ -6,12 +6,12 @@ Shares only `demand` and `capacity` with the search.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from bayplan.model.plan import GangPlan, Unit, all_pods, walk
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
 from bayplan.planning.fit.demand import capacity, demand, room
 from bayplan.planning.fit.witness import Run
+from bayplan.values import NamedTuple
 
 Path = tuple[tuple[str, str], ...]
 Where = Mapping[str, tuple[Pool, Path]]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from bayplan.planning.fit.fronts import Front, Meter, Solved, covers, power
 from bayplan.planning.fit.problem import Part, Problem, Vector
 from bayplan.planning.fit.space import Place
+from bayplan.values import NamedTuple
 
 AMPLE = 1 << 60
 """Fronts that were found within their budget are never too long to split again."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import yaml
+
 from bayplan import document, pipeline
 from bayplan.diagnostics import Diagnostic, has_errors
 from bayplan.emit import emit

@@ -7,6 +7,7 @@ from collections import defaultdict
 from typing import Any
 
 import pytest
+
 import support
 
 KINDS = ["jobset", "job", "pods"]

@@ -1,7 +1,7 @@
 """Write schemas/pod-template.json: every field of a PodTemplateSpec, its type, and the Kubernetes that brought it.
 
 The names and types come from the schemas that kubernetes-validate packages (Kubernetes API, Apache-2.0).
-    {"PodSpec": {"containers": ["Container"], "nodeSelector": {"*": "string"}, "resources@1.34": "ResourceRequirements"}}
+    {"PodSpec": {"containers": ["Container"], "nodeSelector": {"*": "string"}, "hostnameOverride@1.34": "string"}}
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 import pytest
+
 from bayplan import values
 
 T = TypeVar("T")

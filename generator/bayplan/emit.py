@@ -6,7 +6,6 @@ No YAML library for Python writes what kubectl, kustomize, YAML 1.1 and YAML 1.2
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from bayplan._emit.blocks import Blocks
 from bayplan._emit.scalars import scalar
@@ -31,7 +30,7 @@ def emit(items: Iterable[Manifest | Many]) -> Iterator[str]:
     for item in items:
         if isinstance(item, Many):
             yield from _take(pieces)
-            for text in fill(template(item.skeleton, _written), item.rows, _CHARACTERS):
+            for text in fill(template(item.skeleton, blocks.text), item.rows, _CHARACTERS):
                 yield between + text
                 between = "---\n"
             continue
@@ -48,10 +47,3 @@ def _take(pieces: list[str]) -> Iterator[str]:
     if pieces:
         yield "".join(pieces)
         pieces.clear()
-
-
-def _written(data: Any) -> str:
-    """One document."""
-    pieces: list[str] = []
-    Blocks(pieces).document(data)
-    return "".join(pieces)

@@ -43,11 +43,14 @@ else:
 
     def _complete(name: str, fields: tuple[str, ...], defaults: Any, values: Any, named: Any) -> tuple[Any, ...]:
         """All values in order, or TypeError as a call of any function gives it."""
-        given = {**defaults, **dict(zip(fields, values, strict=False)), **named}
-        twice = [field for field in fields[: len(values)] if field in named]
-        if twice or len(values) > len(fields) or len(given) != len(fields) or any(f not in given for f in fields):
+        open_fields = fields[len(values) :]
+        try:
+            rest = [named.pop(field) if field in named else defaults[field] for field in open_fields]
+        except KeyError as missing:
+            raise TypeError(f"{name}() lacks {missing}") from None
+        if named or len(values) > len(fields):
             raise TypeError(f"{name}() takes {', '.join(fields)}; got {len(values)} values and {sorted(named)}")
-        return tuple(given[field] for field in fields)
+        return (*values, *rest)
 
     def _replace(self: Any, **changes: Any) -> Any:
         unknown = [name for name in changes if name not in self._fields]

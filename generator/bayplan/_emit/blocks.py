@@ -28,6 +28,13 @@ class Blocks:
         else:
             self.write(f"{self.leaf(data, 0)}\n")
 
+    def text(self, data: Any) -> str:
+        """One document by itself; there must be no pieces yet."""
+        self.document(data)
+        text = "".join(self.pieces)
+        self.pieces.clear()
+        return text
+
     def mapping(self, data: Mapping[str, Any], depth: int) -> None:
         """The pairs of a mapping that is not empty, indented by `depth` steps."""
         write, scalars = self.write, self.scalars

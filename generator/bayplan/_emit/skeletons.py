@@ -79,9 +79,11 @@ class _Cutter:
 
     def plain(self, value: Any) -> Any:
         """The value with tokens in the place of slots."""
+        if type(value) is str:
+            return value
         if isinstance(value, Slot):
             return self.slot(value)
-        if isinstance(value, Mapping):
+        if type(value) is dict or isinstance(value, Mapping):
             found = {self.key(key): self.plain(item) for key, item in value.items()}
             self.clash = self.clash or len(found) < len(value)
             return found
@@ -91,6 +93,8 @@ class _Cutter:
 
     def key(self, key: Any) -> Any:
         """A key is a string, whatever the form of a slot."""
+        if type(key) is str:
+            return key
         return self.joined((key,)) if isinstance(key, Slot) else self.plain(key)
 
     def slot(self, slot: Slot) -> str:

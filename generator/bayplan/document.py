@@ -7,7 +7,7 @@ imported only where a text is not plain JSON.
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from bayplan._document import jsontext
+from bayplan._document import jsontext, libyaml
 from bayplan._document.encodings import LARGEST, UnfitTextError, check_characters, decode, lenient
 from bayplan._document.faults import Faults, GiveUpError, Lines, Spot
 from bayplan._document.scalars import Memo, foreign_key, foreign_value, own_key, own_value
@@ -75,6 +75,7 @@ def _trees(name: str, text: str, faults: Faults, own: bool) -> list[Any]:
         try:
             return [jsontext.load(text, _DEEPEST)]
         except jsontext.UnfitError:
+            libyaml.load()
             from bayplan._document import loader
 
             return list(loader.documents(jsontext.events(text), _json_rules(own), faults))
@@ -92,14 +93,13 @@ def _not_json(name: str, problem: Any, faults: Faults) -> tuple[Note, ...]:
 
 
 def _yaml_trees(text: str, faults: Faults, own: bool, notes: tuple[Note, ...]) -> list[Any]:
-    from yaml import YAMLError
-
+    yaml = libyaml.load()
     from bayplan._document import loader, yamltext
 
     values, keys = (own_value, own_key) if own else (foreign_value, foreign_key)
     try:
         return list(loader.documents(yamltext.events(text), loader.Rules(Memo(values), Memo(keys), own), faults))
-    except YAMLError as problem:
+    except yaml.YAMLError as problem:
         yamltext.explain(problem, faults, *notes)
 
 
@@ -122,6 +122,7 @@ def locate_all(
     That is the value for scalars and for collections in flow style, the key for collections in block style (in a
     list: their first key), the key too where a path ends in KEY, and the nearest ancestor's key where there is none.
     """
+    libyaml.load()
     from bayplan._document import places
 
     asked = set(wanted)
@@ -132,6 +133,7 @@ def locate_all(
 
 def _events(text: str) -> Iterator[Any]:
     """The events of a text in whichever language it is."""
+    libyaml.load()
     from bayplan._document import yamltext
 
     try:

@@ -10,8 +10,8 @@ from bayplan.model.manifest import Slot
 from bayplan.values import NamedTuple
 
 Column = Sequence[Any]
-_is_names = re.compile(r"(?:[a-z0-9][a-z0-9.-]*\n)*").fullmatch
-_is_plain_names = re.compile(r"(?:[a-z]+[0-9.-][a-z0-9.-]*\n)*").fullmatch
+_NAMES = r"(?:[a-z0-9][a-z0-9.-]*\n)*"
+_PLAIN_NAMES = r"(?:[a-z]+[0-9.-][a-z0-9.-]*\n)*"
 
 
 class Gap(NamedTuple):
@@ -54,8 +54,8 @@ def fill(form: Template, rows: Iterable[tuple[Any, ...]], characters: int) -> It
 
 def _check_names(column: Column) -> None:
     text = "\n".join([*column, ""])
-    if not _is_names(text) or text.count("\n") != len(column):
-        wrong = next(name for name in column if "\n" in name or not _is_names(name + "\n"))
+    if not re.fullmatch(_NAMES, text) or text.count("\n") != len(column):
+        wrong = next(name for name in column if "\n" in name or not re.fullmatch(_NAMES, name + "\n"))
         raise ValueError(f"not a DNS-1123 name: {wrong!r}")
 
 
@@ -134,7 +134,7 @@ def _is_settled(literal: str, begins_with_slot: bool) -> bool:
 
 def _names(column: Column) -> Iterable[str]:
     """Names as scalars: nearly always plain, which one look at all of them tells."""
-    return column if _is_plain_names("\n".join([*column, ""])) else [scalar(name) for name in column]
+    return column if re.fullmatch(_PLAIN_NAMES, "\n".join([*column, ""])) else [scalar(name) for name in column]
 
 
 def _join(parts: tuple[str | Slot, ...], columns: Sequence[Column]) -> list[str]:

@@ -6,7 +6,7 @@ minMember, every leaf has its own, and a group in between has neither.
 
 from __future__ import annotations
 
-import zlib
+from binascii import crc32
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -77,7 +77,7 @@ def pod_group_name(plan: Plan, gang: GangPlan, target: Target) -> str:
     if target.since("kai", "0.18"):
         return gang.name
     whole = "/".join((plan.namespace, plan.workflow.name, gang.name))
-    return f"{gang.name}-{zlib.crc32(whole.encode()):08x}"
+    return f"{gang.name}-{crc32(whole.encode()):08x}"
 
 
 def minimum(unit: Unit) -> int:

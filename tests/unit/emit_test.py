@@ -270,6 +270,7 @@ def filled(data: Any, row: tuple[Any, ...], key: bool = False) -> Any:
 
 
 @settings(max_examples=150, deadline=None)
+@example({"": ("", Slot(0, "name"), "slot0x0z")}, [("0", "true", 0, 0)])
 @given(st.dictionaries(literals | slots, skeletons, min_size=1, max_size=4), rows)
 @example({"a": "slot0x0z", "b": Slot(0, "name"), "slot1x1z": "x"}, [("true", "a", 1, 2), ("a-b", "a", 1, 2)])
 @example({"a": ("x\n", Slot(0, "name"), "\n y"), "b": [("#", Slot(2, "text"))]}, [("true", "a", 1, 2)])

@@ -84,7 +84,10 @@ class _Cutter:
         if isinstance(value, Slot):
             return self.slot(value)
         if type(value) is dict or isinstance(value, Mapping):
-            found = {self.key(key): self.plain(item) for key, item in value.items()}
+            found = {
+                key if type(key) is str else self.key(key): item if type(item) is str else self.plain(item)
+                for key, item in value.items()
+            }
             self.clash = self.clash or len(found) < len(value)
             return found
         if isinstance(value, tuple) and any(isinstance(part, Slot) for part in value):
@@ -93,8 +96,6 @@ class _Cutter:
 
     def key(self, key: Any) -> Any:
         """A key is a string, whatever the form of a slot."""
-        if type(key) is str:
-            return key
         return self.joined((key,)) if isinstance(key, Slot) else self.plain(key)
 
     def slot(self, slot: Slot) -> str:
@@ -105,6 +106,7 @@ class _Cutter:
 
     def joined(self, parts: tuple[str | Slot, ...]) -> str:
         """Strings and slots that make one string: written by the skeleton if every row's is written alike."""
+        parts = tuple(part for part in parts if part != "")
         self.names.update(part.column for part in parts if isinstance(part, Slot) and part.form == "name")
         if _is_settled("".join(part for part in parts if not isinstance(part, Slot)), isinstance(parts[0], Slot)):
             return "".join(self.piece(part) for part in parts)

@@ -1,7 +1,7 @@
 """Document -> validated data -> model value, with the origins that lead back."""
 
 from collections.abc import Mapping
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from bayplan import schema, topologies, workflows
 from bayplan.diagnostics import Diagnostic, Route, error, has_errors
@@ -24,34 +24,29 @@ class Read(NamedTuple, Generic[T]):
 
 def workflow(document: Document, name: str = "") -> Read[Workflow]:
     """A workflow in the named format, else in the first that recognises it."""
-    wrong = _kind(document, "workflow", "Workflow")
     if name and name not in workflows.FORMATS:
         hint = did_you_mean(name, list(workflows.FORMATS))
         message = f'there is no workflow format "{name}"; there is {", ".join(workflows.FORMATS)}'
         return Read(None, (error("A910", ("argument", "--from"), message, hint=hint),))
-    found = workflows.load(name) if name else workflows.detect(document.data)
-    if found is None or wrong:
-        return Read(None, (wrong or _unknown(document, "workflow", "Workflow"),))
-    invalid = schema.validate("Workflow", document.data, "workflow")
-    if has_errors(invalid):
-        return Read(None, invalid)
-    outcome = found.read(document.data)
-    made = outcome.value
-    return Read(made and made.workflow, (*invalid, *outcome.diagnostics), made.origins if made else {})
+    return _read(document, "workflow", "Workflow", workflows.load(name) if name else workflows.detect(document.data))
 
 
 def topology(document: Document) -> Read[ClusterTopology]:
     """A cluster topology file."""
-    wrong = _kind(document, "topology", "ClusterTopology")
-    found = topologies.detect(document.data)
+    return _read(document, "topology", "ClusterTopology", topologies.detect(document.data))
+
+
+def _read(document: Document, subject: str, kind: str, found: Any) -> Read[Any]:
+    """The value that a format makes of data that its schema accepts; `found` is the format, if any recognised it."""
+    wrong = _kind(document, subject, kind)
     if found is None or wrong:
-        return Read(None, (wrong or _unknown(document, "topology", "ClusterTopology"),))
-    invalid = schema.validate("ClusterTopology", document.data, "topology")
+        return Read(None, (wrong or _unknown(document, subject, kind),))
+    invalid = schema.validate(kind, document.data, subject)
     if has_errors(invalid):
         return Read(None, invalid)
-    outcome = found.read(document.data)
-    made = outcome.value
-    return Read(made and made.topology, (*invalid, *outcome.diagnostics), made.origins if made else {})
+    made, diagnostics = found.read(document.data)
+    value, origins = made or (None, {})
+    return Read(value, (*invalid, *diagnostics), origins)
 
 
 def _kind(document: Document, subject: str, wanted: str) -> Diagnostic | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fit_scene import GPU, cluster, gang, plan, pods, pool, racks, replicas
 
-from bayplan.backends.kai_estimate import estimate
+from bayplan.backends.kai.estimate import estimate
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.planning.fit import Fits, prove

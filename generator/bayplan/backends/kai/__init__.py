@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bayplan.backends.kai.cluster import cluster_objects
+from bayplan.backends.kai.estimate import estimate as prove
 from bayplan.backends.kai.pod_group import lower, needs
 from bayplan.backends.kai.support import SUPPORT
-from bayplan.backends.kai_estimate import estimate as prove
 from bayplan.diagnostics import Outcome
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import Plan

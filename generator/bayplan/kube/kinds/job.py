@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.kube.kinds.parts import (
+    ENDS,
     INDEX_ANNOTATION,
     Piece,
     PodsRead,
@@ -13,6 +14,7 @@ from bayplan.kube.kinds.parts import (
     instances,
     job_spec,
     meta,
+    name_rows,
     read_name,
 )
 from bayplan.model.features import Support
@@ -35,13 +37,7 @@ SUPPORT = (
     ),
     Support("deadline"),
     Support("ttl"),
-    Support(
-        "always-restart",
-        "absent",
-        word="never",
-        reason="the pods of a Job must be able to end",
-        hint="use restartPolicy OnFailure, or `workload: pods`",
-    ),
+    ENDS,
     Support(
         "adopt",
         "absent",
@@ -49,14 +45,7 @@ SUPPORT = (
         reason="a Job is only a part of its gang, so it cannot own what belongs to the gang",
         hint="use a JobSet",
     ),
-    Support("pod-name-length", up_to=63),
-    Support(
-        "pod-name-length",
-        "absent",
-        word="never",
-        reason="a pod is called <job>-<index>-<5 letters>, and its hostname is a DNS label of 63 characters at most",
-        hint="shorten the names of workflow, gang, group or podSet",
-    ),
+    *name_rows("a pod is called <job>-<index>-<5 letters>, and its hostname is a DNS label of 63 characters at most"),
 )
 
 

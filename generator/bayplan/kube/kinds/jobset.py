@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.kube.kinds.parts import INDEX_ANNOTATION, Piece, PodsRead, instances, job_spec, meta, read_name
+from bayplan.kube.kinds.parts import (
+    ENDS,
+    INDEX_ANNOTATION,
+    Piece,
+    PodsRead,
+    instances,
+    job_spec,
+    meta,
+    name_rows,
+    read_name,
+)
 from bayplan.model.features import Support
 from bayplan.model.manifest import Manifest, Workload
 from bayplan.model.plan import GangPlan, Pods, all_pods
@@ -29,22 +39,11 @@ SUPPORT = (
     Support("restarts"),
     Support("deadline"),
     Support("ttl"),
-    Support(
-        "always-restart",
-        "absent",
-        word="never",
-        reason="the pods of a Job must be able to end",
-        hint="use restartPolicy OnFailure, or `workload: pods`",
-    ),
+    ENDS,
     Support("adopt"),
-    Support("pod-name-length", up_to=63),
-    Support(
-        "pod-name-length",
-        "absent",
-        word="never",
-        reason="a pod is called <jobset>-<replicatedJob>-<job>-<index>-<5 letters>, and that must be a DNS label of"
-        " 63 characters at most",
-        hint="shorten the names of workflow, gang, group or podSet",
+    *name_rows(
+        "a pod is called <jobset>-<replicatedJob>-<job>-<index>-<5 letters>, and that must be a DNS label of"
+        " 63 characters at most"
     ),
 )
 

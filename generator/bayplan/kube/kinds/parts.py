@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bayplan.model.features import Support
 from bayplan.model.manifest import Manifest, Meta, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods
 from bayplan.values import NamedTuple
@@ -12,6 +13,23 @@ GROUP_LABEL = "bayplan.dev/group"
 POD_SET_LABEL = "bayplan.dev/pod-set"
 WORKFLOW_LABEL = "bayplan.dev/workflow"
 INDEX_ANNOTATION = "batch.kubernetes.io/job-completion-index"
+
+
+ENDS = Support(
+    "always-restart",
+    "absent",
+    word="never",
+    reason="the pods of a Job must be able to end",
+    hint="use restartPolicy OnFailure, or `workload: pods`",
+)
+"""Of the kinds that are made of Jobs."""
+
+
+def name_rows(why: str) -> tuple[Support, ...]:
+    """Pod names, and so hostnames, are DNS labels (RFC 1123)."""
+    shorter = "shorten the names of workflow, gang, group or podSet"
+    feature = "pod-name-length"
+    return Support(feature, up_to=63), Support(feature, "absent", word="never", reason=why, hint=shorter)
 
 
 class Piece(NamedTuple):

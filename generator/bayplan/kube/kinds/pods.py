@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.kube.kinds.parts import Piece, PodsRead, headless_service, instances, meta, read_name
+from bayplan.kube.kinds.parts import Piece, PodsRead, headless_service, instances, meta, name_rows, read_name
 from bayplan.model.features import Support
 from bayplan.model.manifest import Manifest, Many, Meta, Slot, Workload
 from bayplan.model.plan import GangPlan, Pods
@@ -29,14 +29,7 @@ SUPPORT = (
         reason="a pod is only a part of its gang, so it cannot own what belongs to the gang",
         hint="use a JobSet",
     ),
-    Support("pod-name-length", up_to=63),
-    Support(
-        "pod-name-length",
-        "absent",
-        word="never",
-        reason="the pod's name is its hostname too, a DNS label of 63 characters at most",
-        hint="shorten the names of workflow, gang, group or podSet",
-    ),
+    *name_rows("the pod's name is its hostname too, a DNS label of 63 characters at most"),
 )
 
 

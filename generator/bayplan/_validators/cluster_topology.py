@@ -208,10 +208,6 @@ def validate(data: Any) -> Any:
                                     data__spec__schedulers__kai_keys.remove("schedulerName")
                                     data__spec__schedulers__kai__schedulerName = data__spec__schedulers__kai["schedulerName"]
                                     validate___definitions_dottedname(data__spec__schedulers__kai__schedulerName)
-                                if "featureGates" in data__spec__schedulers__kai_keys:
-                                    data__spec__schedulers__kai_keys.remove("featureGates")
-                                    data__spec__schedulers__kai__featureGates = data__spec__schedulers__kai["featureGates"]
-                                    validate___definitions_featuregates(data__spec__schedulers__kai__featureGates)
                                 if data__spec__schedulers__kai_keys:
                                     raise Refused
                         if "volcano" in data__spec__schedulers_keys:

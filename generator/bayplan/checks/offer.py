@@ -12,11 +12,13 @@ from bayplan.words import suggest
 
 
 def check(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T411, T420 to T424, T429."""
+    """T411, T420 to T424, T429, T431, T432."""
     for index, pool in enumerate(topology.pools):
         route: Route = (*POOLS, index)
         yield from _accelerator(topology, pool, (*route, "node"))
         yield from _plan(pool, route)
+        yield from _nvlink_vendor(topology, pool, route)
+    yield from _counted(topology)
     queue = topology.defaults.get("queue")
     if queue and topology.queues is not None and queue not in topology.queues:
         hint = suggest(queue, topology.queues, "queues")
@@ -37,6 +39,29 @@ def _accelerator(topology: ClusterTopology, pool: Pool, route: Route) -> Iterato
         given, missing = ("accelerator", "count") if name else ("count", "accelerator")
         message = f'the node of pool "{pool.name}" has "{given}" and no "{missing}"'
         yield error("T429", (*route, given), message, hint=f'add "{missing}:"')
+
+
+def _counted(topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """A device plugin offers cards under a resource name, and only NVIDIA's is a matter of course."""
+    for name, kind in topology.accelerators.items():
+        if kind.vendor != "nvidia" and "device-plugin" in kind.allocators and "count" not in kind.resources:
+            message = f'accelerator "{name}" of {kind.vendor} has no resource name to count its cards by'
+            hint = "add `resources: {count: NAME}` with the extended resource of its device plugin"
+            yield error("T431", ("topology", "spec", "accelerators", name), message, hint=hint)
+        if kind.vendor != "nvidia" and "dra" in kind.allocators and not kind.device_class:
+            message = f'accelerator "{name}" of {kind.vendor} has no device class to claim its cards by'
+            hint = "add `deviceClass: NAME` with the DeviceClass of its DRA driver"
+            yield error("T431", ("topology", "spec", "accelerators", name), message, hint=hint)
+
+
+def _nvlink_vendor(topology: ClusterTopology, pool: Pool, route: Route) -> Iterator[Diagnostic]:
+    """ComputeDomains are NVIDIA's."""
+    kind = topology.accelerators.get(pool.node.accelerator)
+    for index, level in enumerate(pool.levels):
+        if level.nvlink and (not pool.node.accelerator or (kind and kind.vendor != "nvidia")):
+            whose = f"cards of {kind.vendor}" if kind else "no accelerator"
+            message = f'level "{level.name}" is marked `nvlink`, and the nodes of pool "{pool.name}" have {whose}'
+            yield error("T432", (*route, "levels", index, "nvlink"), message, hint="remove the mark")
 
 
 def _plan(pool: Pool, route: Route) -> Iterator[Diagnostic]:

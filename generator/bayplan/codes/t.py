@@ -35,4 +35,6 @@ CODES: Mapping[str, str] = {
     "T428": "two lines for one domain",
     "T429": "an accelerator without a count",
     "T430": "the pool's template sets what is not its own",
+    "T431": "cards without a resource name",
+    "T432": "NVLink without NVIDIA",
 }

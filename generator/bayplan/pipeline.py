@@ -156,7 +156,7 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
     lost = compare((*plan_needs(ranked), *backend.needs(ranked)), backend.SUPPORT, target, backend.NAME)
     found = [*claimed.diagnostics, *diagnose(ranked), *lost, *shaped.diagnostics]
     if shaped.value is not None:
-        found += [*fitting(ranked, shaped.value), *assumed(target, components(ranked, shaped.value, backend))]
+        found += [*fitting(ranked, shaped.value, target), *assumed(target, components(ranked, shaped.value, backend))]
     if not has_errors(found):
         found += [*unmet(ranked), *backend.prove(ranked, target)]
     taken = tuple(sorted({each.code for each in found if each.severity == "error" and each.code in request.accept}))

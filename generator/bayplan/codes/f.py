@@ -24,4 +24,5 @@ CODES: Mapping[str, str] = {
     "F622": "long names of group instances",
     "F623": "long level labels",
     "F634": "delays before preemption or eviction",
+    "F635": "claims that no quota counts",
 }

@@ -20,4 +20,5 @@ CODES: Mapping[str, str] = {
     "P514": "gangs of one workload differ in what they share",
     "P515": "an object larger than the API server stores",
     "P516": "a preference that no placement can meet",
+    "P517": "an elastic podSet below driver 25.8",
 }

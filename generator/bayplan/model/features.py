@@ -57,6 +57,7 @@ FEATURES: Mapping[str, Feature] = {
     "mixed-pools": Feature("one placement over pods of several pools whose levels differ"),
     "compute-domain": Feature("NVLink domains of their own", "a gang"),
     "gpu-claim": Feature("GPUs claimed through DRA"),
+    "uncounted-claim": Feature("GPUs claimed by a device class that is not counted"),
     "queue": Feature("a queue"),
     "no-queue": Feature("work without a queue"),
     "unit-name-length": Feature("long names of group instances", "characters"),

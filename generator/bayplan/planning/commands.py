@@ -11,14 +11,17 @@ from bayplan.kube.ranks import RANK_NAMES, arithmetic, user_names
 from bayplan.model.backend import Backend
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import Plan, Pods, all_pods
+from bayplan.model.target import Target
 from bayplan.model.workflow import PodSet
 
 
-def fitting(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
+def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
     """Where a plan and the shape it takes do not go together."""
     for workload in shape.workloads:
         yield from _commands(workload)
         yield from _shared(workload)
+    if not target.since("draDriver", "25.8"):
+        yield from _waiting_for_all(plan)
     if plan.workflow.cleanup == "adopt" and not plan.topology.images.get("kubectl"):
         yield error(
             "P512",
@@ -26,6 +29,21 @@ def fitting(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
             "`cleanup: adopt` runs a Job in the cluster, and the topology names no image for it",
             hint="set `images: {kubectl: IMAGE}` in the topology: an image with `kubectl` and `sh`",
         )
+
+
+def _waiting_for_all(plan: Plan) -> Iterator[Diagnostic]:
+    """Up to driver 25.3 the pods of a ComputeDomain are held back until numNodes of them have come (DRA driver)."""
+    for gang in plan.gangs:
+        for pods in all_pods(gang.root) if gang.copy == 0 else ():
+            if pods.compute_domain and pods.minimum < pods.replicas:
+                yield error(
+                    "P517",
+                    (*pods.route, "minReplicas"),
+                    f'podSet "{pods.spec.name}" may start with {pods.minimum} of {pods.replicas} pods, but DRA driver'
+                    " versions below 25.8 hold the pods of a ComputeDomain back until all of them have come",
+                    hint="target driver 25.8 or later, leave `minReplicas` out, or set `computeDomain: never`",
+                )
+                break
 
 
 def _commands(workload: Workload) -> Iterator[Diagnostic]:

@@ -28,6 +28,7 @@ CODES: Mapping[str, str] = {
     "unit-name-length": "F622",
     "label-key-length": "F623",
     "timings": "F634",
+    "uncounted-claim": "F635",
 }
 """Feature -> the code of its loss, so that `--accept` can name one gap."""
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from bayplan.accelerators import allocator
 from bayplan.backends.kai.cluster import level_label, topology_name
 from bayplan.kube.kinds.parts import gang_labels
 from bayplan.model.features import Need
@@ -37,7 +38,18 @@ def needs(plan: Plan) -> tuple[Need, ...]:
         for key in TIMINGS
         if gang.copy == 0 and key in gang.gang.backends.get("kai", {})
     )
-    return (Need("unit-name-length", length, route), *timings)
+    return (Need("unit-name-length", length, route), *timings, *_uncounted(plan))
+
+
+def _uncounted(plan: Plan) -> Iterator[Need]:
+    """Device classes that KAI takes for something else than GPUs (0.13 to 0.17, `deviceClassName` contains "gpu")."""
+    everyone = (pods for gang in plan.gangs if gang.copy == 0 for pods in all_pods(gang.root))
+    for pods in {pods.route: pods for pods in everyone if pods.spec.accelerator}.values():
+        asked = pods.spec.accelerator
+        kind = plan.topology.accelerators[asked.name] if asked else None
+        if asked and kind and allocator(asked, kind) == "dra" and "gpu" not in (kind.device_class or "gpu"):
+            subject = f'podSet "{pods.spec.name}"'
+            yield Need("uncounted-claim", 1, (*pods.route, "accelerator"), preferred=True, subject=subject)
 
 
 def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:

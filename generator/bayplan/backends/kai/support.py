@@ -56,6 +56,13 @@ SUPPORT = (
         reason="GPUs claimed through DRA do not count against the queue's quota below KAI 0.13",
         hint="target KAI 0.13 or later, or use the device plugin",
     ),
+    Support(
+        "uncounted-claim",
+        "approximate",
+        reason="KAI counts claimed GPUs against the queue's quota only if the name of their device class contains"
+        ' "gpu"',
+        hint="use a device class with gpu in its name where quotas matter",
+    ),
     Support("queue"),
     Support(
         "no-queue",

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from bayplan.arrange import ORDER
 from bayplan.cli import folder, single, stdout
 from bayplan.model.manifest import Many, Slot
 
@@ -167,17 +168,24 @@ class TestFolder:
         many = Many({**config_map("x"), "metadata": {"name": Slot(0, "name")}}, [("b-0",), ("b-1",)])
         made = folder.files([config_map("a", "---\nkind: Evil\n"), many, config_map("s3:cr?t")])
         assert list(made) == [
-            "01-configmap-a.yaml",
-            "02-configmap-b-0.yaml",
-            "03-configmap-b-1.yaml",
-            "04-configmap-s3-cr-t.yaml",
+            "08-configmap-a.yaml",
+            "08-configmap-b-0.yaml",
+            "08-configmap-b-1.yaml",
+            "08-configmap-s3-cr-t.yaml",
         ]
-        assert "name: b-1\n" in made["03-configmap-b-1.yaml"]
+        assert "name: b-1\n" in made["08-configmap-b-1.yaml"]
         assert all(folder._OURS(name) for name in made)
 
-    def test_numbers_are_as_wide_as_the_last_needs(self) -> None:
-        names = list(folder.files(config_map(f"c{n}") for n in range(100)))
-        assert (names[0], names[-1]) == ("001-configmap-c0.yaml", "100-configmap-c99.yaml")
+    def test_one_object_less_renames_no_other_file(self) -> None:
+        maps = [config_map(f"c{n}") for n in range(5)]
+        assert set(folder.files(maps[1:])) == set(folder.files(maps)) - {"08-configmap-c0.yaml"}
+
+    def test_one_name_in_several_namespaces_makes_several_files(self) -> None:
+        made = folder.files([config_map("c"), config_map("c"), config_map("c")])
+        assert list(made) == ["08-configmap-c.yaml", "08-configmap-c--2.yaml", "08-configmap-c--3.yaml"]
+
+    def test_files_sort_as_they_are_applied(self) -> None:
+        names = list(folder.files([{"kind": kind, "metadata": {"name": "x"}} for kind in ORDER]))
         assert names == sorted(names)
 
     def test_names_are_cut_to_what_file_systems_hold(self) -> None:

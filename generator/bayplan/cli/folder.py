@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 
+from bayplan.arrange import ORDER
 from bayplan.cli import differences, single
 from bayplan.cli.failures import unwritable
 from bayplan.diagnostics import Diagnostic, Outcome, error
@@ -20,17 +21,24 @@ _NAME = re.compile(r"^metadata:\n(?:  .*\n)*?  name: (.*)$", re.MULTILINE)
 
 
 def files(documents: Iterable[Manifest | Many]) -> dict[str, str]:
-    """`01-topology-hall-1.yaml` -> text, in the order to apply them."""
-    texts = re.split(r"^---\n", "".join(emit(documents)), flags=re.MULTILINE)
-    texts = [text for text in texts if text]
-    width = max(2, len(str(len(texts))))
-    return {_file_name(f"{number:0{width}}", text): text for number, text in enumerate(texts, 1)}
+    """`01-topology-hall-1.yaml` -> text, in the order to apply them.
+
+    The number is that of the kind, so that one object more or less renames no other file.
+    """
+    found: dict[str, str] = {}
+    met: dict[str, int] = {}  # names repeat in several namespaces
+    for text in filter(None, re.split(r"^---\n", "".join(emit(documents)), flags=re.MULTILINE)):
+        stem = _stem(text)
+        met[stem] = again = met.get(stem, 0) + 1
+        found[f"{stem}.yaml" if again == 1 else f"{stem}--{again}.yaml"] = text
+    return found
 
 
-def _file_name(number: str, text: str) -> str:
-    """The file of a document as `emit` writes it. Longer than file systems allow is cut: the number makes it unique."""
+def _stem(text: str) -> str:
+    """The file name of a document as `emit` writes it. Longer than file systems allow is cut."""
     kind, name = (found[1] if (found := pattern.search(text)) else "" for pattern in (_KIND, _NAME))
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{number}-{kind.lower()}-{name.strip(chr(34))}")[:240] + ".yaml"
+    number = ORDER.index(kind) + 1 if kind in ORDER else 99
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{number:02}-{kind.lower()}-{name.strip(chr(34))}")[:240]
 
 
 def write(path: str, wanted: Mapping[str, str]) -> tuple[Diagnostic, ...]:

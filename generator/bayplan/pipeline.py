@@ -30,7 +30,15 @@ from bayplan.planning.fit import diagnose
 from bayplan.planning.needs import plan_needs
 from bayplan.planning.preferences import unmet
 from bayplan.planning.shape import Offer, shape
-from bayplan.selection import assumed, select_backend, select_gangs, select_namespace, select_target
+from bayplan.selection import (
+    assumed,
+    blame_namespace,
+    default_namespace,
+    select_backend,
+    select_gangs,
+    select_namespace,
+    select_target,
+)
 from bayplan.values import NamedTuple
 from bayplan.weave import weave
 
@@ -126,12 +134,14 @@ def survey(document: Document) -> tuple[Outcome[ClusterTopology], Origins]:
 def check(request: Request) -> tuple[Outcome[Checked], Origins]:
     """Read both documents, check each alone, then both together. Findings of all of them come in one run."""
     workflow, from_workflow = check_workflow(request.workflow, request.workflow_format)
+    workflow = _then(workflow, lambda value: select_namespace(request.namespace, value))
     topology, from_topology = check_topology(request.topology)
     origins = {**from_workflow, **from_topology}
     found = (*workflow.diagnostics, *topology.diagnostics)
     if workflow.value is None or topology.value is None:
         return Outcome(None, found), origins
-    found += tuple(d for each in TOGETHER for d in each(workflow.value, topology.value))
+    together = (d for each in TOGETHER for d in each(workflow.value, topology.value))
+    found += blame_namespace(request.namespace, together)
     backend = select_backend(request.scheduler, workflow.value, topology.value, BACKENDS)
     target = select_target(request.target, topology.value)
     found += (*backend.diagnostics, *target.diagnostics)
@@ -145,7 +155,7 @@ def check(request: Request) -> tuple[Outcome[Checked], Origins]:
 def plan(request: Request, checked: Checked) -> Outcome[Planned]:
     """Resolve pools, levels, ComputeDomains, ranks and names; prove the fit; compare needs with support."""
     workflow, topology, backend, target = checked
-    namespace = select_namespace(request.namespace, workflow, topology)
+    namespace = default_namespace(workflow, topology)
     queue = workflow.queue or topology.defaults.get("queue", "")
     selected = _then(bind(workflow, topology, namespace, queue), lambda bound: select_gangs(bound, request.gangs))
     claimed = _then(selected, compute_domains.assign)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error, info, warning
 from bayplan.model.backend import Backend
 from bayplan.model.plan import Plan
-from bayplan.model.target import KNOWN, Target, order
+from bayplan.model.target import KNOWN, Target, minor, order
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow
 from bayplan.words import did_you_mean
@@ -42,7 +42,7 @@ def select_backend(
 def select_target(asked: Mapping[str, str], topology: ClusterTopology) -> Outcome[Target]:
     """The topology's versions, which are checked already, with the command line's over them.
 
-    A version newer than known is the newest known.
+    A version newer than known is the newest known; one between two that are known behaves like the earlier.
     """
     versions = {**topology.versions, **asked}
     found = tuple(d for name, version in asked.items() for d in _version(name, version))
@@ -55,8 +55,13 @@ def select_target(asked: Mapping[str, str], topology: ClusterTopology) -> Outcom
     return Outcome(None if bad else Target(capped), found)
 
 
+LONGEST_VERSION = 32
+"""Python turns no more than 4,300 digits into a number, and no version needs a hundredth of them."""
+
+
 def _numeric(version: str) -> bool:
-    return all(part.isascii() and part.isdigit() for part in version.split("."))
+    parts = version.split(".")
+    return len(version) <= LONGEST_VERSION and all(part.isascii() and part.isdigit() for part in parts)
 
 
 def _beyond(component: str, version: str) -> bool:
@@ -72,12 +77,16 @@ def _version(component: str, version: str) -> tuple[Diagnostic, ...]:
         return (error("A904", route, f'there is no component "{component}"; there are {names}', hint=hint),)
     known = KNOWN[component]
     if not _numeric(version):
-        return (error("A905", route, f'"{version}" is no version of {component}', hint=f"write it as {known[-1]}"),)
+        shown = version if len(version) <= LONGEST_VERSION else f"{version[:LONGEST_VERSION]}..."
+        return (error("A905", route, f'"{shown}" is no version of {component}', hint=f"write it as {known[-1]}"),)
     if order(component, version) < order(component, known[0]):
         return (error("A906", route, f"{component} {version} is older than {known[0]}, the oldest that bayplan knows"),)
     if _beyond(component, version):
         message = f"{component} {version} is newer than {known[-1]}, the newest that bayplan knows, and is taken for it"
         return (warning("A907", route, message),)
+    if order(component, minor(version)) not in [order(component, each) for each in known]:
+        message = f"bayplan knows no {component} {version}; it is taken for the release before it"
+        return (warning("A907", route, message, hint=f"known: {', '.join(known)}"),)
     return ()
 
 
@@ -116,6 +125,32 @@ def select_gangs(plan: Plan, names: tuple[str, ...]) -> Outcome[Plan]:
     return Outcome(plan._replace(gangs=cut), loosened)
 
 
-def select_namespace(asked: str, workflow: Workflow, topology: ClusterTopology) -> str:
-    """Command line, then workflow, then topology file, then Kubernetes' own default."""
-    return asked or workflow.namespace or topology.defaults.get("namespace", "") or "default"
+def select_namespace(asked: str, workflow: Workflow) -> Outcome[Workflow]:
+    """The workflow in the namespace that the command line names, if it names one."""
+    if not asked:
+        return Outcome(workflow)
+    if is_label(asked):
+        return Outcome(workflow._replace(namespace=asked))
+    hint = "namespaces are up to 63 lower case letters, digits and hyphens, with no hyphen at either end"
+    return Outcome(None, (error("A914", NAMESPACE, f'"{asked}" cannot be the name of a namespace', hint=hint),))
+
+
+NAMESPACE: Route = ("argument", "--namespace")
+
+
+def is_label(name: str) -> bool:
+    """Whether the name is a DNS label, as Kubernetes wants it for namespaces (Kubernetes 1.34, RFC 1123)."""
+    plain = name.replace("-", "0")
+    ends = name[:1] + name[-1:]
+    return len(name) <= 63 and plain.isascii() and plain.isalnum() and plain == plain.lower() and "-" not in ends
+
+
+def blame_namespace(asked: str, found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """What is said of the workflow's namespace, said of the command line where that named it."""
+    own = ("workflow", "metadata", "namespace")
+    return tuple(each._replace(route=NAMESPACE) if asked and each.route == own else each for each in found)
+
+
+def default_namespace(workflow: Workflow, topology: ClusterTopology) -> str:
+    """The workflow's, then the topology file's, then Kubernetes' own default."""
+    return workflow.namespace or topology.defaults.get("namespace", "") or "default"

@@ -90,5 +90,5 @@ def test_labels_of_the_workflow_go_on_every_object() -> None:
     flow["metadata"] |= {"labels": {"team": "a"}, "annotations": {"example.com/ticket": "7"}}
     documents = support.run(flow).documents
     assert all(each["metadata"]["labels"]["team"] == "a" for each in documents)
-    noted = [each["kind"] for each in documents if "example.com/ticket" in each["metadata"].get("annotations", {})]
-    assert noted == ["JobSet"]
+    assert all(each["metadata"]["annotations"]["example.com/ticket"] == "7" for each in documents)
+    assert all(pod.labels["team"] == "a" for pod in support.pods(documents))

@@ -37,7 +37,7 @@ NOTHING = Meta()
 def arrange(
     documents: Iterable[Manifest | Many], namespace: str = "", given: Meta = NOTHING
 ) -> tuple[Manifest | Many, ...]:
-    """Sorted by kind, otherwise as they came. The given labels go on all objects, the annotations on workloads."""
+    """Sorted by kind, otherwise as they came. The given labels and annotations go on all objects."""
     placed = [_placed(document, namespace, given) for document in documents]
     return tuple(sorted(placed, key=lambda document: ORDER.index(head(document)["kind"])))
 
@@ -60,7 +60,7 @@ def _placed(document: Manifest | Many, namespace: str, given: Meta) -> Manifest 
     metadata = {"name": own["metadata"]["name"], "namespace": namespace, **own["metadata"]}
     if given.labels:
         metadata["labels"] = {**given.labels, **metadata.get("labels", {})}
-    if given.annotations and own["kind"] in WORKLOADS:
+    if given.annotations:
         metadata["annotations"] = {**given.annotations, **metadata.get("annotations", {})}
     placed = {**own, "metadata": metadata}
     return document._replace(skeleton=placed) if isinstance(document, Many) else placed
@@ -70,7 +70,7 @@ def collisions(documents: Iterable[Manifest | Many]) -> Iterator[Diagnostic]:
     """No two objects of one kind with one name. A ComputeDomain counts as its channel template too: the driver makes
     it, and never succeeds where one of that name exists (DRA driver 25.3 to 0.4, `resourceclaimtemplate.go`)."""
     seen: set[tuple[str, str]] = set()
-    for kind, name in (key for document in documents for key in _keys(document)):
+    for kind, name in (key for document in documents for key in keys(document)):
         if (kind, name) in seen:
             message = f'two objects of kind {kind} would be called "{name}"'
             hint = "rename a gang, a group or a podSet"
@@ -81,37 +81,41 @@ def collisions(documents: Iterable[Manifest | Many]) -> Iterator[Diagnostic]:
 LARGE = 1536 * 1024
 """etcd's default limit of one request, in bytes (etcd 3.5, `--max-request-bytes`)."""
 
-MANY_PARTS = 100
-"""Below so many parts no object comes near the limit, and it is not worth counting."""
-
-
 def oversized(documents: Iterable[Manifest | Many]) -> Iterator[Diagnostic]:
     """Objects that the API server could not store."""
     for document in documents:
         own = head(document)
-        parts = len(own.get("spec", {}).get("replicatedJobs") or own.get("spec", {}).get("subGroups") or ())
-        if parts > MANY_PARTS and (size := _size(own)) > LARGE:
+        spec = own.get("spec", {})
+        parts = spec.get("replicatedJobs") or spec.get("subGroups") or ()
+        if parts and len(parts) * len(str(parts[0])) > LARGE // 2 and (size := _size(own)) > LARGE:
             kind, name = own["kind"], own["metadata"]["name"]
             yield error(
                 "P515",
                 ("workflow", "spec", "gangs"),
-                f'{kind} "{name}" with its {parts} parts would take {size} bytes; etcd stores {LARGE} at most',
+                f'{kind} "{name}" with its {len(parts)} parts would take {size} bytes; etcd stores {LARGE} at most',
                 hint="use `workload: job` or `workload: pods`, fewer and larger groups, or several gangs",
             )
 
 
 def _size(document: Manifest) -> int:
+    """Bytes as JSON. Parts are nearly alike, so most objects are known to be small before they are written."""
     import json
 
     return len(json.dumps(document, separators=(",", ":")))
 
 
-def _keys(document: Manifest | Many) -> Iterator[tuple[str, str]]:
+def keys(document: Manifest | Many) -> Iterator[tuple[str, str]]:
+    """Kind and name of the object, or of each of many, and of what a driver makes of it."""
     own = head(document)
-    name = own["metadata"]["name"]
-    if isinstance(document, Many) and isinstance(name, Slot):
-        yield from ((own["kind"], str(row[name.column])) for row in document.rows)
-        return
-    yield own["kind"], name
+    for row in document.rows if isinstance(document, Many) else ((),):
+        yield own["kind"], _filled(own["metadata"]["name"], row)
     if own["apiVersion"] == COMPUTE_DOMAIN_API:
         yield "ResourceClaimTemplate", own["spec"]["channel"]["resourceClaimTemplate"]["name"]
+
+
+def _filled(value: str | Slot | Iterable[str | Slot], row: tuple[str | int, ...]) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Slot):
+        return str(row[value.column])
+    return "".join(_filled(part, row) for part in value)

@@ -42,7 +42,9 @@ def adopters(plan: Plan, shape: Shape, documents: Sequence[Manifest | Many]) -> 
     for workload in shape.workloads:
         gangs = {gang.name for gang in workload.gangs}
         mine = [each for each in plain if each["metadata"].get("labels", {}).get(GANG_LABEL) in gangs]
-        owner = next(each for each in mine if each["kind"] in OWNERS)
+        owner = next((each for each in mine if each["kind"] in OWNERS), None)
+        if owner is None:  # accepted by the user: nothing adopts what belongs to this workload
+            continue
         made += adopter(owner, [each for each in mine if each is not owner], plan.topology.images["kubectl"])
     return made
 

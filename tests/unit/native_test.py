@@ -116,7 +116,11 @@ def test_templates_merge_all_the_way_down() -> None:
     own = {"spec": {"hostIPC": None, "containers": [{"name": "b"}], "securityContext": {"fsGroup": 2}}}
     pods, origins = inherited({"template": ours}, {"template": own})
     assert pods.template == {
-        "spec": {"hostIPC": None, "containers": [{"name": "b"}], "securityContext": {"runAsUser": 1, "fsGroup": 2}}
+        "spec": {
+            "hostIPC": None,
+            "containers": [{"name": "a"}, {"name": "b"}],
+            "securityContext": {"runAsUser": 1, "fsGroup": 2},
+        }
     }
     place = ("template", "spec", "securityContext", "runAsUser")
     assert origins == {(*MODEL, *place): (*DEFAULTS, *place)}

@@ -6,14 +6,16 @@ import pytest
 
 from bayplan.backends import BACKENDS
 from bayplan.kube.kinds import KINDS
-from bayplan.model.features import FEATURES, Support
-from bayplan.model.target import KNOWN
-from bayplan.planning.fidelity import CODES
+from bayplan.model.features import FEATURES, Need, Support
+from bayplan.model.target import KNOWN, Target
+from bayplan.planning.fidelity import CODES, compare
 
 TABLES = {
     **{name: each.SUPPORT for name, each in BACKENDS.items()},
     **{name: each.SUPPORT for name, each in KINDS.items()},
 }
+
+COVERS = {"F600"}
 
 REFUSED_BEFORE = {"workload-lws", "workload-volcano-job"}
 """W396 answers for these as long as bayplan cannot write them for any scheduler."""
@@ -47,3 +49,9 @@ def test_every_feature_is_answered_by_each_backend_or_by_every_kind() -> None:
 def test_codes_are_given_once() -> None:
     assert len(set(CODES.values())) == len(CODES)
     assert set(CODES) <= set(FEATURES)
+
+
+def test_a_feature_without_a_row_is_absent_and_has_a_code() -> None:
+    need = Need("gang", 3, ("workflow", "spec", "gangs", 0, "name"))
+    (gap,) = compare([need], (), Target(), "a scheduler of few words")
+    assert (gap.code, gap.severity) == ("F600", "error")

@@ -13,7 +13,6 @@ REGEX_PATTERNS = Patterns(
     '^([A-Za-z0-9]([-._A-Za-z0-9]*[A-Za-z0-9])?)?$': Word('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789', '-._ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789', 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789', empty=True),
     '^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$': Word('abcdefghijklmnopqrstuvwxyz0123456789', '-.abcdefghijklmnopqrstuvwxyz0123456789', 'abcdefghijklmnopqrstuvwxyz0123456789'),
     '^[A-Za-z0-9][-A-Za-z0-9._/:@]*$': Word('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789', '-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/:@', '-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/:@'),
-    '^[A-Za-z0-9]([-._A-Za-z0-9]*[A-Za-z0-9])?$': Word('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789', '-._ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789', 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'),
     '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$': Word('abcdefghijklmnopqrstuvwxyz0123456789', '-abcdefghijklmnopqrstuvwxyz0123456789', 'abcdefghijklmnopqrstuvwxyz0123456789'),
     }
 )
@@ -1131,9 +1130,9 @@ def validate___definitions_queue(data: Any) -> Any:
         data_len = len(data)
         if data_len < 1:
             raise Refused
-        if data_len > 253:
+        if data_len > 63:
             raise Refused
-        if not REGEX_PATTERNS['^[A-Za-z0-9]([-._A-Za-z0-9]*[A-Za-z0-9])?$'].search(data):
+        if not REGEX_PATTERNS['^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$'].search(data):
             raise Refused
     return data
 

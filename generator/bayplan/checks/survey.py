@@ -23,7 +23,7 @@ def _level(pool: Pool, depth: int, route: Route) -> Iterator[Diagnostic]:
     for domain in pool.domains:
         sizes[domain.path[: depth + 1]] += len(domain.nodes)
     name = pool.levels[depth].name
-    if len(sizes) == 1:
+    if len(sizes) == 1 and not pool.levels[depth].nvlink:
         yield info(
             "T404",
             route,

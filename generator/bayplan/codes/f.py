@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 CODES: Mapping[str, str] = {
+    "F600": "a feature the backend says nothing of",
     "F601": "work without a queue",
     "F602": "groups kept apart cannot be carried",
     "F603": "one placement over pools with different levels cannot be carried",
@@ -25,4 +26,5 @@ CODES: Mapping[str, str] = {
     "F623": "long level labels",
     "F634": "delays before preemption or eviction",
     "F635": "claims that no quota counts",
+    "F636": "optional pods in a chosen domain",
 }

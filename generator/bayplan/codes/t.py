@@ -37,4 +37,7 @@ CODES: Mapping[str, str] = {
     "T430": "the pool's template sets what is not its own",
     "T431": "cards without a resource name",
     "T432": "NVLink without NVIDIA",
+    "T433": "pools that nothing separates",
+    "T434": "facts of a namespace that nothing reads yet",
+    "T435": "a parent among the queues",
 }

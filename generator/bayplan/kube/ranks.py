@@ -46,6 +46,7 @@ def rank_env(spec: PodSet, ranks: Ranks, host: str, own: Slot | int | str, arith
     `ranks.first`, which no Kubernetes field can say, so a shell adds it.
     """
     taken = user_names(spec)
+    taken |= {f"PET_{name}" for name in taken} | {name.removeprefix("PET_") for name in taken}  # torchrun reads these
     plain = {
         "MASTER_ADDR": host,
         "MASTER_PORT": str(MASTER_PORT),

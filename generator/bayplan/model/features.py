@@ -52,6 +52,7 @@ FEATURES: Mapping[str, Feature] = {
     "preferred-level": Feature("pods that should share one domain"),
     "required-and-preferred": Feature("both on one gang or group"),
     "optional-pods": Feature("a podSet that may start with minReplicas"),
+    "optional-pods-placed": Feature("pods beyond the minimum in a domain that the others have chosen"),
     "optional-groups": Feature("a group that may start with minReplicas of its instances"),
     "separate": Feature("one group instance a domain"),
     "mixed-pools": Feature("one placement over pods of several pools whose levels differ"),

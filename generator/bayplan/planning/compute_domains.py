@@ -12,6 +12,7 @@ from bayplan.diagnostics import Diagnostic, Outcome, Route, error, info
 from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, Unit, all_pods, walk
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import Gang, Group
+from bayplan.planning.fit.demand import capacity, demand, per_node
 from bayplan.planning.names import joined
 
 Wishes = dict[Route, str]
@@ -56,7 +57,7 @@ def _decided(gang: GangPlan, unit: Unit, inherited: str, wish: str, topology: Cl
         return OFF
     if wish == "gang":
         return gang.name
-    if wish == "group" and inherited in ("", OFF):
+    if wish == "group":
         return joined(gang.name, unit.name)
     if inherited:
         return inherited
@@ -66,19 +67,19 @@ def _decided(gang: GangPlan, unit: Unit, inherited: str, wish: str, topology: Cl
 
 def _domains(gang: GangPlan, root: Unit) -> tuple[ComputeDomain, ...]:
     """The ComputeDomains that pods claim from, in rank order, with the nodes each spans: one claiming pod a node."""
+    owners = {joined(gang.name, unit.name): unit for unit in walk(root)}
     domains: dict[str, ComputeDomain] = {}
-    for unit in walk(root):
-        for pods in unit.pods:
-            if pods.compute_domain:
-                owner = root if pods.compute_domain == gang.name else unit
-                first = ComputeDomain(pods.compute_domain, owner.name, 0, owner.route)
-                domain = domains.get(pods.compute_domain, first)
-                domains[pods.compute_domain] = domain._replace(nodes=domain.nodes + pods.replicas)
+    for pods in all_pods(root):
+        if pods.compute_domain:
+            owner = owners[pods.compute_domain]
+            first = ComputeDomain(pods.compute_domain, owner.name, 0, owner.route)
+            domain = domains.get(pods.compute_domain, first)
+            domains[pods.compute_domain] = domain._replace(nodes=domain.nodes + pods.replicas)
     return tuple(domains.values())
 
 
 def inside_nvlink(unit: Unit, topology: ClusterTopology) -> bool:
-    """Whether the unit's required level is, or is finer than, a level marked `nvlink`, in every pool of its GPUs."""
+    """Whether a level marked `nvlink` stands at or above the unit's required level in every pool of its GPUs."""
     pools = _gpu_pools(unit, topology)
     return bool(unit.required and pools) and all(_reaches_nvlink(pool, unit.required) for pool in pools)
 
@@ -100,14 +101,29 @@ def least_nodes(unit: Unit, topology: ClusterTopology) -> int:
     for pods in all_pods(unit):
         if pods.spec.accelerator:
             cards[pods.pool] = cards.get(pods.pool, 0) + pods.replicas * pods.spec.accelerator.per_pod
-    a_node = {pool.name: max(pool.node.accelerators, 1) for pool in topology.pools}
-    return sum(-(-count // a_node[name]) for name, count in cards.items())
+    pools = {pool.name: pool for pool in topology.pools}
+    by_cards = sum(-(-count // max(pools[name].node.accelerators, 1)) for name, count in cards.items())
+    claiming = (pods for pods in all_pods(unit) if pods.spec.accelerator)
+    return max([by_cards, *(_nodes_of(pods, pools[pods.pool], topology) for pods in claiming)])
+
+
+def _nodes_of(pods: Pods, pool: Pool, topology: ClusterTopology) -> int:
+    """The nodes that one podSet instance takes by itself: CPU, memory or `wholeNode` may bind before its GPUs do."""
+    each, _ = per_node(demand(pods, topology), capacity(pool))
+    return -(-pods.replicas // max(each, 1))
 
 
 def _findings(gang: GangPlan, wishes: Wishes, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """What the user should know of the ComputeDomains of a gang (its first copy speaks for all)."""
     for pods in {pods.route: pods for pods in all_pods(gang.root)}.values():
         yield from _channel_rule(pods, topology)
+    if gang.gang.compute_domain == "group" and gang.gang.groups:
+        yield error(
+            "P520",
+            (*gang.route, "computeDomain"),
+            f'gang "{gang.gang.name}" has groups, and `computeDomain: group` on it does not say which of them',
+            hint="write it on the groups, or `computeDomain: gang` here for one over all of them",
+        )
     for route in dict.fromkeys(_unsafe(gang.root, False, topology)):
         yield error(
             "P507",

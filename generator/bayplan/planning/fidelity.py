@@ -29,8 +29,27 @@ CODES: Mapping[str, str] = {
     "label-key-length": "F623",
     "timings": "F634",
     "uncounted-claim": "F635",
+    "optional-pods-placed": "F636",
 }
 """Feature -> the code of its loss, so that `--accept` can name one gap."""
+
+
+FIRM = frozenset(
+    CODES[feature]
+    for feature in (
+        "no-queue",
+        "depends-on",
+        "always-restart",
+        "pod-name-length",
+        "unit-name-length",
+        "level-count",
+        "label-key-length",
+    )
+)
+"""Losses that cannot be accepted: upstream would refuse what came out."""
+
+UNSTATED = "F600"
+"""The code of a feature that a backend says nothing of."""
 
 
 def find_row(need: Need, rows: Iterable[Support], target: Target) -> Support | None:
@@ -72,4 +91,4 @@ def _gap(need: Need, row: Support | None, name: str) -> Diagnostic:
         verdict, reason = "is carried only approximately", row.reason
     message = f"{what}: {verdict} by {name}" + (f": {reason}" if reason else "")
     report = warning if need.preferred else error
-    return report(CODES[need.feature], need.route, message, hint=row.hint if row else "")
+    return report(CODES.get(need.feature, UNSTATED), need.route, message, hint=row.hint if row else "")

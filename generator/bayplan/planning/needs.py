@@ -87,7 +87,10 @@ def _size_needs(gang: GangPlan) -> Iterator[Need]:
         for pods in unit.pods:
             if pods.minimum < pods.replicas:
                 at = (*pods.route, "minReplicas")
-                yield Need("optional-pods", pods.replicas - pods.minimum, at, subject=f'podSet "{pods.spec.name}"')
+                left, subject = pods.replicas - pods.minimum, f'podSet "{pods.spec.name}"'
+                yield Need("optional-pods", left, at, subject=subject)
+                if unit.required:
+                    yield Need("optional-pods-placed", left, at, True, subject)
         for units in unit.groups:
             if units.minimum < len(units.members):
                 left = len(units.members) - units.minimum

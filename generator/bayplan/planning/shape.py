@@ -2,15 +2,19 @@
 
 from collections.abc import Iterator, Mapping
 
-from bayplan.diagnostics import Diagnostic, Outcome, error
+from bayplan.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.kube.kinds import KINDS, Kind, instances
 from bayplan.model.features import Need, Support
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import GangPlan, Plan
 from bayplan.model.target import Target
-from bayplan.planning.fidelity import compare, holds
+from bayplan.model.workflow import Workflow
+from bayplan.planning.fidelity import compare
 from bayplan.planning.needs import kind_needs
 from bayplan.values import NamedTuple
+
+
+Family = tuple[GangPlan, ...]
 
 
 class Offer(NamedTuple):
@@ -24,36 +28,70 @@ class Offer(NamedTuple):
 def shape(plan: Plan, offer: Offer, target: Target) -> Outcome[Shape]:
     """One workload for each family of gangs: the kind the user named, else the backend's first that holds it.
 
-    There is a shape in spite of gaps, so that a gap which the user accepts can be rendered.
+    Copies of a gang are all of one kind. There is a shape in spite of gaps, so that a gap which the user accepts can
+    be rendered.
     """
-    outcomes = [_workload(plan, family, offer, target) for family in families(plan.gangs)]
+    alike: dict[tuple[Route, ...], list[Family]] = {}
+    for family in families(plan.gangs):
+        alike.setdefault(tuple(dict.fromkeys(gang.route for gang in family)), []).append(family)
+    outcomes = [_workloads(plan, copies, offer, target) for copies in alike.values()]
     found = tuple(d for outcome in outcomes for d in outcome.diagnostics)
-    workloads = tuple(outcome.value for outcome in outcomes if outcome.value)
-    whole = len(workloads) == len(outcomes)
+    workloads = tuple(workload for outcome in outcomes for workload in outcome.value or ())
+    whole = all(outcome.value for outcome in outcomes)
     return Outcome(Shape(workloads) if whole else None, found)
 
 
-def families(gangs: tuple[GangPlan, ...]) -> list[tuple[GangPlan, ...]]:
+def families(gangs: tuple[GangPlan, ...]) -> list[Family]:
     """Gangs connected by `dependsOn`, in file order."""
-    family = {gang.name: {gang.name} for gang in gangs}
+    leader = {gang.name: gang.name for gang in gangs}
+
+    def first(name: str) -> str:
+        while leader[name] != name:
+            leader[name] = name = leader[leader[name]]
+        return name
+
     for gang in gangs:
         for other in gang.after:
-            merged = family[gang.name] | family[other]
-            family.update(dict.fromkeys(merged, merged))
-    first = {id(family[gang.name]): family[gang.name] for gang in gangs}
-    return [tuple(gang for gang in gangs if gang.name in names) for names in first.values()]
+            leader[first(gang.name)] = first(other)
+    found: dict[str, list[GangPlan]] = {}
+    for gang in gangs:
+        found.setdefault(first(gang.name), []).append(gang)
+    return [tuple(family) for family in found.values()]
 
 
-def _workload(plan: Plan, family: tuple[GangPlan, ...], offer: Offer, target: Target) -> Outcome[Workload]:
-    backend, order, rows = offer
-    name = family[0].name if len(family) == 1 else plan.workflow.name
-    asked = {gang.gang.workload: gang for gang in family if gang.gang.workload != "auto"}
+def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -> Outcome[tuple[Workload, ...]]:
+    """The workloads of families that are copies of each other; the first speaks for all, the longest name too."""
+    asked = {gang.gang.workload: gang for gang in copies[0] if gang.gang.workload != "auto"}
     if len(asked) > 1:
         return Outcome(None, (_disagree(asked),))
-    candidates = tuple(asked) or order
-    workloads = [Workload(kind, name, family) for kind in candidates]
-    chosen = next((w for w in workloads if _held(w, plan, rows, target)), workloads[0])
-    return Outcome(chosen if chosen.kind in KINDS else None, tuple(_gaps(chosen, plan, backend, rows, target)))
+    candidates = [
+        tuple(Workload(kind, _name(plan, family), family) for family in copies)
+        for kind in tuple(asked) or offer.kinds
+    ]
+    gaps = [tuple(_gaps(workloads, plan, offer, target)) for workloads in candidates]
+    best = min(range(len(candidates)), key=lambda number: (len(gaps[number]), number))
+    return Outcome(candidates[best] if candidates[best][0].kind in KINDS else None, gaps[best])
+
+
+def _name(plan: Plan, family: Family) -> str:
+    """A gang's own name; gangs that share a workload call it after the workflow, or after their first.
+
+    What the workflow as a whole holds decides, so that `--gang` changes no name.
+    """
+    if len(family) == 1:
+        return family[0].name
+    tied = {name for gang in plan.workflow.gangs for name in (gang.name, *gang.depends_on) if gang.depends_on}
+    mine = {gang.gang.name for gang in family}
+    return plan.workflow.name if _connected(plan.workflow, mine) >= tied else family[0].name
+
+
+def _connected(workflow: Workflow, names: set[str]) -> set[str]:
+    """All gangs of the workflow that `dependsOn` ties to these."""
+    pairs = [{gang.name, other} for gang in workflow.gangs for other in gang.depends_on]
+    reached = set(names)
+    while more := {name for pair in pairs if pair & reached for name in pair} - reached:
+        reached |= more
+    return reached
 
 
 def _disagree(asked: Mapping[str, GangPlan]) -> Diagnostic:
@@ -64,19 +102,10 @@ def _disagree(asked: Mapping[str, GangPlan]) -> Diagnostic:
     return error("P513", (*last.route, "workload"), message, hint=hint)
 
 
-def _held(workload: Workload, plan: Plan, rows: tuple[Support, ...], target: Target) -> bool:
-    kind = KINDS.get(workload.kind)
-    if kind is None or not holds([_kind_need(workload)], rows, target):
-        return False
-    return holds(_needs(workload, kind, plan), kind.SUPPORT, target)
-
-
-def _gaps(
-    workload: Workload, plan: Plan, backend: str, rows: tuple[Support, ...], target: Target
-) -> Iterator[Diagnostic]:
-    yield from compare([_kind_need(workload)], rows, target, backend)
-    if kind := KINDS.get(workload.kind):
-        yield from compare(_needs(workload, kind, plan), kind.SUPPORT, target, f"a {kind.TITLE}")
+def _gaps(workloads: tuple[Workload, ...], plan: Plan, offer: Offer, target: Target) -> Iterator[Diagnostic]:
+    yield from compare([_kind_need(workloads[0])], offer.rows, target, offer.name)
+    if kind := KINDS.get(workloads[0].kind):
+        yield from compare(_needs(workloads, kind, plan), kind.SUPPORT, target, f"a {kind.TITLE}")
 
 
 def _kind_need(workload: Workload) -> Need:
@@ -84,11 +113,15 @@ def _kind_need(workload: Workload) -> Need:
     return Need(f"workload-{workload.kind}", 1, (*gang.route, "workload"), subject=f'gang "{gang.gang.name}"')
 
 
-def _needs(workload: Workload, kind: Kind, plan: Plan) -> Iterator[Need]:
-    gangs = {gang.name: gang for gang in plan.gangs}
-    for gang in workload.gangs:
-        if gang.copy == 0:
-            yield from kind_needs(gang, gangs, plan.workflow.cleanup)
-    names = ((len(kind.longest_name(workload, gang, pods)), pods.route) for gang, pods in instances(workload))
+def _needs(workloads: tuple[Workload, ...], kind: Kind, plan: Plan) -> Iterator[Need]:
+    family = workloads[0].gangs
+    by_name = {gang.name: gang for gang in family}
+    for gang in {gang.route: gang for gang in reversed(family)}.values():
+        yield from kind_needs(gang, by_name, plan.workflow.cleanup)
+    names = (
+        (len(kind.longest_name(workload, gang, pods)), pods.route)
+        for workload in workloads
+        for gang, pods in instances(workload)
+    )
     length, route = max(names, key=lambda named: named[0])
     yield Need("pod-name-length", length, route)

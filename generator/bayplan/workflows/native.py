@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bayplan.diagnostics import Outcome, Route
+from bayplan.kube.merge import MERGE_KEYS
 from bayplan.model.rows import Table, fields, keys, numbers, ordered, text, texts
 from bayplan.model.workflow import Accelerator, Gang, Group, Placement, PodSet, Workflow
 from bayplan.workflows import ReadWorkflow
@@ -69,9 +70,23 @@ def _merge(
             result[key] = value
         elif isinstance(value, dict) and isinstance(own[key], dict) and (key in merged or not merged):
             result[key] = _merge(own[key], value, here, there, origins)
+        elif isinstance(value, list) and isinstance(own[key], list) and key in MERGE_KEYS and not merged:
+            result[key] = _merge_lists(own[key], value, MERGE_KEYS[key])
         else:
             result[key] = own[key]
     return {**result, **{key: value for key, value in own.items() if key not in inherited}}
+
+
+def _merge_lists(own: list[Any], inherited: list[Any], by: Any) -> list[Any]:
+    """Lists of a template by Kubernetes' merge keys: an own entry adds to the inherited one of its name."""
+    names = (by,) if isinstance(by, str) else tuple(by)
+
+    def name(entry: Any) -> tuple[Any, ...]:
+        return tuple(entry.get(each) for each in names) if isinstance(entry, dict) else (id(entry),)
+
+    mine = {name(entry): entry for entry in own}
+    kept = [_merge(mine.pop(name(entry)), entry, (), (), {}) if name(entry) in mine else entry for entry in inherited]
+    return kept + [entry for entry in own if name(entry) in mine]
 
 
 def _placement(data: Mapping[str, str]) -> Placement:

@@ -15,6 +15,12 @@ SUPPORT = (
     Support("preferred-level"),
     Support("required-and-preferred"),
     Support("optional-pods"),
+    Support(
+        "optional-pods-placed",
+        "approximate",
+        reason="KAI chooses a domain for the pods that must start, and the others wait if it has no room for them",
+        hint="leave `minReplicas` out where every pod matters",
+    ),
     Support("optional-groups", component="kai", since="0.17"),
     Support(
         "optional-groups",
@@ -81,6 +87,8 @@ SUPPORT = (
         reason="preemptionDelay and stalenessGracePeriod came with KAI 0.17; older CRDs drop them",
         hint="leave them out, or target KAI 0.17",
     ),
+    # 316 characters of a label's key and 16 levels: maxLength and maxItems in the CRD topologies.kai.scheduler,
+    # KAI 0.12 to 0.17.
     Support("label-key-length", up_to=316),
     Support("level-count", up_to=16),
     Support(

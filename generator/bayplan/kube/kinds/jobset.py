@@ -52,7 +52,8 @@ def replicated_job(workload: Workload, gang: GangPlan, pods: Pods) -> str:
     """The replicatedJob of a podSet instance; gangs that share a JobSet keep apart by their names."""
     if len(workload.gangs) == 1:
         return pods.name
-    return f"{gang.name.removeprefix(workload.name + '-')}-{pods.name}"
+    copy = f"-{gang.copy}" if gang.gang.replicas > 1 else ""
+    return f"{gang.gang.name}{copy}-{pods.name}"
 
 
 def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
@@ -115,11 +116,12 @@ def _success_policy(workload: Workload) -> dict[str, Any]:
 def _replicated_job(
     workload: Workload, gang: GangPlan, pods: Pods, pieces: Mapping[tuple[str, str], Piece]
 ) -> dict[str, Any]:
-    before = [
+    before = [  # a gang is done when its lead is
         {"name": replicated_job(workload, other, each), "status": "Complete"}
         for other in workload.gangs
         if other.name in gang.after
         for each in all_pods(other.root)
+        if other.gang.lead in ("", each.spec.name)
     ]
     piece = pieces[gang.name, pods.name]
     metadata = meta("", piece.job)

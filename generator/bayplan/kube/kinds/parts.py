@@ -73,11 +73,12 @@ def meta(name: str, *metas: Meta) -> dict[str, Any]:
 def job_spec(gang: GangPlan, replicas: int, template: Manifest) -> dict[str, Any]:
     """An Indexed Job that fails with its first pod: whether the gang starts again is not the Job's to say."""
     deadline = gang.gang.active_deadline_seconds
+    whole = template["spec"].get("restartPolicy") != "OnFailure"  # there, each restart of a container would count
     return {
         "parallelism": replicas,
         "completions": replicas,
         "completionMode": "Indexed",
-        "backoffLimit": 0,
+        **({"backoffLimit": 0} if whole else {}),
         **({} if deadline is None else {"activeDeadlineSeconds": deadline}),
         "template": template,
     }

@@ -159,13 +159,18 @@ def _constraint(plan: Plan, gang: GangPlan, target: Target, unit: Unit) -> dict[
     pool = next(all_pods(unit)).pool
     return {
         "topologyConstraint": {
-            "topology": gang.gang.backends.get("kai", {}).get("topology") or topology_name(plan.topology, pool),
+            "topology": topology_of(plan, gang, pool),
             **_given(
                 requiredTopologyLevel=level_label(plan.topology, pool, unit.required),
                 preferredTopologyLevel=level_label(plan.topology, pool, preferred),
             ),
         }
     }
+
+
+def topology_of(plan: Plan, gang: GangPlan, pool: str) -> str:
+    """The Topology whose levels a gang's constraints in a pool are about: the gang's own choice, else the pool's."""
+    return str(gang.gang.backends.get("kai", {}).get("topology") or topology_name(plan.topology, pool))
 
 
 def _marks(plan: Plan, gang: GangPlan, unit: Unit, pods: Pods, target: Target) -> Marks:

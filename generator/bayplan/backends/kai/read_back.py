@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
-from bayplan.backends.kai.cluster import level_label, topology_name
-from bayplan.backends.kai.pod_group import POD_GROUP, SUBGROUP, pod_group_name
+from bayplan.backends.kai.cluster import level_label
+from bayplan.backends.kai.pod_group import POD_GROUP, SUBGROUP, pod_group_name, topology_of
 from bayplan.diagnostics import Diagnostic, Outcome, error
 from bayplan.kube.kinds import KINDS, PodsRead
 from bayplan.kube.names import COMPUTE_DOMAIN_API
@@ -14,8 +14,18 @@ from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
 from bayplan.model.target import Target
+from bayplan.values import NamedTuple
 
 Fields = Mapping[str, Any]
+Key = tuple[str, str]  # namespace, name
+
+
+class Parts(NamedTuple):
+    """What belongs to one PodGroup, each by what it hangs on."""
+
+    children: Mapping[str, Sequence[Fields]]  # parent ("": the root) -> subgroups
+    pods: Mapping[str, Sequence[PodsRead]]  # subgroup ("": the root) -> podSet instances
+    domains: Mapping[Key, str]  # channel template -> ComputeDomain
 
 
 def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:
@@ -25,7 +35,7 @@ def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:
 
 def _gang_intent(plan: Plan, gang: GangPlan, target: Target) -> GangIntent:
     placed = [unit for unit in walk(gang.root) if unit.required or unit.preferred]
-    topologies = {topology_name(plan.topology, next(all_pods(unit)).pool) for unit in placed}
+    topologies = {topology_of(plan, gang, next(all_pods(unit)).pool) for unit in placed}
     return GangIntent(
         name=pod_group_name(plan, gang, target),
         namespace=plan.namespace,
@@ -65,22 +75,41 @@ def _sorted(units: Sequence[UnitIntent]) -> tuple[UnitIntent, ...]:
 def read(documents: Sequence[Manifest]) -> Outcome[tuple[GangIntent, ...]]:
     """The gangs that PodGroups, ComputeDomains and marked pods describe, in the order of their names."""
     domains = {_channel(d): d["metadata"]["name"] for d in documents if d.get("apiVersion") == COMPUTE_DOMAIN_API}
-    found = [pods for document in documents for kind in KINDS.values() for pods in kind.read(document)]
+    found = _by(_owner, (pods for document in documents for kind in KINDS.values() for pods in kind.read(document)))
     groups = [d for d in documents if d.get("kind") == "PodGroup" and "scheduling.run.ai/" in d["apiVersion"]]
     gangs, lost = [], []
-    for group in sorted(groups, key=lambda d: (d["metadata"].get("namespace", ""), d["metadata"]["name"])):
-        mine = _merged([pods for pods in found if _annotation(pods) == group["metadata"]["name"]])
+    for group in sorted(groups, key=lambda d: _key(d["metadata"])):
+        mine = _merged(found.get(_key(group["metadata"]), ()))
         lost += _unplaced(group, mine)
-        gangs.append(_read_gang(group, mine, domains))
+        children = _by(lambda each: str(each.get("parent", "")), group["spec"].get("subGroups") or ())
+        gangs.append(_read_gang(group, Parts(children, _by(_subgroup, mine), domains)))
     return Outcome(tuple(gangs), tuple(lost))
 
 
-def _channel(domain: Fields) -> str:
-    return str(domain["spec"]["channel"]["resourceClaimTemplate"]["name"])
+A = TypeVar("A")
+B = TypeVar("B")
 
 
-def _annotation(pods: PodsRead) -> str:
-    return str(((pods.template.get("metadata") or {}).get("annotations") or {}).get(POD_GROUP, ""))
+def _by(key: Callable[[A], B], values: Iterable[A]) -> dict[B, list[A]]:
+    """The values under their keys, each list in the order given."""
+    made: dict[B, list[A]] = {}
+    for value in values:
+        made.setdefault(key(value), []).append(value)
+    return made
+
+
+def _key(metadata: Fields) -> Key:
+    return metadata.get("namespace", ""), metadata["name"]
+
+
+def _channel(domain: Fields) -> Key:
+    return domain["metadata"].get("namespace", ""), domain["spec"]["channel"]["resourceClaimTemplate"]["name"]
+
+
+def _owner(pods: PodsRead) -> Key:
+    """The PodGroup that the pods' annotation names; with no annotation, none."""
+    annotations = (pods.template.get("metadata") or {}).get("annotations") or {}
+    return pods.owner.get("namespace", ""), str(annotations.get(POD_GROUP, ""))
 
 
 def _subgroup(pods: PodsRead) -> str:
@@ -113,52 +142,59 @@ def _unplaced(group: Fields, found: Sequence[PodsRead]) -> list[Diagnostic]:
     ]
 
 
-def _read_gang(group: Fields, found: Sequence[PodsRead], domains: Mapping[str, str]) -> GangIntent:
+def _read_gang(group: Fields, parts: Parts) -> GangIntent:
     spec, metadata = group["spec"], group["metadata"]
-    parts = [spec, *(spec.get("subGroups") or ())]
-    topologies = {part["topologyConstraint"].get("topology", "") for part in parts if part.get("topologyConstraint")}
-    root = _read_unit({**spec, "name": ""}, spec.get("subGroups") or (), found, domains)
-    names = sorted({pods.compute_domain for unit in _walk(root) for pods in unit.pods if pods.compute_domain})
+    placed = [each["topologyConstraint"] for each in (spec, *(spec.get("subGroups") or ())) if _constrained(each)]
+    root = _read_unit({**spec, "name": ""}, parts)
+    names = {pods.compute_domain for unit in _walk(root) for pods in unit.pods if pods.compute_domain}
     return GangIntent(
         name=metadata["name"],
         namespace=metadata.get("namespace", ""),
         queue=spec.get("queue", ""),
         priority_class=spec.get("priorityClassName", ""),
         preemptible={"preemptible": True, "non-preemptible": False}.get(spec.get("preemptibility", "")),
-        topology=",".join(sorted(topologies)),
+        topology=",".join(sorted({constraint.get("topology", "") for constraint in placed})),
         root=root,
-        compute_domains=tuple(names),
+        compute_domains=tuple(sorted(names)),
     )
 
 
-def _walk(unit: UnitIntent) -> list[UnitIntent]:
-    return [unit, *(each for child in unit.units for each in _walk(child))]
+def _constrained(part: Fields) -> bool:
+    return bool(part.get("topologyConstraint"))
 
 
-def _read_unit(
-    own: Fields, groups: Sequence[Fields], found: Sequence[PodsRead], domains: Mapping[str, str]
-) -> UnitIntent:
+def _walk(unit: UnitIntent) -> Iterator[UnitIntent]:
+    yield unit
+    for child in unit.units:
+        yield from _walk(child)
+
+
+def _read_unit(own: Fields, parts: Parts) -> UnitIntent:
     """One subgroup. A leaf below it that is named like its podSet is a podSet of the unit, not a unit."""
-    children = [group for group in groups if group.get("parent", "") == own["name"]]
-    pods_of = {pods.name: pods for pods in found}
-    leaves = [c for c in children if c["name"] in pods_of and _subgroup(pods_of[c["name"]]) == c["name"]]
-    pods = [_read_pods(pods_of[leaf["name"]], leaf["minMember"], domains) for leaf in leaves]
+    children = parts.children.get(own["name"], ())
+    leaves = {each["name"]: pods for each in children for pods in parts.pods.get(each["name"], ()) if _named(pods)}
+    pods = [_read_pods(leaves[each["name"]], each["minMember"], parts) for each in children if each["name"] in leaves]
     if not children:
-        pods = [_read_pods(p, own.get("minMember", 0), domains) for p in found if _subgroup(p) == own["name"]]
+        pods = [_read_pods(each, own.get("minMember", 0), parts) for each in parts.pods.get(own["name"], ())]
     constraint = own.get("topologyConstraint") or {}
     required, preferred = (constraint.get(f"{word}TopologyLevel", "") for word in ("required", "preferred"))
-    units = [_read_unit(child, groups, found, domains) for child in children if child not in leaves]
     return UnitIntent(
         name=own["name"],
         required=required,
         preferred="" if preferred == required else preferred,
         minimum=own.get("minSubGroup", 0),
-        units=_sorted(units),
+        units=_sorted([_read_unit(child, parts) for child in children if child["name"] not in leaves]),
         pods=tuple(sorted(pods)),
     )
 
 
-def _read_pods(pods: PodsRead, minimum: int, domains: Mapping[str, str]) -> PodsIntent:
-    claims = [claim.get("resourceClaimTemplateName", "") for claim in pods.template["spec"].get("resourceClaims") or ()]
-    channel = next((domains[claim] for claim in claims if claim in domains), "")
+def _named(pods: PodsRead) -> bool:
+    return pods.name == _subgroup(pods)
+
+
+def _read_pods(pods: PodsRead, minimum: int, parts: Parts) -> PodsIntent:
+    claims = pods.template["spec"].get("resourceClaims") or ()
+    namespace = pods.owner.get("namespace", "")
+    keys = [(namespace, claim.get("resourceClaimTemplateName", "")) for claim in claims]
+    channel = next((parts.domains[key] for key in keys if key in parts.domains), "")
     return PodsIntent(pods.name, pods.replicas, minimum, channel)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scenes import EXAMPLES, GANGS, WORKFLOWS, load, topologies, topology_data, workflow_data
 
+import support
 from bayplan import schema
 from bayplan.checks import SURVEY_CHECKS, TOGETHER, TOPOLOGY_CHECKS, WORKFLOW_CHECKS, naming, places, template, tree
 from bayplan.diagnostics import Diagnostic
@@ -84,7 +85,21 @@ GARBAGE = st.recursive(
         st.lists(inner, max_size=3),
         st.dictionaries(
             st.sampled_from(
-                ["containers", "volumes", "name", "env", "tolerations", "resources", "claims", "ports", "x"]
+                [
+                    "containers",
+                    "volumes",
+                    "name",
+                    "env",
+                    "tolerations",
+                    "resources",
+                    "claims",
+                    "ports",
+                    "x",
+                    "requests",
+                    "limits",
+                    "cpu",
+                    "command",
+                ]
             ),
             inner,
             max_size=3,
@@ -94,13 +109,157 @@ GARBAGE = st.recursive(
 )
 
 
-@given(st.dictionaries(st.sampled_from(["containers", "volumes", "resourceClaims", "nodeSelector", "x"]), GARBAGE))
+SPECS = st.dictionaries(
+    st.sampled_from(["containers", "initContainers", "volumes", "resourceClaims", "nodeSelector", "overhead", "x"]),
+    GARBAGE,
+    max_size=2,
+)
+
+QUANTITIES = st.sampled_from(["4", "foo", "-1Gi", 2, 1.5, None, True, [], "9" * 30, "1e999"])
+AMOUNTS = st.none() | st.dictionaries(st.sampled_from(["cpu", "memory", "nvidia.com/gpu", "x/y"]), QUANTITIES)
+CONTAINER = st.fixed_dictionaries(
+    {},
+    optional={
+        "name": st.sampled_from(["worker", "other", None]),
+        "resources": st.none() | st.fixed_dictionaries({}, optional={"requests": AMOUNTS, "limits": AMOUNTS}),
+        "command": st.none() | st.just(["x"]),
+        "env": st.none() | st.just([{"name": "A", "value": None}]),
+    },
+)
+NEARLY = st.fixed_dictionaries(
+    {},
+    optional={
+        "containers": st.none() | st.lists(CONTAINER, max_size=2),
+        "initContainers": st.lists(CONTAINER, max_size=1),
+        "overhead": AMOUNTS,
+        "volumes": st.none() | st.just([{"name": "shm"}]),
+        "tolerations": st.none() | st.just([{"key": "x"}]),
+    },
+)
+
+
+@given(SPECS | NEARLY, SPECS | NEARLY)
+@settings(max_examples=100, deadline=None)
+def test_no_template_breaks_the_whole_way(spec: dict[str, Any], below: dict[str, Any]) -> None:
+    flow = support.workflow(support.pretrain(template={"spec": spec}))
+    support.run(flow)
+    support.run(flow, of_pool({"spec": below}))
+
+
+@given(SPECS)
 @settings(max_examples=100, deadline=None)
 def test_no_template_breaks_a_check(spec: dict[str, Any]) -> None:
     workflow = one(PodSet("worker", template={"spec": spec}))
     assert all(each.code[0] == "W" for each in check_workflow(workflow))
     pool = Pool("a", example_topology().pools[0].node, template={"spec": spec}, domains=(Domain((), ("n",)),))
     assert {each.code for each in template.check_pools(ClusterTopology("t", (pool,)))} <= {"T430"}
+
+
+def of_pool(pool_template: dict[str, Any], **accelerator: Any) -> dict[str, Any]:
+    """The common topology, its pool with this template."""
+    spec = support.TOPOLOGY["spec"]
+    gpu = {"gb200": {**spec["accelerators"]["gb200"], **accelerator}}
+    pools = [{**spec["pools"][0], **({"template": pool_template} if pool_template else {})}]
+    return {**support.TOPOLOGY, "spec": {**spec, "pools": pools, "accelerators": gpu}}
+
+
+def containers(*entries: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    """A template of these containers."""
+    return {"spec": {**({"containers": list(entries)} if entries else {}), **spec}}
+
+
+GPU = {"limits": {"nvidia.com/gpu": 1}}
+BAD_TEMPLATES: dict[str, tuple[dict[str, Any], str]] = {
+    "no quantity": (containers({"resources": {"requests": {"memory": "foo"}}}), "W319"),
+    "negative": (containers({"resources": {"limits": {"memory": "-1Gi"}}}), "W319"),
+    "half a device": (containers({"resources": {"limits": {"example.com/nic": "500m"}}}), "W319"),
+    "of an init container": (
+        containers(initContainers=[{"name": "a", "image": "a", "resources": {"requests": {"cpu": "x"}}}]),
+        "W319",
+    ),
+    "of the pod": (containers(resources={"requests": {"cpu": "x"}}), "W319"),
+    "overhead": (containers(overhead={"cpu": "-1"}), "W319"),
+    "cards": (containers({"resources": GPU}), "W331"),
+    "cards of a sidecar": (containers({"name": "worker"}, {"name": "b", "image": "b", "resources": GPU}), "W331"),
+    "cards of an init sidecar": (
+        containers(initContainers=[{"name": "a", "image": "a", "restartPolicy": "Always", "resources": GPU}]),
+        "W331",
+    ),
+    "a claim of ours": (containers(resourceClaims=[{"name": "gpu", "resourceClaimName": "x"}]), "W313"),
+    **{
+        f"null for {key}": (containers(**{key: None}), "W313")
+        for key in ("containers", "resourceClaims", "volumes", "nodeSelector", "affinity")
+    },
+    "null in nodeSelector": (containers(nodeSelector={"a": None}), "W313"),
+    **{f"null for {key}": (containers({key: None}), "W313") for key in ("name", "env", "resources", "volumeMounts")},
+    "null for requests": (containers({"resources": {"requests": None}}), "W313"),
+}
+
+
+@pytest.mark.parametrize(("given", "code"), BAD_TEMPLATES.values(), ids=BAD_TEMPLATES)
+def test_templates_that_make_no_pod(given: dict[str, Any], code: str) -> None:
+    assert support.run(support.workflow(support.pretrain(template=given))).codes == [code]
+    assert support.run(support.workflow(support.pretrain()), of_pool(given)).codes == ["T430"]
+
+
+GOOD_TEMPLATES = {
+    "amounts": containers({"resources": {"requests": {"memory": "1Gi", "cpu": 2}, "limits": {"cpu": None}}}),
+    "cards of an init container": containers(initContainers=[{"name": "a", "image": "a", "resources": GPU}]),
+    "nulls of a sidecar": containers({"name": "worker"}, {"name": "b", "image": "b", "env": None}),
+    "null for what is not ours": containers({"livenessProbe": None}, tolerations=None),
+}
+
+
+@pytest.mark.parametrize("given", GOOD_TEMPLATES.values(), ids=GOOD_TEMPLATES)
+def test_templates_that_make_a_pod(given: dict[str, Any]) -> None:
+    named = of_pool({}, resources={"count": "nvidia.com/gpu"})
+    assert support.run(support.workflow(support.pretrain(template=given)), named).compiled
+
+
+def test_a_whole_node_of_hami_is_pending() -> None:
+    pods = {"name": "worker", "wholeNode": True, "image": "a", "command": ["x"]}
+    gang = {"name": "main", "podSets": [pods]}
+    assert support.run(support.workflow(gang), of_pool({}, allocator="hami")).codes == ["W395"]
+    assert support.run(support.workflow(gang), of_pool({})).compiled
+
+
+def main_and_others(pool_template: dict[str, Any], **changes: Any) -> list[dict[str, Any]]:
+    """The containers of the first pod on a pool with a template."""
+    result = support.run(support.workflow(support.pretrain(**changes)), of_pool(pool_template))
+    assert result.compiled, result.diagnostics
+    return list(next(support.pods(result.documents)).spec["containers"])
+
+
+def test_a_sidecar_of_a_pool_is_no_main_container() -> None:
+    dcgm = {"name": "dcgm", "image": "side/car:1", "command": ["dcgm"]}
+    main, sidecar = main_and_others(containers(dcgm))
+    assert (main["name"], main["image"]) == ("worker", support.WORKER["image"])
+    assert sidecar == dcgm
+
+
+@pytest.mark.parametrize("named", [{}, {"name": "worker"}], ids=["no name", "its name"])
+def test_a_pool_reaches_the_main_container(named: dict[str, str]) -> None:
+    patch = {**named, "imagePullPolicy": "Always"}
+    (main,) = main_and_others(containers(patch))
+    assert main["imagePullPolicy"] == "Always"
+    main, sidecar = main_and_others(containers({"name": "dcgm", "image": "d"}, patch))
+    assert (main["imagePullPolicy"], sidecar["image"]) == ("Always", "d")
+
+
+def test_a_pool_reaches_a_main_container_that_a_template_names() -> None:
+    own = containers({"name": "trainer", "tty": True})
+    (main,) = main_and_others(containers({"name": "trainer", "stdin": True}, {"workingDir": "/x"}), template=own)
+    assert (main["name"], main["tty"], main["stdin"], main["workingDir"]) == ("trainer", True, True, "/x")
+
+
+@pytest.mark.parametrize("command", [["x"], None], ids=["a command", "null"])
+def test_a_command_in_a_template_loses_no_rank(command: list[str] | None) -> None:
+    for patch in ({"command": command}, {"name": "worker", "command": command}):
+        template = containers(patch)
+        assert support.run(support.workflow(support.pretrain(template=template))).codes == ["P511"]
+        assert support.run(support.workflow(support.pretrain()), of_pool(template)).codes == ["P511"]
+    sidecar = containers({"name": "dcgm", "image": "d", "command": command})
+    assert support.run(support.workflow(support.pretrain()), of_pool(sidecar)).compiled
 
 
 def one(*pods: PodSet, **fields: Any) -> Workflow:

@@ -32,6 +32,51 @@ CASES: dict[str, tuple[Any, Any, Any]] = {
         {"env": [{"name": "B", "value": "2"}, {"name": "A", "value": "3"}]},
         {"env": [{"name": "A", "value": "3"}, {"name": "B", "value": "2"}]},
     ),
+    "spread constraints merge by both their keys": (
+        {"topologySpreadConstraints": [{"topologyKey": "a", "whenUnsatisfiable": "DoNotSchedule", "maxSkew": 1}]},
+        {
+            "topologySpreadConstraints": [
+                {"topologyKey": "a", "whenUnsatisfiable": "ScheduleAnyway", "maxSkew": 2},
+                {"topologyKey": "a", "whenUnsatisfiable": "DoNotSchedule", "maxSkew": 3},
+            ]
+        },
+        {
+            "topologySpreadConstraints": [
+                {"topologyKey": "a", "whenUnsatisfiable": "DoNotSchedule", "maxSkew": 3},
+                {"topologyKey": "a", "whenUnsatisfiable": "ScheduleAnyway", "maxSkew": 2},
+            ]
+        },
+    ),
+    "two new spread constraints of one key stay two": (
+        {},
+        {
+            "topologySpreadConstraints": [
+                {"topologyKey": "a", "whenUnsatisfiable": "DoNotSchedule"},
+                {"topologyKey": "a", "whenUnsatisfiable": "ScheduleAnyway"},
+            ]
+        },
+        {
+            "topologySpreadConstraints": [
+                {"topologyKey": "a", "whenUnsatisfiable": "DoNotSchedule"},
+                {"topologyKey": "a", "whenUnsatisfiable": "ScheduleAnyway"},
+            ]
+        },
+    ),
+    "a volume of the same name is replaced": (
+        {"volumes": [{"name": "a", "emptyDir": {"medium": "Memory"}}, {"name": "b"}]},
+        {"volumes": [{"name": "a", "hostPath": {"path": "/x", "type": None}}]},
+        {"volumes": [{"name": "a", "hostPath": {"path": "/x"}}, {"name": "b"}]},
+    ),
+    "a claim of the same name is replaced": (
+        {"resourceClaims": [{"name": "a", "resourceClaimTemplateName": "t"}]},
+        {"resourceClaims": [{"name": "a", "resourceClaimName": "c"}]},
+        {"resourceClaims": [{"name": "a", "resourceClaimName": "c"}]},
+    ),
+    "entries of the base that look alike all stay": (
+        {"ports": [{"name": "a", "containerPort": 80}, {"name": "b", "containerPort": 80}]},
+        {"ports": [{"containerPort": 80, "hostPort": 80}]},
+        {"ports": [{"name": "a", "containerPort": 80, "hostPort": 80}, {"name": "b", "containerPort": 80}]},
+    ),
     "volumeMounts merge by path": (
         {"volumeMounts": [{"mountPath": "/a", "name": "x"}]},
         {"volumeMounts": [{"mountPath": "/a", "readOnly": True}]},

@@ -52,6 +52,7 @@ TOGETHER: tuple[Callable[[Workflow, ClusterTopology], Iterator[Diagnostic]], ...
     references.check,
     levels.check,
     pending.check,
+    template.check_cards,
 )
 """Of a workflow on a topology, both sound in themselves."""
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bayplan.checks import template_values as values
 from bayplan.checks.places import Place, pod_sets
 from bayplan.diagnostics import KEY, Diagnostic, Route, error, warning
-from bayplan.kube.merge import MERGE_KEYS
+from bayplan.kube.merge import MERGE_KEYS, identity
+from bayplan.kube.pod import container_name
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import PodSet, Workflow
 
@@ -51,18 +53,20 @@ OWN_FIELDS: Mapping[str, str] = {
 OWN_NAMES: Mapping[str, tuple[str, ...]] = {"resourceClaims": ("gpu", "compute-domain"), "volumes": ("shm", "files")}
 """PodSpec list -> entries that bayplan makes itself."""
 
+ENTRIES = tuple(name for names in OWN_NAMES.values() for name in names)
+
 MAPS = ("nodeSelector", "affinity", "securityContext", "resources", "requests", "limits")
 
 
-Codes = tuple[str, str, str]
-"""What to call a label, a field and a list that are wrong."""
+Codes = tuple[str, str, str, str]
+"""What to call a label, a field, a list and an amount that are wrong."""
 
-POD_SET: Codes = ("W312", "W313", "W315")
-POOL: Codes = ("T430", "T430", "T430")
+POD_SET: Codes = ("W312", "W313", "W315", "W319")
+POOL: Codes = ("T430",) * 4
 
 
 def check(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W311 to W315."""
+    """W311 to W315, and W319 in templates."""
     yield from _marks("W312", workflow.labels, ("workflow", "metadata", "labels"))
     yield from _marks("W312", workflow.annotations, ("workflow", "metadata", "annotations"))
     for place in pod_sets(workflow):
@@ -75,7 +79,21 @@ def check_pools(topology: ClusterTopology) -> Iterator[Diagnostic]:
     """T430: the same of the pools' templates."""
     for index, pool in enumerate(topology.pools):
         if pool.template:
-            yield from _sound(pool.template, ("topology", "spec", "pools", index, "template"), POOL)
+            route: Route = ("topology", "spec", "pools", index, "template")
+            wrong = tuple(_sound(pool.template, route, POOL, ()))
+            yield from wrong
+            if not wrong:
+                spec, at = pool.template.get("spec") or {}, (*route, "spec")
+                yield from _entries(POOL, spec, at, dict.fromkeys(ENTRIES, True))
+                yield from values.cards(POOL[3], spec, at, topology)
+
+
+def check_cards(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """W331 in templates."""
+    for place in pod_sets(workflow):
+        spec, at = place.pods.template.get("spec") or {}, (*place.route, "template", "spec")
+        if not any(_lists("W315", spec, at)):
+            yield from values.cards("W331", spec, at, topology)
 
 
 def _marks(code: str, given: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
@@ -93,21 +111,34 @@ def _env(place: Place) -> Iterator[Diagnostic]:
 
 
 def _template(pods: PodSet, route: Route) -> Iterator[Diagnostic]:
-    wrong = tuple(_sound(pods.template, route, POD_SET))
+    wrong = tuple(_sound(pods.template, route, POD_SET, _main_names(pods)))
     yield from wrong
     if not any(each.code == POD_SET[2] for each in wrong):
         spec = pods.template.get("spec") or {}
-        yield from _entries(pods, spec, (*route, "spec"))
+        made = {"shm": bool(pods.shm), "files": bool(pods.files), "gpu": True, "compute-domain": True}
+        yield from _entries(POD_SET, spec, (*route, "spec"), made)
         yield from _main(pods, spec.get("containers") or [], (*route, "spec", "containers"))
 
 
-def _sound(template: Mapping[str, Any], route: Route, codes: Codes) -> Iterator[Diagnostic]:
-    mark, field, merge = codes
+def _main_names(pods: PodSet) -> tuple[str | None, ...]:
+    containers = (pods.template.get("spec") or {}).get("containers")
+    sound = isinstance(containers, list) and all(isinstance(each, Mapping) for each in containers)
+    return (None, container_name(pods)) if sound else (None,)
+
+
+def _sound(
+    template: Mapping[str, Any], route: Route, codes: Codes, main: tuple[str | None, ...]
+) -> Iterator[Diagnostic]:
+    mark, field, merge, amount = codes
     metadata = template.get("metadata") or {}
     for kind in ("labels", "annotations"):
         yield from _marks(mark, metadata.get(kind) or {}, (*route, "metadata", kind))
     spec = template.get("spec") or {}
-    yield from _lists(merge, spec, (*route, "spec"))
+    wrong = tuple(_lists(merge, spec, (*route, "spec")))
+    yield from wrong
+    if not wrong:
+        yield from values.amounts(amount, spec, (*route, "spec"))
+        yield from values.nulls(field, spec, (*route, "spec"), main)
     for key, instead in OWN_FIELDS.items():
         if key in spec:
             yield error(field, (*route, "spec", key, KEY), f'a template may not set "{key}"', hint=instead)
@@ -135,23 +166,28 @@ def _list(code: str, key: str, value: Any, route: Route) -> Iterator[Diagnostic]
             code, route, f'"{key}" must be a list of mappings', hint="see PodTemplateSpec in the Kubernetes API"
         )
         return
-    name, seen = MERGE_KEYS.get(key, ""), set()
+    keys, seen = MERGE_KEYS.get(key, ()), set()
+    nameless = key == "containers" and (len(value) == 1 or code == POOL[2])  # means the main container
     for index, each in enumerate(value):
-        if name and name not in each and not (key == "containers" and len(value) == 1):
-            yield error(code, (*route, index), f'an entry of "{key}" has no "{name}"', hint=f'add "{name}:"')
-        elif name and key != "topologySpreadConstraints" and str(each.get(name)) in seen:
-            yield error(code, (*route, index), f'"{key}" has "{each[name]}" twice', hint="remove one of them")
-        seen.add(str(each.get(name)))
+        missing = [] if nameless else [name for name in keys if each.get(name) is None]
+        own = identity(key, each) if keys else ()
+        if missing:
+            yield error(
+                code, (*route, index), f'an entry of "{key}" has no "{missing[0]}"', hint=f'add "{missing[0]}:"'
+            )
+        elif own and own in seen:
+            which = ", ".join(str(each.get(name, f"no {name}")) for name in keys)
+            yield error(code, (*route, index), f'"{key}" has "{which}" twice', hint="remove one of them")
+        seen.add(own)
         yield from _lists(code, each, (*route, index))
 
 
-def _entries(pods: PodSet, spec: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
-    made = {"shm": bool(pods.shm), "files": bool(pods.files), "gpu": True, "compute-domain": True}
+def _entries(codes: Codes, spec: Mapping[str, Any], route: Route, made: Mapping[str, bool]) -> Iterator[Diagnostic]:
     for key, names in OWN_NAMES.items():
         for index, each in enumerate(spec.get(key) or []):
             if each["name"] in names and made[each["name"]]:
                 message = f'the name "{each["name"]}" in "{key}" is used by bayplan'
-                yield error("W313", (*route, key, index, "name"), message, hint="choose another name")
+                yield error(codes[1], (*route, key, index, "name"), message, hint="choose another name")
 
 
 def _main(pods: PodSet, containers: list[Any], route: Route) -> Iterator[Diagnostic]:

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-MERGE_KEYS: Mapping[str, str] = {
-    "containers": "name",
-    "initContainers": "name",
-    "ephemeralContainers": "name",
-    "volumes": "name",
-    "volumeMounts": "mountPath",
-    "volumeDevices": "devicePath",
-    "env": "name",
-    "ports": "containerPort",
-    "resourceClaims": "name",
-    "claims": "name",
-    "imagePullSecrets": "name",
-    "hostAliases": "ip",
-    "topologySpreadConstraints": "topologyKey",
-    "schedulingGates": "name",
+MERGE_KEYS: Mapping[str, tuple[str, ...]] = {
+    "containers": ("name",),
+    "initContainers": ("name",),
+    "ephemeralContainers": ("name",),
+    "volumes": ("name",),
+    "volumeMounts": ("mountPath",),
+    "volumeDevices": ("devicePath",),
+    "env": ("name",),
+    "ports": ("containerPort",),
+    "resourceClaims": ("name",),
+    "claims": ("name",),
+    "imagePullSecrets": ("name",),
+    "hostAliases": ("ip",),
+    "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
+    "schedulingGates": ("name",),
 }
-"""List field -> the key by which its entries merge (`patchMergeKey` in kubernetes/api core/v1, 1.37)."""
+"""List field -> the keys by which its entries merge (`patchMergeKey` in kubernetes/api core/v1, 1.37; of
+topologySpreadConstraints the `listMapKey`s, since two that differ in whenUnsatisfiable are two)."""
+
+REPLACED = ("volumes", "resourceClaims")
+"""Lists whose entries are replaced as a whole (`patchStrategy: retainKeys`): a volume has one source, not two."""
 
 
 def overlay(base: Any, patch: Any, field: str = "") -> Any:
-    """`patch` over `base`: maps merge, lists merge by Kubernetes' merge keys, null deletes, all else is replaced."""
+    """`patch` over `base`, as Kubernetes' strategic merge patch does it: whatever MERGE_KEYS leaves out is replaced."""
     if isinstance(base, Mapping) and isinstance(patch, Mapping):
         merged = {key: overlay(base.get(key), value, key) for key, value in patch.items() if value is not None}
         return {
@@ -34,13 +38,23 @@ def overlay(base: Any, patch: Any, field: str = "") -> Any:
     if isinstance(patch, Mapping):
         return {key: overlay(None, value, key) for key, value in patch.items() if value is not None}
     if isinstance(patch, (list, tuple)):
-        key = MERGE_KEYS.get(field, "")
-        return overlay_list(list(base or ()), list(patch), key) if key else list(patch)
+        return _overlay_list(base or (), patch, field) if field in MERGE_KEYS else list(patch)
     return patch
 
 
-def overlay_list(base: list[Any], patch: list[Any], key: str) -> list[Any]:
-    """Entries with the same `key` merge in place, new ones follow."""
-    by_key = {entry[key]: entry for entry in patch if isinstance(entry, Mapping) and key in entry}
-    kept = [overlay(entry, by_key.pop(entry.get(key), {})) for entry in base]
-    return kept + [overlay(None, entry) for entry in by_key.values()]
+def identity(field: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """What tells the entries of a list that merges apart."""
+    return tuple(str(entry.get(key)) for key in MERGE_KEYS[field])
+
+
+def _overlay_list(base: Sequence[Any], patch: Sequence[Any], field: str) -> list[Any]:
+    """Entries of the same identity merge in place or are replaced there, new ones follow."""
+    merged: list[Any] = list(base)
+    places: dict[tuple[str, ...], int] = {}
+    for place, entry in enumerate(base):
+        places.setdefault(identity(field, entry), place)
+    for entry in patch:
+        place = places.setdefault(identity(field, entry), len(merged))
+        below = merged[place] if place < len(merged) and field not in REPLACED else None
+        merged[place : place + 1] = [overlay(below, entry)]
+    return merged

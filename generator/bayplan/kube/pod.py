@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bayplan.kube.merge import overlay
@@ -46,11 +46,9 @@ def _joined(maps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 def template(spec: PodSet, pool: Pool, parts: PodParts, command: tuple[Any, ...]) -> dict[str, Any]:
     """The PodTemplateSpec of a podSet: generated, then the pool's and the podSet's own `template` laid over it."""
-    name = container_name(spec)
     made = _generated(spec, parts, command)
-    for patch in (pool.template, spec.template):
-        if patch:
-            made = overlay(made, _aimed(patch, name))
+    for patch in _patches(spec, pool):
+        made = overlay(made, patch)
     given = made["spec"].pop("tolerations", [])
     added = [dict(t) for t in (*pool.node.tolerations, *parts.tolerations) if t not in given]
     return {**made, "spec": {**made["spec"], "tolerations": [*given, *added]}} if given or added else made
@@ -58,16 +56,32 @@ def template(spec: PodSet, pool: Pool, parts: PodParts, command: tuple[Any, ...]
 
 def container_name(spec: PodSet) -> str:
     """A `template` with exactly one container names the generated one; else the podSet does."""
-    containers = spec.template.get("spec", {}).get("containers") or []
+    containers = _containers(spec.template)
     return str(containers[0].get("name", spec.name)) if len(containers) == 1 else spec.name
 
 
-def _aimed(patch: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A patch with exactly one container means the generated container, whatever it calls it."""
-    containers = patch.get("spec", {}).get("containers") or []
-    if len(containers) != 1:
-        return patch
-    return {**patch, "spec": {**patch["spec"], "containers": [{**containers[0], "name": name}]}}
+def main_patches(spec: PodSet, pool: Pool) -> Iterator[Mapping[str, Any]]:
+    """What the pool's and the podSet's `template` lay over the generated container."""
+    name = container_name(spec)
+    return (each for patch in _patches(spec, pool) for each in _containers(patch) if each["name"] == name)
+
+
+def _patches(spec: PodSet, pool: Pool) -> Iterator[Mapping[str, Any]]:
+    """The templates with every container named.
+
+    A container without a name is the generated one. A pool knows no podSet's name, so its others are sidecars.
+    """
+    name = container_name(spec)
+    for patch in (pool.template, spec.template):
+        if containers := _containers(patch):
+            named = [{**each, "name": each.get("name", name)} for each in containers]
+            yield {**patch, "spec": {**patch["spec"], "containers": named}}
+        elif patch:
+            yield patch
+
+
+def _containers(patch: Mapping[str, Any]) -> list[Any]:
+    return (patch.get("spec") or {}).get("containers") or []
 
 
 def _generated(spec: PodSet, parts: PodParts, command: tuple[Any, ...]) -> dict[str, Any]:

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 
 from bayplan.diagnostics import Diagnostic, error
 from bayplan.kube.kinds import KINDS, instances
-from bayplan.kube.pod import container_name
+from bayplan.kube.pod import main_patches
 from bayplan.kube.ranks import RANK_NAMES, arithmetic, user_names
 from bayplan.model.backend import Backend
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import Plan, Pods, all_pods
 from bayplan.model.target import Target
-from bayplan.model.workflow import PodSet
+from bayplan.model.topology import ClusterTopology
 
 
 def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
     """Where a plan and the shape it takes do not go together."""
     for workload in shape.workloads:
-        yield from _commands(workload)
+        yield from _commands(workload, plan.topology)
         yield from _shared(workload)
     if not target.since("draDriver", "25.8"):
         yield from _waiting_for_all(plan)
@@ -46,7 +46,7 @@ def _waiting_for_all(plan: Plan) -> Iterator[Diagnostic]:
                 break
 
 
-def _commands(workload: Workload) -> Iterator[Diagnostic]:
+def _commands(workload: Workload, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """A rank that takes arithmetic takes a command to wrap."""
     everyone = {pods.route: pods for _, pods in reversed(list(instances(workload)))}
     shelled = arithmetic(pods for _, pods in instances(workload)) if KINDS[workload.kind].INDEX else frozenset()
@@ -54,7 +54,7 @@ def _commands(workload: Workload) -> Iterator[Diagnostic]:
         pods = everyone[route]
         if set(RANK_NAMES) <= user_names(pods.spec):
             continue
-        if _template_command(pods.spec):
+        if _template_command(pods, topology):
             yield _error(pods, "its command stands in `template`", "put the command on the podSet itself")
         elif not pods.spec.command:
             hint = "give it a `command`, or `rendezvous: none` and let torchrun find its peers by c10d"
@@ -69,10 +69,10 @@ def _error(pods: Pods, why: str, hint: str) -> Diagnostic:
     return error("P511", pods.route, message, hint=hint)
 
 
-def _template_command(spec: PodSet) -> bool:
-    containers = (spec.template.get("spec") or {}).get("containers") or []
-    named = [c for c in containers if c.get("name", container_name(spec)) == container_name(spec)]
-    return any(container.get("command") for container in named)
+def _template_command(pods: Pods, topology: ClusterTopology) -> bool:
+    """A template of the podSet or its pool lays a command, or a null, over the one that is wrapped."""
+    pool = topology.pool(pods.pool)
+    return any("command" in patch for patch in main_patches(pods.spec, pool)) if pool else False
 
 
 SHARED = (("max_restarts", "maxRestarts"), ("ttl_seconds_after_finished", "ttlSecondsAfterFinished"))

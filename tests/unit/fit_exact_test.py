@@ -12,22 +12,29 @@ from hypothesis import strategies as st
 
 from bayplan.model.plan import Plan, Pods, Unit, Units
 from bayplan.model.topology import ClusterTopology
-from bayplan.planning.fit.answer import Placed
+from bayplan.planning.fit import Impossible, Undecided, prove
+from bayplan.planning.fit.answer import Answer, NoRoom, Placed, Unknown
 from bayplan.planning.fit.demand import capacity, demand, room
-from bayplan.planning.fit.search import search
-from bayplan.planning.fit.space import space, usable
+from bayplan.planning.fit.fronts import covers, solve
+from bayplan.planning.fit.problem import problem
+from bayplan.planning.fit.search import QUICK, search
+from bayplan.planning.fit.space import Space, space, usable
 from bayplan.planning.fit.verify import faults
 
 Spot = tuple[str, tuple[tuple[str, str], ...]]
 
 
-def found(asked: Plan) -> bool:
+def found(asked: Plan) -> Answer:
     """What the search says; a witness must pass the verifier."""
-    everywhere = space(asked.topology, [each.name for each in asked.topology.pools])
-    answer = search(asked.gangs, asked.topology, everywhere)
+    answer = search(asked.gangs, asked.topology, ground(asked))
     if isinstance(answer, Placed):
         assert list(faults(asked.gangs, asked.topology, answer.runs)) == []
-    return isinstance(answer, Placed)
+    return answer
+
+
+def ground(asked: Plan) -> Space:
+    """All pools."""
+    return space(asked.topology, [each.name for each in asked.topology.pools])
 
 
 def exhaustive(asked: Plan) -> bool:
@@ -142,11 +149,11 @@ def instance(dice: random.Random, shapes: int) -> Plan:
     return plan(cluster(*pools), *gangs)
 
 
-def _judgeable(asked: Plan) -> bool:
-    """`separate` finer than `required` is read more strictly than written; leave those out."""
+def _finer(asked: Plan) -> bool:
+    """Whether some `separate` is finer than its `required`: such a plan may stay undecided, no other may."""
     order = {"spine": 1, "rack": 2, "host": 3}
     units = [each for g in asked.gangs for each in _walk(g.root)]
-    return not any(u.required and u.separate and order[u.separate] > order[u.required] for u in units)
+    return any(u.required and u.separate and order[u.separate] > order[u.required] for u in units)
 
 
 def _walk(one: Unit) -> Iterator[Unit]:
@@ -159,17 +166,35 @@ def _walk(one: Unit) -> Iterator[Unit]:
 @pytest.mark.parametrize("shapes", [1, 2, 3])
 @pytest.mark.parametrize("seed", range(150))
 def test_seeded(seed: int, shapes: int) -> None:
-    asked = instance(random.Random(seed * 10 + shapes), shapes)
-    if _judgeable(asked):
-        assert found(asked) == exhaustive(asked)
+    agrees(instance(random.Random(seed * 10 + shapes), shapes))
 
 
 @given(st.randoms(use_true_random=False), st.integers(1, 3))
 @settings(max_examples=60, deadline=None)
 def test_any(dice: random.Random, shapes: int) -> None:
-    asked = instance(dice, shapes)
-    if _judgeable(asked):
-        assert found(asked) == exhaustive(asked)
+    agrees(instance(dice, shapes))
+
+
+def agrees(asked: Plan) -> None:
+    """What the search decides is what exhaustive placement decides."""
+    answer = found(asked)
+    assert _finer(asked) if isinstance(answer, Unknown) else isinstance(answer, Placed) == exhaustive(asked)
+
+
+def test_groups_in_one_spine_but_in_racks_of_their_own() -> None:
+    """A placement exists, but not one with a spine for each group: undecided, never impossible."""
+    members = [unit(f"g-{i}", pods(f"g-{i}-w", 2), required="spine", separate="rack") for i in range(2)]
+    asked = plan(cluster(pool({"z/s/r0": 2, "z/s/r1": 2})), gang("a", group("g", *members)))
+    assert exhaustive(asked)
+    assert isinstance(found(asked), Unknown)
+    assert isinstance(prove(asked), Undecided)
+
+
+def test_finer_than_required_with_room_for_both_or_for_neither() -> None:
+    members = [unit(f"g-{i}", pods(f"g-{i}-w", 2), required="spine", separate="rack") for i in range(2)]
+    asked = gang("a", group("g", *members))
+    assert isinstance(found(plan(cluster(pool({"z/s/r0": 2, "z/t/r1": 2})), asked)), Placed)
+    assert isinstance(prove(plan(cluster(pool({"z/s/r0": 2, "z/t/r1": 1})), asked)), Impossible)
 
 
 @given(
@@ -183,4 +208,32 @@ def test_the_theorem(sizes: list[int], count: int, size: int, gpus: int) -> None
     """One shape, equal groups: floor division at every level decides, as the theorem says."""
     tree = {f"z/s/r{i}": n for i, n in enumerate(sizes)}
     asked = plan(cluster(pool(tree)), gang("a", replicas("g", count, pods("w", size, gpus=gpus), required="rack")))
-    assert found(asked) == (sum(n * (4 // gpus) // size for n in sizes) >= count)
+    assert counted(asked) == (sum(n * (4 // gpus) // size for n in sizes) >= count)
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=4), min_size=1, max_size=4),
+    st.integers(1, 4),
+    st.integers(1, 3),
+    st.integers(1, 5),
+    st.sampled_from([1, 2, 4]),
+)
+@settings(max_examples=80, deadline=None)
+def test_the_theorem_of_chains(spines: list[list[int]], count: int, parts: int, size: int, gpus: int) -> None:
+    """Units in a spine of parts in a rack: one floor division at the racks, one at the spines."""
+    tree = {f"z/s{s}/r{r}": n for s, racks in enumerate(spines) for r, n in enumerate(racks)}
+    worker = pods("w", size, gpus=gpus)
+    inner = [replicas(f"g-{i}-p", parts, worker, required="rack") for i in range(count)]
+    outer = group("g", *(unit(f"g-{i}", each, required="spine") for i, each in enumerate(inner)))
+    held = sum(sum(n * (4 // gpus) // size for n in racks) // parts for racks in spines)
+    assert counted(plan(cluster(pool(tree)), gang("a", outer))) == (held >= count)
+
+
+def counted(asked: Plan) -> bool:
+    """What counting says without any help: every front is one vector, and the root's decides."""
+    numbers = problem(asked.gangs, asked.topology, ground(asked))
+    fronts = solve(numbers, QUICK)
+    assert all(len(each.before) == 1 and len(each.out) == 1 for each in fronts.values())
+    says = any(covers(vector, numbers.need) for vector in fronts[numbers.space.root.kind].before)
+    assert isinstance(found(asked), Placed if says else NoRoom)
+    return says

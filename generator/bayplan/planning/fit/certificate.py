@@ -108,7 +108,7 @@ def _hopeless(gang: GangPlan, plan: Plan) -> Certificate | None:
 
 def _inside(gang: GangPlan, plan: Plan, ground: Space) -> Certificate:
     """The smallest unit that does not fit although everything below it does; else the gang as a whole."""
-    whole = problem((gang,), plan.topology, ground)
+    whole = problem((gang,), plan.topology, ground, loose=True)
     firsts: dict[int, Part] = {}
     for part in _parts(whole.root):
         firsts.setdefault(part.item, part)
@@ -116,7 +116,7 @@ def _inside(gang: GangPlan, plan: Plan, ground: Space) -> Certificate:
         unit = firsts[item].unit
         single = gang._replace(root=Unit("", (), groups=(Units("", (), 1, (unit,)),)))
         if lacks((single,), plan, ground):
-            return _described(gang, unit, problem((single,), plan.topology, ground), plan)
+            return _described(gang, unit, problem((single,), plan.topology, ground, loose=True), plan)
     return _described(gang, gang.root._replace(required="", separate=""), whole, plan)
 
 
@@ -130,7 +130,7 @@ def _together(gangs: tuple[GangPlan, ...], plan: Plan, ground: Space) -> Certifi
     """The first gang that does not fit beside those before it."""
     count = most(1, len(gangs) - 1, lambda n: not lacks(gangs[:n], plan, ground))
     last, others = gangs[min(count, len(gangs) - 1)], gangs[:count]
-    everything = problem(gangs[: count + 1], plan.topology, ground)
+    everything = problem(gangs[: count + 1], plan.topology, ground, loose=True)
     root = Unit("", last.route, groups=tuple(Units(g.name, g.route, 1, (g.root,)) for g in gangs[: count + 1]))
     return _described(last, root, everything, plan)._replace(beside=others)
 
@@ -286,24 +286,24 @@ def _fewer(found: Certificate, plan: Plan) -> Iterator[Change]:
         if (u.route, u.name) == (found.route, found.unit.name)
     )
     for units in unit.groups[:MOST]:
-        yield from _change("members", units.name, len(units.members), partial(with_members, plan, units.route), plan)
+        yield from _change("members", units.name, len(units.members), partial(with_members, plan, units.route))
     if above and is_cut(above):
         full = max(pods.replicas for pods in all_pods(unit))
-        yield from _change("size", above.name, full, partial(with_size, plan, found.route), plan)
+        yield from _change("size", above.name, full, partial(with_size, plan, found.route))
     elif unit.pods:
         pods = unit.pods[0]
-        yield from _change("pods", pods.spec.name, pods.replicas, partial(with_pods, plan, pods.route), plan)
+        yield from _change("pods", pods.spec.name, pods.replicas, partial(with_pods, plan, pods.route))
 
 
 def _beside(found: Certificate, plan: Plan) -> Iterator[Change]:
     name, copies = found.gang.gang.name, sum(gang.route == found.route for gang in plan.gangs)
-    yield from _change("copies", name, copies, partial(with_copies, plan, found.route), plan)
+    yield from _change("copies", name, copies, partial(with_copies, plan, found.route))
     others = [gang for gang in found.beside if gang.route != found.route]
     if others and holds(in_turn(plan, found.route, tuple(gang.name for gang in others))):
         yield Change("order", name, ", ".join(dict.fromkeys(f'"{gang.gang.name}"' for gang in others)), "")
 
 
-def _change(what: str, name: str, full: int, changed: Callable[[int], Plan], plan: Plan) -> Iterator[Change]:
+def _change(what: str, name: str, full: int, changed: Callable[[int], Plan]) -> Iterator[Change]:
     """The largest smaller number with which the whole plan fits, if there is one."""
     count = most(1, full - 1, lambda n: holds(changed(n)))
     if count:

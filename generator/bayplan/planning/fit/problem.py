@@ -57,6 +57,7 @@ class Problem(NamedTuple):
     need: Vector  # what the root asks for directly
     nodes: tuple[Vector, ...]  # pool number -> capacity by the pool's deciding resources
     wants: tuple[Vector, ...]  # by depth
+    strict: bool = False  # asks for more than the file does, so a refusal of it proves nothing
 
     @property
     def width(self) -> int:
@@ -84,12 +85,19 @@ class Problem(NamedTuple):
         return self.wants[min(depth, len(self.wants) - 1)]
 
 
-def problem(gangs: Iterable[GangPlan], topology: ClusterTopology, space: Space, channels: bool = True) -> Problem:
-    """Put gangs that run together into numbers. Without `channels` the one-channel rule is left out."""
+def problem(
+    gangs: Iterable[GangPlan], topology: ClusterTopology, space: Space, channels: bool = True, loose: bool = False
+) -> Problem:
+    """Put gangs that run together into numbers. Without `channels` the one-channel rule is left out.
+
+    A `separate` finer than its `required` level has no number of its own: it is taken to forbid the coarser level to be
+    shared (`strict`), or, when `loose`, to forbid nothing. So a placement of the strict problem is one, and where even
+    the loose one has none there is none.
+    """
     together = tuple(gangs)
     asked = _asked(together, topology, space, channels)
     deciding = _deciding(asked.values(), space)
-    builder = _Builder(space, asked, deciding)
+    builder = _Builder(space, asked, deciding, loose)
     root = builder.root(together)
     types = tuple(builder.types.values())
     shapes = tuple(Shape(item, pool, asks) for (pool, asks), item in builder.shapes.items())
@@ -98,7 +106,7 @@ def problem(gangs: Iterable[GangPlan], topology: ClusterTopology, space: Space, 
     deepest = max([len(pool.levels) for pool in space.pools], default=0) + 3
     wants = tuple(_wanted(types, totals, need, depth) for depth in range(deepest))
     nodes = tuple(_picked(capacity(pool), deciding[i]) for i, pool in enumerate(space.pools))
-    return Problem(space, shapes, types, totals, root, need, nodes, wants)
+    return Problem(space, shapes, types, totals, root, need, nodes, wants, builder.strict)
 
 
 Asked = Mapping[tuple[int, str, bool], tuple[int, Mapping[str, int]]]
@@ -151,8 +159,10 @@ def _picked(amounts: Mapping[str, int], names: tuple[str, ...]) -> Vector:
 class _Builder:
     """Numbers shapes, then units bottom-up. Units of one signature get one number."""
 
-    def __init__(self, space: Space, asked: Asked, deciding: tuple[tuple[str, ...], ...]) -> None:
+    def __init__(self, space: Space, asked: Asked, deciding: tuple[tuple[str, ...], ...], loose: bool) -> None:
         self.space = space
+        self.loose = loose
+        self.strict = False
         self.shapes: dict[tuple[int, Vector], int] = {}
         self.item: dict[tuple[int, str, bool], int] = {}
         for which, (pool, asks) in asked.items():
@@ -174,7 +184,11 @@ class _Builder:
         pools = sorted({self.space.number(pods.pool) for pods in all_pods(unit)})
         depth = self.space.depth(pools, level) if level and pools else outer
         if unit.separate and family and pools:
-            return self.apart(unit, gang, (outer, depth, self.space.depth(pools, unit.separate)), family)
+            alone = self.space.depth(pools, unit.separate)
+            finer = depth is not None and alone is not None and alone > depth
+            self.strict = self.strict or (finer and not self.loose)
+            if not (finer and self.loose):
+                return self.apart(unit, gang, (outer, depth, alone), family)
         if depth is not None and outer is not None and depth <= outer:
             return self.below(unit, gang, outer)
         part = Part(-1, gang, unit, *self.below(unit, gang, depth))

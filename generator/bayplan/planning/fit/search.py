@@ -14,6 +14,9 @@ QUICK = 300_000
 BUDGET = 4_000_000
 """Steps that fronts may cost before and after first fit is tried: about a tenth of a second, and about a second."""
 
+FINER = "a `separate` level is finer than its group's required level, and no placement keeps the groups further apart"
+COARSER = "separate the groups by the level that they require, or require the level that separates them"
+
 
 def search(
     gangs: tuple[GangPlan, ...],
@@ -29,6 +32,14 @@ def search(
     A `quick` search leaves out what takes longer than a moment.
     """
     asked = problem(gangs, topology, space, channels)
+    found = _decided(asked, witness, quick)
+    if not (asked.strict and isinstance(found, NoRoom)):
+        return found
+    loose = _decided(problem(gangs, topology, space, channels, loose=True), False, quick)
+    return loose if isinstance(loose, NoRoom) else Unknown(FINER, COARSER)
+
+
+def _decided(asked: Problem, witness: bool, quick: bool) -> Answer:
     found = _counted(asked, solve(asked, QUICK), witness)
     return _tried(asked, witness, quick) if found is None else found
 

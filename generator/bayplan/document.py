@@ -1,4 +1,4 @@
-"""Text -> data, positions on demand: the only reader of YAML and JSON.
+"""The only reader of YAML and JSON: data at once, lines and columns when somebody asks for them.
 
 YAML is read as Kubernetes reads it. In our own formats a plain scalar that readers disagree on is an error. PyYAML is
 imported only where a text is not plain JSON.

@@ -9,7 +9,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 UPSTREAM = Path(os.environ.get("BAYPLAN_UPSTREAM") or ROOT.parent / "shared").resolve()
-"""Upstream's CRDs and examples. Tests that need them skip where the folder is absent."""
+"""CRDs and examples of other projects: a folder `shared` beside the checkout, unless the environment names another.
+
+Tests that need them skip where it is absent."""
 
 FOLDERS = {"kai": "kai-scheduler", "draDriver": "dra-driver-nvidia-gpu"}
 """Component -> its folder under UPSTREAM/crds, where the two names differ."""

@@ -1,14 +1,12 @@
 """Names of everything that is derived: nothing random, no time, no version of ours.
 
-`<workflow>` (one gang) or `<workflow>-<gang>`, a copy's number, then `-<group>-<i>` and `-<podSet>`.
+A gang is called after its workflow, with `-<gang>` where there are several and the copy's number where it has any. What
+it holds adds `-<group>-<i>` for each group around it, and `-<podSet>`.
 """
 
 from __future__ import annotations
 
 from bayplan.model.workflow import Gang, Workflow
-
-LABEL_LIMIT = 63
-"""DNS labels and label values (RFC 1123, Kubernetes validation)."""
 
 
 def gang_name(workflow: Workflow, gang: Gang, copy: int) -> str:

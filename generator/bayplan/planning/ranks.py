@@ -1,4 +1,4 @@
-"""The one rank function: over the rendezvous, group by group, podSet by podSet in file order, pod by pod."""
+"""The one function that numbers pods: all that meet in a rendezvous, in the order in which the file lists them."""
 
 from __future__ import annotations
 

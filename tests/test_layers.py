@@ -36,7 +36,7 @@ THIRD_PARTY = {
     "click": {"cli"},
     "jsonschema": {"schema"},
     "referencing": {"schema"},
-    "ruamel": {"cli"},
+    "ruamel": set(),
     "ortools": {"planning"},
 }
 """Distribution -> the only parts that may import it."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from bayplan.arrange import ORDER, head
+from bayplan.arrange import CLUSTER_SCOPED, ORDER, head
 from bayplan.cleanup import resource
 from bayplan.kube.kinds.parts import GANG_LABEL
 from bayplan.model.manifest import Manifest, Many
-
-CLUSTER = ("Topology", "Queue")
 
 
 def delete_plan(documents: Iterable[Manifest | Many]) -> tuple[str, ...]:
@@ -18,7 +16,7 @@ def delete_plan(documents: Iterable[Manifest | Many]) -> tuple[str, ...]:
     A ComputeDomain's finalizer waits for the last pod that claims from it (NVIDIA DRA driver), so each line waits for
     the objects before it to be gone. Cluster-scoped objects stay: other workflows refer to them.
     """
-    own = [document for document in documents if head(document)["kind"] not in CLUSTER]
+    own = [document for document in documents if head(document)["kind"] not in CLUSTER_SCOPED]
     later = sorted(own, key=lambda document: -ORDER.index(head(document)["kind"]))
     return tuple(dict.fromkeys(line for document in later for line in _lines(document)))
 

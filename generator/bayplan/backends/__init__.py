@@ -1,4 +1,4 @@
-"""One file per scheduler."""
+"""The table of schedulers that bayplan can write for; each is one module or package here."""
 
 from __future__ import annotations
 
@@ -8,6 +8,3 @@ from bayplan.backends import kai
 from bayplan.model.backend import Backend
 
 BACKENDS: Mapping[str, Backend] = {kai.NAME: kai}
-
-LATER = ("volcano", "kueue", "koordinator", "native", "slurm", "none")
-"""Schedulers that are planned: asking for one is answered "not yet", not "unknown"."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bayplan.cli.options import MANY, Argument, Command, Option
+from bayplan.report import FORMATS
 
 SCHEMAS = ("workflow", "cluster-topology")
 SHELLS = ("bash", "zsh", "fish")
 
-FORMS = ("text", "json", "github", "sarif")
-DIAGNOSTICS = Option(("--diagnostics",), "How to write what was found (default: text).", "FORM", choices=FORMS)
+DIAGNOSTICS = Option(("--diagnostics",), "How to write what was found (default: text).", "FORM", choices=FORMATS)
 TOPOLOGY = Option(("-t", "--topology"), "The cluster topology file (default: the one bayplan.yaml names).", "FILE")
 SCHEDULER = Option(("-s", "--scheduler"), "The scheduler to write for.", "NAME")
 SOURCES = (

@@ -26,9 +26,7 @@ FACTS = {
 }
 """Keywords of JSON Schema that are shown -> their words."""
 
-
 Json = Mapping[str, Any]
-
 
 TYPES = {
     "object": "mapping",
@@ -144,15 +142,8 @@ def _described(field: Field) -> Iterator[str]:
 
 def _type(schema: Json) -> str:
     """`list of mappings`, `text`, ..."""
-    words = {
-        "object": "mapping",
-        "array": "list",
-        "string": "text",
-        "integer": "whole number",
-        "boolean": "true or false",
-    }
     kind = schema.get("type", "text" if "enum" in schema else "any")
-    return " or ".join(words.get(each, each) for each in ([kind] if isinstance(kind, str) else kind))
+    return " or ".join(TYPES.get(each, each) for each in ([kind] if isinstance(kind, str) else kind))
 
 
 def _text(value: Any) -> str:

@@ -81,7 +81,3 @@ class Shape(NamedTuple):
     """How the plan is cut into workloads."""
 
     workloads: tuple[Workload, ...]
-
-    def kind_of(self, gang: str) -> str:
-        """The workload kind that holds the gang with that object name."""
-        return next(w.kind for w in self.workloads for g in w.gangs if g.name == gang)

@@ -9,8 +9,6 @@ from bayplan.report import text
 from bayplan.report.findings import Finding
 from bayplan.report.text import Paint, plain
 
-FORMATS = ("text", "json", "github", "sarif")
-
 
 def render(findings: Sequence[Finding], form: str, paint: Paint = plain) -> str:
     """The report in one of FORMATS. `text` and `github` are empty without findings; `paint` colours text only."""

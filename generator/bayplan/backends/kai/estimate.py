@@ -100,8 +100,8 @@ def _overlooked(gang: GangPlan, unit: Unit, outer: tuple[Unit, ...], asked: _Ask
         names = [*(level.name for level in pool.levels), HOST_LEVEL]
         where = f"each {outer[-1].required}" if around else "the cluster"
         message = (
-            f"KAI below 0.13 never places {_title(gang, unit)} in one {names[finest - 1]}: all nodes of {where} share "
-            f"one {names[finest]} too, and KAI then looks for no domain above it"
+            f"KAI 0.10.4 to 0.12 never places {_title(gang, unit)} in one {names[finest - 1]}: all nodes of {where} "
+            f"share one {names[finest]} too, and KAI then looks for no domain above it"
         )
         hint = "drop the inner placement, or target KAI 0.13 or later" if outer else "target KAI 0.13 or later"
         yield error("F691", _place(unit), message, hint=hint)

@@ -11,10 +11,22 @@ from typing import Any
 import pytest
 
 from bayplan.arrange import ORDER
-from bayplan.cli import folder, single, stdout
+from bayplan.cli import collisions, folder, single, stdout
+from bayplan.kube.names import COMPUTE_DOMAIN_API
 from bayplan.model.manifest import Many, Slot
 
 COVERS = {"O803"}
+
+
+def compute_domain(name: str, channel: str) -> dict[str, Any]:
+    """A ComputeDomain, of which the driver makes a channel template."""
+    spec = {"numNodes": 0, "channel": {"resourceClaimTemplate": {"name": channel}}}
+    return {
+        "apiVersion": COMPUTE_DOMAIN_API,
+        "kind": "ComputeDomain",
+        "metadata": {"name": name, "namespace": "ml"},
+        "spec": spec,
+    }
 
 
 def config_map(name: str, text: str = "") -> dict[str, Any]:
@@ -184,6 +196,13 @@ class TestFolder:
         made = folder.files([config_map("c"), config_map("c"), config_map("c")])
         assert list(made) == ["08-configmap-c.yaml", "08-configmap-c--2.yaml", "08-configmap-c--3.yaml"]
 
+    def test_a_name_that_looks_like_a_repeated_one_loses_no_file(self) -> None:
+        made = folder.files(
+            [config_map("x--2", "1"), config_map("x", "2"), config_map("x", "3"), config_map("x--2", "4")]
+        )
+        assert list(made) == [f"08-configmap-{name}.yaml" for name in ("x--2", "x", "x--3", "x--2--2")]
+        assert [text.count(f"a: '{n}'") + text.count(f'a: "{n}"') for n, text in enumerate(made.values(), 1)] == [1] * 4
+
     def test_files_sort_as_they_are_applied(self) -> None:
         names = list(folder.files([{"kind": kind, "metadata": {"name": "x"}} for kind in ORDER]))
         assert names == sorted(names)
@@ -192,6 +211,16 @@ class TestFolder:
         (name,) = folder.files([config_map("x" * 253)])
         assert len(name) < 255
         assert folder._OURS(name)
+
+
+def test_what_a_driver_makes_of_an_object_counts_as_an_object() -> None:
+    made = list(collisions.identities(compute_domain("a", "a-channel")))
+    assert made == [("ComputeDomain", "ml", "a"), ("ResourceClaimTemplate", "ml", "a-channel")]
+
+
+def test_each_of_many_counts() -> None:
+    many = Many({**config_map("x"), "metadata": {"name": Slot(0, "name"), "namespace": "ml"}}, [("b-0",), ("b-1",)])
+    assert list(collisions.identities(many)) == [("ConfigMap", "ml", "b-0"), ("ConfigMap", "ml", "b-1")]
 
 
 def test_chunks_are_utf_8_and_whole() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from bayplan.arrange import head
+from bayplan.arrange import head, keys
 from bayplan.diagnostics import Diagnostic, Note, error
 from bayplan.document import Document
-from bayplan.model.manifest import Manifest, Many, Slot
+from bayplan.model.manifest import Manifest, Many
 from bayplan.pipeline import Compiled
 from bayplan.report.batch import Batch
 
@@ -47,13 +47,13 @@ def _shared(own: Manifest, owners: dict[Key, tuple[Document, Manifest]]) -> bool
 def _collisions(source: Document, met: dict[Key, Document]) -> Iterator[Batch]:
     """One finding for each other workflow."""
     for other in {id(document): document for document in met.values()}.values():
-        keys = [key for key, document in met.items() if document is other]
-        yield Batch((_collision(keys),), {"workflow": source, "other": other})
+        shared = [key for key, document in met.items() if document is other]
+        yield Batch((_collision(shared),), {"workflow": source, "other": other})
 
 
-def _collision(keys: Sequence[Key]) -> Diagnostic:
-    kind, namespace, name = keys[0]
-    more = f" and {len(keys) - 1} more" if len(keys) > 1 else ""
+def _collision(shared: Sequence[Key]) -> Diagnostic:
+    kind, namespace, name = shared[0]
+    more = f" and {len(shared) - 1} more" if len(shared) > 1 else ""
     scope = f' in namespace "{namespace}"' if namespace else ""
     message = f'{kind} "{name}"{more}{scope} would be made by another workflow too'
     notes = (Note("the other workflow", ("other", "metadata", "name")),)
@@ -61,16 +61,6 @@ def _collision(keys: Sequence[Key]) -> Diagnostic:
 
 
 def identities(document: Manifest | Many) -> Iterator[Key]:
-    """Kind, namespace and name of the object, or of each of many."""
-    own = head(document)
-    metadata = own["metadata"]
-    for row in document.rows if isinstance(document, Many) else ((),):
-        yield own["kind"], metadata.get("namespace", ""), _filled(metadata["name"], row)
-
-
-def _filled(value: str | Slot | Iterable[str | Slot], row: tuple[str | int, ...]) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Slot):
-        return str(row[value.column])
-    return "".join(_filled(part, row) for part in value)
+    """Kind, namespace and name of all that comes of a document."""
+    namespace = head(document)["metadata"].get("namespace", "")
+    yield from ((kind, namespace, name) for kind, name in keys(document))

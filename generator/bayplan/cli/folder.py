@@ -29,8 +29,11 @@ def files(documents: Iterable[Manifest | Many]) -> dict[str, str]:
     met: dict[str, int] = {}  # names repeat in several namespaces
     for text in filter(None, re.split(r"^---\n", "".join(emit(documents)), flags=re.MULTILINE)):
         stem = _stem(text)
-        met[stem] = again = met.get(stem, 0) + 1
-        found[f"{stem}.yaml" if again == 1 else f"{stem}--{again}.yaml"] = text
+        name = f"{stem}.yaml"
+        while name in found:  # also by an object that is really called so
+            met[stem] = met.get(stem, 1) + 1
+            name = f"{stem}--{met[stem]}.yaml"
+        found[name] = text
     return found
 
 

@@ -8,7 +8,10 @@ from __future__ import annotations
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from bayplan.backends import BACKENDS
+from bayplan.model.target import KNOWN
 from tools.golden import GOLDEN, VERSIONS, Case, GoldenExtension, cases, render
+from tools.run import ROOT
 
 
 @pytest.mark.parametrize("case", cases(), ids=str)
@@ -20,3 +23,17 @@ def test_golden(case: Case, snapshot: SnapshotAssertion) -> None:
 def test_no_golden_is_an_orphan(backend: str) -> None:
     expected = {case.path.name for case in cases() if case.backend == backend}
     assert {path.name for path in (GOLDEN / backend).iterdir()} == expected
+
+
+def test_every_backend_has_goldens() -> None:
+    assert sorted(VERSIONS) == sorted(BACKENDS)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_every_known_version_has_goldens(backend: str) -> None:
+    assert VERSIONS[backend] == KNOWN[backend]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_every_backend_has_a_page(backend: str) -> None:
+    assert (ROOT / "docs" / "schedulers" / f"{backend}.md").is_file()

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.run import RENDER_64, hooked
+from tools.run import PRETRAIN, RENDER_64, hooked
 
 HEAVY = frozenset(
     {
@@ -39,6 +39,13 @@ HEAVY = frozenset(
 LIGHT = HEAVY | {"yaml", "json", "re", "typing", "bayplan.pipeline", "bayplan.document", "bayplan.model"}
 """Modules that a mere `--version` may not load either."""
 
+TOPOLOGY = f"{PRETRAIN}/topology.yaml"
+BARE = HEAVY | {"yaml", "bayplan.pipeline", "bayplan.model", "bayplan.schema", "bayplan.emit", "bayplan.kube"}
+"""Modules that a command may not load that reads none of the user's files."""
+
+NO_OUTPUT = HEAVY | {"json", "bayplan.emit", "bayplan.cli.folder", "bayplan.cli.differences"}
+"""Modules that a command may not load that writes no manifests."""
+
 REPORT = """
 import atexit, sys
 BEFORE = set(sys.modules)
@@ -61,6 +68,13 @@ def loaded(*arguments: str) -> set[str]:
         pytest.param(["--version"], LIGHT, id="version"),
         pytest.param(RENDER_64, HEAVY, id="render"),
         pytest.param(["check", *RENDER_64[1:4]], HEAVY, id="check"),
+        pytest.param(["plan", *RENDER_64[1:4]], NO_OUTPUT - {"json"}, id="plan"),
+        pytest.param(["delete-plan", *RENDER_64[1:4]], NO_OUTPUT, id="delete-plan"),
+        pytest.param(["topology", "check", TOPOLOGY], NO_OUTPUT, id="topology-check"),
+        pytest.param(["topology", "export", TOPOLOGY], HEAVY | {"json"}, id="topology-export"),
+        pytest.param(["schema", "workflow"], BARE | {"json"}, id="schema"),
+        pytest.param(["explain", "A901"], BARE, id="explain-a-code"),
+        pytest.param(["explain", "spec.gangs"], BARE, id="explain-a-field"),
         pytest.param(["--help"], HEAVY - {"click", "inspect", "typing_extensions"} | {"yaml"}, id="help"),
     ],
 )

@@ -1,9 +1,10 @@
 """The whole of bayplan in one place: text is read, checked, planned, shaped, compared, lowered and woven.
 
-    Document -> workflows/  -> Workflow ---------.
-    Document -> topologies/ -> ClusterTopology ---+-> check -> plan -> shape -> fidelity -> lower -> weave -> documents
+    check         both documents are read, each is checked alone, then the two together; backend and target are chosen
+    plan          pools, ComputeDomains, ranks; the workload kinds; what is lost; the proof
+    manifests     the backend's own objects, the workloads with its marks, all in the order to apply them
 
-Every step is a function from values to an Outcome. Only this module reads the tables of formats, checks and backends.
+`compile` is the three in a row. Every step is a function from values to an Outcome, and none knows a scheduler by name.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,6 +25,7 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow
 from bayplan.planning import compute_domains, ranks
 from bayplan.planning.bind import bind
+from bayplan.planning.blind_spots import unseen
 from bayplan.planning.commands import components, fitting
 from bayplan.planning.fidelity import compare
 from bayplan.planning.fit import diagnose
@@ -168,7 +170,7 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
     if shaped.value is not None:
         found += [*fitting(ranked, shaped.value, target), *assumed(target, components(ranked, shaped.value, backend))]
     if not has_errors(found):
-        found += [*unmet(ranked), *backend.prove(ranked, target)]
+        found += [*unmet(ranked), *unseen(ranked), *backend.prove(ranked, target)]
     taken = tuple(sorted({each.code for each in found if each.severity == "error" and each.code in request.accept}))
     found = [each._replace(severity="warning") if each.code in taken else each for each in found]
     if shaped.value is None or has_errors(found):

@@ -21,4 +21,5 @@ CODES: Mapping[str, str] = {
     "P515": "an object larger than the API server stores",
     "P516": "a preference that no placement can meet",
     "P517": "an elastic podSet below driver 25.8",
+    "P518": "a node selector that the proof does not see",
 }

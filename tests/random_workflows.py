@@ -37,6 +37,9 @@ TOPOLOGY: dict[str, Any] = {
 }
 """8 racks of 400 nodes: more than any of the workflows below asks for."""
 
+DRA = {"gb200": {"vendor": "nvidia", "allocator": "dra", "deviceClass": "gpu.nvidia.com"}}
+topologies = st.sampled_from([TOPOLOGY, {**TOPOLOGY, "spec": {**TOPOLOGY["spec"], "accelerators": DRA}}])
+
 names = st.sampled_from(["a", "b", "lead", "side", "replica", "x1"])
 
 
@@ -79,8 +82,32 @@ def groups(draw: st.DrawFn, depth: int, floor: int, elastic: bool) -> list[dict[
         group = {"name": name, "replicas": replicas, **placement, **draw(contents(depth - 1, inner, elastic))}
         if elastic and draw(st.booleans()):
             group["minReplicas"] = draw(st.integers(1, replicas))
-        made.append(group)
+        made.append({**draw(cut(group)), **draw(compute_domains(group, inner))})
     return made
+
+
+def compute_domains(node: dict[str, Any], floor: int) -> st.SearchStrategy[dict[str, Any]]:
+    """Where to make a ComputeDomain. To ask for one takes a required level with NVLink; `group` is for leaves."""
+    asked = ["never", *(["gang"] if LEVELS[floor] == "rack" else [])]
+    asked += ["group"] if LEVELS[floor] == "rack" and "podSets" in node else []
+    return st.just({}) | st.sampled_from(asked).map(lambda word: {"computeDomain": word})
+
+
+@st.composite
+def cut(draw: st.DrawFn, group: dict[str, Any]) -> dict[str, Any]:
+    """The group, or where it has one podSet with nothing left out, one that is cut into instances of some size."""
+    sets = group.get("podSets", ())
+    if len(sets) != 1 or {"minReplicas"} & {*group, *sets[0]} or draw(st.booleans()):
+        return group
+    size = draw(st.integers(1, 4))
+    whole = {**sets[0], "replicas": size * group["replicas"]}
+    return {**{key: value for key, value in group.items() if key != "replicas"}, "size": size, "podSets": [whole]}
+
+
+def settings(draw: st.DrawFn) -> dict[str, Any]:
+    """What a gang may say besides."""
+    own = draw(st.sampled_from([{}, {"backends": {"kai": {"topology": "other"}}}]))
+    return {**own, **draw(st.sampled_from([{}, {"preemptible": True}, {"preemptible": False}]))}
 
 
 def contents(depth: int, floor: int, elastic: bool) -> st.SearchStrategy[dict[str, Any]]:
@@ -100,7 +127,8 @@ def workflows(draw: st.DrawFn, elastic: bool = False) -> dict[str, Any]:
         kind = draw(st.sampled_from(["auto", "jobset", "job", "pods"]))
         rendezvous = draw(st.sampled_from(["gang", "group", "none"]))
         options = {"name": name, "workload": kind, "rendezvous": rendezvous, "replicas": draw(st.integers(1, 2))}
-        gangs.append({**options, **placement, **draw(contents(2, floor, elastic))})
+        gang = {**options, **settings(draw), **placement, **draw(contents(2, floor, elastic))}
+        gangs.append({**gang, **draw(compute_domains(gang, floor))})
     spec = {"queue": "research", "gangs": gangs}
     if draw(st.booleans()):
         spec["priorityClassName"] = "train"

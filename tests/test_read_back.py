@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections import Counter
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import random_workflows
 import support
 from bayplan.backends import BACKENDS
+from bayplan.emit import emit
 from bayplan.model.intent import UnitIntent
+from tools import golden
 
 VERSIONS = ["0.10", "0.12", "0.13", "0.14", "0.15", "0.16", "0.17"]
 KAI = BACKENDS["kai"]
@@ -26,11 +31,13 @@ def as_pods(flow: dict[str, Any]) -> dict[str, Any]:
     return {**flow, "spec": {**flow["spec"], "gangs": gangs}}
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-@given(flow=random_workflows.workflows(), version=st.sampled_from(VERSIONS))
-def test_kai_manifests_read_back_as_the_plans_intent(flow: dict[str, Any], version: str) -> None:
-    flow = flow if version in VERSIONS[4:] else as_pods(flow)
-    check(flow, version)
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(flow=random_workflows.workflows(), topology=random_workflows.topologies, version=st.sampled_from(VERSIONS))
+def test_kai_manifests_read_back_as_the_plans_intent(
+    flow: dict[str, Any], topology: dict[str, Any], version: str
+) -> None:
+    old = version not in VERSIONS[4:]
+    check(as_pods(flow) if old else flow, version, random_workflows.TOPOLOGY if old else topology)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -39,8 +46,8 @@ def test_minimums_read_back_too(flow: dict[str, Any]) -> None:
     check(flow, "0.17")
 
 
-def check(flow: dict[str, Any], version: str) -> None:
-    result = support.run(flow, random_workflows.TOPOLOGY, target={"kai": version})
+def check(flow: dict[str, Any], version: str, topology: dict[str, Any] = random_workflows.TOPOLOGY) -> None:
+    result = support.run(flow, topology, target={"kai": version})
     assume(not NAMES & set(result.codes))
     assert result.compiled is not None, result.diagnostics
     planned = result.compiled.planned
@@ -78,12 +85,66 @@ BROKEN = {
 
 @pytest.mark.parametrize(("old", "new"), BROKEN.values(), ids=BROKEN)
 def test_pods_that_kai_would_never_count_are_found(old: str, new: str) -> None:
-    import yaml
-
-    from bayplan.emit import emit
-
     result = support.run(support.workflow(support.pretrain()))
     assert result.compiled
     text = "".join(emit(result.compiled.documents)).replace(old, new)
     found = KAI.read(list(yaml.safe_load_all(text))).diagnostics
     assert [each.code for each in found] == ["M701"]
+
+
+def test_a_gang_may_choose_its_topology() -> None:
+    gang = {**support.pretrain(), "backends": {"kai": {"topology": "other"}}}
+    result = support.run(support.workflow(gang))
+    assert result.compiled is not None, result.diagnostics
+    planned = result.compiled.planned
+    assert [each.topology for each in KAI.intent(planned.plan, planned.target)] == ["other"]
+    assert KAI.read(result.documents).value == KAI.intent(planned.plan, planned.target)
+
+
+def test_pods_belong_to_the_group_of_their_namespace() -> None:
+    """One name in two namespaces makes two gangs."""
+    flow = support.workflow(support.pretrain())
+    documents = [d for name in ("a", "b") for d in support.run(flow, namespace=name, target={"kai": "0.17"}).documents]
+    for each in documents:
+        text = yaml.safe_dump(each)
+        each.update(yaml.safe_load(re.sub(r"train-[0-9a-f]{8}\b", "train", text)))
+    first, second = KAI.read(documents).value or ()
+    assert (first.namespace, second.namespace) == ("a", "b")
+    assert first == second._replace(namespace="a")
+    assert _size(first.root) == 64
+
+
+READABLE = [case for case in golden.cases() if "\nkind: " in case.path.read_text("utf-8")]
+
+
+@pytest.mark.parametrize("case", READABLE, ids=str)
+def test_every_golden_says_what_its_plan_meant(case: golden.Case) -> None:
+    folder = golden.EXAMPLES / case.example
+    sources = [yaml.safe_load((folder / name).read_text("utf-8")) for name in ("workflow.yaml", "topology.yaml")]
+    result = support.run(*sources, scheduler=case.backend, target={case.backend: case.version})
+    assert result.compiled is not None, result.diagnostics
+    planned, backend = result.compiled.planned, BACKENDS[case.backend]
+    read = backend.read(golden.documents(case))
+    assert read.diagnostics == ()
+    assert list(read.value or ()) == sorted(backend.intent(planned.plan, planned.target), key=lambda gang: gang.name)
+    assert read.value
+
+
+def test_most_goldens_hold_manifests() -> None:
+    """Nothing is read back of those that were refused."""
+    assert {case.backend for case in READABLE} == set(BACKENDS)
+    assert {case.example for case in READABLE} == set(golden.examples())
+
+
+def test_the_way_back_of_thousands_of_groups_is_short() -> None:
+    replica = {"name": "replica", "replicas": 6000, "podSets": [{**support.WORKER, "replicas": 1}]}
+    gangs = [{"name": "train", "workload": "pods", "groups": [replica]}]
+    topology = {**random_workflows.TOPOLOGY, "spec": {**random_workflows.TOPOLOGY["spec"]}}
+    pool = topology["spec"]["pools"][0]
+    domains = [{"path": f"z/s/r{rack}", "nodes": f"n{rack}-[001-400]"} for rack in range(16)]
+    topology["spec"]["pools"] = [{**pool, "domains": domains}]
+    result = support.run(support.workflow(*gangs, queue="research"), topology)
+    assert result.compiled is not None, result.diagnostics
+    before = time.process_time()
+    assert len((KAI.read(result.documents).value or ())[0].root.units) == 6000
+    assert time.process_time() - before < 5

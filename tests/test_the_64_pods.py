@@ -92,3 +92,61 @@ def test_labels_of_the_workflow_go_on_every_object() -> None:
     assert all(each["metadata"]["labels"]["team"] == "a" for each in documents)
     assert all(each["metadata"]["annotations"]["example.com/ticket"] == "7" for each in documents)
     assert all(pod.labels["team"] == "a" for pod in support.pods(documents))
+
+
+def test_copies_of_a_gang_are_all_of_one_kind() -> None:
+    worker = {**support.WORKER, "replicas": 2, "restartPolicy": "Always"}
+    result = support.run(support.workflow({"name": "main", "replicas": 3, "podSets": [worker]}))
+    assert {each["kind"] for each in result.documents} == {"PodGroup", "Service", "Pod"}
+
+
+def test_two_chains_of_gangs_make_two_jobsets() -> None:
+    worker = {**support.WORKER, "replicas": 1}
+    gangs = [
+        {"name": name, "dependsOn": after, "podSets": [worker]}
+        for name, after in (("a", []), ("b", ["a"]), ("c", []), ("d", ["c"]))
+    ]
+    jobsets = support.run(support.workflow(*gangs)).kinds("JobSet")
+    made = {each["metadata"]["name"]: [job["name"] for job in each["spec"]["replicatedJobs"]] for each in jobsets}
+    assert made == {"train-a": ["a-worker", "b-worker"], "train-c": ["c-worker", "d-worker"]}
+    (second,) = support.run(support.workflow(*gangs), gangs=("c", "d")).kinds("JobSet")
+    assert second["metadata"]["name"] == "train-c"
+
+
+def test_gangs_wait_for_the_lead_of_others() -> None:
+    first = {"name": "a", "lead": "worker", "podSets": [{**support.WORKER, "replicas": 1}]}
+    second = {"name": "b", "dependsOn": ["a"], "podSets": [{**support.WORKER, "replicas": 1}]}
+    (jobset,) = support.run(support.workflow(first, second)).kinds("JobSet")
+    waits = {
+        job["name"]: [each["name"] for each in job.get("dependsOn", ())] for job in jobset["spec"]["replicatedJobs"]
+    }
+    assert waits == {"a-worker": [], "b-worker": ["a-worker"]}
+
+
+def test_pods_that_fill_their_node_by_cpu_need_the_channel_too() -> None:
+    worker = {
+        **support.WORKER,
+        "replicas": 4,
+        "accelerator": {"name": "gb200", "count": 1},
+        "resources": {"cpu": "100"},
+    }
+    result = support.run(support.workflow({"name": "main", "placement": {"required": "rack"}, "podSets": [worker]}))
+    assert "P506" in result.codes
+
+
+def test_ranks_that_a_shell_adds_up_cannot_be_expanded_by_kubernetes() -> None:
+    assert "P511" in support.run(support.workflow(support.pretrain(args=["--node-rank=$(NODE_RANK)"]))).codes
+
+
+def test_what_upstream_would_refuse_cannot_be_accepted() -> None:
+    worker = {**support.WORKER, "replicas": 2, "restartPolicy": "Always"}
+    gang = {"name": "main", "workload": "job", "podSets": [worker]}
+    result = support.run(support.workflow(gang), accept=frozenset({"F611"}))
+    assert result.compiled is None
+    assert "F611" in result.codes
+
+
+def test_a_job_may_restart_its_containers_where_the_user_says_so() -> None:
+    gang = support.pretrain(restartPolicy="OnFailure")
+    for job in support.run(support.workflow(gang)).kinds("JobSet")[0]["spec"]["replicatedJobs"]:
+        assert "backoffLimit" not in job["template"]["spec"]

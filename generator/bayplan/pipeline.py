@@ -27,7 +27,7 @@ from bayplan.planning import compute_domains, ranks
 from bayplan.planning.bind import bind
 from bayplan.planning.blind_spots import unseen
 from bayplan.planning.commands import components, fitting
-from bayplan.planning.fidelity import compare
+from bayplan.planning.fidelity import FIRM, compare
 from bayplan.planning.fit import diagnose
 from bayplan.planning.needs import plan_needs
 from bayplan.planning.preferences import unmet
@@ -171,7 +171,8 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
         found += [*fitting(ranked, shaped.value, target), *assumed(target, components(ranked, shaped.value, backend))]
     if not has_errors(found):
         found += [*unmet(ranked), *unseen(ranked), *backend.prove(ranked, target)]
-    taken = tuple(sorted({each.code for each in found if each.severity == "error" and each.code in request.accept}))
+    wanted = request.accept - FIRM
+    taken = tuple(sorted({each.code for each in found if each.severity == "error" and each.code in wanted}))
     found = [each._replace(severity="warning") if each.code in taken else each for each in found]
     if shaped.value is None or has_errors(found):
         return Outcome(None, tuple(found))

@@ -71,7 +71,8 @@ def _piece(loom: Loom, gang: GangPlan, pods: Pods, marks: Marks) -> Piece:
 
 def _labels(plan: Plan, gang: GangPlan, pods: Pods) -> dict[str, str]:
     unit = pods.name.removesuffix(pods.spec.name).removesuffix("-")
-    return {**plan.workflow.labels, **gang_labels(plan, gang), **({GROUP_LABEL: unit} if unit else {}), POD_SET_LABEL: pods.spec.name}
+    group = {GROUP_LABEL: unit} if unit else {}
+    return {**plan.workflow.labels, **gang_labels(plan, gang), **group, POD_SET_LABEL: pods.spec.name}
 
 
 def _spec(loom: Loom, gang: GangPlan) -> dict[str, str]:

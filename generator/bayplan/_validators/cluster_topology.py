@@ -9,6 +9,7 @@ REGEX_PATTERNS = Patterns(
     {
     '^([a-z0-9]([-.a-z0-9]*[a-z0-9])?)?$': Word('abcdefghijklmnopqrstuvwxyz0123456789', '-.abcdefghijklmnopqrstuvwxyz0123456789', 'abcdefghijklmnopqrstuvwxyz0123456789', empty=True),
     '^[A-Za-z_.-][-A-Za-z0-9_.]*$': Word('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_.-', '-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.', '-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.'),
+    '^[A-Za-z0-9]([-._A-Za-z0-9]*[A-Za-z0-9])?$': Word('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789', '-._ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789', 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'),
     '^[A-Za-z][A-Za-z0-9]*$': Word('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz', 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789', 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'),
     '^([A-Za-z0-9]([-._A-Za-z0-9]*[A-Za-z0-9])?)?$': Word('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789', '-._ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789', 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789', empty=True),
     '^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$': Word('abcdefghijklmnopqrstuvwxyz0123456789', '-.abcdefghijklmnopqrstuvwxyz0123456789', 'abcdefghijklmnopqrstuvwxyz0123456789'),
@@ -310,11 +311,11 @@ def validate(data: Any) -> Any:
                                 if "topology" in data__spec__schedulers__slurm_keys:
                                     data__spec__schedulers__slurm_keys.remove("topology")
                                     data__spec__schedulers__slurm__topology = data__spec__schedulers__slurm["topology"]
-                                    validate___definitions_queue(data__spec__schedulers__slurm__topology)
+                                    validate___definitions_plainname(data__spec__schedulers__slurm__topology)
                                 if "partition" in data__spec__schedulers__slurm_keys:
                                     data__spec__schedulers__slurm_keys.remove("partition")
                                     data__spec__schedulers__slurm__partition = data__spec__schedulers__slurm["partition"]
-                                    validate___definitions_queue(data__spec__schedulers__slurm__partition)
+                                    validate___definitions_plainname(data__spec__schedulers__slurm__partition)
                                 if data__spec__schedulers__slurm_keys:
                                     raise Refused
                         if data__spec__schedulers_keys:
@@ -546,7 +547,7 @@ def validate___definitions_rail(data: Any) -> Any:
         if "hca" in data_keys:
             data_keys.remove("hca")
             data__hca = data["hca"]
-            validate___definitions_queue(data__hca)
+            validate___definitions_plainname(data__hca)
         if data_keys:
             raise Refused
     return data
@@ -1047,6 +1048,19 @@ def validate___definitions_quantity(data: Any) -> Any:
         if data_len > 64:
             raise Refused
         if not REGEX_PATTERNS['^[-+]?[0-9.]+[A-Za-z]*[-+]?[0-9]*$'].search(data):
+            raise Refused
+    return data
+
+def validate___definitions_plainname(data: Any) -> Any:
+    if not isinstance(data, (str)):
+        raise Refused
+    if isinstance(data, str):
+        data_len = len(data)
+        if data_len < 1:
+            raise Refused
+        if data_len > 253:
+            raise Refused
+        if not REGEX_PATTERNS['^[A-Za-z0-9]([-._A-Za-z0-9]*[A-Za-z0-9])?$'].search(data):
             raise Refused
     return data
 

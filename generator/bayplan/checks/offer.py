@@ -24,7 +24,8 @@ def check(topology: ClusterTopology) -> Iterator[Diagnostic]:
     parent = topology.schedulers.get("kai", {}).get("parentQueue")
     if parent and parent in (topology.queues or (queue_of(topology),)):
         message = f'"{parent}" is the parent of the queues and a queue for workflows; KAI schedules only leaf queues'
-        yield error("T435", ("topology", "spec", "schedulers", "kai", "parentQueue"), message, hint="name another parent")
+        here: Route = ("topology", "spec", "schedulers", "kai", "parentQueue")
+        yield error("T435", here, message, hint="name another parent")
     queue = topology.defaults.get("queue")
     if queue and topology.queues is not None and queue not in topology.queues:
         hint = suggest(queue, topology.queues, "queues")

@@ -22,4 +22,6 @@ CODES: Mapping[str, str] = {
     "P516": "a preference that no placement can meet",
     "P517": "an elastic podSet below driver 25.8",
     "P518": "a node selector that the proof does not see",
+    "P519": "a lead that leaves others running",
+    "P520": "a ComputeDomain for groups, asked of a gang",
 }

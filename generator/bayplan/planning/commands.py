@@ -10,9 +10,10 @@ from bayplan.kube.pod import main_patches
 from bayplan.kube.ranks import RANK_NAMES, arithmetic, user_names
 from bayplan.model.backend import Backend
 from bayplan.model.manifest import Shape, Workload
-from bayplan.model.plan import Plan, Pods, all_pods
+from bayplan.model.plan import Plan, Pods, Unit, all_pods, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
+from bayplan.model.workflow import PodSet
 
 
 def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
@@ -20,6 +21,7 @@ def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
     for workload in shape.workloads:
         yield from _commands(workload, plan.topology)
         yield from _shared(workload)
+        yield from _left_running(workload)
     if not target.since("draDriver", "25.8"):
         yield from _waiting_for_all(plan)
     if plan.workflow.cleanup == "adopt" and not plan.topology.images.get("kubectl"):
@@ -33,17 +35,25 @@ def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
 
 def _waiting_for_all(plan: Plan) -> Iterator[Diagnostic]:
     """Up to driver 25.3 the pods of a ComputeDomain are held back until numNodes of them have come (DRA driver)."""
-    for gang in plan.gangs:
-        for pods in all_pods(gang.root) if gang.copy == 0 else ():
-            if pods.compute_domain and pods.minimum < pods.replicas:
+    for gang in (each for each in plan.gangs if each.copy == 0):
+        units = {unit.name: unit for unit in walk(gang.root)}
+        for domain in {each.route: each for each in reversed(gang.compute_domains)}.values():
+            least = _least(units[domain.unit], domain.name)
+            if least < domain.nodes:
                 yield error(
                     "P517",
-                    (*pods.route, "minReplicas"),
-                    f'podSet "{pods.spec.name}" may start with {pods.minimum} of {pods.replicas} pods, but DRA driver'
+                    (*domain.route, "name"),
+                    f"its ComputeDomain has {domain.nodes} pods, and {least} of them may start alone, but DRA driver"
                     " versions below 25.8 hold the pods of a ComputeDomain back until all of them have come",
                     hint="target driver 25.8 or later, leave `minReplicas` out, or set `computeDomain: never`",
                 )
-                break
+
+
+def _least(unit: Unit, domain: str) -> int:
+    """The fewest pods that claim from the ComputeDomain when the unit starts."""
+    own = sum(pods.minimum for pods in unit.pods if pods.compute_domain == domain)
+    groups = (sorted(_least(member, domain) for member in units.members)[: units.minimum] for units in unit.groups)
+    return own + sum(map(sum, groups))
 
 
 def _commands(workload: Workload, topology: ClusterTopology) -> Iterator[Diagnostic]:
@@ -54,6 +64,9 @@ def _commands(workload: Workload, topology: ClusterTopology) -> Iterator[Diagnos
         pods = everyone[route]
         if set(RANK_NAMES) <= user_names(pods.spec):
             continue
+        if _refers_to_rank(pods.spec):
+            why = "Kubernetes cannot expand $(NODE_RANK), which is set only then"
+            yield _error(pods, why, "let a shell expand it: `sh -c` with $NODE_RANK")
         if _template_command(pods, topology):
             yield _error(pods, "its command stands in `template`", "put the command on the podSet itself")
         elif not pods.spec.command:
@@ -69,10 +82,30 @@ def _error(pods: Pods, why: str, hint: str) -> Diagnostic:
     return error("P511", pods.route, message, hint=hint)
 
 
+def _refers_to_rank(spec: PodSet) -> bool:
+    texts = (*spec.command, *spec.args, *spec.env.values())
+    return any(f"$({name})" in text for name in RANK_NAMES for text in texts)
+
+
 def _template_command(pods: Pods, topology: ClusterTopology) -> bool:
     """A template of the podSet or its pool lays a command, or a null, over the one that is wrapped."""
     pool = topology.pool(pods.pool)
     return any("command" in patch for patch in main_patches(pods.spec, pool)) if pool else False
+
+
+def _left_running(workload: Workload) -> Iterator[Diagnostic]:
+    """A lead ends its gang, but in a shared JobSet nothing stops the gang's other pods: their nodes stay taken."""
+    waited_for = {name for gang in workload.gangs for name in gang.after}
+    for gang in workload.gangs:
+        others = [pods for pods in all_pods(gang.root) if pods.spec.name != gang.gang.lead]
+        if gang.gang.lead and others and gang.name in waited_for and gang.copy == 0:
+            yield error(
+                "P519",
+                (*gang.route, "lead"),
+                f'gang "{gang.gang.name}" ends with its lead, and others wait for it, but nothing in their common'
+                f' {KINDS[workload.kind].TITLE} stops podSet "{others[0].spec.name}"',
+                hint="let every podSet of the gang end, or render the gangs apart with `--gang`",
+            )
 
 
 SHARED = (("max_restarts", "maxRestarts"), ("ttl_seconds_after_finished", "ttlSecondsAfterFinished"))

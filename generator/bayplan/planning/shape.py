@@ -13,7 +13,6 @@ from bayplan.planning.fidelity import compare
 from bayplan.planning.needs import kind_needs
 from bayplan.values import NamedTuple
 
-
 Family = tuple[GangPlan, ...]
 
 

@@ -79,7 +79,7 @@ def _pod_group(plan: Plan, gang: GangPlan, target: Target) -> Manifest:
             **_settings(gang, target),
             "minMember": minimum(gang.root),
             **constraints(gang.root),
-            **_given(subGroups=list(_sub_groups(gang.root, constraints))),
+            **_given(subGroups=[_known(group, target) for group in _sub_groups(gang.root, constraints)]),
         },
     }
 
@@ -133,6 +133,11 @@ def _sub_groups(unit: Unit, constraints: Constraints, parent: str = "") -> Itera
             yield {"name": pods.name, **_given(parent=parent), "minMember": pods.minimum}
 
 
+def _known(group: Manifest, target: Target) -> Manifest:
+    """minSubGroup came with 0.15; older CRDs lack it, and KAI then waits for all children."""
+    return group if target.since("kai", "0.15") else {k: v for k, v in group.items() if k != "minSubGroup"}
+
+
 def _unit(unit: Unit, constraints: Constraints, parent: str) -> Iterator[Manifest]:
     """One group instance: a leaf where it has one podSet, else a group with leaves below."""
     least = {"minMember": unit.pods[0].minimum} if is_leaf(unit) else {}
@@ -154,9 +159,10 @@ def _constraint(plan: Plan, gang: GangPlan, target: Target, unit: Unit) -> dict[
     """Since 0.13 a required level is preferred too: without that KAI finds no domain where all nodes share the next
     level as well. Up to 0.12 KAI refuses the pair (KAI#834)."""
     preferred = unit.preferred or (unit.required if target.since("kai", "0.13") else "")
-    if not (unit.required or preferred):
-        return {}
-    pool = next(all_pods(unit)).pool
+    pools = dict.fromkeys(pods.pool for pods in all_pods(unit))
+    if not (unit.required or preferred) or len({topology_of(plan, gang, each) for each in pools}) > 1:
+        return {}  # a preference over pools of several Topologies is reported as lost: it would hide whole pools
+    pool = next(iter(pools))
     return {
         "topologyConstraint": {
             "topology": topology_of(plan, gang, pool),

@@ -6,6 +6,7 @@ from typing import Any, Generic, TypeVar
 from bayplan import schema, topologies, workflows
 from bayplan.diagnostics import Diagnostic, Route, error, has_errors
 from bayplan.document import Document
+from bayplan.model.formats import detect
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow
 from bayplan.values import NamedTuple
@@ -28,12 +29,16 @@ def workflow(document: Document, name: str = "") -> Read[Workflow]:
         hint = did_you_mean(name, list(workflows.FORMATS))
         message = f'there is no workflow format "{name}"; there is {", ".join(workflows.FORMATS)}'
         return Read(None, (error("A910", ("argument", "--from"), message, hint=hint),))
-    return _read(document, "workflow", "Workflow", workflows.load(name) if name else workflows.detect(document.data))
+    return _read(document, "workflow", "Workflow", _format(workflows.FORMATS, name, document))
 
 
 def topology(document: Document) -> Read[ClusterTopology]:
     """A cluster topology file."""
-    return _read(document, "topology", "ClusterTopology", topologies.detect(document.data))
+    return _read(document, "topology", "ClusterTopology", _format(topologies.FORMATS, "", document))
+
+
+def _format(formats: Mapping[str, Any], name: str, document: Document) -> Any:
+    return formats[name] if name else detect(formats.values(), document.data)
 
 
 def _read(document: Document, subject: str, kind: str, found: Any) -> Read[Any]:

@@ -42,13 +42,13 @@ def check_both(workflow: Workflow, topology: ClusterTopology) -> list[Diagnostic
 def example_workflow() -> Workflow:
     value = native_workflow.read(workflow_data()).value
     assert value
-    return value.workflow
+    return value.value
 
 
 def example_topology() -> ClusterTopology:
     value = native_topology.read(topology_data()).value
     assert value
-    return value.topology
+    return value.value
 
 
 def codes(found: list[Diagnostic]) -> list[str]:
@@ -63,9 +63,9 @@ def test_the_examples_are_sound(folder: Path) -> None:
     topology = native_topology.read(data["ClusterTopology"]).value
     assert workflow
     assert topology
-    assert check_workflow(workflow.workflow) == []
-    assert [each for each in check_topology(topology.topology) if each.severity == "error"] == []
-    assert check_both(workflow.workflow, topology.topology) == []
+    assert check_workflow(workflow.value) == []
+    assert [each for each in check_topology(topology.value) if each.severity == "error"] == []
+    assert check_both(workflow.value, topology.value) == []
 
 
 @given(WORKFLOWS, topologies())

@@ -15,6 +15,7 @@ from bayplan import schema
 from bayplan import topologies as topology_formats
 from bayplan import workflows as workflow_formats
 from bayplan.diagnostics import Route
+from bayplan.model.formats import detect
 from bayplan.model.topology import ClusterTopology, Domain
 from bayplan.model.workflow import PodSet, Workflow
 from bayplan.topologies import native as native_topology
@@ -28,7 +29,7 @@ def read_workflow(data: Any) -> Workflow:
     assert schema.validate("Workflow", data, "workflow") == ()
     value = native_workflow.read(data).value
     assert value
-    return value.workflow
+    return value.value
 
 
 def read_topology(data: Any) -> ClusterTopology:
@@ -37,7 +38,7 @@ def read_topology(data: Any) -> ClusterTopology:
     outcome = native_topology.read(data)
     assert outcome.diagnostics == ()
     assert outcome.value
-    return outcome.value.topology
+    return outcome.value.value
 
 
 @given(WORKFLOWS)
@@ -87,7 +88,7 @@ def inherited(defaults: Any, own: Any) -> tuple[PodSet, dict[Route, Route]]:
     assert schema.validate("Workflow", data, "workflow") == ()
     value = native_workflow.read(data).value
     assert value
-    return value.workflow.gangs[0].groups[0].pod_sets[0], dict(value.origins)
+    return value.value.gangs[0].groups[0].pod_sets[0], dict(value.origins)
 
 
 def test_defaults_are_inherited_with_their_origin() -> None:
@@ -201,15 +202,17 @@ def test_a_hundred_thousand_nodes_fit_in_memory() -> None:
     used = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert outcome.value
-    assert sum(len(domain.nodes) for domain in outcome.value.topology.pools[0].domains) == 100_800
+    assert sum(len(domain.nodes) for domain in outcome.value.value.pools[0].domains) == 100_800
     assert used < 16 * 2**20
 
 
 @pytest.mark.parametrize("formats", [workflow_formats, topology_formats], ids=["workflows", "topologies"])
 def test_every_format_has_its_name_and_finds_its_own(formats: Any) -> None:
-    for name in formats.FORMATS:
-        assert name == formats.load(name).NAME
-    assert formats.detect({"apiVersion": "bayplan.dev/v1alpha1"}).NAME == "native"
+    for name, each in formats.FORMATS.items():
+        assert name == each.NAME
+    found = detect(formats.FORMATS.values(), {"apiVersion": "bayplan.dev/v1alpha1"})
+    assert found is not None
+    assert found.NAME == "native"
 
 
 @pytest.mark.parametrize("data", [None, [], "x", {}, {"apiVersion": 1}, {"apiVersion": "v1", "kind": "Pod"}], ids=str)

@@ -7,9 +7,10 @@ from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.kube import quantity
+from bayplan.model.formats import Read
 from bayplan.model.rows import Table, fields, keys, ordered, plain, texts
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Domain, Level, Namespace, NodeShape, Pool
-from bayplan.topologies import ReadTopology, hostlist
+from bayplan.topologies import hostlist
 
 NAME = "native"
 API_VERSION = "bayplan.dev/v1alpha1"
@@ -27,14 +28,14 @@ def sniff(data: Any) -> bool:
     return isinstance(data, dict) and str(data.get("apiVersion", "")).startswith("bayplan.dev/")
 
 
-def read(data: Any) -> Outcome[ReadTopology]:
+def read(data: Any) -> Outcome[Read[ClusterTopology]]:
     """The topology, or every hostlist and quantity in it that cannot be read."""
     spec = data["spec"]
     found: list[Diagnostic] = []
     pools = tuple(_pool(each, ("topology", "spec", "pools", index), found) for index, each in enumerate(spec["pools"]))
     if found:
         return Outcome(None, tuple(found))
-    return Outcome(ReadTopology(ClusterTopology(name=data["metadata"]["name"], pools=pools, **fields(SPEC, spec))))
+    return Outcome(Read(ClusterTopology(name=data["metadata"]["name"], pools=pools, **fields(SPEC, spec))))
 
 
 def write(topology: ClusterTopology) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from typing import Any
 
 from bayplan.diagnostics import Outcome, Route
 from bayplan.kube.merge import MERGE_KEYS
+from bayplan.model.formats import Read
 from bayplan.model.rows import Table, fields, keys, numbers, ordered, text, texts
 from bayplan.model.workflow import Accelerator, Gang, Group, Placement, PodSet, Workflow
-from bayplan.workflows import ReadWorkflow
 
 NAME = "native"
 API_VERSION = "bayplan.dev/v1alpha1"
@@ -24,13 +24,13 @@ def sniff(data: Any) -> bool:
     return isinstance(data, dict) and str(data.get("apiVersion", "")).startswith("bayplan.dev/")
 
 
-def read(data: Any) -> Outcome[ReadWorkflow]:
+def read(data: Any) -> Outcome[Read[Workflow]]:
     """The workflow, with `defaults` merged into every podSet. Never a diagnostic: the schema left nothing to say."""
     origins: dict[Route, Route] = {}
     spec = data["spec"]
     gangs = _inherit(spec["gangs"], spec.get("defaults", {}), ("workflow", "spec", "gangs"), origins)
     workflow = Workflow(**fields(METADATA, data["metadata"]), **fields(SPEC, {**spec, "gangs": gangs}))
-    return Outcome(ReadWorkflow(workflow, origins))
+    return Outcome(Read(workflow, origins))
 
 
 def write(workflow: Workflow) -> dict[str, Any]:

@@ -1,0 +1,43 @@
+"""What a module in `workflows/` or `topologies/` offers, and the value that it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from bayplan.diagnostics import Outcome, Route
+from bayplan.values import NamedTuple
+
+T = TypeVar("T")
+
+
+class Read(NamedTuple, Generic[T]):
+    """A workflow or a topology, and its origins: route in the native format -> route in the source, where they differ.
+
+    A route that is not listed has the origin of the longest listed route that it starts with, else it is its own.
+    """
+
+    value: T
+    origins: Mapping[Route, Route] = {}
+
+
+if TYPE_CHECKING:  # making a Protocol takes longer than reading a workflow
+    from typing import Protocol
+
+    class Format(Protocol[T]):
+        """A format. What it reads, its schema has accepted."""
+
+        @property
+        def NAME(self) -> str:  # noqa: N802
+            """The word after `--from`."""
+
+        def sniff(self, data: Any, /) -> bool:
+            """Whether the data looks like this format."""
+
+        def read(self, data: Any, /) -> Outcome[Read[T]]:
+            """The value in the data."""
+
+
+def detect(formats: Iterable[Format[T]], data: Any) -> Format[T] | None:
+    """The first format that recognises the data."""
+    return next((each for each in formats if each.sniff(data)), None)

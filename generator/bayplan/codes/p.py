@@ -24,4 +24,5 @@ CODES: Mapping[str, str] = {
     "P518": "a node selector that the proof does not see",
     "P519": "a lead that leaves others running",
     "P520": "a ComputeDomain for groups, asked of a gang",
+    "P521": "a ComputeDomain over several NVLink domains",
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error, info
+from bayplan.diagnostics import Diagnostic, Outcome, Route, error, info, warning
 from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, Unit, all_pods, walk
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import Gang, Group
@@ -124,7 +124,10 @@ def _findings(gang: GangPlan, wishes: Wishes, topology: ClusterTopology) -> Iter
             f'gang "{gang.gang.name}" has groups, and `computeDomain: group` on it does not say which of them',
             hint="write it on the groups, or `computeDomain: gang` here for one over all of them",
         )
-    for route in dict.fromkeys(_unsafe(gang.root, False, topology)):
+    unsafe = dict.fromkeys(_unsafe(gang.root, False, topology))
+    if not unsafe and not (gang.gang.compute_domain == "group" and gang.gang.groups):
+        yield from _spanning(gang, topology)
+    for route in unsafe:
         yield error(
             "P507",
             (*route, "computeDomain"),
@@ -161,6 +164,30 @@ def _unsafe(unit: Unit, inside: bool, topology: ClusterTopology) -> Iterator[Rou
     for units in unit.groups:
         for member in units.members:
             yield from _unsafe(member, inside, topology)
+
+
+def _spanning(gang: GangPlan, topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """ComputeDomains whose pods stay inside NVLink group by group, but not all together."""
+    whole = set(_inside(gang.root, False, topology))
+    for domain in {each.route: each for each in reversed(gang.compute_domains)}.values():
+        if domain.unit not in whole:
+            yield warning(
+                "P521",
+                (*domain.route, "computeDomain" if domain.unit or gang.gang.compute_domain != "auto" else "name"),
+                f'ComputeDomain "{domain.name}" spans groups that may stand in different NVLink domains; NVLink works'
+                " inside each of them only",
+                hint="use `computeDomain: group` for one each, or require the NVLink level of all of them",
+            )
+
+
+def _inside(unit: Unit, above: bool, topology: ClusterTopology) -> Iterator[str]:
+    """The names of units that a required level, their own or one above, keeps inside NVLink."""
+    kept = above or inside_nvlink(unit, topology)
+    if kept:
+        yield unit.name
+    for units in unit.groups:
+        for member in units.members:
+            yield from _inside(member, kept, topology)
 
 
 def _unused_nvlink(gang: GangPlan, topology: ClusterTopology) -> Iterator[Diagnostic]:

@@ -8,6 +8,7 @@ from bayplan.diagnostics import Diagnostic, error
 from bayplan.kube.names import COMPUTE_DOMAIN_API
 from bayplan.model.manifest import Manifest, Many, Meta, Slot
 from bayplan.model.plan import Plan
+from bayplan.model.workflow import GANGS
 
 ORDER = (
     "Topology",
@@ -27,7 +28,6 @@ ORDER = (
 """What others refer to comes first: channel claims wait for their ComputeDomain, pods for their PodGroup."""
 
 CLUSTER_SCOPED = ("Topology", "Queue")
-WORKLOADS = ("JobSet", "Job", "Pod")
 ACCEPTED = "bayplan.dev/accepted"
 
 
@@ -74,12 +74,13 @@ def collisions(documents: Iterable[Manifest | Many]) -> Iterator[Diagnostic]:
         if (kind, name) in seen:
             message = f'two objects of kind {kind} would be called "{name}"'
             hint = "rename a gang, a group or a podSet"
-            yield error("P510", ("workflow", "spec", "gangs"), message, hint=hint)
+            yield error("P510", GANGS, message, hint=hint)
         seen.add((kind, name))
 
 
 LARGE = 1536 * 1024
 """etcd's default limit of one request, in bytes (etcd 3.5, `--max-request-bytes`)."""
+
 
 def oversized(documents: Iterable[Manifest | Many]) -> Iterator[Diagnostic]:
     """Objects that the API server could not store."""
@@ -91,7 +92,7 @@ def oversized(documents: Iterable[Manifest | Many]) -> Iterator[Diagnostic]:
             kind, name = own["kind"], own["metadata"]["name"]
             yield error(
                 "P515",
-                ("workflow", "spec", "gangs"),
+                GANGS,
                 f'{kind} "{name}" with its {len(parts)} parts would take {size} bytes; etcd stores {LARGE} at most',
                 hint="use `workload: job` or `workload: pods`, fewer and larger groups, or several gangs",
             )

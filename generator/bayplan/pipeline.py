@@ -26,9 +26,9 @@ from bayplan.model.workflow import Workflow
 from bayplan.planning import compute_domains, ranks
 from bayplan.planning.bind import bind
 from bayplan.planning.blind_spots import unseen
-from bayplan.planning.commands import components, fitting
 from bayplan.planning.fidelity import FIRM, compare
 from bayplan.planning.fit import diagnose
+from bayplan.planning.fitting import components, fitting
 from bayplan.planning.needs import plan_needs
 from bayplan.planning.preferences import unmet
 from bayplan.planning.shape import Offer, shape

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from bayplan.checks.places import GANGS, pod_sets
+from bayplan.checks.places import pod_sets
 from bayplan.diagnostics import Diagnostic, Route, error
-from bayplan.model.workflow import Workflow
+from bayplan.model.workflow import GANGS, Workflow
 from bayplan.words import suggest
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice, pairwise
 
-from bayplan.checks.places import GANGS, instances, owners
+from bayplan.checks.places import instances, owners
 from bayplan.diagnostics import Diagnostic, Note, Route, error
-from bayplan.model.workflow import Gang, Group, PodSet, Workflow
+from bayplan.model.workflow import GANGS, Gang, Group, PodSet, Workflow
 from bayplan.planning.names import gang_name, joined
 
 MOST_NAMES = 300_000

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan.checks.places import GANGS, pod_sets
+from bayplan.checks.places import pod_sets
 from bayplan.diagnostics import Diagnostic, Route, error
 from bayplan.model.topology import AcceleratorKind, ClusterTopology
-from bayplan.model.workflow import Accelerator, Workflow
+from bayplan.model.workflow import GANGS, Accelerator, Workflow
 from bayplan.planning.pools import gang_pools
 
 WORKLOADS = ("lws", "volcano-job")

@@ -3,10 +3,8 @@
 from collections.abc import Iterator
 
 from bayplan.diagnostics import Route
-from bayplan.model.workflow import Gang, Group, PodSet, Workflow
+from bayplan.model.workflow import GANGS, Gang, Group, PodSet, Workflow
 from bayplan.values import NamedTuple
-
-GANGS: Route = ("workflow", "spec", "gangs")
 
 
 class Owner(NamedTuple):

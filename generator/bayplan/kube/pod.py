@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from bayplan.kube.fields import given
 from bayplan.kube.merge import overlay
 from bayplan.model.manifest import PodParts
 from bayplan.model.topology import Pool
@@ -56,14 +57,14 @@ def template(spec: PodSet, pool: Pool, parts: PodParts, command: tuple[Any, ...]
 
 def container_name(spec: PodSet) -> str:
     """A `template` with exactly one container names the generated one; else the podSet does."""
-    containers = _containers(spec.template)
-    return str(containers[0].get("name", spec.name)) if len(containers) == 1 else spec.name
+    named = containers(spec.template)
+    return str(named[0].get("name", spec.name)) if len(named) == 1 else spec.name
 
 
 def main_patches(spec: PodSet, pool: Pool) -> Iterator[Mapping[str, Any]]:
     """What the pool's and the podSet's `template` lay over the generated container."""
     name = container_name(spec)
-    return (each for patch in _patches(spec, pool) for each in _containers(patch) if each["name"] == name)
+    return (each for patch in _patches(spec, pool) for each in containers(patch) if each["name"] == name)
 
 
 def _patches(spec: PodSet, pool: Pool) -> Iterator[Mapping[str, Any]]:
@@ -73,26 +74,27 @@ def _patches(spec: PodSet, pool: Pool) -> Iterator[Mapping[str, Any]]:
     """
     name = container_name(spec)
     for patch in (pool.template, spec.template):
-        if containers := _containers(patch):
-            named = [{**each, "name": each.get("name", name)} for each in containers]
+        if written := containers(patch):
+            named = [{**each, "name": each.get("name", name)} for each in written]
             yield {**patch, "spec": {**patch["spec"], "containers": named}}
         elif patch:
             yield patch
 
 
-def _containers(patch: Mapping[str, Any]) -> list[Any]:
+def containers(patch: Mapping[str, Any]) -> list[Any]:
+    """The containers of a template, which may be absent or null at every step."""
     return (patch.get("spec") or {}).get("containers") or []
 
 
 def _generated(spec: PodSet, parts: PodParts, command: tuple[Any, ...]) -> dict[str, Any]:
     return {
-        "metadata": _filled(labels=dict(parts.labels), annotations=dict(parts.annotations)),
+        "metadata": given(labels=dict(parts.labels), annotations=dict(parts.annotations)),
         "spec": {
             **parts.spec,
-            **_filled(nodeSelector=dict(parts.node_selector), resourceClaims=list(parts.claims)),
+            **given(nodeSelector=dict(parts.node_selector), resourceClaims=list(parts.claims)),
             "restartPolicy": spec.restart_policy,
             "containers": [_container(spec, parts, command)],
-            **_filled(volumes=list(parts.volumes)),
+            **given(volumes=list(parts.volumes)),
         },
     }
 
@@ -104,15 +106,10 @@ def _container(spec: PodSet, parts: PodParts, command: tuple[Any, ...]) -> dict[
     security = {"capabilities": {"add": list(parts.capabilities)}} if parts.capabilities else {}
     return {
         "name": container_name(spec),
-        **_filled(image=spec.image, command=list(command), args=list(spec.args), ports=ports, env=list(parts.env)),
-        **_filled(resources=_filled(requests=amounts, limits=dict(amounts), claims=claims)),
-        **_filled(volumeMounts=list(parts.mounts), securityContext=security),
+        **given(image=spec.image, command=list(command), args=list(spec.args), ports=ports, env=list(parts.env)),
+        **given(resources=given(requests=amounts, limits=dict(amounts), claims=claims)),
+        **given(volumeMounts=list(parts.mounts), securityContext=security),
     }
-
-
-def _filled(**fields: Any) -> dict[str, Any]:
-    """The fields that hold something."""
-    return {name: value for name, value in fields.items() if value}
 
 
 def own_parts(spec: PodSet, pool: Pool, config_map: str) -> PodParts:

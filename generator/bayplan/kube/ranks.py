@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bayplan.diagnostics import Route
-from bayplan.kube.pod import container_name
+from bayplan.kube.pod import container_name, containers
 from bayplan.model.manifest import Slot
 from bayplan.model.plan import Pods, Ranks
 from bayplan.model.workflow import PodSet
@@ -33,8 +33,7 @@ def arithmetic(everyone: Iterable[Pods]) -> frozenset[Route]:
 
 def user_names(spec: PodSet) -> set[str]:
     """The variables that the user sets; ours keep away from them."""
-    containers = (spec.template.get("spec") or {}).get("containers") or []
-    own = [c for c in containers if c.get("name", container_name(spec)) == container_name(spec)]
+    own = [c for c in containers(spec.template) if c.get("name", container_name(spec)) == container_name(spec)]
     return set(spec.env) | {entry["name"] for container in own for entry in container.get("env") or []}
 
 

@@ -1,6 +1,7 @@
 """A workflow bound to a cluster: every group instance named, placed, ranked. No scheduler word in it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 from bayplan.diagnostics import Route
 from bayplan.model.topology import ClusterTopology
@@ -105,3 +106,11 @@ def all_pods(unit: Unit) -> Iterator[Pods]:
     """All podSet instances at and below a unit, in rank order."""
     for each in walk(unit):
         yield from each.pods
+
+
+Placed = TypeVar("Placed", Pods, Unit, GangPlan, ComputeDomain)
+
+
+def once(instances: Iterable[Placed]) -> list[Placed]:
+    """One instance for each gang, group or podSet of the file: the last, in the order of the first ones."""
+    return list({each.route: each for each in instances}.values())

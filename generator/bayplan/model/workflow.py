@@ -3,7 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from bayplan.diagnostics import Route
 from bayplan.values import NamedTuple
+
+GANGS: Route = ("workflow", "spec", "gangs")
+"""Where the gangs of a workflow stand."""
 
 
 class Placement(NamedTuple):

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, once
 from bayplan.model.topology import ClusterTopology, Pool
-from bayplan.model.workflow import Gang, Workflow
+from bayplan.model.workflow import GANGS, Gang, Workflow
 from bayplan.planning.names import gang_name
 from bayplan.planning.pools import gang_pools
 from bayplan.planning.tree import gang_unit
 from bayplan.words import did_you_mean
-
-GANGS: Route = ("workflow", "spec", "gangs")
 
 
 def bind(workflow: Workflow, topology: ClusterTopology, namespace: str, queue: str) -> Outcome[Plan]:
@@ -88,7 +86,7 @@ def _level(name: str, route: Route, pools: list[Pool]) -> Iterator[Diagnostic]:
 
 def _counts(root: Unit, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """No pod may ask for more accelerators than a node has."""
-    for pods in {pods.route: pods for pods in all_pods(root)}.values():
+    for pods in once(all_pods(root)):
         pool = topology.pool(pods.pool)
         if pool and pods.spec.accelerator and pods.spec.accelerator.per_pod > pool.node.accelerators:
             yield _too_many(pods, pool)

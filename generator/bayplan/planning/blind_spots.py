@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.diagnostics import Diagnostic, warning
-from bayplan.model.plan import Plan, Pods, all_pods
+from bayplan.model.plan import Plan, Pods, all_pods, once
 from bayplan.model.topology import ClusterTopology
 
 KEYS = ("nodeSelector", "affinity")
@@ -14,13 +14,12 @@ KEYS = ("nodeSelector", "affinity")
 
 def unseen(plan: Plan) -> Iterator[Diagnostic]:
     """For each podSet the fields of its template that leave out nodes which the proof counts."""
-    once = {pods.route: pods for gang in plan.gangs for pods in all_pods(gang.root)}
-    for route, pods in once.items():
+    for pods in once(pods for gang in plan.gangs for pods in all_pods(gang.root)):
         for key in _own(pods, plan.topology):
             what = f'the proof does not see the {key} in the template of podSet "{pods.spec.name}"'
             message = f'{what}; it counts every usable node of pool "{pods.pool}"'
             hint = "make the nodes that it selects a pool of the topology, and name that with `pool`"
-            yield warning("P518", (*route, "template", "spec", key), message, hint=hint)
+            yield warning("P518", (*pods.route, "template", "spec", key), message, hint=hint)
 
 
 def _own(pods: Pods, topology: ClusterTopology) -> Iterator[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error, info, warning
-from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, Unit, all_pods, walk
+from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, Unit, all_pods, once, walk
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import Gang, Group
 from bayplan.planning.fit.demand import capacity, demand, per_node
@@ -115,7 +115,7 @@ def _nodes_of(pods: Pods, pool: Pool, topology: ClusterTopology) -> int:
 
 def _findings(gang: GangPlan, wishes: Wishes, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """What the user should know of the ComputeDomains of a gang (its first copy speaks for all)."""
-    for pods in {pods.route: pods for pods in all_pods(gang.root)}.values():
+    for pods in once(all_pods(gang.root)):
         yield from _channel_rule(pods, topology)
     if gang.gang.compute_domain == "group" and gang.gang.groups:
         yield error(
@@ -124,9 +124,11 @@ def _findings(gang: GangPlan, wishes: Wishes, topology: ClusterTopology) -> Iter
             f'gang "{gang.gang.name}" has groups, and `computeDomain: group` on it does not say which of them',
             hint="write it on the groups, or `computeDomain: gang` here for one over all of them",
         )
-    unsafe = dict.fromkeys(_unsafe(gang.root, False, topology))
+    inside = frozenset(_inside(gang.root, False, topology))
+    outside = (unit for unit in walk(gang.root) if unit.name not in inside)
+    unsafe = [unit.route for unit in once(unit for unit in outside if any(p.compute_domain for p in unit.pods))]
     if not unsafe and not (gang.gang.compute_domain == "group" and gang.gang.groups):
-        yield from _spanning(gang, topology)
+        yield from _spanning(gang, inside)
     for route in unsafe:
         yield error(
             "P507",
@@ -156,21 +158,10 @@ def _channel_rule(pods: Pods, topology: ClusterTopology) -> Iterator[Diagnostic]
     )
 
 
-def _unsafe(unit: Unit, inside: bool, topology: ClusterTopology) -> Iterator[Route]:
-    """Units whose own pods claim while nothing at or above them keeps those pods inside NVLink."""
-    inside = inside or inside_nvlink(unit, topology)
-    if not inside and any(pods.compute_domain for pods in unit.pods):
-        yield unit.route
-    for units in unit.groups:
-        for member in units.members:
-            yield from _unsafe(member, inside, topology)
-
-
-def _spanning(gang: GangPlan, topology: ClusterTopology) -> Iterator[Diagnostic]:
+def _spanning(gang: GangPlan, inside: frozenset[str]) -> Iterator[Diagnostic]:
     """ComputeDomains whose pods stay inside NVLink group by group, but not all together."""
-    whole = set(_inside(gang.root, False, topology))
-    for domain in {each.route: each for each in reversed(gang.compute_domains)}.values():
-        if domain.unit not in whole:
+    for domain in once(reversed(gang.compute_domains)):
+        if domain.unit not in inside:
             yield warning(
                 "P521",
                 (*domain.route, "computeDomain" if domain.unit or gang.gang.compute_domain != "auto" else "name"),

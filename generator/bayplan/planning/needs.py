@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from bayplan.accelerators import allocator
 from bayplan.model.features import Need
-from bayplan.model.plan import GangPlan, Plan, Unit, Units, all_pods, walk
+from bayplan.model.plan import GangPlan, Plan, Unit, Units, all_pods, once, walk
 
 
 def plan_needs(plan: Plan) -> tuple[Need, ...]:
@@ -42,7 +42,7 @@ def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
         yield Need("compute-domain", len(gang.compute_domains), gang.compute_domains[0].route, subject=subject)
     yield from _placement_needs(plan, gang)
     yield from _size_needs(gang)
-    for pods in {pods.route: pods for pods in all_pods(gang.root)}.values():
+    for pods in once(all_pods(gang.root)):
         asked = pods.spec.accelerator
         if asked and allocator(asked, plan.topology.accelerators[asked.name]) == "dra":
             yield Need("gpu-claim", asked.per_pod, (*pods.route, "accelerator"), subject=f'podSet "{pods.spec.name}"')
@@ -52,7 +52,7 @@ def _placement_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
     """One need for each placement of the file."""
     if depth := _depth(gang.root):
         yield Need("group-depth", depth, gang.route, subject=f'gang "{gang.gang.name}"')
-    for unit in {unit.route: unit for unit in walk(gang.root)}.values():
+    for unit in once(walk(gang.root)):
         at, subject = (*unit.route, "placement"), _subject(gang, unit)
         if unit.required:
             yield Need("required-level", 1, (*at, "required"), subject=subject)
@@ -83,7 +83,7 @@ def _depth(unit: Unit) -> int:
 
 def _size_needs(gang: GangPlan) -> Iterator[Need]:
     """Elastic podSets and groups, and groups that differ from each other."""
-    for unit in {unit.route: unit for unit in walk(gang.root)}.values():
+    for unit in once(walk(gang.root)):
         for pods in unit.pods:
             if pods.minimum < pods.replicas:
                 at = (*pods.route, "minReplicas")
@@ -119,6 +119,6 @@ def kind_needs(gang: GangPlan, gangs: Mapping[str, GangPlan], cleanup: str) -> I
         yield Need("deadline", spec.active_deadline_seconds, (*gang.route, "activeDeadlineSeconds"), subject=subject)
     if spec.ttl_seconds_after_finished is not None:
         yield Need("ttl", spec.ttl_seconds_after_finished, (*gang.route, "ttlSecondsAfterFinished"), subject=subject)
-    for pods in {pods.route: pods for pods in all_pods(gang.root)}.values():
+    for pods in once(all_pods(gang.root)):
         if pods.spec.restart_policy == "Always":
             yield Need("always-restart", 1, (*pods.route, "restartPolicy"), subject=f'podSet "{pods.spec.name}"')

@@ -6,7 +6,7 @@ from bayplan.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.kube.kinds import KINDS, Kind, instances
 from bayplan.model.features import Need, Support
 from bayplan.model.manifest import Shape, Workload
-from bayplan.model.plan import GangPlan, Plan
+from bayplan.model.plan import GangPlan, Plan, once
 from bayplan.model.target import Target
 from bayplan.model.workflow import Workflow
 from bayplan.planning.fidelity import compare
@@ -64,8 +64,7 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
     if len(asked) > 1:
         return Outcome(None, (_disagree(asked),))
     candidates = [
-        tuple(Workload(kind, _name(plan, family), family) for family in copies)
-        for kind in tuple(asked) or offer.kinds
+        tuple(Workload(kind, _name(plan, family), family) for family in copies) for kind in tuple(asked) or offer.kinds
     ]
     gaps = [tuple(_gaps(workloads, plan, offer, target)) for workloads in candidates]
     best = min(range(len(candidates)), key=lambda number: (len(gaps[number]), number))
@@ -115,7 +114,7 @@ def _kind_need(workload: Workload) -> Need:
 def _needs(workloads: tuple[Workload, ...], kind: Kind, plan: Plan) -> Iterator[Need]:
     family = workloads[0].gangs
     by_name = {gang.name: gang for gang in family}
-    for gang in {gang.route: gang for gang in reversed(family)}.values():
+    for gang in once(reversed(family)):
         yield from kind_needs(gang, by_name, plan.workflow.cleanup)
     names = (
         (len(kind.longest_name(workload, gang, pods)), pods.route)

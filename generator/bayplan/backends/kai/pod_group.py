@@ -13,10 +13,11 @@ from typing import Any
 
 from bayplan.accelerators import allocator
 from bayplan.backends.kai.cluster import level_label, topology_name
+from bayplan.kube.fields import given
 from bayplan.kube.kinds.parts import gang_labels
 from bayplan.model.features import Need
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, once, walk
 from bayplan.model.target import Target
 
 POD_GROUP = "pod-group-name"
@@ -44,7 +45,7 @@ def needs(plan: Plan) -> tuple[Need, ...]:
 def _uncounted(plan: Plan) -> Iterator[Need]:
     """Device classes that KAI takes for something else than GPUs (0.13 to 0.17, `deviceClassName` contains "gpu")."""
     everyone = (pods for gang in plan.gangs if gang.copy == 0 for pods in all_pods(gang.root))
-    for pods in {pods.route: pods for pods in everyone if pods.spec.accelerator}.values():
+    for pods in once(pods for pods in everyone if pods.spec.accelerator):
         asked = pods.spec.accelerator
         kind = plan.topology.accelerators[asked.name] if asked else None
         if asked and kind and allocator(asked, kind) == "dra" and "gpu" not in (kind.device_class or "gpu"):
@@ -74,12 +75,12 @@ def _pod_group(plan: Plan, gang: GangPlan, target: Target) -> Manifest:
         },
         "spec": {
             "queue": plan.queue,
-            **_given(priorityClassName=plan.workflow.priority_class),
+            **given(priorityClassName=plan.workflow.priority_class),
             **_preemptibility(gang),
             **_settings(gang, target),
             "minMember": minimum(gang.root),
             **constraints(gang.root),
-            **_given(subGroups=[_known(group, target) for group in _sub_groups(gang.root, constraints)]),
+            **given(subGroups=[_known(group, target) for group in _sub_groups(gang.root, constraints)]),
         },
     }
 
@@ -124,13 +125,13 @@ def _sub_groups(unit: Unit, constraints: Constraints, parent: str = "") -> Itera
     for units in unit.groups:
         above = parent
         if units.minimum < len(units.members):
-            yield {"name": units.name, **_given(parent=parent), "minSubGroup": units.minimum}
+            yield {"name": units.name, **given(parent=parent), "minSubGroup": units.minimum}
             above = units.name
         for member in units.members:
             yield from _unit(member, constraints, above)
     if unit.pods and not is_leaf(unit):
         for pods in unit.pods:
-            yield {"name": pods.name, **_given(parent=parent), "minMember": pods.minimum}
+            yield {"name": pods.name, **given(parent=parent), "minMember": pods.minimum}
 
 
 def _known(group: Manifest, target: Target) -> Manifest:
@@ -141,7 +142,7 @@ def _known(group: Manifest, target: Target) -> Manifest:
 def _unit(unit: Unit, constraints: Constraints, parent: str) -> Iterator[Manifest]:
     """One group instance: a leaf where it has one podSet, else a group with leaves below."""
     least = {"minMember": unit.pods[0].minimum} if is_leaf(unit) else {}
-    yield {"name": unit.name, **_given(parent=parent), **least, **constraints(unit)}
+    yield {"name": unit.name, **given(parent=parent), **least, **constraints(unit)}
     yield from _sub_groups(unit, constraints, unit.name)
 
 
@@ -166,7 +167,7 @@ def _constraint(plan: Plan, gang: GangPlan, target: Target, unit: Unit) -> dict[
     return {
         "topologyConstraint": {
             "topology": topology_of(plan, gang, pool),
-            **_given(
+            **given(
                 requiredTopologyLevel=level_label(plan.topology, pool, unit.required),
                 preferredTopologyLevel=level_label(plan.topology, pool, preferred),
             ),
@@ -188,7 +189,7 @@ def _marks(plan: Plan, gang: GangPlan, unit: Unit, pods: Pods, target: Target) -
     return Marks(
         owner=Meta(queue, skip),
         pod=PodParts(
-            labels={**queue, **_given(**{SUBGROUP: subgroup})},
+            labels={**queue, **given(**{SUBGROUP: subgroup})},
             annotations={POD_GROUP: pod_group_name(plan, gang, target), **skip},
             spec={"schedulerName": own.get("schedulerName", "kai-scheduler")},
         ),
@@ -198,9 +199,4 @@ def _marks(plan: Plan, gang: GangPlan, unit: Unit, pods: Pods, target: Target) -
 def _shard(plan: Plan, gang: GangPlan) -> dict[str, str]:
     """With SchedulingShards, pods and PodGroups name the shard of their nodes."""
     own, cluster = gang.gang.backends.get("kai", {}), plan.topology.schedulers.get("kai", {})
-    return _given(**{NODE_POOL: own.get("nodePool") or cluster.get("nodePool", "")})
-
-
-def _given(**fields: Any) -> dict[str, Any]:
-    """The fields that hold something."""
-    return {name: value for name, value in fields.items() if value}
+    return given(**{NODE_POOL: own.get("nodePool") or cluster.get("nodePool", "")})

@@ -10,7 +10,7 @@ from bayplan.kube.pod import main_patches
 from bayplan.kube.ranks import RANK_NAMES, arithmetic, user_names
 from bayplan.model.backend import Backend
 from bayplan.model.manifest import Shape, Workload
-from bayplan.model.plan import Plan, Pods, Unit, all_pods, walk
+from bayplan.model.plan import Plan, Pods, Unit, all_pods, once, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import PodSet
@@ -37,7 +37,7 @@ def _waiting_for_all(plan: Plan) -> Iterator[Diagnostic]:
     """Up to driver 25.3 the pods of a ComputeDomain are held back until numNodes of them have come (DRA driver)."""
     for gang in (each for each in plan.gangs if each.copy == 0):
         units = {unit.name: unit for unit in walk(gang.root)}
-        for domain in {each.route: each for each in reversed(gang.compute_domains)}.values():
+        for domain in once(reversed(gang.compute_domains)):
             least = _least(units[domain.unit], domain.name)
             if least < domain.nodes:
                 yield error(

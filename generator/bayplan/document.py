@@ -4,7 +4,7 @@ YAML is read as Kubernetes reads it. In our own formats a plain scalar that read
 imported only where a text is not plain JSON.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from bayplan._document import jsontext, libyaml
@@ -17,21 +17,12 @@ from bayplan.values import NamedTuple
 if TYPE_CHECKING:
     from bayplan._document.loader import Rules
 
-__all__ = ["LARGEST", "Document", "Span", "locate", "locate_all", "read", "text_of"]
+__all__ = ["LARGEST", "Document", "Lens", "Span", "locate", "locate_all", "read", "text_of"]
 
 _DEEPEST = 100
 
 text_of = lenient
 """The text of a file as far as it is one, to quote lines from what could not be read."""
-
-
-class Document(NamedTuple):
-    """One document of a text: `index` is its number in there, empty documents counted."""
-
-    name: str
-    text: str
-    index: int  # type: ignore[assignment]  # rather the word than tuple.index
-    data: Any
 
 
 class Span(NamedTuple):
@@ -41,6 +32,27 @@ class Span(NamedTuple):
     column: int
     end_line: int
     end_column: int
+
+
+class Lens(NamedTuple):
+    """The text that the data were read from, where that was made from the file's text: a template, rendered.
+
+    `back` leads from a place in it to the place in the file, and says what the reader of a diagnostic should know
+    besides (`"line 14 was written 16 times, this is the 3rd"`); empty when there is nothing to say.
+    """
+
+    text: str
+    back: Callable[[Span], tuple[Span, str]]
+
+
+class Document(NamedTuple):
+    """One document of a text: `index` is its number in there, empty documents counted."""
+
+    name: str
+    text: str
+    index: int  # type: ignore[assignment]  # rather the word than tuple.index
+    data: Any
+    lens: Lens | None = None
 
 
 def read(name: str, raw: bytes, subject: str, *, own: bool = True) -> Outcome[tuple[Document, ...]]:

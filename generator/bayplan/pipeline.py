@@ -18,6 +18,7 @@ from bayplan.companions import companions
 from bayplan.diagnostics import Outcome, Route, has_errors
 from bayplan.document import Document
 from bayplan.model.backend import Backend
+from bayplan.model.formats import Context
 from bayplan.model.manifest import Manifest, Many, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
@@ -60,6 +61,7 @@ class Request(NamedTuple):
     cluster_objects: bool = False
     accept: frozenset[str] = frozenset()
     workflow_format: str = ""
+    beside: Mapping[str, Document] = {}  # subject -> what the workflow's format reads besides
 
 
 class Checked(NamedTuple):
@@ -107,9 +109,13 @@ def _then(outcome: Outcome[A], step: Callable[[A], Outcome[B]]) -> Outcome[B]:
     return Outcome(following.value, (*outcome.diagnostics, *following.diagnostics))
 
 
-def check_workflow(document: Document, name: str = "") -> tuple[Outcome[Workflow], Origins]:
+def check_workflow(
+    document: Document,
+    name: str = "",
+    context: Context = Context(),  # noqa: B008
+) -> tuple[Outcome[Workflow], Origins]:
     """A workflow alone, in the format of that name or in the one that recognises it."""
-    read = reading.workflow(document, name)
+    read = reading.workflow(document, name, context)
     found = read.diagnostics
     if read.value is not None:
         found += tuple(d for each in WORKFLOW_CHECKS for d in each(read.value))
@@ -135,9 +141,10 @@ def survey(document: Document) -> tuple[Outcome[ClusterTopology], Origins]:
 
 def check(request: Request) -> tuple[Outcome[Checked], Origins]:
     """Read both documents, check each alone, then both together. Findings of all of them come in one run."""
-    workflow, from_workflow = check_workflow(request.workflow, request.workflow_format)
-    workflow = _then(workflow, lambda value: select_namespace(request.namespace, value))
     topology, from_topology = check_topology(request.topology)
+    context = Context(topology.value, request.beside)
+    workflow, from_workflow = check_workflow(request.workflow, request.workflow_format, context)
+    workflow = _then(workflow, lambda value: select_namespace(request.namespace, value))
     origins = {**from_workflow, **from_topology}
     found = (*workflow.diagnostics, *topology.diagnostics)
     if workflow.value is None or topology.value is None:

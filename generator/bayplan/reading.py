@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 from bayplan import schema, topologies, workflows
 from bayplan.diagnostics import Diagnostic, Route, error, has_errors
 from bayplan.document import Document
-from bayplan.model.formats import detect
+from bayplan.model.formats import Context, detect
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow
 from bayplan.values import NamedTuple
@@ -23,33 +23,33 @@ class Read(NamedTuple, Generic[T]):
     origins: Mapping[Route, Route] = {}
 
 
-def workflow(document: Document, name: str = "") -> Read[Workflow]:
+def workflow(document: Document, name: str = "", context: Context = Context()) -> Read[Workflow]:  # noqa: B008
     """A workflow in the named format, else in the first that recognises it."""
     if name and name not in workflows.FORMATS:
         hint = did_you_mean(name, list(workflows.FORMATS))
         message = f'there is no workflow format "{name}"; there is {", ".join(workflows.FORMATS)}'
         return Read(None, (error("A910", ("argument", "--from"), message, hint=hint),))
-    return _read(document, "workflow", "Workflow", _format(workflows.FORMATS, name, document))
+    return _read(document, "workflow", "Workflow", _format(workflows.FORMATS, name, document), context)
 
 
 def topology(document: Document) -> Read[ClusterTopology]:
     """A cluster topology file."""
-    return _read(document, "topology", "ClusterTopology", _format(topologies.FORMATS, "", document))
+    return _read(document, "topology", "ClusterTopology", _format(topologies.FORMATS, "", document), Context())
 
 
 def _format(formats: Mapping[str, Any], name: str, document: Document) -> Any:
     return formats[name] if name else detect(formats.values(), document.data)
 
 
-def _read(document: Document, subject: str, kind: str, found: Any) -> Read[Any]:
+def _read(document: Document, subject: str, kind: str, found: Any, context: Context) -> Read[Any]:
     """The value that a format makes of data that its schema accepts; `found` is the format, if any recognised it."""
     wrong = _kind(document, subject, kind)
     if found is None or wrong:
         return Read(None, (wrong or _unknown(document, subject, kind),))
-    invalid = schema.validate(kind, document.data, subject)
+    invalid = schema.validate(found.SCHEMA, document.data, subject)
     if has_errors(invalid):
         return Read(None, invalid)
-    made, diagnostics = found.read(document.data)
+    made, diagnostics = found.read(document.data, context)
     value, origins = made or (None, {})
     return Read(value, (*invalid, *diagnostics), origins)
 

@@ -6,9 +6,18 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from bayplan.diagnostics import Outcome, Route
+from bayplan.document import Document
+from bayplan.model.topology import ClusterTopology
 from bayplan.values import NamedTuple
 
 T = TypeVar("T")
+
+
+class Context(NamedTuple):
+    """What a format may ask besides its own data: the cluster, and documents that stand beside by subject."""
+
+    topology: ClusterTopology | None = None
+    beside: Mapping[str, Document] = {}
 
 
 class Read(NamedTuple, Generic[T]):
@@ -31,10 +40,14 @@ if TYPE_CHECKING:  # making a Protocol takes longer than reading a workflow
         def NAME(self) -> str:  # noqa: N802
             """The word after `--from`."""
 
+        @property
+        def SCHEMA(self) -> str:  # noqa: N802
+            """The kind whose schema judges its data."""
+
         def sniff(self, data: Any, /) -> bool:
             """Whether the data looks like this format."""
 
-        def read(self, data: Any, /) -> Outcome[Read[T]]:
+        def read(self, data: Any, context: Context, /) -> Outcome[Read[T]]:
             """The value in the data."""
 
 

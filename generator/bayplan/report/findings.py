@@ -86,7 +86,7 @@ def _spans(document: Document, paths: set[Route]) -> dict[Route, Span]:
     """The spans of paths in a document."""
     if not document.text:
         return {}
-    found = locate_all(document.text, [(document.index, path) for path in paths])
+    found = locate_all(document.lens.text if document.lens else document.text, [(document.index, p) for p in paths])
     return {path: found[document.index, path] for path in paths}
 
 

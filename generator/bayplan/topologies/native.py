@@ -7,14 +7,14 @@ from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.kube import quantity
-from bayplan.model.formats import Read
+from bayplan.model.formats import Context, Read
 from bayplan.model.rows import Table, fields, keys, ordered, plain, texts
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Domain, Level, Namespace, NodeShape, Pool
 from bayplan.topologies import hostlist
 
 NAME = "native"
 API_VERSION = "bayplan.dev/v1alpha1"
-KIND = "ClusterTopology"
+KIND = SCHEMA = "ClusterTopology"
 
 PODS = 110
 """Pods that a kubelet takes unless it is told otherwise (kubernetes pkg/kubelet/apis/config/v1beta1/defaults.go)."""
@@ -28,7 +28,7 @@ def sniff(data: Any) -> bool:
     return isinstance(data, dict) and str(data.get("apiVersion", "")).startswith("bayplan.dev/")
 
 
-def read(data: Any) -> Outcome[Read[ClusterTopology]]:
+def read(data: Any, _context: Context = Context()) -> Outcome[Read[ClusterTopology]]:  # noqa: B008
     """The topology, or every hostlist and quantity in it that cannot be read."""
     spec = data["spec"]
     found: list[Diagnostic] = []

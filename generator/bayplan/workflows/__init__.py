@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from bayplan.model.workflow import Workflow
-from bayplan.workflows import native
+from bayplan.workflows import native, osmo
 
 if TYPE_CHECKING:
     from bayplan.model.formats import Format
 
-FORMATS: Mapping[str, Format[Workflow]] = {native.NAME: native}
+FORMATS: Mapping[str, Format[Workflow]] = {native.NAME: native, osmo.NAME: osmo}
 """By name, in the order in which they sniff."""

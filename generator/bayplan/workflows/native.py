@@ -7,13 +7,13 @@ from typing import Any
 
 from bayplan.diagnostics import Outcome, Route
 from bayplan.kube.merge import MERGE_KEYS
-from bayplan.model.formats import Read
+from bayplan.model.formats import Context, Read
 from bayplan.model.rows import Table, fields, keys, numbers, ordered, text, texts
 from bayplan.model.workflow import Accelerator, Gang, Group, Placement, PodSet, Workflow
 
 NAME = "native"
 API_VERSION = "bayplan.dev/v1alpha1"
-KIND = "Workflow"
+KIND = SCHEMA = "Workflow"
 
 MERGED = ("env", "resources", "ports", "files", "template")
 """Of these keys a podSet adds to the defaults; any other key replaces its default."""
@@ -24,7 +24,7 @@ def sniff(data: Any) -> bool:
     return isinstance(data, dict) and str(data.get("apiVersion", "")).startswith("bayplan.dev/")
 
 
-def read(data: Any) -> Outcome[Read[Workflow]]:
+def read(data: Any, _context: Context = Context()) -> Outcome[Read[Workflow]]:  # noqa: B008
     """The workflow, with `defaults` merged into every podSet. Never a diagnostic: the schema left nothing to say."""
     origins: dict[Route, Route] = {}
     spec = data["spec"]

@@ -1,0 +1,7 @@
+"""OSMO pool configurations beside a workflow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+CODES: Mapping[str, str] = {}

@@ -117,6 +117,7 @@ GANGS = st.builds(
     compute_domain=WISHES,
     rendezvous=st.sampled_from(["gang", "group", "none"]),
     lead=OPTIONAL,
+    hosts=st.dictionaries(st.sampled_from(["${HOST}", "the lead", "\u00e9\n"]), st.sampled_from(["a", "a-0-b/12"])),
     max_restarts=st.integers(0, 5),
     active_deadline_seconds=MAYBE_COUNT,
     ttl_seconds_after_finished=st.one_of(st.none(), st.integers(0, 5)),

@@ -170,6 +170,10 @@ def validate___definitions_gang(data: Any) -> Any:
             data_keys.remove("lead")
             data__lead = data["lead"]
             validate___definitions_name(data__lead)
+        if "hosts" in data_keys:
+            data_keys.remove("hosts")
+            data__hosts = data["hosts"]
+            validate___definitions_hosts(data__hosts)
         if "maxRestarts" in data_keys:
             data_keys.remove("maxRestarts")
             data__maxRestarts = data["maxRestarts"]
@@ -942,6 +946,52 @@ def validate___definitions_labelvalue(data: Any) -> Any:
 def validate___definitions_computedomain(data: Any) -> Any:
     if not (isinstance(data, str) and data == 'auto' or isinstance(data, str) and data == 'group' or isinstance(data, str) and data == 'gang' or isinstance(data, str) and data == 'never'):
         raise Refused
+    return data
+
+def validate___definitions_hosts(data: Any) -> Any:
+    if not isinstance(data, (dict)):
+        raise Refused
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data_keys = set(data.keys())
+        for data_key in data_keys:
+            if data_key not in []:
+                data_value = data.get(data_key)
+                validate___definitions_pod(data_value)
+        data_len = len(data)
+        if data_len != 0:
+            data_property_names = True
+            for data_key in data:
+                try:
+                    validate___definitions_mark(data_key)
+                except Refused:
+                    data_property_names = False
+            if not data_property_names:
+                raise Refused
+    return data
+
+def validate___definitions_mark(data: Any) -> Any:
+    if not isinstance(data, (str)):
+        raise Refused
+    if isinstance(data, str):
+        data_len = len(data)
+        if data_len < 1:
+            raise Refused
+        if data_len > 4096:
+            raise Refused
+    return data
+
+def validate___definitions_pod(data: Any) -> Any:
+    if not isinstance(data, (str)):
+        raise Refused
+    if isinstance(data, str):
+        data_len = len(data)
+        if data_len < 1:
+            raise Refused
+        if data_len > 253:
+            raise Refused
+        if not REGEX_PATTERNS['^[a-z0-9]([-a-z0-9]*[a-z0-9])?(/(0|[1-9][0-9]*))?$'].search(data):
+            raise Refused
     return data
 
 def validate___definitions_count(data: Any) -> Any:

@@ -79,6 +79,7 @@ class Gang(NamedTuple):
     compute_domain: str = "auto"
     rendezvous: str = "gang"  # gang | group | none
     lead: str = ""
+    hosts: Mapping[str, str] = {}  # text -> "<podSet instance>" or "<podSet instance>/<number>"
     max_restarts: int = 0
     active_deadline_seconds: int | None = None
     ttl_seconds_after_finished: int | None = None

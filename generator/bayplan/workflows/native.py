@@ -160,6 +160,7 @@ GANG: Table = (
     ("replicas", "replicas", int),
     ("rendezvous", "rendezvous", str),
     ("lead", "lead", str),
+    ("hosts", "hosts", ordered),
     ("maxRestarts", "max_restarts", int),
     ("activeDeadlineSeconds", "active_deadline_seconds", int),
     ("ttlSecondsAfterFinished", "ttl_seconds_after_finished", int),

@@ -1,0 +1,127 @@
+"""OSMO data -> native data -> Workflow, so that what an OSMO file says and what `bayplan import` prints is one thing.
+
+source.py      the data as task groups, tasks and requirements
+levels.py      topology keys -> levels, coarse to fine
+tree.py        requirements -> domains, scoped by the domains around them
+portion.py     what a task gets of its cluster; platforms.py: from which pool
+pod_sets.py    a task -> a podSet; template.py, exit_codes.py: its less common parts
+gangs.py       a task group -> a gang, equal tasks folded
+names.py       DNS labels; shorten.py: short enough
+hosts.py       {{host:task}} -> the pod that it means
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bayplan import schema
+from bayplan.diagnostics import Diagnostic, Outcome, Route, has_errors
+from bayplan.model.formats import Context, Read
+from bayplan.model.workflow import GANGS, Workflow
+from bayplan.workflows import native
+from bayplan.workflows.osmo import rules
+from bayplan.workflows.osmo.translate import gangs as lowering
+from bayplan.workflows.osmo.translate import levels
+from bayplan.workflows.osmo.translate.hosts import hosts
+from bayplan.workflows.osmo.translate.names import label
+from bayplan.workflows.osmo.translate.platforms import portions
+from bayplan.workflows.osmo.translate.pod_sets import Piece, pod_set
+from bayplan.workflows.osmo.translate.shorten import fitted, renamed
+from bayplan.workflows.osmo.translate.site import Site, limits, site
+from bayplan.workflows.osmo.translate.source import ROOT, TaskGroup, task_groups
+
+
+def read(data: Any, context: Context) -> Outcome[Read[Workflow]]:
+    """The workflow in data that the schema accepted: OSMO's rules, then the translation."""
+    ruled = tuple(rules.check(data))
+    if has_errors(ruled):
+        return Outcome(None, ruled)
+    translated = _translate(data["workflow"], context)
+    if translated.value is None:
+        return Outcome(None, (*ruled, *translated.diagnostics))
+    native_data, origins = translated.value
+    found = (*ruled, *translated.diagnostics, *_invalid(native_data, origins))
+    if has_errors(found):
+        return Outcome(None, found)
+    made = native.read(native_data).value
+    return Outcome(made and Read(made.value, {**made.origins, **origins}), found)
+
+
+def _invalid(data: Mapping[str, Any], origins: Mapping[Route, Route]) -> tuple[Diagnostic, ...]:
+    """What the native format cannot hold, at its place in the OSMO file."""
+    return tuple(
+        each._replace(route=_source(each.route, origins)) for each in schema.validate("Workflow", data, "workflow")
+    )
+
+
+def _source(route: Route, origins: Mapping[Route, Route]) -> Route:
+    known = next((route[:n] for n in range(len(route), 0, -1) if route[:n] in origins), None)
+    return origins[known] if known else ROOT
+
+
+def _translate(spec: Mapping[str, Any], context: Context) -> Outcome[Piece]:
+    groups = task_groups(spec)
+    here = site(spec, context)
+    if here.value is None:
+        return Outcome(None, here.diagnostics)
+    order = _levels(groups, here.value)
+    given = portions(groups, spec["name"], here.value)
+    found = (*here.diagnostics, *order.diagnostics, *given.diagnostics)
+    if order.value is None or given.value is None:
+        return Outcome(None, found)
+    name, allowed = label(spec["name"]), limits(spec, here.value.config)
+    tasks = [task for group in groups for task in group.tasks]
+    pieces = {task.name: pod_set(task, given.value[task.name], name, allowed.execution) for task in tasks}
+    made = tuple(lowering.gang(group, order.value, pieces) for group in groups)
+    short, made = fitted(name, made)
+    found += tuple(d for group in groups for d in lowering.findings(group, order.value))
+    found += tuple(renamed(spec["name"], short, made))
+    return Outcome(_document(spec, short, made, allowed.total), found)
+
+
+def _levels(groups: tuple[TaskGroup, ...], here: Site) -> Outcome[levels.Levels]:
+    if here.topology is None:
+        return levels.assumed(groups, here.keys)
+    return levels.of_cluster(groups, here.topology, here.levels)
+
+
+def _document(spec: Mapping[str, Any], name: str, gangs: tuple[lowering.Gang, ...], deadline: int | None) -> Piece:
+    """The native document and its origins."""
+    owner = {task.name: gang.node.name for gang in gangs for task in gang.group.tasks}
+    metadata = {"name": name, **({"labels": dict(spec["labels"])} if spec.get("labels") else {})}
+    origins: dict[Route, Route] = {("workflow", "spec"): ROOT, ("workflow", "metadata"): ROOT}
+    for number, gang in enumerate(gangs):
+        for own, source in lowering.origins(gang).items():
+            origins[(*GANGS, number, *own)] = source
+        for place, source in enumerate(_waits(gang, owner).values()):
+            origins[(*GANGS, number, "dependsOn", place)] = source
+        origins[(*GANGS, number, "activeDeadlineSeconds")] = (*ROOT, "timeout")
+    body = {"gangs": [_gang(gang, owner, deadline) for gang in gangs]}
+    return Piece({"apiVersion": native.API_VERSION, "kind": native.KIND, "metadata": metadata, "spec": body}, origins)
+
+
+def _waits(gang: lowering.Gang, owner: Mapping[str, str]) -> dict[str, Route]:
+    """The gangs whose tasks' outputs this one takes, and where it says so first."""
+    found: dict[str, Route] = {}
+    for task in gang.group.tasks:
+        for number, each in enumerate(task.data.get("inputs") or ()):
+            if each.get("task") in owner:
+                found.setdefault(owner[each["task"]], (*task.route, "inputs", number, "task"))
+    return found
+
+
+def _gang(gang: lowering.Gang, owner: Mapping[str, str], deadline: int | None) -> dict[str, Any]:
+    waits, named = list(_waits(gang, owner)), hosts(gang)
+    body = lowering.data(gang.node)
+    lead = gang.group.lead
+    led = {"lead": lowering.pod_set_of(gang.node, lead)} if lead else {}
+    return {
+        "name": body.pop("name"),
+        **({"dependsOn": waits} if waits else {}),
+        "rendezvous": "none",
+        **led,
+        **({} if deadline is None else {"activeDeadlineSeconds": max(deadline, 1)}),
+        **({"hosts": named} if named else {}),
+        **body,
+    }

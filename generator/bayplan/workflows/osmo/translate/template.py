@@ -1,0 +1,103 @@
+"""What a task asks of its pod that the native format leaves to `template`: a partial PodTemplateSpec.
+
+The generated container is the one without a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bayplan.workflows.osmo import tokens
+from bayplan.workflows.osmo.translate.source import Task
+from bayplan.workflows.osmo.units import k8s_name
+
+DATA = "/osmo/data"
+"""Where OSMO's tokens `{{output}}` and `{{input:N}}` lead (src/utils/job/kb_objects.py)."""
+
+DATA_VOLUME = "osmo-data"
+
+
+def template(task: Task, platform: Mapping[str, Any], deadline: int | None) -> dict[str, Any]:
+    """What the platform gives and the task adds. `deadline`: seconds that the pod may run."""
+    volumes, mounts, env = [*_volumes(task)], [*_mounts(task)], [*_environment(task)]
+    container = {
+        **({"securityContext": {"privileged": True}} if task.data.get("privileged") else {}),
+        **({"env": env} if env else {}),
+        **({"volumeMounts": mounts} if mounts else {}),
+    }
+    spec = {
+        **({"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"} if task.data.get("hostNetwork") else {}),
+        **({} if deadline is None else {"activeDeadlineSeconds": max(deadline, 1)}),
+        **_affinity(task),
+        **({"volumes": volumes} if volumes else {}),
+        **({"containers": [container]} if container else {}),
+    }
+    return laid_over(platform, {"spec": spec} if spec else {})
+
+
+def laid_over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Own fields on a platform's: mappings merge, lists follow each other, containers without a name are one."""
+    made = dict(base)
+    for key, value in own.items():
+        if key == "containers" and key in base:
+            rest = [each for each in base[key] if "name" in each]
+            main = next((each for each in base[key] if "name" not in each), {})
+            made[key] = [laid_over(main, value[0]), *rest]
+        elif isinstance(value, Mapping) and isinstance(base.get(key), Mapping):
+            made[key] = laid_over(base[key], value)
+        elif isinstance(value, list) and isinstance(base.get(key), list):
+            made[key] = [*base[key], *value]
+        else:
+            made[key] = value
+    return made
+
+
+def _environment(task: Task) -> Iterator[dict[str, Any]]:
+    """Keys of Secrets, and for pods without GPUs OSMO's hint to the NVIDIA runtime to show them none."""
+    for name, keys in sorted((task.data.get("credentials") or {}).items()):
+        if isinstance(keys, Mapping):
+            for variable, key in sorted(keys.items()):
+                reference = {"secretKeyRef": {"name": k8s_name(name), "key": str(key)}}
+                yield {"name": variable, "valueFrom": reference}
+
+
+def _volumes(task: Task) -> Iterator[dict[str, Any]]:
+    if _data_paths(task):
+        yield {"name": DATA_VOLUME, "emptyDir": {}}
+    for name, keys in sorted((task.data.get("credentials") or {}).items()):
+        if isinstance(keys, str):
+            yield {"name": f"credential-{k8s_name(name)}", "secret": {"secretName": k8s_name(name)}}
+    for number, mount in enumerate(task.data.get("volumeMounts") or ()):
+        yield {"name": f"host-{number}", "hostPath": {"path": mount.partition(":")[0]}}
+
+
+def _mounts(task: Task) -> Iterator[dict[str, Any]]:
+    for path in _data_paths(task):
+        yield {"name": DATA_VOLUME, "mountPath": f"{DATA}/{path}", "subPath": path}
+    for name, keys in sorted((task.data.get("credentials") or {}).items()):
+        if isinstance(keys, str):
+            yield {"name": f"credential-{k8s_name(name)}", "mountPath": keys, "readOnly": True}
+    for number, mount in enumerate(task.data.get("volumeMounts") or ()):
+        source, _, target = mount.partition(":")
+        yield {"name": f"host-{number}", "mountPath": target or source}
+
+
+def _data_paths(task: Task) -> list[str]:
+    """The folders below DATA that the task may expect: one for each input, and the output's where it is spoken of."""
+    inputs = [f"input/{number}" for number in range(len(task.data.get("inputs") or ()))]
+    spoken = any(
+        token.kind == tokens.OUTPUT for text, _ in tokens.texts(dict(task.data), ()) for token in tokens.find(text)
+    )
+    named = any(f"{DATA}/output" in text for text, _ in tokens.texts(dict(task.data), ()))
+    return [*inputs, *(["output"] if task.data.get("outputs") or spoken or named else [])]
+
+
+def _affinity(task: Task) -> dict[str, Any]:
+    """The nodes that the resource excludes; OSMO leaves that to a platform's pod template."""
+    excluded = task.resource.get("nodesExcluded")
+    if not excluded:
+        return {}
+    term = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": sorted(map(str, excluded))}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [term]}]}
+    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}

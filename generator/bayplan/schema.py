@@ -7,11 +7,16 @@ jsonschema, which alone finds every error and its place.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 from bayplan.diagnostics import Diagnostic
 
-SCHEMAS: Mapping[str, str] = {"Workflow": "workflow", "ClusterTopology": "cluster-topology"}
+SCHEMAS: Mapping[str, str] = {
+    "Workflow": "workflow",
+    "ClusterTopology": "cluster-topology",
+    "OsmoPool": "osmo-pool",
+}
 """Kind of document -> schema file."""
 
 
@@ -29,12 +34,9 @@ def validate(kind: str, data: Any, subject: str) -> tuple[Diagnostic, ...]:
 
 def accepts(kind: str, data: Any) -> bool:
     """Whether the data follows the schema of that kind."""
-    if kind == "Workflow":
-        from bayplan._validators.workflow import validate as judge
-    else:
-        from bayplan._validators.cluster_topology import validate as judge
+    module = import_module(f"bayplan._validators.{SCHEMAS[kind].replace('-', '_')}")
     try:
-        judge(data)
+        module.validate(data)
     except Exception:  # Refused, and whatever keys that are not text or bottomless nesting do to generated code
         return False
     return True

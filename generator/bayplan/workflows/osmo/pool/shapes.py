@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error
+from bayplan.diagnostics import Diagnostic, Outcome, Route, error, warning
 from bayplan.values import NamedTuple
 from bayplan.words import did_you_mean, listing
 from bayplan.workflows.osmo.pool.values import SUBJECT
 
-POOL_KEYS = ("platforms", "topology_keys", "common_pod_template", "common_default_variables", "default_platform", "backend")
+POOL_KEYS = ("platforms", "topology_keys", "common_pod_template", "common_default_variables", "backend")
 """Keys by which a mapping is a pool."""
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
@@ -40,7 +40,11 @@ class Part(NamedTuple):
 
 
 class Sections(NamedTuple):
-    """Pools by name, and the other sections of the file. `listed`: `osmo pool list` wrote it, so templates are missing."""
+    """Pools by name, and the other sections of the file.
+
+    `helm`: they are laid over what the chart brings. `listed`: `osmo pool list` wrote them, without templates.
+    `chosen`: the command line named the one pool that is left.
+    """
 
     pools: Mapping[str, Part]
     others: Mapping[str, Part] = {}
@@ -70,8 +74,8 @@ def choose(data: Any, name: str) -> Outcome[Any]:
         return Outcome(data)
     if name not in found.pools and not (len(found.pools) == 1 and "" in found.pools):
         return Outcome(None, (unknown_pool(name, found, "the command line"),))
-    keep = found.pools.get(name)
-    return Outcome(Chosen(_without(data, (SUBJECT,), {p.route for p in found.pools.values() if p is not keep and keep})))
+    others = {part.route for each, part in found.pools.items() if each != name and name in found.pools}
+    return Outcome(Chosen(_without(data, (SUBJECT,), others)))
 
 
 def _without(value: Any, route: Route, dropped: set[Route]) -> Any:
@@ -119,7 +123,7 @@ def _sections(part: Part) -> Sections | None:
         return Sections(_named(Part(data["pools"], (*route, "pools"))), _others(part), helm=_is_helm(part))
     if isinstance(data.get("node_sets"), list):
         return Sections(dict(_listed(data["node_sets"], (*route, "node_sets"))), listed=True)
-    if _is_pool(data):
+    if len(route) == 1 and _is_pool(data):
         name = data.get("name")
         return Sections({name if isinstance(name, str) else "": part}, _others(part))
     if len(route) == 1 and data and all(_is_pool(value) for value in data.values()):
@@ -163,14 +167,18 @@ def _stranger(data: Any) -> Diagnostic:
 
 
 def select(found: Sections, name: str) -> Outcome[tuple[str, Part]]:
-    """The pool of that name, else the only one. W472 where there is no telling, W473 where the only one has another."""
+    """The pool of that name, else the only one. W472: nobody says which; W473: the only one has another name."""
     pools = found.pools
-    if name in pools and not (found.chosen and len(pools) == 1):
+    if name in pools:
         return Outcome((name, pools[name]))
     if len(pools) != 1:
         return Outcome(None, (unknown_pool(name, found, "the workflow"),))
     (only, part), *_ = pools.items()
-    return Outcome((only or name, part))
+    if not (name and only) or found.chosen:
+        return Outcome((only or name, part))
+    message = f'the workflow names the pool "{name}"; the only one in the file, "{only}", is taken'
+    hint = f"give the file as FILE#{only} if that is meant"
+    return Outcome((only, part), (warning("W473", part.route, message, hint=hint),))
 
 
 def unknown_pool(name: str, found: Sections, who: str) -> Diagnostic:

@@ -40,6 +40,7 @@ class Platform(NamedTuple):
     rules: tuple[Rule, ...] = ()
     pod_template: Mapping[str, Any] = {}
     route: Route = ()
+    sources: tuple[tuple[Any, Route], ...] = ()  # the templates that were merged, in order, and where they stand
 
 
 class GroupTemplate(NamedTuple):

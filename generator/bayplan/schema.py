@@ -15,6 +15,7 @@ from bayplan.diagnostics import Diagnostic
 SCHEMAS: Mapping[str, str] = {
     "Workflow": "workflow",
     "ClusterTopology": "cluster-topology",
+    "OsmoWorkflow": "osmo-workflow",
     "OsmoPool": "osmo-pool",
 }
 """Kind of document -> schema file."""

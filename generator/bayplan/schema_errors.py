@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from datetime import date
 from itertools import islice
 from typing import Any
 
@@ -119,10 +120,12 @@ def describe(value: Any) -> str:
             return "a list"
         case dict():
             return "a mapping"
+        case date():
+            return f"the date {value}"
     return f"a value of type {type(value).__name__}"
 
 
-def _number(value: float) -> str:
+def _number(value: float | date) -> str:
     try:
         return _short(str(value))
     except ValueError:  # Python refuses to write integers of more than 4,300 digits
@@ -151,13 +154,17 @@ def _type(each: Refusal, route: Route) -> Iterator[Diagnostic]:
 
 
 def _cast(value: Any, expected: list[str]) -> str:
-    if "string" in expected and isinstance(value, int | float):
+    if "string" in expected and isinstance(value, int | float | date):
         written = str(value).lower() if isinstance(value, bool) else _number(value)
         return f'put it in quotes: "{written}"'
     if "integer" in expected and isinstance(value, str) and value.isdecimal():
         return "remove the quotes"
     if expected == ["array"] and isinstance(value, str):
         return f'write a list: ["{_short(value)}"]'
+    if expected == ["array"] and isinstance(value, dict):
+        return "write a list: put a dash before each entry"
+    if expected == ["object"] and value is None:
+        return "write {} where there is nothing to say"
     return ""
 
 
@@ -180,6 +187,7 @@ RANGES: Mapping[str, str] = {
     "maxLength": "expected at most {} characters",
     "minItems": "expected at least {} entries",
     "maxItems": "expected at most {} entries",
+    "maxProperties": "expected at most {} entries",
 }
 
 
@@ -187,7 +195,7 @@ def _range(each: Refusal, route: Route) -> Iterator[Diagnostic]:
     wanted = RANGES[each.keyword].format(each.wanted)
     if each.wanted == 1:
         wanted = wanted.replace("characters", "character").replace("entries", "entry")
-    count = len(each.instance) if each.keyword in ("maxLength", "minItems", "maxItems") else None
+    count = len(each.instance) if each.keyword in ("maxLength", "minItems", "maxItems", "maxProperties") else None
     found = describe(each.instance) if count is None else f"{describe(each.instance)} of {count}"
     yield error("S205", _named(each, route), f"found {found}, {wanted}")
 

@@ -14,7 +14,12 @@ import fastjsonschema
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TARGET = os.path.join(ROOT, "generator", "bayplan", "_validators")
-FORMATS = {"workflow": "workflow", "cluster-topology": "cluster_topology", "osmo-pool": "osmo_pool"}
+FORMATS = {
+    "workflow": "workflow",
+    "cluster-topology": "cluster_topology",
+    "osmo-workflow": "osmo_workflow",
+    "osmo-pool": "osmo_pool",
+}
 """Schema file -> module."""
 
 HEADER = '''"""Made from schemas/{schema}.json by tests/tools/generate_validators.py. Do not edit."""

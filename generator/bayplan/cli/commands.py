@@ -5,7 +5,7 @@ from __future__ import annotations
 from bayplan.cli.options import MANY, Argument, Command, Option
 from bayplan.report import FORMATS
 
-SCHEMAS = ("workflow", "cluster-topology", "osmo-pool")
+SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool")
 SHELLS = ("bash", "zsh", "fish")
 
 DIAGNOSTICS = Option(("--diagnostics",), "How to write what was found (default: text).", "FORM", choices=FORMATS)

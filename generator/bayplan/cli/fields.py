@@ -13,6 +13,9 @@ from bayplan.values import NamedTuple
 FORMATS = {"workflow": "workflow", "topology": "cluster-topology"}
 """First word of a field's path -> schema."""
 
+SOURCES = {"osmo": "osmo-workflow", "osmo-pool": "osmo-pool"}
+"""The same for formats that are read only; a field is looked for here when ours have none of that name."""
+
 FACTS = {
     "enum": "one of",
     "const": "always",
@@ -50,11 +53,15 @@ class Field(NamedTuple):
         return ".".join(self.path)
 
 
-@cache
 def all_fields() -> tuple[Field, ...]:
     """Every field of every format; what nests in itself is given once."""
+    return (*_fields_of(own=True), *_fields_of(own=False))
+
+
+@cache
+def _fields_of(own: bool) -> tuple[Field, ...]:
     found: list[Field] = []
-    for word, name in FORMATS.items():
+    for word, name in (FORMATS if own else SOURCES).items():
         root = json.loads(data_text("schemas", f"{name}.json"))
         found += _walk((word,), root, root, ())
     return tuple(found)
@@ -94,7 +101,11 @@ def _resolve(schema: Json, root: Json) -> tuple[tuple[str, ...], Json]:
 def find(asked: str) -> list[Field]:
     """The fields whose path ends in the last word and holds the others in order; nearest to the root first."""
     words = tuple(word.partition("[")[0] for word in asked.split("."))
-    ends = [field for field in all_fields() if field.path[-1] == words[-1] and _holds(field.path, words)]
+    return _found(words, own=True) or _found(words, own=False)
+
+
+def _found(words: tuple[str, ...], own: bool) -> list[Field]:
+    ends = [field for field in _fields_of(own) if field.path[-1] == words[-1] and _holds(field.path, words)]
     exact = [field for field in ends if field.path[-len(words) :] == words]
     return sorted(exact or ends, key=lambda field: len(field.path))
 

@@ -126,8 +126,8 @@ class _Folding:
     def name(self, tasks: Sequence[Task]) -> str:
         """What the tasks are called but for their numbers, else the first one's name."""
         first = label(tasks[0].name)
-        common = label(stem(tuple(task.name for task in tasks))) if len(tasks) > 1 else first
-        free = common not in self.used and (common == first or common not in self.taken) and common[0].isalpha()
+        common = stem(tuple(label(task.name) for task in tasks)) if len(tasks) > 1 else ""
+        free = common and common not in self.used | self.taken
         name = unique(common if free else first, self.used, tasks[0].name)
         self.used.add(name)
         return name

@@ -92,8 +92,10 @@ def _contents(file: Mapping[str, Any]) -> Any:
 
 
 def _origins(task: Task) -> dict[Route, Route]:
-    files = {("files", file["path"]): (*task.route, "files", i) for i, file in enumerate(task.data.get("files") or ())}
-    resources = {("resources", kube): (*task.resource_route, own) for kube, own in AMOUNTS}
+    files: dict[Route, Route] = {
+        ("files", file["path"]): (*task.route, "files", i) for i, file in enumerate(task.data.get("files") or ())
+    }
+    resources: dict[Route, Route] = {("resources", kube): (*task.resource_route, own) for kube, own in AMOUNTS}
     return {
         (): task.route,
         ("pool",): (*task.resource_route, "platform"),

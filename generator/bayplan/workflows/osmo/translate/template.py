@@ -42,7 +42,7 @@ def laid_over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]
     for key, value in own.items():
         if key == "containers" and key in base:
             rest = [each for each in base[key] if "name" in each]
-            main = next((each for each in base[key] if "name" not in each), {})
+            main: Mapping[str, Any] = next((each for each in base[key] if "name" not in each), {})
             made[key] = [laid_over(main, value[0]), *rest]
         elif isinstance(value, Mapping) and isinstance(base.get(key), Mapping):
             made[key] = laid_over(base[key], value)

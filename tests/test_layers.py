@@ -14,7 +14,7 @@ LAYERS = (
     ("clients",),
     ("pipeline",),
     ("report",),
-    ("arrange", "cleanup", "companions", "emit", "patch", "reading", "removal", "selection", "weave"),
+    ("arrange", "cleanup", "companions", "emit", "hosts", "patch", "reading", "removal", "selection", "weave"),
     ("backends",),
     ("planning", "checks"),
     ("workflows", "topologies"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from bayplan.checks.amounts import CONFIG_MAP_LIMIT, decoded
 from bayplan.diagnostics import Diagnostic, error
 from bayplan.kube.names import COMPUTE_DOMAIN_API
 from bayplan.model.manifest import Manifest, Many, Meta, Slot
@@ -86,6 +87,10 @@ def oversized(documents: Iterable[Manifest | Many]) -> Iterator[Diagnostic]:
     """Objects that the API server could not store."""
     for document in documents:
         own = head(document)
+        if own["kind"] == "ConfigMap" and (size := _held(own)) > CONFIG_MAP_LIMIT:
+            message = f'ConfigMap "{own["metadata"]["name"]}" would hold {size} bytes, with the DNS names of pods in it'
+            hint = "put large files into the image or a volume"
+            yield error("P515", GANGS, f"{message}; {CONFIG_MAP_LIMIT} is the most", hint=hint)
         spec = own.get("spec", {})
         parts = spec.get("replicatedJobs") or spec.get("subGroups") or ()
         if parts and len(parts) * len(str(parts[0])) > LARGE // 2 and (size := _size(own)) > LARGE:
@@ -96,6 +101,12 @@ def oversized(documents: Iterable[Manifest | Many]) -> Iterator[Diagnostic]:
                 f'{kind} "{name}" with its {len(parts)} parts would take {size} bytes; etcd stores {LARGE} at most',
                 hint="use `workload: job` or `workload: pods`, fewer and larger groups, or several gangs",
             )
+
+
+def _held(config_map: Manifest) -> int:
+    """Bytes of all its values. What they had before `hosts` put longer names into them, W318 has checked."""
+    texts = sum(len(text.encode("utf-8", "surrogatepass")) for text in config_map.get("data", {}).values())
+    return texts + sum(decoded(base64) for base64 in config_map.get("binaryData", {}).values())
 
 
 def _size(document: Manifest) -> int:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.accelerators import CLAIMS, allocator
+from bayplan.kube.fields import given
 from bayplan.kube.kinds.parts import gang_labels
 from bayplan.kube.names import COMPUTE_DOMAIN_API, claim_template_name, config_map_name
 from bayplan.kube.pod import file_key
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, all_pods
 from bayplan.model.target import Target
+from bayplan.model.workflow import Binary
 
 
 def compute_domain(domain: ComputeDomain, target: Target) -> Manifest:
@@ -47,11 +49,15 @@ def config_maps(gang: GangPlan) -> Iterator[Manifest]:
     """One for each podSet with files."""
     for pods in _each_template(gang):
         if pods.spec.files:
+            held = {file_key(path): content for path, content in pods.spec.files.items()}
             yield {
                 "apiVersion": "v1",
                 "kind": "ConfigMap",
                 "metadata": {"name": config_map_name(gang, pods)},
-                "data": {file_key(path): text for path, text in pods.spec.files.items()},
+                **given(
+                    data={key: content for key, content in held.items() if isinstance(content, str)},
+                    binaryData={key: each.base64 for key, each in held.items() if isinstance(each, Binary)},
+                ),
             }
 
 

@@ -31,6 +31,7 @@ from bayplan.planning.fidelity import FIRM, compare
 from bayplan.planning.fit import diagnose
 from bayplan.planning.fitting import components, fitting
 from bayplan.planning.needs import plan_needs
+from bayplan.planning.pools import name_accelerators
 from bayplan.planning.preferences import unmet
 from bayplan.planning.shape import Offer, shape
 from bayplan.selection import (
@@ -149,15 +150,16 @@ def check(request: Request) -> tuple[Outcome[Checked], Origins]:
     found = (*workflow.diagnostics, *topology.diagnostics)
     if workflow.value is None or topology.value is None:
         return Outcome(None, found), origins
-    together = (d for each in TOGETHER for d in each(workflow.value, topology.value))
+    named = name_accelerators(workflow.value, topology.value)
+    together = (d for each in TOGETHER for d in each(named, topology.value))
     found += blame_namespace(request.namespace, together)
-    backend = select_backend(request.scheduler, workflow.value, topology.value, BACKENDS)
+    backend = select_backend(request.scheduler, named, topology.value, BACKENDS)
     target = select_target(request.target, topology.value)
     found += (*backend.diagnostics, *target.diagnostics)
     if backend.value is None or target.value is None or has_errors(found):
         return Outcome(None, found), origins
-    found += tuple(d for each in TARGETED for d in each(workflow.value, topology.value, target.value))
-    checked = Checked(workflow.value, topology.value, backend.value, target.value)
+    found += tuple(d for each in TARGETED for d in each(named, topology.value, target.value))
+    checked = Checked(named, topology.value, backend.value, target.value)
     return Outcome(None if has_errors(found) else checked, found), origins
 
 
@@ -189,6 +191,10 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
 def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
     """Lower the plan, weave the marks into workloads, and put everything into the order to apply it."""
     ranked, shaped, backend, target, accepted = planned
+    if any(gang.gang.hosts for gang in ranked.gangs):
+        from bayplan import hosts
+
+        ranked, shaped = hosts.resolve(ranked, shaped)
     lowered = backend.lower(ranked, shaped, target)
     own = [*companions(ranked, target), *lowered.documents, *weave(ranked, shaped, lowered)]
     if ranked.workflow.cleanup == "adopt":

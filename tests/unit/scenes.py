@@ -10,7 +10,7 @@ import yaml
 from hypothesis import strategies as st
 
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Domain, Level, Namespace, NodeShape, Pool
-from bayplan.model.workflow import Accelerator, Gang, Group, Placement, PodSet, Workflow
+from bayplan.model.workflow import Accelerator, Binary, Gang, Group, Placement, PodSet, Workflow
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*/*.yaml"))
@@ -53,7 +53,7 @@ TEMPLATE = st.sampled_from([{}, {"spec": {"hostIPC": True}}, {"metadata": {"labe
 PLACEMENTS = st.builds(Placement, OPTIONAL, OPTIONAL)
 ACCELERATORS = st.builds(
     Accelerator,
-    name=NAME,
+    name=OPTIONAL,
     per_pod=st.integers(1, 16),
     node=st.sampled_from(["", "spread", "binpack"]),
     links=st.sampled_from(["", "best", "guaranteed", "restricted"]),
@@ -79,7 +79,9 @@ POD_SETS = st.builds(
     env=st.dictionaries(st.sampled_from(["A", "_b", "C.d-e"]), st.text(max_size=5)),
     ports=st.dictionaries(st.sampled_from(["metrics", "p-1"]), st.integers(1, 65535)),
     shm=st.one_of(st.just(""), AMOUNT),
-    files=st.dictionaries(st.sampled_from(["/a", "/b/c.sh"]), st.text(max_size=5)),
+    files=st.dictionaries(
+        st.sampled_from(["/a", "/b/c.sh"]), st.text(max_size=5) | st.sampled_from([Binary(""), Binary("H4sIAA==")])
+    ),
     restart_policy=st.sampled_from(["Never", "OnFailure", "Always"]),
     template=TEMPLATE,
 )

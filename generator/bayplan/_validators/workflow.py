@@ -432,8 +432,25 @@ def validate___definitions_files(data: Any) -> Any:
         for data_key in data_keys:
             if data_key not in []:
                 data_value = data.get(data_key)
-                if not isinstance(data_value, (str)):
-                    raise Refused
+                validate___definitions_content(data_value)
+    return data
+
+def validate___definitions_content(data: Any) -> Any:
+    if not isinstance(data, (str, dict)):
+        raise Refused
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data__missing_keys = set(['base64']) - data.keys()
+        if data__missing_keys:
+            raise Refused
+        data_keys = set(data.keys())
+        if "base64" in data_keys:
+            data_keys.remove("base64")
+            data__base64 = data["base64"]
+            if not isinstance(data__base64, (str)):
+                raise Refused
+        if data_keys:
+            raise Refused
     return data
 
 def validate___definitions_quantity(data: Any) -> Any:
@@ -584,9 +601,6 @@ def validate___definitions_accelerator(data: Any) -> Any:
         raise Refused
     data_is_dict = isinstance(data, dict)
     if data_is_dict:
-        data__missing_keys = set(['name']) - data.keys()
-        if data__missing_keys:
-            raise Refused
         data_keys = set(data.keys())
         if "name" in data_keys:
             data_keys.remove("name")

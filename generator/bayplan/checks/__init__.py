@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from bayplan.checks import (
     amounts,
     dependencies,
+    hosts,
     labels,
     levels,
     naming,
@@ -30,6 +31,7 @@ WORKFLOW_CHECKS: tuple[Callable[[Workflow], Iterator[Diagnostic]], ...] = (
     naming.check,
     structure.check,
     dependencies.check,
+    hosts.check,
     template.check,
     amounts.check,
 )

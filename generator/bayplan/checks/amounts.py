@@ -9,17 +9,19 @@ from bayplan.checks.places import pod_sets
 from bayplan.diagnostics import KEY, Diagnostic, Note, Route, error, warning
 from bayplan.kube import quantity
 from bayplan.kube.pod import file_key
-from bayplan.model.workflow import PodSet, Workflow
+from bayplan.model.workflow import Binary, PodSet, Workflow
+from bayplan.words import count
 
 CONFIG_MAP_LIMIT = 2**20
-"""Bytes of all values together (Kubernetes pkg/apis/core/validation: MaxSecretSize holds for ConfigMaps too)."""
+"""Bytes of all values together, those of `binaryData` decoded (Kubernetes pkg/apis/core/validation: MaxSecretSize holds
+for ConfigMaps too)."""
 
 KEY_LIMIT = 253
 """Characters of a ConfigMap key (DNS-1123 subdomain length)."""
 
 
 def check(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W316 to W320."""
+    """W316 to W320, W335."""
     for place in pod_sets(workflow):
         pods, route, _ = place
         for name, value in pods.resources.items():
@@ -67,10 +69,32 @@ def _files(pods: PodSet, route: Route) -> Iterator[Diagnostic]:
             del usable[path]
             yield error("W316", (*route, path, KEY), f'"{path[:200]}" {wrong}', hint='write it like "/opt/job/run.sh"')
     yield from _clashes(usable, route)
-    size = sum(len(text.encode("utf-8", "surrogatepass")) for text in pods.files.values())
+    for path, held in pods.files.items():
+        if isinstance(held, Binary) and (wrong := _not_base64(held.base64)):
+            message = f'the content of "{path[:200]}" is not base64: {wrong}'
+            yield error("W335", (*route, path, "base64"), message, hint="write what `base64 FILE` prints")
+    size = sum(map(_size, pods.files.values()))
     if size > CONFIG_MAP_LIMIT:
         message = f"the files have {size} bytes; a ConfigMap holds {CONFIG_MAP_LIMIT}"
         yield error("W318", route, message, hint="put large files into the image or a volume")
+
+
+def _not_base64(text: str) -> str:
+    """What is wrong with it; empty when nothing is (RFC 4648, section 4)."""
+    strange = re.search(r"[^A-Za-z0-9+/]", text.removesuffix("=").removesuffix("="))
+    if strange:
+        return f"it has {strange[0]!a} in it"
+    return f"it has {count(len(text), 'character')}, which is no multiple of 4" if len(text) % 4 else ""
+
+
+def _size(held: str | Binary) -> int:
+    """Bytes that count against the limit: of a binary file those that it stands for."""
+    return len(held.encode("utf-8", "surrogatepass")) if isinstance(held, str) else decoded(held.base64)
+
+
+def decoded(base64: str) -> int:
+    """How many bytes base64 stands for."""
+    return len(base64.rstrip("=")) * 3 // 4
 
 
 def _wrong_path(path: str, pods: PodSet) -> str:

@@ -49,7 +49,7 @@ def _pool(name: str, route: Route, topology: ClusterTopology) -> Iterator[Diagno
 
 def _accelerator(place: Place, topology: ClusterTopology) -> Iterator[Diagnostic]:
     asked = place.pods.accelerator
-    if asked is None:
+    if asked is None or not asked.name:  # that of a pool which planning does not find either, and says so
         return
     route: Route = (*place.route, "accelerator")
     kind = topology.accelerators.get(asked.name)

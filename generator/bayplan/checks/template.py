@@ -66,7 +66,7 @@ POOL: Codes = ("T430",) * 4
 
 
 def check(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W311 to W315, and W319 in templates."""
+    """W311 to W315, and W317 and W319 in templates."""
     yield from _marks("W312", workflow.labels, ("workflow", "metadata", "labels"))
     yield from _marks("W312", workflow.annotations, ("workflow", "metadata", "annotations"))
     for place in pod_sets(workflow):
@@ -118,6 +118,7 @@ def _template(pods: PodSet, route: Route) -> Iterator[Diagnostic]:
         made = {"shm": bool(pods.shm), "files": bool(pods.files), "gpu": True, "compute-domain": True}
         yield from _entries(POD_SET, spec, (*route, "spec"), made)
         yield from _main(pods, spec.get("containers") or [], (*route, "spec", "containers"))
+        yield from _mounts(pods, spec.get("containers") or [], (*route, "spec", "containers"))
 
 
 def _main_names(pods: PodSet) -> tuple[str | None, ...]:
@@ -188,6 +189,18 @@ def _entries(codes: Codes, spec: Mapping[str, Any], route: Route, made: Mapping[
             if each["name"] in names and made[each["name"]]:
                 message = f'the name "{each["name"]}" in "{key}" is used by bayplan'
                 yield error(codes[1], (*route, key, index, "name"), message, hint="choose another name")
+
+
+def _mounts(pods: PodSet, containers: list[Any], route: Route) -> Iterator[Diagnostic]:
+    """Mounts merge by their path, so one in the place of ours would take another volume for it."""
+    ours = {*pods.files, *(["/dev/shm"] if pods.shm else [])}
+    for index, container in enumerate(containers):
+        mine = container.get("name", container_name(pods)) == container_name(pods)
+        for number, mount in enumerate((container.get("volumeMounts") or []) if mine else ()):
+            if (path := mount["mountPath"]) in ours:
+                message = f'bayplan mounts "{path}" itself, for {"`files`" if path in pods.files else "`shm`"}'
+                at = (*route, index, "volumeMounts", number, "mountPath")
+                yield error("W317", at, message, hint="choose another path, or remove one of the two")
 
 
 def _main(pods: PodSet, containers: list[Any], route: Route) -> Iterator[Diagnostic]:

@@ -14,14 +14,16 @@ from bayplan.model.workflow import PodSet
 SHM = "shm"
 FILES = "files"
 WHOLE_NODE = "bayplan.dev/whole-node"
-ALONE: Mapping[str, Any] = {
-    "podAntiAffinity": {
-        "requiredDuringSchedulingIgnoredDuringExecution": [
-            {"labelSelector": {"matchLabels": {WHOLE_NODE: "true"}}, "topologyKey": "kubernetes.io/hostname"}
-        ]
-    }
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+APART: Mapping[str, Any] = {
+    "labelSelector": {"matchLabels": {WHOLE_NODE: "true"}},
+    "topologyKey": "kubernetes.io/hostname",
 }
 """No second pod that wants a whole node, even where requests would leave room for one."""
+
+HOST_DNS = "ClusterFirstWithHostNet"
+"""Without it a pod in its node's network asks the node's DNS servers, which know no pod (Kubernetes, "DNS for Services
+and Pods")."""
 
 
 def combine(*parts: PodParts) -> PodParts:
@@ -52,7 +54,19 @@ def template(spec: PodSet, pool: Pool, parts: PodParts, command: tuple[Any, ...]
         made = overlay(made, patch)
     given = made["spec"].pop("tolerations", [])
     added = [dict(t) for t in (*pool.node.tolerations, *parts.tolerations) if t not in given]
-    return {**made, "spec": {**made["spec"], "tolerations": [*given, *added]}} if given or added else made
+    completed = {**made["spec"], **({"tolerations": [*given, *added]} if given or added else {})}
+    if spec.whole_node:
+        completed["affinity"] = _apart(completed.get("affinity") or {})
+    if completed.get("hostNetwork"):
+        completed.setdefault("dnsPolicy", HOST_DNS)
+    return {**made, "spec": completed}
+
+
+def _apart(affinity: Mapping[str, Any]) -> dict[str, Any]:
+    """Ours beside the template's: lists of terms do not merge, so one in the template has taken the place of ours."""
+    anti = affinity.get("podAntiAffinity") or {}
+    terms = anti.get(REQUIRED) or []
+    return {**affinity, "podAntiAffinity": {**anti, REQUIRED: terms if APART in terms else [*terms, dict(APART)]}}
 
 
 def container_name(spec: PodSet) -> str:
@@ -119,7 +133,7 @@ def own_parts(spec: PodSet, pool: Pool, config_map: str) -> PodParts:
     return PodParts(
         node_selector=pool.node.node_selector,
         resources=spec.resources,
-        spec={"affinity": ALONE} if spec.whole_node else {},
+        spec={"affinity": {"podAntiAffinity": {REQUIRED: [APART]}}} if spec.whole_node else {},
         labels={WHOLE_NODE: "true"} if spec.whole_node else {},
         volumes=(*([shm] if spec.shm else []), *([files] if spec.files else [])),
         mounts=(

@@ -20,7 +20,7 @@ class Placement(NamedTuple):
 class Accelerator(NamedTuple):
     """A podSet's GPUs, per pod. `memory` and `cores` are shares of a card (HAMi); `profile` is a MIG profile."""
 
-    name: str
+    name: str = ""  # empty: that of the podSet's pool
     per_pod: int = 1
     node: str = ""  # spread | binpack
     links: str = ""  # best | guaranteed | restricted
@@ -29,6 +29,12 @@ class Accelerator(NamedTuple):
     profile: str = ""
     selectors: tuple[str, ...] = ()  # CEL
     allocator: str = ""
+
+
+class Binary(NamedTuple):
+    """The content of a file that is no text."""
+
+    base64: str
 
 
 class PodSet(NamedTuple):
@@ -48,7 +54,7 @@ class PodSet(NamedTuple):
     env: Mapping[str, str] = {}
     ports: Mapping[str, int] = {}
     shm: str = ""
-    files: Mapping[str, str] = {}
+    files: Mapping[str, str | Binary] = {}
     restart_policy: str = "Never"
     template: Mapping[str, Any] = {}
 
@@ -66,6 +72,12 @@ class Group(NamedTuple):
     pool: str = ""
     groups: "tuple[Group, ...]" = ()
     pod_sets: tuple[PodSet, ...] = ()
+
+
+def pod_of(host: str) -> tuple[str, int]:
+    """A value of `hosts`: the podSet instance, and the number of its pod. `"worker/3"` is ("worker", 3)."""
+    name, _, number = host.partition("/")
+    return name, int(number or 0)
 
 
 class Gang(NamedTuple):

@@ -1,11 +1,17 @@
-"""Which pool each podSet runs in: the nearest `pool`, else the only one that can hold it."""
+"""Which pool each podSet runs in: the nearest `pool`, else the only one that can hold it.
+
+An accelerator without a name is that of the pool, so any pool with accelerators can hold its podSet.
+"""
 
 from collections.abc import Iterator, Mapping
+from typing import TypeVar
 
 from bayplan.diagnostics import Diagnostic, Route, error
-from bayplan.model.topology import ClusterTopology
-from bayplan.model.workflow import Gang, Group, PodSet, Workflow
+from bayplan.model.topology import ClusterTopology, Pool
+from bayplan.model.workflow import GANGS, Gang, Group, PodSet, Workflow
 from bayplan.values import NamedTuple
+
+Owner = TypeVar("Owner", Gang, Group)
 
 
 class Found(NamedTuple):
@@ -28,6 +34,39 @@ def gang_pools(
     return {each.route: chosen[each.route] or _follow(each, topology, leaders) for each in found}
 
 
+def name_accelerators(workflow: Workflow, topology: ClusterTopology) -> Workflow:
+    """The workflow with the pool's name in each accelerator that has none; where no pool is found, none is put in."""
+    gangs = []
+    for i, gang in enumerate(workflow.gangs):
+        route: Route = (*GANGS, i)
+        if any(_nameless(each.spec) for each in pod_sets(gang, route, ("", ()))):
+            pools = {at: topology.pool(name) for at, name in _chosen(gang_pools(workflow, gang, route, topology))}
+            gang = _named(gang, route, pools)
+        gangs.append(gang)
+    return workflow._replace(gangs=tuple(gangs))
+
+
+def _nameless(spec: PodSet) -> bool:
+    return spec.accelerator is not None and not spec.accelerator.name
+
+
+def _chosen(pools: Mapping[Route, str | Diagnostic]) -> Iterator[tuple[Route, str]]:
+    return ((route, name) for route, name in pools.items() if isinstance(name, str))
+
+
+def _named(node: Owner, route: Route, pools: Mapping[Route, Pool | None]) -> Owner:
+    """A gang or group with the names of accelerators filled in."""
+    sets = tuple(_of_pool(spec, pools.get((*route, "podSets", i))) for i, spec in enumerate(node.pod_sets))
+    groups = tuple(_named(group, (*route, "groups", i), pools) for i, group in enumerate(node.groups))
+    return node._replace(pod_sets=sets, groups=groups)
+
+
+def _of_pool(spec: PodSet, pool: Pool | None) -> PodSet:
+    if spec.accelerator is None or spec.accelerator.name or pool is None:
+        return spec
+    return spec._replace(accelerator=spec.accelerator._replace(name=pool.node.accelerator))
+
+
 def pod_sets(node: Gang | Group, route: Route, nearest: tuple[str, Route]) -> Iterator[Found]:
     """All podSets at and below a gang or group, in file order."""
     here = (node.pool, (*route, "pool")) if node.pool else nearest
@@ -43,13 +82,20 @@ def _own_pool(found: Found, topology: ClusterTopology) -> str | Diagnostic | Non
     """What the podSet alone decides; None when it must follow its gang."""
     if found.named:
         return _named_pool(found, topology)
-    asked = found.spec.accelerator.name if found.spec.accelerator else ""
-    able = [pool.name for pool in topology.pools if pool.node.accelerator == asked]
+    asked = found.spec.accelerator
+    able = [pool.name for pool in topology.pools if _able(found.spec, pool)]
     if len(able) == 1 or len(topology.pools) == 1:
         return _fitting(found, topology, able[0] if able else topology.pools[0].name)
     if not asked and (found.spec.whole_node or not able):
         return None
     return _undecided(found, able)
+
+
+def _able(spec: PodSet, pool: Pool) -> bool:
+    """Whether the pool's nodes carry what the podSet asks for, and nothing that it leaves idle."""
+    if spec.accelerator and not spec.accelerator.name:
+        return bool(pool.node.accelerator)
+    return pool.node.accelerator == (spec.accelerator.name if spec.accelerator else "")
 
 
 def _named_pool(found: Found, topology: ClusterTopology) -> str | Diagnostic:
@@ -62,18 +108,23 @@ def _named_pool(found: Found, topology: ClusterTopology) -> str | Diagnostic:
 def _fitting(found: Found, topology: ClusterTopology, name: str) -> str | Diagnostic:
     """The pool, if its nodes carry the accelerator asked for."""
     pool = topology.pool(name)
-    asked = found.spec.accelerator
-    if pool and asked and pool.node.accelerator != asked.name:
+    if pool and found.spec.accelerator and not _able(found.spec, pool):
         has = f'"{pool.node.accelerator}"' if pool.node.accelerator else "none"
-        message = f'podSet "{found.spec.name}" asks for accelerator "{asked.name}"; pool "{name}" has {has}'
-        return error(
-            "P502", (*found.route, "accelerator"), message, hint="choose a pool whose node has that accelerator"
-        )
+        message = f'podSet "{found.spec.name}" asks for {_asked(found.spec)}; pool "{name}" has {has}'
+        that = "that accelerator" if found.spec.accelerator.name else "accelerators"
+        hint = f"choose a pool whose node has {that}"
+        return error("P502", (*found.route, "accelerator"), message, hint=hint)
     return name
 
 
+def _asked(spec: PodSet) -> str:
+    if not spec.accelerator:
+        return "no accelerator"
+    return f'accelerator "{spec.accelerator.name}"' if spec.accelerator.name else "accelerators"
+
+
 def _undecided(found: Found, able: list[str]) -> Diagnostic:
-    what = f'accelerator "{found.spec.accelerator.name}"' if found.spec.accelerator else "no accelerator"
+    what = _asked(found.spec)
     if not able:
         message = f'podSet "{found.spec.name}" asks for {what}; no pool has it'
         return error("P502", (*found.route, "accelerator"), message, hint="add it to a pool's node, or ask for another")

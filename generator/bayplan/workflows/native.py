@@ -9,7 +9,7 @@ from bayplan.diagnostics import Outcome, Route
 from bayplan.kube.merge import MERGE_KEYS
 from bayplan.model.formats import Context, Read
 from bayplan.model.rows import Table, fields, keys, numbers, ordered, text, texts
-from bayplan.model.workflow import Accelerator, Gang, Group, Placement, PodSet, Workflow
+from bayplan.model.workflow import Accelerator, Binary, Gang, Group, Placement, PodSet, Workflow
 
 NAME = "native"
 API_VERSION = "bayplan.dev/v1alpha1"
@@ -97,6 +97,14 @@ def _accelerator(data: Mapping[str, Any]) -> Accelerator:
     return Accelerator(**fields(ACCELERATOR, data))
 
 
+def _files(data: Mapping[str, Any]) -> dict[str, str | Binary]:
+    """Base64 may be broken into lines; Kubernetes takes it in one."""
+    return {
+        path: held if isinstance(held, str) else Binary("".join(held["base64"].split()))
+        for path, held in sorted(data.items())
+    }
+
+
 def _pod_sets(data: list[Any]) -> tuple[PodSet, ...]:
     return tuple(PodSet(**fields(POD_SET, each)) for each in data)
 
@@ -136,7 +144,7 @@ POD_SET: Table = (
     ("env", "env", texts),
     ("ports", "ports", numbers),
     ("shm", "shm", text),
-    ("files", "files", ordered),
+    ("files", "files", _files),
     ("restartPolicy", "restart_policy", str),
     ("template", "template", ordered),
 )
@@ -185,6 +193,7 @@ SPEC: Table = (
     ("cleanup", "cleanup", str),
     ("gangs", "gangs", _gangs),
 )
+BINARY: Table = (("base64", "base64", str),)
 TABLES: Mapping[type, Table] = {
     Workflow: METADATA + SPEC,
     Gang: GANG,
@@ -192,4 +201,5 @@ TABLES: Mapping[type, Table] = {
     PodSet: POD_SET,
     Accelerator: ACCELERATOR,
     Placement: PLACEMENT,
+    Binary: BINARY,
 }

@@ -16,6 +16,7 @@ from bayplan.kube.kinds.parts import (
     meta,
     name_rows,
     read_name,
+    service_name,
 )
 from bayplan.model.features import Support
 from bayplan.model.manifest import Manifest, Workload
@@ -65,8 +66,8 @@ def host(workload: Workload, gang: GangPlan, pods: Pods, number: int) -> str:
 
 
 def subdomain(workload: Workload, gang: GangPlan) -> str:
-    """The gang's headless Service."""
-    return "" if gang.gang.rendezvous == "none" else gang.name
+    """The gang's headless Service, if it has one."""
+    return service_name(gang)
 
 
 def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterator[Manifest]:

@@ -84,6 +84,11 @@ def job_spec(gang: GangPlan, replicas: int, template: Manifest) -> dict[str, Any
     }
 
 
+def service_name(gang: GangPlan) -> str:
+    """The headless Service of a gang whose pods look each other up, and of no other."""
+    return gang.name if gang.gang.rendezvous != "none" or gang.gang.hosts else ""
+
+
 def headless_service(gang: GangPlan, labels: Mapping[str, str]) -> dict[str, Any]:
     """Gives the pods of a gang their DNS names, before they are ready too: rank 0 is looked up while all start."""
     return {

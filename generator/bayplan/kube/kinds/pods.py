@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.kube.kinds.parts import Piece, PodsRead, headless_service, instances, meta, name_rows, read_name
+from bayplan.kube.kinds.parts import (
+    Piece,
+    PodsRead,
+    headless_service,
+    instances,
+    meta,
+    name_rows,
+    read_name,
+    service_name,
+)
 from bayplan.model.features import Support
 from bayplan.model.manifest import Manifest, Many, Meta, Slot, Workload
 from bayplan.model.plan import GangPlan, Pods
@@ -49,8 +58,8 @@ def host(workload: Workload, gang: GangPlan, pods: Pods, number: int) -> str:
 
 
 def subdomain(workload: Workload, gang: GangPlan) -> str:
-    """The gang's headless Service."""
-    return "" if gang.gang.rendezvous == "none" else gang.name
+    """The gang's headless Service, if it has one."""
+    return service_name(gang)
 
 
 def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterator[Manifest | Many]:
@@ -67,18 +76,20 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
 def _skeleton(gang: GangPlan, piece: Piece) -> dict[str, Any]:
     own = piece.template["metadata"]
     carried = Meta(own.get("labels", {}), own.get("annotations", {}))
-    deadline = gang.gang.active_deadline_seconds
-    named = {"hostname": Slot(NAME_COLUMN, "name")} if "subdomain" in piece.template["spec"] else {}
+    spec = piece.template["spec"]
+    named = {"hostname": Slot(NAME_COLUMN, "name")} if "subdomain" in spec else {}
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": Slot(NAME_COLUMN, "name"), **meta("", piece.owner, piece.job, carried)},
-        "spec": {
-            **named,
-            **({} if deadline is None else {"activeDeadlineSeconds": deadline}),
-            **piece.template["spec"],
-        },
+        "spec": {**named, **_deadline(gang, spec), **spec, **_deadline(gang, spec)},
     }
+
+
+def _deadline(gang: GangPlan, spec: Manifest) -> dict[str, int]:
+    """The gang's, or that of the template where it is sooner: in a Job both would hold."""
+    given = [each for each in (gang.gang.active_deadline_seconds, spec.get("activeDeadlineSeconds")) if each]
+    return {"activeDeadlineSeconds": min(given)} if given else {}
 
 
 def _rows(gang: GangPlan, pods: Pods) -> tuple[tuple[str | int, ...], ...]:

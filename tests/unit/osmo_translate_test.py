@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import TOPOLOGY
 
 from bayplan import reading, schema
 from bayplan.document import Document
@@ -20,6 +19,7 @@ from bayplan.workflows import native
 from bayplan.workflows.osmo import translate
 from bayplan.workflows.osmo.translate.exit_codes import wrapped
 from bayplan.workflows.osmo.translate.names import LONGEST, cut, label, stem
+from support import TOPOLOGY
 
 COVERS = {"W461", "W462", "W463", "W464", "W465", "W466", "W467"}
 
@@ -279,7 +279,7 @@ TREES = [
         id="best-effort",
     ),
     pytest.param(
-        {"a": ("zone=z0", "rack=r"), "b": ("zone=z0", "rack=s"), "c": ("zone=z1", "rack=r"), "d": ("zone=z1", "rack=s")},
+        {n: (f"zone=z{z}", f"rack={r}") for n, z, r in (("a", 0, "r"), ("b", 0, "s"), ("c", 1, "r"), ("d", 1, "s"))},
         {
             "train": [
                 {"z0!zone": [{"r!rack": ["a x1"]}, {"s!rack": ["b x1"]}]},
@@ -421,7 +421,7 @@ def test_a_platform_without_a_pool_is_refused_where_there_is_a_choice() -> None:
 def test_tokens_become_paths_names_and_hosts() -> None:
     args = ["{{workflow_id}} {{ output }} {{input:0}} {{input:first}} {{input:1}} {{host:second}} {{host:first}}"]
     second = task("second", inputs=[{"task": "first"}, {"url": "s3://b"}], args=args, lead=True)
-    made, codes = read(spec(groups=[{"name": "a", "tasks": [task("first")]}, {"name": "b", "tasks": [second]}]))
+    made, _ = read(spec(groups=[{"name": "a", "tasks": [task("first")]}, {"name": "b", "tasks": [second]}]))
     gang = made.gangs[1]
     data = "/osmo/data"
     assert gang.pod_sets[0].args == (

@@ -41,7 +41,8 @@ KEY = "\x00key"
 """Last element of a route that points at the mapping key, not at the value under it."""
 
 AT = "\x00at"
-"""Followed by a line and a column (both from 1): a place in a text that could not be read as data."""
+"""Followed by a line and a column (both from 1): a place in a text that could not be read as data. Line and column of
+the end may follow, exclusive."""
 
 T = TypeVar("T")
 

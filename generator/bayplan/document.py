@@ -4,20 +4,21 @@ YAML is read as Kubernetes reads it. In our own formats a plain scalar that read
 imported only where a text is not plain JSON.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bayplan._document import jsontext, libyaml
 from bayplan._document.encodings import LARGEST, UnfitTextError, check_characters, decode, lenient
 from bayplan._document.faults import Faults, GiveUpError, Lines, Spot
 from bayplan._document.scalars import Memo, foreign_key, foreign_value, own_key, own_value
-from bayplan.diagnostics import AT, Diagnostic, Note, Outcome, error
+from bayplan.diagnostics import AT, Diagnostic, Note, Outcome, error, has_errors
 from bayplan.values import NamedTuple
 
 if TYPE_CHECKING:
     from bayplan._document.loader import Rules
 
-__all__ = ["LARGEST", "Document", "Lens", "Span", "locate", "locate_all", "read", "text_of"]
+__all__ = ["LARGEST", "Document", "Lens", "Span", "load", "locate", "locate_all", "places", "read", "text_of", "unfold"]
 
 _DEEPEST = 100
 
@@ -34,15 +35,20 @@ class Span(NamedTuple):
     end_column: int
 
 
+Path = tuple[str | int, ...]
+
+
 class Lens(NamedTuple):
-    """The text that the data were read from, where that was made from the file's text: a template, rendered.
+    """The text that `load` read the data from, where that was made from the file's text: a template, rendered.
 
     `back` leads from a place in it to the place in the file, and says what the reader of a diagnostic should know
-    besides (`"line 14 was written 16 times, this is the 3rd"`); empty when there is nothing to say.
+    besides (`"line 14 was written 16 times; this is the 3rd"`); empty when there is nothing to say. `moved`: path in
+    the data -> path in the text, of values that stand elsewhere.
     """
 
     text: str
     back: Callable[[Span], tuple[Span, str]]
+    moved: Mapping[Path, Path] = {}
 
 
 class Document(NamedTuple):
@@ -74,6 +80,38 @@ def read(name: str, raw: bytes, subject: str, *, own: bool = True) -> Outcome[tu
     if not found and not faults.found:
         faults.found.append(_empty(name, subject))
     return Outcome(None if faults.found else found, tuple(faults.found))
+
+
+def unfold(raw: bytes, subject: str) -> Outcome[str]:
+    """The text of a file, each of its lines ended by a line feed. Errors R103, R104."""
+    try:
+        text = decode(raw)
+    except UnfitTextError as unfit:
+        return Outcome(None, (error(unfit.code, (subject, AT, *unfit.place), unfit.message, hint=unfit.hint),))
+    return Outcome(text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text)
+
+
+def load(text: str, subject: str, twice: str) -> Outcome[list[Any]]:
+    """The data of every document as PyYAML's safe loader reads them: YAML 1.1, any scalar may be a key.
+
+    A key given twice is a warning with the code `twice`, and the last one counts; errors as those of `read`.
+    """
+    yaml = libyaml.load()
+    from bayplan._document import loader, pyyaml, yamltext
+
+    faults = Faults(subject, text)
+    trees: list[Any] = []
+    try:
+        check_characters(text.encode("utf-8", "surrogatepass"), faults, own=False)
+        rules = loader.Rules(Memo(pyyaml.value), Memo(pyyaml.key), False, pyyaml.tagged, twice)
+        trees = list(loader.documents(yamltext.events(text), rules, faults))
+    except yaml.YAMLError as problem:
+        with suppress(GiveUpError):
+            yamltext.explain(problem, faults)
+    except GiveUpError:
+        pass
+    found = tuple(faults.found)
+    return Outcome(None if has_errors(found) else trees, found)
 
 
 def _empty(name: str, subject: str) -> Diagnostic:
@@ -121,15 +159,24 @@ def _json_rules(own: bool) -> "Rules":
     return Rules(Memo(jsontext.value), Memo(str), own)
 
 
-def locate(text: str, index: int, path: tuple[str | int, ...]) -> Span:
+def places(document: Document, paths: Iterable[Path]) -> dict[Path, tuple[Span, str]]:
+    """Where in its file a document has the values of some paths, each with what its lens remarks."""
+    asked = set(paths)
+    if document.lens is None:
+        found = locate_all(document.text, [(document.index, path) for path in asked])
+        return {path: (found[document.index, path], "") for path in asked}
+    text, back, moved = document.lens
+    found = locate_all(text, [(0, moved.get(path, path)) for path in asked], loaded=True)
+    return {path: back(found[0, moved.get(path, path)]) for path in asked}
+
+
+def locate(text: str, index: int, path: Path) -> Span:
     """Where in a text document `index` has the value of a path; `locate_all` for several."""
     return locate_all(text, ((index, path),))[index, path]
 
 
-def locate_all(
-    text: str, wanted: Iterable[tuple[int, tuple[str | int, ...]]]
-) -> dict[tuple[int, tuple[str | int, ...]], Span]:
-    """The place of each (document, path), in one pass over the text.
+def locate_all(text: str, wanted: Iterable[tuple[int, Path]], *, loaded: bool = False) -> dict[tuple[int, Path], Span]:
+    """The place of each (document, path), in one pass over the text. `loaded`: it was read by `load`.
 
     That is the value for scalars and for collections in flow style, the key for collections in block style (in a
     list: their first key), the key too where a path ends in KEY, and the nearest ancestor's key where there is none.
@@ -138,7 +185,7 @@ def locate_all(
     from bayplan._document import places
 
     asked = set(wanted)
-    found = places.find(_events(text), asked, plain="&" not in text and "<<" not in text)
+    found = places.find(_events(text), asked, plain="&" not in text and "<<" not in text, loaded=loaded)
     lines = Lines(text)
     return {key: Span(*lines.at(start), *lines.at(end)) for key in asked for start, end in [found.get(key, (0, 0))]}
 

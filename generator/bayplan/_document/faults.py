@@ -4,7 +4,7 @@ import re
 from bisect import bisect_right
 from typing import Any, NoReturn
 
-from bayplan.diagnostics import AT, Diagnostic, Note, Route, error
+from bayplan.diagnostics import AT, Diagnostic, Note, Route, error, warning
 from bayplan.values import NamedTuple
 
 MOST = 1000
@@ -63,6 +63,11 @@ class Faults:
             self.found.append(error(code, self.route(mark), message, hint=hint, notes=(*notes, last)))
             raise GiveUpError
         self.found.append(error(code, self.route(mark), message, hint=hint, notes=notes))
+
+    def warn(self, code: str, mark: Any, message: str, hint: str = "", *notes: Note) -> None:
+        """Something that is likely not meant; as many as errors are listed."""
+        if len(self.found) + 1 < MOST:
+            self.found.append(warning(code, self.route(mark), message, hint=hint, notes=notes))
 
     def stop(self, code: str, mark: Any, message: str, hint: str = "", *notes: Note) -> NoReturn:
         """One more error, after which nothing can be read."""

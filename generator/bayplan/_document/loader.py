@@ -1,6 +1,6 @@
 """Events -> data, in one loop: the fast way to read YAML in Python, and the one that sees every key."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from yaml.events import (
@@ -26,16 +26,23 @@ MOST_EXPANDED = 100_000
 """Nodes that all aliases of a document may stand for."""
 
 _NO_KEY, _ITEM, _ROOT = object(), object(), object()  # states of the open collection
+_UNRENDERED = ("this looks like a template: render it first", "put a value that begins with {{ in quotes")
 _CORE = "tag:yaml.org,2002:"
 _TYPES: dict[str, tuple[type, ...]] = {"null": (type(None),), "bool": (bool,), "int": (int,), "float": (int, float)}
 
 
 class Rules(NamedTuple):
-    """How plain scalars are read, and whether the text is in one of our own formats."""
+    """How plain scalars are read, and whether the text is in one of our own formats.
+
+    `tagged` is what reads scalars with a tag where everything is as in PyYAML: a key may be any scalar, the last of
+    equal keys wins (with a warning of that code), and a mapping's own keys win over those of `<<`.
+    """
 
     values: Memo
     keys: Memo
     own: bool
+    tagged: Callable[[str, str], Any] | None = None
+    twice: str = "R110"
 
 
 class Anchored(NamedTuple):
@@ -155,24 +162,38 @@ class _Tree:
 
     def note_key(self, key: Any, event: Any, marks: dict[Any, Any]) -> Any:
         """The key, which must be a text and new in its mapping."""
-        if key is not MERGE and not isinstance(key, str):
+        if key is not MERGE and not isinstance(key, str) and not self.rules.tagged:
             self.faults.add("R112", event.start_mark, "a key must be a text", "write it in quotes")
             key = event.value if isinstance(event, ScalarEvent) else ""
         if key in marks:
-            name = "<<" if key is MERGE else shorten(key)
+            name = "<<" if key is MERGE else shorten(str(key))
             first = Note("it was first given here", self.faults.route(marks[key]))
             hint = "write <<: [*first, *second]" if key is MERGE else "remove or rename one of them"
-            self.faults.add("R110", event.start_mark, f'key "{name}" is given twice in one mapping', hint, first)
+            message = f'key "{name}" is given twice in one mapping'
+            if self.rules.tagged:
+                self.faults.warn(self.rules.twice, event.start_mark, f"{message}; the last one counts", hint, first)
+                marks[key] = event.start_mark
+            else:
+                self.faults.add(self.rules.twice, event.start_mark, message, hint, first)
         else:
             marks[key] = event.start_mark
         return key
 
     def alias_key(self, value: Any, event: Any, marks: dict[Any, Any]) -> Any:
         """A key that is an alias of a text."""
-        return self.note_key(None if isinstance(value, dict | list) else value, event, marks)
+        if isinstance(value, dict | list):
+            value = None
+            if self.rules.tagged:
+                self.faults.stop("R112", event.start_mark, "a key must be a text, this one is a collection")
+        return self.note_key(value, event, marks)
 
     def tagged(self, event: Any) -> Any:
         """A scalar with a tag: only those of JSON's types are known."""
+        if self.rules.tagged:
+            value = self.rules.tagged(event.tag, event.value)
+            if isinstance(value, Fault):
+                self.faults.add(value.code, event.start_mark, value.message, value.hint)
+            return value
         name = event.tag.removeprefix(_CORE)
         if event.tag.startswith(_CORE) and name == "str":
             return event.value
@@ -206,7 +227,7 @@ class _Tree:
         if as_key:
             index = event.start_mark.index
             template = "{{" in self.faults.text[max(index - 1, 0) : index + 2]
-            hint = "this looks like a template: render it first" if template else "write the key as a text"
+            hint = _UNRENDERED[self.rules.tagged is not None] if template else "write the key as a text"
             self.faults.stop("R112", event.start_mark, "a key must be a text, this one is a collection", hint)
         if event.tag is not None and event.tag not in (_CORE + "map", _CORE + "seq"):
             self.unknown_tag(event)
@@ -234,6 +255,11 @@ class _Tree:
             self.faults.add("R119", event.start_mark, "<< takes a mapping or a list of mappings", "use <<: *anchor")
             return
         merged = {key: item for part in reversed(parts) for key, item in part.items()}
+        if self.rules.tagged:
+            before = dict(node)
+            node.clear()
+            node.update({**before, **merged, **{key: item for key, item in before.items() if key in marks}})
+            return
         clash = next((key for key in merged if key in marks), None)
         if clash is not None and self.rules.own:
             message = f'<< stands below key "{shorten(clash)}", which it also brings: readers disagree on who wins'

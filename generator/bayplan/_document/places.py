@@ -5,7 +5,7 @@ Only what is asked for is kept, and whatever has an anchor, so that aliases and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from yaml import YAMLError
@@ -69,13 +69,16 @@ def _extent(event: Any) -> Extent:
     return Extent(event.start_mark.index, event.end_mark.index)
 
 
-def find(events: Iterator[Any], asked: Iterable[tuple[int, Path]], *, plain: bool) -> dict[tuple[int, Path], Extent]:
+def find(
+    events: Iterator[Any], asked: Iterable[tuple[int, Path]], *, plain: bool, loaded: bool = False
+) -> dict[tuple[int, Path], Extent]:
     """The extent of every (document, path), or of its nearest ancestor; fewer where the text is broken.
 
-    `plain`: there are no anchors, so that what is not wanted can be skipped.
+    `plain`: there are no anchors, so that what is not wanted can be skipped. `loaded`: keys are spelled as
+    `document.load` spells them, and the last of equal ones counts.
     """
     wanted = set(asked)
-    roots = _Keeper(wanted, plain).roots_of(events)
+    roots = _Keeper(wanted, plain, _loaded_key if loaded else _key, loaded).roots_of(events)
     return {(index, path): _lookup(roots[index], path) for index, path in wanted if index in roots}
 
 
@@ -91,8 +94,10 @@ def _lookup(node: _Node, path: Path) -> Extent:
 class _Keeper:
     """Reads events by recursive descent and keeps the nodes on the wanted paths."""
 
-    def __init__(self, asked: set[tuple[int, Path]], plain: bool) -> None:
-        self.plain = plain
+    def __init__(
+        self, asked: set[tuple[int, Path]], plain: bool, name: Callable[[Any], Any], last: bool
+    ) -> None:
+        self.plain, self.name, self.last = plain, name, last
         self.trees: dict[int, dict[Any, Any]] = {}
         for index, path in asked:
             branch = self.trees.setdefault(index, {})
@@ -130,7 +135,7 @@ class _Keeper:
             node.extent = Extent(node.extent.start, self.sequence(node, events, tree, depth))
         if tree is not None and _LEAF in tree:
             self.missing -= 1
-            if self.missing == 0:
+            if self.missing == 0 and not self.last:
                 raise _DoneError
 
     def mapping(self, node: _Node, events: Iterator[Any], tree: dict[Any, Any] | None, depth: int) -> int:
@@ -138,7 +143,7 @@ class _Keeper:
         for event in events:
             if isinstance(event, MappingEndEvent):
                 return _extent(event).end
-            name, place = _key(event), _extent(event)
+            name, place = self.name(event), _extent(event)
             node.key = node.key or place
             if not self.plain and not isinstance(event, AliasEvent):
                 self.fill(_Node(event, place), event, events, {}, depth + 1)
@@ -166,6 +171,8 @@ class _Keeper:
         child = self.anchors.get(event.anchor) if alias else _Node(event, key)
         everything = tree is None or step is MERGE
         if child is not None and (everything or step in tree):
+            if self.last:
+                parent.children.pop(step, None)
             parent.children.setdefault(step, child)
         if child is not None and not alias:
             self.fill(child, event, events, None if everything else tree.get(step, {}), depth + 1)
@@ -198,3 +205,12 @@ def _key(event: Any) -> Any:
         return None
     key = foreign_key(event.value) if event.implicit[0] else event.value
     return event.value if isinstance(key, Fault) else key
+
+
+def _loaded_key(event: Any) -> Any:
+    """The same, where the data were read as PyYAML does."""
+    from bayplan._document import pyyaml
+
+    if not isinstance(event, ScalarEvent):
+        return None
+    return pyyaml.spelled(event.value) if event.implicit[0] else event.value

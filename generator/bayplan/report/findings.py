@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bayplan.diagnostics import AT, Diagnostic, Route, Severity
-from bayplan.document import Document, Span, locate_all
+from bayplan.document import Document, Span, places
 from bayplan.report.batch import Batch
 from bayplan.values import NamedTuple
 
@@ -55,11 +55,15 @@ def _of_batch(batch: Batch) -> list[Finding]:
     return [_finding(diagnostic, places) for diagnostic in batch.diagnostics]
 
 
-def _finding(diagnostic: Diagnostic, places: Iterator[Place | None]) -> Finding:
-    """The diagnostic with the next places: its own and its notes'."""
+def _finding(diagnostic: Diagnostic, places: Iterator[tuple[Place | None, str]]) -> Finding:
+    """The diagnostic with the next places: its own and its notes'. What is remarked on its own comes first."""
     code, severity, message, _, notes, hint = diagnostic
-    own = next(places)
-    return Finding(own, code, severity, message, tuple(Remark(note.message, next(places)) for note in notes), hint)
+    own, remark = next(places)
+    remarks = [Remark(remark, None)] if remark else []
+    for note in notes:
+        place, remark = next(places)
+        remarks.append(Remark(f"{note.message} ({remark})" if remark else note.message, place))
+    return Finding(own, code, severity, message, tuple(remarks), hint)
 
 
 def _source_route(route: Route, origins: Mapping[str, Mapping[Route, Route]]) -> Route:
@@ -71,8 +75,8 @@ def _source_route(route: Route, origins: Mapping[str, Mapping[Route, Route]]) ->
     return (*table[route[:cut]], *route[cut:]) if cut else route
 
 
-def _places(asked: Sequence[Route], sources: Mapping[str, Document]) -> list[Place | None]:
-    """The places of the routes; every text is read once."""
+def _places(asked: Sequence[Route], sources: Mapping[str, Document]) -> list[tuple[Place | None, str]]:
+    """The places of the routes, each with what is remarked on it; every text is read once."""
     wanted: dict[str, set[Route]] = {}
     for route in asked:
         if route and AT not in route and route[0] in sources:
@@ -82,32 +86,29 @@ def _places(asked: Sequence[Route], sources: Mapping[str, Document]) -> list[Pla
     return [_place(route, sources, spans, lines) for route in asked]
 
 
-def _spans(document: Document, paths: set[Route]) -> dict[Route, Span]:
+def _spans(document: Document, paths: set[Route]) -> dict[Route, tuple[Span, str]]:
     """The spans of paths in a document."""
-    if not document.text:
-        return {}
-    found = locate_all(document.lens.text if document.lens else document.text, [(document.index, p) for p in paths])
-    return {path: found[document.index, path] for path in paths}
+    return places(document, paths) if document.text else {}
 
 
 def _place(
     route: Route,
     sources: Mapping[str, Document],
-    spans: Mapping[str, Mapping[Route, Span]],
+    spans: Mapping[str, Mapping[Route, tuple[Span, str]]],
     lines: Mapping[str, list[str]],
-) -> Place | None:
+) -> tuple[Place | None, str]:
     subject = str(route[0]) if route else ""
     if subject not in sources:
-        return None
+        return None, ""
     name = sources[subject].name
-    span = _at(route) if AT in route else spans.get(subject, {}).get(route[1:])
+    span, remark = (_at(route), "") if AT in route else spans.get(subject, {}).get(route[1:], (None, ""))
     if span is None or not sources[subject].text:
-        return Place(name)
+        return Place(name), remark
     text = lines[subject]
-    return Place(name, *span, text[span.line - 1] if span.line <= len(text) else "")
+    return Place(name, *span, text[span.line - 1] if span.line <= len(text) else ""), remark
 
 
 def _at(route: Route) -> Span:
-    """The one character at the line and column that follow the marker."""
-    line, column = (int(each) for each in route[route.index(AT) + 1 :][:2])
-    return Span(line, column, line, column + 1)
+    """What the marker is followed by: line and column, and those of the end where there is more than one character."""
+    line, column, *end = (int(each) for each in route[route.index(AT) + 1 :])
+    return Span(line, column, *end) if end else Span(line, column, line, column + 1)

@@ -134,6 +134,8 @@ def _pod(name: str, host: str, template: Mapping[str, Any], given: Mapping[str, 
 
 
 def _field(entry: Mapping[str, Any], given: Mapping[str, str]) -> str:
+    if "secretKeyRef" in entry["valueFrom"]:
+        return f"<{entry['valueFrom']['secretKeyRef']['name']}/{entry['valueFrom']['secretKeyRef']['key']}>"
     path = entry["valueFrom"]["fieldRef"]["fieldPath"]
     assert path == "metadata.annotations['batch.kubernetes.io/job-completion-index']"
     return given["JOB_COMPLETION_INDEX"]

@@ -1,0 +1,99 @@
+"""An accelerator without a name: that of the pool which the podSet runs in."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+import support
+
+CPU = {"name": "cpu", "node": {"cpu": "64", "memory": "256Gi"}, "domains": [{"nodes": "c[01-08]"}]}
+SPARE = {**support.TOPOLOGY["spec"]["pools"][0], "name": "spare", "domains": [{"path": "s9/r9", "nodes": "m[01-18]"}]}
+H100 = {
+    **CPU,
+    "name": "h100",
+    "node": {**CPU["node"], "accelerator": "h100", "count": 8},
+    "domains": [{"nodes": "h[1-4]"}],
+}
+
+
+def topology(*pools: Any, **accelerators: Any) -> dict[str, Any]:
+    """The usual cluster with further pools and accelerators."""
+    made = copy.deepcopy(support.TOPOLOGY)
+    made["spec"]["pools"] += [{**each, "domains": [dict(d) for d in each["domains"]]} for each in pools]
+    made["spec"]["accelerators"] |= accelerators
+    return made
+
+
+def flow(accelerator: Any, **gang: Any) -> dict[str, Any]:
+    """One podSet that asks for the accelerator."""
+    worker = {**support.WORKER, "accelerator": accelerator}
+    group = {"name": "replica", "replicas": 2, "placement": {"required": "rack"}, "podSets": [worker]}
+    return support.workflow({"name": "train", "groups": [group], **gang})
+
+
+def bytes_of(accelerator: Any, where: Any, **gang: Any) -> list[dict[str, Any]]:
+    """What is rendered."""
+    result = support.run(flow(accelerator, **gang), where)
+    assert result.compiled, result.diagnostics
+    return result.documents
+
+
+@pytest.mark.parametrize("allocator", ["device-plugin", "dra"])
+def test_it_renders_as_if_it_were_named(allocator: str) -> None:
+    where = topology(CPU, gb200={"vendor": "nvidia", "allocator": allocator})
+    assert bytes_of({"count": 4}, where) == bytes_of({"name": "gb200", "count": 4}, where)
+    assert "ComputeDomain" in {each["kind"] for each in bytes_of({"count": 4}, where)}
+
+
+def test_the_nearest_pool_decides() -> None:
+    where = topology(H100, h100={"vendor": "nvidia", "allocator": "dra", "deviceClass": "h100.example.com"})
+    template = next(
+        each
+        for each in bytes_of(
+            {}, where, pool="h100", groups=[{"name": "a", "podSets": [{**support.WORKER, "accelerator": {}}]}]
+        )
+        if each["kind"] == "ResourceClaimTemplate"
+    )
+    (request,) = template["spec"]["spec"]["devices"]["requests"]
+    assert (request["exactly"]["deviceClassName"], request["exactly"]["count"]) == ("h100.example.com", 1)
+
+
+def test_several_pools_with_accelerators_are_named() -> None:
+    result = support.run(flow({"count": 4}), topology(SPARE, H100, CPU, h100={}))
+    (found,) = [each for each in result.diagnostics if each.severity == "error"]
+    assert found.code == "P503"
+    assert '"gb200", "spare", "h100"' in found.message
+    assert '"cpu"' not in found.message
+
+
+def test_a_cluster_without_accelerators_has_none_to_give() -> None:
+    bare = {**support.TOPOLOGY, "spec": {**support.TOPOLOGY["spec"], "pools": [CPU], "accelerators": {}}}
+    for pools in ([CPU], [CPU, {**CPU, "name": "more", "domains": [{"nodes": "d1"}]}]):
+        gang = {"name": "train", "podSets": [{**support.WORKER, "accelerator": {}}]}
+        result = support.run(support.workflow(gang), {**bare, "spec": {**bare["spec"], "pools": pools}})
+        found = [each for each in result.diagnostics if each.severity == "error"]
+        assert [(each.code, each.route[-1]) for each in found] == [("P502", "accelerator")]
+
+
+SETTINGS: dict[str, tuple[Any, Any, str]] = {
+    "an allocator that is not offered": ({"allocator": "dra"}, {}, "W329"),
+    "selectors without DRA": ({"selectors": ["true"]}, {}, "W330"),
+    "HAMi": ({}, {"gb200": {"vendor": "nvidia", "allocator": "hami"}}, "W395"),
+    "more than a node has": ({"count": 8}, {}, "P509"),
+    "a share": ({"memory": "20Gi"}, {}, "W392"),
+}
+
+
+@pytest.mark.parametrize(("asked", "kinds", "code"), SETTINGS.values(), ids=SETTINGS)
+def test_what_is_wrong_with_it_is_found_as_if_it_were_named(asked: Any, kinds: Any, code: str) -> None:
+    nameless = support.run(flow({"count": 4, **asked}), topology(**kinds))
+    named = support.run(flow({"name": "gb200", "count": 4, **asked}), topology(**kinds))
+    assert nameless.diagnostics == named.diagnostics
+    assert code in nameless.codes
+
+
+def test_a_pool_that_is_not_there_is_one_finding() -> None:
+    assert support.run(flow({"count": 4}, pool="gb20"), topology()).codes == ["W323"]

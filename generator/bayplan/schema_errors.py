@@ -154,7 +154,8 @@ def _type(each: Refusal, route: Route) -> Iterator[Diagnostic]:
 
 
 def _cast(value: Any, expected: list[str]) -> str:
-    if "string" in expected and isinstance(value, int | float | date):
+    amount = "null" in expected and len(expected) > 2  # a number, or nothing: quotes would not help
+    if "string" in expected and not amount and isinstance(value, int | float | date):
         written = str(value).lower() if isinstance(value, bool) else _number(value)
         return f'put it in quotes: "{written}"'
     if "integer" in expected and isinstance(value, str) and value.isdecimal():

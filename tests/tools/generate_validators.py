@@ -67,7 +67,7 @@ def module(schema: str) -> str:
     body = code[code.index("NoneType = type(None)") :]
     body = re.sub(r"raise JsonSchemaValueException\(.*\)", "raise Refused", body)
     body = body.replace("(JsonSchemaValueException, JsonSchemaValuesException)", "Refused")
-    body = body.replace("(int, float, Decimal)", "(int, float)")
+    body = body.replace("float, Decimal", "float")
     body = body.replace("custom_formats={}, name_prefix=None", "")
     body = re.sub(r", custom_formats, \(name_prefix or \"data\"\)[^\n]*\)$", ")", body, flags=re.MULTILINE)
     body = re.sub(r"^def (\w+)\(data, \):", r"def \1(data: Any) -> Any:", body, flags=re.MULTILINE)

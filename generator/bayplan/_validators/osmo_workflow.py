@@ -146,7 +146,7 @@ def validate___definitions_timeout(data: Any) -> Any:
     return data
 
 def validate___definitions_duration(data: Any) -> Any:
-    if not isinstance(data, (str, int, float, Decimal, NoneType)) or isinstance(data, bool):
+    if not isinstance(data, (str, int, float, NoneType)) or isinstance(data, bool):
         raise Refused
     return data
 
@@ -175,7 +175,7 @@ def validate___definitions_resource(data: Any) -> Any:
         if "platform" in data_keys:
             data_keys.remove("platform")
             data__platform = data["platform"]
-            if not isinstance(data__platform, (str, int, float, Decimal, NoneType)) or isinstance(data__platform, bool):
+            if not isinstance(data__platform, (str, int, float, NoneType)) or isinstance(data__platform, bool):
                 raise Refused
         if "nodesExcluded" in data_keys:
             data_keys.remove("nodesExcluded")
@@ -238,12 +238,12 @@ def validate___definitions_texts(data: Any) -> Any:
     return data
 
 def validate___definitions_text(data: Any) -> Any:
-    if not isinstance(data, (str, int, float, Decimal)) or isinstance(data, bool):
+    if not isinstance(data, (str, int, float)) or isinstance(data, bool):
         raise Refused
     return data
 
 def validate___definitions_amount(data: Any) -> Any:
-    if not isinstance(data, (str, int, float, Decimal, NoneType)) or isinstance(data, bool):
+    if not isinstance(data, (str, int, float, NoneType)) or isinstance(data, bool):
         raise Refused
     return data
 
@@ -358,7 +358,7 @@ def validate___definitions_task(data: Any) -> Any:
                 for data__environment_key in data__environment_keys:
                     if data__environment_key not in []:
                         data__environment_value = data__environment.get(data__environment_key)
-                        if not isinstance(data__environment_value, (str, int, float, Decimal, bool)):
+                        if not isinstance(data__environment_value, (str, int, float, bool)):
                             raise Refused
                 data__environment_len = len(data__environment)
                 if data__environment_len != 0:
@@ -415,7 +415,7 @@ def validate___definitions_task(data: Any) -> Any:
                 for data__credentials_key in data__credentials_keys:
                     if data__credentials_key not in []:
                         data__credentials_value = data__credentials.get(data__credentials_key)
-                        if not isinstance(data__credentials_value, (str, int, float, Decimal, bool, dict)):
+                        if not isinstance(data__credentials_value, (str, int, float, bool, dict)):
                             raise Refused
                         if isinstance(data__credentials_value, str):
                             data__credentials_value_len = len(data__credentials_value)
@@ -427,7 +427,7 @@ def validate___definitions_task(data: Any) -> Any:
                             for data__credentials_value_key in data__credentials_value_keys:
                                 if data__credentials_value_key not in []:
                                     data__credentials_value_value = data__credentials_value.get(data__credentials_value_key)
-                                    if not isinstance(data__credentials_value_value, (str, int, float, Decimal, bool)):
+                                    if not isinstance(data__credentials_value_value, (str, int, float, bool)):
                                         raise Refused
                                     if isinstance(data__credentials_value_value, str):
                                         data__credentials_value_value_len = len(data__credentials_value_value)
@@ -476,7 +476,7 @@ def validate___definitions_task(data: Any) -> Any:
                 for data__exitActions_key in data__exitActions_keys:
                     if data__exitActions_key not in []:
                         data__exitActions_value = data__exitActions.get(data__exitActions_key)
-                        if not isinstance(data__exitActions_value, (str, int, float, Decimal, bool)):
+                        if not isinstance(data__exitActions_value, (str, int, float, bool)):
                             raise Refused
                 data__exitActions_len = len(data__exitActions)
                 if data__exitActions_len != 0:
@@ -516,7 +516,7 @@ def validate___definitions_task(data: Any) -> Any:
         if "cacheSize" in data_keys:
             data_keys.remove("cacheSize")
             data__cacheSize = data["cacheSize"]
-            if not isinstance(data__cacheSize, (str, int, float, Decimal, NoneType)) or isinstance(data__cacheSize, bool):
+            if not isinstance(data__cacheSize, (str, int, float, NoneType)) or isinstance(data__cacheSize, bool):
                 raise Refused
         if "resources" in data_keys:
             data_keys.remove("resources")
@@ -573,7 +573,7 @@ def validate___definitions_checkpoint(data: Any) -> Any:
         if "frequency" in data_keys:
             data_keys.remove("frequency")
             data__frequency = data["frequency"]
-            if not isinstance(data__frequency, (str, int, float, Decimal)) or isinstance(data__frequency, bool):
+            if not isinstance(data__frequency, (str, int, float)) or isinstance(data__frequency, bool):
                 raise Refused
         if "regex" in data_keys:
             data_keys.remove("regex")
@@ -701,7 +701,7 @@ def validate___definitions_envname(data: Any) -> Any:
     return data
 
 def validate___definitions_image(data: Any) -> Any:
-    if not isinstance(data, (str, int, float, Decimal)) or isinstance(data, bool):
+    if not isinstance(data, (str, int, float)) or isinstance(data, bool):
         raise Refused
     if isinstance(data, str):
         data_len = len(data)

@@ -1,0 +1,37 @@
+"""Durations (OSMO 6.4, src/utils/job/workflow.py, src/lib/utils/common.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from bayplan.diagnostics import Diagnostic, Route, error, warning
+from bayplan.workflows.osmo.rules.places import ROOT, Workflow, entries
+from bayplan.workflows.osmo.units import seconds
+
+FORMS = "write seconds as a number, a whole number with d, h, m, s, ms or us (90m), or ISO 8601 (PT1H30M)"
+
+
+def check_forms(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W427: a duration."""
+    for value, route in _durations(workflow):
+        if seconds(value) is None:
+            yield error("W427", route, f"{_shown(value)} is no duration", hint=FORMS)
+
+
+def _shown(value: Any) -> str:
+    return f'"{value[:60]}"' if isinstance(value, str) else f"the number {str(value)[:60]}"
+
+
+def _durations(workflow: Workflow) -> Iterator[tuple[Any, Route]]:
+    yield from ((value, (*ROOT, "timeout", key)) for key, value in workflow.get("timeout", {}).items())
+    for entry, route in entries(workflow, "checkpoint"):
+        yield entry["frequency"], (*route, "frequency")
+
+
+def check_zero(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W428: a timeout of zero. OSMO takes the pool's default for it."""
+    for key, value in workflow.get("timeout", {}).items():
+        if seconds(value) == 0:
+            message = "a timeout of zero is none: OSMO takes the default of the pool"
+            yield warning("W428", (*ROOT, "timeout", key), message, hint="remove it, or say how long")

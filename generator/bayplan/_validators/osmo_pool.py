@@ -622,7 +622,7 @@ def validate___definitions_variables(data: Any) -> Any:
         for data_key in data_keys:
             if data_key not in []:
                 data_value = data.get(data_key)
-                if not isinstance(data_value, (str, int, float, Decimal, bool, NoneType)):
+                if not isinstance(data_value, (str, int, float, bool, NoneType)):
                     raise Refused
     return data
 

@@ -41,7 +41,8 @@ def _order(task: Task, name: str, route: Route, known: Mapping[str, Task], teams
         yield error("W408", route, f'there is no task "{name}"', hint=hint or "remove the input")
     elif source.group >= task.group:
         same = source.group == task.group
-        found = "the task itself" if source.name == task.name else f"a task of {'the same' if same else 'a later'} group"
+        other = f"a task of {'the same' if same else 'a later'} group"
+        found = "the task itself" if source.name == task.name else other
         hint = "a group starts when its inputs are complete: " + (
             "take it from an earlier group" if same else f'put "{name}" before "{task.name}"'
         )

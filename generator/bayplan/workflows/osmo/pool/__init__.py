@@ -10,3 +10,23 @@
     asking.py      what a platform refuses
     share.py       a platform and a task -> resources, GPUs and a pod template
 """
+
+from bayplan.workflows.osmo.pool.groups import unneeded as group_templates
+from bayplan.workflows.osmo.pool.levels import levels
+from bayplan.workflows.osmo.pool.reading import platform, read
+from bayplan.workflows.osmo.pool.shapes import choose, sniff
+from bayplan.workflows.osmo.pool.share import selector, share, shares
+from bayplan.workflows.osmo.pool.timeouts import timeouts
+
+__all__ = [
+    "choose",
+    "group_templates",
+    "levels",
+    "platform",
+    "read",
+    "selector",
+    "share",
+    "shares",
+    "sniff",
+    "timeouts",
+]

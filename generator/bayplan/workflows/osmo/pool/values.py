@@ -108,6 +108,7 @@ class Share(NamedTuple):
     resources: Mapping[str, str] = {}
     accelerators: int | None = None
     template: Mapping[str, Any] = {}
+    mounts: tuple[str, ...] = ()  # of the task's own mounts those that the template does not bring already
 
 
 class Timeouts(NamedTuple):

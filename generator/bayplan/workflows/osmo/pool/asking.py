@@ -1,0 +1,153 @@
+"""What a platform refuses a task: rights, mounts, amounts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from bayplan.diagnostics import Diagnostic, Note, Route, error, info, warning
+from bayplan.model.topology import NodeShape
+from bayplan.words import listing
+from bayplan.workflows.osmo.pool.rendering import Job, Rendered
+from bayplan.workflows.osmo.pool.values import Ask, Platform, Rule
+from bayplan.workflows.osmo.pool.variables import Value, of_node
+from bayplan.workflows.osmo.units import UNITS, split_amount
+
+NUMBER = re.compile(r"\d+(\.\d+)?")
+
+
+def rights(platform: Platform, ask: Ask) -> Iterator[Diagnostic]:
+    """W484 and W485 (src/utils/job/task.py, TaskSpec.validate_privilege_host_mount)."""
+    yield from _right(platform, ask, "privileged", ask.privileged, platform.privileged_allowed, "be privileged")
+    wanted = "use the node's network"
+    yield from _right(platform, ask, "host_network", ask.host_network, platform.host_network_allowed, wanted)
+    for mount, route in zip(ask.mounts, _mount_routes(ask), strict=True):
+        source = mount.partition(":")[0]
+        if source in platform.default_mounts and source not in platform.allowed_mounts:
+            message = f'platform "{platform.name}" mounts "{source}" by itself, and OSMO refuses it a second time'
+            yield error("W485", route, message, hint="remove it from the task", notes=_here(platform))
+        elif source not in platform.allowed_mounts:
+            message = f'platform "{platform.name}" does not let tasks mount "{source}"'
+            allowed = listing(platform.allowed_mounts, "and")
+            hint = f"it allows {allowed}" if allowed else "it allows no mounts; its administrator can: allowed_mounts"
+            yield error("W484", route, message, hint=hint, notes=_here(platform))
+
+
+def own_mounts(platform: Platform, ask: Ask) -> tuple[str, ...]:
+    """The task's mounts that the platform's template does not make already."""
+    return tuple(mount for mount in ask.mounts if mount.partition(":")[0] not in platform.default_mounts)
+
+
+def _right(platform: Platform, ask: Ask, field: str, asked: bool, given: bool, what: str) -> Iterator[Diagnostic]:
+    if asked and not given:
+        message = f'platform "{platform.name}" does not let tasks {what}'
+        hint = f"remove it from the task, or have the pool's administrator set {field}_allowed"
+        yield error("W484", ask.places.get(field, ask.route), message, hint=hint, notes=_here(platform))
+
+
+def _mount_routes(ask: Ask) -> tuple[Route, ...]:
+    return (*ask.mount_places, *[ask.route] * (len(ask.mounts) - len(ask.mount_places)))
+
+
+def _here(platform: Platform) -> tuple[Note, ...]:
+    return (Note("the platform is here", platform.route),)
+
+
+class Case:
+    """The rules of one task's platform on the nodes it may get, as texts to render and then as findings."""
+
+    def __init__(self, platform: Platform, ask: Ask, tokens: Mapping[str, Value], nodes: Sequence[NodeShape]) -> None:
+        self.ask = ask
+        self.nodes = nodes
+        self.rules = [rule for rule in platform.rules if "K8_" not in rule.left + rule.right]
+        of_nodes = [rule for rule in platform.rules if rule not in self.rules]
+        self.pairs = [(rule, tokens) for rule in self.rules]
+        for node in nodes:
+            values = {**of_node(node.resources, node.accelerators), **tokens}
+            self.pairs += [(rule, values) for rule in of_nodes]
+        self.of_nodes = of_nodes
+
+    def jobs(self) -> list[Job]:
+        """Left, right and message of every rule, on every node that it is about."""
+        return [Job(text, values) for rule, values in self.pairs for text in (rule.left, rule.right, rule.message)]
+
+    def judge(self, made: Sequence[Rendered]) -> Iterator[Diagnostic]:
+        """W481, W482, W483 and W488. A rule about nodes holds if all such rules hold on one kind of node."""
+        triples = [(rule, made[3 * n], made[3 * n + 1], made[3 * n + 2]) for n, (rule, _) in enumerate(self.pairs)]
+        for triple in triples[: len(self.rules)]:
+            yield from self._verdict(*triple)
+        if self.of_nodes and not self.nodes:
+            yield from (_unknown_nodes(rule) for rule in self.of_nodes)
+            return
+        size = len(self.of_nodes)
+        rest = triples[len(self.rules) :]
+        by_node = [[d for t in rest[n : n + size] for d in self._verdict(*t)] for n in range(0, len(rest), size or 1)]
+        yield from min(by_node, key=lambda found: sum(each.code == "W483" for each in found), default=[])
+
+    def _verdict(self, rule: Rule, left: Rendered, right: Rendered, message: Rendered) -> Iterator[Diagnostic]:
+        broken = next((each for each in (left, right) if each.fault), None)
+        empty = (*left.empty, *right.empty)
+        if broken:
+            yield error("W488", rule.route, f"the rule cannot be evaluated: {broken.fault}", hint=broken.hint)
+        elif empty:
+            what = f'"{empty[0]}" has no value, so the rule "{rule.message}" is not looked at'
+            yield info("W482", rule.route, what, hint=_why(empty[0]))
+        else:
+            yield from self._compared(rule, left.text, right.text, message)
+
+    def _compared(self, rule: Rule, left: str, right: str, message: Rendered) -> Iterator[Diagnostic]:
+        holds = compare(rule.operator, operand(left), operand(right))
+        if holds is None:
+            what = f'OSMO cannot compare "{left}" with "{right}"; the rule is left out'
+            yield warning("W481", rule.route, what, hint="both sides must be numbers, or amounts with a unit")
+        elif not holds:
+            said = rule.message if message.fault else message.text
+            route = self.ask.places.get(_field(rule), self.ask.route)
+            what = f'task "{self.ask.task}" breaks a rule of its platform: {said}'
+            notes = (Note(f'"{left}" {WORDS[rule.operator]} "{right}" must hold', rule.route),)
+            yield error("W483", route, what, hint="change what the task's resource asks for", notes=notes)
+
+
+WORDS = {"GT": ">", "GE": ">=", "LT": "<", "LE": "<=", "EQ": "="}
+
+
+def operand(text: str) -> int | float | str:
+    """A side of a rule: an amount with a unit in KiB, a number, or text (postgres.py, ResourceAssertion.evaluate)."""
+    parts = split_amount(text)
+    if parts is not None and parts[1]:
+        number, unit = parts
+        power = UNITS[unit] - 10
+        return int(number * 2**power if power >= 0 else number / 2**-power)
+    return float(text) if NUMBER.fullmatch(text) else text
+
+
+def compare(operator: str, left: int | float | str, right: int | float | str) -> bool | None:
+    """Whether `left operator right` holds; None where text would be compared with a number."""
+    if operator == "EQ":
+        return left == right
+    if isinstance(left, str) and isinstance(right, str):
+        return _ordered(operator, (left > right) - (left < right))
+    if isinstance(left, str) or isinstance(right, str):
+        return None
+    return _ordered(operator, (left > right) - (left < right))
+
+
+def _ordered(operator: str, sign: int) -> bool:
+    return {"GT": sign > 0, "GE": sign >= 0, "LT": sign < 0, "LE": sign <= 0}[operator]
+
+
+def _field(rule: Rule) -> str:
+    """The field of a resource that a rule is about."""
+    names = {"USER_CPU": "cpu", "USER_GPU": "gpu", "USER_MEMORY": "memory", "USER_STORAGE": "storage"}
+    return next((field for name, field in names.items() if name in rule.left + rule.right), "")
+
+
+def _unknown_nodes(rule: Rule) -> Diagnostic:
+    message = f'without a topology nothing is known of nodes, so the rule "{rule.message}" is not looked at'
+    return info("W482", rule.route, message, hint="pass the cluster's topology with -t")
+
+
+def _why(name: str) -> str:
+    if name.startswith("K8_"):
+        return "state in the topology what the pool's nodes have"
+    return f"give {name} a default in common_default_variables, or ask for it in the workflow"

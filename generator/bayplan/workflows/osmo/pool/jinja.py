@@ -1,0 +1,43 @@
+"""The one place where pod templates meet Jinja, which runs in a process of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from bayplan import sandbox
+from bayplan.sandbox.plain import pack
+
+WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+FAILURES: Mapping[str, str] = {
+    "memory": "it takes more memory than a template may",
+    "time": "it takes more time than a template may",
+    "size": "it writes more text than a template may",
+    "died": "the process that rendered it ended",
+}
+"""What the sandbox says -> our words."""
+
+
+def render(jobs: Sequence[tuple[str, Mapping[str, Any]]]) -> list[tuple[str, str]]:
+    """Each text with its variables, as the text that comes out and what went wrong with it (empty: nothing)."""
+    return [_rendered(text, _named(text, variables)) for text, variables in jobs]
+
+
+def _named(text: str, variables: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """The variables whose names occur in the text: tasks that differ in others only share one process."""
+    words = set(WORD.findall(text))
+    return tuple(sorted((name, value) for name, value in variables.items() if name in words))
+
+
+@lru_cache(maxsize=4096)
+def _rendered(text: str, variables: tuple[tuple[str, Any], ...]) -> tuple[str, str]:
+    reply = sandbox.run({"task": "render", "template": text, "variables": pack(dict(variables))})
+    failure = reply.get("failure", "")
+    if not failure:
+        return str(reply["text"]), ""
+    if failure == "undefined" and reply.get("found"):
+        return "", str(reply["found"][0]["message"])
+    return "", str(reply.get("message") or FAILURES.get(failure, failure))

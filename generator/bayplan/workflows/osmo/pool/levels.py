@@ -1,0 +1,73 @@
+"""Topology keys -> levels of the cluster topology, joined by node label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+
+from bayplan.diagnostics import Diagnostic, Note, Outcome, Route, warning
+from bayplan.model.topology import HOST, ClusterTopology, Level
+from bayplan.words import did_you_mean, listing
+from bayplan.workflows.osmo.pool.values import Key, PoolConfig
+
+POOLS: Route = ("topology", "spec", "pools")
+
+MISTAKEN: Mapping[str, str] = {"nvidia.com/gpu-clique": "nvidia.com/gpu.clique"}
+"""Labels that OSMO's documentation shows and no driver sets -> what GPU feature discovery and the DRA driver set."""
+
+
+def levels(config: PoolConfig, topology: ClusterTopology) -> Outcome[Mapping[str, str]]:
+    """Topology key -> name of the level with the key's label. Keys of labels that no level has are left out.
+
+    W478 says why a key is left out, or that its label is mistaken; W479 that the topology orders levels otherwise.
+    """
+    known: dict[str, tuple[str, Route]] = {}
+    for pool, each in enumerate(topology.pools):
+        for number, level in enumerate(each.levels):
+            known.setdefault(level.label, (level.name, (*POOLS, pool, "levels", number)))
+    known.setdefault(HOST.label, (HOST.name, ()))
+    joined: dict[str, str] = {}
+    found: list[Diagnostic] = []
+    for key in config.keys:
+        label = key.label if key.label in known else MISTAKEN.get(key.label, "")
+        if label in known:
+            joined[key.key] = known[label][0]
+        if label != key.label:
+            found.append(_stranger(key, known))
+    return Outcome(joined, (*found, *_order(config.keys, topology)))
+
+
+def _stranger(key: Key, known: Mapping[str, tuple[str, Route]]) -> Diagnostic:
+    """W478 for a label that no level of the topology has."""
+    route: Route = (*key.route, "label")
+    right = MISTAKEN.get(key.label, "")
+    if right in known:
+        name, at = known[right]
+        message = f'no driver sets the node label "{key.label}"; "{right}" is meant, which is level "{name}"'
+        hint = f'write "{right}": with the other label pods would wait forever under OSMO'
+        return warning("W478", route, message, hint=hint, notes=(Note("the level is here", at),))
+    labels = [label for label, (_, at) in known.items() if at]
+    message = f'no level of the topology has the label "{key.label}", so "{key.key}" is no level'
+    near = next((label for label in labels if _folded(label) == _folded(key.label)), "")
+    hint = f'did you mean "{near}"?' if near else did_you_mean(key.label, labels)
+    if not hint:
+        hint = f"the topology has {listing(labels, 'and')}" if labels else "give the topology levels"
+    return warning("W478", route, message, hint=hint)
+
+
+def _folded(label: str) -> str:
+    return "".join(c for c in label.lower() if c.isalnum())
+
+
+def _order(keys: tuple[Key, ...], topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """W479: OSMO's order becomes a Topology of KAI; two orders of the same labels cannot both be coarse to fine."""
+    for number, pool in enumerate(topology.pools):
+        places = {level.label: place for place, level in enumerate((*pool.levels, Level(HOST.name, HOST.label)))}
+        present = [key for key in keys if key.label in places]
+        for coarse, fine in pairwise(present):
+            if places[coarse.label] > places[fine.label]:
+                message = f'"{coarse.key}" stands above "{fine.key}" here, and below it in pool "{pool.name}"'
+                hint = "order topology_keys from coarse to fine as the topology does"
+                notes = (Note("the topology's order", (*POOLS, number, "levels")),)
+                yield warning("W479", fine.route, message, hint=hint, notes=notes)
+                return

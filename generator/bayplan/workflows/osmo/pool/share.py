@@ -1,0 +1,236 @@
+"""A platform and a task -> resources, GPUs and a pod template, or everything for which OSMO would refuse the task."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info, warning
+from bayplan.model.topology import ClusterTopology, NodeShape
+from bayplan.values import NamedTuple
+from bayplan.words import listing
+from bayplan.workflows.osmo.pool import asking, groups, parts, variables
+from bayplan.workflows.osmo.pool.merging import lay
+from bayplan.workflows.osmo.pool.reading import platform as platform_of
+from bayplan.workflows.osmo.pool.rendering import Job, Rendered, render_all, texts
+from bayplan.workflows.osmo.pool.values import Ask, Platform, PoolConfig, Share
+from bayplan.workflows.osmo.pool.variables import Value
+from bayplan.workflows.osmo.units import k8s_name
+
+ARRAY = re.compile(r"ARRAY:\[(.*)\]", re.DOTALL)
+"""A text that OSMO turns into a list (src/utils/job/task.py, substitute_pod_template_tokens)."""
+
+PER_GROUP = ("WF_GROUP_UUID", "WF_GROUP_NAME", "WF_UUID", "WF_ID", "WF_TASK_UUID", "WF_TASK_NAME")
+"""Variables by which the name of a claim template tells that it is made for one workflow, group or task."""
+
+NOTHING = object()
+"""What a text without a value leaves behind."""
+
+
+class Work(NamedTuple):
+    """One task on its platform, and the texts that must be rendered for it."""
+
+    ask: Ask
+    platform: Platform
+    tokens: Mapping[str, Value]
+    case: asking.Case
+    jobs: tuple[Job, ...]
+    rules: int  # so many of the jobs are the rules'
+    channels: int  # so many after these name channels
+
+
+def share(config: PoolConfig, ask: Ask, topology: ClusterTopology | None = None) -> Outcome[Share]:
+    """What the task's platform gives it. W481 to W490, W492, W495, W496.
+
+    Rules about nodes are held against the nodes of the topology that the platform may mean; without one they are not.
+    """
+    made = shares(config, (ask,), topology)
+    return Outcome(made.value[0] if made.value else None, made.diagnostics)
+
+
+def shares(
+    config: PoolConfig, asks: Sequence[Ask], topology: ClusterTopology | None = None
+) -> Outcome[tuple[Share, ...]]:
+    """The same for many tasks; their texts are rendered together."""
+    begun = [_begin(config, ask, topology) for ask in asks]
+    found = [each for outcome in begun for each in outcome.diagnostics]
+    works = [outcome.value for outcome in begun if outcome.value is not None]
+    rendered = iter(render_all([job for work in works for job in work.jobs]))
+    made: list[Share] = []
+    for work in works:
+        outcome = _finish(work, [next(rendered) for _ in work.jobs])
+        found.extend(outcome.diagnostics)
+        made.extend([outcome.value] if outcome.value else [])
+    told = tuple(dict.fromkeys(found))
+    return Outcome(None if has_errors(told) or len(made) < len(asks) else tuple(made), told)
+
+
+def _begin(config: PoolConfig, ask: Ask, topology: ClusterTopology | None) -> Outcome[Work]:
+    own = platform_of(config, ask.platform, ask.places.get("platform", ask.route))
+    if own.value is None:
+        return Outcome(None, own.diagnostics)
+    platform = own.value
+    found = tuple(asking.rights(platform, ask))
+    tokens = variables.of_task(config, platform, ask)
+    if tokens.value is None:
+        return Outcome(None, (*found, *tokens.diagnostics))
+    case = asking.Case(platform, ask, tokens.value, _nodes(platform, topology))
+    rules = case.jobs()
+    channels = [Job(name, variables.of_group(config, ask)) for name in groups.channels(config)]
+    template = [Job(text, tokens.value) for text in texts(dict(platform.pod_template))]
+    jobs = (*rules, *channels, *template)
+    return Outcome(Work(ask, platform, tokens.value, case, jobs, len(rules), len(channels)), found)
+
+
+def _nodes(platform: Platform, topology: ClusterTopology | None) -> list[NodeShape]:
+    """The nodes that the platform may mean: the pool of its name, else those with the labels that it selects."""
+    pools = topology.pools if topology else ()
+    named = [pool.node for pool in pools if pool.name == k8s_name(platform.name)]
+    wanted = selector(platform).items()
+    alike = [pool.node for pool in pools if wanted and wanted <= dict(pool.node.node_selector).items()]
+    return named or alike or [pool.node for pool in pools]
+
+
+def selector(platform: Platform) -> dict[str, str]:
+    """The node labels that a platform selects whatever the task."""
+    given = (platform.pod_template.get("spec") or {}).get("nodeSelector") or {}
+    return {key: str(value) for key, value in given.items() if "{{" not in str(value) and "{%" not in str(value)}
+
+
+def _finish(work: Work, rendered: Sequence[Rendered]) -> Outcome[Share]:
+    rest = rendered[work.rules + work.channels :]
+    found = [*work.case.judge(rendered[: work.rules])]
+    broken = [*_broken(work, rest)]
+    found += broken
+    if broken:
+        return Outcome(None, tuple(found))
+    filled = _pod(_filled(dict(work.platform.pod_template), iter(rest)), str(work.tokens["USER_CONTAINER_NAME"]))
+    channels = {each.text for each in rendered[work.rules : work.rules + work.channels]}
+    orphans = {*_orphans(work, filled, channels)}
+    made = parts.cut(filled, str(work.tokens["USER_CONTAINER_NAME"]), channels | orphans)
+    found += [*_empty(work, rest), *_told(work, made, bool(channels), orphans)]
+    given = Share(made.resources, made.accelerators, made.template, asking.own_mounts(work.platform, work.ask))
+    return Outcome(None if has_errors(found) else given, tuple(found))
+
+
+def _filled(value: Any, rendered: Iterator[Rendered]) -> Any:
+    """The value with its texts rendered, in the order of `texts`. Nulls and what has no value are left out."""
+    if isinstance(value, str):
+        made = next(rendered)
+        array = ARRAY.fullmatch(made.text)
+        if made.empty and made.text == "None":
+            return NOTHING
+        return array[1].split(",") if array else made.text
+    if isinstance(value, Mapping):
+        pairs = [(key, _filled(each, rendered)) for key, each in value.items()]
+        return {key: each for key, each in pairs if each is not NOTHING and each is not None}
+    if isinstance(value, list):
+        entries = [_filled(each, rendered) for each in value]
+        return [each for each in entries if each is not NOTHING and each is not None]
+    return value
+
+
+def _pod(template: Mapping[str, Any], container: str) -> dict[str, Any]:
+    """The template on the containers of OSMO's pod: what two entries say of one container comes together there."""
+    names = (container, parts.CONTROL)
+    return lay({"spec": {"containers": [{"name": name} for name in names]}}, template, [])
+
+
+def _broken(work: Work, rendered: Sequence[Rendered]) -> Iterator[Diagnostic]:
+    jobs = work.jobs[work.rules + work.channels :]
+    for job, made in zip(jobs, rendered, strict=True):
+        if made.fault:
+            message = f'the pod template cannot be filled in at "{_short(job.text)}": {made.fault}'
+            yield error("W488", where(work.platform, job.text), message, hint=made.hint or "correct the template")
+
+
+def _empty(work: Work, rendered: Sequence[Rendered]) -> Iterator[Diagnostic]:
+    """W487, but for GPUs: no number of them is none."""
+    jobs = work.jobs[work.rules + work.channels :]
+    for job, made in zip(jobs, rendered, strict=True):
+        for name in made.empty:
+            if name != "USER_GPU":
+                message = f'"{name}" has no value, so what it says in the pod template is left out'
+                hint = "give it a default in common_default_variables, or ask for it in the workflow"
+                if name in variables.UNKNOWN:
+                    hint = "only a running OSMO knows it; write a value if the pods need one"
+                yield warning("W487", where(work.platform, job.text), message, hint=hint)
+
+
+def _orphans(work: Work, filled: Mapping[str, Any], channels: set[str]) -> Iterator[str]:
+    """Claim templates that are made for each workflow, group or task, and by no group template of the pool."""
+    raw = (work.platform.pod_template.get("spec") or {}).get("resourceClaims") or ()
+    own = {str(work.tokens[name]) for name in PER_GROUP if any(name in str(each) for each in raw)}
+    for claim in (filled.get("spec") or {}).get("resourceClaims") or ():
+        name = str(claim.get("resourceClaimTemplateName", ""))
+        if name not in channels and any(each in name for each in own):
+            yield name
+
+
+def _told(work: Work, made: parts.Cut, domains: bool, orphans: set[str]) -> Iterator[Diagnostic]:
+    platform = work.platform
+    for name, fault in made.faults:
+        route = where(platform, name)
+        message = f'the pod template asks for "{name}", and {fault}'
+        yield error("W495", route, message, hint="write it like 4, 500m or 64Gi")
+    for path in made.control:
+        message = f'"{".".join(path[1:])}" of the pod template is about OSMO\'s own parts of a pod, and is left out'
+        yield info("W489", where(platform, *path), message, hint="bayplan's pods have no such parts")
+    for path in made.left_out:
+        message = f'"{".".join(path)}" of the pod template is left out: bayplan or the task says it'
+        yield warning("W492", where(platform, *path), message, hint="remove it from the pod template")
+    if made.claims:
+        yield _claimed(platform, made.claims, domains, orphans)
+    if made.unequal:
+        message = f"requests and limits of {listing(made.unequal, 'and')} are not the same, and stay as they are"
+        hint = "the proof counts the requests, as Kubernetes does"
+        yield info("W496", where(platform, "requests"), message, hint=hint)
+
+
+def _claimed(platform: Platform, claims: tuple[str, ...], domains: bool, orphans: set[str]) -> Diagnostic:
+    route = where(platform, "spec", "resourceClaims")
+    if orphans:
+        message = f"no group template makes what the pod template's claim {listing(sorted(claims), 'and')} names"
+        hint = "pods would wait forever under OSMO; bayplan leaves the claim out, and makes its own ComputeDomains"
+        return warning("W490", route, message, hint=hint)
+    message = f"the claim {listing(claims, 'and')} on a ComputeDomain's channel is left out: bayplan makes its own"
+    return info("W490", route, message, hint="it makes them where a gang needs NVLink between nodes")
+
+
+def where(platform: Platform, *steps: str) -> Route:
+    """Where the last of the merged templates says something: a path of keys and names, or a text anywhere in it."""
+    for data, route in reversed(platform.sources):
+        found = _path(data, steps, route) or _text(data, steps[-1], route)
+        if found:
+            return found
+    return platform.route
+
+
+def _path(data: Any, steps: Sequence[str], route: Route) -> Route:
+    for step in steps:
+        if isinstance(data, list):
+            named = [n for n, each in enumerate(data) if isinstance(each, Mapping) and each.get("name") == step]
+            if not named:
+                return ()
+            data, route = data[named[0]], (*route, named[0])
+        elif isinstance(data, Mapping) and step in data:
+            data, route = data[step], (*route, step)
+        else:
+            return ()
+    return route
+
+
+def _text(data: Any, text: str, route: Route) -> Route:
+    """The first place where a key or a value is this text."""
+    pairs = data.items() if isinstance(data, Mapping) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in pairs:
+        here: Route = (*route, key)
+        found = here if text in (key, value) else _text(value, text, here)
+        if found:
+            return found
+    return ()
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:60]}..."

@@ -70,6 +70,7 @@ def loaded(*arguments: str) -> set[str]:
         pytest.param(["check", *RENDER_64[1:4]], HEAVY, id="check"),
         pytest.param(["plan", *RENDER_64[1:4]], NO_OUTPUT - {"json"}, id="plan"),
         pytest.param(["delete-plan", *RENDER_64[1:4]], NO_OUTPUT, id="delete-plan"),
+        pytest.param(["import", RENDER_64[1]], HEAVY | {"json", "bayplan.hosts"}, id="import"),
         pytest.param(["topology", "check", TOPOLOGY], NO_OUTPUT, id="topology-check"),
         pytest.param(["topology", "export", TOPOLOGY], HEAVY | {"json"}, id="topology-export"),
         pytest.param(["schema", "workflow"], BARE | {"json"}, id="schema"),

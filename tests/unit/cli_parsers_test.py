@@ -63,6 +63,7 @@ def command(name: str) -> Command:
         "check a.yaml -s all --diagnostics=json",
         "plan a.yaml -t b.yaml --format json",
         "delete-plan a.yaml -t b.yaml",
+        "import a.yaml - --from native --set a=b -t c.yaml -o out.yaml --check --strict",
         "topology check",
         "topology export t.yaml --to kai -o -",
         "schema workflow",

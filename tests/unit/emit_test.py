@@ -32,6 +32,7 @@ STRINGS = [
     "", " ", "  ", " a", "a ", "a b", "a  b", "a: b", "a : b", "a #b", "a# b", "a - b", "- a", "? a", ": a", "a:\tb",
     "\n", "\n\n", "a\n", "a\n\n", "\na", "a\nb", "a\nb\n", "a\n b\n", " a\nb", "a \nb", "a\n\nb", "a\n \nb", "a\nb ",
     "a\n# b", "a\n---\nb", "#!/bin/sh\nset -e\n", "a\n%b", "a\n\tb", "a\r\nb", "a\rb", "\t", "a\tb", "\ta", "---\na",
+    "a\n\tb\n\t\tc\td\n", "a\tb\n", "\ta\nb", "a\n\t", "a\n\t\nb", "a\t\nb", "a\n\t \nb\n",
     "\0", "\x01", "\x1b[0m", "\x7f", "\x80", "\x85", "a\x85b", "\xa0", "\u2028", "\u2029a", "\ufeff", "a\ufeff",
     "é", "Ω", "😀", "a\n😀\n", "日本", "\ue000", "\ufffe", "\uffff", "\U0010ffff", "\xad", "\u200b", "a\n\xa0b\n",
     "k" * 999, "k" * 2000, "k " * 700, '"' * 600, 'a "b" c', "it's", "a 'b'", "train.py --lr=1e-3 --x '{}'", "e\u0301",
@@ -236,7 +237,7 @@ names = st.from_regex(r"[a-z0-9][a-z0-9.-]{0,6}", fullmatch=True) | st.sampled_f
 rows = st.lists(st.tuples(names, names, st.integers(0, 10**6), st.integers(0, 12)), min_size=1, max_size=5)
 FORMS = ("name", "name", "text", "number")
 slots = st.integers(0, 3).map(lambda column: Slot(column, FORMS[column]))
-literals = st.text("abtrue01-./: \"'{%=_.\n ~", max_size=6) | st.sampled_from(
+literals = st.text("abtrue01-./: \"'{%=_.\n\t ~", max_size=6) | st.sampled_from(
     ["slot0x0z", "slot0x1z", "%s", "%%", "on", "--n=", "{}"]
 )
 joined = st.lists(slots | literals, min_size=1, max_size=4).filter(

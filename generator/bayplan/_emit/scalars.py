@@ -17,6 +17,9 @@ _quantity = re.compile(r"[0-9][0-9.]*[A-DF-Za-df-z]+").fullmatch  # 480Gi, 10m, 
 _WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null", "~", ".inf", ".nan"))
 _SHORT = dict(zip('\0\a\b\t\n\v\f\r\x1b\x85\xa0\u2028\u2029"\\', '0abtnvfreN_LP"\\', strict=True))
 
+_BREAKS = {0x0A: None, 0x09: None}
+"""What a block scalar holds besides characters that can be seen."""
+
 _ESCAPES = {
     **{code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))},
     **{ord(raw): "\\" + letter for raw, letter in _SHORT.items()},
@@ -43,9 +46,9 @@ def quoted(text: str) -> str:
 
 def block(text: str) -> str | None:
     """The header of a block scalar that holds the text, or None where only quotes can hold it."""
-    if "\n" not in text or text[0] in " \n" or text.endswith((" ", "\n\n")) or " \n" in text:
+    if "\n" not in text or text[0] in " \t\n" or text.endswith((" ", "\t", "\n\n")) or " \n" in text or "\t\n" in text:
         return None
-    if not text.replace("\n", "").isprintable():
+    if not text.translate(_BREAKS).isprintable():
         return None
     return "|" if text[-1] == "\n" else "|-"
 

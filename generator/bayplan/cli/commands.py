@@ -23,9 +23,10 @@ PLANNING = (
     Option(("--accept",), "Take one named gap between workflow and scheduler as a warning.", "CODE", many=True),
     STRICT,
 )
+CHECK = Option(("--check",), "Write nothing; fail when what -o names differs from what would be written.")
 OUTPUT = (
     Option(("-o", "--output"), "A file, or a folder with one file an object (default: stdout).", "FILE|DIR/"),
-    Option(("--check",), "Write nothing; fail when what -o names differs from what would be written."),
+    CHECK,
 )
 GANG = Option(("--gang",), "Only this gang.", "NAME", many=True)
 WORKFLOWS = Argument("WORKFLOW", 1, MANY)
@@ -86,6 +87,21 @@ COMMANDS = (
         (TOPOLOGY, SCHEDULER, GANG, *SOURCES, *PLANNING, DIAGNOSTICS),
     ),
     Command(
+        "import",
+        "import_workflow",
+        "Print workflows of any format as native ones.",
+        (WORKFLOWS,),
+        (
+            TOPOLOGY,
+            Option(("-o", "--output"), "A file (default: stdout).", "FILE"),
+            CHECK,
+            *SOURCES,
+            STRICT,
+            DIAGNOSTICS,
+        ),
+        "A topology file is read where one is named: a format may leave to it what the native one says.",
+    ),
+    Command(
         "topology check",
         "topology_check",
         "Say whether a cluster topology file is sound.",
@@ -142,7 +158,6 @@ LATER = (
     "diff",
     "generate",
     "helm",
-    "import",
     "krm",
     "kustomize",
     "lint",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from errno import EISDIR
 
 from bayplan.cli import stdout
 from bayplan.cli.options import Given
@@ -24,15 +25,29 @@ def wrong(given: Given) -> tuple[Diagnostic, ...]:
 
 def writer(given: Given, documents: Documents) -> Callable[[], tuple[Diagnostic, ...]]:
     """The function that writes (or compares) the documents as the options have it."""
-    path, check = given.one("output", "-"), given.on("check")
-    if path == "-":
-        return lambda: stdout.write(emit(documents))
-    if path.endswith(os.sep) or os.path.isdir(path):
+    path = given.one("output", "-")
+    if path != "-" and _is_folder(path):
         from bayplan.cli import folder
 
-        into = folder.compare if check else folder.write
+        into = folder.compare if given.on("check") else folder.write
         return lambda: into(path, folder.files(documents))
+    return file_writer(given, emit(documents))
+
+
+def file_writer(given: Given, pieces: Iterable[str]) -> Callable[[], tuple[Diagnostic, ...]]:
+    """The same for a text that goes into one file."""
+    path = given.one("output", "-")
+    if path == "-":
+        return lambda: stdout.write(pieces)
+    if _is_folder(path):
+        from bayplan.cli.failures import unwritable
+
+        return lambda: (unwritable(path, IsADirectoryError(EISDIR, os.strerror(EISDIR))),)
     from bayplan.cli import single
 
-    onto = single.compare if check else single.write
-    return lambda: onto(path, emit(documents))
+    onto = single.compare if given.on("check") else single.write
+    return lambda: onto(path, pieces)
+
+
+def _is_folder(path: str) -> bool:
+    return path.endswith(os.sep) or os.path.isdir(path)

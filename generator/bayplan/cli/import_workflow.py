@@ -1,0 +1,36 @@
+"""`bayplan import`: workflows of any format in, native Workflows out."""
+
+from __future__ import annotations
+
+from bayplan import pipeline
+from bayplan.cli import arguments, inputs, output
+from bayplan.cli.finish import finish
+from bayplan.cli.inputs import Inputs
+from bayplan.cli.options import Given
+from bayplan.emit import emit
+from bayplan.model.formats import Context
+from bayplan.model.topology import ClusterTopology
+from bayplan.report.batch import Batch
+from bayplan.workflows import native
+
+
+def run(given: Given) -> int:
+    """Prints all workflows or none."""
+    read = inputs.read_all(given, needs_topology=False)
+    topology, about = _topology(read)
+    wrong = (*arguments.variables(given).diagnostics, *output.wrong(given))
+    batches = [Batch(wrong), *read.batches, *about]
+    documents = []
+    for document in read.workflows:
+        outcome, origins = pipeline.check_workflow(document, given.one("from"), Context(topology))
+        batches.append(Batch(outcome.diagnostics, read.sources(document), origins))
+        documents += [native.write(outcome.value)] if outcome.value else []
+    return finish(given, batches, output.file_writer(given, emit(documents)) if documents else None)
+
+
+def _topology(read: Inputs) -> tuple[ClusterTopology | None, list[Batch]]:
+    """The cluster, where one is named: a format may say things that only it can resolve."""
+    if read.topology is None:
+        return None, []
+    outcome, origins = pipeline.check_topology(read.topology)
+    return outcome.value, [Batch(outcome.diagnostics, read.sources(), origins)]

@@ -11,7 +11,7 @@ from tools.imports import Import, imports, sources
 LAYERS = (
     ("__main__",),
     ("cli",),
-    ("clients",),
+    ("clients", "sandbox"),
     ("pipeline",),
     ("report",),
     ("arrange", "cleanup", "companions", "emit", "hosts", "patch", "reading", "removal", "selection", "weave"),
@@ -34,6 +34,7 @@ RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
 THIRD_PARTY = {
     "yaml": {"document"},
     "click": {"cli"},
+    "jinja2": {"sandbox"},
     "jsonschema": {"schema"},
     "referencing": {"schema"},
     "ruamel": set(),

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
 from bayplan import schema, topologies, workflows
-from bayplan.diagnostics import Diagnostic, Route, error, has_errors
-from bayplan.document import Document
-from bayplan.model.formats import Context, detect
+from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
+from bayplan.document import Document, read, unfold
+from bayplan.model.formats import Context, Source, detect
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow
 from bayplan.values import NamedTuple
 from bayplan.words import did_you_mean
+from bayplan.workflows import osmo
 
 T = TypeVar("T")
 
@@ -21,6 +22,37 @@ class Read(NamedTuple, Generic[T]):
     value: T | None
     diagnostics: tuple[Diagnostic, ...] = ()
     origins: Mapping[Route, Route] = {}
+
+
+def documents(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tuple[Document, ...]]:
+    """The documents of a workflow's file: those of an OSMO file by way of its template, others as they are.
+
+    Errors R103 to R139; A927: there are variables, and the format has none.
+    """
+    if source.format in ("", osmo.NAME) and (source.format or b"workflow:" in raw or b"default-values:" in raw):
+        text = unfold(raw, subject).value or ""
+        if source.format or osmo.claims(text):
+            from bayplan.workflows.osmo import text as stage
+
+            return stage.read(name, raw, subject, source)
+    found = read(name, raw, subject)
+    wrong = [*_without_variables(source), *(d for each in found.value or () for d in _unsplit(each, subject, source))]
+    return Outcome(None, (*found.diagnostics, *wrong)) if wrong else found
+
+
+def _without_variables(source: Source) -> tuple[Diagnostic, ...]:
+    if not source.variables:
+        return ()
+    message = "the native format has no variables to set"
+    return (error("A927", ("argument", "--set"), message, hint="change the value in the workflow file"),)
+
+
+def _unsplit(document: Document, subject: str, source: Source) -> tuple[Diagnostic, ...]:
+    """An OSMO workflow as data whose text is no OSMO file: its template would stay as it is."""
+    if source.format or not osmo.sniff(document.data):
+        return ()
+    hint = "write `workflow:` at the very start of a line, without quotes or a space before the colon"
+    return (error("R123", (subject, AT, 1, 1), "the file has no section `workflow:` as OSMO looks for it", hint=hint),)
 
 
 def workflow(document: Document, name: str = "", context: Context = Context()) -> Read[Workflow]:  # noqa: B008

@@ -44,13 +44,27 @@ def _unacceptable(code: str) -> Diagnostic | None:
     return None
 
 
-def variables(given: Given) -> Outcome[Mapping[str, str]]:
-    """`--set K=V` -> {"K": "V"}. No format that is read here yet has variables."""
-    if not given.on("set"):
-        return Outcome({})
-    route = ("argument", "--set")
-    wrong = [word for word in given.all("set") if not word.partition("=")[0] or "=" not in word]
-    if wrong:
-        return Outcome(None, (error("A920", route, f'--set takes NAME=VALUE; "{wrong[0]}" is none'),))
-    message = "the native format has no variables to set"
-    return Outcome(None, (error("A927", route, message, hint="change the value in the workflow file"),))
+def variables(given: Given) -> Outcome[Mapping[str, int | float | str]]:
+    """`--set K=V` -> {"K": V}, a number where it is one; `--set-string K=V` -> a text always, and it wins.
+
+    Source: OSMO 6.4, src/utils/job/workflow.py, `TemplateSpec`.
+    """
+    found: dict[str, int | float | str] = {}
+    for option, make in (("set", _number), ("set-string", str)):
+        for word in given.all(option):
+            name, equals, value = word.partition("=")
+            if not (name and equals):
+                message = f'--{option} takes NAME=VALUE; "{word}" is none'
+                return Outcome(None, (error("A920", ("argument", f"--{option}"), message),))
+            found[name] = make(value)
+    return Outcome(found)
+
+
+def _number(text: str) -> int | float | str:
+    """An integer, else a float, else the text, as Python reads them."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -13,7 +13,8 @@ TOPOLOGY = Option(("-t", "--topology"), "The cluster topology file (default: the
 SCHEDULER = Option(("-s", "--scheduler"), "The scheduler to write for.", "NAME")
 SOURCES = (
     Option(("--from",), "The format of the workflows, where it cannot be told.", "FORMAT"),
-    Option(("--set",), "A variable of the workflow's format.", "K=V", many=True),
+    Option(("--set",), "A variable of the workflow's format; a number where it looks like one.", "K=V", many=True),
+    Option(("--set-string",), "The same, and always a text.", "K=V", many=True),
 )
 TARGET = Option(("--target",), "Versions to write for, such as kai=0.17,draDriver=25.12.", "C=V,...", many=True)
 STRICT = Option(("--strict",), "Let warnings fail the run.")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from bayplan.cli import arguments, files
 from bayplan.cli.options import Given
 from bayplan.diagnostics import Diagnostic, Outcome, error
 from bayplan.document import Document
+from bayplan.model.formats import Source
 from bayplan.pipeline import Request
 from bayplan.report.batch import Batch
 from bayplan.values import NamedTuple
@@ -32,10 +35,25 @@ def read_all(given: Given, *, needs_topology: bool = True) -> Inputs:
     if (*given.words, path).count("-") > 1:
         message = "- is standard input, which can be read only once"
         return Inputs((), None, (Batch((error("A922", ("argument", "-"), message),)),))
-    read = [files.load(word, "workflow") for word in given.words]
+    variables = arguments.variables(given)
+    if variables.value is None:
+        return Inputs((), None, (*batches, Batch(variables.diagnostics)))
+    source = Source(given.one("from"), variables.value)
+    read = [files.workflow(word, source) for word in given.words]
     topology, found = topology_of(path) if path is not None else (None, ())
     workflows = tuple(document for documents, _ in read for document in documents)
-    return Inputs(workflows, topology, (*batches, *(batch for _, batch in read), *found))
+    return Inputs(workflows, topology, (*batches, *_used(batch for _, batch in read), *found))
+
+
+def _used(batches: Iterable[Batch]) -> list[Batch]:
+    """The batches of several workflows: a variable is without use only if it is so for all of them."""
+    found = list(batches)
+    missed = [{each.message for each in batch.diagnostics if each.code == "A931"} for batch in found]
+    useless = set.intersection(*missed) if missed else set()
+    return [
+        batch._replace(diagnostics=tuple(d for d in batch.diagnostics if d.code != "A931" or d.message in useless))
+        for batch in found
+    ]
 
 
 def no_topology() -> Diagnostic:
@@ -67,9 +85,9 @@ def topology_of(path: str) -> tuple[Document | None, tuple[Batch, ...]]:
 
 def requests(given: Given, inputs: Inputs, *, cluster_objects: bool = False) -> Outcome[tuple[Request, ...]]:
     """One request for each workflow document; None where the arguments are wrong."""
-    target, accept, variables = arguments.target(given), arguments.accept(given), arguments.variables(given)
-    wrong = (*target.diagnostics, *accept.diagnostics, *variables.diagnostics)
-    if target.value is None or accept.value is None or variables.value is None or inputs.topology is None:
+    target, accept = arguments.target(given), arguments.accept(given)
+    wrong = (*target.diagnostics, *accept.diagnostics)
+    if target.value is None or accept.value is None or inputs.topology is None:
         return Outcome(None, wrong)
     common = Request(
         workflow=inputs.topology,

@@ -30,5 +30,6 @@ CODES: Mapping[str, str] = {
     "A928": "nothing of that name",
     "A929": "a project file that cannot be understood",
     "A930": "a comparison with nothing",
+    "A931": "a variable that nothing uses",
 }
 """Code -> what it is about."""

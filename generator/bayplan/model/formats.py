@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from bayplan.diagnostics import Outcome, Route
@@ -11,6 +11,19 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.values import NamedTuple
 
 T = TypeVar("T")
+
+
+class Source(NamedTuple):
+    """What a format may ask that makes its data from a text: the word after --from, variables, and capabilities.
+
+    `side` gives the bytes of a file beside the workflow's, or why not (its routes are filled in by whoever asks);
+    `render` runs a template elsewhere, with little time and memory (`bayplan.sandbox`). None: there is no such thing.
+    """
+
+    format: str = ""
+    variables: Mapping[str, int | float | str] = {}
+    side: Callable[[str], Outcome[bytes]] | None = None
+    render: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
 
 
 class Context(NamedTuple):

@@ -52,18 +52,30 @@ def _order(finding: Finding) -> tuple[object, ...]:
 def _of_batch(batch: Batch) -> list[Finding]:
     routes = [route for d in batch.diagnostics for route in (d.route, *(note.route for note in d.notes))]
     places = iter(_places([_source_route(route, batch.origins) for route in routes], batch.sources))
-    return [_finding(diagnostic, places) for diagnostic in batch.diagnostics]
+    return _once([_finding(diagnostic, places) for diagnostic in batch.diagnostics])
 
 
-def _finding(diagnostic: Diagnostic, places: Iterator[tuple[Place | None, str]]) -> Finding:
-    """The diagnostic with the next places: its own and its notes'. What is remarked on its own comes first."""
+def _once(found: Sequence[tuple[Finding, bool]]) -> list[Finding]:
+    """Of findings that are alike but for the turn of a loop that wrote their place, the first, and how many follow."""
+    alike: dict[object, list[Finding]] = {}
+    for number, (each, remarked) in enumerate(found):
+        key = (each.place, each.code, each.severity, each.message, each.hint) if remarked else number
+        alike.setdefault(key, []).append(each)
+    return [
+        same[0]._replace(notes=(*same[0].notes, Remark(f"{len(same) - 1} more like it", None))) if same[1:] else same[0]
+        for same in alike.values()
+    ]
+
+
+def _finding(diagnostic: Diagnostic, places: Iterator[tuple[Place | None, str]]) -> tuple[Finding, bool]:
+    """The diagnostic with the next places: its own and its notes'. A remark on its own comes first, and is told."""
     code, severity, message, _, notes, hint = diagnostic
     own, remark = next(places)
     remarks = [Remark(remark, None)] if remark else []
     for note in notes:
-        place, remark = next(places)
-        remarks.append(Remark(f"{note.message} ({remark})" if remark else note.message, place))
-    return Finding(own, code, severity, message, tuple(remarks), hint)
+        place, said = next(places)
+        remarks.append(Remark(f"{note.message} ({said})" if said else note.message, place))
+    return Finding(own, code, severity, message, tuple(remarks), hint), bool(remark)
 
 
 def _source_route(route: Route, origins: Mapping[str, Mapping[Route, Route]]) -> Route:

@@ -1,6 +1,6 @@
 """NVIDIA OSMO workflows (6.4), read as they are.
 
-    text.py       the file's text -> sections, variables, template, data (only where the file claims to be one)
+    text/         the file's text -> sections, variables, template, data (only where the file claims to be one)
     rules/        OSMO's own rules, what it accepts in silence, and what needs its running service
     translate/    task groups -> gangs, tasks -> podSets, topology keys -> groups with a placement
 
@@ -21,9 +21,9 @@ SCHEMA = "OsmoWorkflow"
 
 
 def claims(text: str) -> bool:
-    """Whether a text is an OSMO file: `workflow:` stands at the start of a line, and no Kubernetes `apiVersion:`."""
+    """Whether a text is an OSMO file: one of its sections stands at the start of a line, and no `apiVersion:` does."""
     lines = f"\n{text}"
-    return "\nworkflow:" in lines and "\napiVersion:" not in lines
+    return ("\nworkflow:" in lines or "\ndefault-values:" in lines) and "\napiVersion:" not in lines
 
 
 def sniff(data: Any) -> bool:

@@ -1,0 +1,26 @@
+"""Runs a template of somebody else's in a process of its own, with little time and little memory.
+
+    run       the parent's side: starts the child, hands it a request, takes its reply or ends it
+    child     the child's side: imports Jinja, sets its limits, answers one request
+    limits    what a child may take
+    tasks     render a template; say which lines of it wrote what
+    missing   all variables that lack a value, in one run
+    marks     the marks in a template that come out in what it writes
+    plain     values of YAML as JSON
+
+Requests and replies are JSON. A request: `task` ("render" or "trace"), `template`, `variables` (packed by `plain`).
+A reply to "render" has `text` and `names` (variables that the template looks up), to "trace" see `marks`; where that
+cannot be done, `failure` and what there is to say of it: `message`, `line`, `found`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def run(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The child's reply. `failure` may also be "time", "died" or "start" (there is no Jinja, or no process)."""
+    from bayplan.sandbox import parent
+
+    return parent.run(request)

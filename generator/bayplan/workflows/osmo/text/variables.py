@@ -1,0 +1,45 @@
+"""The variables of a template: those of `default-values`, overridden by those of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bayplan.diagnostics import AT, Outcome, Route, error
+from bayplan.document import load
+from bayplan.workflows.osmo.text.sections import Section, Sections
+
+Variables = Mapping[Any, Any]
+"""Keys are names; YAML may have others, which no template can use."""
+
+
+def given(sections: Sections, subject: str, set_by_user: Mapping[str, Any]) -> Outcome[Variables]:
+    """All of them. R125: the defaults are no mapping; R132: a key given twice; R103 to R119: they are no YAML."""
+    defaults = _defaults(sections.defaults, subject) if sections.defaults else Outcome[Variables]({})
+    if defaults.value is None:
+        return defaults
+    return Outcome({**defaults.value, **set_by_user}, defaults.diagnostics)
+
+
+def _defaults(section: Section, subject: str) -> Outcome[Variables]:
+    loaded = load(section.padded, subject, "R132")
+    if loaded.value is None:
+        return Outcome(None, loaded.diagnostics)
+    route: Route = (subject, AT, section.line, 1, section.line, len(section.key) + 1)
+    if len(loaded.value) > 1:
+        wrong = error("R139", route, "default-values holds a second YAML document", hint="remove the line `---`")
+        return Outcome(None, (*loaded.diagnostics, wrong))
+    value = loaded.value[0].get("default-values", "") if isinstance(loaded.value[0], dict) else loaded.value[0]
+    if value is None:
+        return Outcome({}, loaded.diagnostics)
+    if not isinstance(value, dict):
+        hint = "write one `name: value` a line below it, indented"
+        message = f"default-values must be a mapping of names to values, and is {_kind(value)}"
+        return Outcome(None, (*loaded.diagnostics, error("R125", route, message, hint=hint)))
+    return Outcome(value, loaded.diagnostics)
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, list):
+        return "a list"
+    return "a text" if isinstance(value, str) else f"the single value {value}"

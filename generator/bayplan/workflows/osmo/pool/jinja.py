@@ -1,14 +1,14 @@
-"""The one place where pod templates meet Jinja, which runs in a process of its own."""
+"""The one place where pod templates meet Jinja, which whoever calls runs elsewhere."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from bayplan import sandbox
-from bayplan.sandbox.plain import pack
+Render = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+"""Runs a template in a process of its own, as `model.formats.Source.render` does."""
 
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -21,9 +21,9 @@ FAILURES: Mapping[str, str] = {
 """What the sandbox says -> our words."""
 
 
-def render(jobs: Sequence[tuple[str, Mapping[str, Any]]]) -> list[tuple[str, str]]:
+def render_each(jobs: Sequence[tuple[str, Mapping[str, Any]]], render: Render | None) -> list[tuple[str, str]]:
     """Each text with its variables, as the text that comes out and what went wrong with it (empty: nothing)."""
-    return [_rendered(text, _named(text, variables)) for text, variables in jobs]
+    return [_rendered(text, _named(text, variables), render) for text, variables in jobs]
 
 
 def _named(text: str, variables: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
@@ -33,8 +33,11 @@ def _named(text: str, variables: Mapping[str, Any]) -> tuple[tuple[str, Any], ..
 
 
 @lru_cache(maxsize=4096)
-def _rendered(text: str, variables: tuple[tuple[str, Any], ...]) -> tuple[str, str]:
-    reply = sandbox.run({"task": "render", "template": text, "variables": pack(dict(variables))})
+def _rendered(text: str, variables: tuple[tuple[str, Any], ...], render: Render | None) -> tuple[str, str]:
+    if render is None:
+        return "", "it is more than plain variables, and there is nothing here to run Jinja"
+    packed = {"map": [[name, value] for name, value in variables]}
+    reply = render({"task": "render", "template": text, "variables": packed})
     failure = reply.get("failure", "")
     if not failure:
         return str(reply["text"]), ""

@@ -82,6 +82,8 @@ def pool(found: Sections, name: str, part: Part) -> Outcome[PoolConfig]:
         guarantee=((part.data.get("resources") or {}).get("gpu") or {}).get("guarantee", -1),
         route=part.route,
         **_timeouts(part, library),
+        namespace=_backend(part, found)[0],
+        scheduler=_backend(part, found)[1],
     )
     told = library.said()
     return Outcome(None if has_errors(told) else made, told)
@@ -139,6 +141,13 @@ def _default_platform(part: Part) -> Iterator[Diagnostic]:
         message = f'the default platform "{name}" is none of the pool\'s platforms'
         hint = suggest(name, known, "it has") or "add it to `platforms`"
         yield error("W476", (*part.route, "default_platform"), message, hint=hint)
+
+
+def _backend(part: Part, found: Sections) -> tuple[str, str]:
+    """Namespace and scheduler of the pool's cluster, as far as the file has them."""
+    backend = found.section("backends").data.get(part.data.get("backend")) or {}
+    settings = backend.get("scheduler_settings") or {}
+    return backend.get("k8s_namespace") or "", settings.get("scheduler_name") or ""
 
 
 def _timeouts(part: Part, library: Library) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from bayplan.values import NamedTuple
 from bayplan.words import did_you_mean
+from bayplan.workflows.osmo.pool.jinja import Render, render_each
 from bayplan.workflows.osmo.pool.variables import Value
 
 NAME = re.compile(r"\{\{[-+]?\s*([A-Za-z_][A-Za-z0-9_]*)\s*[-+]?\}\}")
@@ -31,9 +32,14 @@ class Rendered(NamedTuple):
     fault: str = ""
     hint: str = ""
 
+    @property
+    def lost(self) -> bool:
+        """Whether a variable without a value shows in the text: Jinja writes it as `None`."""
+        return bool(self.empty) and "None" in self.text
 
-def render_all(jobs: Sequence[Job]) -> list[Rendered]:
-    """Every text, in order; one child process for all that need Jinja."""
+
+def render_all(jobs: Sequence[Job], render: Render | None = None) -> list[Rendered]:
+    """Every text, in order; `render` is asked once for equal texts with equal variables."""
     made: dict[int, Rendered] = {}
     hard: list[int] = []
     for number, job in enumerate(jobs):
@@ -42,7 +48,7 @@ def render_all(jobs: Sequence[Job]) -> list[Rendered]:
             hard.append(number)
         else:
             made[number] = simple
-    made |= dict(zip(hard, _by_jinja([jobs[number] for number in hard]), strict=True))
+    made |= dict(zip(hard, _by_jinja([jobs[number] for number in hard], render), strict=True))
     return [made[number] for number in range(len(jobs))]
 
 
@@ -70,13 +76,9 @@ def _undefined(name: str, variables: Mapping[str, Value]) -> Rendered:
     return Rendered(fault=f'there is no variable "{name}"', hint=did_you_mean(name, variables) or "correct the name")
 
 
-def _by_jinja(jobs: Sequence[Job]) -> list[Rendered]:
-    if not jobs:
-        return []
-    from bayplan.workflows.osmo.pool import jinja
-
-    given = [(job.text, dict(job.variables)) for job in jobs]
-    return [_judged(job, text, fault) for job, (text, fault) in zip(jobs, jinja.render(given), strict=True)]
+def _by_jinja(jobs: Sequence[Job], render: Render | None) -> list[Rendered]:
+    made = render_each([(job.text, job.variables) for job in jobs], render)
+    return [_judged(job, text, fault) for job, (text, fault) in zip(jobs, made, strict=True)]
 
 
 def _judged(job: Job, text: str, fault: str) -> Rendered:

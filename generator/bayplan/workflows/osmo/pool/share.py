@@ -11,6 +11,7 @@ from bayplan.model.topology import ClusterTopology, NodeShape
 from bayplan.values import NamedTuple
 from bayplan.words import listing
 from bayplan.workflows.osmo.pool import asking, groups, parts, variables
+from bayplan.workflows.osmo.pool.jinja import Render
 from bayplan.workflows.osmo.pool.merging import lay
 from bayplan.workflows.osmo.pool.reading import platform as platform_of
 from bayplan.workflows.osmo.pool.rendering import Job, Rendered, render_all, texts
@@ -40,23 +41,26 @@ class Work(NamedTuple):
     channels: int  # so many after these name channels
 
 
-def share(config: PoolConfig, ask: Ask, topology: ClusterTopology | None = None) -> Outcome[Share]:
+def share(
+    config: PoolConfig, ask: Ask, topology: ClusterTopology | None = None, render: Render | None = None
+) -> Outcome[Share]:
     """What the task's platform gives it. W481 to W490, W492, W495, W496.
 
     Rules about nodes are held against the nodes of the topology that the platform may mean; without one they are not.
+    `render` runs the texts that are more than plain variables; without it they are errors.
     """
-    made = shares(config, (ask,), topology)
+    made = shares(config, (ask,), topology, render)
     return Outcome(made.value[0] if made.value else None, made.diagnostics)
 
 
 def shares(
-    config: PoolConfig, asks: Sequence[Ask], topology: ClusterTopology | None = None
+    config: PoolConfig, asks: Sequence[Ask], topology: ClusterTopology | None = None, render: Render | None = None
 ) -> Outcome[tuple[Share, ...]]:
     """The same for many tasks; their texts are rendered together."""
     begun = [_begin(config, ask, topology) for ask in asks]
     found = [each for outcome in begun for each in outcome.diagnostics]
     works = [outcome.value for outcome in begun if outcome.value is not None]
-    rendered = iter(render_all([job for work in works for job in work.jobs]))
+    rendered = iter(render_all([job for work in works for job in work.jobs], render))
     made: list[Share] = []
     for work in works:
         outcome = _finish(work, [next(rendered) for _ in work.jobs])
@@ -119,7 +123,7 @@ def _filled(value: Any, rendered: Iterator[Rendered]) -> Any:
     if isinstance(value, str):
         made = next(rendered)
         array = ARRAY.fullmatch(made.text)
-        if made.empty and made.text == "None":
+        if made.lost:
             return NOTHING
         return array[1].split(",") if array else made.text
     if isinstance(value, Mapping):
@@ -149,7 +153,7 @@ def _empty(work: Work, rendered: Sequence[Rendered]) -> Iterator[Diagnostic]:
     """W487, but for GPUs: no number of them is none."""
     jobs = work.jobs[work.rules + work.channels :]
     for job, made in zip(jobs, rendered, strict=True):
-        for name in made.empty:
+        for name in made.empty if made.lost else ():
             if name != "USER_GPU":
                 message = f'"{name}" has no value, so what it says in the pod template is left out'
                 hint = "give it a default in common_default_variables, or ask for it in the workflow"

@@ -67,6 +67,8 @@ class PoolConfig(NamedTuple):
     max_queue_timeout: float | None = None
     default_exit_actions: Mapping[str, str] = {}
     guarantee: int = -1  # GPUs that workflows which cannot be preempted may use at once; -1: any number
+    namespace: str = ""  # of its backend
+    scheduler: str = ""  # the scheduler's name in pods
     route: Route = (SUBJECT,)
 
 

@@ -1,0 +1,195 @@
+"""OSMO pool configurations -> native topologies. OSMO knows levels, selectors and tolerations, and no nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.diagnostics import Diagnostic, Outcome, info, warning
+from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
+from bayplan.topologies.native import API_VERSION, KIND
+from bayplan.values import NamedTuple
+from bayplan.words import listing
+from bayplan.workflows.osmo.pool.levels import levels
+from bayplan.workflows.osmo.pool.share import selector
+from bayplan.workflows.osmo.pool.values import Platform, PoolConfig
+from bayplan.workflows.osmo.translate.names import label
+
+NAME = "osmo-pool"
+
+NVLINK = "nvidia.com/gpu.clique"
+"""The label whose domains are NVLink partitions."""
+
+TOLERATION = ("key", "operator", "value", "effect", "tolerationSeconds")
+
+
+class Edit(NamedTuple):
+    """A change of a native document: a value to set, or, where `append`, entries that follow those of a list."""
+
+    path: tuple[str | int, ...]
+    value: Any
+    append: bool = False
+
+
+def skeleton(configs: Sequence[PoolConfig]) -> Outcome[dict[str, Any]]:
+    """A native document with one pool for each platform, its domains still empty: W497 for each pool configuration."""
+    names = [platform.name for config in configs for platform in config.platforms.values()]
+    pools = [
+        _pool(config, platform, names.count(platform.name) > 1)
+        for config in configs
+        for platform in config.platforms.values()
+    ]
+    name = label(configs[0].name) if len(configs) == 1 and configs[0].name else "osmo"
+    spec = {**_defaults(configs), **_queues(configs), **_scheduler(configs), "pools": pools}
+    found = [d for config in configs for d in (*_nodeless(config), *_depending(config))]
+    return Outcome({"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": spec}, tuple(found))
+
+
+def _pool(config: PoolConfig, platform: Platform, shared_name: bool) -> dict[str, Any]:
+    name = label(f"{config.name}-{platform.name}" if shared_name else platform.name)
+    selects, tolerates = selector(platform), tolerations(platform)
+    node = {**({"nodeSelector": selects} if selects else {}), **({"tolerations": tolerates} if tolerates else {})}
+    listed = [key for key in config.keys if key.label != HOSTNAME_LABEL]  # the level that every pool ends in by itself
+    own = [{"name": label(k.key), "label": k.label, **({"nvlink": True} if k.label == NVLINK else {})} for k in listed]
+    return {"name": name, "node": node, **({"levels": own} if own else {}), "domains": []}
+
+
+def tolerations(platform: Platform) -> list[dict[str, Any]]:
+    """The platform's tolerations that do not depend on the task, each once."""
+    given = (platform.pod_template.get("spec") or {}).get("tolerations") or ()
+    fixed = [{key: each[key] for key in TOLERATION if key in each} for each in given if not _depends(each)]
+    return [each for place, each in enumerate(fixed) if each not in fixed[:place]]
+
+
+def _depends(value: Any) -> bool:
+    """Whether a value holds a template: what it comes to hangs on the task."""
+    return "{{" in str(value) or "{%" in str(value)
+
+
+def _defaults(configs: Sequence[PoolConfig]) -> dict[str, Any]:
+    """KAI is the only scheduler that OSMO 6.4 takes; the queue is named after the backend's namespace and the pool."""
+    spaces = {config.namespace for config in configs}
+    space = spaces.pop() if len(spaces) == 1 else ""
+    queue = _queue(configs[0]) if len(configs) == 1 else ""
+    made = {"scheduler": "kai", "namespace": space, "queue": queue}
+    return {"defaults": {key: value for key, value in made.items() if value}}
+
+
+def _queue(config: PoolConfig) -> str:
+    """The queue that OSMO makes for a pool (src/utils/job/kb_objects.py); empty where the namespace is not known."""
+    name = f"osmo-pool-{config.namespace}-{config.name}"
+    return name if config.namespace and label(name) == name and len(name) <= 63 else ""
+
+
+def _queues(configs: Sequence[PoolConfig]) -> dict[str, Any]:
+    queues = [_queue(config) for config in configs]
+    return {"queues": queues} if queues and all(queues) else {}
+
+
+def _scheduler(configs: Sequence[PoolConfig]) -> dict[str, Any]:
+    """The KAI Topology that OSMO makes for the only pool, and the scheduler's name where it is another."""
+    config = configs[0] if len(configs) == 1 else PoolConfig("")
+    topology = f"{_queue(config)}-topology" if config.keys and _queue(config) else ""
+    renamed = config.scheduler if config.scheduler != "kai-scheduler" else ""
+    kai = {key: value for key, value in (("topology", topology), ("schedulerName", renamed)) if value}
+    return {"schedulers": {"kai": kai}} if kai else {}
+
+
+def _nodeless(config: PoolConfig) -> Iterator[Diagnostic]:
+    message = f'OSMO knows no nodes, so the pools made of "{config.name or "the pool"}" have none'
+    hint = "list each domain's nodes under `domains`, or lay the pools over a topology that has them: --update TOPOLOGY"
+    yield warning("W497", config.route, message, hint=hint)
+
+
+def _depending(config: PoolConfig) -> Iterator[Diagnostic]:
+    """W498 for what a platform says with variables: a topology has no tasks to fill them in."""
+    for platform in config.platforms.values():
+        spec = platform.pod_template.get("spec") or {}
+        for key in ("nodeSelector", "tolerations"):
+            if _depends(spec.get(key)):
+                message = f'a part of the {key} of platform "{platform.name}" depends on the task, and is left out'
+                yield warning("W498", platform.route, message, hint="write it into the topology if all tasks share it")
+
+
+def update(configs: Sequence[PoolConfig], topology: ClusterTopology) -> Outcome[tuple[Edit, ...]]:
+    """What a topology gains of the pools: selectors and tolerations, of each platform that is one of its pools.
+
+    Levels keep their names and nodes their places. W478, W479 and W498 say where the two differ.
+    """
+    found: list[Diagnostic] = []
+    edits: list[Edit] = []
+    taken: dict[int, Platform] = {}
+    for config in configs:
+        found += [*levels(config, topology).diagnostics, *_depending(config), *_called(config, topology)]
+        for platform in config.platforms.values():
+            place = _place(platform, topology)
+            if place is None:
+                found.append(_homeless(platform, topology))
+            elif place in taken:
+                found.append(_crowded(platform, taken[place], topology.pools[place]))
+            else:
+                taken[place] = platform
+                more, told = _additions(platform, topology.pools[place], place)
+                edits += more
+                found += told
+    return Outcome(tuple(edits), tuple(found))
+
+
+def _place(platform: Platform, topology: ClusterTopology) -> int | None:
+    """The pool of the platform's name, else the only one that shares a label with it and contradicts none."""
+    named = [n for n, pool in enumerate(topology.pools) if pool.name in (platform.name, label(platform.name))]
+    alike = [n for n, pool in enumerate(topology.pools) if _agree(selector(platform), pool.node.node_selector)]
+    if named:
+        return named[0]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _agree(left: Mapping[str, str], right: Mapping[str, str]) -> bool:
+    shared = left.keys() & right.keys()
+    return bool(shared) and all(left[key] == right[key] for key in shared)
+
+
+def _additions(platform: Platform, pool: Pool, place: int) -> tuple[list[Edit], list[Diagnostic]]:
+    node: tuple[str | int, ...] = ("spec", "pools", place, "node")
+    edits: list[Edit] = []
+    found: list[Diagnostic] = []
+    for key, value in selector(platform).items():
+        known = pool.node.node_selector.get(key)
+        if known is None:
+            edits.append(Edit((*node, "nodeSelector", key), value))
+        elif known != value:
+            message = f'platform "{platform.name}" selects "{key}: {value}", and pool "{pool.name}" has "{known}"'
+            found.append(warning("W498", platform.route, message, hint="correct one of the two files"))
+    missing = [each for each in tolerations(platform) if each not in [dict(t) for t in pool.node.tolerations]]
+    edits += [Edit((*node, "tolerations"), missing, append=True)] if missing else []
+    added = [*(f"the label {edit.path[-1]}" for edit in edits if not edit.append), *map(_tolerated, missing)]
+    if added:
+        message = f'pool "{pool.name}" gains {" and ".join(added)} from platform "{platform.name}"'
+        found.append(info("W498", platform.route, message))
+    return edits, found
+
+
+def _tolerated(toleration: Mapping[str, Any]) -> str:
+    return f"a toleration of {toleration.get('key', 'every taint')}"
+
+
+def _called(config: PoolConfig, topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """An info for each key whose level has another name: workflows go on using the key."""
+    for key in config.keys:
+        name = (levels(config, topology).value or {}).get(key.key)
+        if name and name != key.key:
+            message = f'what OSMO calls "{key.key}" is level "{name}" of the topology, which keeps its name'
+            hint = "OSMO workflows find it by its label: --osmo-pool FILE"
+            yield info("W498", (*key.route, "key"), message, hint=hint)
+
+
+def _homeless(platform: Platform, topology: ClusterTopology) -> Diagnostic:
+    names = listing([pool.name for pool in topology.pools], "and")
+    message = f'platform "{platform.name}" is no pool of the topology, which has {names}'
+    hint = "call a pool so, or give a pool the labels that the platform selects; or add a pool"
+    return warning("W498", platform.route, message, hint=hint)
+
+
+def _crowded(platform: Platform, other: Platform, pool: Pool) -> Diagnostic:
+    message = f'pool "{pool.name}" is platform "{other.name}" already, so nothing of "{platform.name}" is added'
+    return warning("W498", platform.route, message, hint="make a pool of the nodes that only one of them selects")

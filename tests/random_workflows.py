@@ -48,11 +48,11 @@ def pod_sets(draw: st.DrawFn, elastic: bool) -> list[dict[str, Any]]:
     made = []
     for name in draw(st.lists(names, min_size=1, max_size=3, unique=True)):
         replicas = draw(st.integers(1, 5))
-        spec = {"name": name, "replicas": replicas, "image": "registry.example.com/x:1", "command": ["run"]}
+        spec = {"name": name, "replicas": replicas, "image": "registry.example.com/x:1", "command": ["run", "@first@"]}
         if elastic and draw(st.booleans()):
             spec["minReplicas"] = draw(st.integers(1, replicas))
         if draw(st.booleans()):
-            spec["accelerator"] = {"name": "gb200", "count": 4}
+            spec["accelerator"] = draw(st.sampled_from([{"name": "gb200", "count": 4}, {"count": 4}]))
         else:
             spec["resources"] = {"cpu": "2"}
         made.append(spec)
@@ -118,6 +118,15 @@ def contents(depth: int, floor: int, elastic: bool) -> st.SearchStrategy[dict[st
     return leaves | groups(depth, floor, elastic).map(lambda made: {"groups": made})
 
 
+def hosts(gang: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
+    """What every command asks for: the first pod of the first podSet instance."""
+    name, node = "", gang
+    while "groups" in node:
+        node = node["groups"][0]
+        name += f"{node['name']}-0-"
+    return st.sampled_from([{}, {"hosts": {"@first@": name + node["podSets"][0]["name"]}}])
+
+
 @st.composite
 def workflows(draw: st.DrawFn, elastic: bool = False) -> dict[str, Any]:
     """One to two gangs of up to two levels of groups."""
@@ -128,7 +137,7 @@ def workflows(draw: st.DrawFn, elastic: bool = False) -> dict[str, Any]:
         rendezvous = draw(st.sampled_from(["gang", "group", "none"]))
         options = {"name": name, "workload": kind, "rendezvous": rendezvous, "replicas": draw(st.integers(1, 2))}
         gang = {**options, **settings(draw), **placement, **draw(contents(2, floor, elastic))}
-        gangs.append({**gang, **draw(compute_domains(gang, floor))})
+        gangs.append({**gang, **draw(compute_domains(gang, floor)), **draw(hosts(gang))})
     spec = {"queue": "research", "gangs": gangs}
     if draw(st.booleans()):
         spec["priorityClassName"] = "train"

@@ -6,9 +6,10 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+import random_workflows
 import support
 from bayplan.checks import hosts as checks
 from bayplan.hosts import replacing
@@ -135,6 +136,23 @@ def test_files_that_grow_past_the_limit_are_refused() -> None:
     result = support.run(support.workflow(gang(groups=[{"name": "part", "replicas": 2, "podSets": [SERVER, big]}])))
     assert "P515" in result.codes
     assert "1048576 is the most" in next(each.message for each in result.diagnostics if each.code == "P515")
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(flow=random_workflows.workflows())
+def test_random_gangs_find_their_first_pod(flow: dict[str, Any]) -> None:
+    result = support.run(flow, random_workflows.TOPOLOGY)
+    assume("P510" not in result.codes)
+    assert result.compiled
+    first: dict[str, str] = {}
+    for pod in support.pods(result.documents):  # in rank order
+        first.setdefault(pod.labels["bayplan.dev/gang"], pod.host)
+    asking = {gang.name for gang in result.compiled.planned.plan.gangs if gang.gang.hosts}
+    for pod in support.pods(result.documents):
+        gang = pod.labels["bayplan.dev/gang"]
+        text = pod.spec["containers"][0]["command"][-1]
+        assert text == (first[gang] if gang in asking else "@first@")
+        assert "." in text or gang not in asking
 
 
 TEXTS = st.text("ab$.(", min_size=1, max_size=3)

@@ -19,7 +19,10 @@ def plain(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def text(value: Any) -> str:
     """A scalar as OSMO writes it: 0.5 -> "0.5", True -> "True"."""
-    return value if isinstance(value, str) else str(value)
+    try:
+        return value if isinstance(value, str) else str(value)
+    except ValueError:  # Python refuses to write integers of more than 4,300 digits in decimal
+        return hex(value)
 
 
 def flag(value: Any) -> bool:

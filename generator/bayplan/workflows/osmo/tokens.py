@@ -22,7 +22,9 @@ UUID = "uuid"
 TOKEN = re.compile(r"\{\{ *(?:(workflow_id|output|uuid)|(host|input):([a-zA-Z0-9_-]+)) *\}\}")
 """Whatever OSMO may replace, and `{{uuid}}`."""
 
-LIKE = re.compile(r"\{\{\s*(?:workflow_?id|outputs?|uuid|hosts?\s*:|inputs?\s*:)[^{}\n]{0,100}\}\}", re.IGNORECASE)
+LIKE = re.compile(
+    r"\{\{\s*(?:(?:workflow[-_ ]?id|outputs?|uuid)\s*|(?:host|input)s?\s*:[^{}\n]{0,100})\}\}", re.IGNORECASE
+)
 """What was likely meant to be a token."""
 
 

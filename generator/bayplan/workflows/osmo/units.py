@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from bayplan.kube import quantity as kube_quantity
+from bayplan.workflows.osmo.plain import text
 
 UNITS: Mapping[str, int] = {
     "T": 40,
@@ -62,7 +63,8 @@ def split_amount(value: Any) -> tuple[Fraction, str] | None:
     """`"1.5Gi"` -> (3/2, "Gi"), `16` -> (16, ""). None for anything that is no amount of memory or storage."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
-    found = _AMOUNT.fullmatch(str(value)[:64])
+    written = text(value)
+    found = _AMOUNT.fullmatch(written) if len(written) <= 64 else None
     return (Fraction(found[1]), found[2]) if found and found[2] in UNITS else None
 
 
@@ -112,13 +114,13 @@ def _iso_8601(text: str) -> timedelta | None:
     return timedelta(days=int(days), hours=int(hours), minutes=int(minutes), seconds=float(rest))
 
 
-def exit_codes(text: Any) -> tuple[tuple[int, int], ...] | None:
+def exit_codes(codes: Any) -> tuple[tuple[int, int], ...] | None:
     """`"0-10,16"` -> ((0, 10), (16, 16)). None where it is no such list.
 
     A range that runs backwards, as in `"9-3"`, matches no code and is left out.
     """
-    parts = str(text).split(",")
-    if isinstance(text, bool) or not all(_CODES.fullmatch(part) for part in parts):
+    parts = text(codes).split(",")
+    if isinstance(codes, bool) or not all(_CODES.fullmatch(part) for part in parts):
         return None
     ranges = tuple((int(part.split("-")[0]), int(part.split("-")[-1])) for part in parts)
     return tuple((first, last) for first, last in ranges if first <= last)

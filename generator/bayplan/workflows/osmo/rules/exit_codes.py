@@ -7,7 +7,7 @@ from itertools import combinations
 
 from bayplan.diagnostics import KEY, Diagnostic, Note, Route, error, warning
 from bayplan.words import did_you_mean
-from bayplan.workflows.osmo.rules.places import Workflow, tasks
+from bayplan.workflows.osmo.rules.places import Workflow, shown, tasks
 from bayplan.workflows.osmo.units import exit_codes
 
 ACTIONS = ("COMPLETE", "FAIL", "RESCHEDULE")
@@ -18,15 +18,15 @@ def check_forms(workflow: Workflow) -> Iterator[Diagnostic]:
     for action, text, route in _actions(workflow):
         if action.upper() not in ACTIONS:
             hint = did_you_mean(action, ACTIONS)
-            message = f'"{action[:60]}" is no exit action; there is COMPLETE, FAIL and RESCHEDULE'
+            message = f'"{shown(action)}" is no exit action; there is COMPLETE, FAIL and RESCHEDULE'
             yield error("W419", (*route, KEY), message, hint=hint or "use one of them")
         codes = exit_codes(text)
         if codes is None:
             hint = "write codes and ranges with commas between, without blanks: 0-10,16"
-            yield error("W420", route, f'"{text[:60]}" is no list of exit codes', hint=hint)
+            yield error("W420", route, f'"{shown(text)}" is no list of exit codes', hint=hint)
         elif len(codes) <= text.count(","):
             hint = "write the smaller code first"
-            yield warning("W422", route, f'in "{text[:60]}" a range runs backwards and holds no code', hint=hint)
+            yield warning("W422", route, f'in "{shown(text)}" a range runs backwards and holds no code', hint=hint)
 
 
 def _actions(workflow: Workflow) -> Iterator[tuple[str, str, Route]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bayplan.diagnostics import Diagnostic, error, info
 from bayplan.words import listing, suggest
-from bayplan.workflows.osmo.rules.places import Workflow, gathered, resources, tasks
+from bayplan.workflows.osmo.rules.places import Workflow, gathered, resources, shown, tasks
 
 DEFAULT = "default"
 
@@ -19,11 +19,11 @@ def check_references(workflow: Workflow) -> Iterator[Diagnostic]:
         if name in known:
             continue
         if "resource" in task.data:
-            hint = suggest(name, known, "resources") or "add it to `resources` of the workflow"
-            yield error("W411", (*task.route, "resource"), f'there is no resource "{name}"', hint=hint)
+            hint = suggest(name, map(shown, known), "resources") or "add it to `resources` of the workflow"
+            yield error("W411", (*task.route, "resource"), f'there is no resource "{shown(name)}"', hint=hint)
         else:
             message = f'task "{task.name}" names no resource, and there is none called "{DEFAULT}"'
-            known_ones = f" (there is {listing(known, 'and')})" if known else ""
+            known_ones = f" (there is {listing(map(shown, known), 'and')})" if known else ""
             hint = f"add `resource:` to the task{known_ones}, or a resource `{DEFAULT}`"
             yield error("W411", (*task.route, "name"), message, hint=hint)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Route, info, warning
 from bayplan.words import listing
-from bayplan.workflows.osmo.rules.places import ROOT, Workflow, gathered, groups, tasks
+from bayplan.workflows.osmo.rules.places import ROOT, Workflow, gathered, groups, shown, tasks
 from bayplan.workflows.osmo.units import k8s_name, seconds
 
 
@@ -67,7 +67,8 @@ def check_credentials(workflow: Workflow) -> Iterator[Diagnostic]:
     if secrets:
         first = [target for name, target, _ in found if k8s_name(name) == secrets[0]]
         word, verb = ("Secret", "is") if len(secrets) == 1 else ("Secrets", "are")
-        message = f"the credentials {verb} taken from the {word} {listing(secrets, 'and')} of the workflow's namespace"
+        named = listing(map(shown, secrets), "and")
+        message = f"the credentials {verb} taken from the {word} {named} of the workflow's namespace"
         hint = f"make each with: kubectl create secret generic {secrets[0]} {_source(first)}"
         yield from gathered(info, "W451", [route for _, _, route in found], message, hint)
 

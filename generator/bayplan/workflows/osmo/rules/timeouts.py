@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Route, error, warning
-from bayplan.workflows.osmo.rules.places import ROOT, Workflow, entries
+from bayplan.workflows.osmo.plain import text
+from bayplan.workflows.osmo.rules.places import ROOT, Workflow, entries, shown
 from bayplan.workflows.osmo.units import seconds
 
 FORMS = "write seconds as a number, a whole number with d, h, m, s, ms or us (90m), or ISO 8601 (PT1H30M)"
@@ -20,7 +21,7 @@ def check_forms(workflow: Workflow) -> Iterator[Diagnostic]:
 
 
 def _shown(value: Any) -> str:
-    return f'"{value[:60]}"' if isinstance(value, str) else f"the number {str(value)[:60]}"
+    return f'"{shown(value)}"' if isinstance(value, str) else f"the number {shown(text(value))}"
 
 
 def _durations(workflow: Workflow) -> Iterator[tuple[Any, Route]]:

@@ -8,7 +8,7 @@
 """
 
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from bayplan import reading
 from bayplan.arrange import arrange, collisions, oversized, workflow_meta
@@ -63,6 +63,7 @@ class Request(NamedTuple):
     accept: frozenset[str] = frozenset()
     workflow_format: str = ""
     beside: Mapping[str, Document] = {}  # subject -> what the workflow's format reads besides
+    render: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None  # runs templates elsewhere
 
 
 class Checked(NamedTuple):
@@ -143,7 +144,7 @@ def survey(document: Document) -> tuple[Outcome[ClusterTopology], Origins]:
 def check(request: Request) -> tuple[Outcome[Checked], Origins]:
     """Read both documents, check each alone, then both together. Findings of all of them come in one run."""
     topology, from_topology = check_topology(request.topology)
-    context = Context(topology.value, request.beside)
+    context = Context(topology.value, request.beside, request.render)
     workflow, from_workflow = check_workflow(request.workflow, request.workflow_format, context)
     workflow = _then(workflow, lambda value: select_namespace(request.namespace, value))
     origins = {**from_workflow, **from_topology}

@@ -39,6 +39,6 @@ def _alone(given: Given, read: Inputs) -> list[Batch]:
     """What can be said of the workflows without a cluster."""
     found = []
     for document in read.workflows:
-        outcome, origins = pipeline.check_workflow(document, given.one("from"))
-        found.append(Batch(outcome.diagnostics, {"workflow": document}, origins))
+        outcome, origins = pipeline.check_workflow(document, given.one("from"), read.context())
+        found.append(Batch(outcome.diagnostics, read.sources(document), origins))
     return found

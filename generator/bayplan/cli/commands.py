@@ -11,10 +11,12 @@ SHELLS = ("bash", "zsh", "fish")
 DIAGNOSTICS = Option(("--diagnostics",), "How to write what was found (default: text).", "FORM", choices=FORMATS)
 TOPOLOGY = Option(("-t", "--topology"), "The cluster topology file (default: the one bayplan.yaml names).", "FILE")
 SCHEDULER = Option(("-s", "--scheduler"), "The scheduler to write for.", "NAME")
+OSMO_POOL = Option(("--osmo-pool",), "A pool configuration of OSMO, for its workflows.", "FILE[#POOL]")
 SOURCES = (
     Option(("--from",), "The format of the workflows, where it cannot be told.", "FORMAT"),
     Option(("--set",), "A variable of the workflow's format; a number where it looks like one.", "K=V", many=True),
     Option(("--set-string",), "The same, and always a text.", "K=V", many=True),
+    OSMO_POOL,
 )
 TARGET = Option(("--target",), "Versions to write for, such as kai=0.17,draDriver=25.12.", "C=V,...", many=True)
 STRICT = Option(("--strict",), "Let warnings fail the run.")

@@ -5,14 +5,10 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Mapping
-from typing import Any
 
 from bayplan._document.encodings import LARGEST
 from bayplan.diagnostics import Diagnostic, Outcome, error
 from bayplan.document import Document, read, text_of
-from bayplan.model.formats import Source
-from bayplan.reading import documents
 from bayplan.report.batch import Batch
 
 STDIN = "<stdin>"
@@ -36,35 +32,6 @@ def load(path: str, subject: str, *, own: bool = True) -> tuple[tuple[Document, 
     found = read(name, raw.value, subject, own=own)
     text = text_of(raw.value) if found.diagnostics else ""
     return found.value or (), Batch(found.diagnostics, {subject: Document(name, text, 0, None)})
-
-
-def workflow(path: str, source: Source) -> tuple[tuple[Document, ...], Batch]:
-    """The documents of a workflow's file; the source is given what it may do: look beside the file, and render."""
-    name = STDIN if path == "-" else path
-    raw = raw_of(path, "workflow")
-    if raw.value is None:
-        return (), Batch(raw.diagnostics, {"workflow": Document(name, "", 0, None)})
-    able = source._replace(side=_beside("" if path == "-" else os.path.dirname(path)), render=_render)
-    found = documents(name, raw.value, "workflow", able)
-    unread = Document(name, text_of(raw.value) if found.diagnostics else "", 0, None)
-    return found.value or (), Batch(found.diagnostics, {"workflow": found.value[0] if found.value else unread})
-
-
-def _render(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    from bayplan import sandbox
-
-    return sandbox.run(request)
-
-
-def _beside(folder: str) -> Callable[[str], Outcome[bytes]]:
-    """The files in a folder and below it."""
-
-    def read(path: str) -> Outcome[bytes]:
-        from bayplan.cli import beside
-
-        return beside.read(folder, path)
-
-    return read
 
 
 def raw_of(path: str, subject: str) -> Outcome[bytes]:

@@ -8,7 +8,6 @@ from bayplan.cli.finish import finish
 from bayplan.cli.inputs import Inputs
 from bayplan.cli.options import Given
 from bayplan.emit import emit
-from bayplan.model.formats import Context
 from bayplan.model.topology import ClusterTopology
 from bayplan.report.batch import Batch
 from bayplan.workflows import native
@@ -22,7 +21,7 @@ def run(given: Given) -> int:
     batches = [Batch(wrong), *read.batches, *about]
     documents = []
     for document in read.workflows:
-        outcome, origins = pipeline.check_workflow(document, given.one("from"), Context(topology))
+        outcome, origins = pipeline.check_workflow(document, given.one("from"), read.context(topology))
         batches.append(Batch(outcome.diagnostics, read.sources(document), origins))
         documents += [native.write(outcome.value)] if outcome.value else []
     return finish(given, batches, output.file_writer(given, emit(documents)) if documents else None)

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from bayplan.cli import arguments, files
+from bayplan.cli import arguments, files, sources
 from bayplan.cli.options import Given
 from bayplan.diagnostics import Diagnostic, Outcome, error
 from bayplan.document import Document
-from bayplan.model.formats import Source
+from bayplan.model.formats import Context, Source
+from bayplan.model.topology import ClusterTopology
 from bayplan.pipeline import Request
 from bayplan.report.batch import Batch
 from bayplan.values import NamedTuple
 
 
 class Inputs(NamedTuple):
-    """What was read. `workflows` are in the order given; `topology` is None where there is none or it is broken."""
+    """What was read. `workflows` are in the order given; `topology` is None where there is none or it is broken.
+
+    `beside`: subject -> what else workflows may be read with. Where that is broken there are no workflows.
+    """
 
     workflows: tuple[Document, ...]
     topology: Document | None
     batches: tuple[Batch, ...]
+    beside: Mapping[str, Document] = {}
 
     def sources(self, workflow: Document | None = None) -> dict[str, Document]:
         """Subject -> document, of one workflow."""
         pairs = {"workflow": workflow, "topology": self.topology}
-        return {subject: document for subject, document in pairs.items() if document is not None}
+        return {**self.beside, **{subject: document for subject, document in pairs.items() if document is not None}}
+
+    def context(self, topology: ClusterTopology | None = None) -> Context:
+        """What a workflow may be read with."""
+        return Context(topology, self.beside, sources.render)
 
 
 def read_all(given: Given, *, needs_topology: bool = True) -> Inputs:
@@ -32,17 +41,30 @@ def read_all(given: Given, *, needs_topology: bool = True) -> Inputs:
     path, batches = topology_path(given)
     if path is None and needs_topology and not batches:
         batches = (Batch((no_topology(),)),)
-    if (*given.words, path).count("-") > 1:
+    if (*given.words, path, given.one("osmo-pool")).count("-") > 1:
         message = "- is standard input, which can be read only once"
         return Inputs((), None, (Batch((error("A922", ("argument", "-"), message),)),))
     variables = arguments.variables(given)
     if variables.value is None:
         return Inputs((), None, (*batches, Batch(variables.diagnostics)))
     source = Source(given.one("from"), variables.value)
-    read = [files.workflow(word, source) for word in given.words]
+    read = [sources.workflow(word, source) for word in given.words]
     topology, found = topology_of(path) if path is not None else (None, ())
     workflows = tuple(document for documents, _ in read for document in documents)
-    return Inputs(workflows, topology, (*batches, *_used(batch for _, batch in read), *found))
+    made = Inputs(workflows, topology, (*batches, *_used(batch for _, batch in read), *found))
+    return _beside(given.one("osmo-pool"), made) if given.on("osmo-pool") else made
+
+
+def _beside(word: str, read: Inputs) -> Inputs:
+    """The same with the pool configuration of that name beside."""
+    from bayplan.cli import osmo_pool
+    from bayplan.workflows.osmo.pool.values import SUBJECT
+
+    document, batch = osmo_pool.load(word)
+    if document is None:
+        return read._replace(workflows=(), batches=(*read.batches, batch))
+    useless = Batch(osmo_pool.useless(read.workflows) if read.workflows else ())
+    return read._replace(batches=(*read.batches, batch, useless), beside={SUBJECT: document})
 
 
 def _used(batches: Iterable[Batch]) -> list[Batch]:
@@ -99,6 +121,8 @@ def requests(given: Given, inputs: Inputs, *, cluster_objects: bool = False) -> 
         cluster_objects=cluster_objects,
         accept=accept.value,
         workflow_format=given.one("from"),
+        beside=inputs.beside,
+        render=sources.render,
     )
     return Outcome(tuple(common._replace(workflow=document) for document in inputs.workflows), wrong)
 

@@ -31,5 +31,6 @@ CODES: Mapping[str, str] = {
     "A929": "a project file that cannot be understood",
     "A930": "a comparison with nothing",
     "A931": "a variable that nothing uses",
+    "A932": "a pool configuration without use",
 }
 """Code -> what it is about."""

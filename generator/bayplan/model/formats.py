@@ -27,10 +27,11 @@ class Source(NamedTuple):
 
 
 class Context(NamedTuple):
-    """What a format may ask besides its own data: the cluster, and documents that stand beside by subject."""
+    """What a format may ask besides its own data: the cluster, documents that stand beside by subject, a renderer."""
 
     topology: ClusterTopology | None = None
     beside: Mapping[str, Document] = {}
+    render: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None  # as in `Source`
 
 
 class Read(NamedTuple, Generic[T]):

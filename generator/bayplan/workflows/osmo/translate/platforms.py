@@ -41,7 +41,7 @@ def _configured(task: Task, group: TaskGroup, workflow: str, config: PoolConfig,
     """What the platform's pod template makes of what a task asks for."""
     from bayplan.workflows.osmo import pool
 
-    shared = pool.share(config, _ask(task, group, workflow), here.topology)
+    shared = pool.share(config, _ask(task, group, workflow), here.topology, here.render)
     if shared.value is None:
         return Outcome(None, shared.diagnostics)
     platform = str(task.resource.get("platform") or config.default_platform)

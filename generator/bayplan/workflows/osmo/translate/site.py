@@ -9,6 +9,7 @@ from bayplan.diagnostics import Outcome
 from bayplan.model.formats import Context
 from bayplan.model.topology import ClusterTopology
 from bayplan.values import NamedTuple
+from bayplan.workflows.osmo.pool.jinja import Render
 from bayplan.workflows.osmo.pool.values import SUBJECT, PoolConfig
 from bayplan.workflows.osmo.units import seconds
 
@@ -31,6 +32,7 @@ class Site(NamedTuple):
     config: PoolConfig | None = None
     keys: tuple[str, ...] = ()
     levels: Mapping[str, str] = {}
+    render: Render | None = None  # runs the templates of pod templates
 
 
 def site(spec: Mapping[str, Any], context: Context) -> Outcome[Site]:
@@ -43,14 +45,14 @@ def site(spec: Mapping[str, Any], context: Context) -> Outcome[Site]:
     config = pool.read(document, str(spec.get("pool") or ""))
     if config.value is None:
         return Outcome(None, config.diagnostics)
-    keys = tuple(key.key for key in config.value.keys)
+    keys, render = tuple(key.key for key in config.value.keys), context.render
     if context.topology is None:
-        return Outcome(Site(None, config.value, keys), config.diagnostics)
+        return Outcome(Site(None, config.value, keys, render=render), config.diagnostics)
     joined = pool.levels(config.value, context.topology)
     found = (*config.diagnostics, *joined.diagnostics, *pool.group_templates(config.value))
     if joined.value is None:
         return Outcome(None, found)
-    return Outcome(Site(context.topology, config.value, keys, joined.value), found)
+    return Outcome(Site(context.topology, config.value, keys, joined.value, render), found)
 
 
 def limits(spec: Mapping[str, Any], config: PoolConfig | None) -> Limits:

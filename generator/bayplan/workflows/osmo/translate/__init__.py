@@ -21,6 +21,7 @@ from bayplan.model.formats import Context, Read
 from bayplan.model.workflow import GANGS, Workflow
 from bayplan.workflows import native
 from bayplan.workflows.osmo import rules
+from bayplan.workflows.osmo.plain import plain
 from bayplan.workflows.osmo.translate import gangs as lowering
 from bayplan.workflows.osmo.translate import levels
 from bayplan.workflows.osmo.translate.hosts import hosts
@@ -37,7 +38,7 @@ def read(data: Any, context: Context) -> Outcome[Read[Workflow]]:
     ruled = tuple(rules.check(data))
     if has_errors(ruled):
         return Outcome(None, ruled)
-    translated = _translate(data["workflow"], context)
+    translated = _translate(plain(data)["workflow"], context)
     if translated.value is None:
         return Outcome(None, (*ruled, *translated.diagnostics))
     native_data, origins = translated.value

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error, warning
+from bayplan.diagnostics import Outcome, error, warning
 from bayplan.model.topology import ClusterTopology
 from bayplan.words import did_you_mean, listing
-from bayplan.workflows.osmo.pool.values import Ask, PoolConfig
-from bayplan.workflows.osmo.translate.portion import Portion, amounts, gpus, text
+from bayplan.workflows.osmo.pool.values import Ask, PoolConfig, Share
+from bayplan.workflows.osmo.translate.portion import Portion, amounts, gpus
 from bayplan.workflows.osmo.translate.site import Site
 from bayplan.workflows.osmo.translate.source import Task, TaskGroup
 from bayplan.workflows.osmo.units import k8s_name
@@ -17,41 +17,45 @@ from bayplan.workflows.osmo.units import k8s_name
 
 def portions(groups: Iterable[TaskGroup], workflow: str, here: Site) -> Outcome[Mapping[str, Portion]]:
     """The portion of every task by its name; None when any has none. A finding of several tasks comes once."""
-    made: dict[str, Portion] = {}
-    found: dict[tuple[str, Route], Diagnostic] = {}
-    total = 0
-    for group in groups:
-        for task in group.tasks:
-            total += 1
-            own = _configured(task, group, workflow, here.config, here) if here.config else _plain(task, here.topology)
-            found.update({(each.code, each.route): each for each in own.diagnostics})
-            if own.value is not None:
-                made[task.name] = own.value
-    return Outcome(made if len(made) == total else None, tuple(found.values()))
+    tasks = [(task, group) for group in groups for task in group.tasks]
+    made = _configured(tasks, workflow, here, here.config) if here.config else _plain(tasks, here)
+    found = {(each.code, each.route): each for outcome in made for each in outcome.diagnostics}
+    given = {task.name: each.value for (task, _), each in zip(tasks, made, strict=False) if each.value is not None}
+    return Outcome(given if len(given) == len(tasks) else None, tuple(found.values()))
 
 
-def _plain(task: Task, topology: ClusterTopology | None) -> Outcome[Portion]:
-    """What a task asks for, in the pool that is called as its platform."""
-    pool = pool_of(task, topology, str(task.resource.get("platform") or ""), {})
-    made = Portion(pool.value or "", amounts(task), gpus(task), {}, _exit_actions(task, {}))
-    return Outcome(made if pool.value is not None else None, pool.diagnostics)
+def _plain(tasks: Sequence[tuple[Task, TaskGroup]], here: Site) -> list[Outcome[Portion]]:
+    """What tasks ask for, each in the pool that is called as its platform."""
+    found = []
+    for task, _ in tasks:
+        pool = pool_of(task, here.topology, task.resource.get("platform", ""), {})
+        mounts = tuple(task.data.get("volumeMounts", ()))
+        given = Portion(pool.value or "", amounts(task), gpus(task), {}, _exit_actions(task, {}), mounts)
+        found.append(Outcome(None if pool.value is None else given, pool.diagnostics))
+    return found
 
 
-def _configured(task: Task, group: TaskGroup, workflow: str, config: PoolConfig, here: Site) -> Outcome[Portion]:
-    """What the platform's pod template makes of what a task asks for."""
+def _configured(
+    tasks: Sequence[tuple[Task, TaskGroup]], workflow: str, here: Site, config: PoolConfig
+) -> list[Outcome[Portion]]:
+    """What the platforms' pod templates make of what tasks ask for; all templates are rendered in one go."""
     from bayplan.workflows.osmo import pool
 
-    shared = pool.share(config, _ask(task, group, workflow), here.topology, here.render)
+    asks = [_ask(task, group, workflow) for task, group in tasks]
+    shared = pool.shares(config, asks, here.topology, here.render)
     if shared.value is None:
-        return Outcome(None, shared.diagnostics)
-    platform = str(task.resource.get("platform") or config.default_platform)
-    template, selector = _unnamed(shared.value.template, k8s_name(task.name))
-    own = pool_of(task, here.topology, platform, selector)
-    cards = gpus(task) if shared.value.accelerators is None else shared.value.accelerators
-    made = Portion(
-        own.value or "", shared.value.resources, cards, template, _exit_actions(task, config.default_exit_actions)
-    )
-    return Outcome(made if own.value is not None else None, (*shared.diagnostics, *own.diagnostics))
+        return [Outcome(None, shared.diagnostics)]
+    made = [_portion(task, share, here, config) for (task, _), share in zip(tasks, shared.value, strict=True)]
+    return [made[0]._replace(diagnostics=(*shared.diagnostics, *made[0].diagnostics)), *made[1:]]
+
+
+def _portion(task: Task, share: Share, here: Site, config: PoolConfig) -> Outcome[Portion]:
+    template, selector = _unnamed(share.template, k8s_name(task.name))
+    own = pool_of(task, here.topology, task.resource.get("platform", config.default_platform), selector)
+    cards = gpus(task) if share.accelerators is None else share.accelerators
+    actions = _exit_actions(task, config.default_exit_actions)
+    made = Portion(own.value or "", share.resources, cards, template, actions, share.mounts)
+    return Outcome(None if own.value is None else made, own.diagnostics)
 
 
 def _ask(task: Task, group: TaskGroup, workflow: str) -> Ask:
@@ -63,22 +67,24 @@ def _ask(task: Task, group: TaskGroup, workflow: str) -> Ask:
         container=k8s_name(task.name),
         group=group.name,
         workflow=workflow,
-        platform=str(resource.get("platform") or ""),
-        cpu=None if resource.get("cpu") is None else int(resource["cpu"]),
-        gpu=None if resource.get("gpu") is None else int(resource["gpu"]),
-        memory=text(resource.get("memory") or ""),
-        storage=text(resource.get("storage") or ""),
-        cache=text(data.get("cacheSize") or ""),
-        excluded=tuple(text(each) for each in resource.get("nodesExcluded") or ()),
-        lead=len(group.tasks) == 1 or bool(data.get("lead")),
-        privileged=bool(data.get("privileged")),
-        host_network=bool(data.get("hostNetwork")),
-        mounts=tuple(data.get("volumeMounts") or ()),
+        platform=resource.get("platform", ""),
+        cpu=resource.get("cpu"),
+        gpu=resource.get("gpu"),
+        memory=resource.get("memory", ""),
+        storage=resource.get("storage", ""),
+        cache=data.get("cacheSize", ""),
+        excluded=tuple(resource.get("nodesExcluded", ())),
+        lead=len(group.tasks) == 1 or data.get("lead", False),
+        privileged=data.get("privileged", False),
+        host_network=data.get("hostNetwork", False),
+        mounts=tuple(data.get("volumeMounts", ())),
         places={
             **{key: (*at, key) for key in ("platform", "cpu", "gpu", "memory", "storage")},
             **{key: (*task.route, name) for key, name in own.items()},
         },
-        mount_places=tuple((*task.route, "volumeMounts", i) for i in range(len(data.get("volumeMounts") or ()))),
+        mount_places=tuple(
+            (*task.route, "volumeMounts", number) for number in range(len(data.get("volumeMounts", ())))
+        ),
     )
 
 
@@ -97,7 +103,7 @@ def _unnamed(template: Mapping[str, Any], container: str) -> tuple[dict[str, Any
 
 def _exit_actions(task: Task, defaults: Mapping[str, str]) -> dict[str, str]:
     """The pool's defaults and the task's own."""
-    own = {name.upper(): text(codes) for name, codes in (task.data.get("exitActions") or {}).items()}
+    own = {name.upper(): codes for name, codes in task.data.get("exitActions", {}).items()}
     return {**{name.upper(): codes for name, codes in defaults.items()}, **own}
 
 

@@ -10,7 +10,7 @@ from bayplan.values import NamedTuple
 from bayplan.workflows.osmo import tokens
 from bayplan.workflows.osmo.tokens import Token
 from bayplan.workflows.osmo.translate.exit_codes import wrapped
-from bayplan.workflows.osmo.translate.portion import AMOUNTS, Portion, text
+from bayplan.workflows.osmo.translate.portion import AMOUNTS, Portion
 from bayplan.workflows.osmo.translate.source import Task
 from bayplan.workflows.osmo.translate.template import DATA, template
 
@@ -30,15 +30,15 @@ def pod_set(task: Task, portion: Portion, workflow: str, deadline: int | None) -
     spec = _resolved(task, workflow)
     gpus = portion.accelerators
     data = {
-        **({"pool": portion.pool} if portion.pool else {}),
-        **({"accelerator": {"count": gpus}} if gpus else {}),
-        **({"resources": dict(portion.resources)} if portion.resources else {}),
-        "image": text(spec["image"]),
-        "command": wrapped(map(text, spec["command"]), portion.exit_actions),
-        **({"args": [text(each) for each in spec["args"]]} if spec.get("args") else {}),
-        "env": {**{name: text(value) for name, value in (spec.get("environment") or {}).items()}, **_hidden(gpus)},
-        **({"files": _files(spec["files"])} if spec.get("files") else {}),
-        "template": template(task._replace(data=spec), portion.template, deadline),
+        "pool": portion.pool,
+        "accelerator": {"count": gpus} if gpus else None,
+        "resources": dict(portion.resources),
+        "image": spec["image"],
+        "command": wrapped(spec["command"], portion.exit_actions),
+        "args": spec.get("args"),
+        "env": {**spec.get("environment", {}), **_hidden(gpus)},
+        "files": {file["path"]: _contents(file) for file in spec.get("files", ())},
+        "template": template(task._replace(data=spec), portion, deadline),
     }
     return Piece({key: value for key, value in data.items() if value}, _origins(task))
 
@@ -49,7 +49,7 @@ def _hidden(gpus: int) -> dict[str, str]:
 
 def _resolved(task: Task, workflow: str) -> Mapping[str, Any]:
     """The task with its tokens replaced, but for hosts, whose names depend on what the pods become."""
-    sources = [str(each.get("task", "")).rpartition(":")[2] for each in task.data.get("inputs") or ()]
+    sources = [each.get("task", "").rpartition(":")[2] for each in task.data.get("inputs", ())]
 
     def value(token: Token) -> str | None:
         if token.kind == tokens.INPUT:
@@ -74,13 +74,9 @@ def _replaced(value: Any, make: Callable[[Token], str | None]) -> Any:
     return [_replaced(each, make) for each in value] if isinstance(value, list) else value
 
 
-def _files(files: list[Mapping[str, Any]]) -> dict[str, Any]:
-    return {file["path"]: _contents(file) for file in files}
-
-
 def _contents(file: Mapping[str, Any]) -> Any:
     """Text, also where it was encoded; other bytes stay encoded."""
-    contents = text(file["contents"])
+    contents: str = file["contents"]
     if not file.get("base64"):
         return contents
     from base64 import b64decode
@@ -93,7 +89,7 @@ def _contents(file: Mapping[str, Any]) -> Any:
 
 def _origins(task: Task) -> dict[Route, Route]:
     files: dict[Route, Route] = {
-        ("files", file["path"]): (*task.route, "files", i) for i, file in enumerate(task.data.get("files") or ())
+        ("files", file["path"]): (*task.route, "files", i) for i, file in enumerate(task.data.get("files", ()))
     }
     resources: dict[Route, Route] = {("resources", kube): (*task.resource_route, own) for kube, own in AMOUNTS}
     return {

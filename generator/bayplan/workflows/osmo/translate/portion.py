@@ -14,29 +14,23 @@ AMOUNTS = (("cpu", "cpu"), ("memory", "memory"), ("ephemeral-storage", "storage"
 
 
 class Portion(NamedTuple):
-    """The pool that a task runs in (empty: the only one that can hold it), amounts, GPUs, pod fields, exit actions."""
+    """The pool that a task runs in (empty: the only one that can hold it), and what goes into its podSet."""
 
     pool: str = ""
     resources: Mapping[str, str] = {}
     accelerators: int = 0
     template: Mapping[str, Any] = {}
     exit_actions: Mapping[str, str] = {}
+    mounts: tuple[str, ...] = ()  # SOURCE[:TARGET] of the node's folders
 
 
 def amounts(task: Task) -> dict[str, str]:
     """What a task's resource asks besides GPUs, as Kubernetes quantities."""
-    asked = {kube: task.resource.get(own) for kube, own in AMOUNTS}
-    plain = {
-        name: text(value) if name == "cpu" else quantity(value) for name, value in asked.items() if value is not None
-    }
-    return {name: value for name, value in plain.items() if value and value != "0"}
+    asked = {kube: value for kube, own in AMOUNTS if (value := task.resource.get(own)) is not None}
+    amounts = {name: str(value) if name == "cpu" else quantity(value) for name, value in asked.items()}
+    return {name: value for name, value in amounts.items() if value and value != "0"}
 
 
 def gpus(task: Task) -> int:
     """How many GPUs a task asks for."""
-    return int(task.resource.get("gpu") or 0)
-
-
-def text(value: Any) -> str:
-    """A scalar as OSMO makes a text of it (pydantic, coerce_numbers_to_str; str(True) for truth values)."""
-    return value if isinstance(value, str) else str(value)
+    return task.resource.get("gpu") or 0

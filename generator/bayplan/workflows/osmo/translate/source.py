@@ -48,7 +48,7 @@ class TaskGroup(NamedTuple):
 
 def task_groups(spec: Mapping[str, Any]) -> tuple[TaskGroup, ...]:
     """All of a workflow, in file order."""
-    resources = spec.get("resources") or {}
+    resources = spec.get("resources", {})
     if spec.get("groups"):
         return tuple(_group(group, (*ROOT, "groups", index), resources) for index, group in enumerate(spec["groups"]))
     return tuple(
@@ -67,8 +67,8 @@ def _group(data: Mapping[str, Any], route: Route, resources: Mapping[str, Any]) 
 def _task(data: Mapping[str, Any], route: Route, resources: Mapping[str, Any]) -> Task:
     name = data.get("resource", "default")
     where: Route = (*ROOT, "resources", name)
-    resource = resources.get(name) or {}
-    entries = enumerate(resource.get("topology") or ())
+    resource = resources.get(name, {})
+    entries = enumerate(resource.get("topology", ()))
     return Task(
         data["name"], data, route, resource, where, tuple(_requirement(e, (*where, "topology", i)) for i, e in entries)
     )

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.workflows.osmo import tokens
+from bayplan.workflows.osmo.translate.portion import Portion
 from bayplan.workflows.osmo.translate.source import Task
 from bayplan.workflows.osmo.units import k8s_name
 
@@ -18,9 +19,10 @@ DATA = "/osmo/data"
 DATA_VOLUME = "osmo-data"
 
 
-def template(task: Task, platform: Mapping[str, Any], deadline: int | None) -> dict[str, Any]:
+def template(task: Task, portion: Portion, deadline: int | None) -> dict[str, Any]:
     """What the platform gives and the task adds. `deadline`: seconds that the pod may run."""
-    volumes, mounts, env = [*_volumes(task)], [*_mounts(task)], [*_environment(task)]
+    volumes, mounts = [*_volumes(task, portion)], [*_mounts(task, portion)]
+    env = [*_environment(task)]
     container = {
         **({"securityContext": {"privileged": True}} if task.data.get("privileged") else {}),
         **({"env": env} if env else {}),
@@ -33,7 +35,7 @@ def template(task: Task, platform: Mapping[str, Any], deadline: int | None) -> d
         **({"volumes": volumes} if volumes else {}),
         **({"containers": [container]} if container else {}),
     }
-    return laid_over(platform, {"spec": spec} if spec else {})
+    return laid_over(portion.template, {"spec": spec} if spec else {})
 
 
 def laid_over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,42 +57,39 @@ def laid_over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]
 
 def _environment(task: Task) -> Iterator[dict[str, Any]]:
     """Keys of Secrets, and for pods without GPUs OSMO's hint to the NVIDIA runtime to show them none."""
-    for name, keys in sorted((task.data.get("credentials") or {}).items()):
+    for name, keys in sorted(task.data.get("credentials", {}).items()):
         if isinstance(keys, Mapping):
             for variable, key in sorted(keys.items()):
-                reference = {"secretKeyRef": {"name": k8s_name(name), "key": str(key)}}
+                reference = {"secretKeyRef": {"name": k8s_name(name), "key": key}}
                 yield {"name": variable, "valueFrom": reference}
 
 
-def _volumes(task: Task) -> Iterator[dict[str, Any]]:
+def _volumes(task: Task, portion: Portion) -> Iterator[dict[str, Any]]:
     if _data_paths(task):
         yield {"name": DATA_VOLUME, "emptyDir": {}}
-    for name, keys in sorted((task.data.get("credentials") or {}).items()):
+    for name, keys in sorted(task.data.get("credentials", {}).items()):
         if isinstance(keys, str):
             yield {"name": f"credential-{k8s_name(name)}", "secret": {"secretName": k8s_name(name)}}
-    for number, mount in enumerate(task.data.get("volumeMounts") or ()):
+    for number, mount in enumerate(portion.mounts):
         yield {"name": f"host-{number}", "hostPath": {"path": mount.partition(":")[0]}}
 
 
-def _mounts(task: Task) -> Iterator[dict[str, Any]]:
+def _mounts(task: Task, portion: Portion) -> Iterator[dict[str, Any]]:
     for path in _data_paths(task):
         yield {"name": DATA_VOLUME, "mountPath": f"{DATA}/{path}", "subPath": path}
-    for name, keys in sorted((task.data.get("credentials") or {}).items()):
+    for name, keys in sorted(task.data.get("credentials", {}).items()):
         if isinstance(keys, str):
             yield {"name": f"credential-{k8s_name(name)}", "mountPath": keys, "readOnly": True}
-    for number, mount in enumerate(task.data.get("volumeMounts") or ()):
+    for number, mount in enumerate(portion.mounts):
         source, _, target = mount.partition(":")
         yield {"name": f"host-{number}", "mountPath": target or source}
 
 
 def _data_paths(task: Task) -> list[str]:
     """The folders below DATA that the task may expect: one for each input, and the output's where it is spoken of."""
-    inputs = [f"input/{number}" for number in range(len(task.data.get("inputs") or ()))]
-    spoken = any(
-        token.kind == tokens.OUTPUT for text, _ in tokens.texts(dict(task.data), ()) for token in tokens.find(text)
-    )
+    inputs = [f"input/{number}" for number in range(len(task.data.get("inputs", ())))]
     named = any(f"{DATA}/output" in text for text, _ in tokens.texts(dict(task.data), ()))
-    return [*inputs, *(["output"] if task.data.get("outputs") or spoken or named else [])]
+    return [*inputs, *(["output"] if task.data.get("outputs") or named else [])]
 
 
 def _affinity(task: Task) -> dict[str, Any]:
@@ -98,6 +97,6 @@ def _affinity(task: Task) -> dict[str, Any]:
     excluded = task.resource.get("nodesExcluded")
     if not excluded:
         return {}
-    term = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": sorted(map(str, excluded))}
+    term = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": sorted(excluded)}
     terms = {"nodeSelectorTerms": [{"matchExpressions": [term]}]}
     return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}

@@ -37,7 +37,7 @@ THIRD_PARTY = {
     "jinja2": {"sandbox"},
     "jsonschema": {"schema"},
     "referencing": {"schema"},
-    "ruamel": set(),
+    "ruamel": {"cli"},
     "ortools": {"planning"},
 }
 """Distribution -> the only parts that may import it."""

@@ -6,6 +6,7 @@ from bayplan.cli.options import MANY, Argument, Command, Option
 from bayplan.report import FORMATS
 
 SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool")
+IMPORTED = ("osmo-pool",)
 SHELLS = ("bash", "zsh", "fish")
 
 DIAGNOSTICS = Option(("--diagnostics",), "How to write what was found (default: text).", "FORM", choices=FORMATS)
@@ -112,6 +113,21 @@ COMMANDS = (
         (STRICT, DIAGNOSTICS),
     ),
     Command(
+        "topology import",
+        "topology_import",
+        "Write a cluster topology out of another system's files.",
+        (Argument("SOURCE"),),
+        (
+            Option(("--from",), "The format of the source (default: osmo-pool).", "FORMAT", choices=IMPORTED),
+            Option(("--update",), "A topology file that gains what the source adds.", "FILE"),
+            Option(("-o", "--output"), "A file (default: stdout).", "FILE"),
+            CHECK,
+            STRICT,
+            DIAGNOSTICS,
+        ),
+        "SOURCE is a file, or FILE#POOL. A topology without --update still lacks its nodes.",
+    ),
+    Command(
         "topology export",
         "topology_export",
         "Write a cluster topology in a scheduler's own objects.",
@@ -166,7 +182,6 @@ LATER = (
     "lint",
     "post-render",
     "topology diff",
-    "topology import",
     "topology show",
 )
 """Commands that are planned: calling one is answered "not yet", not "unknown"."""

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, info, warning
+from bayplan.diagnostics import Diagnostic, Outcome, has_errors, info, warning
+from bayplan.document import Document
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
+from bayplan.topologies.edits import Edit
 from bayplan.topologies.native import API_VERSION, KIND
-from bayplan.values import NamedTuple
 from bayplan.words import listing
-from bayplan.workflows.osmo.pool.levels import levels
+from bayplan.workflows.osmo.pool.levels import MISTAKEN, levels
+from bayplan.workflows.osmo.pool.reading import read_all
 from bayplan.workflows.osmo.pool.share import selector
-from bayplan.workflows.osmo.pool.values import Platform, PoolConfig
+from bayplan.workflows.osmo.pool.values import SUBJECT, Platform, PoolConfig
 from bayplan.workflows.osmo.translate.names import label
+
+__all__ = ["NAME", "SUBJECT", "additions", "new", "skeleton", "update"]
 
 NAME = "osmo-pool"
 
@@ -23,16 +27,22 @@ NVLINK = "nvidia.com/gpu.clique"
 TOLERATION = ("key", "operator", "value", "effect", "tolerationSeconds")
 
 
-class Edit(NamedTuple):
-    """A change of a native document: a value to set, or, where `append`, entries that follow those of a list."""
+def new(document: Document) -> Outcome[dict[str, Any]]:
+    """The native document of all pools in a file. None where a pool has errors."""
+    configs, told = read_all(document)
+    made = skeleton(configs) if configs and not has_errors(told) else Outcome[dict[str, Any]](None)
+    return Outcome(made.value, (*told, *made.diagnostics))
 
-    path: tuple[str | int, ...]
-    value: Any
-    append: bool = False
+
+def update(document: Document, topology: ClusterTopology) -> Outcome[tuple[Edit, ...]]:
+    """What a topology gains of all pools in a file. None where a pool has errors."""
+    configs, told = read_all(document)
+    made = additions(configs, topology) if not has_errors(told) else Outcome[tuple[Edit, ...]](None)
+    return Outcome(made.value, (*told, *made.diagnostics))
 
 
 def skeleton(configs: Sequence[PoolConfig]) -> Outcome[dict[str, Any]]:
-    """A native document with one pool for each platform, its domains still empty: W497 for each pool configuration."""
+    """A native document with one pool for each platform, its domains still empty: W497, W478 and W498."""
     names = [platform.name for config in configs for platform in config.platforms.values()]
     pools = [
         _pool(config, platform, names.count(platform.name) > 1)
@@ -41,7 +51,7 @@ def skeleton(configs: Sequence[PoolConfig]) -> Outcome[dict[str, Any]]:
     ]
     name = label(configs[0].name) if len(configs) == 1 and configs[0].name else "osmo"
     spec = {**_defaults(configs), **_queues(configs), **_scheduler(configs), "pools": pools}
-    found = [d for config in configs for d in (*_nodeless(config), *_depending(config))]
+    found = [d for config in configs for d in (*_nodeless(config), *_depending(config), *_mistaken(config))]
     return Outcome({"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": spec}, tuple(found))
 
 
@@ -50,8 +60,12 @@ def _pool(config: PoolConfig, platform: Platform, shared_name: bool) -> dict[str
     selects, tolerates = selector(platform), tolerations(platform)
     node = {**({"nodeSelector": selects} if selects else {}), **({"tolerations": tolerates} if tolerates else {})}
     listed = [key for key in config.keys if key.label != HOSTNAME_LABEL]  # the level that every pool ends in by itself
-    own = [{"name": label(k.key), "label": k.label, **({"nvlink": True} if k.label == NVLINK else {})} for k in listed]
+    own = [_level(label(key.key), MISTAKEN.get(key.label, key.label)) for key in listed]
     return {"name": name, "node": node, **({"levels": own} if own else {}), "domains": []}
+
+
+def _level(name: str, node_label: str) -> dict[str, Any]:
+    return {"name": name, "label": node_label, **({"nvlink": True} if node_label == NVLINK else {})}
 
 
 def tolerations(platform: Platform) -> list[dict[str, Any]]:
@@ -101,6 +115,14 @@ def _nodeless(config: PoolConfig) -> Iterator[Diagnostic]:
     yield warning("W497", config.route, message, hint=hint)
 
 
+def _mistaken(config: PoolConfig) -> Iterator[Diagnostic]:
+    for key in config.keys:
+        if key.label in MISTAKEN:
+            message = f'no driver sets the node label "{key.label}"; "{MISTAKEN[key.label]}" is written, which they set'
+            hint = "correct it in the pool configuration too: pods with this label would wait forever under OSMO"
+            yield warning("W478", (*key.route, "label"), message, hint=hint)
+
+
 def _depending(config: PoolConfig) -> Iterator[Diagnostic]:
     """W498 for what a platform says with variables: a topology has no tasks to fill them in."""
     for platform in config.platforms.values():
@@ -111,7 +133,7 @@ def _depending(config: PoolConfig) -> Iterator[Diagnostic]:
                 yield warning("W498", platform.route, message, hint="write it into the topology if all tasks share it")
 
 
-def update(configs: Sequence[PoolConfig], topology: ClusterTopology) -> Outcome[tuple[Edit, ...]]:
+def additions(configs: Sequence[PoolConfig], topology: ClusterTopology) -> Outcome[tuple[Edit, ...]]:
     """What a topology gains of the pools: selectors and tolerations, of each platform that is one of its pools.
 
     Levels keep their names and nodes their places. W478, W479 and W498 say where the two differ.

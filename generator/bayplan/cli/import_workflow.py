@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bayplan import pipeline
-from bayplan.cli import arguments, inputs, output
+from bayplan.cli import inputs, output
 from bayplan.cli.finish import finish
 from bayplan.cli.inputs import Inputs
 from bayplan.cli.options import Given
@@ -17,8 +17,7 @@ def run(given: Given) -> int:
     """Prints all workflows or none."""
     read = inputs.read_all(given, needs_topology=False)
     topology, about = _topology(read)
-    wrong = (*arguments.variables(given).diagnostics, *output.wrong(given))
-    batches = [Batch(wrong), *read.batches, *about]
+    batches = [Batch(output.wrong(given)), *read.batches, *about]
     documents = []
     for document in read.workflows:
         outcome, origins = pipeline.check_workflow(document, given.one("from"), read.context(topology))

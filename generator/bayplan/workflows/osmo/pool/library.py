@@ -64,7 +64,7 @@ def names(owner: Any, key: str, route: Route) -> list[tuple[str, Route]]:
 
 def _missing(section: str, name: str, route: Route, known: list[str]) -> Diagnostic:
     what = WORDS[section]
-    message = f'there is no {what} "{name}" in the file; OSMO itself would leave it out with a line in a log'
+    message = f'there is no {what} "{name}" in the file; OSMO leaves it out of a ConfigMap with only a line in its log'
     if section == "group_templates":
         message += ", and pods that claim what it makes would wait forever"
     hint = suggest(name, known, f"{what}s that are there") if known else ""

@@ -36,6 +36,7 @@ class Cut(NamedTuple):
     accelerators: int | None = None
     template: Mapping[str, Any] = {}
     left_out: tuple[Path, ...] = ()  # fields that are bayplan's own
+    imageless: tuple[str, ...] = ()  # containers beside the user's that cannot run
     control: tuple[Path, ...] = ()  # parts for OSMO's containers
     claims: tuple[str, ...] = ()  # claims on a ComputeDomain channel
     unequal: tuple[str, ...] = ()  # resources whose limit is not their request
@@ -52,7 +53,7 @@ def cut(template: Mapping[str, Any], container: str, channels: Collection[str]) 
     containers = [_unclaimed(each, claims) for each in spec.pop("containers", None) or ()]
     own: dict[str, Any] = next((each for each in containers if each.get("name") == container), {})
     beside = [each for each in containers if each is not own]
-    imageless = [("spec", "containers", str(each.get("name", ""))) for each in beside if not each.get("image")]
+    imageless = tuple(str(each.get("name", "")) for each in beside if not each.get("image"))
     managed = [("spec", "containers", container, name) for name in MANAGED if name in own]
     amounts = _amounts(own.get("resources") or {})
     kept = [*_main(own, amounts), *(each for each in beside if each.get("image"))]
@@ -61,7 +62,8 @@ def cut(template: Mapping[str, Any], container: str, channels: Collection[str]) 
         resources=amounts.equal,
         accelerators=amounts.cards,
         template={key: value for key, value in whole.items() if value},
-        left_out=(*left, *managed, *imageless),
+        left_out=(*left, *managed),
+        imageless=imageless,
         control=control,
         claims=claims,
         unequal=amounts.unequal,

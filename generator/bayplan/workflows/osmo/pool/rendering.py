@@ -13,6 +13,8 @@ from bayplan.workflows.osmo.pool.variables import Value
 
 NAME = re.compile(r"\{\{[-+]?\s*([A-Za-z_][A-Za-z0-9_]*)\s*[-+]?\}\}")
 PLAIN = re.compile(r"\{\{ *([A-Za-z_][A-Za-z0-9_]*) *\}\}")
+UNDEFINED = re.compile(r"'(\w+)' is undefined")
+"""What Jinja says of a name that nobody gave a value."""
 MARKS = ("{{", "{%", "{#")
 KEYWORDS = ("true", "false", "none", "True", "False", "None")
 
@@ -84,8 +86,8 @@ def _by_jinja(jobs: Sequence[Job], render: Render | None) -> list[Rendered]:
 def _judged(job: Job, text: str, fault: str) -> Rendered:
     names = NAME.findall(job.text)
     if fault:
-        unknown = [name for name in names if name not in job.variables and name in fault]
-        return _undefined(unknown[0], job.variables) if unknown else Rendered(fault=fault)
+        unknown = UNDEFINED.fullmatch(fault)
+        return _undefined(unknown[1], job.variables) if unknown else Rendered(fault=fault.partition(". ")[0])
     return Rendered(text, tuple(name for name in names if job.variables.get(name, "") is None))
 
 

@@ -184,6 +184,10 @@ def _told(work: Work, made: parts.Cut, domains: bool, orphans: set[str]) -> Iter
     for path in made.left_out:
         message = f'"{".".join(path)}" of the pod template is left out: bayplan or the task says it'
         yield warning("W492", where(platform, *path), message, hint="remove it from the pod template")
+    for name in made.imageless:
+        message = f'the container "{name}" of the pod template has no image, which makes no pod; it is left out'
+        hint = "call it {{USER_CONTAINER_NAME}} if the task's own is meant"
+        yield warning("W492", where(platform, "spec", "containers", name), message, hint=hint)
     if made.claims:
         yield _claimed(platform, made.claims, domains, orphans)
     if made.unequal:

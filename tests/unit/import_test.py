@@ -18,6 +18,7 @@ from bayplan.model.workflow import Workflow
 from bayplan.workflows import native
 
 OURS = sorted(path for path in (ROOT / "examples").glob("*/workflow.yaml") if "bayplan.dev" in path.read_text())
+FOREIGN = sorted((ROOT / "examples").glob("*/osmo.yaml"))
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 
@@ -53,6 +54,20 @@ def test_every_example_renders_the_same(path: Path, tmp_path: Path, capsys: pyte
     assert run(["render", str(path), "-t", topology]) == 0
     before = capsys.readouterr().out
     assert run(["render", str(tmp_path / "one.yaml"), "-t", topology]) == 0
+    assert capsys.readouterr().out == before
+
+
+@pytest.mark.parametrize("path", FOREIGN, ids=lambda path: path.parent.name)
+def test_another_formats_examples_render_the_same(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    on = ["-t", str(path.parent / "topology.yaml")]
+    target = str(tmp_path / "native.yaml")
+    assert run(["import", str(path), *on, "-o", target]) == 0
+    assert run(["import", target, *on, "-o", target, "--check"]) == 0
+    assert run(["render", str(path), *on]) == 0
+    before = capsys.readouterr().out
+    assert run(["render", target, *on]) == 0
     assert capsys.readouterr().out == before
 
 

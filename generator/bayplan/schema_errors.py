@@ -150,14 +150,22 @@ def _type(each: Refusal, route: Route) -> Iterator[Diagnostic]:
     expected = [each.wanted] if isinstance(each.wanted, str) else each.wanted
     wanted = " or ".join(TYPES[name] for name in expected)
     message = f"found {describe(each.instance)}, expected {wanted}"
-    yield error("S202", route, message, hint=_cast(each.instance, expected))
+    yield error("S202", route, message, hint=_quoted(each, expected) or _cast(each.instance, expected))
+
+
+def _quoted(each: Refusal, expected: list[str]) -> str:
+    """The value as a text, where that would do. What may be a number or nothing has a form of its own."""
+    value = each.instance
+    if "string" not in expected or ("null" in expected and len(expected) > 2):
+        return ""
+    if not isinstance(value, int | float | date):
+        return ""
+    written = str(value).lower() if isinstance(value, bool) else _number(value)
+    fits = re.search(each.schema.get("pattern", ""), written)
+    return f'put it in quotes: "{written}"' if fits else ""
 
 
 def _cast(value: Any, expected: list[str]) -> str:
-    amount = "null" in expected and len(expected) > 2  # a number, or nothing: quotes would not help
-    if "string" in expected and not amount and isinstance(value, int | float | date):
-        written = str(value).lower() if isinstance(value, bool) else _number(value)
-        return f'put it in quotes: "{written}"'
     if "integer" in expected and isinstance(value, str) and value.isdecimal():
         return "remove the quotes"
     if expected == ["array"] and isinstance(value, str):

@@ -21,8 +21,6 @@ from bayplan.workflows.osmo.translate.exit_codes import wrapped
 from bayplan.workflows.osmo.translate.names import LONGEST, cut, label, stem
 from support import TOPOLOGY
 
-COVERS = {"W461", "W462", "W463", "W464", "W465", "W466", "W467"}
-
 LEVELS = ("zone", "spine", "rack")
 
 
@@ -163,19 +161,6 @@ TEMPLATES = [
     pytest.param({"privileged": True}, {"containers": [{"securityContext": {"privileged": True}}]}, id="privileged"),
     pytest.param(
         {"hostNetwork": True}, {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}, id="host-network"
-    ),
-    pytest.param(
-        {"volumeMounts": ["/data", "/a:/b"]},
-        {
-            "volumes": [
-                {"name": "host-0", "hostPath": {"path": "/data"}},
-                {"name": "host-1", "hostPath": {"path": "/a"}},
-            ],
-            "containers": [
-                {"volumeMounts": [{"name": "host-0", "mountPath": "/data"}, {"name": "host-1", "mountPath": "/b"}]}
-            ],
-        },
-        id="mounts",
     ),
     pytest.param(
         {"credentials": {"My_Key": "/keys", "s3": {"KEY": "access", "ID": "id"}}},

@@ -145,6 +145,10 @@ def validate(data: Any) -> Any:
                             data__spec__defaults_keys.remove("queue")
                             data__spec__defaults__queue = data__spec__defaults["queue"]
                             validate___definitions_queue(data__spec__defaults__queue)
+                        if "pool" in data__spec__defaults_keys:
+                            data__spec__defaults_keys.remove("pool")
+                            data__spec__defaults__pool = data__spec__defaults["pool"]
+                            validate___definitions_name(data__spec__defaults__pool)
                         if data__spec__defaults_keys:
                             raise Refused
                 if "queues" in data__spec_keys:

@@ -12,7 +12,7 @@ from bayplan.words import suggest
 
 
 def check(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T411, T420 to T424, T429, T431 to T435."""
+    """T411, T420 to T424, T429, T431 to T436."""
     for index, pool in enumerate(topology.pools):
         route: Route = (*POOLS, index)
         yield from _accelerator(topology, pool, (*route, "node"))
@@ -31,6 +31,10 @@ def check(topology: ClusterTopology) -> Iterator[Diagnostic]:
         hint = suggest(queue, topology.queues, "queues")
         message = f'the default queue "{queue}" is not among the queues'
         yield error("T422", ("topology", "spec", "defaults", "queue"), message, hint=hint)
+    name = topology.defaults.get("pool")
+    if name and topology.pool(name) is None:
+        hint = suggest(name, [pool.name for pool in topology.pools], "pools")
+        yield error("T436", ("topology", "spec", "defaults", "pool"), f'there is no pool "{name}"', hint=hint)
     for component, version in topology.versions.items():
         yield from _version(component, version)
 

@@ -40,4 +40,5 @@ CODES: Mapping[str, str] = {
     "T433": "pools that nothing separates",
     "T434": "facts of a namespace that nothing reads yet",
     "T435": "a parent among the queues",
+    "T436": "the default pool is no pool",
 }

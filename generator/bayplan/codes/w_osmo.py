@@ -49,4 +49,13 @@ CODES: Mapping[str, str] = {
     "W449": "a failed task ends its gang",
     "W450": "tasks are not started again",
     "W451": "credentials are Secrets",
+    "W461": "names that Kubernetes would not take",
+    "W462": "an order of levels that was assumed",
+    "W463": "a topology group both required and preferred",
+    "W464": "tasks without topology beside tasks with it",
+    "W465": "a platform that is no pool",
+    "W466": "a topology key that is no level",
+    "W467": "a platform that could be several pools",
+    "W468": "a mount that nothing allows",
+    "W469": "tasks that outlive their lead",
 }

@@ -14,6 +14,11 @@ from bayplan.values import NamedTuple
 Owner = TypeVar("Owner", Gang, Group)
 
 
+NAME_ONE = (
+    "name one with `pool:` on the podSet, its group, its gang or the workflow, or as the topology's `defaults.pool`"
+)
+
+
 class Found(NamedTuple):
     """A podSet of the file, where it stands, and the nearest `pool` named for it."""
 
@@ -86,6 +91,8 @@ def _own_pool(found: Found, topology: ClusterTopology) -> str | Diagnostic | Non
     able = [pool.name for pool in topology.pools if _able(found.spec, pool)]
     if len(able) == 1 or len(topology.pools) == 1:
         return _fitting(found, topology, able[0] if able else topology.pools[0].name)
+    if topology.defaults.get("pool", "") in able:
+        return topology.defaults["pool"]
     if not asked and (found.spec.whole_node or not able):
         return None
     return _undecided(found, able)
@@ -129,15 +136,15 @@ def _undecided(found: Found, able: list[str]) -> Diagnostic:
         message = f'podSet "{found.spec.name}" asks for {what}; no pool has it'
         return error("P502", (*found.route, "accelerator"), message, hint="add it to a pool's node, or ask for another")
     message = f'podSet "{found.spec.name}" could run in the pools {_quoted(able)}, which all have {what}'
-    return error(
-        "P503", found.route, message, hint="name one with `pool:` on the podSet, its group, its gang or the workflow"
-    )
+    return error("P503", found.route, message, hint=NAME_ONE)
 
 
 def _follow(found: Found, topology: ClusterTopology, leaders: set[str]) -> str | Diagnostic:
     """A podSet without accelerator, and no pool made for it, goes where the rest of its gang goes."""
     if len(leaders) == 1:
         return next(iter(leaders))
+    if not leaders and topology.defaults.get("pool"):
+        return topology.defaults["pool"]
     candidates = sorted(leaders) or [pool.name for pool in topology.pools]
     return _undecided(found, candidates)
 

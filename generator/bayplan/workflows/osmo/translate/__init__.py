@@ -12,11 +12,11 @@ hosts.py       {{host:task}} -> the pod that it means
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from bayplan import schema
-from bayplan.diagnostics import Diagnostic, Outcome, Route, has_errors
+from bayplan.diagnostics import Diagnostic, Outcome, Route, has_errors, warning
 from bayplan.model.formats import Context, Read
 from bayplan.model.workflow import GANGS, Workflow
 from bayplan.workflows import native
@@ -77,7 +77,7 @@ def _translate(spec: Mapping[str, Any], context: Context) -> Outcome[Piece]:
     made = tuple(lowering.gang(group, order.value, pieces) for group in groups)
     short, made = fitted(name, made)
     found += tuple(d for group in groups for d in lowering.findings(group, order.value))
-    found += tuple(renamed(spec["name"], short, made))
+    found += (*renamed(spec["name"], short, made), *_outlived(made))
     return Outcome(_document(spec, short, made, allowed.total), found)
 
 
@@ -89,7 +89,7 @@ def _levels(groups: tuple[TaskGroup, ...], here: Site) -> Outcome[levels.Levels]
 
 def _document(spec: Mapping[str, Any], name: str, gangs: tuple[lowering.Gang, ...], deadline: int | None) -> Piece:
     """The native document and its origins."""
-    owner = {task.name: gang.node.name for gang in gangs for task in gang.group.tasks}
+    owner = _owners(gangs)
     metadata = {"name": name, **({"labels": dict(spec["labels"])} if spec.get("labels") else {})}
     origins: dict[Route, Route] = {("workflow", "spec"): ROOT, ("workflow", "metadata"): ROOT}
     for number, gang in enumerate(gangs):
@@ -98,8 +98,19 @@ def _document(spec: Mapping[str, Any], name: str, gangs: tuple[lowering.Gang, ..
         for place, source in enumerate(_waits(gang, owner).values()):
             origins[(*GANGS, number, "dependsOn", place)] = source
         origins[(*GANGS, number, "activeDeadlineSeconds")] = (*ROOT, "timeout")
-    body = {"gangs": [_gang(gang, owner, deadline) for gang in gangs]}
+    awaited = _awaited(gangs, owner)
+    body = {"gangs": [_gang(gang, owner, awaited, deadline) for gang in gangs]}
     return Piece({"apiVersion": native.API_VERSION, "kind": native.KIND, "metadata": metadata, "spec": body}, origins)
+
+
+def _owners(gangs: tuple[lowering.Gang, ...]) -> dict[str, str]:
+    """Task -> the gang it is in."""
+    return {task.name: gang.node.name for gang in gangs for task in gang.group.tasks}
+
+
+def _awaited(gangs: tuple[lowering.Gang, ...], owner: Mapping[str, str]) -> set[str]:
+    """The gangs that others wait for."""
+    return {name for gang in gangs for name in _waits(gang, owner)}
 
 
 def _waits(gang: lowering.Gang, owner: Mapping[str, str]) -> dict[str, Route]:
@@ -112,10 +123,24 @@ def _waits(gang: lowering.Gang, owner: Mapping[str, str]) -> dict[str, Route]:
     return found
 
 
-def _gang(gang: lowering.Gang, owner: Mapping[str, str], deadline: int | None) -> dict[str, Any]:
+def _outlived(gangs: tuple[lowering.Gang, ...]) -> Iterator[Diagnostic]:
+    """W469: gangs that wait for each other share a JobSet, and nothing in it stops the tasks beside a lead."""
+    awaited = _awaited(gangs, _owners(gangs))
+    for gang in gangs:
+        if gang.group.lead and gang.node.name in awaited:
+            message = (
+                f'group "{gang.group.name}" ends with its lead in OSMO; here what follows it waits for all its tasks'
+            )
+            hint = "let the other tasks end by themselves once the lead is done"
+            yield warning("W469", (*gang.group.lead.route, "lead"), message, hint=hint)
+
+
+def _gang(
+    gang: lowering.Gang, owner: Mapping[str, str], awaited: Collection[str], deadline: int | None
+) -> dict[str, Any]:
     waits, named = list(_waits(gang, owner)), hosts(gang)
     body = lowering.data(gang.node)
-    lead = gang.group.lead
+    lead = None if gang.node.name in awaited else gang.group.lead
     led = {"lead": lowering.pod_set_of(gang.node, lead)} if lead else {}
     return {
         "name": body.pop("name"),

@@ -14,6 +14,9 @@ from bayplan.workflows.osmo.translate.names import label, stem, unique
 from bayplan.workflows.osmo.translate.pod_sets import Piece
 from bayplan.workflows.osmo.translate.source import Requirement, Task, TaskGroup
 
+MAIN = "main"
+"""The podSet of a task outside of groups, whose gang has the task's name already."""
+
 ANYWHERE = "anywhere"
 """The group of tasks that ask for no topology, beside groups that do."""
 
@@ -107,7 +110,7 @@ class _Folding:
     """Makes podSets of one gang's tasks: equal ones in one, but for the lead, whose end is the gang's."""
 
     def __init__(self, group: TaskGroup, pieces: Mapping[str, Piece]) -> None:
-        self.lead, self.pieces = group.lead, pieces
+        self.lead, self.pieces, self.bare = group.lead, pieces, group.bare
         self.taken = {label(task.name) for task in group.tasks}
         self.used: set[str] = set()
 
@@ -125,7 +128,7 @@ class _Folding:
 
     def name(self, tasks: Sequence[Task]) -> str:
         """What the tasks are called but for their numbers, else the first one's name."""
-        first = label(tasks[0].name)
+        first = MAIN if self.bare else label(tasks[0].name)
         common = stem(tuple(label(task.name) for task in tasks)) if len(tasks) > 1 else ""
         free = common and common not in self.used | self.taken
         name = unique(common if free else first, self.used, tasks[0].name)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Outcome, error, warning
+from bayplan.diagnostics import Diagnostic, Outcome, error, warning
 from bayplan.model.topology import ClusterTopology
 from bayplan.words import did_you_mean, listing
 from bayplan.workflows.osmo.pool.values import Ask, PoolConfig, Share
@@ -29,10 +29,18 @@ def _plain(tasks: Sequence[tuple[Task, TaskGroup]], here: Site) -> list[Outcome[
     found = []
     for task, _ in tasks:
         pool = pool_of(task, here.topology, task.resource.get("platform", ""), {})
-        mounts = tuple(task.data.get("volumeMounts", ()))
-        given = Portion(pool.value or "", amounts(task), gpus(task), {}, _exit_actions(task, {}), mounts)
-        found.append(Outcome(None if pool.value is None else given, pool.diagnostics))
+        refused = tuple(_forbidden(task))
+        given = Portion(pool.value or "", amounts(task), gpus(task), {}, _exit_actions(task, {}))
+        found.append(Outcome(None if refused or pool.value is None else given, (*refused, *pool.diagnostics)))
     return found
+
+
+def _forbidden(task: Task) -> Iterator[Diagnostic]:
+    """W468: a platform allows no folder of its nodes unless its configuration says so (OSMO 6.4, PlatformBase)."""
+    for number, mount in enumerate(task.data.get("volumeMounts", ())):
+        message = f'nothing says that tasks may mount "{mount.partition(":")[0]}" from the node; OSMO allows no mount'
+        hint = "give OSMO's pool configuration, in which the platform's allowed_mounts has it: --osmo-pool"
+        yield error("W468", (*task.route, "volumeMounts", number), f"{message} by default", hint=hint)
 
 
 def _configured(

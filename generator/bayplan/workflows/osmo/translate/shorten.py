@@ -56,7 +56,7 @@ def renamed(workflow: str, short: str, gangs: tuple[Gang, ...]) -> Iterator[Diag
     for gang in gangs:
         if k8s_name(gang.group.name) != gang.node.name:
             changes.append((gang.group.name, gang.node.name, (*gang.group.route, "name")))
-        changes += _changes(gang.node)
+        changes += () if gang.group.bare else _changes(gang.node)
     if changes:
         (old, new, route), *rest = dict.fromkeys(changes)
         more = f", and {len(rest)} more names are" if rest else ""

@@ -39,6 +39,7 @@ class TaskGroup(NamedTuple):
     data: Mapping[str, Any]
     route: Route
     tasks: tuple[Task, ...]
+    bare: bool = False  # a task outside of groups, beside others
 
     @property
     def lead(self) -> Task | None:
@@ -52,9 +53,13 @@ def task_groups(spec: Mapping[str, Any]) -> tuple[TaskGroup, ...]:
     if spec.get("groups"):
         return tuple(_group(group, (*ROOT, "groups", index), resources) for index, group in enumerate(spec["groups"]))
     return tuple(
-        TaskGroup(task["name"], {}, (*ROOT, "tasks", index), (_task(task, (*ROOT, "tasks", index), resources),))
+        _alone(_task(task, (*ROOT, "tasks", index), resources), len(spec["tasks"]) > 1)
         for index, task in enumerate(spec["tasks"])
     )
+
+
+def _alone(task: Task, beside_others: bool) -> TaskGroup:
+    return TaskGroup(task.name, {}, task.route, (task,), beside_others)
 
 
 def _group(data: Mapping[str, Any], route: Route, resources: Mapping[str, Any]) -> TaskGroup:

@@ -63,7 +63,7 @@ def check_cache(workflow: Workflow) -> Iterator[Diagnostic]:
         value = task.data.get("cacheSize", "")
         if value and not _percentage(value) and quantity(value) is None:
             message = f'"{shown(value)}" is no size of a cache'
-            hint = f"write a percentage from 0% to 100%, or an amount: {FORMS}"
+            hint = "write a percentage from 0% to 100%, or an amount such as 10Gi"
             yield error("W416", (*task.route, "cacheSize"), message, hint=hint)
 
 

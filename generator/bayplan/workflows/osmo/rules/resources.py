@@ -19,7 +19,8 @@ def check_references(workflow: Workflow) -> Iterator[Diagnostic]:
         if name in known:
             continue
         if "resource" in task.data:
-            hint = suggest(name, map(shown, known), "resources") or "add it to `resources` of the workflow"
+            written = map(shown, workflow.get("resources", ()))
+            hint = suggest(name, written, "resources") or "add it to `resources` of the workflow"
             yield error("W411", (*task.route, "resource"), f'there is no resource "{shown(name)}"', hint=hint)
         else:
             message = f'task "{task.name}" names no resource, and there is none called "{DEFAULT}"'

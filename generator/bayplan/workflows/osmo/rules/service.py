@@ -66,9 +66,9 @@ def check_credentials(workflow: Workflow) -> Iterator[Diagnostic]:
     secrets = list(dict.fromkeys(k8s_name(name) for name, _, _ in found))
     if secrets:
         first = [target for name, target, _ in found if k8s_name(name) == secrets[0]]
-        word, verb = ("Secret", "is") if len(secrets) == 1 else ("Secrets", "are")
+        word = "Secret" if len(secrets) == 1 else "Secrets"
         named = listing(map(shown, secrets), "and")
-        message = f"the credentials {verb} taken from the {word} {named} of the workflow's namespace"
+        message = f"credentials come from the {word} {named}, which must exist in the workflow's namespace"
         hint = f"make each with: kubectl create secret generic {secrets[0]} {_source(first)}"
         yield from gathered(info, "W451", [route for _, _, route in found], message, hint)
 

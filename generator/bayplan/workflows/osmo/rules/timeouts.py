@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,7 +18,14 @@ def check_forms(workflow: Workflow) -> Iterator[Diagnostic]:
     """W427: a duration."""
     for value, route in _durations(workflow):
         if seconds(value) is None:
-            yield error("W427", route, f"{_shown(value)} is no duration", hint=FORMS)
+            yield error("W427", route, f"{_shown(value)} is no duration", hint=_hint(value))
+
+
+def _hint(value: Any) -> str:
+    written = text(value).replace(" ", "")
+    if re.fullmatch(r"([0-9]+h)?([0-9]+m)?([0-9.]+s)?", written) and seconds(f"PT{written.upper()}"):
+        return f'write "PT{written.upper()}"'
+    return f'write "{written}s" for seconds, or no quotes' if re.fullmatch(r"[0-9]{1,9}", written) else FORMS
 
 
 def _shown(value: Any) -> str:

@@ -9,7 +9,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bayplan._document import jsontext, libyaml
-from bayplan._document.encodings import LARGEST, UnfitTextError, check_characters, decode, lenient
+from bayplan._document.encodings import (
+    LARGEST,
+    UnfitTextError,
+    check_characters,
+    check_surrogates,
+    decode,
+    lenient,
+)
 from bayplan._document.faults import Faults, GiveUpError, Lines, Spot
 from bayplan._document.scalars import Memo, foreign_key, foreign_value, own_key, own_value
 from bayplan.diagnostics import AT, Diagnostic, Note, Outcome, error, has_errors
@@ -102,7 +109,8 @@ def load(text: str, subject: str, twice: str) -> Outcome[list[Any]]:
     faults = Faults(subject, text)
     trees: list[Any] = []
     try:
-        check_characters(text.encode("utf-8", "surrogatepass"), faults, own=False)
+        check_surrogates(faults)
+        check_characters(text.encode(), faults, own=False)
         rules = loader.Rules(Memo(pyyaml.value), Memo(pyyaml.key), False, pyyaml.tagged, twice)
         trees = list(loader.documents(yamltext.events(text), rules, faults))
     except yaml.YAMLError as problem:

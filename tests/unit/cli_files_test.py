@@ -149,6 +149,36 @@ def test_accept(code: str, found: list[str]) -> None:
     assert [each.code for each in arguments.accept(given(accept=(code,))).diagnostics] == found
 
 
-@pytest.mark.parametrize(("value", "code"), [("a=b", "A927"), ("a", "A920"), ("=b", "A920"), ("a=", "A927")])
-def test_set(value: str, code: str) -> None:
-    assert [each.code for each in arguments.variables(given(set=(value,))).diagnostics] == [code]
+@pytest.mark.parametrize("option", ["set", "set-string"])
+@pytest.mark.parametrize("value", ["a", "=b", ""])
+def test_a_variable_without_name_or_value(option: str, value: str) -> None:
+    found = arguments.variables(given(**{option: (value,)}))
+    assert [(each.code, each.route) for each in found.diagnostics] == [("A920", ("argument", f"--{option}"))]
+    assert found.value is None
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [
+        ("n=4", 4),
+        ("n=-4", -4),
+        ("n=1_000", 1000),
+        ("n= 7 ", 7),
+        ("n=0.5", 0.5),
+        ("n=1e3", 1000.0),
+        ("n=4Gi", "4Gi"),
+        ("n=", ""),
+        ("n=a=b", "a=b"),
+        ("n=true", "true"),
+        ("n=0x10", "0x10"),
+    ],
+)
+def test_set(word: str, value: object) -> None:
+    found = arguments.variables(given(set=(word,))).value
+    assert found == {"n": value}
+    assert [type(each) for each in found.values()] == [type(value)]
+
+
+def test_set_string_wins_and_stays_a_text() -> None:
+    found = arguments.variables(given(**{"set-string": ("n=4",), "set": ("n=5", "m=6", "m=7")}))
+    assert found.value == {"n": "4", "m": 7}

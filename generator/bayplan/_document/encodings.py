@@ -56,6 +56,14 @@ def _encoding(raw: bytes) -> tuple[bytes, str]:
     return next(each for each in _MARKS if raw.startswith(each[0]))
 
 
+def check_surrogates(faults: Faults) -> None:
+    """Stops at half of a surrogate pair, which no bytes stand for: only a text that a program made can hold it."""
+    found = re.search("[\ud800-\udfff]", faults.text)
+    if found:
+        message = f"U+{ord(found[0]):04X} is half of a surrogate pair, which is not a character"
+        faults.stop("R117", Spot(found.start()), message, "write both halves of the pair, or the character itself")
+
+
 def check_characters(raw: bytes, faults: Faults, own: bool) -> None:
     """Stops at a character that a text may not hold; in own formats also at those that readers disagree on."""
     text = faults.text

@@ -94,9 +94,7 @@ def _lookup(node: _Node, path: Path) -> Extent:
 class _Keeper:
     """Reads events by recursive descent and keeps the nodes on the wanted paths."""
 
-    def __init__(
-        self, asked: set[tuple[int, Path]], plain: bool, name: Callable[[Any], Any], last: bool
-    ) -> None:
+    def __init__(self, asked: set[tuple[int, Path]], plain: bool, name: Callable[[Any], Any], last: bool) -> None:
         self.plain, self.name, self.last = plain, name, last
         self.trees: dict[int, dict[Any, Any]] = {}
         for index, path in asked:

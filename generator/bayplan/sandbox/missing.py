@@ -78,13 +78,11 @@ def _distinct(found: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _placed(note: dict[str, Any], tree: nodes.Template) -> dict[str, Any]:
-    """The line of a name in an expression of several lines, which Jinja counts as one."""
-    places = (n.lineno for n in tree.find_all(nodes.Name) if n.name == note["name"] and n.lineno >= note["line"])
-    return {"name": note["name"], "line": min(places, default=note["line"]), **_told(note)}
-
-
-def _told(note: dict[str, Any]) -> dict[str, Any]:
-    return {"message": note["message"], "near": note["near"]}
+    """The nearest line with the name: Jinja counts an expression of several lines as one."""
+    line: int = note["line"]
+    places = [node.lineno for node in tree.find_all(nodes.Name) if node.name == note["name"]]
+    nearest = min(places, key=lambda place: abs(place - line), default=line)
+    return {"name": note["name"], "line": nearest, "message": note["message"], "near": note["near"]}
 
 
 def _recorder(notes: list[dict[str, Any]]) -> type[StrictUndefined]:
@@ -127,14 +125,15 @@ def _recorder(notes: list[dict[str, Any]]) -> type[StrictUndefined]:
 
 def _note(notes: list[dict[str, Any]], value: Any, decides: bool = False) -> Any:
     """Notes a use of a missing value, and gives it back."""
-    if value._undefined_exception is not UndefinedError or len(notes) >= _MOST:
+    line = _line()
+    if value._undefined_exception is not UndefinedError or len(notes) >= _MOST or not line:
         value._fail_with_undefined_error()
     variable = value._undefined_obj is missing and value._undefined_hint is None
     near = value._undefined_obj if isinstance(value._undefined_obj, dict) else ()
     notes.append(
         {
             "name": value._undefined_name if variable else "",
-            "line": _line(),
+            "line": line,
             "message": value._undefined_message,
             "near": [key for key in near if isinstance(key, str)][:_MOST],
             "sure": all(not each["decides"] for each in notes),
@@ -145,7 +144,7 @@ def _note(notes: list[dict[str, Any]], value: Any, decides: bool = False) -> Any
 
 
 def _line() -> int:
-    """The line of the template that is at work."""
+    """The line of the template that is at work; 0 while it is being compiled."""
     frame = sys._getframe(2)
     while frame.f_back is not None:
         template = frame.f_globals.get("__jinja_template__")

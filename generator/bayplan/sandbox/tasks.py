@@ -81,7 +81,7 @@ def _failure(problem: Exception, template: str, variables: Mapping[str, Any]) ->
         found = missing.survey(environment, template, variables)
         if found["found"]:
             return {"failure": "undefined", **found}
-    if isinstance(problem, RecursionError):
+    if isinstance(problem, RecursionError | SyntaxError):
         message = "it calls itself without end, or is nested too deeply"
     return {"failure": "other", "message": message or type(problem).__name__, "line": line}
 

@@ -79,7 +79,7 @@ def _strange(written: str, template: str, route: Route) -> tuple[Diagnostic, ...
     found = next((each[0] for each in _ADDRESS.finditer(written) if each[0] not in template), None)
     if found is None:
         return ()
-    message = f"the template writes {found}, which is an object of Python and no value"
+    message = f"the template writes {found.partition(' at 0x')[0]}>, an object of Python and no value"
     return (error("R131", route, message, hint="call it, or make a list of it: `... | list`"),)
 
 
@@ -93,7 +93,7 @@ def _failed(
     reply: Mapping[str, Any], text: str, section: Section, given: Variables, subject: str
 ) -> tuple[Diagnostic, ...]:
     """What keeps the template from being rendered."""
-    kind, message = reply["failure"], reply.get("message", "")
+    kind, message = reply["failure"], reply.get("message", "").rstrip(".")
     if kind == "undefined":
         from bayplan.workflows.osmo.text import undefined
 
@@ -127,8 +127,8 @@ def place(text: str, line: int, subject: str, name: str = "") -> Route | None:
 
 
 def _named(source: str, name: str) -> tuple[int, int] | None:
-    """A name in what is Jinja's of a line; of an expression of several lines, anywhere in it."""
-    pattern = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)")
+    """A name in what is Jinja's of a line; of an expression of several lines, anywhere in it. `.name`: a part."""
+    pattern = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)" if name[:1] != "." else rf"{re.escape(name)}(?!\w)")
     parts = [part.span() for part in re.finditer(r"{[{%].*?(?:[%}]}|$)", source)] or [(0, len(source))]
     found = (pattern.search(source, start, end) for start, end in parts if name)
     return next(((each.start() + 1, each.end() + 1) for each in found if each), None)

@@ -32,7 +32,8 @@ def _findings(
     for number, each in enumerate(reply["found"]):
         name, message = each["name"], each["message"]
         own = (*misplaced, *(notes if also and not number else ()))
-        route = template.place(text, each["line"], subject, name or _quoted(message)) or template.head(section, subject)
+        place = template.place(text, each["line"], subject, name or f".{_quoted(message)}")
+        route = place or template.head(section, subject)
         if name:
             hint = _hint(name, names, bool(misplaced))
             yield error("R126", route, f'the variable "{name}" has no value', hint=hint, notes=own)

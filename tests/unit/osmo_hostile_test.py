@@ -1,0 +1,111 @@
+"""Templates that take too much or reach too far: one diagnostic each, soon, and no trace of Python."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from osmo_texts import said
+
+SECONDS = 8.0
+"""Half a second of processor time is what a template has; the rest is for a busy machine."""
+
+LOOP = "{{% for {0} in range(10000) %}}"
+FOUR_LOOPS = "".join(LOOP.format(name) for name in "abcd") + "{% endfor %}" * 4
+
+HOSTILE = {
+    "loops-of-10-to-the-16th": ("R129", FOUR_LOOPS),
+    "a-huge-power": ("R129", "{{ (2 ** 100000000) | string | length }}"),
+    "sorting": ("R129", "{{ range(100000) | map('string') | sort | unique | list | length }}" * 100),
+    "a-text-of-lorem-ipsum": ("R129", "{{ lipsum(n=10 ** 7) }}"),
+    "a-sum-of-50000-terms": ("R129", "{{ " + "+".join(["1"] * 50000) + " }}"),
+    "ten-gigabytes": ("R130", "{{ 'a' * 10 ** 10 }}"),
+    "a-list-of-10-to-the-9th": ("R130", "{{ [0] * 10 ** 9 }}"),
+    "doubling": (
+        "R130",
+        "{% set n = namespace(x='abcdabcd') %}{% for i in range(9999) %}{% set n.x = n.x + n.x %}{% endfor %}",
+    ),
+    "doubling-a-list": (
+        "R130",
+        "{% set n = namespace(x=[1]) %}{% for i in range(9999) %}{% set n.x = n.x + n.x %}{% endfor %}",
+    ),
+    "a-wide-number": ("R130", "{{ '%1000000000d' | format(1) }}"),
+    "a-wide-format": ("R130", "{{ '{:1000000000}'.format(1) }}"),
+    "centred": ("R130", "{{ 'a' | center(10 ** 10) }}"),
+    "indented": ("R130", "{{ 'a\\nb' | indent(10 ** 10) }}"),
+    "joined": ("R130", "{{ range(100000) | join('a' * 10000) }}"),
+    "replaced": ("R130", "{{ ('a' * 1000000) | replace('a', 'b' * 1000) }}"),
+    "a-macro-that-doubles": ("R130", "{% macro m(x) %}{{ m(x + x) }}{% endmacro %}{{ m('abc') }}"),
+    "much-to-write": ("R130", "{% for i in range(18) %}{{ 'a' * 1000000 }}{% endfor %}"),
+    "a-large-range": ("R131", "{% for i in range(10 ** 12) %}{% endfor %}"),
+    "a-macro-that-calls-itself": ("R131", "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}"),
+    "a-loop-that-calls-itself": ("R131", "{% for i in [[1]] recursive %}{{ loop([i]) }}{% endfor %}"),
+    "include": ("R131", "{% include 'a' %}"),
+    "include-of-a-file": ("R131", "{% include '/etc/passwd' %}"),
+    "import": ("R131", "{% import 'a' as b %}"),
+    "from-import": ("R131", "{% from 'a' import b %}"),
+    "extends": ("R131", "{% extends 'a' %}"),
+    "parentheses": ("R131", "{{ " + "(" * 100000 + "1" + ")" * 100000 + " }}"),
+    "brackets": ("R131", "{{ " + "[" * 5000 + "]" * 5000 + " }}"),
+    "conditions": ("R131", "{% if 1 %}" * 3000 + "{% endif %}" * 3000),
+    "nested-loops": ("R131", "{% for i in [1] %}" * 100 + "{% endfor %}" * 100),
+    "negations": ("R131", "{{ " + "not " * 50000 + "1 }}"),
+    "a-number-of-5000-digits": ("R131", "{{ " + "9" * 5000 + " }}"),
+    "a-function": ("R131", "{{ range }}"),
+    "a-generator": ("R131", "{{ [1] | map('int') }}"),
+    "division": ("R131", "{{ 1 / 0 }}"),
+    "a-text-and-a-number": ("R131", "{{ 'a' + 1 }}"),
+    "a-class": ("R128", "{{ ''.__class__ }}"),
+    "a-class-by-filter": ("R128", "{{ '' | attr('__class__') }}"),
+    "a-class-by-item": ("R128", "{{ ''['__class__'] }}"),
+    "a-class-by-format": ("R128", "{{ '{0.__class__}'.format('') }}"),
+    "a-class-by-format-map": ("R128", "{{ '{a.__class__}'.format_map({'a': 1}) }}"),
+    "a-class-by-format-as-a-filter": ("R128", "{{ ('{0.__class__.__mro__}' | attr('format'))(1) }}"),
+    "cycler": ("R128", "{{ cycler.__init__.__globals__ }}"),
+    "joiner": ("R128", "{{ joiner.__init__.__globals__.os }}"),
+    "lipsum": ("R128", "{{ lipsum.__globals__['os'].popen('id').read() }}"),
+    "namespace": ("R128", "{{ namespace.__init__.__globals__ }}"),
+    "self": ("R128", "{{ self._TemplateReference__context }}"),
+    "a-frame": ("R128", "{{ ([1] | map('int')).gi_frame }}"),
+    "a-class-of-nothing": ("R128", "{{ nothing.__class__ }}"),
+    "eval": ("R126", "{{ eval('1') }}"),
+    "unclosed": ("R127", "{{ 1"),
+    "unknown-tag": ("R127", "{% do x %}"),
+    "unknown-filter": ("R127", "{{ 1 | nope }}"),
+    "shell": ("R127", "echo ${#list[@]}"),
+    "half-of-a-pair": ("R117", "{{ '\\ud800' }}"),
+    "nul": ("R105", "{{ '\\x00' }}"),
+}
+
+
+@pytest.mark.parametrize(("code", "template"), list(HOSTILE.values()), ids=list(HOSTILE))
+def test_a_hostile_template_ends_in_one_diagnostic(code: str, template: str) -> None:
+    start = time.monotonic()
+    found = said(f"workflow:\n  name: x\n  text: |\n    {template}\n")
+    assert time.monotonic() - start < SECONDS
+    assert [each.code for each in found] == [code]
+    words = " ".join([found[0].message, found[0].hint, *(note.message for note in found[0].notes)])
+    assert " at 0x" not in words
+    assert "Traceback" not in words
+
+
+def test_a_bomb_in_the_default_values() -> None:
+    lines = ["  a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"  a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
+    (found,) = said("default-values:\n" + "\n".join(lines) + "\nworkflow:\n  a: {{ a8 }}\n")
+    assert (found.code, found.place and found.place.line) == ("R118", 6)
+
+
+def test_a_bomb_in_what_is_written() -> None:
+    lines = ["  a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += ["  a{{ n }}: &a{{ n }} [{{ (['*a' ~ (n - 1)] * 10) | join(', ') }}]"]
+    file = f"workflow:\n{lines[0]}\n{{% for n in range(1, 9) %}}\n{lines[1]}\n{{% endfor %}}\n"
+    (found,) = said(file)
+    assert (found.code, found.place and found.place.line) == ("R118", 4)
+    assert found.notes[0].message == "line 4 was written 8 times; this is the 4th (loop at line 3)"
+
+
+def test_deep_data() -> None:
+    (found,) = said("workflow:\n  a: {{ '[' * 500 }}{{ ']' * 500 }}\n")
+    assert found.code == "R115"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,8 +14,10 @@ from scenes import changed
 from schema_test import mutants
 
 from bayplan import schema, schema_errors
+from bayplan.codes import w_osmo
 from bayplan.diagnostics import KEY
 from random_osmo import DATA
+from tools.run import ROOT
 
 BASE: dict[str, Any] = {
     "workflow": {
@@ -149,3 +153,19 @@ def test_both_engines_agree(data: Any) -> None:
         here = data
         for step in [step for step in each.route[1:] if step != KEY]:
             here = here[step]
+
+
+def names(node: Any) -> Iterator[str]:
+    """Every property of a schema."""
+    if isinstance(node, dict):
+        yield from node.get("properties", ())
+        for below in node.values():
+            yield from names(below)
+
+
+def test_the_page_says_what_becomes_of_every_field() -> None:
+    page = (ROOT / "docs" / "osmo.md").read_text(encoding="utf-8")
+    told = {part for word in re.findall(r"`([\w.\[\]]+)`", page) for part in re.split(r"[.\[\]]+", word)}
+    assert set(names(schema.load("OsmoWorkflow"))) - told == set()
+    assert set(re.findall(r"W4\d\d", page)) <= set(w_osmo.CODES)
+    assert set(re.findall(r"W44\d|W45\d", page)) == {code for code in w_osmo.CODES if "W440" < code < "W460"}

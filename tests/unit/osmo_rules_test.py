@@ -218,7 +218,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, Route, str]] = {
         "looks like a token",
     ),
     "uuid": (bare(task(args=["{{uuid}}"])), "warning", "W431", (*T, "args", 0), "nothing replaces"),
-    "id": (bare(task(args=["{{workflow_id}}"])), "info", "W432", (*T, "args", 0), 'the workflow, "w"'),
+    "id": (bare(task(args=["{{workflow_id}}"])), "info", "W432", (*T, "args", 0), "the name of the workflow"),
     "pool": (bare(task(), pool="p"), "warning", "W433", ("pool",), "overwrites"),
     "inner-resources": (bare(task(resources={"cpu": 1})), "warning", "W433", (*T, "resources"), "overwrites"),
     "inputs": (bare(task(inputs=[{"url": "s3://b"}])), "warning", "W441", (*T, "inputs", 0), "/osmo/data/input"),

@@ -63,6 +63,6 @@ def check_run(workflow: Workflow) -> Iterator[Diagnostic]:
     message = "nothing replaces {{uuid}}: OSMO 6.4 passes it on as it is, and so does bayplan"
     hint = "make a random word in the command, or use {{workflow_id}}"
     yield from gathered(warning, "W431", [route for kind, route in found if kind == UUID], message, hint)
-    message = f'{{{{workflow_id}}}} becomes the name of the workflow, "{workflow["name"]}"; OSMO numbers every run'
+    message = "{{workflow_id}} becomes the name of the workflow in the manifests; OSMO numbers every run"
     hint = "runs of the same manifests share it; let the command add the time where each needs a word of its own"
     yield from gathered(info, "W432", [route for kind, route in found if kind == WORKFLOW_ID], message, hint)

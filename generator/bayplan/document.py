@@ -112,7 +112,7 @@ def load(text: str, subject: str, twice: str) -> Outcome[list[Any]]:
         check_surrogates(faults)
         check_characters(text.encode(), faults, own=False)
         rules = loader.Rules(Memo(pyyaml.value), Memo(pyyaml.key), False, pyyaml.tagged, twice)
-        trees = list(loader.documents(yamltext.events(text), rules, faults))
+        trees = list(loader.documents(yamltext.loaded(text), rules, faults))
     except yaml.YAMLError as problem:
         with suppress(GiveUpError):
             yamltext.explain(problem, faults)
@@ -193,9 +193,17 @@ def locate_all(text: str, wanted: Iterable[tuple[int, Path]], *, loaded: bool = 
     from bayplan._document import places
 
     asked = set(wanted)
-    found = places.find(_events(text), asked, plain="&" not in text and "<<" not in text, loaded=loaded)
+    events = _loaded(text) if loaded else _events(text)
+    found = places.find(events, asked, plain="&" not in text and "<<" not in text, loaded=loaded)
     lines = Lines(text)
     return {key: Span(*lines.at(start), *lines.at(end)) for key in asked for start, end in [found.get(key, (0, 0))]}
+
+
+def _loaded(text: str) -> Iterator[Any]:
+    """The events that `load` reads."""
+    from bayplan._document import yamltext
+
+    return yamltext.loaded(text)
 
 
 def _events(text: str) -> Iterator[Any]:

@@ -256,9 +256,8 @@ class _Tree:
             return
         merged = {key: item for part in reversed(parts) for key, item in part.items()}
         if self.rules.tagged:
-            before = dict(node)
-            node.clear()
-            node.update({**before, **merged, **{key: item for key, item in before.items() if key in marks}})
+            own = {key: node.pop(key) for key in list(node) if key in marks}
+            node |= {**merged, **own}
             return
         clash = next((key for key in merged if key in marks), None)
         if clash is not None and self.rules.own:

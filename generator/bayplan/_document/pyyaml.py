@@ -23,7 +23,7 @@ _SEVERAL = frozenset(f"{_CORE}{name}" for name in ("map", "seq", "set", "omap", 
 def value(text: str) -> Any:
     """What a plain scalar stands for, or why there is nothing."""
     tag = _tag(text)
-    return text if tag in (_TEXT, _MERGE) else tagged(tag, text)
+    return text if tag == _TEXT else tagged(tag, text)
 
 
 def key(text: str) -> Any:

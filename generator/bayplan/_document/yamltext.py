@@ -12,6 +12,7 @@ from yaml.events import ScalarEvent
 from bayplan._document.faults import Faults, Spot
 from bayplan.diagnostics import Note
 
+_MOST_PURE = 2**20
 _LONE_TAG = re.compile(r"(?:^|[\s,\[{:?-])!\s")
 _HINTS = (
     ("mapping values are not allowed", 'check the indentation, or put a value that contains ": " in quotes'),
@@ -39,6 +40,31 @@ def events(text: str, *, pure: bool = False) -> Iterator[Any]:
         parser = CParser(text)
     found = iter(parser.get_event, None)
     return _with_lone_tags(found, text) if "!" in text and _LONE_TAG.search(text) else found
+
+
+def loaded(text: str) -> Iterator[Any]:
+    """The same as PyYAML's own parser, which takes a few texts that libyaml refuses and has no trace of a lone `!`.
+
+    That parser is slow, so it is asked where libyaml refuses.
+    """
+    if not yaml.__with_libyaml__ or (len(text) <= _MOST_PURE and not _parses(text)):
+        return iter(yaml.SafeLoader(text).get_event, None)
+    from yaml.cyaml import CParser  # type: ignore[attr-defined, unused-ignore]
+
+    return iter(CParser(text).get_event, None)
+
+
+def _parses(text: str) -> bool:
+    """Whether libyaml takes a text."""
+    from yaml.cyaml import CParser  # type: ignore[attr-defined, unused-ignore]
+
+    parser = CParser(text)
+    try:
+        while parser.get_event() is not None:
+            pass
+    except yaml.YAMLError:
+        return False
+    return True
 
 
 def _with_lone_tags(found: Iterator[Any], text: str) -> Iterator[Any]:

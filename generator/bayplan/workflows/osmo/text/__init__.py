@@ -4,7 +4,9 @@
     variables   default-values and --set
     tokens      {{output}} and its kind, which OSMO fills in when the pod runs
     template    Jinja, in a process of its own
-    undefined   what to say of variables without a value
+    failures    what to say of a template that cannot be rendered
+    undefined   and of variables without a value
+    spots       places in a template
     data        YAML as PyYAML reads it, keys that are no texts
     local       files beside the workflow
     leftover    what OSMO would render a second time

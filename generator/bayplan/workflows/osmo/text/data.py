@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from bayplan.diagnostics import AT, Diagnostic, Note, Outcome, Route, error
+from bayplan.diagnostics import AT, KEY, Diagnostic, Note, Outcome, Route, error
 from bayplan.document import Lens, Span, locate_all
 from bayplan.document import load as load_yaml
 
@@ -29,7 +29,7 @@ def load(lens: Lens, text: str, subject: str) -> Outcome[dict[str, Any]]:
         found.append(error("R123", (subject, AT, *lens.back(Span(1, 1, 1, 2))[0]), "this is no key of YAML", hint=hint))
         return Outcome(None, tuple(found))
     strange = {path: key for path, key in _strange_keys(data, ()) if path[-1:] not in [(each,) for each in _SPELLED]}
-    paths = [(*path, str(key)) for path, key in strange.items()]
+    paths = [(*path, str(key), KEY) for path, key in strange.items()]
     for key, span in zip(strange.values(), spans(lens, paths), strict=True):
         message = f"this key is {_described(key)}, expected text; OSMO refuses it here"
         found.append(error("R133", route(subject, span), message, hint=f'write it in quotes: "{key}"'))

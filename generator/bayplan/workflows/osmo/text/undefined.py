@@ -8,7 +8,7 @@ from typing import Any
 
 from bayplan.diagnostics import AT, Diagnostic, Note, Route, error
 from bayplan.words import did_you_mean, listing
-from bayplan.workflows.osmo.text import template
+from bayplan.workflows.osmo.text import spots
 from bayplan.workflows.osmo.text.sections import Section
 from bayplan.workflows.osmo.text.variables import Variables
 
@@ -32,8 +32,8 @@ def _findings(
     for number, each in enumerate(reply["found"]):
         name, message = each["name"], each["message"]
         own = (*misplaced, *(notes if also and not number else ()))
-        place = template.place(text, each["line"], subject, name or f".{_quoted(message)}")
-        route = place or template.head(section, subject)
+        place = spots.place(text, each["line"], subject, name or f".{_quoted(message)}")
+        route = place or spots.head(section, subject)
         if name:
             hint = _hint(name, names, bool(misplaced))
             yield error("R126", route, f'the variable "{name}" has no value', hint=hint, notes=own)

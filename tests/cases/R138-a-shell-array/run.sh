@@ -1,0 +1,2 @@
+names=(a b)
+echo "${#names[@]}"

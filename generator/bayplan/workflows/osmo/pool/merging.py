@@ -32,20 +32,21 @@ def lay(base: Any, over: Mapping[str, Any], clashes: list[Path], path: Path = ()
 def lay_list(base: list[Any], over: Iterable[Any], clashes: list[Path], path: Path = ()) -> list[Any]:
     """Entries with the name of one in `base` are laid over that (the last of several), all others follow."""
     made = list(base)
-    places = {name: place for place, each in enumerate(base) if (name := _name(each)) is not None}
+    places = {name: place for place, each in enumerate(base) for name in _names(each)}
     for each in over:
-        name = _name(each)
-        if name is not None and name in places:
-            place = places[name]
+        found = [places[name] for name in _names(each) if name in places]
+        if found:
+            place = found[0]
             made[place] = lay(made[place], each, clashes, (*path, place))
         else:
             made.append(each)
     return made
 
 
-def _name(entry: Any) -> str | None:
-    name = entry.get("name") if isinstance(entry, Mapping) else None
-    return name if isinstance(name, str) else None
+def _names(entry: Any) -> tuple[Any, ...]:
+    """The name of an entry, if it has one; also null is a name to OSMO."""
+    named = isinstance(entry, Mapping) and "name" in entry and not isinstance(entry["name"], Mapping | list)
+    return (entry["name"],) if named else ()
 
 
 def helm(chart: Any, values: Any) -> Any:

@@ -26,6 +26,8 @@ OWN_FIELDS = (
 MANAGED = ("image", "command", "args")
 """Fields of the user's container that the task says (OSMO's documentation forbids them in templates)."""
 
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
 Path = tuple[str, ...]
 
 
@@ -118,7 +120,7 @@ def _without(owner: Mapping[str, Any], *keys: str) -> dict[str, Any]:
 def _take_claims(spec: dict[str, Any], channels: Collection[str]) -> Iterator[str]:
     """Removes the pod's claims on channels; their names."""
     claims = spec.get("resourceClaims") or ()
-    taken = [each for each in claims if each.get("resourceClaimTemplateName") in channels]
+    taken = [each for each in claims if str(each.get("resourceClaimTemplateName", "")) in channels]
     yield from (str(each.get("name", "")) for each in taken)
     _put(spec, "resourceClaims", [each for each in claims if each not in taken])
 
@@ -177,24 +179,32 @@ def _amount(value: Any) -> int | str | None:
 
 def vacuous(spec: dict[str, Any]) -> dict[str, Any]:
     """The spec without node affinity that excludes nothing: `NotIn` of no values, as without excluded nodes."""
-    affinity = spec.get("affinity") or {}
-    nodes = affinity.get("nodeAffinity") or {}
-    required = nodes.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
-    terms = [_term(each) for each in required.get("nodeSelectorTerms") or () if isinstance(each, Mapping)]
+    affinity = _mapping(spec.get("affinity"))
+    nodes = _mapping(affinity.get("nodeAffinity"))
+    required = _mapping(nodes.get(REQUIRED))
+    terms = [_term(each) for each in _list(required.get("nodeSelectorTerms")) if isinstance(each, Mapping)]
     if not terms:
         return spec
-    kept = _without(nodes, "requiredDuringSchedulingIgnoredDuringExecution")
+    kept = _without(nodes, REQUIRED)
     if all(any(term.values()) for term in terms):  # a term without expressions would be met by every node
-        kept["requiredDuringSchedulingIgnoredDuringExecution"] = {**required, "nodeSelectorTerms": terms}
+        kept[REQUIRED] = {**required, "nodeSelectorTerms": terms}
     made = {**affinity, "nodeAffinity": kept} if kept else _without(affinity, "nodeAffinity")
     return {**spec, "affinity": made} if made else _without(spec, "affinity")
 
 
 def _term(term: Mapping[str, Any]) -> dict[str, Any]:
-    kept = [each for each in term.get("matchExpressions") or () if not _says_nothing(each)]
+    kept = [each for each in _list(term.get("matchExpressions")) if not _says_nothing(each)]
     return {**term, "matchExpressions": kept} if kept else _without(term, "matchExpressions")
 
 
 def _says_nothing(expression: Any) -> bool:
     named = isinstance(expression, Mapping) and expression.get("operator") == "NotIn"
-    return named and not [value for value in expression.get("values") or () if value]
+    return named and isinstance(expression.get("values"), list) and not any(expression["values"])
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

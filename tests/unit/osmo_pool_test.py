@@ -1,0 +1,386 @@
+"""OSMO's pool configurations: the forms they come in, how templates merge, and what they say of levels and time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bayplan.diagnostics import Outcome
+from bayplan.document import Document
+from bayplan.model.topology import ClusterTopology
+from bayplan.topologies import native
+from bayplan.workflows.osmo import pool
+from bayplan.workflows.osmo.pool import shapes
+from bayplan.workflows.osmo.pool.built_in import BUILT_IN
+from bayplan.workflows.osmo.pool.merging import helm, lay
+from bayplan.workflows.osmo.pool.values import Key, PoolConfig
+from support import TOPOLOGY
+
+
+def document(data: Any) -> Document:
+    """A document of that data."""
+    return Document("pool.yaml", "", 0, data)
+
+
+def read(data: Any, name: str = "") -> Outcome[PoolConfig]:
+    return pool.read(document(data), name)
+
+
+def config(data: Any, name: str = "") -> PoolConfig:
+    """The pool of a file without errors."""
+    made = read(data, name)
+    assert made.value is not None, made.diagnostics
+    return made.value
+
+
+def codes(outcome: Outcome[Any]) -> list[str]:
+    return [each.code for each in outcome.diagnostics]
+
+
+def cluster() -> ClusterTopology:
+    made = native.read(TOPOLOGY).value
+    assert made is not None
+    return made.value
+
+
+POOL = {"backend": "east", "default_platform": "gb200", "platforms": {"gb200": {"override_pod_template": ["arm"]}}}
+ARM = {"arm": {"spec": {"nodeSelector": {"kubernetes.io/arch": "arm64"}}}}
+
+FORMS = {
+    "the service's own file": {"pools": {"hall": POOL}, "pod_templates": ARM},
+    "helm values": {"services": {"configs": {"enabled": True, "pools": {"hall": POOL}, "podTemplates": ARM}}},
+    "helm values of the other chart": {"configuration": {"pools": {"hall": POOL}, "podTemplates": ARM}},
+    "one pool with its templates": {**POOL, "name": "hall", "pod_templates": ARM},
+    "pools by name": {
+        "hall": {
+            **POOL,
+            "parsed_pod_template": {},
+            "platforms": {"gb200": {"labels": ARM["arm"]["spec"]["nodeSelector"]}},
+        }
+    },
+    "verbose": {
+        "pools": {
+            "hall": {
+                **POOL,
+                "platforms": {"gb200": {"override_pod_template": ["arm"], "parsed_pod_template": ARM["arm"]}},
+            }
+        }
+    },
+}
+
+
+@pytest.mark.parametrize("data", FORMS.values(), ids=FORMS)
+def test_every_form_says_the_same(data: Any) -> None:
+    assert pool.sniff(data)
+    found = config(data)
+    assert (found.name, found.default_platform) == ("hall", "gb200")
+    assert found.platforms["gb200"].pod_template == ARM["arm"]
+
+
+def test_routes_lead_into_the_file() -> None:
+    data = {"services": {"configs": {"pools": {"hall": {**POOL, "platforms": {"gb200": 3}}}}}}
+    (found,) = read(data).diagnostics
+    assert (found.code, found.route) == (
+        "S202",
+        ("osmo-pool", "services", "configs", "pools", "hall", "platforms", "gb200"),
+    )
+
+
+def test_the_list_of_pools_has_no_templates_so_the_usual_one_is_taken() -> None:
+    listed = {"node_sets": [{"pools": [{"name": "hall", "backend": "b", "platforms": {"gb200": {}}}]}]}
+    made = read(listed)
+    assert codes(made) == ["W494"]
+    assert made.value is not None
+    assert made.value.platforms["gb200"].pod_template == BUILT_IN["pod_templates"]["default_user"]
+    assert made.value.route == ("osmo-pool", "node_sets", 0, "pools", 0)
+
+
+@pytest.mark.parametrize(
+    "data", [None, [], "pools", 3, {}, {"pools": {}}, {"pools": []}, {"a": 1}, {"a": {"b": 1}}, TOPOLOGY]
+)
+def test_strangers(data: Any) -> None:
+    assert not pool.sniff(data)
+    assert codes(read(data)) == ["W471"]
+
+
+TWO = {"pools": {"hall": {**POOL, "platforms": {"gb200": {}}}, "bay": {"backend": "west", "platforms": {}}}}
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("hall", "hall"), ("bay", "bay"), ("", "W472"), ("bey", "W472")],
+)
+def test_which_pool(name: str, found: str) -> None:
+    made = read(TWO, name)
+    assert (made.value.name if made.value else codes(made)[0]) == found
+
+
+def test_a_pool_chosen_on_the_command_line_is_taken_whatever_the_workflow_says() -> None:
+    chosen = shapes.choose(TWO, "bay")
+    made = read(chosen.value, "hall")
+    assert (made.value and made.value.name, codes(made)) == ("bay", [])
+    assert codes(shapes.choose(TWO, "bey")) == ["W472"]
+
+
+def test_choosing_keeps_the_routes_of_a_list() -> None:
+    entries = [{"name": "a", "backend": "x", "platforms": {}}, {"name": "b", "backend": "x", "platforms": {}}]
+    chosen = shapes.choose({"node_sets": [{"pools": entries}]}, "b").value
+    assert config(chosen).route == ("osmo-pool", "node_sets", 0, "pools", 1)
+
+
+def test_the_only_pool_is_taken_under_another_name_with_a_warning() -> None:
+    only = {"pools": {"hall": TWO["pools"]["hall"]}}
+    assert codes(read(only, "bay")) == ["W473"]
+    assert codes(read({**POOL, "platforms": {"gb200": {}}}, "bay")) == []
+    assert config({**POOL, "platforms": {"gb200": {}}}, "bay").name == "bay"
+
+
+NAMED = [{"name": "a", "value": "1"}, {"name": "b"}]
+
+
+@pytest.mark.parametrize(
+    ("base", "over", "made"),
+    [
+        pytest.param({"a": {"b": 1, "c": 2}}, {"a": {"b": 3}}, {"a": {"b": 3, "c": 2}}, id="mappings merge"),
+        pytest.param(
+            {"l": NAMED},
+            {"l": [{"name": "a", "value": "2"}]},
+            {"l": [{"name": "a", "value": "2"}, {"name": "b"}]},
+            id="lists merge by name",
+        ),
+        pytest.param({"l": NAMED}, {"l": [{"name": "c"}]}, {"l": [*NAMED, {"name": "c"}]}, id="new names follow"),
+        pytest.param(
+            {"l": [{"key": "x"}]},
+            {"l": [{"key": "x"}]},
+            {"l": [{"key": "x"}, {"key": "x"}]},
+            id="entries without a name pile up",
+        ),
+        pytest.param({"l": ["x"]}, {"l": ["x"]}, {"l": ["x", "x"]}, id="texts pile up"),
+        pytest.param({"l": 1}, {"l": [1]}, {"l": [1]}, id="a list over a scalar"),
+        pytest.param({"a": 1}, {"a": None}, {"a": None}, id="null is a value"),
+        pytest.param(
+            {"l": [{"name": "a"}, {"name": "a"}]},
+            {"l": [{"name": "a", "x": 1}]},
+            {"l": [{"name": "a"}, {"name": "a", "x": 1}]},
+            id="the last of a name",
+        ),
+        pytest.param(
+            {"l": []},
+            {"l": [{"name": "a"}, {"name": "a"}]},
+            {"l": [{"name": "a"}, {"name": "a"}]},
+            id="twins in one list",
+        ),
+        pytest.param(
+            {"l": [{"name": "a", "e": [{"name": "x"}]}]},
+            {"l": [{"name": "a", "e": [{"name": "x", "v": 1}]}]},
+            {"l": [{"name": "a", "e": [{"name": "x", "v": 1}]}]},
+            id="lists within lists",
+        ),
+    ],
+)
+def test_merging(base: Any, over: Any, made: Any) -> None:
+    clashes: list[Any] = []
+    assert lay(base, over, clashes) == made
+    assert clashes == []
+
+
+@pytest.mark.parametrize(
+    ("base", "over", "clash"),
+    [
+        ({"a": "text"}, {"a": {"b": 1}}, ("a",)),
+        ({"a": None}, {"a": {"b": 1}}, ("a",)),
+        ({"a": [1]}, {"a": {"b": 1}}, ("a",)),
+        ({"l": [{"name": "x", "v": 1}]}, {"l": [{"name": "x", "v": {}}]}, ("l", 0, "v")),
+    ],
+)
+def test_a_mapping_over_something_else(base: Any, over: Any, clash: tuple[Any, ...]) -> None:
+    clashes: list[Any] = []
+    lay(base, over, clashes)
+    assert clashes == [clash]
+
+
+def test_merging_changes_nothing_in_place() -> None:
+    base, over = {"l": [{"name": "a", "e": [1]}]}, {"l": [{"name": "a", "e": [2]}]}
+    lay(base, over, [])
+    assert (base, over) == ({"l": [{"name": "a", "e": [1]}]}, {"l": [{"name": "a", "e": [2]}]})
+
+
+def test_helm_replaces_lists_and_deletes_with_null() -> None:
+    chart = {"keep": 1, "list": [1, 2], "gone": {"a": 1}, "map": {"x": 1, "y": 2}}
+    values = {"list": [3], "gone": None, "map": {"y": 3}, "new": None}
+    assert helm(chart, values) == {"keep": 1, "list": [3], "map": {"x": 1, "y": 3}, "new": None}
+
+
+def test_templates_are_laid_in_order_the_pools_own_first() -> None:
+    templates = {
+        "one": {"spec": {"runtimeClassName": "one", "tolerations": [{"key": "a"}], "nodeSelector": {"a": "1"}}},
+        "two": {"spec": {"runtimeClassName": "two", "tolerations": [{"key": "a"}]}},
+        "three": {"spec": {"nodeSelector": {"a": "3"}}},
+    }
+    own = {
+        "backend": "b",
+        "common_pod_template": ["one", "two"],
+        "platforms": {"p": {"override_pod_template": ["three"]}, "q": None},
+    }
+    found = config({"pools": {"hall": own}, "pod_templates": templates})
+    spec = {"runtimeClassName": "two", "tolerations": [{"key": "a"}, {"key": "a"}]}
+    assert found.platforms["p"].pod_template == {"spec": {**spec, "nodeSelector": {"a": "3"}}}
+    assert found.platforms["q"].pod_template == {"spec": {**spec, "nodeSelector": {"a": "1"}}}
+
+
+def test_rules_and_variables_of_pool_and_platform() -> None:
+    rule = {"operator": "GT", "left_operand": "{{USER_CPU}}", "right_operand": "0", "assert_message": "m"}
+    own = {
+        "backend": "b",
+        "common_default_variables": {"USER_CPU": 1, "USER_GPU": 0},
+        "common_resource_validations": ["one"],
+        "platforms": {"p": {"resource_validations": ["two"], "default_variables": {"USER_CPU": 8}}},
+    }
+    both = {"one": [rule], "two": [{**rule, "assert_message": "n"}]}
+    found = config({"pools": {"hall": own}, "resource_validations": both}).platforms["p"]
+    assert [each.message for each in found.rules] == ["m", "n"]
+    assert found.rules[1].route == ("osmo-pool", "resource_validations", "two", 0)
+    assert found.variables == {"USER_CPU": 8, "USER_GPU": 0}
+
+
+def test_the_rules_that_osmo_collected_are_read_where_there_is_no_section() -> None:
+    rule = {"operator": "GT", "left_operand": "1", "right_operand": "0", "assert_message": "m"}
+    own = {
+        "backend": "b",
+        "parsed_resource_validations": [rule],
+        "platforms": {"p": {"parsed_resource_validations": [rule, rule]}, "q": {}},
+    }
+    found = config({"pools": {"hall": own}})
+    assert [len(each.rules) for each in found.platforms.values()] == [2, 1]
+
+
+def test_default_mounts_are_what_the_template_mounts_outside_of_osmos_container() -> None:
+    containers = [
+        {"name": "osmo-ctrl", "volumeMounts": [{"name": "a", "mountPath": "/a"}]},
+        {"name": "{{USER_CONTAINER_NAME}}", "volumeMounts": [{"name": "b", "mountPath": "/b"}]},
+        {"name": "side", "volumeMounts": [{"name": "c", "mountPath": "/c"}]},
+    ]
+    own = {"backend": "b", "common_pod_template": ["t"], "platforms": {"p": {}}}
+    found = config({"pools": {"hall": own}, "pod_templates": {"t": {"spec": {"containers": containers}}}})
+    assert found.platforms["p"].default_mounts == ("/b", "/c")
+
+
+def test_group_templates_of_one_object_merge() -> None:
+    head = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}}
+    templates = {
+        "a": {**head, "data": {"x": "1", "y": "1"}},
+        "b": {**head, "data": {"y": "2"}},
+        "c": {**head, "kind": "Secret"},
+    }
+    own = {"backend": "b", "common_group_templates": ["a", "b", "c"], "platforms": {}}
+    found = config({"pools": {"hall": own}, "group_templates": templates}).group_templates
+    assert [(each.kind, each.data.get("data")) for each in found] == [
+        ("ConfigMap", {"x": "1", "y": "2"}),
+        ("Secret", None),
+    ]
+
+
+def test_the_chart_completes_helm_values_and_nothing_else() -> None:
+    values = {
+        "services": {"configs": {"pools": {"default": {"backend": "east", "common_pod_template": ["default_user"]}}}}
+    }
+    made = read(values)
+    assert codes(made) == ["W494"]
+    found = config(values)
+    assert found.default_platform == "default"
+    assert found.platforms["default"].variables["USER_MEMORY"] == "1Gi"
+    assert (found.default_exec_timeout, found.max_exec_timeout) == (7 * 86400, 30 * 86400)
+    own = {"pools": {"default": {"backend": "east", "platforms": {}}}, "pod_templates": {}}
+    assert (config(own).default_platform, config(own).default_exec_timeout) == ("", None)
+
+
+def test_a_template_of_the_charts_name_is_laid_over_the_charts_in_helm_values_only() -> None:
+    mine = {"default_user": {"spec": {"runtimeClassName": "nvidia"}}}
+    pools = {"hall": {"backend": "b", "common_pod_template": ["default_user"], "platforms": {"p": {}}}}
+    in_helm = config({"configuration": {"pools": pools, "podTemplates": mine}}).platforms["p"].pod_template["spec"]
+    alone = config({"pools": pools, "pod_templates": mine}).platforms["p"].pod_template["spec"]
+    assert set(in_helm) == {"runtimeClassName", "containers"}
+    assert set(alone) == {"runtimeClassName"}
+
+
+def test_timeouts() -> None:
+    own = {"backend": "b", "platforms": {}, "default_exec_timeout": "2h", "max_exec_timeout": "1d"}
+    found = config({"pools": {"hall": own}, "workflow": {"default_queue_timeout": "1h", "default_exec_timeout": "9h"}})
+    assert pool.timeouts(found, None, None) == (7200, 3600)
+    assert pool.timeouts(found, 0, 90000) == (7200, 90000)
+    assert pool.timeouts(found, 999999, 10) == (86400, 10)
+    assert pool.timeouts(PoolConfig("x"), None, 5) == (None, 5)
+    assert pool.timeouts(PoolConfig("x", max_exec_timeout=60), None, None) == (60, None)
+
+
+def keyed(*pairs: tuple[str, str]) -> PoolConfig:
+    return PoolConfig("hall", tuple(Key(key, label, ("osmo-pool", key)) for key, label in pairs))
+
+
+SPINE, RACK = ("spine", "example.com/spine"), ("rack", "nvidia.com/gpu.clique")
+
+
+@pytest.mark.parametrize(
+    ("config", "joined", "found"),
+    [
+        pytest.param(keyed(SPINE, RACK), {"spine": "spine", "rack": "rack"}, [], id="by label"),
+        pytest.param(keyed(("a", SPINE[1]), ("b", RACK[1])), {"a": "spine", "b": "rack"}, [], id="not by name"),
+        pytest.param(keyed(("rack", SPINE[1])), {"rack": "spine"}, [], id="even against the name"),
+        pytest.param(keyed(("host", "kubernetes.io/hostname")), {"host": "host"}, [], id="the host level"),
+        pytest.param(
+            keyed(("c", "nvidia.com/gpu-clique")), {"c": "rack"}, ["W478"], id="the label of the documentation"
+        ),
+        pytest.param(keyed(("spine", "example.com/spin")), {}, ["W478"], id="near"),
+        pytest.param(keyed(("zone", "topology.kubernetes.io/zone")), {}, ["W478"], id="far"),
+        pytest.param(keyed(RACK, SPINE), {"spine": "spine", "rack": "rack"}, ["W479"], id="order"),
+    ],
+)
+def test_levels(config: PoolConfig, joined: Mapping[str, str], found: list[str]) -> None:
+    made = pool.levels(config, cluster())
+    assert (made.value, codes(made)) == (joined, found)
+
+
+def test_hints_of_levels() -> None:
+    (near,) = pool.levels(keyed(("s", "example.com_spine")), cluster()).diagnostics
+    assert near.hint == 'did you mean "example.com/spine"?'
+    bare = native.read({**TOPOLOGY, "spec": {"pools": [{"name": "p", "node": {}, "domains": [{"nodes": "n1"}]}]}}).value
+    assert bare is not None
+    (none,) = pool.levels(keyed(SPINE), bare.value).diagnostics
+    assert none.hint == "give the topology levels"
+
+
+@pytest.mark.parametrize("count", [16, 17])
+def test_so_many_keys(count: int) -> None:
+    keys = [{"key": f"k{n}", "label": f"example.com/l{n}"} for n in range(count)]
+    made = read({"pools": {"hall": {"backend": "b", "platforms": {}, "topology_keys": keys}}})
+    assert codes(made) == ([] if count == 16 else ["W477"])
+
+
+def test_the_host_may_be_the_last_key() -> None:
+    keys = [{"key": "rack", "label": "example.com/rack"}, {"key": "host", "label": "kubernetes.io/hostname"}]
+    assert codes(read({"pools": {"hall": {"backend": "b", "platforms": {}, "topology_keys": keys}}})) == []
+
+
+WORDS = st.sampled_from(
+    """pools platforms common_pod_template pod_templates podTemplates groupTemplates spec name containers resources
+    limits topology_keys key label resource_validations node_sets a default_user default_platform parsed_pod_template
+    common_group_templates services configs""".split()  # noqa: SIM905
+)
+ANY = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-2, 2), st.floats(), WORDS, st.just("{{USER_CPU}}")),
+    lambda below: st.one_of(st.lists(below, max_size=3), st.dictionaries(WORDS, below, max_size=4)),
+    max_leaves=25,
+)
+
+
+@given(st.dictionaries(WORDS, ANY, max_size=4), st.sampled_from(["", "a", "name"]))
+@settings(max_examples=400, deadline=None)
+def test_no_mapping_makes_it_raise(data: dict[str, Any], name: str) -> None:
+    made = read(data, name)
+    assert (made.value is None) == any(each.severity == "error" for each in made.diagnostics)
+    assert all(each.route[0] == "osmo-pool" for each in made.diagnostics)
+    shapes.choose(data, name)

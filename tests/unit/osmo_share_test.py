@@ -1,0 +1,385 @@
+"""What a platform gives to a task: variables, rules, rights, and the pod template cut into its parts."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from osmo_pool_test import cluster, codes, config, read
+
+from bayplan import sandbox
+from bayplan.diagnostics import Outcome
+from bayplan.workflows.osmo import pool
+from bayplan.workflows.osmo.pool.rendering import Job, render_all
+from bayplan.workflows.osmo.pool.values import Ask, PoolConfig, Share
+from bayplan.workflows.osmo.pool.variables import of_task
+
+HEAD = {"backend": "east", "default_platform": "gb200"}
+ASK = Ask(("workflow", "workflow", "tasks", 0), task="Rank_0", container="rank-0", group="g", workflow="train")
+USER = "{{USER_CONTAINER_NAME}}"
+
+
+def made_of(spec: Mapping[str, Any], metadata: Mapping[str, Any] = {}, **pool_keys: Any) -> PoolConfig:
+    """A pool whose only platform has this pod template."""
+    own = {**HEAD, "common_pod_template": ["t"], "platforms": {"gb200": {}}, **pool_keys}
+    return config({"pools": {"hall": own}, "pod_templates": {"t": {"metadata": metadata, "spec": spec}}})
+
+
+def share(spec: Mapping[str, Any], ask: Ask = ASK, **pool_keys: Any) -> Outcome[Share]:
+    return pool.share(made_of(spec, **pool_keys), ask, cluster(), sandbox.run)
+
+
+def given_by(spec: Mapping[str, Any], ask: Ask = ASK, **pool_keys: Any) -> Share:
+    made = share(spec, ask, **pool_keys)
+    assert made.value is not None, made.diagnostics
+    return made.value
+
+
+def user(**fields: Any) -> dict[str, Any]:
+    """A pod's spec that says something of the user's container."""
+    return {"containers": [{"name": USER, **fields}]}
+
+
+def env_of(text: str, ask: Ask = ASK, **pool_keys: Any) -> str:
+    """What a text of a pod template comes to."""
+    (container,) = given_by(user(env=[{"name": "A", "value": text}]), ask, **pool_keys).template["spec"]["containers"]
+    return str(container["env"][0]["value"])
+
+
+@pytest.mark.parametrize(
+    ("text", "ask", "value"),
+    [
+        ("{{USER_CPU}}", ASK._replace(cpu=2), "2.0"),
+        ("{{ USER_GPU }} of {{USER_GPU}}", ASK._replace(gpu=4), "4 of 4"),
+        ("{{USER_MEMORY}}", ASK._replace(memory="64Gi"), "64Gi"),
+        ("{{USER_MEMORY}}", ASK._replace(memory="64GiB"), "64Gi"),
+        ("{{USER_MEMORY_VAL}} {{USER_MEMORY_UNIT}}", ASK._replace(memory="64Gi"), "64 Gi"),
+        ("{{USER_MEMORY_Mi}}", ASK._replace(memory="1.5Gi"), "1536.0"),
+        ("{{USER_STORAGE_Gi}}", ASK._replace(storage="512Mi"), "0.5"),
+        ("{{USER_CACHE}}", ASK._replace(storage="100Gi"), "90Gi"),
+        ("{{USER_CACHE}}", ASK._replace(storage="100Gi", cache="33.9%"), "33Gi"),
+        ("{{USER_CACHE}}", ASK._replace(storage="100Gi", cache="12Gi"), "12Gi"),
+        ("{{USER_CACHE}}", ASK, "0Mi"),
+        ("{{USER_CONTAINER_NAME}}", ASK, "rank-0"),
+        ("{{USER_CONTAINER_NAME}}", ASK._replace(container=""), "main"),
+        ("{{WF_ID}}/{{WF_GROUP_NAME}}/{{WF_TASK_NAME}}", ASK, "train/g/Rank_0"),
+        ("{{WF_POOL}} {{WF_PLATFORM}} {{WF_PRIORITY}} {{WF_RETRY_ID}}", ASK, "hall gb200 normal 0"),
+        ("{{WF_LEAD_CONTAINER}}", ASK._replace(lead=True), "true"),
+        ("{% if USER_CPU > 2 %}2{% else %}{{USER_CPU}}{% endif %}", ASK._replace(cpu=8), "2"),
+        ("{{ USER_GPU * 2 }}", ASK._replace(gpu=4), "8"),
+        ("{# nothing #}x", ASK, "x"),
+        ("line\n", ASK, "line"),
+        ("{{WF_TASK_NAME}}\n", ASK, "Rank_0"),
+        ("{{ 'none' }}", ASK, "none"),
+        ("a }} b {{WF_POOL}}", ASK, "a }} b hall"),
+    ],
+)
+def test_variables(text: str, ask: Ask, value: str) -> None:
+    assert env_of(text, ask) == value
+
+
+def test_defaults_hold_where_the_workflow_says_nothing() -> None:
+    defaults = {"USER_CPU": 3, "USER_MEMORY": "2Gi", "SITE": "north", "USER_GPU": 0}
+    text = "{{USER_CPU}} {{USER_MEMORY}} {{USER_MEMORY_Mi}} {{SITE}} {{USER_GPU}}"
+    assert env_of(text, common_default_variables=defaults) == "3 2Gi 2048.0 north 0"
+    own = ASK._replace(cpu=1, memory="1Gi", gpu=0)
+    assert env_of(text, own, common_default_variables=defaults) == "1.0 1Gi 1024.0 north 0"
+
+
+def test_uuids_are_made_of_names() -> None:
+    text = "{{WF_UUID}} {{WF_GROUP_UUID}} {{WF_TASK_UUID}}"
+    one, again, other = env_of(text), env_of(text), env_of(text, ASK._replace(task="rank-1"))
+    assert one == again
+    assert one.split()[:2] == other.split()[:2]
+    assert len({*one.split(), *other.split()}) == 4
+    assert all(len(each) == 32 for each in one.split())
+
+
+def test_every_simple_text_comes_out_as_jinja_writes_it() -> None:
+    tokens = of_task(made_of({}), made_of({}).platforms["gb200"], ASK._replace(cpu=2, gpu=4, memory="1Gi")).value
+    assert tokens is not None
+    names = [*tokens][:20]
+    texts = [
+        f"{before}{{{{{pad}{name}{pad}}}}}{after}"
+        for name in names
+        for pad in ("", " ")
+        for before, after in (("", ""), ("a ", "\n"))
+    ]
+    simple = render_all([Job(text, tokens) for text in texts])
+    reply = sandbox.run(
+        {
+            "task": "render",
+            "template": "\x00".join(f"{text}|" for text in texts),
+            "variables": {"map": [[k, v] for k, v in tokens.items()]},
+        }
+    )
+    slow = [each[:-1] for each in reply["text"].split("\x00")]
+    assert [each.text for each in simple] == [each.removesuffix("\n") for each in slow]
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("{{WF_POLL}}", 'did you mean "WF_POOL"?'),
+        ("{{WF_POLL|lower}}", 'did you mean "WF_POOL"?'),
+        ("{{x.y}}", ""),
+        ("{% if %}", ""),
+    ],
+)
+def test_texts_that_cannot_be_filled_in(text: str, hint: str) -> None:
+    (found,) = share(user(env=[{"name": "A", "value": text}])).diagnostics
+    assert found.code == "W488"
+    assert hint in found.hint
+    assert found.route == ("osmo-pool", "pod_templates", "t", "spec", "containers", 0, "env", 0, "value")
+
+
+def test_without_a_renderer_only_plain_variables_come_out() -> None:
+    template = made_of(user(env=[{"name": "A", "value": "{{USER_GPU * 2}}"}]))
+    assert codes(pool.share(template, ASK, None)) == ["W488"]
+
+
+def test_a_template_that_never_ends_is_ended() -> None:
+    text = "{% for i in range(99999) %}{% for j in range(99999) %}x{% endfor %}{% endfor %}"
+    (found,) = share(user(env=[{"name": "A", "value": text}])).diagnostics
+    assert found.code == "W488"
+    assert "than a template may" in found.message or "range" in found.message.lower()
+
+
+def amounts(requests: Mapping[str, Any] = {}, limits: Mapping[str, Any] = {}) -> dict[str, Any]:
+    return user(resources={"requests": requests, "limits": limits})
+
+
+def main_of(made: Share) -> Any:
+    return next(iter(made.template.get("spec", {}).get("containers", [])), {})
+
+
+@pytest.mark.parametrize(
+    ("spec", "resources", "cards", "rest"),
+    [
+        pytest.param(amounts({"cpu": "2"}, {"cpu": "2.0"}), {"cpu": "2"}, None, None, id="equal as amounts"),
+        pytest.param(amounts({}, {"memory": "1024Mi"}), {"memory": "1Gi"}, None, None, id="a limit is a request"),
+        pytest.param(amounts({"cpu": "1"}), {}, None, {"requests": {"cpu": "1"}}, id="a request alone"),
+        pytest.param(
+            amounts({"cpu": 1}, {"cpu": 2}),
+            {},
+            None,
+            {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}},
+            id="different",
+        ),
+        pytest.param(amounts({"nvidia.com/gpu": "4"}, {"nvidia.com/gpu": "4"}), {}, 4, None, id="cards"),
+        pytest.param(amounts({}, {"nvidia.com/gpu": "0"}), {}, 0, None, id="no cards"),
+        pytest.param(amounts({}, {"nvidia.com/gpu": "{{USER_GPU}}"}), {}, None, None, id="cards nobody asks for"),
+        pytest.param(amounts({"rdma/hca": 1}, {"rdma/hca": 1}), {"rdma/hca": "1"}, None, None, id="another device"),
+        pytest.param(amounts({"cpu": 0}, {"cpu": 0}), {}, None, None, id="nothing"),
+        pytest.param(amounts({"cpu": None}, {"cpu": "1"}), {"cpu": "1"}, None, None, id="null"),
+        pytest.param({}, {}, None, None, id="no template"),
+    ],
+)
+def test_amounts(spec: Any, resources: Any, cards: int | None, rest: Any) -> None:
+    made = given_by(spec)
+    assert (dict(made.resources), made.accelerators) == (resources, cards)
+    assert main_of(made).get("resources") == rest
+    assert ("W496" in codes(share(spec))) == (rest is not None)
+
+
+@pytest.mark.parametrize("amount", ["a lot", "-1", "1 Gi", "{{WF_POOL}}"])
+def test_no_amount(amount: str) -> None:
+    assert codes(share(amounts({}, {"cpu": amount}))) == ["W495"]
+
+
+def test_the_usual_templates_give_what_is_asked_for() -> None:
+    own = {**HEAD, "common_pod_template": ["default_user", "default_ctrl"], "platforms": {"gb200": {}}}
+    ask = ASK._replace(cpu=8, gpu=4, memory="64Gi", storage="100Gi")
+    made = pool.share(config({"pools": {"hall": own}}), ask).value
+    assert made == Share({"cpu": "8", "ephemeral-storage": "100Gi", "memory": "64Gi"}, 4, {}, ())
+
+
+def test_what_a_variable_without_a_value_says_is_left_out() -> None:
+    spec = user(
+        env=[{"name": "A", "value": "by {{WF_SUBMITTED_BY}}"}], resources={"limits": {"memory": "{{USER_MEMORY}}"}}
+    )
+    made = share(spec)
+    assert codes(made) == ["W487", "W487"]
+    assert made.value is not None
+    assert (main_of(made.value), dict(made.value.resources)) == ({"name": "rank-0", "env": [{"name": "A"}]}, {})
+
+
+NODES = {
+    "nodeSelectorTerms": [
+        {
+            "matchExpressions": [
+                {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": "{{USER_EXCLUDED_NODES}}"}
+            ]
+        }
+    ]
+}
+EXCLUDING = {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": NODES}}}
+
+
+def test_excluded_nodes() -> None:
+    made = given_by(EXCLUDING, ASK._replace(excluded=("n1", "n2"))).template["spec"]["affinity"]["nodeAffinity"]
+    (term,) = made["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert term["matchExpressions"][0]["values"] == ["n1", "n2"]
+
+
+def test_no_excluded_nodes_is_no_affinity() -> None:
+    assert given_by(EXCLUDING).template == {}
+
+
+def test_an_expression_that_excludes_nothing_leaves_the_others() -> None:
+    other = {"key": "zone", "operator": "In", "values": ["a"]}
+    spec = copy.deepcopy(EXCLUDING)
+    terms = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    terms[0]["matchExpressions"].append(other)  # type: ignore[arg-type]
+    made = given_by(spec).template["spec"]["affinity"]["nodeAffinity"]
+    assert made["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"] == [
+        {"matchExpressions": [other]}
+    ]
+    terms.append({"matchExpressions": [terms[0]["matchExpressions"][0]]})  # "or any node"
+    assert given_by(spec).template == {}
+
+
+def test_two_spellings_of_the_users_container_are_one() -> None:
+    spec = {"containers": [{"name": USER, "tty": True}, {"name": "{{ USER_CONTAINER_NAME }}", "stdin": True}]}
+    assert given_by(spec).template["spec"]["containers"] == [{"name": "rank-0", "tty": True, "stdin": True}]
+
+
+def test_sidecars_stay() -> None:
+    side = {"name": "side", "image": "registry.example.com/side:1", "env": [{"name": "POOL", "value": "{{WF_POOL}}"}]}
+    made = share({"containers": [side]})
+    assert made.value is not None
+    assert made.value.template["spec"]["containers"] == [{**side, "env": [{"name": "POOL", "value": "hall"}]}]
+    assert made.diagnostics == ()
+
+
+def test_labels_and_annotations_stay_and_other_metadata_goes() -> None:
+    metadata = {"labels": {"a": "{{WF_POOL}}"}, "annotations": {"b": "c"}, "finalizers": ["x"], "labels2": None}
+    made = pool.share(made_of({}, metadata), ASK)
+    assert made.value is not None
+    assert made.value.template == {"metadata": {"labels": {"a": "hall"}, "annotations": {"b": "c"}}}
+    assert codes(made) == ["W492"]
+
+
+DOMAIN = {
+    "apiVersion": "resource.nvidia.com/v1beta1",
+    "kind": "ComputeDomain",
+    "metadata": {"name": "d-{{WF_GROUP_UUID}}"},
+    "spec": {"channel": {"resourceClaimTemplate": {"name": "c-{{ WF_GROUP_UUID }}"}}},
+}
+CLAIMING = {
+    "resourceClaims": [
+        {"name": "channel", "resourceClaimTemplateName": "c-{{WF_GROUP_UUID}}"},
+        {"name": "nic", "resourceClaimTemplateName": "nics"},
+    ],
+    "containers": [{"name": USER, "resources": {"claims": [{"name": "channel"}, {"name": "nic"}]}}],
+}
+
+
+def claiming(groups: Mapping[str, Any]) -> Outcome[Share]:
+    own = {**HEAD, "common_pod_template": ["t"], "common_group_templates": [*groups], "platforms": {"gb200": {}}}
+    return pool.share(
+        config({"pools": {"hall": own}, "pod_templates": {"t": {"spec": CLAIMING}}, "group_templates": groups}), ASK
+    )
+
+
+@pytest.mark.parametrize(("groups", "severity"), [({"d": DOMAIN}, "info"), ({}, "warning")])
+def test_the_claim_on_a_channel_goes_and_others_stay(groups: Mapping[str, Any], severity: str) -> None:
+    made = claiming(groups)
+    assert [(each.code, each.severity) for each in made.diagnostics] == [("W490", severity)]
+    assert made.value is not None
+    spec = made.value.template["spec"]
+    assert [each["name"] for each in spec["resourceClaims"]] == ["nic"]
+    assert spec["containers"][0]["resources"] == {"claims": [{"name": "nic"}]}
+
+
+def test_group_templates() -> None:
+    own = {**HEAD, "common_group_templates": ["d", "m"], "platforms": {"gb200": {}}}
+    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}}
+    found = pool.group_templates(config({"pools": {"hall": own}, "group_templates": {"d": DOMAIN, "m": settings}}))
+    assert [(each.code, each.severity) for each in found] == [("W490", "info"), ("W491", "warning")]
+
+
+WHOLE = {
+    "pools": {
+        "hall": {
+            **HEAD,
+            "topology_keys": [{"key": "rack", "label": "nvidia.com/gpu.clique"}],
+            "common_pod_template": ["default_user", "t"],
+            "common_group_templates": ["d"],
+            "common_resource_validations": ["default_gpu", "r"],
+            "common_default_variables": {"USER_CPU": 1},
+            "platforms": {"gb200": {"allowed_mounts": ["/a"], "override_pod_template": ["t"]}},
+            "max_exec_timeout": "1d",
+        }
+    },
+    "pod_templates": {
+        "t": {
+            "metadata": {"labels": {"a": "b"}},
+            "spec": {**CLAIMING, **EXCLUDING, "volumes": [{"name": "v", "emptyDir": {}}]},
+        }
+    },
+    "group_templates": {"d": DOMAIN},
+    "resource_validations": {
+        "r": [{"operator": "GT", "left_operand": "{{USER_MEMORY}}", "right_operand": "0", "assert_message": "m"}]
+    },
+}
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(each for key, below in pairs for each in places(below, (*path, key)))]
+
+
+ODD = st.sampled_from(
+    [
+        None,
+        True,
+        3,
+        -1.5,
+        "",
+        "x",
+        "{{USER_CPU}}",
+        "{{NOPE}}",
+        "{{",
+        "1h30m",
+        [],
+        [None],
+        ["x"],
+        [{}],
+        {},
+        {"a": None},
+        {"name": "x"},
+    ]
+)
+
+
+@st.composite
+def mutants(draw: st.DrawFn) -> Any:
+    """A sound file after at most three changes."""
+    data = copy.deepcopy(WHOLE)
+    for _ in range(draw(st.integers(1, 3))):
+        path = draw(st.sampled_from([path for path in places(data) if path]))
+        here: Any = data
+        for step in path[:-1]:
+            here = here[step]
+        if draw(st.booleans()):
+            here[path[-1]] = copy.deepcopy(draw(ODD))
+        elif isinstance(here, dict):
+            del here[path[-1]]
+        if not data:
+            break
+    return data
+
+
+@given(mutants(), st.sampled_from([ASK, ASK._replace(gpu=4, memory="1Gi", mounts=("/a",), excluded=("n",))]))
+@settings(max_examples=400, deadline=None)
+def test_no_broken_file_makes_it_raise(data: Any, ask: Ask) -> None:
+    made = read(data)
+    if made.value is not None:
+        pool.levels(made.value, cluster())
+        shared = pool.share(made.value, ask, cluster())
+        assert (shared.value is None) == any(each.severity == "error" for each in shared.diagnostics)

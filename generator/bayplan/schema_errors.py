@@ -68,7 +68,8 @@ def _strange_keys(data: Any, route: Route) -> Iterator[Diagnostic]:
 def _explained(schema: Mapping[str, Any], data: Any, subject: str) -> Iterator[Diagnostic]:
     told: set[Route] = set()  # an empty name is both too short and no name: the first is enough
     for found in _Validator(schema, registry=Registry()).iter_errors(data):
-        each = Refusal(found.validator, found.validator_value, found.instance, found.schema, _of_key(found))
+        shown = _examples(schema, found)
+        each = Refusal(found.validator, found.validator_value, found.instance, found.schema, _of_key(found), shown)
         for diagnostic in EXPLAIN.get(each.keyword, _other)(each, (subject, *found.absolute_path)):
             if diagnostic.code == "S204" or diagnostic.route not in told:
                 told.add(diagnostic.route)
@@ -83,6 +84,21 @@ class Refusal(NamedTuple):
     instance: Any
     schema: Any
     of_key: bool
+    examples: tuple[Any, ...] = ()  # of what could stand there
+
+
+def _examples(schema: Any, found: ValidationError) -> tuple[Any, ...]:
+    """The examples of the place that was refused: they stand beside a `$ref` or where it leads."""
+    node, examples = schema, ()
+    for step in found.absolute_schema_path:
+        examples = tuple(node.get("examples", ())) or examples if isinstance(node, dict) else examples
+        while isinstance(node, dict) and "$ref" in node:
+            node = schema["definitions"][node["$ref"].rpartition("/")[2]]
+            examples = examples or tuple(node.get("examples", ()))
+        node = node[step]
+        if step in ("properties", "items", "additionalProperties", "patternProperties", "propertyNames"):
+            examples = ()
+    return examples
 
 
 def _of_key(found: ValidationError) -> bool:
@@ -150,7 +166,9 @@ def _type(each: Refusal, route: Route) -> Iterator[Diagnostic]:
     expected = [each.wanted] if isinstance(each.wanted, str) else each.wanted
     wanted = " or ".join(TYPES[name] for name in expected)
     message = f"found {describe(each.instance)}, expected {wanted}"
-    yield error("S202", route, message, hint=_quoted(each, expected) or _cast(each.instance, expected))
+    yield error(
+        "S202", route, message, hint=_quoted(each, expected) or _cast(each.instance, expected) or _example(each)
+    )
 
 
 def _quoted(each: Refusal, expected: list[str]) -> str:
@@ -163,6 +181,14 @@ def _quoted(each: Refusal, expected: list[str]) -> str:
     written = str(value).lower() if isinstance(value, bool) else _number(value)
     fits = re.search(each.schema.get("pattern", ""), written)
     return f'put it in quotes: "{written}"' if fits else ""
+
+
+def _example(each: Refusal) -> str:
+    """What could stand there, by the schema."""
+    from json import dumps
+
+    shown = dumps(each.examples[0], ensure_ascii=False) if each.examples and not each.of_key else ""
+    return f"for example: {shown}" if 0 < len(shown) <= 80 else ""
 
 
 def _cast(value: Any, expected: list[str]) -> str:
@@ -206,12 +232,12 @@ def _range(each: Refusal, route: Route) -> Iterator[Diagnostic]:
         wanted = wanted.replace("characters", "character").replace("entries", "entry")
     count = len(each.instance) if each.keyword in ("maxLength", "minItems", "maxItems", "maxProperties") else None
     found = describe(each.instance) if count is None else f"{describe(each.instance)} of {count}"
-    yield error("S205", _named(each, route), f"found {found}, {wanted}")
+    yield error("S205", _named(each, route), f"found {found}, {wanted}", hint=_example(each))
 
 
 def _form(each: Refusal, route: Route) -> Iterator[Diagnostic]:
     message = f"{describe(each.instance)} is not {each.schema['description']}"
-    hint = 'write it without the "v"' if re.fullmatch(r"v[0-9.]+", each.instance) else ""
+    hint = 'write it without the "v"' if re.fullmatch(r"v[0-9.]+", each.instance) else _example(each)
     yield error("S206", _named(each, route), message, hint=hint)
 
 

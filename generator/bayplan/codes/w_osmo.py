@@ -58,4 +58,5 @@ CODES: Mapping[str, str] = {
     "W467": "a platform that could be several pools",
     "W468": "a mount that nothing allows",
     "W469": "tasks that outlive their lead",
+    "W470": "the node's shared memory",
 }

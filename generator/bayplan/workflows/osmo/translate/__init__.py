@@ -42,6 +42,8 @@ def read(data: Any, context: Context) -> Outcome[Read[Workflow]]:
     if translated.value is None:
         return Outcome(None, (*ruled, *translated.diagnostics))
     native_data, origins = translated.value
+    if any("activeDeadlineSeconds" in gang for gang in native_data["spec"]["gangs"]):  # the pool knows the other limit
+        ruled = tuple(each for each in ruled if each.code != "W447")
     found = (*ruled, *translated.diagnostics, *_invalid(native_data, origins))
     if has_errors(found):
         return Outcome(None, found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, error, warning
+from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors, warning
 from bayplan.model.topology import ClusterTopology
 from bayplan.words import did_you_mean, listing
 from bayplan.workflows.osmo.pool.values import Ask, PoolConfig, Share
@@ -13,6 +13,8 @@ from bayplan.workflows.osmo.translate.portion import Portion, amounts, gpus
 from bayplan.workflows.osmo.translate.site import Site
 from bayplan.workflows.osmo.translate.source import Task, TaskGroup
 from bayplan.workflows.osmo.units import k8s_name
+
+MEMORY = "/dev/shm"
 
 
 def portions(groups: Iterable[TaskGroup], workflow: str, here: Site) -> Outcome[Mapping[str, Portion]]:
@@ -29,18 +31,24 @@ def _plain(tasks: Sequence[tuple[Task, TaskGroup]], here: Site) -> list[Outcome[
     found = []
     for task, _ in tasks:
         pool = pool_of(task, here.topology, task.resource.get("platform", ""), {})
-        refused = tuple(_forbidden(task))
-        given = Portion(pool.value or "", amounts(task), gpus(task), {}, _exit_actions(task, {}))
-        found.append(Outcome(None if refused or pool.value is None else given, (*refused, *pool.diagnostics)))
+        doubts = tuple(_mounts(task))
+        mounts = tuple(task.data.get("volumeMounts", ()))
+        given = Portion(pool.value or "", amounts(task), gpus(task), {}, _exit_actions(task, {}), mounts)
+        found.append(Outcome(None if has_errors(doubts) or pool.value is None else given, (*doubts, *pool.diagnostics)))
     return found
 
 
-def _forbidden(task: Task) -> Iterator[Diagnostic]:
-    """W468: a platform allows no folder of its nodes unless its configuration says so (OSMO 6.4, PlatformBase)."""
+def _mounts(task: Task) -> Iterator[Diagnostic]:
+    """W468 and W470: a platform allows no folder of its nodes unless its configuration says so (OSMO 6.4,
+    PlatformBase). Memory that every node has is taken on trust."""
+    hint = "give OSMO's pool configuration, in which the platform's allowed_mounts has it: --osmo-pool"
     for number, mount in enumerate(task.data.get("volumeMounts", ())):
-        message = f'nothing says that tasks may mount "{mount.partition(":")[0]}" from the node; OSMO allows no mount'
-        hint = "give OSMO's pool configuration, in which the platform's allowed_mounts has it: --osmo-pool"
-        yield error("W468", (*task.route, "volumeMounts", number), f"{message} by default", hint=hint)
+        source, route = mount.partition(":")[0], (*task.route, "volumeMounts", number)
+        message = f'nothing says that tasks may mount "{source}" from the node'
+        if source == MEMORY:
+            yield warning("W470", route, f"{message}; it is mounted all the same", hint=hint)
+        else:
+            yield error("W468", route, f"{message}; OSMO allows no mount by default", hint=hint)
 
 
 def _configured(

@@ -1,0 +1,134 @@
+"""OSMO files from end to end: upstream's own ones, and the use cases of its design in both forms."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from judges import UPSTREAM, judge_all
+from tools.run import EXAMPLES, bayplan, rendered
+
+FILES = sorted((UPSTREAM / "examples" / "osmo").glob("*.yaml"))
+
+needs_upstream = pytest.mark.skipif(not FILES, reason=f"no OSMO workflows at {UPSTREAM}/examples/osmo")
+
+REFUSED = {
+    "skills__osmo-user__evals__files__fixtures__default__workflow_spec_private_image": [("S202", 15)],  # no text
+    "skills__osmo-user__evals__files__jinja_workflow": [("R126", 9), ("R126", 10), ("R126", 15)],  # indented defaults
+    "test__workflow__bad_command": [("S205", 21)],  # no entry
+    "test__workflow__empty_command": [("S204", 19)],  # no key
+    "test__workflow__invalid_mount": [("W468", 23)],  # no platform allows it
+    "test__workflow__scripts__app_spec": [("S202", 14)],  # a text where a list is due
+    "test__workflow__template_unsafe": [("R128", 21)],  # reaches for __class__
+}
+"""What OSMO refuses: the codes and lines of bayplan's errors. All other files render."""
+
+TWICE = {"cookbook__integration_and_tools__github__github", "test__workflow__parallel_workflow_multi_groups"}
+"""Files in which a key stands twice. OSMO keeps the last; they may not be among the files at hand."""
+
+VARIABLES = {"storage_url": "s3://bucket/data", "num_gpu": "2", "platform": "dgx-h100"}
+"""What the files leave to `--set`."""
+
+PLATFORMS = ("agx-orin-jp6", "dgx-h100", "orin-nano-jp6", "ovx-a40", "ovx-l40")
+
+TARGET = {"kubernetes": "1.34", "kai": "0.17", "jobset": "0.12"}
+
+
+def topology() -> dict[str, Any]:
+    """A cluster that is large enough, with a pool for each platform."""
+    node = {"accelerator": "gpu", "count": 8, "cpu": "512", "memory": "4000Gi"}
+    pools = [
+        {
+            "name": name,
+            "node": {**node, "nodeSelector": {"example.com/pool": name}},
+            "levels": [{"name": "rack", "label": "example.com/rack"}],
+            "domains": [{"path": f"{name}-r1", "nodes": f"{name}-[01-40]"}],
+        }
+        for name in ("main", *PLATFORMS)
+    ]
+    defaults = {"scheduler": "kai", "namespace": "ml", "queue": "research", "pool": "main"}
+    kind = {"gpu": {"vendor": "nvidia", "allocator": "device-plugin", "resources": {"count": "nvidia.com/gpu"}}}
+    spec = {"versions": TARGET, "defaults": defaults, "pools": pools, "accelerators": kind}
+    return {
+        "apiVersion": "bayplan.dev/v1alpha1",
+        "kind": "ClusterTopology",
+        "metadata": {"name": "osmo"},
+        "spec": spec,
+    }
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All files, a stub for each of their local files, and the topology."""
+    made: Path = tmp_path_factory.mktemp("osmo")
+    for file in FILES:
+        text = file.read_text(encoding="utf-8")
+        (made / file.name).write_text(text, encoding="utf-8")
+        for path in re.findall(r"localpath: *(\S+)", text):
+            (made / path).parent.mkdir(exist_ok=True)
+            (made / path).write_text("echo stub\n", encoding="utf-8")
+    (made / "topology.yaml").write_text(yaml.safe_dump(topology()), encoding="utf-8")
+    return made
+
+
+def arguments(file: Path) -> list[str]:
+    """The topology, and those variables that the file uses and does not give itself."""
+    text = file.read_text(encoding="utf-8")
+    used = [name for name in VARIABLES if re.search(rf"{{{{ *{name} *}}}}", text) and f"{name}:" not in text]
+    return ["-t", "topology.yaml", *(word for name in used for word in ("--set", f"{name}={VARIABLES[name]}"))]
+
+
+@needs_upstream
+@pytest.mark.parametrize("file", [f for f in FILES if f.stem not in REFUSED], ids=lambda file: file.stem)
+def test_what_osmo_takes_renders(file: Path, folder: Path) -> None:
+    result = bayplan("render", file.name, *arguments(file), cwd=folder)
+    assert result.returncode == 0, result.stderr
+    assert judge_all(yaml.safe_load_all(result.stdout), TARGET) == []
+    assert "error[" not in result.stderr
+    assert ("warning[R132]" in result.stderr) == (file.stem in TWICE)
+    native = rendered("import", file.name, *arguments(file), cwd=folder)
+    (folder / f"{file.stem}.native").write_text(native, encoding="utf-8")
+    again = bayplan("render", f"{file.stem}.native", "-t", "topology.yaml", cwd=folder)
+    assert again.stdout == result.stdout, again.stderr
+
+
+@needs_upstream
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_osmo_refuses_is_refused_at_its_place(name: str, folder: Path) -> None:
+    result = bayplan("check", f"{name}.yaml", "-t", "topology.yaml", cwd=folder)
+    assert result.returncode == 1
+    errors = re.findall(rf"^{re.escape(name)}.yaml:(\d+):\d+: error\[(\w+)\]", result.stdout, re.M)
+    assert [(code, int(line)) for line, code in errors] == REFUSED[name]
+    assert result.stdout.count("\n  hint: ") >= len(errors)
+
+
+@needs_upstream
+def test_the_table_knows_the_files() -> None:
+    assert set(REFUSED) <= {file.stem for file in FILES}
+
+
+# --- the use cases of the design --------------------------------------------------------------------------------------
+
+USE_CASES = sorted(path.parent.name for path in EXAMPLES.glob("*/osmo.yaml"))
+
+
+def test_there_are_use_cases() -> None:
+    assert len(USE_CASES) >= 5
+
+
+@pytest.mark.parametrize("name", USE_CASES)
+def test_both_forms_of_a_use_case_render_to_the_same_bytes(name: str) -> None:
+    folder = EXAMPLES / name
+    native = rendered("render", "workflow.yaml", "-t", "topology.yaml", cwd=folder)
+    assert rendered("render", "osmo.yaml", "-t", "topology.yaml", cwd=folder) == native
+
+
+@pytest.mark.parametrize("name", USE_CASES)
+def test_both_forms_of_a_use_case_import_alike(name: str) -> None:
+    folder = EXAMPLES / name
+    native = rendered("import", "workflow.yaml", "-t", "topology.yaml", cwd=folder)
+    assert rendered("import", "osmo.yaml", "-t", "topology.yaml", cwd=folder) == native

@@ -75,24 +75,28 @@ def _indents(text: str) -> tuple[int, int]:
 
 
 def _edit(tree: Any, edit: Edit) -> None:
-    """New keys and entries come first: what comes last would stand behind the comments that follow."""
+    """In block style new keys come first: what comes last would stand behind the comments that follow."""
     from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
     here = tree
     for step in edit.path[:-1]:
         if isinstance(step, str) and not here.get(step):
             here.pop(step, None)
-            here.insert(0, step, CommentedMap())
+            _put(here, step, CommentedMap())
         here = here[step]
     last = edit.path[-1]
     if not edit.append:
-        here.insert(0, last, _marked(edit.value))
+        _put(here, last, _marked(edit.value))
         return
     if not here.get(last):
         here.pop(last, None)
-        here.insert(0, last, CommentedSeq())
+        _put(here, last, CommentedSeq())
     for place, value in enumerate(edit.value):
         here[last].insert(place, _marked(value))
+
+
+def _put(mapping: Any, key: str, value: Any) -> None:
+    mapping.insert(len(mapping) if mapping.fa.flow_style() else 0, key, value)
 
 
 def _marked(value: Any) -> Any:

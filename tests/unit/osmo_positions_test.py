@@ -6,6 +6,8 @@ import pytest
 
 from bayplan.diagnostics import KEY, Note, warning
 from bayplan.document import Span
+from bayplan.report.batch import Batch
+from bayplan.report.findings import findings
 from bayplan.workflows.osmo.text import lens
 from bayplan.workflows.osmo.text.lens import ordinal
 from osmo_texts import document, marked, said, seen, stage
@@ -151,6 +153,19 @@ def test_findings_that_a_loop_repeats_are_one() -> None:
     (found,) = said(file)
     assert found.notes[0].message == "line 3 was written 16 times; this is the 1st (loop at line 2)"
     assert found.notes[-1].message == "15 more like it"
+
+
+def test_findings_of_later_stages_that_a_loop_repeats_are_one() -> None:
+    found = document(TWO_TASKS)
+    routes = [("workflow", "workflow", "tasks", number, "image") for number in (0, 1)]
+    batch = Batch(tuple(warning("R132", route, "here") for route in routes), {"workflow": found})
+    (only,) = findings([batch])
+    assert [note.message for note in only.notes] == [
+        "line 6 was written 2 times; this is the 1st (loop at line 4)",
+        "1 more like it",
+    ]
+    other = Batch((warning("R132", routes[0], "here"), warning("R132", routes[1], "there")), {"workflow": found})
+    assert len(findings([other])) == 2
 
 
 @pytest.mark.parametrize(

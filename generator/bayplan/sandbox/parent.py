@@ -24,7 +24,7 @@ def run(request: Mapping[str, Any]) -> Mapping[str, Any]:
     paths = [_folder(name) for name in _NEEDED]
     if not all(paths):
         return {"failure": "start", "message": "the package jinja2 is not installed"}
-    command = [sys.executable, "-I", "-S", "-c", _SOURCE, _own_folder(), *dict.fromkeys(map(str, paths))]
+    command = [sys.executable or "python", "-I", "-S", "-c", _SOURCE, _own_folder(), *dict.fromkeys(map(str, paths))]
     try:
         child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     except (OSError, ValueError) as problem:

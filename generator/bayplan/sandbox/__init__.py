@@ -6,9 +6,9 @@
     tasks     render a template; say which lines of it wrote what
     missing   all variables that lack a value, in one run
     marks     the marks in a template that come out in what it writes
-    plain     values of YAML as JSON
+    plain     values of YAML, sent as JSON
 
-Requests and replies are JSON. A request: `task` ("render" or "trace"), `template`, `variables` (packed by `plain`).
+Requests and replies are JSON. A request: `task` ("render" or "trace"), `template`, `variables` (as `plain` has them).
 A reply to "render" has `text` and `names` (variables that the template looks up), to "trace" see `marks`; where that
 cannot be done, `failure` and what there is to say of it: `message`, `line`, `found`.
 """

@@ -1,4 +1,8 @@
-"""Values of YAML -> JSON and back: keys that are no texts, dates and bytes included."""
+"""JSON -> values of YAML: keys that are no texts, dates and bytes included.
+
+A mapping is `{"map": [[key, value], ...]}`, a date `{"date": "2024-01-31"}`, bytes are hexadecimal. Whoever asks packs
+them so (`bayplan.workflows.osmo.text.packing`).
+"""
 
 from __future__ import annotations
 
@@ -6,21 +10,8 @@ from datetime import date, datetime
 from typing import Any
 
 
-def pack(value: Any) -> Any:
-    """The value in JSON's own types; a mapping is `{"map": [[key, value], ...]}`."""
-    if isinstance(value, dict):
-        return {"map": [[pack(key), pack(item)] for key, item in value.items()]}
-    if isinstance(value, list):
-        return [pack(item) for item in value]
-    if isinstance(value, datetime):
-        return {"datetime": value.isoformat()}
-    if isinstance(value, date):
-        return {"date": value.isoformat()}
-    return {"bytes": value.hex()} if isinstance(value, bytes) else value
-
-
 def unpack(packed: Any) -> Any:
-    """The value again."""
+    """The value that was packed."""
     if isinstance(packed, list):
         return [unpack(item) for item in packed]
     if not isinstance(packed, dict):

@@ -1,5 +1,4 @@
-"""Variables as JSON, as `bayplan.sandbox.plain` unpacks them. Dates are told by what they can do: this is no module
-of clocks."""
+"""Variables as JSON, as `bayplan.sandbox.plain` unpacks them. A date is told by what it can do, without a clock."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def _edit(tree: Any, edit: Edit) -> None:
         here[last].insert(place, _marked(value))
 
 
-def _put(mapping: Any, key: str, value: Any) -> None:
+def _put(mapping: Any, key: str | int, value: Any) -> None:
     mapping.insert(len(mapping) if mapping.fa.flow_style() else 0, key, value)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bayplan.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.model.topology import NodeShape
+from bayplan.values import NamedTuple
 from bayplan.words import listing
 from bayplan.workflows.osmo.pool.rendering import Job, Rendered
 from bayplan.workflows.osmo.pool.values import Ask, Platform, Rule
@@ -53,59 +54,71 @@ def _here(platform: Platform) -> tuple[Note, ...]:
     return (Note("the platform is here", platform.route),)
 
 
-class Case:
-    """The rules of one task's platform on the nodes it may get, as texts to render and then as findings."""
+class Case(NamedTuple):
+    """The rules of one task's platform, each with the variables it sees.
 
-    def __init__(self, platform: Platform, ask: Ask, tokens: Mapping[str, Value], nodes: Sequence[NodeShape]) -> None:
-        self.ask = ask
-        self.nodes = nodes
-        self.rules = [rule for rule in platform.rules if "K8_" not in rule.left + rule.right]
-        of_nodes = [rule for rule in platform.rules if rule not in self.rules]
-        self.pairs = [(rule, tokens) for rule in self.rules]
-        for node in nodes:
-            values = {**of_node(node.resources, node.accelerators), **tokens}
-            self.pairs += [(rule, values) for rule in of_nodes]
-        self.of_nodes = of_nodes
+    First the `plain` ones that no node matters to, then those `of_nodes` over and over: once for each kind of node.
+    """
 
-    def jobs(self) -> list[Job]:
-        """Left, right and message of every rule, on every node that it is about."""
-        return [Job(text, values) for rule, values in self.pairs for text in (rule.left, rule.right, rule.message)]
+    ask: Ask
+    pairs: tuple[tuple[Rule, Mapping[str, Value]], ...]
+    plain: int
+    of_nodes: tuple[Rule, ...]
+    kinds: int
 
-    def judge(self, made: Sequence[Rendered]) -> Iterator[Diagnostic]:
-        """W481, W482, W483 and W488. A rule about nodes holds if all such rules hold on one kind of node."""
-        triples = [(rule, made[3 * n], made[3 * n + 1], made[3 * n + 2]) for n, (rule, _) in enumerate(self.pairs)]
-        for triple in triples[: len(self.rules)]:
-            yield from self._verdict(*triple)
-        if self.of_nodes and not self.nodes:
-            yield from (_unknown_nodes(rule) for rule in self.of_nodes)
-            return
-        size = len(self.of_nodes)
-        rest = triples[len(self.rules) :]
-        by_node = [[d for t in rest[n : n + size] for d in self._verdict(*t)] for n in range(0, len(rest), size or 1)]
-        yield from min(by_node, key=lambda found: sum(each.code == "W483" for each in found), default=[])
 
-    def _verdict(self, rule: Rule, left: Rendered, right: Rendered, message: Rendered) -> Iterator[Diagnostic]:
-        broken = next((each for each in (left, right) if each.fault), None)
-        empty = (*left.empty, *right.empty)
-        if broken:
-            yield error("W488", rule.route, f"the rule cannot be evaluated: {broken.fault}", hint=broken.hint)
-        elif empty:
-            what = f'"{empty[0]}" has no value, so the rule "{rule.message}" is not looked at'
-            yield info("W482", rule.route, what, hint=_why(empty[0]))
-        else:
-            yield from self._compared(rule, left.text, right.text, message)
+def case(platform: Platform, ask: Ask, tokens: Mapping[str, Value], nodes: Sequence[NodeShape]) -> Case:
+    """The rules on the nodes that the task may get."""
+    of_nodes = tuple(rule for rule in platform.rules if "K8_" in rule.left + rule.right)
+    pairs = [(rule, tokens) for rule in platform.rules if rule not in of_nodes]
+    plain = len(pairs)
+    for node in nodes:
+        values = {**of_node(node.resources, node.accelerators), **tokens}
+        pairs += [(rule, values) for rule in of_nodes]
+    return Case(ask, tuple(pairs), plain, of_nodes, len(nodes))
 
-    def _compared(self, rule: Rule, left: str, right: str, message: Rendered) -> Iterator[Diagnostic]:
-        holds = compare(rule.operator, operand(left), operand(right))
-        if holds is None:
-            what = f'OSMO cannot compare "{left}" with "{right}"; the rule is left out'
-            yield warning("W481", rule.route, what, hint="both sides must be numbers, or amounts with a unit")
-        elif not holds:
-            said = rule.message if message.fault else message.text
-            route = self.ask.places.get(_field(rule), self.ask.route)
-            what = f'task "{self.ask.task}" breaks a rule of its platform: {said}'
-            notes = (Note(f'"{left}" {WORDS[rule.operator]} "{right}" must hold', rule.route),)
-            yield error("W483", route, what, hint="change what the task's resource asks for", notes=notes)
+
+def jobs(case: Case) -> list[Job]:
+    """Left, right and message of every rule, on every kind of node that it is about."""
+    return [Job(text, values) for rule, values in case.pairs for text in (rule.left, rule.right, rule.message)]
+
+
+def judge(case: Case, made: Sequence[Rendered]) -> Iterator[Diagnostic]:
+    """W481, W482, W483 and W488. Rules about nodes hold if all of them hold on one kind of node."""
+    rules = enumerate(rule for rule, _ in case.pairs)
+    found = [list(_verdict(case.ask, rule, *made[3 * n : 3 * n + 3])) for n, rule in rules]
+    yield from (each for told in found[: case.plain] for each in told)
+    if not case.kinds:
+        yield from map(_unknown_nodes, case.of_nodes)
+    elif case.of_nodes:
+        size = len(case.of_nodes)
+        kinds = [found[n : n + size] for n in range(case.plain, len(found), size)]
+        by_kind = [[each for told in kind for each in told] for kind in kinds]
+        yield from min(by_kind, key=lambda told: sum(each.code == "W483" for each in told))
+
+
+def _verdict(ask: Ask, rule: Rule, left: Rendered, right: Rendered, message: Rendered) -> Iterator[Diagnostic]:
+    broken = next((each for each in (left, right) if each.fault), None)
+    empty = (*left.empty, *right.empty)
+    if broken:
+        yield error("W488", rule.route, f"the rule cannot be evaluated: {broken.fault}", hint=broken.hint)
+    elif empty:
+        what = f'"{empty[0]}" has no value, so the rule "{rule.message}" is not looked at'
+        yield info("W482", rule.route, what, hint=_why(empty[0]))
+    else:
+        yield from _compared(ask, rule, left.text, right.text, rule.message if message.fault else message.text)
+
+
+def _compared(ask: Ask, rule: Rule, left: str, right: str, said: str) -> Iterator[Diagnostic]:
+    holds = compare(rule.operator, operand(left), operand(right))
+    if holds is None:
+        what = f'OSMO cannot compare "{left}" with "{right}"; the rule is left out'
+        yield warning("W481", rule.route, what, hint="both sides must be numbers, or amounts with a unit")
+    elif not holds:
+        what = f'task "{ask.task}" breaks a rule of its platform: {said}'
+        notes = (Note(f'"{left}" {WORDS[rule.operator]} "{right}" must hold', rule.route),)
+        route = ask.places.get(_field(rule), ask.route)
+        yield error("W483", route, what, hint="change what the task's resource asks for", notes=notes)
 
 
 WORDS = {"GT": ">", "GE": ">=", "LT": "<", "LE": "<=", "EQ": "="}

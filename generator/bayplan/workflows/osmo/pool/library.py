@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Route, error, info
@@ -12,7 +12,12 @@ from bayplan.workflows.osmo.pool.built_in import BUILT_IN
 from bayplan.workflows.osmo.pool.merging import helm
 from bayplan.workflows.osmo.pool.shapes import Part, Sections
 
-WORDS = {"pod_templates": "pod template", "group_templates": "group template", "resource_validations": "validation"}
+WORDS = {
+    "pools": "pool",
+    "pod_templates": "pod template",
+    "group_templates": "group template",
+    "resource_validations": "validation",
+}
 """Section -> what to call an entry of it."""
 
 PRINTED = {"pod_templates": "POD_TEMPLATE", "group_templates": "GROUP_TEMPLATE"}
@@ -34,12 +39,20 @@ class Library(NamedTuple):
         """The entries of those names, in order; W475 for each that does not exist."""
         return [part for name, route in names for part in [self._entry(section, name, route)] if part is not None]
 
+    def completed(self, section: str, name: str, part: Part) -> Part:
+        """An entry of Helm values on the chart's entry of that name."""
+        chart = BUILT_IN.get(section, {}).get(name)
+        if not self.sections.helm or chart is None or not isinstance(part.data, Mapping):
+            return part
+        whole = helm(chart, part.data)
+        if whole != part.data:
+            self.borrowed.setdefault(f'parts of {WORDS[section]} "{name}"', part.route)
+        return Part(whole, part.route)
+
     def _entry(self, section: str, name: str, route: Route) -> Part | None:
         own, chart = self.sections.section(section), BUILT_IN.get(section, {})
         if name in own.data:
-            below = chart[name] if self.sections.helm and name in chart else {}
-            data = helm(below, own.data[name]) if isinstance(own.data[name], dict) else own.data[name]
-            return Part(data, (*own.route, name))
+            return self.completed(section, name, Part(own.data[name], (*own.route, name)))
         if name in chart:
             self.borrowed.setdefault(f'{WORDS[section]} "{name}"', route)
             return Part(chart[name], route)

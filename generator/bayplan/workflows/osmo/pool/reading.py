@@ -67,9 +67,7 @@ def pool(found: Sections, name: str, part: Part) -> Outcome[PoolConfig]:
     if invalid:
         return Outcome(None, invalid)
     library = Library(found, [], {})
-    if found.helm and name in BUILT_IN["pools"]:
-        library.borrowed[f'parts of pool "{name}"'] = part.route
-        part = Part(helm(BUILT_IN["pools"][name], part.data), part.route)
+    part = library.completed("pools", name, part)
     levels, wrong = keys.read(part.data, part.route)
     library.found.extend((*_ignored(part), *wrong, *_default_platform(part)))
     made = PoolConfig(

@@ -79,8 +79,8 @@ def _begin(config: PoolConfig, ask: Ask, topology: ClusterTopology | None) -> Ou
     tokens = variables.of_task(config, platform, ask)
     if tokens.value is None:
         return Outcome(None, (*found, *tokens.diagnostics))
-    case = asking.Case(platform, ask, tokens.value, _nodes(platform, topology))
-    rules = case.jobs()
+    case = asking.case(platform, ask, tokens.value, _nodes(platform, topology))
+    rules = asking.jobs(case)
     channels = [Job(name, variables.of_group(config, ask)) for name in groups.channels(config)]
     template = [Job(text, tokens.value) for text in texts(dict(platform.pod_template))]
     jobs = (*rules, *channels, *template)
@@ -104,7 +104,7 @@ def selector(platform: Platform) -> dict[str, str]:
 
 def _finish(work: Work, rendered: Sequence[Rendered]) -> Outcome[Share]:
     rest = rendered[work.rules + work.channels :]
-    found = [*work.case.judge(rendered[: work.rules])]
+    found = [*asking.judge(work.case, rendered[: work.rules])]
     broken = [*_broken(work, rest)]
     found += broken
     if broken:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from datetime import date
 from itertools import islice
 from typing import Any
 
@@ -136,12 +135,15 @@ def describe(value: Any) -> str:
             return "a list"
         case dict():
             return "a mapping"
-        case date():
-            return f"the date {value}"
-    return f"a value of type {type(value).__name__}"
+    return f"the date {value}" if _is_date(value) else f"a value of type {type(value).__name__}"
 
 
-def _number(value: float | date) -> str:
+def _is_date(value: Any) -> bool:
+    """YAML's dates and times; nothing else that data hold has this method."""
+    return hasattr(value, "isoformat")
+
+
+def _number(value: Any) -> str:
     try:
         return _short(str(value))
     except ValueError:  # Python refuses to write integers of more than 4,300 digits
@@ -176,7 +178,7 @@ def _quoted(each: Refusal, expected: list[str]) -> str:
     value = each.instance
     if "string" not in expected or ("null" in expected and len(expected) > 2):
         return ""
-    if not isinstance(value, int | float | date):
+    if not (isinstance(value, int | float) or _is_date(value)):
         return ""
     written = str(value).lower() if isinstance(value, bool) else _number(value)
     fits = re.search(each.schema.get("pattern", ""), written)

@@ -132,14 +132,14 @@ def instance(dice: random.Random, shapes: int) -> Plan:
         return dice.choice(["", "", "spine", "rack", "rack", "host"])
 
     def tree_of(name: str, depth: int) -> Units:
-        apart = dice.choice(["", "", "", "rack", "spine"])
+        apart, shared = dice.choice(["", "", "", "rack", "spine"]), level()  # of all instances of a group
         members = []
         for i in range(dice.randint(1, 2)):
             deeper = depth and dice.random() < 0.4 and left[0] > 2
             below: tuple[Pods | Units, ...] = (
                 (tree_of(f"{name}-{i}-g", depth - 1),) if deeper else (some(f"{name}-{i}-p"),)
             )
-            members.append(unit(f"{name}-{i}", *below, required=level(), separate=apart))
+            members.append(unit(f"{name}-{i}", *below, required=shared, separate=apart))
         return group(name, *members)
 
     gangs = []

@@ -6,7 +6,7 @@ import time
 import tracemalloc
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bayplan.topologies.hostlist import MOST, compress, expand
@@ -103,6 +103,7 @@ RUNS = st.builds(
 )
 
 
+@example([["0a", "a"]])
 @given(st.lists(st.one_of(NAMES, RUNS), max_size=5))
 def test_compressed_names_expand_to_themselves(parts: list[list[str]]) -> None:
     names = [name for part in parts for name in part]

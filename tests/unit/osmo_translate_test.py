@@ -19,6 +19,7 @@ from bayplan.workflows import native
 from bayplan.workflows.osmo import translate
 from bayplan.workflows.osmo.translate.exit_codes import wrapped
 from bayplan.workflows.osmo.translate.names import LONGEST, cut, label, stem
+from bayplan.workflows.osmo.translate.portion import REQUIRED, kept_off
 from support import TOPOLOGY
 
 LEVELS = ("zone", "spine", "rack")
@@ -207,6 +208,26 @@ def test_excluded_nodes_are_an_affinity() -> None:
     affinity = made.gangs[0].pod_sets[0].template["spec"]["affinity"]["nodeAffinity"]
     (term,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
     assert term["matchExpressions"] == [{"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["a", "b"]}]
+
+
+SELECTED = {"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64"]}
+OFF = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["a", "b"]}
+
+
+@pytest.mark.parametrize(
+    ("platform", "expected"),
+    [
+        pytest.param([], [[OFF]], id="alone"),
+        pytest.param([[SELECTED]], [[SELECTED, OFF]], id="beside-a-platform's-term"),
+        pytest.param([[SELECTED], []], [[SELECTED, OFF], [OFF]], id="in-every-term"),
+        pytest.param([[OFF]], [[OFF]], id="the-platform-has-done-it"),
+    ],
+)
+def test_nodes_are_excluded_in_every_term(platform: list[Any], expected: list[Any]) -> None:
+    terms = [{"matchExpressions": each} for each in platform]
+    template = {"spec": {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}}}}} if terms else {}
+    made = kept_off(template, ["b", "a"])["spec"]["affinity"]["nodeAffinity"][REQUIRED]["nodeSelectorTerms"]
+    assert [each["matchExpressions"] for each in made] == expected
 
 
 @pytest.mark.parametrize(

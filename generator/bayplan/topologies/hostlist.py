@@ -104,7 +104,7 @@ def _split(name: str) -> tuple[tuple[str, str], str]:
     while end and name[end - 1] not in "0123456789":
         end -= 1
     start = len(name[:end].rstrip("0123456789"))
-    if end - start > 9:  # beyond what expand reads as a number
+    if start == end or end - start > 9:  # no number, or one beyond what expand reads
         return (name, ""), ""
     return (name[:start], name[end:]), name[start:end]
 

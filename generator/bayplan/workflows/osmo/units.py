@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import timedelta
 from fractions import Fraction
+from math import isfinite
 from typing import Any
 
 from bayplan.kube import quantity as kube_quantity
@@ -38,14 +38,20 @@ DECIMAL_UNITS = ("T", "G", "M", "K")
 
 _AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?)([a-zA-Z]*)")
 
-_STEPS: Mapping[str, timedelta] = {
-    "d": timedelta(days=1),
-    "h": timedelta(hours=1),
-    "m": timedelta(minutes=1),
-    "s": timedelta(seconds=1),
-    "ms": timedelta(milliseconds=1),
-    "us": timedelta(microseconds=1),
+MICRO = 1_000_000
+
+_STEPS: Mapping[str, int] = {
+    "d": 86_400 * MICRO,
+    "h": 3_600 * MICRO,
+    "m": 60 * MICRO,
+    "s": MICRO,
+    "ms": 1_000,
+    "us": 1,
 }
+"""Unit -> microseconds, the finest that Python's durations hold."""
+
+LONGEST = 10**9 * 86_400 * MICRO
+"""Python's durations end below so many microseconds (datetime.timedelta.max)."""
 
 _DURATION = re.compile(r"([0-9]{1,18})(d|h|ms|us|m|s)")
 
@@ -88,16 +94,14 @@ def seconds(value: Any) -> int | None:
     A number is seconds; a text is a whole number and one of d, h, m, s, ms and us, or an ISO 8601 duration of days,
     hours, minutes and seconds. None for anything else, and for what is below zero or longer than Python can count.
     """
-    try:
-        duration = _duration(value)
-    except (OverflowError, ValueError):
-        return None
-    return None if duration is None or duration < timedelta(0) else -(-duration // timedelta(seconds=1))
+    micros = _duration(value)
+    return None if micros is None or not 0 <= micros < LONGEST else -(-micros // MICRO)
 
 
-def _duration(value: Any) -> timedelta | None:
+def _duration(value: Any) -> int | None:
+    """Microseconds."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return timedelta(seconds=value)
+        return round(Fraction(value) * MICRO) if isinstance(value, int) or isfinite(value) else None
     if not isinstance(value, str):
         return None
     if value.startswith("P"):
@@ -106,12 +110,12 @@ def _duration(value: Any) -> timedelta | None:
     return int(found[1]) * _STEPS[found[2]] if found else None
 
 
-def _iso_8601(text: str) -> timedelta | None:
+def _iso_8601(text: str) -> int | None:
     found = _ISO_8601.fullmatch(text[:100])
     if found is None or not any(found.groups()):
         return None
-    days, hours, minutes, rest = (found[number] or "0" for number in range(1, 5))
-    return timedelta(days=int(days), hours=int(hours), minutes=int(minutes), seconds=float(rest))
+    days, hours, minutes, rest = (Fraction(found[number] or "0") for number in range(1, 5))
+    return round((((days * 24 + hours) * 60 + minutes) * 60 + rest) * MICRO)
 
 
 def exit_codes(codes: Any) -> tuple[tuple[int, int], ...] | None:

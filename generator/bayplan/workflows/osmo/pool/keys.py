@@ -16,9 +16,7 @@ MOST = 16
 def read(pool: Any, route: Route) -> tuple[tuple[Key, ...], tuple[Diagnostic, ...]]:
     """The keys in order; W477 for what KAI or a workflow could not use."""
     listed = pool.get("topology_keys") or ()
-    keys = tuple(
-        Key(each["key"], each["label"], (*route, "topology_keys", index)) for index, each in enumerate(listed)
-    )
+    keys = tuple(Key(each["key"], each["label"], (*route, "topology_keys", index)) for index, each in enumerate(listed))
     found = (*_empty(keys), *_twins(keys), *_hostname(keys), *_many(keys, (*route, "topology_keys")))
     return keys, found
 

@@ -84,5 +84,3 @@ def _missing(section: str, name: str, route: Route, known: list[str]) -> Diagnos
     printed = PRINTED.get(section, "RESOURCE_VALIDATION")
     more = f"add what `osmo config show {printed}` prints as section `{section}`"
     return error("W475", route, message, hint=hint if hint.startswith("did") else f"{more}; {hint}".rstrip("; "))
-
-

@@ -1,9 +1,9 @@
 """The forms in which pool configurations are found -> sections: pools and the templates that they name.
 
-    Helm values            services.configs (chart `service`) or configuration (chart `osmo`), keys like podTemplates
-    the service's file     the same at the top, keys like pod_templates
-    `osmo config show`     {"pools": {...}}, or one pool alone, or pools by name
-    `osmo pool list`       {"node_sets": [{"pools": [...]}]}, which has no templates
+Helm values            services.configs (chart `service`) or configuration (chart `osmo`), keys like podTemplates
+the service's file     the same at the top, keys like pod_templates
+`osmo config show`     {"pools": {...}}, or one pool alone, or pools by name
+`osmo pool list`       {"node_sets": [{"pools": [...]}]}, which has no templates
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from bayplan.model.workflow import GANGS, Workflow
 from bayplan.workflows import native
 from bayplan.workflows.osmo import rules
 from bayplan.workflows.osmo.plain import plain
+from bayplan.workflows.osmo.pool.values import SUBJECT
 from bayplan.workflows.osmo.translate import gangs as lowering
 from bayplan.workflows.osmo.translate import levels
 from bayplan.workflows.osmo.translate.hosts import hosts
@@ -42,13 +43,19 @@ def read(data: Any, context: Context) -> Outcome[Read[Workflow]]:
     if translated.value is None:
         return Outcome(None, (*ruled, *translated.diagnostics))
     native_data, origins = translated.value
-    if any("activeDeadlineSeconds" in gang for gang in native_data["spec"]["gangs"]):  # the pool knows the other limit
-        ruled = tuple(each for each in ruled if each.code != "W447")
+    if SUBJECT in context.beside:
+        ruled = tuple(each for each in ruled if not _settled(each, native_data))
     found = (*ruled, *translated.diagnostics, *_invalid(native_data, origins))
     if has_errors(found):
         return Outcome(None, found)
     made = native.read(native_data).value
     return Outcome(made and Read(made.value, {**made.origins, **origins}), found)
+
+
+def _settled(found: Diagnostic, data: Mapping[str, Any]) -> bool:
+    """Whether a pool configuration gives what a rule misses: a timeout (W447), a meaning to `pool` (W433)."""
+    limited = any("activeDeadlineSeconds" in gang for gang in data["spec"]["gangs"])
+    return (found.code == "W447" and limited) or (found.code == "W433" and found.route == (*ROOT, "pool"))
 
 
 def _invalid(data: Mapping[str, Any], origins: Mapping[Route, Route]) -> tuple[Diagnostic, ...]:

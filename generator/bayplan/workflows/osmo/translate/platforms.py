@@ -9,7 +9,7 @@ from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors, warning
 from bayplan.model.topology import ClusterTopology
 from bayplan.words import did_you_mean, listing
 from bayplan.workflows.osmo.pool.values import Ask, PoolConfig, Share
-from bayplan.workflows.osmo.translate.portion import Portion, amounts, gpus
+from bayplan.workflows.osmo.translate.portion import Portion, amounts, gpus, kept_off
 from bayplan.workflows.osmo.translate.site import Site
 from bayplan.workflows.osmo.translate.source import Task, TaskGroup
 from bayplan.workflows.osmo.units import k8s_name
@@ -33,7 +33,8 @@ def _plain(tasks: Sequence[tuple[Task, TaskGroup]], here: Site) -> list[Outcome[
         pool = pool_of(task, here.topology, task.resource.get("platform", ""), {})
         doubts = tuple(_mounts(task))
         mounts = tuple(task.data.get("volumeMounts", ()))
-        given = Portion(pool.value or "", amounts(task), gpus(task), {}, _exit_actions(task, {}), mounts)
+        template = kept_off({}, task.resource.get("nodesExcluded", ()))
+        given = Portion(pool.value or "", amounts(task), gpus(task), template, _exit_actions(task, {}), mounts)
         found.append(Outcome(None if has_errors(doubts) or pool.value is None else given, (*doubts, *pool.diagnostics)))
     return found
 
@@ -70,6 +71,7 @@ def _portion(task: Task, share: Share, here: Site, config: PoolConfig) -> Outcom
     own = pool_of(task, here.topology, task.resource.get("platform", config.default_platform), selector)
     cards = gpus(task) if share.accelerators is None else share.accelerators
     actions = _exit_actions(task, config.default_exit_actions)
+    template = kept_off(template, task.resource.get("nodesExcluded", ()))
     made = Portion(own.value or "", share.resources, cards, template, actions, share.mounts)
     return Outcome(None if own.value is None else made, own.diagnostics)
 

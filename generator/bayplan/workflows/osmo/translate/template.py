@@ -31,7 +31,6 @@ def template(task: Task, portion: Portion, deadline: int | None) -> dict[str, An
     spec = {
         **({"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"} if task.data.get("hostNetwork") else {}),
         **({} if deadline is None else {"activeDeadlineSeconds": max(deadline, 1)}),
-        **_affinity(task),
         **({"volumes": volumes} if volumes else {}),
         **({"containers": [container]} if container else {}),
     }
@@ -90,13 +89,3 @@ def _data_paths(task: Task) -> list[str]:
     inputs = [f"input/{number}" for number in range(len(task.data.get("inputs", ())))]
     named = any(f"{DATA}/output" in text for text, _ in tokens.texts(dict(task.data), ()))
     return [*inputs, *(["output"] if task.data.get("outputs") or named else [])]
-
-
-def _affinity(task: Task) -> dict[str, Any]:
-    """The nodes that the resource excludes; OSMO leaves that to a platform's pod template."""
-    excluded = task.resource.get("nodesExcluded")
-    if not excluded:
-        return {}
-    term = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": sorted(excluded)}
-    terms = {"nodeSelectorTerms": [{"matchExpressions": [term]}]}
-    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}

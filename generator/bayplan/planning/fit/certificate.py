@@ -204,14 +204,19 @@ def _shapes(item: int, asked: Problem) -> set[int]:
     return set().union(*(_shapes(each, asked) for each, _ in content))
 
 
+def _names(part: Part, item: int) -> str:
+    """The podSets of an item, the first three by name."""
+    names = sorted({pods.spec.name for i, _, pods in part.pods if i == item})
+    return ", ".join([*names[:3], *([f"{len(names) - 3} more"] if len(names) > 3 else [])])
+
+
 def _lacks(part: Part, unit: Unit, held: Vector | None, asked: Problem, plan: Plan) -> Iterator[Lack]:
     content = _vector(part, asked.width)
     groups = {member.name: units.name for units in _all_units(unit) for member in units.members if member.name}
     for item in sorted((i for i, count in enumerate(content) if count), reverse=True):
         below = next((each for each in part.parts if each.item == item), None)
         sample = next(all_pods(below.unit)) if below else next(pods for i, _, pods in part.pods if i == item)
-        names = sorted({pods.spec.name for i, _, pods in part.pods if i == item})
-        name = (groups.get(below.unit.name) or below.unit.name or below.gang) if below else ", ".join(names)
+        name = (groups.get(below.unit.name) or below.unit.name or below.gang) if below else _names(part, item)
         level = (below.unit.required or below.unit.separate) if below else ""
         pool = plan.topology.pool(sample.pool)
         fits, binding = per_node(demand(sample, plan.topology), capacity(pool)) if pool else (0, "")

@@ -17,9 +17,11 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Accelerator, Gang, Group, Placement, PodSet, Workflow
 from bayplan.workflows import native
 from bayplan.workflows.osmo import translate
+from bayplan.workflows.osmo.translate import platforms
 from bayplan.workflows.osmo.translate.exit_codes import wrapped
 from bayplan.workflows.osmo.translate.names import LONGEST, cut, label, stem
 from bayplan.workflows.osmo.translate.portion import REQUIRED, kept_off
+from bayplan.workflows.osmo.translate.source import Task
 from support import TOPOLOGY
 
 LEVELS = ("zone", "spine", "rack")
@@ -166,18 +168,40 @@ TEMPLATES = [
     pytest.param(
         {"credentials": {"My_Key": "/keys", "s3": {"KEY": "access", "ID": "id"}}},
         {
-            "volumes": [{"name": "credential-my-key", "secret": {"secretName": "my-key"}}],
+            "volumes": [{"name": "osmo-credentials-0", "secret": {"secretName": "my-key"}}],
             "containers": [
                 {
                     "env": [
                         {"name": "ID", "valueFrom": {"secretKeyRef": {"name": "s3", "key": "id"}}},
                         {"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "s3", "key": "access"}}},
                     ],
-                    "volumeMounts": [{"name": "credential-my-key", "mountPath": "/keys", "readOnly": True}],
+                    "volumeMounts": [{"name": "osmo-credentials-0", "mountPath": "/keys", "readOnly": True}],
                 }
             ],
         },
         id="credentials",
+    ),
+    pytest.param(
+        {"credentials": {"a": "/x", "b": "/x/"}},
+        {
+            "volumes": [
+                {
+                    "name": "osmo-credentials-0",
+                    "projected": {"sources": [{"secret": {"name": "a"}}, {"secret": {"name": "b"}}]},
+                }
+            ],
+            "containers": [{"volumeMounts": [{"name": "osmo-credentials-0", "mountPath": "/x", "readOnly": True}]}],
+        },
+        id="two-credentials-in-a-folder",
+    ),
+    pytest.param(
+        {"credentials": {"a": {"K": "one"}, "b": {"K": "two"}}, "environment": {"K": "plain"}},
+        {
+            "containers": [
+                {"env": [{"name": "K", "valueFrom": {"secretKeyRef": {"name": "b", "key": "two"}}}]},
+            ]
+        },
+        id="the-last-variable-of-a-name",
     ),
     pytest.param(
         {"inputs": [{"url": "s3://b/x"}], "args": ["{{output}}/x"]},
@@ -221,6 +245,9 @@ OFF = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["a", "b"
         pytest.param([[SELECTED]], [[SELECTED, OFF]], id="beside-a-platform's-term"),
         pytest.param([[SELECTED], []], [[SELECTED, OFF], [OFF]], id="in-every-term"),
         pytest.param([[OFF]], [[OFF]], id="the-platform-has-done-it"),
+        pytest.param(
+            [[{**OFF, "operator": "In"}]], [[{**OFF, "operator": "In"}, OFF]], id="the-platform-wants-what-is-excluded"
+        ),
     ],
 )
 def test_nodes_are_excluded_in_every_term(platform: list[Any], expected: list[Any]) -> None:
@@ -237,6 +264,8 @@ def test_nodes_are_excluded_in_every_term(platform: list[Any], expected: list[An
         pytest.param({"exec_timeout": "10m"}, 600, None, id="running"),
         pytest.param({"exec_timeout": 90, "queue_timeout": "1h"}, 90, 3690, id="waiting-and-running"),
         pytest.param({"queue_timeout": "1h"}, None, None, id="waiting"),
+        pytest.param({"exec_timeout": 0, "queue_timeout": "0s"}, None, None, id="zero-is-none"),
+        pytest.param({"exec_timeout": "40000d", "queue_timeout": 1}, 2**31 - 1, 2**31 - 1, id="longer-than-pods-run"),
     ],
 )
 def test_timeouts(timeout: dict[str, Any], pod: int | None, gang: int | None) -> None:
@@ -476,6 +505,18 @@ def test_cut_names_stay_apart_and_are_told() -> None:
     assert codes.count("W461") == 1
 
 
+def test_hundreds_of_long_names_stay_apart() -> None:
+    tasks = [task(f"{'b' * 50}{number}") for number in range(600)]
+    made, _ = read(spec(name="w" * 20, tasks=tasks))
+    assert len({gang.name for gang in made.gangs}) == 600
+
+
+@pytest.mark.parametrize("nodes", [5, [5], {REQUIRED: 1}, {REQUIRED: {"nodeSelectorTerms": [""]}}])
+def test_what_is_no_affinity_stays_for_checks_to_refuse(nodes: Any) -> None:
+    template = {"spec": {"affinity": {"nodeAffinity": nodes}}}
+    assert kept_off(template, ["a"]) == template
+
+
 def test_a_cut_name_depends_on_itself_alone() -> None:
     assert cut("abcdefghijkl", 9) == cut("abcdefghijkl", 9) != cut("abcdefghijkm", 9)
     assert len(cut("abcdefghijkl", 9)) == 9
@@ -489,31 +530,63 @@ def test_the_stem_of_numbered_names() -> None:
 
 # --- exit codes -------------------------------------------------------------------------------------------------------
 
+ACTIONS = ("COMPLETE", "FAIL", "RESCHEDULE")
+RANGES = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 6)), min_size=1, max_size=3)
+
+
+def turned(code: int, actions: list[tuple[str, str]]) -> int:
+    """What OSMO makes of a code, written anew: the first action that names it decides."""
+    for action, codes in actions:
+        for each in codes.split(","):
+            first, _, last = each.partition("-")
+            if int(first) <= code <= int(last or first):
+                return 0 if action == "COMPLETE" else 1
+    return int(code != 0)
+
+
+def run(command: list[str], code: int) -> int:
+    """The exit code of a command that is told to end with a code."""
+    return subprocess.run([*command, str(code)], check=False).returncode
+
 
 @pytest.mark.parametrize(
     ("actions", "code", "expected"),
     [
-        pytest.param({"COMPLETE": "15"}, 15, 0, id="completes"),
-        pytest.param({"complete": "3-5,9"}, 4, 0, id="range"),
-        pytest.param({"COMPLETE": "3-5,9"}, 9, 0, id="list"),
-        pytest.param({"COMPLETE": "3-5,9"}, 6, 6, id="others-stay"),
-        pytest.param({"COMPLETE": "15"}, 0, 0, id="success-stays"),
-        pytest.param({"FAIL": "0"}, 0, 1, id="success-fails"),
-        pytest.param({"FAIL": "0-1", "COMPLETE": "2"}, 2, 0, id="both"),
+        pytest.param([("COMPLETE", "15")], 15, 0, id="completes"),
+        pytest.param([("COMPLETE", "3-5,9")], 4, 0, id="range"),
+        pytest.param([("COMPLETE", "3-5,9")], 9, 0, id="list"),
+        pytest.param([("COMPLETE", "3-5,9")], 6, 6, id="others-stay"),
+        pytest.param([("COMPLETE", "15")], 0, 0, id="success-stays"),
+        pytest.param([("FAIL", "0")], 0, 1, id="success-fails"),
+        pytest.param([("FAIL", "0-1"), ("COMPLETE", "2")], 2, 0, id="both"),
+        pytest.param([("FAIL", "5"), ("COMPLETE", "1-10")], 5, 5, id="the-first-counts"),
+        pytest.param([("RESCHEDULE", "1-5"), ("COMPLETE", "0-10")], 3, 3, id="what-is-started-again-has-failed"),
+        pytest.param([("FAIL", "5"), ("COMPLETE", "5")], 5, 5, id="own-before-the-pool's"),
     ],
 )
-def test_exit_codes_as_a_shell_turns_them(actions: dict[str, str], code: int, expected: int) -> None:
-    command = wrapped(["sh", "-c", 'exit "$0"'], actions)
-    assert command[:2] == ["sh", "-c"]
-    assert subprocess.run([*command, str(code)], check=False).returncode == expected
+def test_exit_codes_as_a_shell_turns_them(actions: list[tuple[str, str]], code: int, expected: int) -> None:
+    assert run(wrapped(["sh", "-c", 'exit "$0"'], actions), code) == expected
 
 
-def test_commands_without_exit_actions_stay_as_they_are() -> None:
-    assert wrapped(["run"], {"RESCHEDULE": "3", "FAIL": "1", "COMPLETE": "0"}) == ["run"]
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(ACTIONS), RANGES), min_size=1, max_size=4), st.integers(0, 26))
+def test_any_exit_actions(drawn: list[tuple[str, list[tuple[int, int]]]], code: int) -> None:
+    actions = [(name, ",".join(f"{first}-{first + more}" for first, more in ranges)) for name, ranges in drawn]
+    assert bool(run(wrapped(["sh", "-c", 'exit "$0"'], actions), code)) == bool(turned(code, actions))
+
+
+def test_the_pools_actions_are_asked_last() -> None:
+    own = task("one", exitActions={"fail": "5"})
+    made = platforms._exit_actions(Task("one", own, (), {}, (), ()), {"COMPLETE": "4-6"})
+    assert made == (("FAIL", "5"), ("COMPLETE", "4-6"))
+
+
+def test_commands_without_a_turned_code_stay_as_they_are() -> None:
+    assert wrapped(["run"], [("RESCHEDULE", "3"), ("FAIL", "1"), ("COMPLETE", "0")]) == ["run"]
 
 
 def test_a_signal_reaches_the_command() -> None:
-    command = wrapped(["sh", "-c", "trap 'exit 0' TERM; echo ready; sleep 5 & wait"], {"COMPLETE": "15"})
+    command = wrapped(["sh", "-c", "trap 'exit 0' TERM; echo ready; sleep 5 & wait"], [("COMPLETE", "15")])
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"

@@ -197,7 +197,7 @@ def _mounts(pods: PodSet, containers: list[Any], route: Route) -> Iterator[Diagn
     for index, container in enumerate(containers):
         mine = container.get("name", container_name(pods)) == container_name(pods)
         for number, mount in enumerate((container.get("volumeMounts") or []) if mine else ()):
-            if (path := mount["mountPath"]) in ours:
+            if isinstance(path := mount["mountPath"], str) and path in ours:
                 message = f'bayplan mounts "{path}" itself, for {"`files`" if path in pods.files else "`shm`"}'
                 at = (*route, index, "volumeMounts", number, "mountPath")
                 yield error("W317", at, message, hint="choose another path, or remove one of the two")

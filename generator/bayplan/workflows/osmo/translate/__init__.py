@@ -156,7 +156,7 @@ def _gang(
         **({"dependsOn": waits} if waits else {}),
         "rendezvous": "none",
         **led,
-        **({} if deadline is None else {"activeDeadlineSeconds": max(deadline, 1)}),
+        **({} if deadline is None else {"activeDeadlineSeconds": deadline}),
         **({"hosts": named} if named else {}),
         **body,
     }

@@ -1,38 +1,46 @@
 """OSMO's exit actions -> a line of shell around the command, where an exit code means something else to Kubernetes.
 
-`COMPLETE` turns codes into success, `FAIL` turns success into a failure. Kubernetes has no field for either: a Job's
-podFailurePolicy can only ignore or count failures.
+`COMPLETE` turns codes into success, `FAIL` and `RESCHEDULE` turn success into a failure. Kubernetes has no field for
+either: a Job's podFailurePolicy can only ignore or count failures. Of several actions for a code the first one counts,
+the task's own before its pool's (OSMO 6.4, src/utils/job/jobs.py, `_apply_exit_action`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from bayplan.workflows.osmo.units import exit_codes
 
 Ranges = tuple[tuple[int, int], ...]
+Action = tuple[str, str]
+"""An action in upper case, and its codes as OSMO writes them."""
 
 RUN = "\"$@\" & child=$!; trap 'kill -TERM $child; wait $child; exit 143' TERM; wait $child; code=$?"
 """A shell that is a container's first process does not pass signals on by itself."""
 
+FAILURE = "exit $((code ? code : 1))"
 
-def wrapped(command: Iterable[str], actions: Mapping[str, str]) -> list[str]:
+
+def wrapped(command: Iterable[str], actions: Iterable[Action]) -> list[str]:
     """The command, behind a shell if its exit codes must be turned."""
-    by_name = {name.upper(): exit_codes(codes) or () for name, codes in actions.items()}
-    good = tuple(each for each in by_name.get("COMPLETE", ()) if each != (0, 0))
-    bad = tuple(each for each in by_name.get("FAIL", ()) if each[0] == 0)
-    if not good and not bad:
+    ordered = tuple((action, exit_codes(codes) or ()) for action, codes in actions)
+    if all(bool(_outcome(code, ordered)) == bool(code) for code in range(256 if ordered else 0)):
         return list(command)
-    turns = [_turn(good, 0)] * bool(good) + [_turn(((0, 0),), 1)] * bool(bad)
-    return ["sh", "-c", "; ".join((RUN, *turns, "exit $code")), "sh", *command]
+    turns = (
+        f"if {_test(codes)}; then {'exit 0' if name == 'COMPLETE' else FAILURE}" for name, codes in ordered if codes
+    )
+    return ["sh", "-c", f"{RUN}; {'; el'.join(turns)}; fi; exit $code", "sh", *command]
 
 
-def _turn(ranges: Ranges, code: int) -> str:
-    tests = " || ".join(f"{{ {_test(first, last)}; }}" for first, last in ranges)
-    return f"if {tests}; then exit {code}; fi"
+def _outcome(code: int, actions: Iterable[tuple[str, Ranges]]) -> int:
+    for action, ranges in actions:
+        if any(first <= code <= last for first, last in ranges):
+            return 0 if action == "COMPLETE" else code or 1
+    return code
 
 
-def _test(first: int, last: int) -> str:
-    if first == last:
-        return f"[ $code -eq {first} ]"
-    return f"[ $code -ge {first} ] && [ $code -le {last} ]"
+def _test(ranges: Ranges) -> str:
+    return " || ".join(
+        f"[ $code -eq {first} ]" if first == last else f"{{ [ $code -ge {first} ] && [ $code -le {last} ]; }}"
+        for first, last in ranges
+    )

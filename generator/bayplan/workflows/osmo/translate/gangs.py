@@ -13,6 +13,7 @@ from bayplan.workflows.osmo.translate.levels import Levels
 from bayplan.workflows.osmo.translate.names import label, stem, unique
 from bayplan.workflows.osmo.translate.pod_sets import Piece
 from bayplan.workflows.osmo.translate.source import Requirement, Task, TaskGroup
+from bayplan.workflows.osmo.translate.template import named
 
 MAIN = "main"
 """The podSet of a task outside of groups, whose gang has the task's name already."""
@@ -180,4 +181,5 @@ def data(node: Node) -> dict[str, Any]:
 
 def _pod_set(pods: Pods) -> dict[str, Any]:
     replicas = {"replicas": len(pods.tasks)} if len(pods.tasks) > 1 else {}
-    return {"name": pods.name, **replicas, **pods.piece.data}
+    made = {"name": pods.name, **replicas, **pods.piece.data}
+    return {**made, "template": named(made["template"], pods.name)} if "template" in made else made

@@ -7,9 +7,9 @@ others come and go.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-SHORTEST = 8
+SHORTEST = 10
 """Names are not cut below this."""
 LONGEST = 63 - len("-0-") - len("-xxxxx")
 """What the names of workflow, gang, groups and podSet, joined, and the pod's index may take: the pods of a JobSet are
@@ -23,22 +23,27 @@ def label(name: str) -> str:
     return made if made and made == plain else _hashed(made or "group", name)
 
 
-def cut(name: str, most: int, whole: str = "") -> str:
-    """The name, or its beginning with a hash, in `most` characters."""
-    return name if len(name) <= most else _hashed(name[: most - 5].rstrip("-"), whole or name)
+def cut(name: str, most: int, taken: Collection[str] = ()) -> str:
+    """The name, or its beginning with a hash, in `most` characters; another hash where others have that one."""
+    if len(name) <= most:
+        return name
+    made, whole = "", name
+    while not made or made in taken:
+        made, whole = _hashed(name[: most - 5].rstrip("-"), whole), f"{whole}'"
+    return made
 
 
 def _hashed(stem: str, name: str) -> str:
     from hashlib import sha256
 
-    return f"{stem}-{sha256(name.encode()).hexdigest()[:4]}"
+    return f"{stem}-{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:4]}"
 
 
 def unique(name: str, taken: Iterable[str], whole: str) -> str:
     """The name, hashed if another has it."""
-    others = set(taken)
+    others, first = set(taken), name
     while name in others:
-        name, whole = _hashed(name, whole), f"{whole}'"
+        name, whole = _hashed(first, whole), f"{whole}'"
     return name
 
 

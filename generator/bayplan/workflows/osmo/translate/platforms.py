@@ -9,6 +9,7 @@ from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors, warning
 from bayplan.model.topology import ClusterTopology
 from bayplan.words import did_you_mean, listing
 from bayplan.workflows.osmo.pool.values import Ask, PoolConfig, Share
+from bayplan.workflows.osmo.translate.exit_codes import Action
 from bayplan.workflows.osmo.translate.portion import Portion, amounts, gpus, kept_off
 from bayplan.workflows.osmo.translate.site import Site
 from bayplan.workflows.osmo.translate.source import Task, TaskGroup
@@ -112,17 +113,18 @@ def _unnamed(template: Mapping[str, Any], container: str) -> tuple[dict[str, Any
     spec = dict(template.get("spec") or {})
     own = [each for each in spec.get("containers") or () if each.get("name", container) == container]
     rest = [each for each in spec.get("containers") or () if each.get("name", container) != container]
-    main = [{key: value for key, value in each.items() if key != "name"} for each in own]
-    if spec.pop("containers", None):
-        spec["containers"] = [*(each for each in main if each), *rest]
+    main = [{key: value for key, value in each.items() if key != "name"} for each in own] or [{}]
+    spec.pop("containers", None)
+    if rest or main[0]:  # beside others the user's container stands even where there is nothing to say of it
+        spec["containers"] = [*main, *rest]
     made = {key: value for key, value in {**template, "spec": spec}.items() if value}
     return made, spec.get("nodeSelector") or {}
 
 
-def _exit_actions(task: Task, defaults: Mapping[str, str]) -> dict[str, str]:
-    """The pool's defaults and the task's own."""
-    own = {name.upper(): codes for name, codes in task.data.get("exitActions", {}).items()}
-    return {**{name.upper(): codes for name, codes in defaults.items()}, **own}
+def _exit_actions(task: Task, defaults: Mapping[str, str]) -> tuple[Action, ...]:
+    """The task's own in the order of the file, then the pool's."""
+    own = task.data.get("exitActions", {})
+    return tuple((name.upper(), codes) for each in (own, defaults) for name, codes in each.items())
 
 
 def pool_of(task: Task, topology: ClusterTopology | None, platform: str, selector: Mapping[str, str]) -> Outcome[str]:

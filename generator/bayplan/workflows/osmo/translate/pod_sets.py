@@ -9,6 +9,7 @@ from bayplan.diagnostics import Route
 from bayplan.values import NamedTuple
 from bayplan.workflows.osmo import tokens
 from bayplan.workflows.osmo.tokens import Token
+from bayplan.workflows.osmo.translate import credentials
 from bayplan.workflows.osmo.translate.exit_codes import wrapped
 from bayplan.workflows.osmo.translate.portion import AMOUNTS, Portion
 from bayplan.workflows.osmo.translate.source import Task
@@ -36,15 +37,18 @@ def pod_set(task: Task, portion: Portion, workflow: str, deadline: int | None) -
         "image": spec["image"],
         "command": wrapped(spec["command"], portion.exit_actions),
         "args": spec.get("args"),
-        "env": {**spec.get("environment", {}), **_hidden(gpus)},
+        "env": _environment(task._replace(data=spec), gpus),
         "files": {file["path"]: _contents(file) for file in spec.get("files", ())},
         "template": template(task._replace(data=spec), portion, deadline),
     }
     return Piece({key: value for key, value in data.items() if value}, _origins(task))
 
 
-def _hidden(gpus: int) -> dict[str, str]:
-    return {} if gpus else dict([NO_GPUS])
+def _environment(task: Task, gpus: int) -> dict[str, str]:
+    """The plain variables; those of the same name that come from a Secret take their place."""
+    plain = {**task.data.get("environment", {}), **({} if gpus else dict([NO_GPUS]))}
+    secret = credentials.variables(task)
+    return {name: value for name, value in plain.items() if name not in secret}
 
 
 def _resolved(task: Task, workflow: str) -> Mapping[str, Any]:

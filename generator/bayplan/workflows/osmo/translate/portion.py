@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bayplan.values import NamedTuple
+from bayplan.workflows.osmo.translate.exit_codes import Action
 from bayplan.workflows.osmo.translate.source import Task
 from bayplan.workflows.osmo.units import quantity
 
@@ -22,7 +23,7 @@ class Portion(NamedTuple):
     resources: Mapping[str, str] = {}
     accelerators: int = 0
     template: Mapping[str, Any] = {}
-    exit_actions: Mapping[str, str] = {}
+    exit_actions: tuple[Action, ...] = ()
     mounts: tuple[str, ...] = ()  # SOURCE[:TARGET] of the node's folders
 
 
@@ -39,14 +40,27 @@ def gpus(task: Task) -> int:
 
 
 def kept_off(template: Mapping[str, Any], nodes: Sequence[str]) -> dict[str, Any]:
-    """The template, its pods kept off these nodes. A platform's template may have seen to that itself."""
-    if not nodes or all(f"'{node}'" in repr(template) for node in nodes):
-        return dict(template)
+    """The template, its pods kept off these nodes. One that is no pod template stays as it is, for checks to refuse."""
     one = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": sorted(nodes)}
-    spec = dict(template.get("spec") or {})
-    affinity = dict(spec.get("affinity") or {})
-    rules = dict(affinity.get("nodeAffinity") or {})
-    terms = (rules.get(REQUIRED) or {}).get("nodeSelectorTerms") or [{}]  # a node that fits any of them will do
-    kept = [{**term, "matchExpressions": [*(term.get("matchExpressions") or ()), one]} for term in terms]
-    affinity["nodeAffinity"] = {**rules, REQUIRED: {"nodeSelectorTerms": kept}}
-    return {**template, "spec": {**spec, "affinity": affinity}}
+    path = ("spec", "affinity", "nodeAffinity", REQUIRED)
+    found: list[Mapping[str, Any]] = [template]
+    for key in path if nodes else ():
+        found.append(found[-1].get(key) or {})
+        if not isinstance(found[-1], Mapping):
+            return dict(template)
+    terms = found[-1].get("nodeSelectorTerms") or [{}]
+    if not nodes or not isinstance(terms, list) or not all(map(_is_term, terms)):
+        return dict(template)
+    made: dict[str, Any] = {"nodeSelectorTerms": [_with(term, one) for term in terms]}  # any of them will do
+    for key, owner in zip(reversed(path), reversed(found[:-1]), strict=True):
+        made = {**owner, key: made}
+    return made
+
+
+def _is_term(term: Any) -> bool:
+    return isinstance(term, Mapping) and isinstance(term.get("matchExpressions", []), list)
+
+
+def _with(term: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, Any]:
+    given = term.get("matchExpressions", [])
+    return {**term, "matchExpressions": given if one in given else [*given, one]}

@@ -19,15 +19,37 @@ def fitted(workflow: str, gangs: tuple[Gang, ...]) -> tuple[str, tuple[Gang, ...
     Kubernetes wants 63; what cannot be had with names of SHORTEST characters is for the checks of the plan to refuse.
     """
     for most in range(63, SHORTEST - 1, -1):
-        short = cut(workflow, most), tuple(g._replace(node=_cut(g.node, most)) for g in gangs)
+        short = cut(workflow, most), _all_cut(gangs, most)
         if _longest(*short) <= LONGEST:
             break
     return short
 
 
-def _cut(node: Node, most: int) -> Node:
-    pods = tuple(each._replace(name=cut(each.name, most)) for each in node.pods)
-    return node._replace(name=cut(node.name, most), nodes=tuple(_cut(each, most) for each in node.nodes), pods=pods)
+def _all_cut(gangs: tuple[Gang, ...], most: int) -> tuple[Gang, ...]:
+    names = _names([gang.node.name for gang in gangs], most)
+    return tuple(
+        gang._replace(node=_cut(gang.node, most, set())._replace(name=name))
+        for gang, name in zip(gangs, names, strict=True)
+    )
+
+
+def _cut(node: Node, most: int, pods: set[str]) -> Node:
+    """The names below a node. No two podSets of a gang have one name: its lead is one of them."""
+    own = _names([each.name for each in node.pods], most, pods)
+    below = _names([each.name for each in node.nodes], most)
+    return node._replace(
+        pods=tuple(each._replace(name=name) for each, name in zip(node.pods, own, strict=True)),
+        nodes=tuple(_cut(each, most, pods)._replace(name=name) for each, name in zip(node.nodes, below, strict=True)),
+    )
+
+
+def _names(names: list[str], most: int, taken: set[str] | None = None) -> list[str]:
+    """The names of siblings, cut."""
+    made, used = [], set() if taken is None else taken
+    for name in names:
+        made.append(cut(name, most, used))
+        used.add(made[-1])
+    return made
 
 
 def _longest(workflow: str, gangs: tuple[Gang, ...]) -> int:

@@ -13,9 +13,12 @@ from bayplan.workflows.osmo.pool.jinja import Render
 from bayplan.workflows.osmo.pool.values import SUBJECT, PoolConfig
 from bayplan.workflows.osmo.units import seconds
 
+LONGEST = 2**31 - 1
+"""The largest activeDeadlineSeconds of a pod (Kubernetes, ValidatePodSpec)."""
+
 
 class Limits(NamedTuple):
-    """Seconds: how long a pod may run, and how long a gang may wait and run; None where nothing is said.
+    """Seconds, at least one: how long a pod may run, and how long a gang may wait and run; None for no limit.
 
     The first is the pod's activeDeadlineSeconds, which the kubelet counts from the pod's start; the second the Job's,
     which is counted from its creation and so holds the time in the queue.
@@ -58,13 +61,14 @@ def site(spec: Mapping[str, Any], context: Context) -> Outcome[Site]:
 def limits(spec: Mapping[str, Any], config: PoolConfig | None) -> Limits:
     """The timeouts of a workflow, with its pool's defaults and maxima."""
     given = spec.get("timeout") or {}
-    execution, queue = seconds(given.get("exec_timeout")), seconds(given.get("queue_timeout"))
+    execution, queue = seconds(given.get("exec_timeout")) or None, seconds(given.get("queue_timeout")) or None
     if config:
         from bayplan.workflows.osmo import pool
 
         bounded = pool.timeouts(config, execution, queue)
         execution, queue = _whole(bounded.execution), _whole(bounded.queue)
-    return Limits(execution, None if execution is None or queue is None else execution + queue)
+    total = None if execution is None or queue is None else min(execution + queue, LONGEST)
+    return Limits(execution and min(execution, LONGEST), total)
 
 
 def _whole(value: float | None) -> int | None:

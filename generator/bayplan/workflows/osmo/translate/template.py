@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.workflows.osmo import tokens
+from bayplan.workflows.osmo.translate import credentials
 from bayplan.workflows.osmo.translate.portion import Portion
 from bayplan.workflows.osmo.translate.source import Task
-from bayplan.workflows.osmo.units import k8s_name
 
 DATA = "/osmo/data"
 """Where OSMO's tokens `{{output}}` and `{{input:N}}` lead (src/utils/job/kb_objects.py)."""
@@ -22,7 +22,7 @@ DATA_VOLUME = "osmo-data"
 def template(task: Task, portion: Portion, deadline: int | None) -> dict[str, Any]:
     """What the platform gives and the task adds. `deadline`: seconds that the pod may run."""
     volumes, mounts = [*_volumes(task, portion)], [*_mounts(task, portion)]
-    env = [*_environment(task)]
+    env = [{"name": name, "valueFrom": source} for name, source in sorted(credentials.variables(task).items())]
     container = {
         **({"securityContext": {"privileged": True}} if task.data.get("privileged") else {}),
         **({"env": env} if env else {}),
@@ -30,7 +30,7 @@ def template(task: Task, portion: Portion, deadline: int | None) -> dict[str, An
     }
     spec = {
         **({"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"} if task.data.get("hostNetwork") else {}),
-        **({} if deadline is None else {"activeDeadlineSeconds": max(deadline, 1)}),
+        **({} if deadline is None else {"activeDeadlineSeconds": deadline}),
         **({"volumes": volumes} if volumes else {}),
         **({"containers": [container]} if container else {}),
     }
@@ -54,34 +54,30 @@ def laid_over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]
     return made
 
 
-def _environment(task: Task) -> Iterator[dict[str, Any]]:
-    """Keys of Secrets, and for pods without GPUs OSMO's hint to the NVIDIA runtime to show them none."""
-    for name, keys in sorted(task.data.get("credentials", {}).items()):
-        if isinstance(keys, Mapping):
-            for variable, key in sorted(keys.items()):
-                reference = {"secretKeyRef": {"name": k8s_name(name), "key": key}}
-                yield {"name": variable, "valueFrom": reference}
+def named(template: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """The template; beside sidecars the generated container is called by its name."""
+    containers = template.get("spec", {}).get("containers", [])
+    if len(containers) < 2:
+        return template
+    called = [{"name": name, **each} for each in containers]  # only one has no name of its own
+    return {**template, "spec": {**template["spec"], "containers": called}}
 
 
 def _volumes(task: Task, portion: Portion) -> Iterator[dict[str, Any]]:
     if _data_paths(task):
         yield {"name": DATA_VOLUME, "emptyDir": {}}
-    for name, keys in sorted(task.data.get("credentials", {}).items()):
-        if isinstance(keys, str):
-            yield {"name": f"credential-{k8s_name(name)}", "secret": {"secretName": k8s_name(name)}}
+    yield from credentials.volumes(task)
     for number, mount in enumerate(portion.mounts):
-        yield {"name": f"host-{number}", "hostPath": {"path": mount.partition(":")[0]}}
+        yield {"name": f"osmo-host-{number}", "hostPath": {"path": mount.partition(":")[0]}}
 
 
 def _mounts(task: Task, portion: Portion) -> Iterator[dict[str, Any]]:
     for path in _data_paths(task):
         yield {"name": DATA_VOLUME, "mountPath": f"{DATA}/{path}", "subPath": path}
-    for name, keys in sorted(task.data.get("credentials", {}).items()):
-        if isinstance(keys, str):
-            yield {"name": f"credential-{k8s_name(name)}", "mountPath": keys, "readOnly": True}
+    yield from credentials.mounts(task)
     for number, mount in enumerate(portion.mounts):
         source, _, target = mount.partition(":")
-        yield {"name": f"host-{number}", "mountPath": target or source}
+        yield {"name": f"osmo-host-{number}", "mountPath": target or source}
 
 
 def _data_paths(task: Task) -> list[str]:

@@ -69,7 +69,8 @@ def _placed(document: Manifest | Many, namespace: str, given: Meta) -> Manifest 
 
 def collisions(documents: Iterable[Manifest | Many]) -> Iterator[Diagnostic]:
     """No two objects of one kind with one name. A ComputeDomain counts as its channel template too: the driver makes
-    it, and never succeeds where one of that name exists (DRA driver 25.3 to 0.4, `resourceclaimtemplate.go`)."""
+    it, and never succeeds where one of that name exists (DRA driver 25.3 to 0.4, `resourceclaimtemplate.go`). So it is
+    with the Jobs and the Service of a JobSet."""
     seen: set[tuple[str, str]] = set()
     for kind, name in (key for document in documents for key in keys(document)):
         if (kind, name) in seen:
@@ -117,12 +118,16 @@ def _size(document: Manifest) -> int:
 
 
 def keys(document: Manifest | Many) -> Iterator[tuple[str, str]]:
-    """Kind and name of the object, or of each of many, and of what a driver makes of it."""
+    """Kind and name of the object, or of each of many, and of what a driver or a controller makes of it."""
     own = head(document)
     for row in document.rows if isinstance(document, Many) else ((),):
         yield own["kind"], _filled(own["metadata"]["name"], row)
     if own["apiVersion"] == COMPUTE_DOMAIN_API:
         yield "ResourceClaimTemplate", own["spec"]["channel"]["resourceClaimTemplate"]["name"]
+    if own["kind"] == "JobSet":
+        yield "Service", own["metadata"]["name"]
+        for each in own["spec"]["replicatedJobs"]:  # <jobset>-<replicatedJob>-<index> (JobSet 0.12, GenJobName)
+            yield from (("Job", f"{own['metadata']['name']}-{each['name']}-{n}") for n in range(each["replicas"]))
 
 
 def _filled(value: str | Slot | Iterable[str | Slot], row: tuple[str | int, ...]) -> str:

@@ -6,12 +6,16 @@ from collections.abc import Iterable
 
 from bayplan import pipeline
 from bayplan.cli.inputs import Inputs
+from bayplan.diagnostics import Diagnostic, info
 from bayplan.document import Document
 from bayplan.model.manifest import Manifest, Many
 from bayplan.pipeline import Compiled, Request
 from bayplan.report.batch import Batch
 
 Made = list[tuple[Document, Compiled]]
+
+NATIVE = ("P", "F", "W3")
+"""Codes of stages that know no format."""
 
 
 def compile_all(requests: Iterable[Request], read: Inputs) -> tuple[Made, list[Batch]]:
@@ -20,10 +24,20 @@ def compile_all(requests: Iterable[Request], read: Inputs) -> tuple[Made, list[B
     batches: list[Batch] = []
     for request in requests:
         outcome, origins = pipeline.compile(request)
-        batches.append(Batch(outcome.diagnostics, read.sources(request.workflow), origins))
+        found = (*outcome.diagnostics, *_in_native_words(outcome.diagnostics, request.workflow))
+        batches.append(Batch(found, read.sources(request.workflow), origins))
         if outcome.value is not None:
             compiled.append((request.workflow, outcome.value))
     return compiled, batches
+
+
+def _in_native_words(found: Iterable[Diagnostic], workflow: Document) -> tuple[Diagnostic, ...]:
+    """A933 where a hint names keys of the native format, and the workflow is in another."""
+    hinted = any(each.severity == "error" and each.hint and each.code.startswith(NATIVE) for each in found)
+    if not hinted or "apiVersion" in workflow.data:
+        return ()
+    message = "the hints name keys of the native format"
+    return (info("A933", ("workflow",), message, hint=f"`bayplan import {workflow.name}` prints this workflow in it"),)
 
 
 def join(compiled: Made) -> tuple[tuple[Manifest | Many, ...], list[Batch]]:

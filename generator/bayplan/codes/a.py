@@ -32,5 +32,6 @@ CODES: Mapping[str, str] = {
     "A930": "a comparison with nothing",
     "A931": "a variable that nothing uses",
     "A932": "a pool configuration without use",
+    "A933": "hints in words of the native format",
 }
 """Code -> what it is about."""

@@ -13,6 +13,7 @@ from bayplan.diagnostics import Diagnostic
 from bayplan.workflows.osmo.plain import plain
 from bayplan.workflows.osmo.rules import (
     amounts,
+    credentials,
     exit_codes,
     files,
     inputs,
@@ -38,6 +39,7 @@ RULES: tuple[Callable[[Mapping[str, Any]], Iterator[Diagnostic]], ...] = (
     resources.check_unused,
     amounts.check_units,
     amounts.check_bytes,
+    amounts.check_tiny,
     amounts.check_decimal,
     amounts.check_cache,
     topology.check_repeated,
@@ -63,6 +65,8 @@ RULES: tuple[Callable[[Mapping[str, Any]], Iterator[Diagnostic]], ...] = (
     service.check_failures,
     service.check_reschedule,
     service.check_credentials,
+    credentials.check_names,
+    credentials.check_folders,
 )
 """Every rule. Each takes the workflow in the types of `plain`."""
 

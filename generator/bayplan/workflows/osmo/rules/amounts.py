@@ -44,6 +44,15 @@ def check_bytes(workflow: Workflow) -> Iterator[Diagnostic]:
         yield from gathered(warning, "W414", [route for _, route in bare], message, f'did you mean "{value}Gi"?')
 
 
+def check_tiny(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W414: `m` is a thousandth of a byte, roughly, as nobody means it."""
+    tiny = [(value, route) for value, route in _amounts(workflow) if _unit(value) == "m"]
+    for value, _ in tiny[:1]:
+        message = f'"{value}" is {quantity(value)} bytes: the unit m is 1/1024 of a byte'
+        hint = f'did you mean "{value[:-1]}Mi"?'
+        yield from gathered(warning, "W414", [route for _, route in tiny], message, hint)
+
+
 def check_decimal(workflow: Workflow) -> Iterator[Diagnostic]:
     """W415: T, G, M and K are powers of 1000 to Kubernetes, and of 1024 to OSMO's checks and here."""
     found = [(value, route) for value, route in _amounts(workflow) if _unit(value) in DECIMAL_UNITS]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 from bayplan.diagnostics import KEY, Diagnostic, Note, Route, error, warning
@@ -14,38 +14,42 @@ ACTIONS = ("COMPLETE", "FAIL", "RESCHEDULE")
 
 
 def check_forms(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W419, W420 and W422 of every task."""
+    for task in tasks(workflow):
+        yield from forms(task.data.get("exitActions", {}), (*task.route, "exitActions"))
+
+
+def forms(actions: Mapping[str, str], route: Route) -> Iterator[Diagnostic]:
     """W419: the action is known; W420: its codes are codes; W422: no range runs backwards."""
-    for action, text, route in _actions(workflow):
+    for action, text in actions.items():
         if action.upper() not in ACTIONS:
             hint = did_you_mean(action, ACTIONS)
             message = f'"{shown(action)}" is no exit action; there is COMPLETE, FAIL and RESCHEDULE'
-            yield error("W419", (*route, KEY), message, hint=hint or "use one of them")
+            yield error("W419", (*route, action, KEY), message, hint=hint or "use one of them")
         codes = exit_codes(text)
         if codes is None:
             hint = "write codes and ranges with commas between, without blanks: 0-10,16"
-            yield error("W420", route, f'"{shown(text)}" is no list of exit codes', hint=hint)
+            yield error("W420", (*route, action), f'"{shown(text)}" is no list of exit codes', hint=hint)
         elif len(codes) <= text.count(","):
             hint = "write the smaller code first"
-            yield warning("W422", route, f'in "{shown(text)}" a range runs backwards and holds no code', hint=hint)
-
-
-def _actions(workflow: Workflow) -> Iterator[tuple[str, str, Route]]:
-    for task in tasks(workflow):
-        for action, text in task.data.get("exitActions", {}).items():
-            yield action, text, (*task.route, "exitActions", action)
+            what = f'in "{shown(text)}" a range runs backwards and holds no code'
+            yield warning("W422", (*route, action), what, hint=hint)
 
 
 def check_overlaps(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W421: a code with two actions. OSMO takes the first in the file."""
+    """W421 of every task."""
     for task in tasks(workflow):
-        for (first, these), (second, those) in combinations(task.data.get("exitActions", {}).items(), 2):
-            both = _common(these, those)
-            if both and first.upper() != second.upper():
-                message = f'exit code {both[0]} has the actions "{first}" and "{second}"; OSMO takes the first'
-                there: Route = (*task.route, "exitActions")
-                notes = (Note("the first", (*there, first)),)
-                hint = "give each code one action"
-                yield warning("W421", (*there, second), message, hint=hint, notes=notes)
+        yield from overlaps(task.data.get("exitActions", {}), (*task.route, "exitActions"))
+
+
+def overlaps(actions: Mapping[str, str], route: Route) -> Iterator[Diagnostic]:
+    """W421: a code with two actions. OSMO takes the first in the file."""
+    for (first, these), (second, those) in combinations(actions.items(), 2):
+        both = _common(these, those)
+        if both and first.upper() != second.upper():
+            message = f'exit code {both[0]} has the actions "{first}" and "{second}"; OSMO takes the first'
+            notes = (Note("the first", (*route, first)),)
+            yield warning("W421", (*route, second), message, hint="give each code one action", notes=notes)
 
 
 def _common(these: str, those: str) -> list[int]:

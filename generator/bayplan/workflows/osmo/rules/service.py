@@ -40,8 +40,8 @@ def check_failures(workflow: Workflow) -> Iterator[Diagnostic]:
             key = "ignoreNonleadStatus" if "ignoreNonleadStatus" in group.data else "name"
             places.append((*group.route, key))
     message = "in OSMO this group goes on when a task fails that is not the lead; here a failed task ends its gang"
-    hint = "let a command that may fail end with `|| true`"
-    yield from gathered(info, "W449", places, message, hint)
+    hint = "let a command that may fail end with `|| true`, and write `ignoreNonleadStatus: false`"
+    yield from gathered(warning, "W449", places, message, hint)
 
 
 def check_reschedule(workflow: Workflow) -> Iterator[Diagnostic]:

@@ -23,8 +23,9 @@ from bayplan.workflows import native
 from bayplan.workflows.osmo import rules
 from bayplan.workflows.osmo.plain import plain
 from bayplan.workflows.osmo.pool.values import SUBJECT
+from bayplan.workflows.osmo.translate import channels, levels
 from bayplan.workflows.osmo.translate import gangs as lowering
-from bayplan.workflows.osmo.translate import levels
+from bayplan.workflows.osmo.translate.channels import on_parts
 from bayplan.workflows.osmo.translate.hosts import hosts
 from bayplan.workflows.osmo.translate.names import label
 from bayplan.workflows.osmo.translate.platforms import portions
@@ -33,13 +34,16 @@ from bayplan.workflows.osmo.translate.shorten import fitted, renamed
 from bayplan.workflows.osmo.translate.site import Site, limits, site
 from bayplan.workflows.osmo.translate.source import ROOT, TaskGroup, task_groups
 
+UNCLEAR = "W401"
+"""Tasks or groups, both or none: nothing can be said of what they ask for."""
+
 
 def read(data: Any, context: Context) -> Outcome[Read[Workflow]]:
     """The workflow in data that the schema accepted: OSMO's rules, then the translation."""
     ruled = tuple(rules.check(data))
-    if has_errors(ruled):
+    if any(each.code == UNCLEAR for each in ruled):
         return Outcome(None, ruled)
-    translated = _translate(plain(data)["workflow"], context)
+    translated = _translate(plain(data)["workflow"], context, whole=not has_errors(ruled))
     if translated.value is None:
         return Outcome(None, (*ruled, *translated.diagnostics))
     native_data, origins = translated.value
@@ -70,15 +74,16 @@ def _source(route: Route, origins: Mapping[Route, Route]) -> Route:
     return origins[known] if known else ROOT
 
 
-def _translate(spec: Mapping[str, Any], context: Context) -> Outcome[Piece]:
+def _translate(spec: Mapping[str, Any], context: Context, *, whole: bool) -> Outcome[Piece]:
+    """The native document. Not `whole`: only what is wrong with resources on this cluster."""
     groups = task_groups(spec)
     here = site(spec, context)
     if here.value is None:
         return Outcome(None, here.diagnostics)
-    order = _levels(groups, here.value)
+    order = _levels(groups, spec.get("resources", {}), here.value)
     given = portions(groups, spec["name"], here.value)
     found = (*here.diagnostics, *order.diagnostics, *given.diagnostics)
-    if order.value is None or given.value is None:
+    if order.value is None or given.value is None or not whole:
         return Outcome(None, found)
     name, allowed = label(spec["name"]), limits(spec, here.value.config)
     tasks = [task for group in groups for task in group.tasks]
@@ -87,20 +92,25 @@ def _translate(spec: Mapping[str, Any], context: Context) -> Outcome[Piece]:
     short, made = fitted(name, made)
     found += tuple(d for group in groups for d in lowering.findings(group, order.value))
     found += (*renamed(spec["name"], short, made), *_outlived(made))
-    return Outcome(_document(spec, short, made, allowed.total), found)
+    parts = {gang.group.name: task for gang in made if (task := on_parts(gang, given.value, here.value.topology))}
+    found += tuple(channels.findings(parts))
+    return Outcome(_document(spec, short, made, allowed.total, frozenset(parts)), found)
 
 
-def _levels(groups: tuple[TaskGroup, ...], here: Site) -> Outcome[levels.Levels]:
+def _levels(groups: tuple[TaskGroup, ...], resources: Mapping[str, Any], here: Site) -> Outcome[levels.Levels]:
     if here.topology is None:
         return levels.assumed(groups, here.keys)
-    return levels.of_cluster(groups, here.topology, here.levels)
+    return levels.of_cluster(levels.used(resources), here.topology, here.levels)
 
 
-def _document(spec: Mapping[str, Any], name: str, gangs: tuple[lowering.Gang, ...], deadline: int | None) -> Piece:
-    """The native document and its origins."""
+def _document(
+    spec: Mapping[str, Any], name: str, gangs: tuple[lowering.Gang, ...], deadline: int | None, parts: Collection[str]
+) -> Piece:
+    """The native document and its origins. `parts`: the groups that get no ComputeDomain."""
     owner = _owners(gangs)
     metadata = {"name": name, **({"labels": dict(spec["labels"])} if spec.get("labels") else {})}
     origins: dict[Route, Route] = {("workflow", "spec"): ROOT, ("workflow", "metadata"): ROOT}
+    origins[GANGS] = (*ROOT, "groups" if spec.get("groups") else "tasks")
     for number, gang in enumerate(gangs):
         for own, source in lowering.origins(gang).items():
             origins[(*GANGS, number, *own)] = source
@@ -108,7 +118,7 @@ def _document(spec: Mapping[str, Any], name: str, gangs: tuple[lowering.Gang, ..
             origins[(*GANGS, number, "dependsOn", place)] = source
         origins[(*GANGS, number, "activeDeadlineSeconds")] = (*ROOT, "timeout")
     awaited = _awaited(gangs, owner)
-    body = {"gangs": [_gang(gang, owner, awaited, deadline) for gang in gangs]}
+    body = {"gangs": [_gang(gang, owner, awaited, deadline, parts) for gang in gangs]}
     return Piece({"apiVersion": native.API_VERSION, "kind": native.KIND, "metadata": metadata, "spec": body}, origins)
 
 
@@ -145,10 +155,14 @@ def _outlived(gangs: tuple[lowering.Gang, ...]) -> Iterator[Diagnostic]:
 
 
 def _gang(
-    gang: lowering.Gang, owner: Mapping[str, str], awaited: Collection[str], deadline: int | None
+    gang: lowering.Gang,
+    owner: Mapping[str, str],
+    awaited: Collection[str],
+    deadline: int | None,
+    parts: Collection[str],
 ) -> dict[str, Any]:
     waits, named = list(_waits(gang, owner)), hosts(gang)
-    body = lowering.data(gang.node)
+    body = lowering.data(gang.node, channel=gang.group.name not in parts)
     lead = None if gang.node.name in awaited else gang.group.lead
     led = {"lead": lowering.pod_set_of(gang.node, lead)} if lead else {}
     return {

@@ -168,13 +168,14 @@ def _origins(node: Node, route: Route) -> Iterator[tuple[Route, Route]]:
         yield from _origins(each, (*route, "groups", number))
 
 
-def data(node: Node) -> dict[str, Any]:
-    """The native data of a gang or group, what stands below it last."""
+def data(node: Node, *, channel: bool = True) -> dict[str, Any]:
+    """The native data of a gang or group, what stands below it last. `channel`: it may have ComputeDomains."""
     levels = {key: level for key, level in zip(("required", "preferred"), node.placement, strict=True) if level}
     return {
         "name": node.name,
         **({"placement": levels} if levels else {}),
-        **({"groups": [data(each) for each in node.nodes]} if node.nodes else {}),
+        **({} if channel else {"computeDomain": "never"}),
+        **({"groups": [data(each, channel=channel) for each in node.nodes]} if node.nodes else {}),
         **({"podSets": [_pod_set(each) for each in node.pods]} if node.pods else {}),
     }
 

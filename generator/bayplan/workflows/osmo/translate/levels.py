@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
+from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Outcome, error, warning
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.values import NamedTuple
 from bayplan.words import did_you_mean, listing
-from bayplan.workflows.osmo.translate.source import Requirement, TaskGroup
+from bayplan.workflows.osmo.translate.source import Requirement, TaskGroup, requirements
 
 COARSE_TO_FINE = ("region", "zone", "datacenter", "hall", "spine", "block", "leaf", "rack", "clique", "host")
 """Words by which levels are told apart where no topology says their order."""
@@ -27,9 +28,8 @@ class Levels(NamedTuple):
     ranks: Mapping[str, int]
 
 
-def of_cluster(groups: tuple[TaskGroup, ...], topology: ClusterTopology, names: Mapping[str, str]) -> Outcome[Levels]:
+def of_cluster(used: Mapping[str, Requirement], topology: ClusterTopology, names: Mapping[str, str]) -> Outcome[Levels]:
     """The levels in a topology; W466 for each key that none of its levels has. `names`: what is known by label."""
-    used = _used(groups)
     found = {key: names.get(key) or _level(key, topology.pools) for key in used}
     missing = tuple(_unknown(used[key], topology) for key, name in found.items() if not name)
     if missing:
@@ -55,6 +55,15 @@ def _unknown(asked: Requirement, topology: ClusterTopology) -> Diagnostic:
         "call a level so, or give OSMO's pool configuration, which says what label is meant: --osmo-pool"
     )
     return error("W466", (*asked.route, "key"), message, hint=hint)
+
+
+def used(resources: Mapping[str, Any]) -> dict[str, Requirement]:
+    """Every key with the first requirement of a resource that uses it; OSMO looks at resources that no task has too."""
+    found: dict[str, Requirement] = {}
+    for name, resource in resources.items():
+        for each in requirements(name, resource):
+            found.setdefault(each.key, each)
+    return found
 
 
 def _used(groups: Iterable[TaskGroup]) -> dict[str, Requirement]:

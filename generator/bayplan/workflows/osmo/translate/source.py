@@ -71,12 +71,14 @@ def _group(data: Mapping[str, Any], route: Route, resources: Mapping[str, Any]) 
 
 def _task(data: Mapping[str, Any], route: Route, resources: Mapping[str, Any]) -> Task:
     name = data.get("resource", "default")
-    where: Route = (*ROOT, "resources", name)
     resource = resources.get(name, {})
+    return Task(data["name"], data, route, resource, (*ROOT, "resources", name), requirements(name, resource))
+
+
+def requirements(name: str, resource: Mapping[str, Any]) -> tuple[Requirement, ...]:
+    """The topology of a resource."""
     entries = enumerate(resource.get("topology", ()))
-    return Task(
-        data["name"], data, route, resource, where, tuple(_requirement(e, (*where, "topology", i)) for i, e in entries)
-    )
+    return tuple(_requirement(each, (*ROOT, "resources", name, "topology", number)) for number, each in entries)
 
 
 def _requirement(entry: Mapping[str, str], route: Route) -> Requirement:

@@ -33,7 +33,7 @@ R = ("workflow", "resources", "default")
 DAY = datetime.date(2024, 1, 31)
 
 TAKEN: list[tuple[tuple[Any, ...], list[Any]]] = [
-    ((*T, "image"), [5, 1.5, "example.com:5000/a/b:1@sha256:00"]),
+    ((*T, "image"), [5, 1.5, "example.com:5000/a/b:1@sha256:00", "r/{{workflow_id}}:{{ input:a }}"]),
     ((*T, "command"), [[5], [1.5, "x"], [""]]),
     ((*T, "args"), [[], [5], [""]]),
     ((*T, "environment"), [{}, {"A": 5, "B": True, "C": 0.5, "D": ""}]),

@@ -8,7 +8,6 @@ from bayplan._validators import Patterns, Refused, Word
 REGEX_PATTERNS = Patterns(
     {
     '^[A-Za-z_.-][-A-Za-z0-9_.]*$': Word('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_.-', '-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.', '-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.'),
-    '^[A-Za-z0-9{][-A-Za-z0-9._/:@{} ]*$': Word('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789{', '-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/:@{} ', '-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/:@{} '),
     '^[A-Za-z0-9]([-._A-Za-z0-9]*[A-Za-z0-9])?$': Word('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789', '-._ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789', 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'),
     '^[a-zA-Z]([a-zA-Z0-9_-]*[a-zA-Z0-9])?$': Word('abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-', 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'),
     }
@@ -709,7 +708,7 @@ def validate___definitions_image(data: Any) -> Any:
             raise Refused
         if data_len > 1024:
             raise Refused
-        if not REGEX_PATTERNS['^[A-Za-z0-9{][-A-Za-z0-9._/:@{} ]*$'].search(data):
+        if not REGEX_PATTERNS['^([A-Za-z0-9]|\\{\\{ *[a-z_]+(:[A-Za-z0-9_-]+)? *\\}\\})([-A-Za-z0-9._/:@]|\\{\\{ *[a-z_]+(:[A-Za-z0-9_-]+)? *\\}\\})*$'].search(data):
             raise Refused
     return data
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayplan.diagnostics import Outcome
+from bayplan.diagnostics import Outcome, Route
 from bayplan.document import Document
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies import native
 from bayplan.workflows.osmo import pool
-from bayplan.workflows.osmo.pool import shapes
+from bayplan.workflows.osmo.pool import fields, shapes
 from bayplan.workflows.osmo.pool.built_in import BUILT_IN
 from bayplan.workflows.osmo.pool.merging import helm, lay
 from bayplan.workflows.osmo.pool.values import Key, PoolConfig
@@ -47,6 +47,7 @@ def cluster() -> ClusterTopology:
     return made.value
 
 
+ROUTE: Route = ("workflow", "workflow", "timeout")
 POOL = {"backend": "east", "default_platform": "gb200", "platforms": {"gb200": {"override_pod_template": ["arm"]}}}
 ARM = {"arm": {"spec": {"nodeSelector": {"kubernetes.io/arch": "arm64"}}}}
 
@@ -310,11 +311,80 @@ def test_a_template_of_the_charts_name_is_laid_over_the_charts_in_helm_values_on
 def test_timeouts() -> None:
     own = {"backend": "b", "platforms": {}, "default_exec_timeout": "2h", "max_exec_timeout": "1d"}
     found = config({"pools": {"hall": own}, "workflow": {"default_queue_timeout": "1h", "default_exec_timeout": "9h"}})
-    assert pool.timeouts(found, None, None) == (7200, 3600)
-    assert pool.timeouts(found, 0, 90000) == (7200, 90000)
-    assert pool.timeouts(found, 999999, 10) == (86400, 10)
-    assert pool.timeouts(PoolConfig("x"), None, 5) == (None, 5)
-    assert pool.timeouts(PoolConfig("x", max_exec_timeout=60), None, None) == (60, None)
+    assert pool.timeouts(found, None, None, ROUTE).value == (7200, 3600)
+    assert pool.timeouts(found, 0, 90000, ROUTE).value == (7200, 90000)
+    assert pool.timeouts(found, 999999, 10, ROUTE).value == (86400, 10)
+    assert pool.timeouts(PoolConfig("x"), None, 5, ROUTE).value == (None, 5)
+    assert pool.timeouts(PoolConfig("x", max_exec_timeout=60), None, None, ROUTE).value == (60, None)
+
+
+def test_what_a_pool_cuts_of_a_timeout_is_told() -> None:
+    places: dict[str, Route] = {"max_exec_timeout": ("osmo-pool", 1)}
+    found = PoolConfig("x", max_exec_timeout=1800, max_queue_timeout=3600, places=places)
+    made = pool.timeouts(found, 7200, 93784, ROUTE)
+    assert made.value == (1800, 3600)
+    assert [(each.code, each.route[-1]) for each in made.diagnostics] == [
+        ("W457", "exec_timeout"),
+        ("W457", "queue_timeout"),
+    ]
+    assert [each.message.split(" is ")[0] for each in made.diagnostics] == ["2h", "93784s"]
+    assert [len(each.notes) for each in made.diagnostics] == [1, 0]
+    assert pool.timeouts(found, 1800, None, ROUTE).diagnostics == ()
+    assert pool.timeouts(PoolConfig("x"), 10**9, 10**9, ROUTE).diagnostics == ()
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "gpus", "told"),
+    [(-1, 1000, False), (8, 8, False), (8, 9, True), (0, 1, True), (0, 0, False), (None, 1000, False)],
+)
+def test_a_group_may_ask_for_what_its_pool_guarantees(guarantee: int | None, gpus: int, told: bool) -> None:
+    own = {"backend": "b", "platforms": {}, "resources": {"gpu": {} if guarantee is None else {"guarantee": guarantee}}}
+    found = config({"pools": {"hall": own}})
+    assert [each.code for each in pool.quota(found, "ring", gpus, ROUTE)] == ["W452"] * told
+
+
+def test_exit_actions_are_kept_in_file_order_and_checked_as_those_of_tasks() -> None:
+    own = {"backend": "b", "platforms": {}}
+    given = {"FAIL": 1, "complete": "0-10"}
+    made = read({"pools": {"hall": {**own, "default_exit_actions": given}}})
+    assert made.value is not None
+    assert [*made.value.default_exit_actions.items()] == [("FAIL", "1"), ("complete", "0-10")]
+    assert [(each.code, each.route) for each in made.diagnostics] == [
+        ("W421", ("osmo-pool", "pools", "hall", "default_exit_actions", "complete"))
+    ]
+    wrong = read({"pools": {"hall": {**own, "default_exit_actions": {"RESTART": "1", "FAIL": "a"}}}})
+    assert codes(wrong) == ["W419", "W420"]
+    assert wrong.value is not None
+    assert wrong.value.default_exit_actions == {}
+
+
+@pytest.mark.parametrize(
+    ("pool_keys", "sections", "expected", "judged"),
+    [
+        pytest.param({"max_exec_timeout": "1h30m"}, {}, ["W493"], True, id="no-duration"),
+        pytest.param({"max_exec_timeout": 5}, {}, ["S202"], True, id="no-text"),
+        pytest.param({"resources": {"gpu": {"guarantee": "x"}}}, {}, ["S202"], True, id="no-quota"),
+        pytest.param({"topology_keys": [{"key": "a"}]}, {}, ["S204"], False, id="no-label"),
+        pytest.param({"platforms": {"p": 5}}, {}, ["S202"], False, id="no-platform"),
+        pytest.param({}, {"pod_templates": {"t": 5}}, ["S202"], False, id="no-template"),
+        pytest.param({}, {"workflow": {"max_exec_timeout": []}}, ["S202"], False, id="no-section"),
+    ],
+)
+def test_one_error_hides_no_other(
+    pool_keys: dict[str, Any], sections: dict[str, Any], expected: list[str], judged: bool
+) -> None:
+    own = {"backend": "b", "default_platform": "p", "platforms": {"p": {}}, "default_queue_timeout": "soon"}
+    found = read({"pools": {"hall": {**own, "default_exit_actions": {"RESTART": "1"}, **pool_keys}}, **sections})
+    assert sorted(codes(found)) == sorted([*expected, "W419", "W493"])
+    assert (found.value is not None) == judged
+
+
+def test_a_label_that_is_meant() -> None:
+    labels = ["topology.kubernetes.io/zone", "nvidia.com/gpu.clique"]
+    assert pool.near("nvidia.com/gpu-clique", labels) == 'did you mean "nvidia.com/gpu.clique"?'
+    assert pool.near("Topology.Kubernetes.io/Zone", labels) == 'did you mean "topology.kubernetes.io/zone"?'
+    assert pool.near("example.com/spine", labels) == ""
+    assert pool.near("nvidia.com/gpu-clique", ["example.com/spine"]) == ""
 
 
 def keyed(*pairs: tuple[str, str]) -> PoolConfig:
@@ -381,6 +451,8 @@ ANY = st.recursive(
 @settings(max_examples=400, deadline=None)
 def test_no_mapping_makes_it_raise(data: dict[str, Any], name: str) -> None:
     made = read(data, name)
-    assert (made.value is None) == any(each.severity == "error" for each in made.diagnostics)
+    errors = [each for each in made.diagnostics if each.severity == "error"]
+    assert errors or made.value is not None
+    assert made.value is None or all(fields.alone(each, made.value.route) for each in errors)
     assert all(each.route[0] == "osmo-pool" for each in made.diagnostics)
     shapes.choose(data, name)

@@ -195,7 +195,8 @@ def test_the_usual_templates_give_what_is_asked_for() -> None:
     own = {**HEAD, "common_pod_template": ["default_user", "default_ctrl"], "platforms": {"gb200": {}}}
     ask = ASK._replace(cpu=8, gpu=4, memory="64Gi", storage="100Gi")
     made = pool.share(config({"pools": {"hall": own}}), ask).value
-    assert made == Share({"cpu": "8", "ephemeral-storage": "100Gi", "memory": "64Gi"}, 4, {}, ())
+    assert made is not None
+    assert made[:4] == ({"cpu": "8", "ephemeral-storage": "100Gi", "memory": "64Gi"}, 4, {}, ())
 
 
 def test_what_a_variable_without_a_value_says_is_left_out() -> None:
@@ -383,3 +384,91 @@ def test_no_broken_file_makes_it_raise(data: Any, ask: Ask) -> None:
         pool.levels(made.value, cluster())
         shared = pool.share(made.value, ask, cluster())
         assert (shared.value is None) == any(each.severity == "error" for each in shared.diagnostics)
+
+
+# --- names and places -------------------------------------------------------------------------------------------------
+
+
+def test_names_of_ours_are_not_taken() -> None:
+    claims = [{"name": name, "resourceClaimTemplateName": "x"} for name in ("gpu", "nic", "pool-gpu")]
+    spec = {
+        "volumes": [{"name": "files", "emptyDir": {}}, {"name": "shm", "emptyDir": {}}],
+        "resourceClaims": claims,
+        "containers": [
+            {
+                "name": USER,
+                "env": [{"name": "files", "value": "files"}],
+                "volumeMounts": [{"name": "files", "mountPath": "/f"}, {"name": "shm", "mountPath": "/s"}],
+                "resources": {"claims": [{"name": "gpu"}, {"name": "nic"}]},
+            },
+        ],
+        "initContainers": [{"name": "files", "image": "b", "volumeMounts": [{"name": "files", "mountPath": "/f"}]}],
+    }
+    made = given_by(spec)
+    found = made.template["spec"]
+    assert [each["name"] for each in found["volumes"]] == ["pool-files", "shm"]
+    assert [each["name"] for each in found["resourceClaims"]] == ["pool-pool-gpu", "nic", "pool-gpu"]
+    (container,), (before,) = found["containers"], found["initContainers"]
+    assert [each["name"] for each in container["volumeMounts"]] == ["pool-files", "shm"]
+    assert [each["name"] for each in container["resources"]["claims"]] == ["pool-pool-gpu", "nic"]
+    assert container["env"] == [{"name": "files", "value": "files"}]
+    assert (before["name"], before["volumeMounts"][0]["name"]) == ("files", "pool-files")
+    place = ("osmo-pool", "pod_templates", "t", "spec", "volumes", 0)
+    assert made.origins[("template", "spec", "volumes", "pool-files")] == place
+
+
+def test_every_part_of_a_template_has_its_place() -> None:
+    two = {
+        "low": {
+            "spec": {
+                "terminationGracePeriodSeconds": 5,
+                "tolerations": [{"key": "a"}, {"key": "{{WF_POOL}}"}],
+                "containers": [
+                    {"name": "side-{{WF_TASK_NAME}}", "image": "b", "tty": True},
+                    {"name": USER, "env": [{"name": "A", "value": "1"}], "resources": {"limits": {"cpu": 1}}},
+                ],
+            }
+        },
+        "high": {
+            "spec": {
+                "terminationGracePeriodSeconds": 6,
+                "tolerations": [{"key": "b"}],
+                "containers": [{"name": USER, "env": [{"name": "B", "value": "2"}, {"name": "A", "value": "3"}]}],
+            }
+        },
+    }
+    own = {**HEAD, "common_pod_template": ["low", "high"], "platforms": {"gb200": {}}}
+    made = pool.share(config({"pools": {"hall": own}, "pod_templates": two}), ASK, cluster())
+    assert made.value is not None, made.diagnostics
+    where = {route: place[2:] for route, place in made.value.origins.items()}
+    spec: tuple[Any, ...] = ("template", "spec")
+    main = (*spec, "containers", "")
+    assert where[(*spec, "terminationGracePeriodSeconds")] == ("high", "spec", "terminationGracePeriodSeconds")
+    assert where[(*spec, "tolerations", 1, "key")] == ("low", "spec", "tolerations", 1, "key")
+    assert where[(*spec, "tolerations", 2, "key")] == ("high", "spec", "tolerations", 0, "key")
+    assert where[(*spec, "containers", "side-Rank_0", "tty")] == ("low", "spec", "containers", 0, "tty")
+    assert where[(*main, "env", "A", "value")] == ("high", "spec", "containers", 0, "env", 1, "value")
+    assert where[(*main, "env", "B", "value")] == ("high", "spec", "containers", 0, "env", 0, "value")
+    assert where[("resources", "cpu")] == ("low", "spec", "containers", 1, "resources", "limits", "cpu")
+
+
+def test_a_rule_that_tasks_break_in_one_place_is_told_once() -> None:
+    resource = ("workflow", "workflow", "resources", "wide")
+    here = ASK._replace(cpu=500, places={"cpu": (*resource, "cpu")})
+    rules = {"most": [rule("8", "first"), rule("9", "second")]}
+    own = {**HEAD, "common_resource_validations": ["most"], "platforms": {"gb200": {}}}
+    made = config({"pools": {"hall": own}, "resource_validations": rules})
+    told = pool.shares(made, [here, here._replace(task="b"), here._replace(task="c", cpu=10)], cluster()).diagnostics
+    messages = [each.message for each in told]
+    assert messages == [
+        'tasks "Rank_0" and "b" break a rule of their platform: first',
+        'tasks "Rank_0" and "b" break a rule of their platform: second',
+        'task "c" breaks a rule of its platform: first',
+        'task "c" breaks a rule of its platform: second',
+    ]
+    assert told[0].notes[0].message == '"500" <= "8" must hold'
+
+
+def rule(most: str, said: str) -> dict[str, str]:
+    """At most so many CPUs."""
+    return {"operator": "LE", "left_operand": "{{USER_CPU}}", "right_operand": most, "assert_message": said}

@@ -15,6 +15,11 @@ from bayplan.workflows.osmo.pool.variables import Value, of_node
 from bayplan.workflows.osmo.units import UNITS, split_amount
 
 NUMBER = re.compile(r"\d+(\.\d+)?")
+WHOLE = re.compile(r"(?<=\d)\.0$")
+"""What OSMO's numbers of CPUs end in."""
+
+SHOWN = 3
+"""So many tasks are named."""
 
 
 def rights(platform: Platform, ask: Ask) -> Iterator[Diagnostic]:
@@ -83,21 +88,53 @@ def jobs(case: Case) -> list[Job]:
     return [Job(text, values) for rule, values in case.pairs for text in (rule.left, rule.right, rule.message)]
 
 
-def judge(case: Case, made: Sequence[Rendered]) -> Iterator[Diagnostic]:
+class Breach(NamedTuple):
+    """A rule that a task breaks: where the workflow says what breaks it, what was compared, what its author says."""
+
+    route: Route
+    rule: Route
+    compared: str
+    said: str
+    task: str
+
+
+Found = Diagnostic | Breach
+
+
+def told(found: Sequence[Found]) -> Iterator[Diagnostic]:
+    """The findings; W483 once for all tasks that break a rule in one place."""
+    tasks: dict[Breach, list[str]] = {}
+    for each in found:
+        if isinstance(each, Breach):
+            tasks.setdefault(each._replace(task=""), []).append(each.task)
+    for each in dict.fromkeys(each._replace(task="") if isinstance(each, Breach) else each for each in found):
+        yield _broken(each, tasks[each]) if isinstance(each, Breach) else each
+
+
+def _broken(breach: Breach, tasks: Sequence[str]) -> Diagnostic:
+    several = len(set(tasks)) > 1
+    names = listing(dict.fromkeys(tasks), "and", SHOWN)
+    who = f"tasks {names} break a rule of their platform" if several else f"task {names} breaks a rule of its platform"
+    notes = (Note(f"{breach.compared} must hold", breach.rule),)
+    hint = "change what the task's resource asks for"
+    return error("W483", breach.route, f"{who}: {breach.said}", hint=hint, notes=notes)
+
+
+def judge(case: Case, made: Sequence[Rendered]) -> Iterator[Found]:
     """W481, W482, W483 and W488. Rules about nodes hold if all of them hold on one kind of node."""
     rules = enumerate(rule for rule, _ in case.pairs)
     found = [list(_verdict(case.ask, rule, *made[3 * n : 3 * n + 3])) for n, rule in rules]
-    yield from (each for told in found[: case.plain] for each in told)
+    yield from (each for verdict in found[: case.plain] for each in verdict)
     if not case.kinds:
         yield from map(_unknown_nodes, case.of_nodes)
     elif case.of_nodes:
         size = len(case.of_nodes)
         kinds = [found[n : n + size] for n in range(case.plain, len(found), size)]
-        by_kind = [[each for told in kind for each in told] for kind in kinds]
-        yield from min(by_kind, key=lambda told: sum(each.code == "W483" for each in told))
+        by_kind = [[each for verdict in kind for each in verdict] for kind in kinds]
+        yield from min(by_kind, key=lambda verdicts: sum(isinstance(each, Breach) for each in verdicts))
 
 
-def _verdict(ask: Ask, rule: Rule, left: Rendered, right: Rendered, message: Rendered) -> Iterator[Diagnostic]:
+def _verdict(ask: Ask, rule: Rule, left: Rendered, right: Rendered, message: Rendered) -> Iterator[Found]:
     broken = next((each for each in (left, right) if each.fault), None)
     empty = (*left.empty, *right.empty)
     if broken:
@@ -109,16 +146,15 @@ def _verdict(ask: Ask, rule: Rule, left: Rendered, right: Rendered, message: Ren
         yield from _compared(ask, rule, left.text, right.text, rule.message if message.fault else message.text)
 
 
-def _compared(ask: Ask, rule: Rule, left: str, right: str, said: str) -> Iterator[Diagnostic]:
+def _compared(ask: Ask, rule: Rule, left: str, right: str, said: str) -> Iterator[Found]:
     holds = compare(rule.operator, operand(left), operand(right))
+    one, other = WHOLE.sub("", left), WHOLE.sub("", right)
     if holds is None:
-        what = f'OSMO cannot compare "{left}" with "{right}"; the rule is left out'
+        what = f'OSMO cannot compare "{one}" with "{other}"; the rule is left out'
         yield warning("W481", rule.route, what, hint="both sides must be numbers, or amounts with a unit")
     elif not holds:
-        what = f'task "{ask.task}" breaks a rule of its platform: {said}'
-        notes = (Note(f'"{left}" {WORDS[rule.operator]} "{right}" must hold', rule.route),)
         route = ask.places.get(_field(rule), ask.route)
-        yield error("W483", route, what, hint="change what the task's resource asks for", notes=notes)
+        yield Breach(route, rule.route, f'"{one}" {WORDS[rule.operator]} "{other}"', said, ask.task)
 
 
 WORDS = {"GT": ">", "GE": ">=", "LT": "<", "LE": "<=", "EQ": "="}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import pairwise
 
 from bayplan.diagnostics import Diagnostic, Note, Outcome, Route, warning
@@ -48,11 +48,18 @@ def _stranger(key: Key, known: Mapping[str, tuple[str, Route]]) -> Diagnostic:
         return warning("W478", route, message, hint=hint, notes=(Note("the level is here", at),))
     labels = [label for label, (_, at) in known.items() if at]
     message = f'no level of the topology has the label "{key.label}", so "{key.key}" is no level'
-    near = next((label for label in labels if _folded(label) == _folded(key.label)), "")
-    hint = f'did you mean "{near}"?' if near else did_you_mean(key.label, labels)
+    hint = near(key.label, labels)
     if not hint:
         hint = f"the topology has {listing(labels, 'and')}" if labels else "give the topology levels"
     return warning("W478", route, message, hint=hint)
+
+
+def near(label: str, labels: Collection[str]) -> str:
+    """`did you mean "nvidia.com/gpu.clique"?` where one of the labels is meant, else an empty text."""
+    if MISTAKEN.get(label) in labels:
+        return f'did you mean "{MISTAKEN[label]}"?'
+    same = next((each for each in labels if _folded(each) == _folded(label)), "")
+    return f'did you mean "{same}"?' if same else did_you_mean(label, labels)
 
 
 def _folded(label: str) -> str:

@@ -11,9 +11,12 @@ from bayplan.model.topology import ClusterTopology, NodeShape
 from bayplan.values import NamedTuple
 from bayplan.words import listing
 from bayplan.workflows.osmo.pool import asking, groups, parts, variables
+from bayplan.workflows.osmo.pool.asking import Found
 from bayplan.workflows.osmo.pool.jinja import Render
 from bayplan.workflows.osmo.pool.merging import lay
+from bayplan.workflows.osmo.pool.origins import CONTAINERS, origins
 from bayplan.workflows.osmo.pool.reading import platform as platform_of
+from bayplan.workflows.osmo.pool.renaming import renamed
 from bayplan.workflows.osmo.pool.rendering import Job, Rendered, render_all, texts
 from bayplan.workflows.osmo.pool.values import Ask, Platform, PoolConfig, Share
 from bayplan.workflows.osmo.pool.variables import Value
@@ -58,15 +61,15 @@ def shares(
 ) -> Outcome[tuple[Share, ...]]:
     """The same for many tasks; their texts are rendered together."""
     begun = [_begin(config, ask, topology) for ask in asks]
-    found = [each for outcome in begun for each in outcome.diagnostics]
+    found: list[Found] = [each for outcome in begun for each in outcome.diagnostics]
     works = [outcome.value for outcome in begun if outcome.value is not None]
     rendered = iter(render_all([job for work in works for job in work.jobs], render))
     made: list[Share] = []
     for work in works:
-        outcome = _finish(work, [next(rendered) for _ in work.jobs])
-        found.extend(outcome.diagnostics)
-        made.extend([outcome.value] if outcome.value else [])
-    told = tuple(dict.fromkeys(found))
+        given, said = _finish(work, [next(rendered) for _ in work.jobs])
+        found.extend(said)
+        made.extend([given] if given else [])
+    told = tuple(asking.told(found))
     return Outcome(None if has_errors(told) or len(made) < len(asks) else tuple(made), told)
 
 
@@ -102,35 +105,67 @@ def selector(platform: Platform) -> dict[str, str]:
     return {key: str(value) for key, value in given.items() if "{{" not in str(value) and "{%" not in str(value)}
 
 
-def _finish(work: Work, rendered: Sequence[Rendered]) -> Outcome[Share]:
+def _finish(work: Work, rendered: Sequence[Rendered]) -> tuple[Share | None, list[Found]]:
     rest = rendered[work.rules + work.channels :]
-    found = [*asking.judge(work.case, rendered[: work.rules])]
+    found: list[Found] = [*asking.judge(work.case, rendered[: work.rules])]
     broken = [*_broken(work, rest)]
-    found += broken
     if broken:
-        return Outcome(None, tuple(found))
-    filled = _pod(_filled(dict(work.platform.pod_template), iter(rest)), str(work.tokens["USER_CONTAINER_NAME"]))
+        return None, [*found, *broken]
+    platform, container = work.platform, str(work.tokens["USER_CONTAINER_NAME"])
+    texts_made = {job.text: each for job, each in zip(work.jobs[work.rules + work.channels :], rest, strict=True)}
+
+    def fill(value: Any) -> Any:
+        return _filled(value, texts_made)
+
+    filled = _pod(fill(dict(platform.pod_template)), container)
     channels = {each.text for each in rendered[work.rules : work.rules + work.channels]}
     orphans = {*_orphans(work, filled, channels)}
-    made = parts.cut(filled, str(work.tokens["USER_CONTAINER_NAME"]), channels | orphans)
+    made = parts.cut(filled, container, channels | orphans)
     found += [*_empty(work, rest), *_told(work, made, bool(channels), orphans)]
-    given = Share(made.resources, made.accelerators, made.template, asking.own_mounts(work.platform, work.ask))
-    return Outcome(None if has_errors(found) else given, tuple(found))
+    template, places = renamed(made.template, origins(made.template, platform.sources, container, fill))
+    given = Share(
+        resources=made.resources,
+        accelerators=made.accelerators,
+        template=template,
+        mounts=asking.own_mounts(platform, work.ask),
+        origins={
+            **{("template", *route): place for route, place in places.items()},
+            **_amounts(origins(_only(filled, container), platform.sources, container, fill)),
+        },
+    )
+    return given, found
 
 
-def _filled(value: Any, rendered: Iterator[Rendered]) -> Any:
-    """The value with its texts rendered, in the order of `texts`. Nulls and what has no value are left out."""
+def _only(filled: Mapping[str, Any], container: str) -> dict[str, Any]:
+    """What the user's container asks for, and nothing else."""
+    own = [each for each in filled["spec"]["containers"] if each.get("name") == container]
+    return {"spec": {"containers": [{key: each[key] for key in ("name", "resources") if key in each} for each in own]}}
+
+
+def _amounts(places: Mapping[Route, Route]) -> dict[Route, Route]:
+    """The places of what the user's container asks for, by the field of a podSet that it becomes."""
+    made: dict[Route, Route] = {}
+    for key in ("requests", "limits"):
+        above: Route = (*CONTAINERS, "", "resources", key)
+        for route, place in places.items():
+            if route[:-1] == above:
+                made[("accelerator",) if route[-1] == parts.GPU else ("resources", route[-1])] = place
+    return made
+
+
+def _filled(value: Any, texts_made: Mapping[str, Rendered]) -> Any:
+    """The value with its texts rendered. Nulls and what has no value are left out."""
     if isinstance(value, str):
-        made = next(rendered)
+        made = texts_made.get(value) or Rendered(value)  # a text that another template took the place of
         array = ARRAY.fullmatch(made.text)
         if made.lost:
             return NOTHING
         return array[1].split(",") if array else made.text
     if isinstance(value, Mapping):
-        pairs = [(key, _filled(each, rendered)) for key, each in value.items()]
+        pairs = [(key, _filled(each, texts_made)) for key, each in value.items()]
         return {key: each for key, each in pairs if each is not NOTHING and each is not None}
     if isinstance(value, list):
-        entries = [_filled(each, rendered) for each in value]
+        entries = [_filled(each, texts_made) for each in value]
         return [each for each in entries if each is not NOTHING and each is not None]
     return value
 

@@ -54,7 +54,10 @@ class GroupTemplate(NamedTuple):
 
 
 class PoolConfig(NamedTuple):
-    """One pool. Timeouts are in seconds; None: the file says nothing of it, the service decides."""
+    """One pool. Timeouts are in seconds; None: the file says nothing of it, the service decides.
+
+    `places`: where the file says so, by field (the timeouts, `default_platform`, `guarantee`).
+    """
 
     name: str
     keys: tuple[Key, ...] = ()
@@ -65,11 +68,12 @@ class PoolConfig(NamedTuple):
     max_exec_timeout: float | None = None
     default_queue_timeout: float | None = None
     max_queue_timeout: float | None = None
-    default_exit_actions: Mapping[str, str] = {}
+    default_exit_actions: Mapping[str, str] = {}  # action -> codes, in file order: asked after a task's own
     guarantee: int = -1  # GPUs that workflows which cannot be preempted may use at once; -1: any number
     namespace: str = ""  # of its backend
     scheduler: str = ""  # the scheduler's name in pods
     route: Route = (SUBJECT,)
+    places: Mapping[str, Route] = {}
 
 
 class Ask(NamedTuple):
@@ -104,13 +108,16 @@ class Share(NamedTuple):
     """What the platform gives to one task.
 
     `resources` are the requests of the user's container that are its limits as well, `accelerators` its GPUs (None:
-    the template gives none), and `template` is the rest as a PodTemplateSpec that lies over the podSet's own.
+    the template gives none), and `template` is the rest as a PodTemplateSpec that lies over the podSet's own. `origins`
+    has the places of all three: routes that begin with ("template",), below it as in `origins.origins`, or that are
+    ("resources", NAME) and ("accelerator",).
     """
 
     resources: Mapping[str, str] = {}
     accelerators: int | None = None
     template: Mapping[str, Any] = {}
     mounts: tuple[str, ...] = ()  # of the task's own mounts those that the template does not bring already
+    origins: Mapping[Route, Route] = {}
 
 
 class Timeouts(NamedTuple):

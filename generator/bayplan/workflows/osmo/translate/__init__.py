@@ -4,7 +4,7 @@ source.py      the data as task groups, tasks and requirements
 levels.py      topology keys -> levels, coarse to fine
 tree.py        requirements -> domains, scoped by the domains around them
 portion.py     what a task gets of its cluster; platforms.py: from which pool
-pod_sets.py    a task -> a podSet; template.py, exit_codes.py: its less common parts
+pod_sets.py    a task -> a podSet; template.py, exit_codes.py: its less common parts; places.py: where all come from
 gangs.py       a task group -> a gang, equal tasks folded
 names.py       DNS labels; shorten.py: short enough
 hosts.py       {{host:task}} -> the pod that it means
@@ -82,10 +82,11 @@ def _translate(spec: Mapping[str, Any], context: Context, *, whole: bool) -> Out
         return Outcome(None, here.diagnostics)
     order = _levels(groups, spec.get("resources", {}), here.value)
     given = portions(groups, spec["name"], here.value)
-    found = (*here.diagnostics, *order.diagnostics, *given.diagnostics)
-    if order.value is None or given.value is None or not whole:
+    allowed, cut = limits(spec, here.value.config)
+    found = (*here.diagnostics, *order.diagnostics, *given.diagnostics, *cut)
+    if order.value is None or given.value is None or allowed is None or not whole:
         return Outcome(None, found)
-    name, allowed = label(spec["name"]), limits(spec, here.value.config)
+    name = label(spec["name"])
     tasks = [task for group in groups for task in group.tasks]
     pieces = {task.name: pod_set(task, given.value[task.name], name, allowed.execution) for task in tasks}
     made = tuple(lowering.gang(group, order.value, pieces) for group in groups)

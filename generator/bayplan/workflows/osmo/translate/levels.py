@@ -15,6 +15,7 @@ from bayplan.diagnostics import Diagnostic, Outcome, error, warning
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.values import NamedTuple
 from bayplan.words import did_you_mean, listing
+from bayplan.workflows.osmo.pool.levels import near
 from bayplan.workflows.osmo.translate.source import Requirement, TaskGroup, requirements
 
 COARSE_TO_FINE = ("region", "zone", "datacenter", "hall", "spine", "block", "leaf", "rack", "clique", "host")
@@ -51,9 +52,9 @@ def _level(key: str, pools: Iterable[Pool]) -> str:
 def _unknown(asked: Requirement, topology: ClusterTopology) -> Diagnostic:
     levels = {level.name: level.label for pool in topology.pools for level in pool.levels}
     message = f'no level of the topology is called "{asked.key}"; there is {listing([*levels, "host"], "and")}'
-    hint = did_you_mean(asked.key, levels) or (
-        "call a level so, or give OSMO's pool configuration, which says what label is meant: --osmo-pool"
-    )
+    by_label = near(asked.key, [*levels.values()]) if "/" in asked.key else ""
+    by_name = by_label or did_you_mean(asked.key, levels)
+    hint = by_name or "call a level so, or give OSMO's pool configuration, which says what label is meant: --osmo-pool"
     return error("W466", (*asked.route, "key"), message, hint=hint)
 
 

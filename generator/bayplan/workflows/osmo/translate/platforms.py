@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors, warning
+from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors, warning
 from bayplan.model.topology import ClusterTopology
 from bayplan.words import did_you_mean, listing
 from bayplan.workflows.osmo.pool.values import Ask, PoolConfig, Share
@@ -18,20 +18,30 @@ from bayplan.workflows.osmo.units import k8s_name
 MEMORY = "/dev/shm"
 
 
-def portions(groups: Iterable[TaskGroup], workflow: str, here: Site) -> Outcome[Mapping[str, Portion]]:
+def portions(groups: Sequence[TaskGroup], workflow: str, here: Site) -> Outcome[Mapping[str, Portion]]:
     """The portion of every task by its name; None when any has none. A finding of several tasks comes once."""
     tasks = [(task, group) for group in groups for task in group.tasks]
     made = _configured(tasks, workflow, here, here.config) if here.config else _plain(tasks, here)
-    found = {(each.code, each.route): each for outcome in made for each in outcome.diagnostics}
+    found = dict.fromkeys((*(each for outcome in made for each in outcome.diagnostics), *_quotas(groups, here.config)))
     given = {task.name: each.value for (task, _), each in zip(tasks, made, strict=False) if each.value is not None}
-    return Outcome(given if len(given) == len(tasks) else None, tuple(found.values()))
+    return Outcome(given if len(given) == len(tasks) else None, tuple(found))
+
+
+def _quotas(groups: Iterable[TaskGroup], config: PoolConfig | None) -> Iterator[Diagnostic]:
+    """W452 of every task group."""
+    if config:
+        from bayplan.workflows.osmo import pool
+
+        for group in groups:
+            yield from pool.quota(config, group.name, sum(map(gpus, group.tasks)), (*group.route, "name"))
 
 
 def _plain(tasks: Sequence[tuple[Task, TaskGroup]], here: Site) -> list[Outcome[Portion]]:
     """What tasks ask for, each in the pool that is called as its platform."""
     found = []
     for task, _ in tasks:
-        pool = pool_of(task, here.topology, task.resource.get("platform", ""), {})
+        at = (*task.resource_route, "platform")
+        pool = pool_of(at, here.topology, task.resource.get("platform", ""), {})
         doubts = tuple(_mounts(task))
         mounts = tuple(task.data.get("volumeMounts", ()))
         template = kept_off({}, task.resource.get("nodesExcluded", ()))
@@ -69,16 +79,26 @@ def _configured(
 
 def _portion(task: Task, share: Share, here: Site, config: PoolConfig) -> Outcome[Portion]:
     template, selector = _unnamed(share.template, k8s_name(task.name))
-    own = pool_of(task, here.topology, task.resource.get("platform", config.default_platform), selector)
+    platform, at = _platform(task, config)
+    own = pool_of(at, here.topology, platform, selector)
     cards = gpus(task) if share.accelerators is None else share.accelerators
     actions = _exit_actions(task, config.default_exit_actions)
     template = kept_off(template, task.resource.get("nodesExcluded", ()))
-    made = Portion(own.value or "", share.resources, cards, template, actions, share.mounts)
+    origins = {**share.origins, ("pool",): at}
+    made = Portion(own.value or "", share.resources, cards, template, actions, share.mounts, origins)
     return Outcome(None if own.value is None else made, own.diagnostics)
 
 
+def _platform(task: Task, config: PoolConfig) -> tuple[str, Route]:
+    """The platform of a task, and where it is named."""
+    if "platform" in task.resource:
+        return task.resource["platform"], (*task.resource_route, "platform")
+    return config.default_platform, config.places.get("default_platform", config.route)
+
+
 def _ask(task: Task, group: TaskGroup, workflow: str) -> Ask:
-    data, resource, at = task.data, task.resource, task.resource_route
+    data, resource = task.data, task.resource
+    at = task.resource_route if resource else task.route
     own = {"privileged": "privileged", "host_network": "hostNetwork", "cache": "cacheSize"}
     return Ask(
         route=task.route,
@@ -98,7 +118,7 @@ def _ask(task: Task, group: TaskGroup, workflow: str) -> Ask:
         host_network=data.get("hostNetwork", False),
         mounts=tuple(data.get("volumeMounts", ())),
         places={
-            **{key: (*at, key) for key in ("platform", "cpu", "gpu", "memory", "storage")},
+            **{key: (*at, key) if key in resource else at for key in ("platform", "cpu", "gpu", "memory", "storage")},
             **{key: (*task.route, name) for key, name in own.items()},
         },
         mount_places=tuple(
@@ -127,26 +147,25 @@ def _exit_actions(task: Task, defaults: Mapping[str, str]) -> tuple[Action, ...]
     return tuple((name.upper(), codes) for each in (own, defaults) for name, codes in each.items())
 
 
-def pool_of(task: Task, topology: ClusterTopology | None, platform: str, selector: Mapping[str, str]) -> Outcome[str]:
+def pool_of(at: Route, topology: ClusterTopology | None, platform: str, selector: Mapping[str, str]) -> Outcome[str]:
     """The pool of a platform: the one of its name, else the only one whose nodes have the labels that it selects,
-    else the topology's only one. Empty where nothing is to be said."""
+    else the topology's only one. Empty where nothing is to be said. `at`: where the platform is named."""
     if not platform or topology is None:
         return Outcome(k8s_name(platform))
     names = [pool.name for pool in topology.pools]
     if k8s_name(platform) in names:
         return Outcome(k8s_name(platform))
     alike = [p.name for p in topology.pools if selector and selector.items() <= dict(p.node.node_selector).items()]
-    return Outcome(alike[0]) if len(alike) == 1 else _stray(task, platform, names)
+    return Outcome(alike[0]) if len(alike) == 1 else _stray(at, platform, names)
 
 
-def _stray(task: Task, platform: str, names: list[str]) -> Outcome[str]:
+def _stray(at: Route, platform: str, names: list[str]) -> Outcome[str]:
     """W465 where one pool takes every platform, W467 where there is a choice."""
-    route = (*task.resource_route, "platform")
     if len(names) == 1:
         message = f'the topology has no pool "{platform}"; the pods run in its only one, "{names[0]}"'
-        return Outcome("", (warning("W465", route, message, hint="call the pool as the platform"),))
+        return Outcome("", (warning("W465", at, message, hint="call the pool as the platform"),))
     message = f'platform "{platform}" is no pool of the topology; it has {listing(names, "and")}'
     hint = (
         did_you_mean(platform, names) or "call a pool as the platform, or give OSMO's pool configuration: --osmo-pool"
     )
-    return Outcome(None, (error("W467", route, message, hint=hint),))
+    return Outcome(None, (error("W467", at, message, hint=hint),))

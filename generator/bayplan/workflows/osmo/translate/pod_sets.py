@@ -11,7 +11,8 @@ from bayplan.workflows.osmo import tokens
 from bayplan.workflows.osmo.tokens import Token
 from bayplan.workflows.osmo.translate import credentials
 from bayplan.workflows.osmo.translate.exit_codes import wrapped
-from bayplan.workflows.osmo.translate.portion import AMOUNTS, Portion
+from bayplan.workflows.osmo.translate.places import origins
+from bayplan.workflows.osmo.translate.portion import Portion
 from bayplan.workflows.osmo.translate.source import Task
 from bayplan.workflows.osmo.translate.template import DATA, template
 
@@ -41,7 +42,7 @@ def pod_set(task: Task, portion: Portion, workflow: str, deadline: int | None) -
         "files": {file["path"]: _contents(file) for file in spec.get("files", ())},
         "template": template(task._replace(data=spec), portion, deadline),
     }
-    return Piece({key: value for key, value in data.items() if value}, _origins(task))
+    return Piece({key: value for key, value in data.items() if value}, origins(task, portion, data["template"]))
 
 
 def _environment(task: Task, gpus: int) -> dict[str, str]:
@@ -89,19 +90,3 @@ def _contents(file: Mapping[str, Any]) -> Any:
         return b64decode(contents).decode("utf-8")
     except ValueError:
         return {"base64": "".join(contents.split())}
-
-
-def _origins(task: Task) -> dict[Route, Route]:
-    files: dict[Route, Route] = {
-        ("files", file["path"]): (*task.route, "files", i) for i, file in enumerate(task.data.get("files", ()))
-    }
-    resources: dict[Route, Route] = {("resources", kube): (*task.resource_route, own) for kube, own in AMOUNTS}
-    return {
-        (): task.route,
-        ("pool",): (*task.resource_route, "platform"),
-        ("accelerator",): (*task.resource_route, "gpu"),
-        ("accelerator", "count"): (*task.resource_route, "gpu"),
-        ("env",): (*task.route, "environment"),
-        **resources,
-        **files,
-    }

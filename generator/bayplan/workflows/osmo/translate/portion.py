@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bayplan.diagnostics import Route
 from bayplan.values import NamedTuple
 from bayplan.workflows.osmo.translate.exit_codes import Action
 from bayplan.workflows.osmo.translate.source import Task
@@ -25,6 +26,7 @@ class Portion(NamedTuple):
     template: Mapping[str, Any] = {}
     exit_actions: tuple[Action, ...] = ()
     mounts: tuple[str, ...] = ()  # SOURCE[:TARGET] of the node's folders
+    origins: Mapping[Route, Route] = {}  # of what the platform gives, as in `pool.values.Share`, and ("pool",)
 
 
 def amounts(task: Task) -> dict[str, str]:

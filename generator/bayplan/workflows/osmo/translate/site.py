@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bayplan.diagnostics import Outcome
+from bayplan.diagnostics import Diagnostic, Outcome
 from bayplan.model.formats import Context
 from bayplan.model.topology import ClusterTopology
 from bayplan.values import NamedTuple
 from bayplan.workflows.osmo.pool.jinja import Render
 from bayplan.workflows.osmo.pool.values import SUBJECT, PoolConfig
+from bayplan.workflows.osmo.translate.source import ROOT
 from bayplan.workflows.osmo.units import seconds
 
 LONGEST = 2**31 - 1
@@ -58,17 +59,18 @@ def site(spec: Mapping[str, Any], context: Context) -> Outcome[Site]:
     return Outcome(Site(context.topology, config.value, keys, joined.value, render), found)
 
 
-def limits(spec: Mapping[str, Any], config: PoolConfig | None) -> Limits:
-    """The timeouts of a workflow, with its pool's defaults and maxima."""
+def limits(spec: Mapping[str, Any], config: PoolConfig | None) -> Outcome[Limits]:
+    """The timeouts of a workflow, with its pool's defaults and maxima (W457)."""
     given = spec.get("timeout") or {}
     execution, queue = seconds(given.get("exec_timeout")) or None, seconds(given.get("queue_timeout")) or None
+    found: tuple[Diagnostic, ...] = ()
     if config:
         from bayplan.workflows.osmo import pool
 
-        bounded = pool.timeouts(config, execution, queue)
-        execution, queue = _whole(bounded.execution), _whole(bounded.queue)
+        bounded, found = pool.timeouts(config, execution, queue, (*ROOT, "timeout"))
+        execution, queue = (_whole(bounded.execution), _whole(bounded.queue)) if bounded else (None, None)
     total = None if execution is None or queue is None else min(execution + queue, LONGEST)
-    return Limits(execution and min(execution, LONGEST), total)
+    return Outcome(Limits(execution and min(execution, LONGEST), total), found)
 
 
 def _whole(value: float | None) -> int | None:

@@ -104,6 +104,7 @@ RUNS = st.builds(
 
 
 @example([["0a", "a"]])
+@example([["a0", "a"]])
 @given(st.lists(st.one_of(NAMES, RUNS), max_size=5))
 def test_compressed_names_expand_to_themselves(parts: list[list[str]]) -> None:
     names = [name for part in parts for name in part]

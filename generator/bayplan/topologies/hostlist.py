@@ -94,7 +94,7 @@ def compress(names: Iterable[str]) -> str:
     """A short hostlist; `expand(compress(names))` gives the same names in the same order."""
     return ",".join(
         _bracket(stem, [digits for _, digits in members])
-        for stem, members in groupby(map(_split, names), key=lambda pair: pair[0])
+        for (stem, _), members in groupby(map(_split, names), key=lambda pair: (pair[0], bool(pair[1])))
     )
 
 

@@ -26,17 +26,19 @@ def render_each(jobs: Sequence[tuple[str, Mapping[str, Any]]], render: Render | 
     return [_rendered(text, _named(text, variables), render) for text, variables in jobs]
 
 
-def _named(text: str, variables: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    """The variables whose names occur in the text: tasks that differ in others only share one process."""
+def _named(text: str, variables: Mapping[str, Any]) -> tuple[tuple[str, str, Any], ...]:
+    """The variables whose names occur in the text: tasks that differ in others only share one process. With the type
+    of each, for 1, 1.0 and True are equal and are written unlike."""
     words = set(WORD.findall(text))
-    return tuple(sorted((name, value) for name, value in variables.items() if name in words))
+    used = ((name, type(value).__name__, value) for name, value in variables.items() if name in words)
+    return tuple(sorted(used, key=lambda each: each[:2]))
 
 
 @lru_cache(maxsize=4096)
-def _rendered(text: str, variables: tuple[tuple[str, Any], ...], render: Render | None) -> tuple[str, str]:
+def _rendered(text: str, variables: tuple[tuple[str, str, Any], ...], render: Render | None) -> tuple[str, str]:
     if render is None:
         return "", "it is more than plain variables, and there is nothing here to run Jinja"
-    packed = {"map": [[name, value] for name, value in variables]}
+    packed = {"map": [[name, value] for name, _, value in variables]}
     reply = render({"task": "render", "template": text, "variables": packed})
     failure = reply.get("failure", "")
     if not failure:

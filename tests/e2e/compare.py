@@ -1,0 +1,125 @@
+"""What KAI bound, against what the plan says. Reads the plan alone, never the manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from bayplan.model.plan import GangPlan, Pods, Unit, all_pods, walk
+from bayplan.model.topology import HOST_LEVEL, ClusterTopology
+from bayplan.planning.fit.verify import faults
+from bayplan.planning.fit.witness import Run
+from e2e.pods import Member
+from e2e.scene import Stage
+
+AGREED = ("placed", "refused", "known")
+Bound = Mapping[tuple[str, str], Sequence[str]]  # gang, podSet instance -> the nodes of its bound pods
+
+
+class Verdict(NamedTuple):
+    """How one stage ended.
+
+    placed: it fits, and KAI placed all of it as asked; refused: it does not fit, and KAI did not place it; known: it
+    fits, and KAI did not find it, as bayplan said (F690, F691). Disagreements: missed: it fits and KAI did not place it;
+    alarm: KAI placed what bayplan said it would not find; found: KAI placed what does not fit; broken: what KAI placed
+    is not what the plan asks for. open: bayplan did not decide.
+    """
+
+    outcome: str
+    why: tuple[str, ...] = ()
+
+    @property
+    def agrees(self) -> bool:
+        """Whether this is no disagreement."""
+        return self.outcome in (*AGREED, "open")
+
+
+def compare(stage: Stage, topology: ClusterTopology, members: Iterable[Member], bindings: Mapping[str, str]) -> Verdict:
+    """The outcome of one stage."""
+    bound = _bound(members, bindings)
+    wrong = tuple(fault for gang in stage.gangs for fault in _faults(gang, topology, bound))
+    short = tuple(fault for gang in stage.gangs for fault in _short(gang, bound))
+    whole = all(len(bound.get(key, ())) == pods.replicas for key, pods in _asked(stage.gangs))
+    if whole and not wrong:
+        wrong = tuple(faults(stage.gangs, topology, _runs(stage, bound)))
+    if stage.verdict == "unknown":
+        return Verdict("broken" if wrong else "open", wrong)
+    if stage.verdict == "lacks" and whole:
+        return Verdict("found", wrong)
+    if wrong:
+        return Verdict("broken", wrong)
+    if stage.verdict == "lacks":
+        return Verdict("refused")
+    if short:
+        return Verdict("known", tuple(sorted(stage.blind))) if stage.blind else Verdict("missed", short)
+    return Verdict("alarm", tuple(sorted(stage.blind))) if stage.blind else Verdict("placed")
+
+
+def _asked(gangs: Iterable[GangPlan]) -> Iterator[tuple[tuple[str, str], Pods]]:
+    return (((gang.name, pods.name), pods) for gang in gangs for pods in all_pods(gang.root))
+
+
+def _bound(members: Iterable[Member], bindings: Mapping[str, str]) -> Bound:
+    found: dict[tuple[str, str], list[str]] = {}
+    for each in members:
+        if each.name in bindings:
+            found.setdefault((each.gang, each.pods), []).append(bindings[each.name])
+    return found
+
+
+def _faults(gang: GangPlan, topology: ClusterTopology, bound: Bound) -> Iterator[str]:
+    """What is wrong with what was placed, be it all or not."""
+    paths = {
+        node: (
+            *((level.name, value) for level, value in zip(pool.levels, domain.path, strict=True)),
+            (HOST_LEVEL, node),
+        )
+        for pool in topology.pools
+        for domain in pool.domains
+        for node in domain.nodes
+    }
+    out = {node for pool in topology.pools for nodes in pool.unusable.values() for node in nodes}
+    for unit in walk(gang.root):
+        used = [node for pods in all_pods(unit) for node in bound.get((gang.name, pods.name), ())]
+        yield from (f'{gang.name}: a pod is on "{node}", which is not usable' for node in used if node in out)
+        domains = {_domain(paths[node], unit.required) for node in used} if unit.required else set()
+        if len(domains) > 1:
+            names = ", ".join("/".join(path) for path in sorted(domains))
+            yield f'{gang.name}: "{unit.name}" is in several domains of {unit.required}: {names}'
+    claiming = [
+        node for pods in all_pods(gang.root) if pods.compute_domain for node in bound.get((gang.name, pods.name), ())
+    ]
+    yield from (
+        f'{gang.name}: two claiming pods on "{node}"' for node in sorted(set(claiming)) if claiming.count(node) > 1
+    )
+    if any(True for _ in _short(gang, bound)) and any(
+        bound.get((gang.name, pods.name)) for pods in all_pods(gang.root)
+    ):
+        yield f"{gang.name}: started with fewer pods than it may: {'; '.join(_short(gang, bound))}"
+
+
+def _domain(path: tuple[tuple[str, str], ...], level: str) -> tuple[str, ...]:
+    names = [name for name, _ in path]
+    return tuple(value for _, value in path[: names.index(level) + 1])
+
+
+def _short(gang: GangPlan, bound: Bound) -> Iterator[str]:
+    """What may not be missing and is not bound."""
+    yield from _missing(gang.name, gang.root, bound)
+
+
+def _missing(gang: str, unit: Unit, bound: Bound) -> Iterator[str]:
+    for pods in unit.pods:
+        count = len(bound.get((gang, pods.name), ()))
+        if count < pods.minimum:
+            yield f"{gang}: {count} of {pods.minimum} pods of {pods.name} are bound"
+    for units in unit.groups:
+        lacking = [faults for member in units.members if (faults := list(_missing(gang, member, bound)))]
+        if len(units.members) - len(lacking) < units.minimum:
+            yield from (fault for each in lacking for fault in each)
+
+
+def _runs(stage: Stage, bound: Bound) -> Iterator[Run]:
+    for (gang, name), pods in _asked(stage.gangs):
+        nodes = bound.get((gang, name), ())
+        yield from (Run(gang, name, pods.pool, (node,), nodes.count(node)) for node in dict.fromkeys(nodes))

@@ -201,9 +201,9 @@ PODS = (*GANG, "groups", 0, "podSets", 0)
         ((*PODS, "replicas"), True, "S202", "found true, expected a whole number", ""),
         ((*PODS, "image"), None, "S202", "found nothing, expected text", ""),
         ((*PODS, "command"), "torchrun", "S202", "expected a list", '["torchrun"]'),
-        ((*PODS, "env", "A"), True, "S202", "found true, expected text or a whole number", 'quotes: "true"'),
+        ((*PODS, "env", "A"), True, "S202", "found true, expected text or a whole number", "put it in quotes"),
         ((*PODS, "env"), [], "S202", "found a list, expected a mapping", ""),
-        ((*PODS, "resources", "cpu"), 0.5, "S202", "found the number 0.5", 'quotes: "0.5"'),
+        ((*PODS, "resources", "cpu"), 0.5, "S202", "found the number 0.5", "put it in quotes"),
         ((*GANG, "workload"), "Jobset", "S203", 'found "Jobset", expected "auto"', 'did you mean "jobset"?'),
         (("apiVersion",), "v1", "S203", 'expected "bayplan.dev/v1alpha1"', ""),
         ((*GANG, "groups"), [], "S205", "found a list of 0, expected at least 1 entry", ""),
@@ -237,7 +237,7 @@ def test_a_bad_key_is_named_by_its_own_route() -> None:
 def test_a_bare_version_needs_quotes() -> None:
     data = changed(topology_data(), ("spec", "versions", "kai"), 0.1)
     (found,) = schema.validate("ClusterTopology", data, "topology")
-    assert (found.code, found.hint) == ("S202", 'put it in quotes: "0.1"')
+    assert (found.code, found.hint) == ("S202", "put it in quotes")
 
 
 def test_all_errors_come_at_once() -> None:

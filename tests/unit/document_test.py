@@ -53,6 +53,8 @@ def test_a_case_has_its_code_and_no_other(case: Path) -> None:
     file = next((path for path in case.iterdir() if path.name != "command"), None)
     if file is None or case.name < "R104":
         pytest.skip("the files themselves are the command line's business")
+    if "osmo" in case.name:
+        pytest.skip("OSMO files are texts first")
     assert {code for code, *_ in places(file.read_bytes(), name=file.name)} == {case.name[:4]}
 
 

@@ -19,11 +19,18 @@ def workflow(path: str, source: Source) -> tuple[tuple[Document, ...], Batch]:
     name = files.STDIN if path == "-" else path
     raw = files.raw_of(path, "workflow")
     if raw.value is None:
-        return (), Batch(raw.diagnostics, {"workflow": Document(name, "", 0, None)})
+        wrong = tuple(each._replace(hint=each.hint or _hint(path, source)) for each in raw.diagnostics)
+        return (), Batch(wrong, {"workflow": Document(name, "", 0, None)})
     able = source._replace(side=_beside("" if path == "-" else os.path.dirname(path)), render=render)
     found = documents(name, raw.value, "workflow", able)
     unread = Document(name, text_of(raw.value) if found.diagnostics else "", 0, None)
     return found.value or (), Batch(found.diagnostics, {"workflow": found.value[0] if found.value else unread})
+
+
+def _hint(path: str, source: Source) -> str:
+    """OSMO takes several variables behind one --set."""
+    pair = source.variables and path.partition("=")[0].isidentifier() and "=" in path
+    return f"write --set {path}: each variable has a --set of its own" if pair else ""
 
 
 def render(request: Mapping[str, Any]) -> Mapping[str, Any]:

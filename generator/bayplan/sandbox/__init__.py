@@ -10,7 +10,7 @@
 
 Requests and replies are JSON. A request: `task` ("render" or "trace"), `template`, `variables` (as `plain` has them).
 A reply to "render" has `text` and `names` (variables that the template looks up), to "trace" see `marks`; where that
-cannot be done, `failure` and what there is to say of it: `message`, `line`, `found`.
+cannot be done, `failure` and what there is to say of it: `message`, `line`, `offset`, `found`.
 """
 
 from __future__ import annotations

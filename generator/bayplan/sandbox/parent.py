@@ -24,9 +24,11 @@ def run(request: Mapping[str, Any]) -> Mapping[str, Any]:
     paths = [_folder(name) for name in _NEEDED]
     if not all(paths):
         return {"failure": "start", "message": "the package jinja2 is not installed"}
-    command = [sys.executable or "python", "-I", "-S", "-c", _SOURCE, _own_folder(), *dict.fromkeys(map(str, paths))]
+    flags = ("-s", "-P", "-S", "-c")
+    command = [sys.executable or "python", *flags, _SOURCE, _own_folder(), *dict.fromkeys(map(str, paths))]
+    pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
     try:
-        child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        child = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere, env=_surroundings())
     except (OSError, ValueError) as problem:
         return {"failure": "start", "message": f"no process can be started: {problem}"}
     with child:
@@ -41,6 +43,12 @@ def _folder(package: str) -> str | None:
     loaded = sys.modules.get(package)
     spec = getattr(loaded, "__spec__", None) or PathFinder.find_spec(package)
     return os.path.dirname(os.path.dirname(spec.origin)) if spec is not None and spec.origin else None
+
+
+def _surroundings() -> dict[str, str]:
+    """The environment of the child: nothing that changes Python, one order of sets and one time zone everywhere."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return {**kept, "PYTHONHASHSEED": "0", "TZ": "UTC"}
 
 
 def _own_folder() -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Mapping
+from datetime import date
 from types import TracebackType
 from typing import Any
 
@@ -17,9 +19,28 @@ from bayplan.sandbox import limits, marks, missing, plain
 Task = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
+class ClockError(SecurityError):
+    """A template asks what time it is."""
+
+
+class Environment(SandboxedEnvironment):
+    """Jinja's sandbox, without a clock: a date that YAML read has methods that ask for it."""
+
+    def is_safe_callable(self, obj: Any) -> bool:
+        """Whether a template may call it. ClockError where the answer would be another in every run."""
+        owner, name = getattr(obj, "__self__", None), getattr(obj, "__name__", "")
+        if isinstance(owner, type) and issubclass(owner, date) and name in _CLOCK:
+            raise ClockError(f"{owner.__name__}.{name}()")
+        return super().is_safe_callable(obj)
+
+
+_CLOCK = ("today", "now", "utcnow", "fromtimestamp")
+"""Methods of dates that answer by the machine's clock or by its time zone."""
+
+
 def environment(undefined: type[StrictUndefined] = StrictUndefined) -> SandboxedEnvironment:
     """Jinja as OSMO sets it up (OSMO 6.4, src/lib/utils/jinja_sandbox.py)."""
-    return SandboxedEnvironment(undefined=undefined)
+    return Environment(undefined=undefined)
 
 
 def render(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -73,7 +94,9 @@ def _failure(problem: Exception, template: str, variables: Mapping[str, Any]) ->
     """What an exception of a template means."""
     message, line = str(problem), _line(problem.__traceback__)
     if isinstance(problem, TemplateSyntaxError):
-        return {"failure": "syntax", "message": problem.message or "", "line": problem.lineno}
+        return _syntax(problem.message or "", problem.lineno)
+    if isinstance(problem, ClockError):
+        return {"failure": "clock", "message": message, "line": line}
     if isinstance(problem, SecurityError):
         return {"failure": "security", "message": message, "line": line}
     if isinstance(problem, UndefinedError | TypeError):
@@ -84,6 +107,13 @@ def _failure(problem: Exception, template: str, variables: Mapping[str, Any]) ->
     if isinstance(problem, RecursionError | SyntaxError):
         message = "it calls itself without end, or is nested too deeply"
     return {"failure": "other", "message": message or type(problem).__name__, "line": line}
+
+
+def _syntax(message: str, line: int) -> dict[str, Any]:
+    """Jinja tells the place of a character that it does not know as an offset, in words."""
+    found = re.fullmatch(r"(unexpected char .*) at ([0-9]+)", message, re.DOTALL)
+    place = {"offset": int(found[2])} if found else {}
+    return {"failure": "syntax", "message": found[1] if found else message, "line": line, **place}
 
 
 def _line(trace: TracebackType | None) -> int:

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from osmo_texts import said
+from osmo_texts import said, stage
 
 SECONDS = 8.0
 """Half a second of processor time is what a template has; the rest is for a busy machine."""
@@ -88,6 +88,65 @@ def test_a_hostile_template_ends_in_one_diagnostic(code: str, template: str) -> 
     words = " ".join([found[0].message, found[0].hint, *(note.message for note in found[0].notes)])
     assert " at 0x" not in words
     assert "Traceback" not in words
+
+
+HUGE = 10**6
+"""Characters, of which a search that goes back for each of them takes minutes."""
+
+
+def lines(form: str) -> str:
+    return "".join(form.format(number) for number in range(HUGE // 20))
+
+
+LONG = {
+    "host": ("  a: " + "{{host:" * (HUGE // 7), ["R127"]),
+    "input-and-a-brace": ("  a: " + "{{input:" * (HUGE // 8) + "} }", ["R127"]),
+    "many-tokens": ("  a: '" + lines("{{{{host:{}}}}}") + "'", []),
+    "many-tokens-and-an-expression": ("  a: '" + lines("{{{{host:{}}}}}") + "{{ 1 }}'", ["R129"]),
+    "names-like-ours": ("  a: '" + "runtime_token0_" * (HUGE // 15) + "{{ 1 }}'", []),
+    "underscores": ("  a: 'runtime_token" + "_" * HUGE + "{{ 1 }}'", []),
+    "blanks-in-a-token": ("  a: {{" + " " * HUGE + "output", ["R127"]),
+    "addresses": ("  a: '{% raw %}" + lines("<a at 0x{:x}>") + "{% endraw %}'", []),
+    "escaped-addresses": ("  a: '{% raw %}" + "&lt;" * (HUGE // 4) + "{% endraw %}'", []),
+    "sixties": ("  a: 1" + ":10" * (HUGE // 3), ["R114"]),
+    "hexadecimal": ("  a: 0x" + "f" * HUGE, ["R114"]),
+    "keys-given-twice": ("  b: {{ 1 }}\n" + "  a: 1\n" * (HUGE // 7), ["R132"] * 999),
+    "keys-that-are-no-texts": ("  b: {{ 1 }}\n" + lines("  a{}: {{1: 2}}\n"), ["R133"] * 1000),
+    "sections": (lines("a{}:\n"), ["R121"] * 1000),
+    "an-indented-section": (" " * HUGE + "default-values:\n  {{ a }}", ["R126"]),
+    "lines-alike": ("  a: {{ range }}\n" + "  - x\n  - {{ 2 }}\n" * 4000, ["R131"]),
+}
+
+
+@pytest.mark.parametrize(("body", "codes"), list(LONG.values()), ids=list(LONG))
+def test_a_long_text_is_searched_once(body: str, codes: list[str]) -> None:
+    start = time.monotonic()
+    found = stage(f"workflow:\n{body}\n")
+    assert time.monotonic() - start < SECONDS
+    assert [each.code for each in found.diagnostics] == codes
+
+
+def test_a_long_local_file_is_searched_once() -> None:
+    start = time.monotonic()
+    file = "workflow:\n  tasks: [{files: [{path: p, localpath: s}]}]\n"
+    found = stage(file, {"s": b"{{host:" * (HUGE // 7)})
+    assert time.monotonic() - start < SECONDS
+    assert [each.code for each in found.diagnostics] == ["R138"]
+
+
+def test_numbers_that_python_does_not_write() -> None:
+    number = f"0x{'f' * 5000}"
+    for file in (
+        f"default-values:\n  a: {number}\nworkflow:\n  a: {{{{ a }}}}\n",
+        f"default-values:\n  ? {number}\n  : 1\nworkflow:\n  a: 1\n",
+        f"workflow:\n  environment:\n    ? {number}\n    : 1\n",
+    ):
+        assert next(each.code for each in said(file)) == "R114"
+
+
+def test_a_template_may_end_lines_by_carriage_returns() -> None:
+    (found,) = said("workflow:\n  b: 1\n  a: {{ 'x\\r  a: 1\\r\\n  c: [' }}\n")[:1]
+    assert (found.code, found.place and found.place.line) == ("R107", 3)
 
 
 def test_a_bomb_in_the_default_values() -> None:

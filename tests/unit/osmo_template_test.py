@@ -68,7 +68,7 @@ def test_a_template_writes_what_jinja_writes(body: str, end: str) -> None:
         return
     assert sandbox.run(request)["text"] == wanted
     if tokens.plain(body + end):
-        assert tokens.reveal((body + end).removesuffix("\n"), hidden.tokens) == wanted
+        assert tokens.reveal(hidden.template.removesuffix("\n"), hidden).text == wanted
     traced = sandbox.run({**request, "task": "trace", "clean": wanted})
     assert [offset for offset, _ in traced["pieces"]] == sorted(offset for offset, _ in traced["pieces"])
     assert all(1 <= line <= (body + end).count("\n") + 1 for line, *_ in traced["lines"])
@@ -216,6 +216,76 @@ def test_a_whole_token_in_raw_is_kept_and_told() -> None:
     assert [(each.code, each.severity) for each in found.diagnostics] == [("R138", "warning")]
 
 
+def test_each_whole_token_in_raw_has_its_place() -> None:
+    raw = "{% raw %}{{output}} {{host:ab}}{% endraw %}"
+    file = f"workflow:\n  a: '{{{{output}}}} {raw}'\n{{% for i in [1, 2] %}}\n  b{{{{ i }}}}: '{raw}'\n{{% endfor %}}\n"
+    found = said(file)
+    assert [marked(each) for each in found] == [
+        (line, token) for line in (2, 4) for token in ("{{output}}", "{{host:ab}}")
+    ]
+    assert [each.place.column for each in found if each.place] == [27, 38, 23, 34]
+    (_, _, *looped) = found
+    remark = "line 4 was written 2 times; this is the 1st (loop at line 3)"
+    assert {each.notes[0].message for each in looped} == {remark}
+
+
+def test_what_stands_behind_a_token_in_raw_has_its_place() -> None:
+    raw = "{% raw %}{{host:ab}}{% endraw %}"
+    for comment in ("", "{# {{ 0 }} #}"):
+        file = f"workflow:\n  a: {{b: '{raw}', {comment} c: {{{{ 1 }}}}, {{{{ 2 }}}}: 3}}\n"
+        assert places(file) == [("R138", 2, "{{host:ab}}"), ("R133", 2, "{{ 2 }}")]
+
+
+def test_so_many_tokens_in_raw_are_looked_for() -> None:
+    line = "  b{{ i }}: '{% raw %}{{output}}{% endraw %}'"
+    (only,) = said(f"workflow:\n{{% for i in range(150) %}}\n{line}\n{{% endfor %}}\n")
+    assert [note.message for note in only.notes][1:] == ["50 more like it"]
+
+
+def test_a_token_with_spaces_in_raw_is_taken_for_one() -> None:
+    raw = "'{% raw %}{{ output }}{% endraw %}'"
+    found = said(f"workflow:\n  a: {raw}\n  b: {raw.replace('{% end', '{{ x }}{% end')}\n")
+    assert ["taken for a runtime token" in each.message for each in found] == [True, False]
+    assert found[0].hint == "write {{output}}, without spaces and in no raw block"
+    (uuid,) = said("workflow:\n  a: '{% raw %}{{ uuid }}{% endraw %}'\n")
+    assert "stands as it is" in uuid.message
+
+
+@pytest.mark.parametrize(
+    ("written", "token"),
+    [
+        ("{{ host:t }}", "{{host:t}}"),
+        ("{{ host : t-1 }}", "{{host:t-1}}"),
+        ("{{hosts:t}}", "{{host:t}}"),
+        ("{{ Input:0 }}", "{{input:0}}"),
+    ],
+)
+def test_a_token_with_spaces_is_told_as_one(written: str, token: str) -> None:
+    (found,) = said(f"workflow:\n  a: ['{{{{ b }}}}', '{written}']\n")
+    assert (found.code, marked(found)) == ("R127", (2, written))
+    assert found.hint == f"write {token}: a runtime token takes no spaces"
+
+
+@pytest.mark.parametrize("name", ["output", "workflow_id", "uuid"])
+@pytest.mark.parametrize("form", ["{{ %s }}", "{{%s ~ 'x'}}", "{%% if %s %%}{%% endif %%}"])
+def test_a_token_that_reads_like_a_variable_is_told_as_one(name: str, form: str) -> None:
+    (found,) = said(f"workflow:\n  a: '{form % name}'\n")
+    assert (found.code, marked(found)) == ("R126", (2, name))
+    assert found.hint.startswith(f"if the runtime token is meant, write {{{{{name}}}}}, without spaces. Else pass")
+
+
+def test_a_character_that_jinja_does_not_know_has_its_column() -> None:
+    (found,) = said("default-values:\n  b: 1\nworkflow:\n  a: '{{host:abc}} {{output}} {{ b ? 1 }}'\n  c: {{ b }}\n")
+    assert (found.code, found.message) == ("R127", "the template is broken: unexpected char '?'")
+    assert marked(found) == (4, "?")
+
+
+def test_where_the_expression_is_not_known_all_of_the_line_is_marked() -> None:
+    (several,), (one,) = (said(f"workflow:\n  a: [{each}]  \n") for each in ("{{ 1 }}, {{ 1 / 0 }}", "{{ 1 / 0 }}"))
+    assert marked(several) == (2, "a: [{{ 1 }}, {{ 1 / 0 }}]")
+    assert marked(one) == (2, "{{ 1 / 0 }}")
+
+
 def test_what_is_left_for_a_second_rendering_is_told() -> None:
     file = "workflow:\n  a: '{% raw %}{{ x }}{% endraw %}'\n  tasks: [{files: [{path: p, localpath: s}]}]\n"
     assert [each[:2] for each in places(file, {"s": b"echo ${#list[@]}"})] == [("R138", 2), ("R138", 3)]
@@ -249,6 +319,56 @@ def test_a_child_that_dies_or_hangs_is_an_answer(monkeypatch: pytest.MonkeyPatch
 def test_chance_falls_the_same_way() -> None:
     file = "workflow:\n  a: '{{ range(1000) | random }} {{ lipsum(1, false) }}'\n"
     assert data(file) == data(file)
+
+
+def test_sets_have_one_order() -> None:
+    keys = ", ".join(f"key{number}: 1" for number in range(40))
+    file = f"workflow:\n  a: {{{{ (d.keys() - [0]) | list }}}}\ndefault-values:\n  d: {{{keys}}}\n"
+    assert data(file) == data(file)
+
+
+@pytest.mark.parametrize("surroundings", [{"TZ": "Asia/Tokyo"}, {"PYTHONHASHSEED": "7", "PYTHONPATH": "/nowhere"}])
+def test_the_surroundings_change_nothing(surroundings: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    file = "workflow:\n  a: '{{ t.timestamp() }} {{ t.astimezone() }} {{ (d.keys() - [0]) | join }}'\n"
+    file += "default-values:\n  t: 2024-01-31 10:20:30\n  d: {a: 1, b: 2, c: 3, d: 4}\n"
+    before = data(file)
+    for name, value in surroundings.items():
+        monkeypatch.setenv(name, value)
+    assert data(file) == before
+    assert "1706696430.0 2024-01-31 10:20:30+00:00" in before["a"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "d.today()",
+        "t.today()",
+        "t.now()",
+        "t.utcnow()",
+        "t.fromtimestamp(0)",
+        "d.fromtimestamp(0)",
+        "(d | attr('max')).today()",
+    ],
+)
+def test_a_template_has_no_clock(call: str) -> None:
+    (found,) = said(f"workflow:\n  a: {{{{ {call} }}}}\ndefault-values:\n  d: 2024-01-31\n  t: 2024-01-31 10:20:30\n")
+    assert (found.code, marked(found)) == ("R128", (2, f"{{{{ {call} }}}}"))
+    assert found.message.startswith("the template asks the clock: date")
+    assert "in every run" in found.hint
+
+
+def test_dates_count_without_a_clock() -> None:
+    calls = '{{ d.year }} {{ d.isoformat() }} {{ d.replace(day=1) }} {{ d.fromisoformat("2024-02-01") - d }}'
+    file = f"workflow:\n  a: '{calls}'\n"
+    assert data(f"{file}default-values:\n  d: 2024-01-31\n") == {"a": "2024 2024-01-31 2024-01-01 1 day, 0:00:00"}
+
+
+@pytest.mark.parametrize("filters", ["", " | lower", " | upper", " | e", " | string | urlencode"])
+def test_no_object_is_written_by_its_address(filters: str) -> None:
+    (found,) = said(f"workflow:\n  b: 1\n  a: '{{{{ [1] | map(\"int\"){filters} }}}}'\n")
+    assert (found.code, marked(found)[0]) == ("R131", 3)
+    assert " at 0x" not in found.message.lower()
+    assert data("workflow:\n  a: '<x at 0x12> {{ \"<y at 0x34>\" }}'\n") == {"a": "<x at 0x12> <y at 0x34>"}
 
 
 def test_a_syntax_error_has_its_line() -> None:

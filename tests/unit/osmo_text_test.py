@@ -11,8 +11,9 @@ import pytest
 from bayplan import reading
 from bayplan.cli import beside
 from bayplan.cli.run import run
+from bayplan.diagnostics import Outcome
 from bayplan.model.formats import Source
-from bayplan.workflows.osmo import claims
+from bayplan.workflows.osmo import claims, text
 from osmo_texts import data, marked, places, said, stage
 
 
@@ -48,7 +49,7 @@ NATIVE = "apiVersion: bayplan.dev/v1alpha1\nkind: Workflow\n"
     [
         ("workflow:\n  on: 010\n", "", ["R133"]),
         ("workflow:\n  a: 010\n", "", ["ok"]),
-        ("workflow:\n  a: 010\n", "native", ["R111"]),
+        ("workflow:\n  a: 010\n", "native", ["A912"]),
         (NATIVE, "", ["ok"]),
         (NATIVE, "osmo", ["R121", "R121", "R123"]),
         ("tasks: []\n", "osmo", ["R121", "R123"]),
@@ -115,6 +116,48 @@ def test_line_ends_and_byte_order_marks(end: str, mark: bytes) -> None:
 @pytest.mark.parametrize(("raw", "code"), [(b"workflow:\n  a: \xff\n", "R104"), (b"workflow:\n  a: \x00\n", "R105")])
 def test_what_is_no_text(raw: bytes, code: str) -> None:
     assert [each.code for each in stage(raw).diagnostics] == [code]
+
+
+@pytest.mark.parametrize("name", ["", "osmo"])
+@pytest.mark.parametrize("file", ["workflow:\n  a: 1\n", "workflow:\n  a: {{ b }}\n"])
+def test_osmo_reads_no_utf_16(file: str, name: str) -> None:
+    found = reading.documents("w.yaml", file.encode("utf-16"), "workflow", Source(name))
+    assert [(each.code, each.hint) for each in found.diagnostics] == [("R104", "save it as UTF-8")]
+    native = NATIVE.encode("utf-16")
+    assert reading.documents("w.yaml", native, "workflow", Source()).diagnostics == ()
+
+
+@pytest.mark.parametrize("file", ["version: 2\nworkflow:\n  a: {{ b }}\n", "\ndefault-values: {}\n"])
+def test_an_osmo_file_is_told_as_one_whatever_is_asked_for(file: str) -> None:
+    (found,) = reading.documents("w.yaml", file.encode(), "workflow", Source("native")).diagnostics
+    assert (found.code, found.route[2:]) == ("A912", (2, 1))
+
+
+def test_a_variable_is_named_by_a_text() -> None:
+    file = "workflow:\n  a: 1\ndefault-values:\n  b: {2: 1}\n  on: 1\n  'x': 1\n  7: 1\n"
+    assert places(file) == [("R133", 5, "on"), ("R133", 7, "7")]
+    assert data("workflow:\n  a: {{ b[2] }}\ndefault-values:\n  b: {2: 1}\n") == {"a": 1}
+
+
+def test_so_many_findings_are_listed() -> None:
+    found = stage("workflow:\n  a: 1\n" + "".join(f"a{number}:\n" for number in range(1500))).diagnostics
+    assert len(found) == text.MOST
+    assert [note.message for note in found[-1].notes] == ["500 more findings follow"]
+
+
+def test_a_local_file_is_read_once() -> None:
+    asked: list[str] = []
+
+    def side(path: str) -> Outcome[bytes]:
+        asked.append(path)
+        return Outcome(b"x")
+
+    file = "workflow:\n  tasks:\n" + "  - files: [{path: p, localpath: s}, {path: q, contents: c}]\n" * 2000
+    found = text.read("w.yaml", file.encode(), "workflow", Source("", {}, side, None))
+    assert found.value is not None
+    files = [{"path": "p", "contents": "x"}, {"path": "q", "contents": "c"}]
+    assert found.value[0].data["workflow"]["tasks"] == [{"files": files}] * 2000
+    assert asked == ["s"]
 
 
 def test_keys_that_are_no_texts() -> None:

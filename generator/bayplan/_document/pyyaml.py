@@ -19,6 +19,9 @@ _TEXT = f"{_CORE}str"
 _MERGE = f"{_CORE}merge"
 _SEVERAL = frozenset(f"{_CORE}{name}" for name in ("map", "seq", "set", "omap", "pairs"))
 
+_MOST_DIGITS, _MOST_BITS = 4300, 14_284
+"""Of an integer that Python writes in decimal."""
+
 
 def value(text: str) -> Any:
     """What a plain scalar stands for, or why there is nothing."""
@@ -47,12 +50,19 @@ def tagged(tag: str, text: str) -> Any:
     if construct is None:
         shown = tag.replace(_CORE, "!!")
         return Fault("R113", f'tag "{shorten(shown)}" has no meaning here', "remove the tag, or quote the text")
+    if name == "int" and len(text) > _MOST_DIGITS and ":" in text:  # sixties of that length take minutes
+        return _too_large(text)
     try:
-        return construct(SafeConstructor(), ScalarNode(tag, text))
+        value = construct(SafeConstructor(), ScalarNode(tag, text))
+        return _too_large(text) if type(value) is int and value.bit_length() > _MOST_BITS else value
     except (ValueError, KeyError, AttributeError, OverflowError, YAMLError):
         what = {"timestamp": "a date", "int": "a number", "float": "a number"}.get(name, f"of type {name}")
         hint = "write it in quotes if it is a text"
         return Fault("R114", f'PyYAML takes "{shorten(text)}" for {what}, and cannot read it as one', hint)
+
+
+def _too_large(text: str) -> Fault:
+    return Fault("R114", f"{shorten(text)} is too large a number", "write it in quotes if it is a text")
 
 
 def _tag(text: str) -> str:

@@ -4,6 +4,7 @@
     variables   default-values and --set
     tokens      {{output}} and its kind, which OSMO fills in when the pod runs
     template    Jinja, in a process of its own
+    strange     objects of Python and lost tokens in what a template wrote
     failures    what to say of a template that cannot be rendered
     undefined   and of variables without a value
     spots       places in a template
@@ -17,10 +18,13 @@ Source: OSMO 6.4, src/lib/utils/workflow.py, src/utils/job/workflow.py (Template
 
 from __future__ import annotations
 
-from bayplan.diagnostics import Diagnostic, Outcome, has_errors
+from bayplan.diagnostics import Diagnostic, Note, Outcome, has_errors
 from bayplan.document import Document, unfold
 from bayplan.model.formats import Source
 from bayplan.workflows.osmo.text import data, leftover, local, sections, template, variables
+
+MOST = 1000
+"""Findings of one file that are listed."""
 
 
 def read(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tuple[Document, ...]]:
@@ -28,6 +32,14 @@ def read(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tuple[D
 
     Routes are `(subject, AT, line, column)` in the file.
     """
+    made = _read(name, raw, subject, source)
+    found, left = made.diagnostics[:MOST], len(made.diagnostics) - MOST
+    if left > 0:
+        found = (*found[:-1], found[-1]._replace(notes=(*found[-1].notes, Note(f"{left} more findings follow"))))
+    return Outcome(made.value, found)
+
+
+def _read(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tuple[Document, ...]]:
     unfolded = unfold(raw, subject)
     if unfolded.value is None:
         return Outcome(None, unfolded.diagnostics)

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from bayplan.diagnostics import AT, KEY, Diagnostic, Note, Outcome, Route, error
-from bayplan.document import Lens, Span, locate_all
+from bayplan.document import Lens, Path, Span, locate_all
 from bayplan.document import load as load_yaml
+from bayplan.workflows.osmo.text.spots import BREAK
 
 _SPELLED = ("environment", "exitActions")
 """Mappings whose keys OSMO makes texts of (OSMO 6.4, src/utils/job/task.py)."""
+
+_MOST = 1000
+"""Keys that are told of."""
 
 
 def load(lens: Lens, text: str, subject: str) -> Outcome[dict[str, Any]]:
     """`{"workflow": ...}`. R103 to R119: no YAML; R132: a key given twice; R133: a key that is no text; R139: more."""
     loaded = load_yaml(lens.text, subject, "R132")
-    found = _alike(home(each, lens, text) for each in loaded.diagnostics)
+    written, source = BREAK.split(lens.text), text.split("\n")
+    found = _alike(home(each, lens, written, source) for each in loaded.diagnostics)
     if loaded.value is None:
         return Outcome(None, tuple(found))
     if len(loaded.value) > 1:
@@ -28,15 +34,25 @@ def load(lens: Lens, text: str, subject: str) -> Outcome[dict[str, Any]]:
         hint = "write a space or the end of the line after `workflow:`"
         found.append(error("R123", (subject, AT, *lens.back(Span(1, 1, 1, 2))[0]), "this is no key of YAML", hint=hint))
         return Outcome(None, tuple(found))
-    strange = {path: key for path, key in _strange_keys(data, ()) if path[-1:] not in [(each,) for each in _SPELLED]}
-    paths = [(*path, str(key), KEY) for path, key in strange.items()]
-    for key, span in zip(strange.values(), spans(lens, paths), strict=True):
-        message = f"this key is {_described(key)}, expected text; OSMO refuses it here"
-        found.append(error("R133", route(subject, span), message, hint=f'write it in quotes: "{key}"'))
+    odd = ((path, key) for path, key in _strange_keys(data, ()) if path[-1:] not in [(each,) for each in _SPELLED])
+    strange = {(*path, str(key), KEY): key for path, key in islice(odd, _MOST)}
+    found += refused(strange, lens, subject)
     return Outcome(None if strange else _with_text_keys(data), tuple(found))
 
 
-def spans(lens: Lens, paths: list[tuple[str | int, ...]]) -> list[Span]:
+def refused(keys: Mapping[Path, Any], lens: Lens, subject: str) -> Iterator[Diagnostic]:
+    """R133 for each path with its key that is no text."""
+    for key, span in zip(keys.values(), spans(lens, list(keys)), strict=True):
+        message = f"this key is {_described(key)}, expected text; OSMO refuses it here"
+        yield error("R133", route(subject, span), message, hint="write it in quotes")
+
+
+def unmoved(span: Span) -> tuple[Span, str]:
+    """The way back where a text stands as in the file."""
+    return span, ""
+
+
+def spans(lens: Lens, paths: list[Path]) -> list[Span]:
     """The places of paths in the file."""
     located = locate_all(lens.text, [(0, path) for path in paths], loaded=True) if paths else {}
     return [lens.back(located[0, path])[0] for path in paths]
@@ -47,12 +63,17 @@ def route(subject: str, span: Span) -> Route:
     return (subject, AT, *span)
 
 
-def home(found: Diagnostic, lens: Lens, text: str) -> Diagnostic:
-    """A finding in the rendered text, brought back into the file; where its line is another there, that is said."""
+def home(found: Diagnostic, lens: Lens, written: Sequence[str], source: Sequence[str]) -> Diagnostic:
+    """A finding in the lines that were written, brought back into the file's; where its line is another, that is said.
+
+    An empty line says nothing.
+    """
     here, remark = _home(found.route, lens)
-    rendered, written = _line(lens.text, found.route), _line(text, here)
-    shown = f"rendered, the line is `{rendered.strip()[:200]}`" if rendered.strip() != written.strip() else ""
-    said = tuple(Note(each) for each in (remark, shown) if each)
+    line = _line(written, found.route).strip()
+    other = line and line != _line(source, here).strip()
+    said = tuple(Note(each) for each in (remark, f"rendered, the line is `{line[:200]}`" if other else "") if each)
+    if found.code == "R105" and "\0" in line and "\0" not in _line(source, here):
+        found = found._replace(message="the template writes a NUL, which no text may hold", hint="leave it out")
     return found._replace(route=here, notes=(*said, *(_note(each, lens) for each in found.notes)))
 
 
@@ -71,8 +92,7 @@ def _home(there: Route, lens: Lens) -> tuple[Route, str]:
     return (*there[: at + 1], *span), remark
 
 
-def _line(text: str, there: Route) -> str:
-    lines = text.split("\n")
+def _line(lines: Sequence[str], there: Route) -> str:
     return lines[int(there[2]) - 1] if 0 < int(there[2]) <= len(lines) else ""
 
 
@@ -87,7 +107,7 @@ def _alike(found: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 def _second(lens: Lens) -> Span:
     """Where the second document begins."""
-    lines = lens.text.split("\n")
+    lines = BREAK.split(lens.text)
     line = next((n for n, text in enumerate(lines, 1) if n > 1 and text.startswith("---")), len(lines))
     return lens.back(Span(line, 1, line, 4))[0]
 

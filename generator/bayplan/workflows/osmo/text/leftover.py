@@ -10,28 +10,36 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, warning
+from bayplan.diagnostics import Diagnostic, Note, warning
 from bayplan.document import Document, Path
+from bayplan.workflows.osmo import tokens as runtime
 from bayplan.workflows.osmo.text.tokens import MARKERS, rest
 
 _MOST = 20
 
 
 def find(document: Document, subject: str) -> tuple[Diagnostic, ...]:
-    """R138 for each text that holds more than runtime tokens."""
-    found: list[Diagnostic] = []
-    for path, text in _texts(document.data, ()):
-        left = rest(text)
-        marker = next((each for each in MARKERS if each in left), None)
-        if marker and len(found) < _MOST:
-            found.append(_warning((subject, *path), marker))
+    """R138 for each text that holds more than runtime tokens; the last one that is told says how many follow."""
+    marked = [(path, text) for path, text in _texts(document.data, ()) if _marker(rest(text))]
+    found = [_warning((subject, *path), text) for path, text in marked[:_MOST]]
+    if len(marked) > _MOST:
+        found[-1] = found[-1]._replace(notes=(Note(f"{len(marked) - _MOST} more like it"),))
     return tuple(found)
 
 
-def _warning(route: Path, marker: str) -> Diagnostic:
-    message = f'OSMO renders this text a second time, and "{marker}" in it is Jinja\'s then; here it stands as it is'
-    hint = f"let the text do without {marker}"
-    return warning("R138", route, message, hint=hint)
+def _warning(route: Path, text: str) -> Diagnostic:
+    """Spaces inside the braces do not matter when a pod starts, so a token with spaces is one here."""
+    marker = _marker(runtime.replace(rest(text), lambda token: None if token.kind == runtime.UUID else "\0"))
+    if marker:
+        message = f'OSMO renders this text again, and "{marker}" in it is Jinja\'s then; here it stands as it is'
+        return warning("R138", route, message, hint=f"let the text do without {marker}")
+    token = runtime.find(rest(text))[0].text
+    message = f"OSMO renders this text again, and {token} is Jinja's then; here it is taken for a runtime token"
+    return warning("R138", route, message, hint=f"write {token.replace(' ', '')}, without spaces and in no raw block")
+
+
+def _marker(left: str) -> str:
+    return next((each for each in MARKERS if each in left), "")
 
 
 def _texts(data: Any, path: Path) -> Iterator[tuple[Path, str]]:

@@ -6,6 +6,7 @@ change what is written, the lines of both texts are aligned instead, and the pla
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -13,12 +14,15 @@ from typing import Any
 
 from bayplan.document import Span
 from bayplan.values import NamedTuple
+from bayplan.workflows.osmo.text.spots import BREAK
 
 Render = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 Back = Callable[[Span], tuple[Span, str]]
+Given = Callable[[str], str]
+"""The name of a variable -> where its value is given, in words; empty where that is not known."""
 
-_MOST_ALIGNED = 20_000
-"""Lines that are aligned; beyond, a line is taken for the one of its number."""
+_MOST_ALIGNED, _MOST_ALIKE = 4_000, 100_000
+"""Lines that are aligned, and pairs of them that are alike; beyond, a line is taken for the one of its number."""
 
 
 class Origin(NamedTuple):
@@ -36,63 +40,103 @@ Origins = Callable[[int, int], Origin]
 """(line, column) of a character that was written -> its origin."""
 
 
-def back(text: str, written: str, render: Render, request: Mapping[str, Any]) -> Back:
-    """The way back from `written` to the file's text. `request` asks for a trace."""
+def back(text: str, written: str, render: Render, request: Mapping[str, Any], given: Given = lambda _: "") -> Back:
+    """The way back from `written` to the file's text. `request` asks for a trace, whose offsets are in `written`."""
     found: list[Origins] = []
-    lines, source = written.split("\n"), text.split("\n")
+    lines, source = BREAK.split(written), text.split("\n")
 
     def lead(span: Span) -> tuple[Span, str]:
         if not found:
             reply = render(request)
-            found.append(_traced(lines, source, reply) if reply.get("pieces") else _aligned(lines, source))
+            found.append(_traced(written, source, reply, given) if reply.get("pieces") else _aligned(lines, source))
         return place(span, lines, source, found[0])
 
     return lead
 
 
-def _traced(lines: Sequence[str], source: Sequence[str], reply: Mapping[str, Any]) -> Origins:
+class _Piece(NamedTuple):
+    """What one mark tells: where the piece begins (an offset), the mark's number, and which of its times this is."""
+
+    offset: int
+    number: int
+    turn: int
+
+
+def _traced(written: str, source: Sequence[str], reply: Mapping[str, Any], given: Given) -> Origins:
     """By the marks: each piece of what was written says where it comes from."""
-    pieces, table, constructs = reply["pieces"], reply["lines"], reply["constructs"]
-    offsets = [offset for offset, _ in pieces]
-    totals = Counter(number for _, number in pieces)
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line) + 1)
+    table, constructs = reply["lines"], reply["constructs"]
+    totals: Counter[int] = Counter()
+    pieces: list[_Piece] = []
+    for offset, number in reply["pieces"]:
+        totals[number] += 1
+        pieces.append(_Piece(offset, number, totals[number]))
+    offsets, ranks, expressions = [each.offset for each in pieces], _ranks(table), _Expressions(source)
+    lines, starts = BREAK.split(written), [0, *(each.end() for each in BREAK.finditer(written)), len(written) + 1]
 
     def origin(line: int, column: int) -> Origin:
-        spot = starts[line - 1] + column - 1
-        at = max(0, bisect_right(offsets, spot) - 1)
-        number = pieces[at][1]
-        turn = sum(1 for _, each in pieces[: at + 1] if each == number)
-        own, within, plain = table[number]
-        rank = sum(1 for each in table[:number] if each[0] == own and not each[2])
-        there = source[own - 1] if own <= len(source) else ""
-        extent = _expression(there, rank)
+        at = max(0, bisect_right(offsets, starts[line - 1] + column - 1) - 1)
+        piece = pieces[at]
+        own, within, plain = table[piece.number]
+        extent, rank = expressions.extent(own, ranks[piece.number]), ranks[piece.number]
+        said = [_remark(own, piece.turn, totals[piece.number], _within(constructs, within))]
         if plain:
             end = offsets[at + 1] if at + 1 < len(offsets) else starts[-1]
-            begin = offsets[at] - starts[line - 1]
-            extent = _literal(there, rank, lines[line - 1][begin : end - starts[line - 1]], column - 1 - begin)
-        return Origin(own, extent, _remark(own, turn, totals[number], _within(constructs, within)))
+            begin = piece.offset - starts[line - 1]
+            text = lines[line - 1][max(begin, 0) : end - starts[line - 1]]
+            extent = expressions.literal(own, rank, text, column - 1 - begin)
+        elif extent:
+            said.append(given(_variable(source[own - 1][slice(*extent)])))
+        return Origin(own, extent, "; ".join(filter(None, said)))
 
     return origin
 
 
-def _expression(there: str, rank: int) -> tuple[int, int] | None:
-    """The extent of an expression by its number in a line; it may end in a later one."""
-    start = -1
-    for _ in range(rank + 1):
-        start = there.find("{{", start + 2 if start >= 0 else 0)
-        if start < 0:
+def _ranks(table: Sequence[Sequence[int]]) -> list[int]:
+    """For each mark, how many expressions stand before it in its line."""
+    before: Counter[int] = Counter()
+    found: list[int] = []
+    for line, _, plain in table:
+        found.append(before[line])
+        before[line] += not plain
+    return found
+
+
+def _variable(expression: str) -> str:
+    """The variable that an expression begins with."""
+    found = re.match(r"{{[-+]?\s*([a-zA-Z_]\w*)", expression)
+    return found[1] if found else ""
+
+
+_OPENED = r"{%[-+]?\s*raw\b.*?(?:endraw|$)|{#.*?(?:#}|$)|{{"
+"""An expression's beginning, and what may hold the same sign and is none."""
+
+
+class _Expressions:
+    """The expressions in the lines of a template, by their number in the line. Each line is searched once."""
+
+    def __init__(self, source: Sequence[str]) -> None:
+        self.source = source
+        self.starts: dict[int, list[int]] = {}
+
+    def extent(self, line: int, rank: int) -> tuple[int, int] | None:
+        """Where an expression stands (offsets); it may end in a later line."""
+        there = self.line(line)
+        if line not in self.starts:
+            self.starts[line] = [each.start() for each in re.finditer(_OPENED, there) if each[0] == "{{"]
+        if not 0 <= rank < len(self.starts[line]):
             return None
-    end = there.find("}}", start)
-    return start, end + 2 if end >= 0 else len(there.rstrip())
+        start = self.starts[line][rank]
+        end = there.find("}}", start)
+        return start, end + 2 if end >= 0 else len(there.rstrip())
 
+    def literal(self, line: int, rank: int, piece: str, offset: int) -> tuple[int, int] | None:
+        """Where a character of plain text stands, behind so many expressions of its line."""
+        before = self.extent(line, rank - 1)
+        start = self.line(line).find(piece, before[1] if before else 0) if piece else -1
+        return (start + offset, start + offset + 1) if start >= 0 else None
 
-def _literal(there: str, rank: int, piece: str, offset: int) -> tuple[int, int] | None:
-    """The extent of a character of plain text, which stands behind so many expressions of its line."""
-    before = _expression(there, rank - 1) if rank else None
-    start = there.find(piece, before[1] if before else 0) if piece else -1
-    return (start + offset, start + offset + 1) if start >= 0 else None
+    def line(self, line: int) -> str:
+        return self.source[line - 1] if line <= len(self.source) else ""
 
 
 def _within(constructs: Sequence[Sequence[Any]], number: int) -> str:
@@ -127,7 +171,7 @@ def ordinal(number: int) -> str:
 def _aligned(lines: Sequence[str], source: Sequence[str]) -> Origins:
     """The line that reads the same; where there is none, the line after the last that does."""
     guess = "the template could not be followed: the place is a guess"
-    if len(lines) + len(source) > _MOST_ALIGNED:
+    if len(lines) + len(source) > _MOST_ALIGNED or _alike(lines, source) > _MOST_ALIKE:
         return lambda line, column: Origin(min(line, len(source)), None, guess)
     from difflib import SequenceMatcher
 
@@ -143,6 +187,12 @@ def _aligned(lines: Sequence[str], source: Sequence[str]) -> Origins:
         return Origin(min(matches.get(above, -1) + 2, len(source)), None, guess)
 
     return origin
+
+
+def _alike(lines: Sequence[str], source: Sequence[str]) -> int:
+    """How many pairs of lines read the same."""
+    counted = Counter(source)
+    return sum(counted[line] for line in lines if not _blank(line))
 
 
 def _blank(line: str) -> bool:

@@ -28,22 +28,23 @@ def fill(data: dict[str, Any], lens: Lens, subject: str, side: Side | None) -> O
     entries = list(_entries(data))
     if not entries:
         return Outcome(Filled(data, {}))
-    moved: dict[Path, Path] = {}
+    texts: dict[str, Outcome[str]] = {}
+    filled: dict[Path, Mapping[str, Any]] = {}
     wrong: list[tuple[Path, Diagnostic]] = []
     for path, entry in entries:
-        text = _text(entry, path, side)
+        text = _text(entry, side, texts)
         if text.value is None:
             at = (*path, "localpath", KEY) if "contents" in entry else (*path, "localpath")
             wrong += [(at, each) for each in text.diagnostics]
             continue
-        moved[(*path, "contents")] = (*path, "localpath")
         kept = {key: value for key, value in entry.items() if key != "localpath"}
-        data = _with(data, path, {**kept, "contents": text.value})
+        filled[path] = {**kept, "contents": text.value}
     spans = places.spans(lens, [path for path, _ in wrong])
     found = tuple(
         each._replace(route=places.route(subject, span)) for (_, each), span in zip(wrong, spans, strict=True)
     )
-    return Outcome(Filled(data, moved), found)
+    moved = {(*path, "contents"): (*path, "localpath") for path in filled}
+    return Outcome(Filled(_with(data, (), filled), moved), found)
 
 
 def _entries(data: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
@@ -71,8 +72,8 @@ def _items(value: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
         yield from ((number, item) for number, item in enumerate(value) if isinstance(item, dict))
 
 
-def _text(entry: Mapping[str, Any], path: Path, side: Side | None) -> Outcome[str]:
-    """The text that a localpath leads to."""
+def _text(entry: Mapping[str, Any], side: Side | None, known: dict[str, Outcome[str]]) -> Outcome[str]:
+    """The text that a localpath leads to. `known`: those that were read; a file is read once."""
     named = entry["localpath"]
     if "contents" in entry:
         return _error("R136", "a file has either contents or a localpath, and this one has both", "remove one of them")
@@ -80,6 +81,12 @@ def _text(entry: Mapping[str, Any], path: Path, side: Side | None) -> Outcome[st
         return _error("R134", "localpath must be the name of a file", "write its path from the workflow's folder")
     if side is None:
         return _error("R134", f'"{named}" cannot be read: no folder is known', "")
+    if named not in known:
+        known[named] = _read(named, side)
+    return known[named]
+
+
+def _read(named: str, side: Side) -> Outcome[str]:
     raw = side(named)
     if raw.value is None:
         return Outcome(None, raw.diagnostics)
@@ -96,11 +103,12 @@ def _error(code: str, message: str, hint: str) -> Outcome[str]:
     return Outcome(None, (error(code, (), message, hint=hint),))
 
 
-def _with(data: Any, path: Path, value: Any) -> Any:
-    """The data with another value at a path; nothing that exists is changed."""
-    if not path:
-        return value
-    step: Any = path[0]
+def _with(data: Any, path: Path, values: Mapping[Path, Any]) -> Any:
+    """The data, which stand at that path, with other values at some paths; nothing that exists is changed."""
+    if path in values:
+        return values[path]
     if isinstance(data, list):
-        return [_with(item, path[1:], value) if number == step else item for number, item in enumerate(data)]
-    return {key: _with(item, path[1:], value) if key == step else item for key, item in data.items()}
+        return [_with(item, (*path, number), values) for number, item in enumerate(data)]
+    if isinstance(data, dict):
+        return {key: _with(item, (*path, key), values) for key, item in data.items()}
+    return data

@@ -1,4 +1,4 @@
-"""Places in a template, as far as Jinja tells them: lines."""
+"""Places in a template, as far as Jinja tells them: lines; and lines of what it wrote."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import re
 from bayplan.diagnostics import AT, Route
 from bayplan.workflows.osmo.text.sections import Section
 
+BREAK = re.compile(r"\r\n?|\n")
+"""What ends a line. The file's text has line feeds only, but a template may write the others."""
+
 
 def head(section: Section, subject: str) -> Route:
     """The key of a section."""
@@ -14,13 +17,13 @@ def head(section: Section, subject: str) -> Route:
 
 
 def place(text: str, line: int, subject: str, name: str = "") -> Route | None:
-    """The name in a line of the template, else the first thing there that is Jinja's, else all of the line."""
+    """The name in a line of the template, else the only thing there that is Jinja's, else all of the line."""
     lines = text.split("\n")
     if not 0 < line <= len(lines):
         return None
     source = lines[line - 1]
-    extent = _named(source, name) or _extent(source, r"{[{%#].*?(?:[%#}]}|$)") or _extent(source, r"\S(?:.*\S)?")
-    first, last = extent or (1, 2)
+    blank = len(source) - len(source.lstrip())
+    first, last = _named(source, name) or _only(source) or (blank + 1, max(len(source.rstrip()), blank + 1) + 1)
     return (subject, AT, line, first, line, last)
 
 
@@ -32,6 +35,7 @@ def _named(source: str, name: str) -> tuple[int, int] | None:
     return next(((each.start() + 1, each.end() + 1) for each in found if each), None)
 
 
-def _extent(source: str, pattern: str) -> tuple[int, int] | None:
-    found = re.search(pattern, source)
-    return (found.start() + 1, found.end() + 1) if found else None
+def _only(source: str) -> tuple[int, int] | None:
+    """The expression, statement or comment of a line with one of them."""
+    found = [each.span() for each in re.finditer(r"{[{%#].*?(?:[%#}]}|$)", source)]
+    return (found[0][0] + 1, found[0][1] + 1) if len(found) == 1 else None

@@ -6,29 +6,28 @@ rendered in a process of their own.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error, warning
+from bayplan.diagnostics import Diagnostic, Outcome, error, warning
 from bayplan.document import Lens, Span
 from bayplan.model.formats import Source
 from bayplan.words import did_you_mean
 from bayplan.workflows.osmo.text import tokens
+from bayplan.workflows.osmo.text.data import unmoved
 from bayplan.workflows.osmo.text.sections import Sections
 from bayplan.workflows.osmo.text.spots import head
-from bayplan.workflows.osmo.text.tokens import Hidden
-from bayplan.workflows.osmo.text.variables import Variables
-
-_ADDRESS = re.compile(r"<[^<>\n]* at 0x[0-9a-fA-F]+>")
+from bayplan.workflows.osmo.text.tokens import Hidden, Revealed
+from bayplan.workflows.osmo.text.variables import Variables, origin
 
 
 def render(text: str, sections: Sections, given: Variables, subject: str, source: Source) -> Outcome[Lens]:
     """The lens with the text of the workflow's section. R126 to R131: there is none; A931: a variable without use."""
     section = sections.workflow
     if not any(marker in text for marker in (*tokens.MARKERS, "default-values")):
-        return Outcome(Lens(section.padded, _unmoved), _unused((), source))
+        return Outcome(Lens(section.padded, unmoved), _unused((), source))
     if tokens.plain(section.text):
-        return Outcome(Lens(section.padded.removesuffix("\n"), _unmoved), _unused((), source))
+        return Outcome(Lens(section.padded.removesuffix("\n"), unmoved), _unused((), source))
     if source.render is None:
         return Outcome(None, (error("R131", head(section, subject), "nothing is there to render templates with"),))
     hidden = tokens.hide(section.padded)
@@ -37,22 +36,17 @@ def render(text: str, sections: Sections, given: Variables, subject: str, source
     if "failure" in reply:
         from bayplan.workflows.osmo.text import failures
 
-        return Outcome(None, failures.explain(reply, text, section, given, subject))
+        return Outcome(None, failures.explain(_shown(reply, hidden), text, section, given, subject))
     written: str = reply["text"]
-    strange = _strange(written, text, head(section, subject))
-    if strange:
-        return Outcome(None, strange)
-    from bayplan.workflows.osmo.text import lens
+    shown = tokens.reveal(written, hidden)
+    back = _back(text, shown, source, {**request, "task": "trace", "clean": written}, _origins(sections, given, source))
+    made = Lens(shown.text, back)
+    from bayplan.workflows.osmo.text import strange
 
-    back = lens.back(text, written, source.render, {**request, "task": "trace", "clean": written})
-    shown = tokens.reveal(written, hidden.tokens)
-    raw = () if shown == written else (_in_raw(head(section, subject)),)
-    return Outcome(Lens(shown, back), (*_unused(reply["names"], source), *raw))
-
-
-def _unmoved(span: Span) -> tuple[Span, str]:
-    """The way back where a text stands as in the file."""
-    return span, ""
+    objects = strange.objects(made, text, subject)
+    if objects:
+        return Outcome(None, objects)
+    return Outcome(made, (*_unused(reply["names"], source), *strange.in_raw(made, shown.starts, subject)))
 
 
 def _request(task: str, hidden: Hidden, given: Variables) -> dict[str, Any]:
@@ -61,23 +55,35 @@ def _request(task: str, hidden: Hidden, given: Variables) -> dict[str, Any]:
     return {"task": task, "template": hidden.template, "variables": packing.pack({**given, **hidden.tokens})}
 
 
+def _shown(reply: Mapping[str, Any], hidden: Hidden) -> Mapping[str, Any]:
+    """The reply with the column that Jinja gave up at, in place of an offset in the template without tokens."""
+    if "offset" not in reply:
+        return reply
+    before = tokens.reveal(hidden.template[: reply["offset"]], hidden).text
+    return {**reply, "column": len(before) - before.rfind("\n")}
+
+
+def _back(
+    text: str, shown: Revealed, source: Source, request: Mapping[str, Any], told: Callable[[str], str]
+) -> Callable[[Span], tuple[Span, str]]:
+    """The way back, by a second rendering, whose offsets know nothing of tokens in raw blocks. `told`: see `lens`."""
+    from bayplan.workflows.osmo.text import lens
+
+    def trace(request: Mapping[str, Any]) -> Mapping[str, Any]:
+        reply = source.render(request) if source.render else {}
+        pieces = reply.get("pieces") or []
+        return {**reply, "pieces": [(shown.offset(offset), number) for offset, number in pieces]}
+
+    return lens.back(text, shown.text, trace, request, told)
+
+
+def _origins(sections: Sections, given: Variables, source: Source) -> Callable[[str], str]:
+    """Where variables have their values from; nothing of names that the template itself brings."""
+    return lambda name: origin(name, sections, source.variables) if name in given else ""
+
+
 def _unused(names: Any, source: Source) -> tuple[Diagnostic, ...]:
     """Variables of the command line that no template looks up, which are likely misspelt."""
     unused = [name for name in source.variables if name not in names]
     message = 'no template uses the variable "{}"'.format
     return tuple(warning("A931", ("argument", "--set"), message(n), hint=did_you_mean(n, names)) for n in unused)
-
-
-def _strange(written: str, text: str, route: Route) -> tuple[Diagnostic, ...]:
-    """A template may write a Python object by its address, which is another in every run."""
-    found = next((each[0] for each in _ADDRESS.finditer(written) if each[0] not in text), None)
-    if found is None:
-        return ()
-    message = f"the template writes {found.partition(' at 0x')[0]}>, an object of Python and no value"
-    return (error("R131", route, message, hint="call it, or make a list of it: `... | list`"),)
-
-
-def _in_raw(route: Route) -> Diagnostic:
-    """OSMO's variable for a token stays a variable there."""
-    message = "a runtime token stands in a raw block or a text of Jinja's, where OSMO loses it; here it is kept"
-    return warning("R138", route, message, hint="take it out of there: tokens need no raw block")

@@ -11,6 +11,10 @@ from bayplan.words import did_you_mean, listing
 from bayplan.workflows.osmo.text import spots
 from bayplan.workflows.osmo.text.sections import Section
 from bayplan.workflows.osmo.text.variables import Variables
+from bayplan.workflows.osmo.tokens import OUTPUT, UUID, WORKFLOW_ID
+
+RUNTIME = (OUTPUT, WORKFLOW_ID, UUID)
+"""Runtime tokens that read like variables, where they are written with spaces or in an expression."""
 
 _INDENTED = re.compile(r"^[ \t]+default-values:", re.MULTILINE)
 
@@ -36,6 +40,8 @@ def _findings(
         route = place or spots.head(section, subject)
         if name:
             hint = _hint(name, names, bool(misplaced))
+            if name in RUNTIME:
+                hint = f"if the runtime token is meant, write {{{{{name}}}}}, without spaces. Else {hint}"
             yield error("R126", route, f'the variable "{name}" has no value', hint=hint, notes=own)
         else:
             hint = did_you_mean(_quoted(message), each["near"])

@@ -17,8 +17,9 @@ from bayplan.kube.fields import given
 from bayplan.kube.kinds.parts import gang_labels
 from bayplan.model.features import Need
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, once, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, once, walk
 from bayplan.model.target import Target
+from bayplan.values import NamedTuple
 
 POD_GROUP = "pod-group-name"
 SUBGROUP = "kai.scheduler/subgroup-name"
@@ -31,7 +32,7 @@ TIMINGS = ("preemptionDelay", "stalenessGracePeriod")
 def needs(plan: Plan) -> tuple[Need, ...]:
     """Subgroup names are label values; two settings are younger than the rest."""
     units = (unit for gang in plan.gangs for unit in walk(gang.root))
-    names = [(len(leaf_name(unit, pods)), unit.route) for unit in units for pods in unit.pods]
+    names = [(len(unit.name if len(unit.pods) == 1 else pods.name), unit.route) for unit in units for pods in unit.pods]
     length, route = max(names, key=lambda named: named[0], default=(0, ()))
     timings = (
         Need("timings", 1, (*gang.route, "backends", "kai", key), subject=f'gang "{gang.gang.name}"')
@@ -56,8 +57,9 @@ def _uncounted(plan: Plan) -> Iterator[Need]:
 def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
     """One PodGroup for each gang; group, subgroup, queue and the skip mark on its pods."""
     marks = {
-        (gang.name, pods.name): _marks(plan, gang, unit, pods, target)
+        (gang.name, pods.name): _marks(plan, gang, leaf_name(unit, pods, leaves), target)
         for gang in plan.gangs
+        for leaves in (leaf_units(gang.root, target),)
         for unit in walk(gang.root)
         for pods in unit.pods
     }
@@ -65,7 +67,7 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
 
 
 def _pod_group(plan: Plan, gang: GangPlan, target: Target) -> Manifest:
-    constraints = partial(_constraint, plan, gang, target)
+    constraints, leaves = partial(_constraint, plan, gang, target), leaf_units(gang.root, target)
     return {
         "apiVersion": "scheduling.run.ai/v2alpha2",
         "kind": "PodGroup",
@@ -80,7 +82,7 @@ def _pod_group(plan: Plan, gang: GangPlan, target: Target) -> Manifest:
             **_settings(gang, target),
             "minMember": minimum(gang.root),
             **constraints(gang.root),
-            **given(subGroups=[_known(group, target) for group in _sub_groups(gang.root, constraints)]),
+            **given(subGroups=[_known(group, target) for group in _sub_groups(gang.root, leaves, constraints)]),
         },
     }
 
@@ -120,18 +122,22 @@ def _settings(gang: GangPlan, target: Target) -> dict[str, Any]:
 Constraints = Callable[[Unit], dict[str, Any]]
 
 
-def _sub_groups(unit: Unit, constraints: Constraints, parent: str = "") -> Iterator[Manifest]:
+def _sub_groups(unit: Unit, leaves: frozenset[str], constraints: Constraints, parent: str = "") -> Iterator[Manifest]:
     """The subgroups below a unit. Instances of an optional group hang on a group that says how many must start."""
     for units in unit.groups:
         above = parent
-        if units.minimum < len(units.members):
+        if _optional(units):
             yield {"name": units.name, **given(parent=parent), "minSubGroup": units.minimum}
             above = units.name
         for member in units.members:
-            yield from _unit(member, constraints, above)
-    if unit.pods and not is_leaf(unit):
+            yield from _unit(member, leaves, constraints, above)
+    if unit.name not in leaves:
         for pods in unit.pods:
             yield {"name": pods.name, **given(parent=parent), "minMember": pods.minimum}
+
+
+def _optional(units: Units) -> bool:
+    return units.minimum < len(units.members)
 
 
 def _known(group: Manifest, target: Target) -> Manifest:
@@ -139,21 +145,46 @@ def _known(group: Manifest, target: Target) -> Manifest:
     return group if target.since("kai", "0.15") else {k: v for k, v in group.items() if k != "minSubGroup"}
 
 
-def _unit(unit: Unit, constraints: Constraints, parent: str) -> Iterator[Manifest]:
-    """One group instance: a leaf where it has one podSet, else a group with leaves below."""
-    least = {"minMember": unit.pods[0].minimum} if is_leaf(unit) else {}
+def _unit(unit: Unit, leaves: frozenset[str], constraints: Constraints, parent: str) -> Iterator[Manifest]:
+    """One group instance: a leaf, or a group with leaves below."""
+    least = {"minMember": unit.pods[0].minimum} if unit.name in leaves else {}
     yield {"name": unit.name, **given(parent=parent), **least, **constraints(unit)}
-    yield from _sub_groups(unit, constraints, unit.name)
+    yield from _sub_groups(unit, leaves, constraints, unit.name)
 
 
-def is_leaf(unit: Unit) -> bool:
-    """Whether the unit's pods need no subgroups of their own."""
+def leaf_units(root: Unit, target: Target) -> frozenset[str]:
+    """The names of units whose pods need no subgroups of their own: those of one podSet.
+
+    Up to 0.12 KAI leaves out the leaves that stand beside a subgroup with children (KAI#840, subgroupset.go), so
+    there such a unit is a group with one leaf below.
+    """
+    mixed = target.since("kai", "0.13")
+    flat = (member for each in _siblings(root) if mixed or each.alike for member in each.members)
+    return frozenset(unit.name for unit in (root, *flat) if _single(unit))
+
+
+class _Siblings(NamedTuple):
+    """Units right below one subgroup, and whether all subgroups there are leaves."""
+
+    members: tuple[Unit, ...]
+    alike: bool
+
+
+def _siblings(root: Unit) -> Iterator[_Siblings]:
+    for unit in walk(root):
+        apart = [units for units in unit.groups if _optional(units)]
+        beside = tuple(member for units in unit.groups if not _optional(units) for member in units.members)
+        yield _Siblings(beside, not apart and all(map(_single, beside)))
+        yield from (_Siblings(units.members, all(map(_single, units.members))) for units in apart)
+
+
+def _single(unit: Unit) -> bool:
     return len(unit.pods) == 1
 
 
-def leaf_name(unit: Unit, pods: Pods) -> str:
+def leaf_name(unit: Unit, pods: Pods, leaves: frozenset[str]) -> str:
     """The subgroup of a podSet instance; empty when the PodGroup has none."""
-    return unit.name if is_leaf(unit) else pods.name
+    return unit.name if unit.name in leaves else pods.name
 
 
 def _constraint(plan: Plan, gang: GangPlan, target: Target, unit: Unit) -> dict[str, Any]:
@@ -180,11 +211,10 @@ def topology_of(plan: Plan, gang: GangPlan, pool: str) -> str:
     return str(gang.gang.backends.get("kai", {}).get("topology") or topology_name(plan.topology, pool))
 
 
-def _marks(plan: Plan, gang: GangPlan, unit: Unit, pods: Pods, target: Target) -> Marks:
+def _marks(plan: Plan, gang: GangPlan, subgroup: str, target: Target) -> Marks:
     """The skip mark exists since 0.15; below, the podgrouper leaves bare pods with our annotation alone."""
     skip = {SKIP: "true"} if target.since("kai", "0.15") else {}
     queue = {QUEUE: plan.queue, **_shard(plan, gang)}
-    subgroup = leaf_name(unit, pods)
     own = plan.topology.schedulers.get("kai", {})
     return Marks(
         owner=Meta(queue, skip),

@@ -1,13 +1,25 @@
-"""Cases that stand in files, or are written by hand."""
+"""Cases that stand in files: the examples, and what random cases once came to."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import yaml
 
 from e2e.releases import ROOT
 from e2e.scene import LOADER, Case
+
+FOLDER = Path(__file__).parent / "regressions"
+
+
+class Regression(NamedTuple):
+    """A case whose outcome is worth keeping. `outcomes`: for each release, of its stages."""
+
+    case: Case
+    why: str
+    outcomes: tuple[tuple[str, ...], ...]
 
 
 def examples() -> list[Case]:
@@ -16,7 +28,18 @@ def examples() -> list[Case]:
     return [Case(folder.name, _read(folder / "workflow.yaml"), _read(folder / "topology.yaml")) for folder in folders]
 
 
-def _read(path: Path) -> dict[str, object]:
+def regressions() -> list[Regression]:
+    """The files of `regressions`."""
+    return [_regression(path) for path in sorted(FOLDER.glob("*.json"))]
+
+
+def _regression(path: Path) -> Regression:
+    found = json.loads(path.read_text(encoding="utf-8"))
+    case = Case(path.stem, found["workflow"], found["topology"])
+    return Regression(case, found["why"], tuple(map(tuple, found["outcomes"])))
+
+
+def _read(path: Path) -> dict[str, Any]:
     found = yaml.load(path.read_text(encoding="utf-8"), LOADER)
     assert isinstance(found, dict)
     return found

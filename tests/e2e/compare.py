@@ -12,7 +12,8 @@ from bayplan.planning.fit.witness import Run
 from e2e.pods import Member
 from e2e.scene import Stage
 
-AGREED = ("placed", "refused", "known")
+AGREED = ("placed", "refused", "known", "order")
+Path = tuple[tuple[str, str], ...]  # level, value
 Bound = Mapping[tuple[str, str], Sequence[str]]  # gang, podSet instance -> the nodes of its bound pods
 
 
@@ -20,9 +21,11 @@ class Verdict(NamedTuple):
     """How one stage ended.
 
     placed: it fits, and KAI placed all of it as asked; refused: it does not fit, and KAI did not place it; known: it
-    fits, and KAI did not find it, as bayplan said (F690, F691). Disagreements: missed: it fits and KAI did not place it;
-    alarm: KAI placed what bayplan said it would not find; found: KAI placed what does not fit; broken: what KAI placed
-    is not what the plan asks for. open: bayplan did not decide.
+    fits, and KAI did not find it, as bayplan said (F690, F691). order: it fits, and KAI places each part alone but not
+    all of them one after the other (`parts.py`). open: bayplan did not decide.
+
+    Disagreements: missed: it fits, and KAI did not place it; alarm: KAI placed what bayplan said it would not find;
+    found: KAI placed what does not fit; broken: what KAI placed is not what the plan asks for.
     """
 
     outcome: str
@@ -36,9 +39,9 @@ class Verdict(NamedTuple):
 
 def compare(stage: Stage, topology: ClusterTopology, members: Iterable[Member], bindings: Mapping[str, str]) -> Verdict:
     """The outcome of one stage."""
-    bound = _bound(members, bindings)
+    bound = by_pod_set(members, bindings)
     wrong = tuple(fault for gang in stage.gangs for fault in _faults(gang, topology, bound))
-    short = tuple(fault for gang in stage.gangs for fault in _short(gang, bound))
+    short = tuple(fault for gang in stage.gangs for fault in missing(gang.name, gang.root, bound))
     whole = all(len(bound.get(key, ())) == pods.replicas for key, pods in _asked(stage.gangs))
     if whole and not wrong:
         wrong = tuple(faults(stage.gangs, topology, _runs(stage, bound)))
@@ -59,7 +62,8 @@ def _asked(gangs: Iterable[GangPlan]) -> Iterator[tuple[tuple[str, str], Pods]]:
     return (((gang.name, pods.name), pods) for gang in gangs for pods in all_pods(gang.root))
 
 
-def _bound(members: Iterable[Member], bindings: Mapping[str, str]) -> Bound:
+def by_pod_set(members: Iterable[Member], bindings: Mapping[str, str]) -> Bound:
+    """The bindings by podSet instance."""
     found: dict[tuple[str, str], list[str]] = {}
     for each in members:
         if each.name in bindings:
@@ -69,52 +73,46 @@ def _bound(members: Iterable[Member], bindings: Mapping[str, str]) -> Bound:
 
 def _faults(gang: GangPlan, topology: ClusterTopology, bound: Bound) -> Iterator[str]:
     """What is wrong with what was placed, be it all or not."""
-    paths = {
-        node: (
-            *((level.name, value) for level, value in zip(pool.levels, domain.path, strict=True)),
-            (HOST_LEVEL, node),
-        )
-        for pool in topology.pools
-        for domain in pool.domains
-        for node in domain.nodes
-    }
+    paths, mine = _paths(topology), {name: nodes for (of, name), nodes in bound.items() if of == gang.name}
     out = {node for pool in topology.pools for nodes in pool.unusable.values() for node in nodes}
+    used = {node for nodes in mine.values() for node in nodes}
+    yield from (f'{gang.name}: a pod is on "{node}", which is not usable' for node in sorted(used & out))
     for unit in walk(gang.root):
-        used = [node for pods in all_pods(unit) for node in bound.get((gang.name, pods.name), ())]
-        yield from (f'{gang.name}: a pod is on "{node}", which is not usable' for node in used if node in out)
-        domains = {_domain(paths[node], unit.required) for node in used} if unit.required else set()
+        nodes = {node for pods in all_pods(unit) for node in mine.get(pods.name, ())}
+        domains = {_domain(paths[node], unit.required) for node in nodes} if unit.required else set()
         if len(domains) > 1:
             names = ", ".join("/".join(path) for path in sorted(domains))
             yield f'{gang.name}: "{unit.name}" is in several domains of {unit.required}: {names}'
-    claiming = [
-        node for pods in all_pods(gang.root) if pods.compute_domain for node in bound.get((gang.name, pods.name), ())
-    ]
-    yield from (
-        f'{gang.name}: two claiming pods on "{node}"' for node in sorted(set(claiming)) if claiming.count(node) > 1
-    )
-    if any(True for _ in _short(gang, bound)) and any(
-        bound.get((gang.name, pods.name)) for pods in all_pods(gang.root)
-    ):
-        yield f"{gang.name}: started with fewer pods than it may: {'; '.join(_short(gang, bound))}"
+    claiming = [node for pods in all_pods(gang.root) if pods.compute_domain for node in mine.get(pods.name, ())]
+    twice = sorted({node for node in claiming if claiming.count(node) > 1})
+    yield from (f'{gang.name}: two claiming pods on "{node}"' for node in twice)
+    lacking = list(missing(gang.name, gang.root, bound))
+    if lacking and mine:
+        yield f"{gang.name}: started with fewer pods than it may: {'; '.join(lacking)}"
 
 
-def _domain(path: tuple[tuple[str, str], ...], level: str) -> tuple[str, ...]:
+def _paths(topology: ClusterTopology) -> dict[str, Path]:
+    found = {}
+    for pool in topology.pools:
+        for domain in pool.domains:
+            path = tuple((level.name, value) for level, value in zip(pool.levels, domain.path, strict=True))
+            found.update({node: (*path, (HOST_LEVEL, node)) for node in domain.nodes})
+    return found
+
+
+def _domain(path: Path, level: str) -> tuple[str, ...]:
     names = [name for name, _ in path]
     return tuple(value for _, value in path[: names.index(level) + 1])
 
 
-def _short(gang: GangPlan, bound: Bound) -> Iterator[str]:
-    """What may not be missing and is not bound."""
-    yield from _missing(gang.name, gang.root, bound)
-
-
-def _missing(gang: str, unit: Unit, bound: Bound) -> Iterator[str]:
+def missing(gang: str, unit: Unit, bound: Bound) -> Iterator[str]:
+    """What of the unit may not be missing and is not bound."""
     for pods in unit.pods:
         count = len(bound.get((gang, pods.name), ()))
         if count < pods.minimum:
             yield f"{gang}: {count} of {pods.minimum} pods of {pods.name} are bound"
     for units in unit.groups:
-        lacking = [faults for member in units.members if (faults := list(_missing(gang, member, bound)))]
+        lacking = [faults for member in units.members if (faults := list(missing(gang, member, bound)))]
         if len(units.members) - len(lacking) < units.minimum:
             yield from (fault for each in lacking for fault in each)
 

@@ -23,7 +23,7 @@ class Replay(NamedTuple):
     log: str
 
 
-class Broken(Exception):
+class BrokenError(Exception):
     """The tool did not finish a session."""
 
 
@@ -36,5 +36,5 @@ def replay(release: Release, content: dict[str, Any], verbosity: int = VERBOSITY
         done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
     log = done.stdout + done.stderr
     if done.returncode or "panic:" in log or "Failed to create" in log:
-        raise Broken(f"{release.tool.name} ended with {done.returncode}:\n{log[-4000:]}")
+        raise BrokenError(f"{release.tool.name} ended with {done.returncode}:\n{log[-4000:]}")
     return Replay(dict(BOUND.findall(log)), log)

@@ -7,6 +7,7 @@ from typing import Any
 
 from e2e.compare import Verdict, compare
 from e2e.kai import replay
+from e2e.parts import by_order
 from e2e.pods import Member, members
 from e2e.releases import Release
 from e2e.scene import Case, Scene, Stage, scene
@@ -25,7 +26,10 @@ def judge(case: Case, release: Release, spoil: Callable[[Documents], Documents] 
 def _stage(made: Scene, stage: Stage, documents: Documents, release: Release) -> Verdict:
     chosen = here(stage, documents)
     content = snapshot(made.plan.topology, documents, chosen, release)
-    return compare(stage, made.plan.topology, chosen, replay(release, content).bindings)
+    verdict = compare(stage, made.plan.topology, chosen, replay(release, content).bindings)
+    if verdict.outcome == "missed" and documents is made.documents and by_order(made, stage, release):
+        return Verdict("order", verdict.why)
+    return verdict
 
 
 def here(stage: Stage, documents: Documents) -> list[Member]:

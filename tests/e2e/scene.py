@@ -49,7 +49,7 @@ class Scene(NamedTuple):
     documents: Sequence[Mapping[str, Any]]
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """bayplan does not render the case at all, whatever the cluster holds."""
 
 
@@ -60,7 +60,7 @@ def scene(case: Case, release: Release) -> Scene:
     request = pipeline.Request(flow, topology, target=release.target, cluster_objects=True, accept=ACCEPTED)
     outcome, _ = pipeline.compile(request)
     if outcome.value is None:
-        raise Refused("; ".join(f"{each.code} {each.message}" for each in outcome.diagnostics if _is_error(each)))
+        raise RefusedError("; ".join(f"{each.code} {each.message}" for each in outcome.diagnostics if _is_error(each)))
     planned = outcome.value.planned
     plan = planned.plan if release.claims else _without_channels(planned.plan)
     found = estimate(plan, planned.target)

@@ -36,7 +36,7 @@ PLUGINS = (
     "nodeplacement",
     "gpusharingorder",
 )
-"""What KAI's operator turns on (0.12 pkg/operator/operands/scheduler, 0.13 pkg/apis/kai/v1/schedulingshard_types.go)."""
+"""What KAI's operator turns on (pkg/operator/operands/scheduler, since 0.13 pkg/apis/kai/v1/schedulingshard_types)."""
 
 PLACEMENT = {"cpu": "binpack", "gpu": "binpack"}
 UNLIMITED = {each: {"quota": -1, "limit": -1, "overQuotaWeight": 1} for each in ("gpu", "cpu", "memory")}

@@ -1,0 +1,72 @@
+"""HTTP to an API server, as far as the suite needs it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+Document = Mapping[str, Any]
+SECONDS = 60
+"""How long one answer may take. Dry runs of the largest example take well under a second."""
+
+APPLY = "application/apply-patch+yaml"
+"""Server-side apply; JSON is YAML."""
+
+WARNING = re.compile(r'\d{3} \S+ "((?:[^"\\]|\\.)*)"')
+
+
+class Reply(NamedTuple):
+    """One answer."""
+
+    status: int
+    body: Any
+    warnings: tuple[str, ...]
+
+    @property
+    def taken(self) -> bool:
+        """Whether the server did what it was asked to."""
+        return 200 <= self.status < 300
+
+    @property
+    def message(self) -> str:
+        """What the server says about a refusal."""
+        return str(self.body.get("message", self.body) if isinstance(self.body, dict) else self.body)
+
+
+class Client(NamedTuple):
+    """One API server: its loopback port, its certificate, and the token that may do everything."""
+
+    port: int
+    certificate: Path
+    token: str
+
+    def get(self, path: str) -> Reply:
+        """Read one path."""
+        return self.send("GET", path)
+
+    def send(
+        self, method: str, path: str, body: Document | None = None, kind: str = "application/json", **query: str
+    ) -> Reply:
+        """One request on a connection of its own."""
+        context = ssl.create_default_context(cafile=str(self.certificate))
+        connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=SECONDS, context=context)
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": kind, "Accept": "application/json"}
+        text = None if body is None else json.dumps(body)
+        try:
+            connection.request(method, f"{path}?{urlencode(query)}" if query else path, text, headers)
+            return _reply(connection.getresponse())
+        finally:
+            connection.close()
+
+
+def _reply(response: http.client.HTTPResponse) -> Reply:
+    text = response.read().decode()
+    json_here = response.headers.get_content_type() == "application/json"
+    warnings = (found for header in response.headers.get_all("Warning", []) for found in WARNING.findall(header))
+    return Reply(response.status, json.loads(text) if json_here else text, tuple(warnings))

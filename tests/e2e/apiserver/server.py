@@ -1,0 +1,123 @@
+"""Start etcd and kube-apiserver on loopback in a folder of their own, and stop them again."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from e2e.apiserver.binaries import APISERVER, ETCD
+from e2e.apiserver.client import Client
+
+START = 120
+"""Seconds until the server must be ready. On a free core it takes three."""
+
+STOP = 30
+"""Seconds until a process must have ended by itself."""
+
+EC_KEY = bytes.fromhex("30310201010420"), bytes.fromhex("a00a06082a8648ce3d030107")
+"""What stands before and after the 32 bytes of a P-256 private key in DER (RFC 5915, the public key left out)."""
+
+
+class BrokenError(Exception):
+    """A process that did not start."""
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[Client]:
+    """A ready API server whose files, certificates and data lie in `folder`, an empty one."""
+    database, peers, secure = free_ports(3)
+    token = secrets.token_hex(16)
+    (folder / "tokens.csv").write_text(f"{token},bayplan,bayplan,system:masters\n", encoding="utf-8")
+    (folder / "accounts.key").write_text(signing_key(), encoding="utf-8")
+    client = Client(secure, folder / "certificates" / "apiserver.crt", token)
+    with ExitStack() as stack:
+        etcd = stack.enter_context(process(etcd_command(database, peers), folder))
+        apiserver = stack.enter_context(process(apiserver_command(secure, database), folder))
+        wait(client, (etcd, apiserver), folder)
+        yield client
+
+
+def etcd_command(port: int, peers: int) -> list[str]:
+    """A database of one member, which may lose its data when the machine stops."""
+    here, there = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{peers}"
+    clients = [f"--listen-client-urls={here}", f"--advertise-client-urls={here}", f"--listen-peer-urls={there}"]
+    return [str(ETCD), "--data-dir=data", "--log-level=warn", "--unsafe-no-fsync", *clients]
+
+
+def apiserver_command(port: int, database: int) -> list[str]:
+    """Its defaults, so the usual admission and feature gates; one user who may do everything."""
+    return [
+        str(APISERVER),
+        f"--etcd-servers=http://127.0.0.1:{database}",
+        "--bind-address=127.0.0.1",
+        f"--secure-port={port}",
+        "--cert-dir=certificates",
+        "--token-auth-file=tokens.csv",
+        "--anonymous-auth=false",
+        "--authorization-mode=AlwaysAllow",
+        "--service-cluster-ip-range=10.0.0.0/24",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        "--service-account-key-file=accounts.key",
+        "--service-account-signing-key-file=accounts.key",
+    ]
+
+
+@contextmanager
+def process(command: Sequence[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that writes to `<program>.log` and is gone afterwards."""
+    with log_of(command, folder).open("wb") as log:
+        started = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    try:
+        yield started
+    finally:
+        started.terminate()
+        try:
+            started.wait(STOP)
+        except subprocess.TimeoutExpired:
+            started.kill()
+            started.wait()
+
+
+def log_of(command: Sequence[str], folder: Path) -> Path:
+    """The log file of a program."""
+    return folder / f"{Path(command[0]).name}.log"
+
+
+def wait(client: Client, processes: Sequence[subprocess.Popen[bytes]], folder: Path) -> None:
+    """Return when the server is ready."""
+    end = time.monotonic() + START
+    while not ready(client):
+        if any(each.poll() is not None for each in processes) or time.monotonic() > end:
+            logs = (path.read_text(encoding="utf-8", errors="replace")[-3000:] for path in sorted(folder.glob("*.log")))
+            raise BrokenError("kube-apiserver did not become ready:\n" + "\n".join(logs))
+        time.sleep(0.1)
+
+
+def ready(client: Client) -> bool:
+    """Whether the server says so. Its certificate is there before it listens."""
+    try:
+        return client.certificate.exists() and client.get("/readyz").taken
+    except OSError:
+        return False
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on now."""
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+def signing_key() -> str:
+    """A new P-256 private key in PEM."""
+    head, tail = EC_KEY
+    text = base64.encodebytes(head + secrets.token_bytes(32) + tail).decode()
+    return f"-----BEGIN EC PRIVATE KEY-----\n{text}-----END EC PRIVATE KEY-----\n"

@@ -1,0 +1,156 @@
+"""Random cases: small clusters with holes, and workflows that about fill them. The same seed gives the same case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+from e2e.scene import Case
+
+Object = dict[str, Any]
+LEVELS = (("zone", "topology.kubernetes.io/zone"), ("spine", "example.com/spine"), ("rack", "nvidia.com/gpu.clique"))
+KINDS = {
+    "counted": {"vendor": "nvidia", "allocator": "device-plugin"},
+    "claimed": {"vendor": "nvidia", "allocator": "dra", "deviceClass": "gpu.nvidia.com"},
+}
+
+
+def case(seed: int) -> Case:
+    """The case of a seed."""
+    draw = Random(seed)
+    topology = _topology(draw)
+    return Case(f"random-{seed}", _workflow(draw, topology), topology)
+
+
+def _topology(draw: Random) -> Object:
+    levels = LEVELS[draw.choice((0, 0, 1, 1, 1, 2)) :]
+    pools = [_pool(draw, "gb", levels, draw.choice((1, 2, 4, 4)))]
+    if draw.random() < 0.25:
+        pools.append(_pool(draw, "cpu", draw.choice((levels, levels, levels[-1:], ())), 0))
+    if len(pools) > 1:
+        for pool in pools:
+            pool["node"]["nodeSelector"] = {"example.com/pool": pool["name"]}
+    return {
+        "apiVersion": "bayplan.dev/v1alpha1",
+        "kind": "ClusterTopology",
+        "metadata": {"name": "hall"},
+        "spec": {
+            "versions": {"kubernetes": "1.34", "kai": "0.13", "draDriver": "25.12", "jobset": "0.12"},
+            "defaults": {"scheduler": "kai", "queue": "research", "namespace": "ml"},
+            "pools": pools,
+            "accelerators": {"gb200": KINDS[draw.choice(("counted", "counted", "claimed"))]},
+        },
+    }
+
+
+def _pool(draw: Random, name: str, levels: tuple[tuple[str, str], ...], cards: int) -> Object:
+    """Some racks of uneven size; in a tenth of the cases just one, in some a domain around a single one."""
+    racks = draw.choice((1, 1, 2, 3, 3, 4, 5, 6)) if levels else 1
+    node: Object = {"cpu": str(draw.choice((8, 16, 64))), "memory": "64Gi"}
+    if cards:
+        node = {"accelerator": "gb200", "count": cards, **node}
+    if draw.random() < 0.1:
+        node["pods"] = draw.choice((2, 4))
+    domains, names = [], []
+    even = draw.choice((0, 0, 2, 4))
+    spines = draw.choice((1, 2, 2, 3))
+    for rack in range(racks):
+        count = even or draw.randint(1, 5)
+        spine = rack * spines // racks
+        path = [f"z{spine // 2}", f"s{spine}", f"r{rack}"][3 - len(levels) :]
+        nodes = [f"{name}-{rack}-{number}" for number in range(count)]
+        names += nodes
+        domains.append({**({"path": "/".join(path)} if path else {}), "nodes": ",".join(nodes)})
+    pool: Object = {"name": name, "node": node, "domains": domains}
+    if levels:
+        pool["levels"] = [{"name": each, "label": label} for each, label in levels]
+        if cards:
+            pool["levels"][-1]["nvlink"] = True
+    out = [each for each in names if draw.random() < draw.choice((0, 0, 0.1, 0.3))]
+    if out and len(out) < len(names):
+        half = draw.randint(0, len(out))
+        pool["unusable"] = {
+            key: ",".join(each) for key, each in (("cordoned", out[:half]), ("spare", out[half:])) if each
+        }
+    return pool
+
+
+def _workflow(draw: Random, topology: Object) -> Object:
+    pools = topology["spec"]["pools"]
+    count = draw.choice((1, 1, 1, 1, 2, 2, 3))
+    gangs = [_gang(draw, f"g{number}", pools, count) for number in range(count)]
+    return {
+        "apiVersion": "bayplan.dev/v1alpha1",
+        "kind": "Workflow",
+        "metadata": {"name": "wf", "namespace": "ml"},
+        "spec": {"queue": "research", "gangs": gangs},
+    }
+
+
+def _gang(draw: Random, name: str, pools: list[Object], count: int) -> Object:
+    levels = [each["name"] for each in pools[0].get("levels", ())]
+    share = draw.choice((0.2, 0.4, 0.5, 0.7, 0.9, 1.0)) / count
+    nodes = sum(len(each["nodes"].split(",")) for each in pools[0]["domains"])
+    placement, floor = _placement(draw, levels, 0)
+    gang: Object = {"name": name, "rendezvous": "none", "workload": draw.choice(("pods", "pods", "jobset", "job"))}
+    gang |= placement
+    gang |= _contents(draw, levels, floor, draw.choice((0, 1, 1, 2)), max(1, round(share * nodes)), pools)
+    cards = pools[0]["node"]["count"]
+    if draw.random() < 0.3 or any(spec.get("accelerator", {}).get("count", cards) < cards for spec in _specs(gang)):
+        gang["computeDomain"] = "never"  # a channel is for pods that take whole nodes (P506)
+    return gang
+
+
+def _specs(part: Object) -> Iterator[Object]:
+    yield from part.get("podSets", ())
+    for group in part.get("groups", ()):
+        yield from _specs(group)
+
+
+def _placement(draw: Random, levels: list[str], floor: int) -> tuple[Object, int]:
+    """A required level, a preferred one, both or none; never coarser than what is around."""
+    found: Object = {}
+    if floor < len(levels) and draw.random() < 0.55:
+        floor = draw.randint(floor, len(levels) - 1)
+        found["required"] = levels[floor]
+    if floor + bool(found) < len(levels) and draw.random() < 0.3:
+        found["preferred"] = levels[draw.randint(floor + bool(found), len(levels) - 1)]
+    return ({"placement": found} if found else {}), floor
+
+
+def _contents(draw: Random, levels: list[str], floor: int, depth: int, nodes: int, pools: list[Object]) -> Object:
+    if depth == 0:
+        return {"podSets": _pod_sets(draw, nodes, pools)}
+    groups = []
+    kinds = draw.choice((1, 1, 2)) if nodes > 1 else 1
+    for number in range(kinds):
+        placement, inner = _placement(draw, levels, floor)
+        mine = max(1, nodes // kinds)
+        replicas = draw.randint(1, min(4, mine))
+        below = draw.choice((0, depth - 1))
+        inside = _contents(draw, levels, inner, below, max(1, mine // replicas), pools)
+        groups.append({"name": f"u{number}", "replicas": replicas, **placement, **inside})
+    return {"groups": groups}
+
+
+def _pod_sets(draw: Random, nodes: int, pools: list[Object]) -> list[Object]:
+    """About so many nodes' worth of pods: whole nodes, parts of nodes, or parts beside pods without cards."""
+    cards = pools[0]["node"]["count"]
+    cpu = int(pools[0]["node"]["cpu"])
+    each = draw.choice((cards, cards, max(1, cards // 2), 1))
+    first: Object = {"name": "w", "replicas": nodes * (cards // each), "accelerator": {"count": each}}
+    if draw.random() < 0.5:
+        first["resources"] = {"cpu": str(max(1, cpu * each // cards - draw.choice((0, 1, 2))))}
+    made = [first]
+    if draw.random() < 0.25:
+        side = draw.choice(pools)
+        made.append({"name": "c", "replicas": draw.randint(1, 3), "resources": {"cpu": draw.choice(("1", "2", "4"))}})
+        made[-1]["pool"] = side["name"]
+    if draw.random() < 0.2:
+        made.append({"name": "x", "replicas": draw.randint(1, 2), "accelerator": {"count": draw.randint(1, cards)}})
+    if draw.random() < 0.1:
+        first["minReplicas"] = draw.randint(1, first["replicas"])
+    for spec in made:
+        spec |= {"image": "registry.example.com/x:1", "command": ["run"]}
+    return made

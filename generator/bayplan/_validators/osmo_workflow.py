@@ -708,7 +708,7 @@ def validate___definitions_image(data: Any) -> Any:
             raise Refused
         if data_len > 1024:
             raise Refused
-        if not REGEX_PATTERNS['^([A-Za-z0-9]|\\{\\{ *[a-z_]+(:[A-Za-z0-9_-]+)? *\\}\\})([-A-Za-z0-9._/:@]|\\{\\{ *[a-z_]+(:[A-Za-z0-9_-]+)? *\\}\\})*$'].search(data):
+        if not REGEX_PATTERNS['^([A-Za-z0-9]|[{][{] *[a-z_]+(:[A-Za-z0-9_-]+)? *[}][}])([-A-Za-z0-9._/:@]|[{][{] *[a-z_]+(:[A-Za-z0-9_-]+)? *[}][}])*$'].search(data):
             raise Refused
     return data
 

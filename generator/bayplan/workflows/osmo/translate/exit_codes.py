@@ -15,7 +15,7 @@ Ranges = tuple[tuple[int, int], ...]
 Action = tuple[str, str]
 """An action in upper case, and its codes as OSMO writes them."""
 
-RUN = "\"$@\" & child=$!; trap 'kill -TERM $child; wait $child; exit 143' TERM; wait $child; code=$?"
+RUN = "trap 'kill -TERM $child 2>/dev/null; wait $child; exit 143' TERM; \"$@\" & child=$!; wait $child; code=$?"
 """A shell that is a container's first process does not pass signals on by itself."""
 
 FAILURE = "exit $((code ? code : 1))"

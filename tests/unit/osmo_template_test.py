@@ -371,6 +371,36 @@ def test_no_object_is_written_by_its_address(filters: str) -> None:
     assert data("workflow:\n  a: '<x at 0x12> {{ \"<y at 0x34>\" }}'\n") == {"a": "<x at 0x12> <y at 0x34>"}
 
 
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "cycler(1) | e",
+        "(cycler(1) | string)[-9:]",
+        "(cycler(1).next | string)[-9:]",
+        "range | upper",
+        "'%s' % [''.upper]",
+        "'{0.upper}'.format('a')",
+        "namespace(a=joiner())",
+        "('a' | attr('upper') | string)[9:]",
+        "{'a': [1, 2] | reverse} | pprint",
+        "self.b",
+    ],
+)
+def test_no_piece_of_an_address_is_written(expression: str) -> None:
+    block = "{% block b %}{% endblock %}"
+    (found,) = said(f"workflow:\n  b: 1\n  a: >-\n    {block}{{{{ {expression} }}}}\n")
+    assert (found.code, found.place and found.place.line) == ("R131", 4)
+    assert "an object of Python and no value" in found.message
+
+
+def test_objects_without_a_text_do_what_they_do() -> None:
+    calls = ["c.next()", "c.next()", "c.current", "j()", "j()", "range is callable", "r is iterable", "r is callable"]
+    calls += ["r | join('+')", "('a' | attr('upper'))()", "self.b()", "'{0}'.format(1)", "{'a': 1} | items | list"]
+    text = "{% block b %}x{% endblock %}{% set c, j, r = cycler(1, 2), joiner(','), [1, 2] | reverse %}|"
+    text += "|".join(f"{{{{ {each} }}}}" for each in calls)
+    assert data(f"workflow:\n  a: >-\n    {text}\n")["a"] == directly(text, {})
+
+
 def test_a_syntax_error_has_its_line() -> None:
     found = said("# note\n\ndefault-values:\n  a: 1\n\nworkflow:\n  n: 1\n  m: {{ a b }}\n")
     assert [(each.code, *marked(each)) for each in found] == [("R127", 8, "{{ a b }}")]

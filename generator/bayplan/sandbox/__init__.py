@@ -6,6 +6,7 @@
     tasks     render a template; say which lines of it wrote what
     missing   all variables that lack a value, in one run
     marks     the marks in a template that come out in what it writes
+    handles   objects whose text is an address
     plain     values of YAML, sent as JSON
 
 Requests and replies are JSON. A request: `task` ("render" or "trace"), `template`, `variables` (as `plain` has them).

@@ -14,7 +14,7 @@ from jinja2.exceptions import SecurityError
 from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import SandboxedEnvironment
 
-from bayplan.sandbox import limits, marks, missing, plain
+from bayplan.sandbox import handles, limits, marks, missing, plain
 
 Task = Callable[[Mapping[str, Any]], dict[str, Any]]
 
@@ -24,7 +24,12 @@ class ClockError(SecurityError):
 
 
 class Environment(SandboxedEnvironment):
-    """Jinja's sandbox, without a clock: a date that YAML read has methods that ask for it."""
+    """Jinja's sandbox, without a clock (a date that YAML read has methods that ask for it) and without addresses."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.globals = {name: handles.held(value) for name, value in self.globals.items()}
+        self.filters = handles.holding(self.filters)
 
     def is_safe_callable(self, obj: Any) -> bool:
         """Whether a template may call it. ClockError where the answer would be another in every run."""
@@ -32,6 +37,18 @@ class Environment(SandboxedEnvironment):
         if isinstance(owner, type) and issubclass(owner, date) and name in _CLOCK:
             raise ClockError(f"{owner.__name__}.{name}()")
         return super().is_safe_callable(obj)
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """A part of a value."""
+        return handles.held(super().getattr(handles.bare(obj), attribute))
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        """An entry of a value."""
+        return handles.held(super().getitem(handles.bare(obj), argument))
+
+    def call(__self, __context: Any, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805  # as Jinja's
+        """What a call answers."""
+        return handles.held(super().call(__context, handles.bare(__obj), *args, **kwargs))
 
 
 _CLOCK = ("today", "now", "utcnow", "fromtimestamp")
@@ -97,6 +114,8 @@ def _failure(problem: Exception, template: str, variables: Mapping[str, Any]) ->
         return _syntax(problem.message or "", problem.lineno)
     if isinstance(problem, ClockError):
         return {"failure": "clock", "message": message, "line": line}
+    if isinstance(problem, handles.AddressError):
+        return {"failure": "object", "message": message, "line": line}
     if isinstance(problem, SecurityError):
         return {"failure": "security", "message": message, "line": line}
     if isinstance(problem, UndefinedError | TypeError):

@@ -45,4 +45,6 @@ def _rendered(text: str, variables: tuple[tuple[str, str, Any], ...], render: Re
         return str(reply["text"]), ""
     if failure == "undefined" and reply.get("found"):
         return "", str(reply["found"][0]["message"])
+    if failure == "object":
+        return "", f"it writes {reply['message']}, an object of Python and no value"
     return "", str(reply.get("message") or FAILURES.get(failure, failure))

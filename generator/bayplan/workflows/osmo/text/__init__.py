@@ -4,7 +4,7 @@
     variables   default-values and --set
     tokens      {{output}} and its kind, which OSMO fills in when the pod runs
     template    Jinja, in a process of its own
-    strange     objects of Python and lost tokens in what a template wrote
+    strange     lost tokens in what a template wrote
     failures    what to say of a template that cannot be rendered
     undefined   and of variables without a value
     spots       places in a template

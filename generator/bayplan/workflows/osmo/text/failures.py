@@ -30,6 +30,9 @@ def explain(
     if kind == "security":
         hint = "templates reach variables, filters and plain methods only, here as in OSMO"
         return (error("R128", route, f"the template reaches for what it may not have: {message}", hint=hint),)
+    if kind == "object":
+        hint = "call it, or make a list of it: `... | list`"
+        return (error("R131", route, f"the template writes {message}, an object of Python and no value", hint=hint),)
     if kind == "clock":
         message = f"the template asks the clock: {message}"
         return (error("R128", route, message, hint=CLOCK),)

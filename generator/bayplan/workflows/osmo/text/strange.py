@@ -1,34 +1,16 @@
-"""What a template wrote and no workflow should hold: objects of Python, and tokens that Jinja did not see."""
+"""What a template wrote and no workflow should hold: tokens that Jinja did not see."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-from bayplan.diagnostics import AT, Diagnostic, Note, error, warning
+from bayplan.diagnostics import AT, Diagnostic, Note, warning
 from bayplan.document import Lens, Span
 from bayplan.workflows.osmo.text.spots import BREAK
 from bayplan.workflows.osmo.text.tokens import TOKEN
 
-_ADDRESS = re.compile(
-    r"(?:<|&lt;|%3c)([^<>&\n]{1,200}?)(?: |%20)at(?: |%20)0x[0-9a-f]+(?:>|&gt;|%3e)", re.IGNORECASE
-)
-"""An object by its address, as it is or escaped for HTML or a URL."""
-
 _MOST = 100
 """Tokens whose places are looked for."""
-
-
-def objects(made: Lens, text: str, subject: str) -> tuple[Diagnostic, ...]:
-    """R131: a template may write a Python object by its address, which is another in every run."""
-    known = {each[0] for each in _ADDRESS.finditer(text)} if "at" in text else set()
-    found = next((each for each in _ADDRESS.finditer(made.text) if each[0] not in known), None)
-    if found is None:
-        return ()
-    span, remark = made.back(_span(made.text, found.start(), found.end()))
-    message = f"the template writes <{found[1]}>, an object of Python and no value"
-    hint = "call it, or make a list of it: `... | list`"
-    return (error("R131", (subject, AT, *span), message, hint=hint, notes=_notes(remark)),)
 
 
 def in_raw(made: Lens, starts: Sequence[int], subject: str) -> tuple[Diagnostic, ...]:

@@ -43,9 +43,6 @@ def render(text: str, sections: Sections, given: Variables, subject: str, source
     made = Lens(shown.text, back)
     from bayplan.workflows.osmo.text import strange
 
-    objects = strange.objects(made, text, subject)
-    if objects:
-        return Outcome(None, objects)
     return Outcome(made, (*_unused(reply["names"], source), *strange.in_raw(made, shown.starts, subject)))
 
 

@@ -57,7 +57,7 @@ ZONE, RACK = {"key": "zone"}, {"key": "rack"}
 
 CASES: dict[str, tuple[dict[str, Any], str, str, Route, str]] = {
     "both": (bare(task(), groups=[team(task("b"))]), "error", "W401", ("groups",), "found both"),
-    "neither": (bare(), "error", "W401", (), "found neither"),
+    "neither": (bare(), "error", "W401", ("tasks",), "found neither"),
     "two-tasks": (bare(task("Rank_0"), task("rank-0")), "error", "W402", ("tasks", 1, "name"), 'and "Rank_0"'),
     "group-like-task": (grouped(team(task("g"))), "error", "W402", (*G, "tasks", 0, "name"), 'called "g"'),
     "made-name": (bare(task("a"), task("a_Group")), "error", "W403", (*T, "name"), '"a-group"'),

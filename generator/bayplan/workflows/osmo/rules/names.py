@@ -23,7 +23,8 @@ def check_choice(workflow: Workflow) -> Iterator[Diagnostic]:
         hint = "make each task outside of groups a group of its own"
         yield error("W401", (*ROOT, "groups"), message, hint=hint, notes=(Note("tasks are here", (*ROOT, "tasks")),))
     elif not workflow.get("tasks") and not workflow.get("groups"):
-        yield error("W401", ROOT, "found neither `tasks` nor `groups`", hint="add `tasks:` with a task or more")
+        route: Route = (*ROOT, *[key for key in ("tasks", "groups") if key in workflow][:1])
+        yield error("W401", route, "found neither `tasks` nor `groups`", hint="add `tasks:` with a task or more")
 
 
 def check_names(workflow: Workflow) -> Iterator[Diagnostic]:

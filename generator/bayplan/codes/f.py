@@ -27,4 +27,5 @@ CODES: Mapping[str, str] = {
     "F634": "delays before preemption or eviction",
     "F635": "claims that no quota counts",
     "F636": "optional pods in a chosen domain",
+    "F637": "a queue without a parent",
 }

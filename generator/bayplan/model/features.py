@@ -61,6 +61,7 @@ FEATURES: Mapping[str, Feature] = {
     "uncounted-claim": Feature("GPUs claimed by a device class that is not counted"),
     "queue": Feature("a queue"),
     "no-queue": Feature("work without a queue"),
+    "parentless-queue": Feature("a queue without a parent"),
     "unit-name-length": Feature("long names of group instances", "characters"),
     "timings": Feature("delays before preemption or eviction"),
     "priority": Feature("a priority class"),

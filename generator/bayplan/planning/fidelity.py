@@ -30,6 +30,7 @@ CODES: Mapping[str, str] = {
     "timings": "F634",
     "uncounted-claim": "F635",
     "optional-pods-placed": "F636",
+    "parentless-queue": "F637",
 }
 """Feature -> the code of its loss, so that `--accept` can name one gap."""
 

@@ -30,7 +30,7 @@ TIMINGS = ("preemptionDelay", "stalenessGracePeriod")
 
 
 def needs(plan: Plan) -> tuple[Need, ...]:
-    """Subgroup names are label values; two settings are younger than the rest."""
+    """Subgroup names are label values; two settings are younger than the rest, and so is a queue without a parent."""
     units = (unit for gang in plan.gangs for unit in walk(gang.root))
     names = [(len(unit.name if len(unit.pods) == 1 else pods.name), unit.route) for unit in units for pods in unit.pods]
     length, route = max(names, key=lambda named: named[0], default=(0, ()))
@@ -40,7 +40,14 @@ def needs(plan: Plan) -> tuple[Need, ...]:
         for key in TIMINGS
         if gang.copy == 0 and key in gang.gang.backends.get("kai", {})
     )
-    return (Need("unit-name-length", length, route), *timings, *_uncounted(plan))
+    return (Need("unit-name-length", length, route), *timings, *_uncounted(plan), *_parentless(plan))
+
+
+def _parentless(plan: Plan) -> Iterator[Need]:
+    """A queue may have a parent in the cluster that the topology does not name, so this can only be a warning."""
+    if plan.queue and not plan.topology.schedulers.get("kai", {}).get("parentQueue"):
+        named = ("workflow", "spec", "queue") if plan.workflow.queue else ("topology", "spec", "defaults", "queue")
+        yield Need("parentless-queue", 1, named, preferred=True, subject=f'queue "{plan.queue}"')
 
 
 def _uncounted(plan: Plan) -> Iterator[Need]:

@@ -49,7 +49,7 @@ def back(text: str, written: str, render: Render, request: Mapping[str, Any], gi
         if not found:
             reply = render(request)
             found.append(_traced(written, source, reply, given) if reply.get("pieces") else _aligned(lines, source))
-        return place(span, lines, source, found[0])
+        return place(span._replace(line=min(span.line, len(lines))), lines, source, found[0])
 
     return lead
 

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
 from typing import Any
 
 import jinja2
@@ -13,11 +19,12 @@ from hypothesis import strategies as st
 
 from bayplan import sandbox
 from bayplan.diagnostics import AT
+from bayplan.document import Span
 from bayplan.model.formats import Source
 from bayplan.sandbox import parent, plain
 from bayplan.workflows.osmo import text
 from bayplan.workflows.osmo.text import packing, tokens
-from osmo_texts import data, marked, places, said, stage
+from osmo_texts import data, document, marked, places, said, stage
 
 PIECES = [
     "{{ a }}",
@@ -95,8 +102,6 @@ YAML_VALUES = st.recursive(
 @settings(max_examples=200, deadline=None)
 @given(YAML_VALUES)
 def test_every_value_of_yaml_arrives(value: Any) -> None:
-    import json
-
     back = plain.unpack(json.loads(json.dumps(packing.pack(value))))
     assert repr(back) == repr(value)
 
@@ -409,3 +414,111 @@ def test_a_syntax_error_has_its_line() -> None:
 def test_routes_lie_in_the_file() -> None:
     found = stage("workflow:\n  n: {{ a }}\n").diagnostics
     assert [each.route for each in found] == [("workflow", AT, 2, 9, 2, 10)]
+
+
+def each(*templates: str) -> Any:
+    """The replies to several templates without variables."""
+    items = [{"task": "render", "template": template, "variables": {"map": []}} for template in templates]
+    return sandbox.run({"task": "each", "items": items})["replies"]
+
+
+SLOW, LARGE = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}", "{{ 'a' * 10 ** 9 }}"
+
+
+def test_one_request_renders_many_templates(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Any] = []
+    popen = parent.subprocess.Popen
+    monkeypatch.setattr(parent.subprocess, "Popen", lambda *a, **k: started.append(a) or popen(*a, **k))
+    replies = each(*(f"{{{{ {number} + 1 }}}}" for number in range(300)))
+    assert [reply["text"] for reply in replies] == [str(number + 1) for number in range(300)]
+    assert len(started) == 1
+    assert each() == []
+
+
+def test_of_many_templates_each_fails_by_itself() -> None:
+    replies = each("{{ 1 }}", LARGE, "{{ 2 }}", SLOW, SLOW, "{{ x }}", "{{ 3 }}", LARGE)
+    assert [reply.get("text", reply.get("failure")) for reply in replies] == [
+        *("1", "memory", "2", "time", "time", "undefined", "3", "memory"),
+    ]
+
+
+def test_of_many_templates_each_has_time_of_its_own() -> None:
+    third = "{{ range(100000) | map('string') | sort | list | length }}" * 3
+    alone = each(third)
+    assert each(*[third] * 12) == alone * 12
+
+
+def test_where_no_process_starts_that_is_said_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.executable", "/nonexistent/python")
+    assert [reply["failure"] for reply in each("1", "2", "3")] == ["start"] * 3
+
+
+def test_a_large_request_and_a_large_reply() -> None:
+    (reply,) = each("ü" * 300_000)
+    assert reply["text"] == "ü" * 300_000
+
+
+def test_a_child_that_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parent, "_SOURCE", "raise SystemExit(3)")
+    assert each("x" * 3_000_000) == [{"failure": "start", "message": "the process ended with 3"}]
+
+
+def bayplan(before: str, template: str) -> dict[str, Any]:
+    """What a process that does something `before` is told of a template."""
+    source = f"import json, signal, sys; from bayplan import sandbox; {before}"
+    source += "; print(json.dumps(sandbox.run(json.loads(sys.argv[1]))))"
+    request = json.dumps({"task": "render", "template": template, "variables": {"map": []}})
+    folder = Path(sandbox.__file__).parent.parent.parent
+    given = {**os.environ, "PYTHONPATH": str(folder)}
+    command = [sys.executable, "-c", source, request]
+    ran = subprocess.run(command, env=given, capture_output=True, timeout=60, check=True)
+    found: dict[str, Any] = json.loads(ran.stdout)
+    return found
+
+
+posix = pytest.mark.skipif(os.name == "nt", reason="signals and limits of POSIX")
+
+
+@posix
+def test_it_takes_no_thread() -> None:
+    before = "import threading; threading.Thread.start = None"
+    assert bayplan(before, "{{ 1 }}")["text"] == "1"
+
+
+@posix
+@pytest.mark.parametrize(
+    "before",
+    [
+        "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGPROF])",
+        "signal.signal(signal.SIGPROF, signal.SIG_IGN)",
+        "signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
+    ],
+)
+def test_the_signals_of_the_caller_change_nothing(before: str) -> None:
+    start = time.monotonic()
+    assert bayplan(before, SLOW) == {"failure": "time"}
+    assert time.monotonic() - start < parent.PATIENCE
+    assert bayplan(before, "{{ 1 }}")["text"] == "1"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits address space")
+@pytest.mark.parametrize("statm", ["/proc/self/statm", "/nonexistent/statm"])
+def test_memory_is_limited_with_and_without_proc(statm: str) -> None:
+    source = f"import resource; from bayplan.sandbox import limits; limits._STATM = {statm!r}; limits.impose(); "
+    source += "print(resource.getrlimit(resource.RLIMIT_AS)[0]); bytearray(10 ** 6); bytearray(3 * limits.MEMORY)"
+    given = {**os.environ, "PYTHONPATH": str(Path(sandbox.__file__).parent.parent.parent)}
+    ran = subprocess.run([sys.executable, "-c", source], env=given, capture_output=True, timeout=60, check=False)
+    assert int(ran.stdout) > 100 * 2**20
+    assert b"MemoryError" in ran.stderr
+
+
+@pytest.mark.parametrize("character", ["\\r", "\\x85", "\\u2028", "\\u2029", "\\r\\n"])
+def test_whatever_ends_a_line_findings_below_it_have_a_place(character: str) -> None:
+    file = f"workflow:\n  a: [\"{{{{ '{character}' * 3 }}}}\"]\n  b: 1\n  b: 2\n"
+    assert places(file) == [("R132", 4, "b")]
+
+
+def test_a_place_below_the_last_line_is_in_the_last() -> None:
+    made = document("workflow:\n  a: {{ 1 }}\n")
+    assert made.lens is not None
+    assert made.lens.back(Span(9, 1, 9, 2))[0].line <= 3

@@ -1,4 +1,4 @@
-"""The child's side: one request from standard input, one reply to standard output."""
+"""The child's side: requests from standard input, a reply to each of them to standard output."""
 
 from __future__ import annotations
 
@@ -8,16 +8,23 @@ from typing import Any
 
 from bayplan.sandbox import limits, tasks
 
+_NO_MEMORY = b'{"failure": "memory"}'
+
 
 def main() -> None:
     """Reads, gets ready, says so, and replies. Whatever ends it before that, the parent sees."""
-    request = json.loads(sys.stdin.buffer.read())
+    requests = json.loads(sys.stdin.buffer.read())
     out = sys.stdout.buffer
     out.write(b"\n")
     out.flush()
     limits.impose()
-    out.write(_written(reply(request)) + b"\n")
-    out.flush()
+    for request in requests:
+        limits.start_clock()
+        answer = _written(reply(request))
+        out.write(answer + b"\n")
+        out.flush()
+        if answer == _NO_MEMORY:
+            return
 
 
 def reply(request: dict[str, Any]) -> dict[str, Any]:
@@ -34,4 +41,4 @@ def _written(answer: dict[str, Any]) -> bytes:
     try:
         return json.dumps(answer).encode()
     except MemoryError:
-        return b'{"failure": "memory"}'
+        return _NO_MEMORY

@@ -11,6 +11,8 @@ SECONDS = 0.5
 MEMORY = 100 * 2**20
 """Bytes above what the child has when it is ready (Linux only: elsewhere nothing limits address space)."""
 
+_STATM = "/proc/self/statm"
+
 LARGEST = 16 * 2**20
 """Characters that a template may write."""
 
@@ -24,26 +26,38 @@ def impose() -> None:
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with suppress(OSError, ValueError):
-        _limit_memory(resource)
-    start_clock()
+        _limit_memory()
 
 
-def _limit_memory(resource: object) -> None:
+def _limit_memory() -> None:
     """Linux counts address space; macOS accepts such a limit and ignores it."""
     if not sys.platform.startswith("linux"):
         return
-    import resource as of_linux
+    import resource
 
-    with open("/proc/self/statm", "rb") as file:
-        pages = int(file.read().split()[0])
-    most = pages * of_linux.getpagesize() + MEMORY
-    of_linux.setrlimit(of_linux.RLIMIT_AS, (most, most))
+    most = _taken() + MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def _taken() -> int:
+    """Bytes that the process has: of address space, or where /proc is missing of what it ever held of memory.
+
+    The latter is less, so that some libraries' address space counts against a template; OSMO counts so.
+    """
+    import resource
+
+    try:
+        with open(_STATM, "rb") as file:
+            return int(file.read().split()[0]) * resource.getpagesize()
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def start_clock() -> None:
-    """(Again) as much time as a request has."""
+    """(Again) as much time as a request has. A caller that blocks the signal hands that down to its children."""
     import signal
 
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGPROF,))
         signal.setitimer(signal.ITIMER_PROF, SECONDS)

@@ -6,34 +6,61 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.machinery import PathFinder
-from threading import Timer
+from time import monotonic
 from typing import Any
 
 START, PATIENCE = 30.0, 10.0
-"""Seconds on the wall for a child to be ready, and to reply; its own limit is processor time, and far shorter."""
+"""Seconds on the wall for a child to be ready, and for each reply; its own limit is processor time, and far shorter."""
 
 _NEEDED = ("jinja2", "markupsafe")
 _SOURCE = "import sys; sys.path += sys.argv[1:]; from bayplan.sandbox.child import main; main()"
 _OUT_OF_TIME = ("SIGPROF", "SIGXCPU")
 
+_PIECE, _ATOMIC = 2**16, 512
+"""Bytes that are read at once, and that a pipe which is ready takes without waiting (POSIX: PIPE_BUF)."""
+
+ENDS = ("memory", "time", "died")
+"""Failures after which a child replies no more."""
+
 
 def run(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The reply to one request."""
+    """The reply to one request; to the task "each" as many `replies` as it has `items`, which are requests."""
+    if request.get("task") == "each":
+        return {"replies": _each(request["items"])}
+    return _asked([request])[0]
+
+
+def _each(requests: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The replies, by one child where none of them ends it."""
+    replies: list[Mapping[str, Any]] = []
+    while len(replies) < len(requests):
+        found = _asked(requests[len(replies) :])
+        failure = found[-1].get("failure")
+        if failure == "start":
+            return [*replies, *found, *found[-1:] * (len(requests) - len(replies) - len(found))]
+        if len(found) > 1 and failure in ENDS:
+            found.pop()  # it may be those before it that took the memory: the next child has it first
+        replies += found
+    return replies
+
+
+def _asked(requests: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The replies to the first of the requests, at least to one: after one of the failures of `ENDS` there is none."""
     paths = [_folder(name) for name in _NEEDED]
     if not all(paths):
-        return {"failure": "start", "message": "the package jinja2 is not installed"}
+        return [{"failure": "start", "message": "the package jinja2 is not installed"}]
     flags = ("-s", "-P", "-S", "-c")
     command = [sys.executable or "python", *flags, _SOURCE, _own_folder(), *dict.fromkeys(map(str, paths))]
     pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
     try:
         child = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere, env=_surroundings())
     except (OSError, ValueError) as problem:
-        return {"failure": "start", "message": f"no process can be started: {problem}"}
+        return [{"failure": "start", "message": f"no process can be started: {problem}"}]
     with child:
         try:
-            return _talk(child, json.dumps(request).encode())
+            return _talk(child, json.dumps(requests).encode(), len(requests))
         finally:
             child.kill()
 
@@ -56,27 +83,65 @@ def _own_folder() -> str:
     return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-def _talk(child: subprocess.Popen[bytes], request: bytes) -> Mapping[str, Any]:
-    """The child reads all, says that it is ready by an empty line, and replies with one more line."""
+def _talk(child: subprocess.Popen[bytes], request: bytes, wanted: int) -> list[Mapping[str, Any]]:
+    """The child reads all, says that it is ready by an empty line, and writes a line for each reply."""
+    written, late = _exchanged(child, request)
+    replies = written.split(b"\n")[1:-1]
+    found: list[Mapping[str, Any]] = [json.loads(each) for each in replies]
+    if len(found) == wanted or (found and found[-1].get("failure") in ENDS):
+        return found
+    if late:
+        child.kill()
+    return [*found, _ended(child.wait(), late, begun=b"\n" in written)]
+
+
+def _ended(code: int, late: bool, *, begun: bool) -> Mapping[str, Any]:
+    """What kept a child from a reply. A code of 0 says nothing: the caller ignores SIGCHLD, and gets no other."""
+    if late or _signal(code) in _OUT_OF_TIME or (begun and not code):
+        return {"failure": "time"} if begun else {"failure": "start", "message": "the process did not become ready"}
+    return {"failure": "died" if begun else "start", "message": f"the process ended with {_signal(code) or code}"}
+
+
+def _exchanged(child: subprocess.Popen[bytes], request: bytes) -> tuple[bytes, bool]:
+    """All that the child writes, and whether it was late. It takes no thread, for there may be none to have."""
+    if os.name == "nt":  # where only threads can wait for pipes
+        try:
+            return child.communicate(request, START + PATIENCE)[0], False
+        except subprocess.TimeoutExpired:
+            child.kill()
+            return child.communicate()[0], True
+    import selectors
+
     assert child.stdin is not None
     assert child.stdout is not None
-    late: list[bool] = []
-    with _Clock(child, START, late):
-        try:
-            child.stdin.write(request)
-            child.stdin.close()
-        except OSError:  # it died; what it left to read says so
-            pass
-        ready = child.stdout.readline()
-    with _Clock(child, PATIENCE, late):
-        reply = child.stdout.readline() if ready else b""
-    if reply.endswith(b"\n"):
-        found: Mapping[str, Any] = json.loads(reply)
-        return found
-    code = child.wait()
-    if late or _signal(code) in _OUT_OF_TIME:
-        return {"failure": "time"} if ready else {"failure": "start", "message": "the process did not become ready"}
-    return {"failure": "died" if ready else "start", "message": f"the process ended with {_signal(code) or code}"}
+    written, left, end = bytearray(), memoryview(request), monotonic() + START
+    with getattr(selectors, "PollSelector", selectors.SelectSelector)() as selector:
+        selector.register(child.stdout, selectors.EVENT_READ)
+        selector.register(child.stdin, selectors.EVENT_WRITE)
+        while True:
+            ready = selector.select(max(0.0, end - monotonic()))
+            if not ready and monotonic() >= end:
+                return bytes(written), True
+            for key, _ in ready:
+                if key.fileobj is child.stdout:
+                    piece = os.read(key.fd, _PIECE)
+                    if not piece:
+                        return bytes(written), False
+                    written += piece
+                    end = monotonic() + PATIENCE if b"\n" in piece else end
+                    continue
+                left = _handed(key.fd, left)
+                if not left:
+                    selector.unregister(child.stdin)
+                    child.stdin.close()
+
+
+def _handed(pipe: int, left: memoryview) -> memoryview:
+    """What is left after as much as the pipe takes; nothing, if nobody reads it."""
+    try:
+        return left[os.write(pipe, left[:_ATOMIC]) :]
+    except OSError:  # it died; what it left to read says so
+        return left[:0]
 
 
 def _signal(code: int) -> str:
@@ -86,21 +151,3 @@ def _signal(code: int) -> str:
         return signal.Signals(-code).name if code < 0 else ""
     except ValueError:
         return f"signal {-code}"
-
-
-class _Clock:
-    """Kills the child after so many seconds on the wall, and says so in `late`."""
-
-    def __init__(self, child: subprocess.Popen[bytes], seconds: float, late: list[bool]) -> None:
-        self.child, self.late = child, late
-        self.timer = Timer(seconds, self.strike)
-
-    def strike(self) -> None:
-        self.late.append(True)
-        self.child.kill()
-
-    def __enter__(self) -> None:
-        self.timer.start()
-
-    def __exit__(self, *_: object) -> None:
-        self.timer.cancel()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 Render = Callable[[Mapping[str, Any]], Mapping[str, Any]]
@@ -21,25 +20,38 @@ FAILURES: Mapping[str, str] = {
 """What the sandbox says -> our words."""
 
 
+Named = tuple[tuple[str, str, Any], ...]
+"""Variables as `_named` gives them."""
+
+
 def render_each(jobs: Sequence[tuple[str, Mapping[str, Any]]], render: Render | None) -> list[tuple[str, str]]:
-    """Each text with its variables, as the text that comes out and what went wrong with it (empty: nothing)."""
-    return [_rendered(text, _named(text, variables), render) for text, variables in jobs]
+    """Each text with its variables, as the text that comes out and what went wrong with it (empty: nothing).
+
+    All of them are one request, and equal ones are rendered once.
+    """
+    if render is None:
+        return [("", "it is more than plain variables, and there is nothing here to run Jinja")] * len(jobs)
+    keys = [(text, _named(text, variables)) for text, variables in jobs]
+    wanted = list(dict.fromkeys(keys))
+    reply = render({"task": "each", "items": [_request(*key) for key in wanted]}) if wanted else {"replies": ()}
+    made = dict(zip(wanted, map(_made, reply["replies"]), strict=True))
+    return [made[key] for key in keys]
 
 
-def _named(text: str, variables: Mapping[str, Any]) -> tuple[tuple[str, str, Any], ...]:
-    """The variables whose names occur in the text: tasks that differ in others only share one process. With the type
+def _named(text: str, variables: Mapping[str, Any]) -> Named:
+    """The variables whose names occur in the text: tasks that differ in others only share one rendering. With the type
     of each, for 1, 1.0 and True are equal and are written unlike."""
     words = set(WORD.findall(text))
     used = ((name, type(value).__name__, value) for name, value in variables.items() if name in words)
     return tuple(sorted(used, key=lambda each: each[:2]))
 
 
-@lru_cache(maxsize=4096)
-def _rendered(text: str, variables: tuple[tuple[str, str, Any], ...], render: Render | None) -> tuple[str, str]:
-    if render is None:
-        return "", "it is more than plain variables, and there is nothing here to run Jinja"
+def _request(text: str, variables: Named) -> dict[str, Any]:
     packed = {"map": [[name, value] for name, _, value in variables]}
-    reply = render({"task": "render", "template": text, "variables": packed})
+    return {"task": "render", "template": text, "variables": packed}
+
+
+def _made(reply: Mapping[str, Any]) -> tuple[str, str]:
     failure = reply.get("failure", "")
     if not failure:
         return str(reply["text"]), ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
+from functools import partial
 from itertools import count, islice
 from typing import NamedTuple
 
@@ -48,11 +49,11 @@ def tally(release: Release, wanted: int, jobs: int) -> Tally:
     """All sets of cases at one release; of random ones the first so many that bayplan renders."""
     with ProcessPoolExecutor(jobs) as pool:
         sets = {
-            "examples": list(pool.map(_Judge(release), examples())),
-            "kept cases": list(pool.map(_Judge(release), [each.case for each in regressions()])),
+            "examples": list(pool.map(partial(_judged, release), examples())),
+            "kept cases": list(pool.map(partial(_judged, release), [each.case for each in regressions()])),
             "random cases": list(islice(_random(release, pool), wanted)),
-            "wrong manifests": list(pool.map(_Spoiled(release), range(len(SPOILED)))),
-            "degenerate constraints": list(pool.map(_Degenerate(release), range(len(degenerate.CASES)))),
+            "wrong manifests": list(pool.map(partial(_spoiled, release), range(len(SPOILED)))),
+            "degenerate constraints": list(pool.map(partial(_degenerate, release), range(len(degenerate.CASES)))),
         }
     outcomes = {kind: Counter(each for one in found for each in one.outcomes or ()) for kind, found in sets.items()}
     differing = tuple(each for found in sets.values() for each in found if not each.agrees)
@@ -61,55 +62,36 @@ def tally(release: Release, wanted: int, jobs: int) -> Tally:
 
 def _random(release: Release, pool: Executor) -> Iterator[Result]:
     for first in count(0, BATCH):
-        found = pool.map(_Random(release), range(first, first + BATCH), chunksize=5)
+        found = pool.map(partial(_seeded, release), range(first, first + BATCH), chunksize=5)
         yield from (each for each in found if each.outcomes is not None)
 
 
-class _Judge(NamedTuple):
-    """Work for another process: a case."""
-
-    release: Release
-
-    def __call__(self, case: Case) -> Result:
-        try:
-            verdicts = judge(case, self.release)
-        except RefusedError as refused:
-            return Result(case.name, None, (str(refused),))
-        except BrokenError as broken:
-            return Result(case.name, ("crashed",), (str(broken),))
-        return Result(
-            case.name, tuple(each.outcome for each in verdicts), tuple(y for each in verdicts for y in each.why)
-        )
+def _judged(release: Release, case: Case) -> Result:
+    try:
+        verdicts = judge(case, release)
+    except RefusedError as refused:
+        return Result(case.name, None, (str(refused),))
+    except BrokenError as broken:
+        return Result(case.name, ("crashed",), (str(broken),))
+    why = tuple(reason for each in verdicts for reason in each.why)
+    return Result(case.name, tuple(each.outcome for each in verdicts), why)
 
 
-class _Random(NamedTuple):
-    """A case by its seed."""
-
-    release: Release
-
-    def __call__(self, seed: int) -> Result:
-        return _Judge(self.release)(random_cases.case(seed))
+def _seeded(release: Release, seed: int) -> Result:
+    return _judged(release, random_cases.case(seed))
 
 
-class _Spoiled(NamedTuple):
+def _spoiled(release: Release, number: int) -> Result:
     """Manifests that are wrong on purpose: whether the comparison notices."""
-
-    release: Release
-
-    def __call__(self, number: int) -> Result:
-        spoiled = SPOILED[number]
-        right = {each.outcome for each in judge(spoiled.case, self.release)}
-        wrong = {each.outcome for each in judge(spoiled.case, self.release, spoiled.change)}
-        noticed = (right, wrong) == ({spoiled.right}, {spoiled.wrong})
-        return Result(spoiled.name, ("noticed" if noticed else "not noticed",))
+    spoiled = SPOILED[number]
+    right = {each.outcome for each in judge(spoiled.case, release)}
+    wrong = {each.outcome for each in judge(spoiled.case, release, spoiled.change)}
+    noticed = (right, wrong) == ({spoiled.right}, {spoiled.wrong})
+    return Result(spoiled.name, ("noticed" if noticed else "not noticed",))
 
 
-class _Degenerate(NamedTuple):
+def _degenerate(release: Release, number: int) -> Result:
     """A constraint by hand: whether the release does with it what the table says."""
-
-    release: Release
-
-    def __call__(self, number: int) -> Result:
-        each = degenerate.CASES[number]
-        same = degenerate.places(each, self.release) == degenerate.expected(each, self.release)
-        return Result(each.meaning, ("as described" if same else "not as described",))
+    each = degenerate.CASES[number]
+    same = degenerate.places(each, release) == degenerate.expected(each, release)
+    return Result(each.meaning, ("as described" if same else "not as described",))

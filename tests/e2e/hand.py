@@ -55,8 +55,9 @@ def pods(name: str, replicas: int, cards: int = 4, cpu: str = "") -> Object:
 def case(name: str, topology: Object, *parts: Object, **placement: str) -> Case:
     """One gang of podSets, or of groups (parts that have podSets)."""
     key = "groups" if "podSets" in parts[0] else "podSets"
-    gang = {"name": "g", "workload": "pods", "rendezvous": "none", "computeDomain": "never", key: list(parts)}
-    gang |= {"placement": placement} if placement else {}
+    gang: Object = {"name": "g", "workload": "pods", "rendezvous": "none", "computeDomain": "never", key: list(parts)}
+    if placement:
+        gang["placement"] = placement
     flow = {
         "apiVersion": "bayplan.dev/v1alpha1",
         "kind": "Workflow",

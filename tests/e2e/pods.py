@@ -121,7 +121,7 @@ def claim_templates(documents: Sequence[Fields]) -> dict[str, Fields]:
         if each["kind"] == "ResourceClaimTemplate":
             found[each["metadata"]["name"]] = each["spec"]["spec"]
         elif each["apiVersion"] == COMPUTE_DOMAIN_API:
-            channel = {"name": "channel", "exactly": {"deviceClassName": CHANNEL_CLASS, "allocationMode": "ExactCount"}}
-            channel["exactly"] |= {"count": 1}
+            exactly = {"deviceClassName": CHANNEL_CLASS, "allocationMode": "ExactCount", "count": 1}
+            channel = {"name": "channel", "exactly": exactly}
             found[each["spec"]["channel"]["resourceClaimTemplate"]["name"]] = {"devices": {"requests": [channel]}}
     return found

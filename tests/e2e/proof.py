@@ -29,6 +29,11 @@ def proof(tallies: Sequence[Tally]) -> str:
     return text
 
 
+def page_tables() -> list[str]:
+    """The tables that say what is expected, whatever a run finds."""
+    return [_table(_kept()), _table(_degenerate())]
+
+
 def _table(rows: Iterator[Sequence[str]]) -> str:
     first, *rest = (f"| {' | '.join(row)} |" for row in rows)
     return "\n".join((first, "|---" * (first.count("|") - 1) + "|", *rest))

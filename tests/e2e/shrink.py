@@ -10,8 +10,23 @@ from e2e.releases import Release
 from e2e.run import judge
 from e2e.scene import Case, RefusedError
 
-KEPT = frozenset({"apiVersion", "kind", "name", "image", "command", "versions", "defaults", "accelerators", "label"})
-"""Keys that make no case smaller by going."""
+HEADS = frozenset({"spec", "pools", "node", "gangs"})
+NAMES = frozenset(
+    {
+        "apiVersion",
+        "kind",
+        "metadata",
+        "name",
+        "image",
+        "command",
+        "queue",
+        "versions",
+        "defaults",
+        "accelerators",
+        "label",
+    }
+)
+"""Keys without which there is no case, or none that is smaller. The values of NAMES are left as they are."""
 
 
 def shrink(case: Case, release: Release, outcome: str) -> Case:
@@ -43,9 +58,9 @@ def _steps(case: Case) -> Iterator[Case]:
 def _smaller(value: Any, key: str = "") -> Iterator[Any]:
     """The value with one thing less, largest steps first."""
     if isinstance(value, dict):
-        yield from ({k: v for k, v in value.items() if k != gone} for gone in value if gone not in KEPT)
+        yield from ({k: v for k, v in value.items() if k != gone} for gone in value if gone not in HEADS | NAMES)
         for name, each in value.items():
-            yield from ({**value, name: less} for less in (() if name in KEPT else _smaller(each, name)))
+            yield from ({**value, name: less} for less in (() if name in NAMES else _smaller(each, name)))
     elif isinstance(value, list):
         yield from (value[:i] + value[i + 1 :] for i in range(len(value)) if len(value) > 1)
         for i, each in enumerate(value):

@@ -16,7 +16,7 @@ from referencing import Registry
 
 from bayplan.diagnostics import KEY, Diagnostic, Route, error, info
 from bayplan.values import NamedTuple
-from bayplan.words import did_you_mean, listing, suggest
+from bayplan.words import did_you_mean, listing, shorten, suggest
 
 MOST = 100
 """So many errors are explained; a document with more is wrong as a whole."""
@@ -128,7 +128,7 @@ def describe(value: Any) -> str:
         case bool():
             return "true" if value else "false"
         case str():
-            return f'"{_short(value)}"'
+            return f'"{shorten(value)}"'
         case int() | float():
             return f"the number {_number(value)}"
         case list():
@@ -145,14 +145,9 @@ def _is_date(value: Any) -> bool:
 
 def _number(value: Any) -> str:
     try:
-        return _short(str(value))
+        return shorten(str(value))
     except ValueError:  # Python refuses to write integers of more than 4,300 digits
         return "with thousands of digits"
-
-
-def _short(text: str) -> str:
-    shown = text[:60] if text[:60].isprintable() else text[:60].encode("unicode_escape").decode()
-    return shown if len(text) <= 60 else f"{shown}..."
 
 
 def _additional_properties(each: Refusal, route: Route) -> Iterator[Diagnostic]:
@@ -161,7 +156,7 @@ def _additional_properties(each: Refusal, route: Route) -> Iterator[Diagnostic]:
         if key not in known:
             free = [name for name in known if name not in each.instance]
             hint = did_you_mean(key, known) or suggest("", free, "keys that may stand here") or "remove it"
-            yield error("S201", (*route, key, KEY), f'unknown key "{_short(key)}"', hint=hint)
+            yield error("S201", (*route, key, KEY), f'unknown key "{shorten(key)}"', hint=hint)
 
 
 def _type(each: Refusal, route: Route) -> Iterator[Diagnostic]:
@@ -201,7 +196,7 @@ def _cast(value: Any, expected: list[str]) -> str:
     if "integer" in expected and isinstance(value, str) and value.isdecimal():
         return "remove the quotes"
     if expected == ["array"] and isinstance(value, str):
-        return f'write a list: ["{_short(value)}"]'
+        return f'write a list: ["{shorten(value)}"]'
     if expected == ["array"] and isinstance(value, dict):
         return "write a list: put a dash before each entry"
     if expected == ["object"] and value is None:

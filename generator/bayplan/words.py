@@ -7,6 +7,9 @@ from collections.abc import Iterable
 _MANY = 2000
 """Beyond so many candidates a guess costs more than it helps."""
 
+_LONGEST = 60
+"""Characters of a text that are shown."""
+
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     """`did you mean "rack"?` when a candidate is close to the word, else an empty text."""
@@ -39,3 +42,9 @@ def suggest(word: str, candidates: Iterable[str], what: str = "known") -> str:
     """A near candidate, else all of them: `known: "rack" and "spine"`. Empty when there are none."""
     known = list(candidates)
     return did_you_mean(word, known) or (f"{what}: {listing(known, 'and')}" if known else "")
+
+
+def shorten(text: str) -> str:
+    """The beginning of a text as part of a sentence of one line."""
+    shown = text[:_LONGEST] if text[:_LONGEST].isprintable() else text[:_LONGEST].encode("unicode_escape").decode()
+    return shown if len(text) <= _LONGEST else f"{shown}..."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bayplan.words import count, did_you_mean, listing, suggest
+from bayplan.words import count, did_you_mean, listing, shorten, suggest
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,19 @@ def test_suggest() -> None:
 
 def test_count() -> None:
     assert (count(1, "node"), count(2, "node"), count(0, "node")) == ("1 node", "2 nodes", "0 nodes")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("short", "short"),
+        ("x" * 60, "x" * 60),
+        ("x" * 61, "x" * 60 + "..."),
+        ("two\nlines", "two\\nlines"),
+        ("x" * 60 + "\n", "x" * 60 + "..."),
+        ("\x1b[31mred", "\\x1b[31mred"),
+        ("ü", "ü"),
+    ],
+)
+def test_a_long_text_is_shown_by_its_beginning(text: str, shown: str) -> None:
+    assert shorten(text) == shown

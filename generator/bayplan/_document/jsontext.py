@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from bayplan._document.faults import Fault, Spot
-from bayplan._document.scalars import narrow, shorten
+from bayplan._document.scalars import narrow
+from bayplan.words import shorten
 
 _TOKEN = r'[{}\[\]]|"(?:[^"\\]++|\\.)*+"|[^\s,:{}\[\]"]++'
 _ESCAPED_SURROGATE = r"\\u[dD][89a-fA-F]"

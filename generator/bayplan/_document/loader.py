@@ -16,9 +16,10 @@ from yaml.events import (
 
 from bayplan._document.faults import Fault, Faults
 from bayplan._document.jsontext import deeper
-from bayplan._document.scalars import MERGE, Memo, shorten
+from bayplan._document.scalars import MERGE, Memo
 from bayplan.diagnostics import Note
 from bayplan.values import NamedTuple
+from bayplan.words import shorten
 
 DEEPEST = 100
 """Collections within collections."""

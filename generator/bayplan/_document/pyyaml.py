@@ -12,7 +12,8 @@ from yaml.constructor import SafeConstructor
 from yaml.nodes import ScalarNode
 
 from bayplan._document.faults import Fault
-from bayplan._document.scalars import MERGE, shorten
+from bayplan._document.scalars import MERGE
+from bayplan.words import shorten
 
 _CORE = "tag:yaml.org,2002:"
 _TEXT = f"{_CORE}str"

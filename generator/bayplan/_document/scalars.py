@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bayplan._document.faults import Fault
+from bayplan.words import shorten
 
 MERGE = object()
 """Stands for a plain `<<` used as a key."""
@@ -143,11 +144,6 @@ def _ambiguous(text: str) -> Fault:
 def _kind(value: Any) -> str:
     """What a person calls it."""
     return "boolean" if isinstance(value, bool) else "number"
-
-
-def shorten(text: str) -> str:
-    """For messages: the beginning of a long text."""
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _spelled(value: Any) -> str:

@@ -9,7 +9,7 @@ from bayplan.checks.places import instances
 from bayplan.diagnostics import KEY, Diagnostic, Route, error, warning
 from bayplan.model.workflow import GANGS, Gang, Group, PodSet, Workflow, pod_of
 from bayplan.planning.names import joined
-from bayplan.words import count, suggest
+from bayplan.words import count, shorten, suggest
 
 MOST_NAMES = 1000
 """So many podSet instances are compared with a name that is none of them."""
@@ -24,7 +24,8 @@ def check(workflow: Workflow) -> Iterator[Diagnostic]:
             if not any(text in each for pods in _pod_sets(gang) for each in _texts(pods)):
                 where = "no command, argument, env value or text file"
                 hint = "correct the text, or remove it; in `template` texts are not replaced"
-                yield warning("W334", (*route, KEY), f'{where} of gang "{gang.name}" holds "{_short(text)}"', hint=hint)
+                message = f'{where} of gang "{gang.name}" holds "{shorten(text)}"'
+                yield warning("W334", (*route, KEY), message, hint=hint)
 
 
 def _pod(gang: Gang, value: str, route: Route) -> Iterator[Diagnostic]:
@@ -74,7 +75,3 @@ def _pod_sets(node: Gang | Group) -> Iterator[PodSet]:
 def _texts(pods: PodSet) -> Iterator[str]:
     yield from (*pods.command, *pods.args, *pods.env.values())
     yield from (held for held in pods.files.values() if isinstance(held, str))
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:60]}..."

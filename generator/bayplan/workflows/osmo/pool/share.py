@@ -9,7 +9,7 @@ from typing import Any
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info, warning
 from bayplan.model.topology import ClusterTopology, NodeShape
 from bayplan.values import NamedTuple
-from bayplan.words import listing
+from bayplan.words import listing, shorten
 from bayplan.workflows.osmo.pool import asking, groups, parts, variables
 from bayplan.workflows.osmo.pool.asking import Found
 from bayplan.workflows.osmo.pool.jinja import Render
@@ -180,7 +180,7 @@ def _broken(work: Work, rendered: Sequence[Rendered]) -> Iterator[Diagnostic]:
     jobs = work.jobs[work.rules + work.channels :]
     for job, made in zip(jobs, rendered, strict=True):
         if made.fault:
-            message = f'the pod template cannot be filled in at "{_short(job.text)}": {made.fault}'
+            message = f'the pod template cannot be filled in at "{shorten(job.text)}": {made.fault}'
             yield error("W488", where(work.platform, job.text), message, hint=made.hint or "correct the template")
 
 
@@ -273,7 +273,3 @@ def _text(data: Any, text: str, route: Route) -> Route:
         if found:
             return found
     return ()
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:60]}..."

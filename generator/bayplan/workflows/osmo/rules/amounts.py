@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from bayplan.diagnostics import Diagnostic, Route, error, warning
-from bayplan.workflows.osmo.rules.places import Workflow, gathered, resources, shown, tasks
+from bayplan.words import shorten
+from bayplan.workflows.osmo.rules.places import Workflow, gathered, resources, tasks
 from bayplan.workflows.osmo.units import DECIMAL_UNITS, UNITS, quantity, split_amount
 
 FORMS = "write a number and one of Ti, Gi, Mi, Ki and B, like 64Gi or 1.5Ti"
@@ -16,7 +17,7 @@ def check_units(workflow: Workflow) -> Iterator[Diagnostic]:
     """W413: an amount of memory or storage."""
     for value, route in _amounts(workflow):
         if quantity(value) is None:
-            yield error("W413", route, f'"{shown(value)}" is no amount of {route[-1]}', hint=_hint(value))
+            yield error("W413", route, f'"{shorten(value)}" is no amount of {route[-1]}', hint=_hint(value))
 
 
 def _amounts(workflow: Workflow) -> Iterator[tuple[str, Route]]:
@@ -71,7 +72,7 @@ def check_cache(workflow: Workflow) -> Iterator[Diagnostic]:
     for task in tasks(workflow):
         value = task.data.get("cacheSize", "")
         if value and not _percentage(value) and quantity(value) is None:
-            message = f'"{shown(value)}" is no size of a cache'
+            message = f'"{shorten(value)}" is no size of a cache'
             hint = "write a percentage from 0% to 100%, or an amount such as 10Gi"
             yield error("W416", (*task.route, "cacheSize"), message, hint=hint)
 

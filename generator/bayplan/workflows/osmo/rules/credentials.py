@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Note, Route, error, warning
-from bayplan.workflows.osmo.rules.places import Task, Workflow, shown, tasks
+from bayplan.words import shorten
+from bayplan.workflows.osmo.rules.places import Task, Workflow, tasks
 from bayplan.workflows.osmo.units import k8s_name
 
 SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
@@ -22,16 +23,16 @@ def check_names(workflow: Workflow) -> Iterator[Diagnostic]:
     for name, target, route in _credentials(workflow):
         secret = k8s_name(name)
         if len(secret) > 253 or not SUBDOMAIN.fullmatch(secret):
-            message = f'no Secret can be called "{shown(secret)}"'
+            message = f'no Secret can be called "{shorten(secret)}"'
             yield error("W453", route, message, hint="use letters, digits, hyphens and dots")
         other, there = first.setdefault(secret, (name, route))
         if other != name:
-            message = f'"{shown(name)}" and "{shown(other)}" are one Secret here, "{shown(secret)}"'
+            message = f'"{shorten(name)}" and "{shorten(other)}" are one Secret here, "{shorten(secret)}"'
             notes = (Note("the other", there),)
             yield error("W453", route, message, hint="let names differ in more than case and underscores", notes=notes)
         for variable, key in target.items() if isinstance(target, dict) else ():
             if not KEY.fullmatch(key):
-                message = f'"{shown(key)}" cannot be a key of a Secret'
+                message = f'"{shorten(key)}" cannot be a key of a Secret'
                 yield error("W453", (*route, variable), message, hint="use letters, digits, - _ and .")
 
 
@@ -49,11 +50,12 @@ def check_folders(workflow: Workflow) -> Iterator[Diagnostic]:
             route: Route = (*task.route, "credentials", name)
             parts = [part for part in path.split("/") if part]
             if len(parts) < 2 and "".join(parts) in SYSTEM:
-                message = f'the Secret hides what the image has in "{shown(path)}"'
+                message = f'the Secret hides what the image has in "{shorten(path)}"'
                 yield warning("W454", route, message, hint="mount it in a folder of its own, such as /secrets/" + name)
             for inner, at in _mounted(task, folders):
                 if at != route and "/".join(inner[: len(parts)]) == "/".join(parts) and len(inner) > len(parts):
-                    message = f'"/{shown("/".join(inner))}" cannot be mounted inside the folder of the Secret "{name}"'
+                    there = shorten("/" + "/".join(inner))
+                    message = f'"{there}" cannot be mounted inside the folder of the Secret "{name}"'
                     notes = (Note("the folder", route),)
                     yield error("W455", at, message, hint="choose folders that do not hold each other", notes=notes)
 

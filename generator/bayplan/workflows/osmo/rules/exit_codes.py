@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 from bayplan.diagnostics import KEY, Diagnostic, Note, Route, error, warning
-from bayplan.words import did_you_mean
-from bayplan.workflows.osmo.rules.places import Workflow, shown, tasks
+from bayplan.words import did_you_mean, shorten
+from bayplan.workflows.osmo.rules.places import Workflow, tasks
 from bayplan.workflows.osmo.units import exit_codes
 
 ACTIONS = ("COMPLETE", "FAIL", "RESCHEDULE")
@@ -24,15 +24,15 @@ def forms(actions: Mapping[str, str], route: Route) -> Iterator[Diagnostic]:
     for action, text in actions.items():
         if action.upper() not in ACTIONS:
             hint = did_you_mean(action, ACTIONS)
-            message = f'"{shown(action)}" is no exit action; there is COMPLETE, FAIL and RESCHEDULE'
+            message = f'"{shorten(action)}" is no exit action; there is COMPLETE, FAIL and RESCHEDULE'
             yield error("W419", (*route, action, KEY), message, hint=hint or "use one of them")
         codes = exit_codes(text)
         if codes is None:
             hint = "write codes and ranges with commas between, without blanks: 0-10,16"
-            yield error("W420", (*route, action), f'"{shown(text)}" is no list of exit codes', hint=hint)
+            yield error("W420", (*route, action), f'"{shorten(text)}" is no list of exit codes', hint=hint)
         elif len(codes) <= text.count(","):
             hint = "write the smaller code first"
-            what = f'in "{shown(text)}" a range runs backwards and holds no code'
+            what = f'in "{shorten(text)}" a range runs backwards and holds no code'
             yield warning("W422", (*route, action), what, hint=hint)
 
 

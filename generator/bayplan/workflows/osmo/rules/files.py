@@ -6,7 +6,8 @@ import binascii
 from collections.abc import Iterator
 
 from bayplan.diagnostics import Diagnostic, Note, Route, error
-from bayplan.workflows.osmo.rules.places import Workflow, entries, shown, tasks
+from bayplan.words import shorten
+from bayplan.workflows.osmo.rules.places import Workflow, entries, tasks
 
 OUTPUT = "/osmo/data/output/"
 
@@ -28,19 +29,20 @@ def check_paths(workflow: Workflow) -> Iterator[Diagnostic]:
 def _path(path: str, route: Route, is_file: bool) -> Iterator[Diagnostic]:
     parts = [part for part in path.split("/") if part]
     if not parts:
-        yield error("W423", route, f'"{shown(path)}" leads nowhere', hint="write an absolute path such as /tmp/config")
+        hint = "write an absolute path such as /tmp/config"
+        yield error("W423", route, f'"{shorten(path)}" leads nowhere', hint=hint)
     elif parts[0] == "osmo":
-        message = f'"{shown(path)}" lies below /osmo, which belongs to OSMO'
+        message = f'"{shorten(path)}" lies below /osmo, which belongs to OSMO'
         hint = f"use another folder, or {OUTPUT} for a file of the output" if is_file else "use another folder"
         yield error("W423", route, message, hint=hint)
     elif ":" in path:
-        yield error("W423", route, f'"{shown(path)}" has a colon, which no mount may have', hint="remove the colon")
+        yield error("W423", route, f'"{shorten(path)}" has a colon, which no mount may have', hint="remove the colon")
     elif is_file and path.endswith("/"):
         yield _no_file(path, route)
 
 
 def _no_file(path: str, route: Route) -> Diagnostic:
-    return error("W423", route, f'"{shown(path)}" is a folder, expected a file', hint="add the name of the file")
+    return error("W423", route, f'"{shorten(path)}" is a folder, expected a file', hint="add the name of the file")
 
 
 def check_twins(workflow: Workflow) -> Iterator[Diagnostic]:
@@ -53,7 +55,7 @@ def check_twins(workflow: Workflow) -> Iterator[Diagnostic]:
             if there != index:
                 route: Route = (*task.route, "files")
                 notes = (Note("the first", (*route, there, "path")),)
-                message = f'task "{task.name}" has two files at "/{shown(path)}"'
+                message = f'task "{task.name}" has two files at "/{shorten(path)}"'
                 yield error("W424", (*route, index, "path"), message, hint="give each its own path", notes=notes)
 
 
@@ -74,4 +76,4 @@ def check_mounts(workflow: Workflow) -> Iterator[Diagnostic]:
         parts = mount.split(":")
         if len(parts) > 2 or not all(parts):
             hint = "write the folder on the node, or that and the folder in the container: /mnt/data:/data"
-            yield error("W426", route, f'"{shown(mount)}" is no mount', hint=hint)
+            yield error("W426", route, f'"{shorten(mount)}" is no mount', hint=hint)

@@ -7,8 +7,8 @@ import warnings
 from collections.abc import Iterator, Mapping
 
 from bayplan.diagnostics import Diagnostic, Note, Route, error
-from bayplan.words import suggest
-from bayplan.workflows.osmo.rules.places import Task, Workflow, entries, groups, shown, tasks
+from bayplan.words import shorten, suggest
+from bayplan.workflows.osmo.rules.places import Task, Workflow, entries, groups, tasks
 
 
 def check_sources(workflow: Workflow) -> Iterator[Diagnostic]:
@@ -57,7 +57,7 @@ def check_patterns(workflow: Workflow) -> Iterator[Diagnostic]:
         for entry, route in entries(workflow, key):
             problem = _problem(entry.get("regex", ""))
             if problem:
-                message = f'"{shown(entry["regex"])}" is not a regular expression: {shown(problem)}'
+                message = f'"{shorten(entry["regex"])}" is not a regular expression: {shorten(problem)}'
                 yield error("W410", (*route, "regex"), message, hint="put a backslash before characters meant as such")
 
 

@@ -74,11 +74,6 @@ def resources(workflow: Workflow) -> Iterator[tuple[str, Mapping[str, Any], Rout
         yield name, resource, (*ROOT, "resources", name)
 
 
-def shown(text: str) -> str:
-    """The beginning of a text as part of a sentence."""
-    return text[:60] if text[:60].isprintable() else text[:60].encode("unicode_escape").decode()
-
-
 def gathered(
     say: Callable[..., Diagnostic], code: str, routes: Sequence[Route], message: str, hint: str
 ) -> Iterator[Diagnostic]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.diagnostics import Diagnostic, error, info
-from bayplan.words import listing, suggest
-from bayplan.workflows.osmo.rules.places import Workflow, gathered, resources, shown, tasks
+from bayplan.words import listing, shorten, suggest
+from bayplan.workflows.osmo.rules.places import Workflow, gathered, resources, tasks
 
 DEFAULT = "default"
 
@@ -19,12 +19,12 @@ def check_references(workflow: Workflow) -> Iterator[Diagnostic]:
         if name in known:
             continue
         if "resource" in task.data:
-            written = map(shown, workflow.get("resources", ()))
+            written = map(shorten, workflow.get("resources", ()))
             hint = suggest(name, written, "resources") or "add it to `resources` of the workflow"
-            yield error("W411", (*task.route, "resource"), f'there is no resource "{shown(name)}"', hint=hint)
+            yield error("W411", (*task.route, "resource"), f'there is no resource "{shorten(name)}"', hint=hint)
         else:
             message = f'task "{task.name}" names no resource, and there is none called "{DEFAULT}"'
-            known_ones = f" (there is {listing(map(shown, known), 'and')})" if known else ""
+            known_ones = f" (there is {listing(map(shorten, known), 'and')})" if known else ""
             hint = f"add `resource:` to the task{known_ones}, or a resource `{DEFAULT}`"
             yield error("W411", (*task.route, "name"), message, hint=hint)
 

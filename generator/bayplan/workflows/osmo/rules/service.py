@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Route, info, warning
-from bayplan.words import listing
-from bayplan.workflows.osmo.rules.places import ROOT, Workflow, gathered, groups, shown, tasks
+from bayplan.words import listing, shorten
+from bayplan.workflows.osmo.rules.places import ROOT, Workflow, gathered, groups, tasks
 from bayplan.workflows.osmo.units import k8s_name, seconds
 
 
@@ -67,7 +67,7 @@ def check_credentials(workflow: Workflow) -> Iterator[Diagnostic]:
     if secrets:
         first = [target for name, target, _ in found if k8s_name(name) == secrets[0]]
         word = "Secret" if len(secrets) == 1 else "Secrets"
-        named = listing(map(shown, secrets), "and")
+        named = listing(map(shorten, secrets), "and")
         message = f"credentials come from the {word} {named}, which must exist in the workflow's namespace"
         hint = f"make each with: kubectl create secret generic {secrets[0]} {_source(first)}"
         yield from gathered(info, "W451", [route for _, _, route in found], message, hint)

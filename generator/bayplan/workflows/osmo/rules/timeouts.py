@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Route, error, warning
+from bayplan.words import shorten
 from bayplan.workflows.osmo.plain import text
-from bayplan.workflows.osmo.rules.places import ROOT, Workflow, entries, shown
+from bayplan.workflows.osmo.rules.places import ROOT, Workflow, entries
 from bayplan.workflows.osmo.units import seconds
 
 FORMS = "write seconds as a number, a whole number with d, h, m, s, ms or us (90m), or ISO 8601 (PT1H30M)"
@@ -29,7 +30,7 @@ def _hint(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    return f'"{shown(value)}"' if isinstance(value, str) else f"the number {shown(text(value))}"
+    return f'"{shorten(value)}"' if isinstance(value, str) else f"the number {shorten(text(value))}"
 
 
 def _durations(workflow: Workflow) -> Iterator[tuple[Any, Route]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.diagnostics import Diagnostic, Route, info, warning
-from bayplan.words import did_you_mean, suggest
-from bayplan.workflows.osmo.rules.places import Task, Workflow, gathered, shown, tasks
+from bayplan.words import did_you_mean, shorten, suggest
+from bayplan.workflows.osmo.rules.places import Task, Workflow, gathered, tasks
 from bayplan.workflows.osmo.tokens import HOST, INPUT, UUID, WORKFLOW_ID, Token, almost, find, texts
 
 
@@ -52,7 +52,7 @@ def check_spelling(workflow: Workflow) -> Iterator[Diagnostic]:
     for task in tasks(workflow):
         for text, route in texts(task.data, task.route):
             for each in sorted(set(almost(text))):
-                message = f"{shown(each)} looks like a token of OSMO and is none, so it stays as it is"
+                message = f"{shorten(each)} looks like a token of OSMO and is none, so it stays as it is"
                 tokens = ("{{workflow_id}}", "{{output}}", "{{input:0}}", "{{host:task}}")
                 yield warning("W430", route, message, hint=did_you_mean(each, tokens) or f"tokens: {', '.join(tokens)}")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.diagnostics import Diagnostic, Note, Route, error
-from bayplan.words import listing
-from bayplan.workflows.osmo.rules.places import ROOT, Task, Workflow, resources, shown, tasks
+from bayplan.words import listing, shorten
+from bayplan.workflows.osmo.rules.places import ROOT, Task, Workflow, resources, tasks
 from bayplan.workflows.osmo.rules.resources import DEFAULT
 
 Keys = tuple[str, ...]
@@ -19,7 +19,8 @@ def check_repeated(workflow: Workflow) -> Iterator[Diagnostic]:
         for index, entry in enumerate(resource.get("topology", ())):
             there = first.setdefault(entry["key"], index)
             if there != index:
-                message = f'the key "{shown(entry["key"])}" is there twice; a task can be in one domain of a level only'
+                key = shorten(entry["key"])
+                message = f'the key "{key}" is there twice; a task can be in one domain of a level only'
                 notes = (Note("the first", (*route, "topology", there, "key")),)
                 yield error("W417", (*route, "topology", index, "key"), message, hint="remove one", notes=notes)
 
@@ -42,7 +43,7 @@ def check_uniform(workflow: Workflow) -> Iterator[Diagnostic]:
 
 
 def _words(keys: Keys) -> str:
-    return f"{'key' if len(keys) == 1 else 'keys'} {listing(map(shown, keys), 'and')}"
+    return f"{'key' if len(keys) == 1 else 'keys'} {listing(map(shorten, keys), 'and')}"
 
 
 def _keys(workflow: Workflow, task: Task) -> Keys:

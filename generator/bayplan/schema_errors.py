@@ -117,7 +117,23 @@ def _required(_validator: Any, required: list[str], instance: Any, _schema: Any)
         yield ValidationError("required", instance=missing)
 
 
-_Validator: Any = extend(Draft7Validator, {"pattern": _pattern, "required": _required})  # type: ignore[no-untyped-call]
+def _minimum(_validator: Any, least: float, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    # jsonschema's own writes the number into a message, and Python does not write every one.
+    if _is_number(instance) and instance < least:
+        yield ValidationError("minimum")
+
+
+def _maximum(_validator: Any, most: float, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    if _is_number(instance) and instance > most:
+        yield ValidationError("maximum")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+_OWN = {"pattern": _pattern, "required": _required, "minimum": _minimum, "maximum": _maximum}
+_Validator: Any = extend(Draft7Validator, _OWN)  # type: ignore[no-untyped-call]
 
 
 def describe(value: Any) -> str:

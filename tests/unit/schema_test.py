@@ -285,6 +285,15 @@ def test_a_refusal_without_a_reason_is_still_a_refusal() -> None:
     assert [each.code for each in explain({"not": {}}, {}, "workflow")] == ["S210"]
 
 
+@pytest.mark.parametrize("key", ["minimum", "maximum"])
+def test_a_range_refuses_a_number_that_python_does_not_write(key: str) -> None:
+    far = 10**5000 if key == "maximum" else -(10**5000)
+    (found,) = explain({key: 7}, far, "workflow")
+    assert found.message.startswith("found the number with thousands of digits, expected 7 or ")
+    for fits in (7, 7.0, True, "text", None, []):
+        assert [each.code for each in explain({key: 7}, fits, "workflow")] == ["S210"]  # nothing is refused
+
+
 def test_values_in_a_sentence() -> None:
     assert describe(10**5000) == "the number with thousands of digits"
     assert describe(object) == "a value of type type"

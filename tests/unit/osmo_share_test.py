@@ -472,3 +472,26 @@ def test_a_rule_that_tasks_break_in_one_place_is_told_once() -> None:
 def rule(most: str, said: str) -> dict[str, str]:
     """At most so many CPUs."""
     return {"operator": "LE", "left_operand": "{{USER_CPU}}", "right_operand": most, "assert_message": said}
+
+
+def test_all_texts_for_jinja_are_one_request() -> None:
+    asked: list[str] = []
+
+    def render(request: Any) -> Any:
+        asked.append(request["task"])
+        return sandbox.run(request)
+
+    text = "{{ WF_TASK_NAME | upper }}"
+    jobs = [Job(text, {"WF_TASK_NAME": f"a{number % 30}"}) for number in range(60)]
+    assert [each.text for each in render_all(jobs, render)] == [f"A{number % 30}" for number in range(60)]
+    assert asked == ["each"]
+    assert [each.text for each in render_all(jobs[:0], render)] == []
+    assert asked == ["each"]
+
+
+def test_one_text_that_fails_takes_no_other_with_it() -> None:
+    slow = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
+    made = render_all([Job(each, {}) for each in ("{{ 1 }}", slow, "{{ cycler(1) | e }}", "{{ 2 }}")], sandbox.run)
+    assert [each.text for each in made] == ["1", "", "", "2"]
+    assert made[1].fault == "it takes more time than a template may"
+    assert made[2].fault == "it writes <jinja2.utils.Cycler object>, an object of Python and no value"

@@ -96,6 +96,12 @@ def _gang(draw: Random, name: str, pools: list[Object], count: int) -> Object:
     gang: Object = {"name": name, "rendezvous": "none", "workload": draw.choice(("pods", "pods", "jobset", "job"))}
     gang |= placement
     gang |= _contents(draw, levels, floor, draw.choice((0, 1, 1, 2)), max(1, round(share * nodes)), pools)
+    if len({tuple(each["label"] for each in pool.get("levels", ())) for pool in pools}) > 1 and "'placement'" in str(
+        gang
+    ):
+        for spec in _specs(gang):  # a placement is over pools with the same levels (P504, P505)
+            spec.pop("pool", None)
+            spec["pool"] = pools[0]["name"]
     cards = pools[0]["node"]["count"]
     if draw.random() < 0.3 or any(spec.get("accelerator", {}).get("count", cards) < cards for spec in _specs(gang)):
         gang["computeDomain"] = "never"  # a channel is for pods that take whole nodes (P506)

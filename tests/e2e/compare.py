@@ -41,7 +41,7 @@ def compare(stage: Stage, topology: ClusterTopology, members: Iterable[Member], 
     """The outcome of one stage."""
     bound = by_pod_set(members, bindings)
     wrong = tuple(fault for gang in stage.gangs for fault in _faults(gang, topology, bound))
-    short = tuple(fault for gang in stage.gangs for fault in missing(gang.name, gang.root, bound))
+    short = {gang.name: tuple(missing(gang.name, gang.root, bound)) for gang in stage.gangs}
     whole = all(len(bound.get(key, ())) == pods.replicas for key, pods in _asked(stage.gangs))
     if whole and not wrong:
         wrong = tuple(faults(stage.gangs, topology, _runs(stage, bound)))
@@ -53,9 +53,16 @@ def compare(stage: Stage, topology: ClusterTopology, members: Iterable[Member], 
         return Verdict("broken", wrong)
     if stage.verdict == "lacks":
         return Verdict("refused")
-    if short:
-        return Verdict("known", tuple(sorted(stage.blind))) if stage.blind else Verdict("missed", short)
-    return Verdict("alarm", tuple(sorted(stage.blind))) if stage.blind else Verdict("placed")
+    return _found(stage, short)
+
+
+def _found(stage: Stage, short: Mapping[str, tuple[str, ...]]) -> Verdict:
+    """Of a stage that fits, by gangs: what each lacks, and whether bayplan said so."""
+    early = [f"{gang}: {', '.join(sorted(codes))}" for gang, codes in stage.blind.items() if not short[gang]]
+    lost = [fault for gang, faults in short.items() if gang not in stage.blind for fault in faults]
+    if early or lost:
+        return Verdict("alarm", tuple(early)) if early else Verdict("missed", tuple(lost))
+    return Verdict("known" if stage.blind else "placed")
 
 
 def _asked(gangs: Iterable[GangPlan]) -> Iterator[tuple[tuple[str, str], Pods]]:

@@ -28,7 +28,8 @@ def by_order(made: Scene, stage: Stage, release: Release) -> bool:
     are, must have several parts, some of which KAI has put on nodes before it gave up: then it has found a domain for
     the unit and packed it badly. A unit for which it tried no node was refused by its estimate, which is another thing.
     """
-    return all(_packed_badly(made, gang, gang.root, release) is not False for gang in stage.gangs)
+    gangs = (gang for gang in stage.gangs if gang.name not in stage.blind)
+    return all(_packed_badly(made, gang, gang.root, release) is not False for gang in gangs)
 
 
 def _packed_badly(made: Scene, gang: GangPlan, unit: Unit, release: Release) -> bool | None:

@@ -38,7 +38,7 @@ class Stage(NamedTuple):
 
     gangs: tuple[GangPlan, ...]
     verdict: str  # fits, lacks, unknown
-    blind: frozenset[str]  # codes by which bayplan says that KAI finds no placement
+    blind: Mapping[str, frozenset[str]]  # gang -> codes by which bayplan says that KAI does not find it
 
 
 class Scene(NamedTuple):
@@ -76,8 +76,8 @@ def _is_error(found: Diagnostic) -> bool:
 def _stage(gangs: Iterable[GangPlan], answer: object, found: Iterable[Diagnostic]) -> Stage:
     together = tuple(gangs)
     verdict = "fits" if isinstance(answer, Placed) else "lacks" if isinstance(answer, NoRoom) else "unknown"
-    mine = {each.code for each in found for gang in together if _inside(each.route, gang.route)}
-    return Stage(together, verdict, frozenset(mine))
+    said = {gang.name: frozenset(each.code for each in found if _inside(each.route, gang.route)) for gang in together}
+    return Stage(together, verdict, {gang: codes for gang, codes in said.items() if codes})
 
 
 def _inside(route: Route, outer: Route) -> bool:

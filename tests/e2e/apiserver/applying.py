@@ -24,6 +24,9 @@ def apply(cluster: Cluster, documents: Sequence[Document]) -> list[str]:
 
 def complaints(cluster: Cluster, document: Document) -> Iterator[str]:
     """Create as a dry run, apply, apply again, look at what is stored, create what the controllers would."""
+    if not cluster.serves(document):
+        yield f"create: there is no {document['kind']} in {document['apiVersion']}"
+        return
     client, path = cluster.client, cluster.path(document)
     yield from about("create", create(cluster, document))
     first = client.send("PATCH", path, document, APPLY, **STRICT)
@@ -81,5 +84,7 @@ def jobs(document: Document) -> Iterator[Document]:
 
 def remove(cluster: Cluster, document: Document) -> None:
     """Delete an object if it is there."""
+    if not cluster.serves(document):
+        return
     reply = cluster.client.send("DELETE", cluster.path(document), AT_ONCE)
     assert reply.taken or reply.status == 404, reply.message

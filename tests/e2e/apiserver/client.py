@@ -40,9 +40,9 @@ class Reply(NamedTuple):
 
 
 class Client(NamedTuple):
-    """One API server: its loopback port, its certificate, and the token that may do everything."""
+    """One API server: a connection to its loopback port, its certificate, and the token that may do everything."""
 
-    port: int
+    connection: http.client.HTTPSConnection
     certificate: Path
     token: str
 
@@ -53,16 +53,21 @@ class Client(NamedTuple):
     def send(
         self, method: str, path: str, body: Document | None = None, kind: str = "application/json", **query: str
     ) -> Reply:
-        """One request on a connection of its own."""
-        context = ssl.create_default_context(cafile=str(self.certificate))
-        connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=SECONDS, context=context)
+        """One request. Raises OSError or HTTPException when there is no answer; the next one connects anew."""
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": kind, "Accept": "application/json"}
         text = None if body is None else json.dumps(body)
         try:
-            connection.request(method, f"{path}?{urlencode(query)}" if query else path, text, headers)
-            return _reply(connection.getresponse())
-        finally:
-            connection.close()
+            self.connection.request(method, f"{path}?{urlencode(query)}" if query else path, text, headers)
+            return _reply(self.connection.getresponse())
+        except (OSError, http.client.HTTPException):
+            self.connection.close()
+            raise
+
+
+def connect(port: int, certificate: Path, token: str) -> Client:
+    """A client of the server on a loopback port that shows this certificate."""
+    context = ssl.create_default_context(cafile=str(certificate))
+    return Client(http.client.HTTPSConnection("127.0.0.1", port, timeout=SECONDS, context=context), certificate, token)
 
 
 def _reply(response: http.client.HTTPResponse) -> Reply:

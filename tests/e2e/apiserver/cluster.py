@@ -24,6 +24,10 @@ class Cluster(NamedTuple):
     target: Mapping[str, str]
     served: Mapping[tuple[str, str], tuple[str, bool]]
 
+    def serves(self, document: Document) -> bool:
+        """Whether there are objects of its kind at all."""
+        return (document["apiVersion"], document["kind"]) in self.served
+
     def folder(self, document: Document) -> str:
         """The path that objects like this one are created at."""
         version = document["apiVersion"]
@@ -75,14 +79,16 @@ def install(client: Client, document: Any) -> None:
 
 def established(definition: Any) -> bool:
     """Whether the server took the names and the schema."""
-    conditions = {each["type"]: each["status"] for each in definition.get("status", {}).get("conditions", [])}
+    conditions = {each["type"]: each["status"] for each in definition["status"]["conditions"] or ()}
     assert conditions.get("NonStructuralSchema", "False") == "False", definition["status"]
     return conditions.get("Established") == "True"
 
 
 def discover(client: Client, version: str) -> Iterator[tuple[tuple[str, str], tuple[str, bool]]]:
-    """The kinds of an API version."""
-    for each in must(client.get(root(version))).body["resources"]:
+    """The kinds of an API version; none where the server has no such version."""
+    reply = client.get(root(version))
+    assert reply.taken or reply.status == 404, reply.message
+    for each in reply.body["resources"] if reply.taken else ():
         if "/" not in each["name"]:
             yield (version, each["kind"]), (each["name"], each["namespaced"])
 

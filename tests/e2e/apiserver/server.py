@@ -6,19 +6,18 @@ import base64
 import secrets
 import socket
 import subprocess
+import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from e2e.apiserver import until_closed
 from e2e.apiserver.binaries import APISERVER, ETCD
-from e2e.apiserver.client import Client
+from e2e.apiserver.client import Client, connect
 
 START = 120
 """Seconds until the server must be ready. On a free core it takes three."""
-
-STOP = 30
-"""Seconds until a process must have ended by itself."""
 
 EC_KEY = bytes.fromhex("30310201010420"), bytes.fromhex("a00a06082a8648ce3d030107")
 """What stands before and after the 32 bytes of a P-256 private key in DER (RFC 5915, the public key left out)."""
@@ -35,11 +34,14 @@ def running(folder: Path) -> Iterator[Client]:
     token = secrets.token_hex(16)
     (folder / "tokens.csv").write_text(f"{token},bayplan,bayplan,system:masters\n", encoding="utf-8")
     (folder / "accounts.key").write_text(signing_key(), encoding="utf-8")
-    client = Client(secure, folder / "certificates" / "apiserver.crt", token)
+    certificate = folder / "certificates" / "apiserver.crt"  # which the server makes before it listens
     with ExitStack() as stack:
         etcd = stack.enter_context(process(etcd_command(database, peers), folder))
         apiserver = stack.enter_context(process(apiserver_command(secure, database), folder))
-        wait(client, (etcd, apiserver), folder)
+        wait_for(lambda: certificate.exists() and listening(secure), (etcd, apiserver), folder)
+        client = connect(secure, certificate, token)
+        stack.callback(client.connection.close)
+        wait_for(lambda: client.get("/readyz").taken, (etcd, apiserver), folder)
         yield client
 
 
@@ -51,11 +53,15 @@ def etcd_command(port: int, peers: int) -> list[str]:
 
 
 def apiserver_command(port: int, database: int) -> list[str]:
-    """Its defaults, so the usual admission and feature gates; one user who may do everything."""
+    """Its defaults, so the usual admission and feature gates; one user who may do everything.
+
+    The advertised address is one for documentation (RFC 5737): without it the server looks for a network.
+    """
     return [
         str(APISERVER),
         f"--etcd-servers=http://127.0.0.1:{database}",
         "--bind-address=127.0.0.1",
+        "--advertise-address=192.0.2.1",
         f"--secure-port={port}",
         "--cert-dir=certificates",
         "--token-auth-file=tokens.csv",
@@ -70,18 +76,14 @@ def apiserver_command(port: int, database: int) -> list[str]:
 
 @contextmanager
 def process(command: Sequence[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that writes to `<program>.log` and is gone afterwards."""
+    """A process that writes to `<program>.log` and is gone afterwards, even if this one is killed."""
+    guarded = [sys.executable, until_closed.__file__, *command]
     with log_of(command, folder).open("wb") as log:
-        started = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-    try:
+        started = subprocess.Popen(
+            guarded, cwd=folder, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
+        )
+    with started:  # closes standard input and waits
         yield started
-    finally:
-        started.terminate()
-        try:
-            started.wait(STOP)
-        except subprocess.TimeoutExpired:
-            started.kill()
-            started.wait()
 
 
 def log_of(command: Sequence[str], folder: Path) -> Path:
@@ -89,22 +91,20 @@ def log_of(command: Sequence[str], folder: Path) -> Path:
     return folder / f"{Path(command[0]).name}.log"
 
 
-def wait(client: Client, processes: Sequence[subprocess.Popen[bytes]], folder: Path) -> None:
-    """Return when the server is ready."""
+def wait_for(done: Callable[[], bool], processes: Sequence[subprocess.Popen[bytes]], folder: Path) -> None:
+    """Return when it is so. Raises BrokenError, with the ends of the logs, when it does not become so."""
     end = time.monotonic() + START
-    while not ready(client):
+    while not done():
         if any(each.poll() is not None for each in processes) or time.monotonic() > end:
             logs = (path.read_text(encoding="utf-8", errors="replace")[-3000:] for path in sorted(folder.glob("*.log")))
             raise BrokenError("kube-apiserver did not become ready:\n" + "\n".join(logs))
         time.sleep(0.1)
 
 
-def ready(client: Client) -> bool:
-    """Whether the server says so. Its certificate is there before it listens."""
-    try:
-        return client.certificate.exists() and client.get("/readyz").taken
-    except OSError:
-        return False
+def listening(port: int) -> bool:
+    """Whether somebody takes connections there."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def free_ports(count: int) -> list[int]:

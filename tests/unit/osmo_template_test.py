@@ -505,7 +505,7 @@ def test_the_signals_of_the_caller_change_nothing(before: str) -> None:
 @pytest.mark.parametrize("statm", ["/proc/self/statm", "/nonexistent/statm"])
 def test_memory_is_limited_with_and_without_proc(statm: str) -> None:
     source = f"import resource; from bayplan.sandbox import limits; limits._STATM = {statm!r}; limits.impose(); "
-    source += "print(resource.getrlimit(resource.RLIMIT_AS)[0]); bytearray(10 ** 6); bytearray(3 * limits.MEMORY)"
+    source += "print(resource.getrlimit(resource.RLIMIT_AS)[0]); bytearray(10 ** 6); bytearray(5 * limits.MEMORY)"
     given = {**os.environ, "PYTHONPATH": str(Path(sandbox.__file__).parent.parent.parent)}
     ran = subprocess.run([sys.executable, "-c", source], env=given, capture_output=True, timeout=60, check=False)
     assert int(ran.stdout) > 100 * 2**20

@@ -13,6 +13,9 @@ MEMORY = 100 * 2**20
 
 _STATM = "/proc/self/statm"
 
+UNKNOWN = 256 * 2**20
+"""Bytes that Python with Jinja surely has room in, where nobody can tell what they take."""
+
 LARGEST = 16 * 2**20
 """Characters that a template may write."""
 
@@ -40,17 +43,15 @@ def _limit_memory() -> None:
 
 
 def _taken() -> int:
-    """Bytes that the process has: of address space, or where /proc is missing of what it ever held of memory.
-
-    The latter is less, so that some libraries' address space counts against a template; OSMO counts so.
-    """
+    """Bytes of address space that the process has. Where /proc is missing nothing says so: the largest memory that
+    `getrusage` knows of may be that of the caller, which a child inherits."""
     import resource
 
     try:
         with open(_STATM, "rb") as file:
             return int(file.read().split()[0]) * resource.getpagesize()
     except OSError:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        return UNKNOWN
 
 
 def start_clock() -> None:

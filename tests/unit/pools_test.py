@@ -97,3 +97,32 @@ def test_what_is_wrong_with_it_is_found_as_if_it_were_named(asked: Any, kinds: A
 
 def test_a_pool_that_is_not_there_is_one_finding() -> None:
     assert support.run(flow({"count": 4}, pool="gb20"), topology()).codes == ["W323"]
+
+
+TWO = {"name": "cpu-2", "node": {"cpu": "64", "memory": "256Gi"}, "domains": [{"nodes": "d[01-08]"}]}
+PLAIN = {key: value for key, value in support.WORKER.items() if key != "accelerator"}
+
+
+@pytest.mark.parametrize(
+    ("pod_sets", "default", "codes"),
+    [
+        pytest.param([PLAIN], "cpu-2", [], id="of-several-without-accelerators"),
+        pytest.param([PLAIN], "", ["P503"], id="none-is-named"),
+        pytest.param([{**support.WORKER, "accelerator": {}}], "gb200", [], id="of-several-with-accelerators"),
+        pytest.param([{**support.WORKER, "accelerator": {}}], "cpu", ["P503"], id="not-one-that-cannot-hold-it"),
+    ],
+)
+def test_the_default_pool_decides_where_several_could(pod_sets: list[Any], default: str, codes: list[str]) -> None:
+    where = topology(CPU, TWO, SPARE)
+    where["spec"]["defaults"] = {**where["spec"]["defaults"], **({"pool": default} if default else {})}
+    result = support.run(support.workflow({"name": "train", "podSets": pod_sets}), where)
+    assert [code for code in result.codes if code.startswith("P5")] == codes
+
+
+def test_the_default_pool_takes_what_could_follow_several() -> None:
+    where = topology(CPU, TWO, H100, h100={"vendor": "nvidia", "allocator": "device-plugin"})
+    where["spec"]["pools"] = [pool for pool in where["spec"]["pools"] if "accelerator" in pool["node"]]
+    where["spec"]["defaults"] = {**where["spec"]["defaults"], "pool": "h100"}
+    both = [{**support.WORKER, "name": name, "accelerator": {"name": name, "count": 4}} for name in ("gb200", "h100")]
+    result = support.run(support.workflow({"name": "train", "podSets": [*both, {**PLAIN, "replicas": 1}]}), where)
+    assert "P503" not in result.codes

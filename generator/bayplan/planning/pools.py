@@ -143,7 +143,7 @@ def _follow(found: Found, topology: ClusterTopology, leaders: set[str]) -> str |
     """A podSet without accelerator, and no pool made for it, goes where the rest of its gang goes."""
     if len(leaders) == 1:
         return next(iter(leaders))
-    if not leaders and topology.defaults.get("pool"):
+    if topology.defaults.get("pool"):
         return topology.defaults["pool"]
     candidates = sorted(leaders) or [pool.name for pool in topology.pools]
     return _undecided(found, candidates)

@@ -104,7 +104,7 @@ def pods(documents: Iterable[Mapping[str, Any]]) -> Iterator[Pod]:
             for job in each["spec"]["replicatedJobs"]:
                 for copy in range(job["replicas"]):
                     stem = f"{name}-{job['name']}-{copy}"
-                    yield from _job_pods(stem, name, job["template"]["spec"])
+                    yield from _job_pods(stem, name, job["template"]["spec"], copy)
         elif each["kind"] == "Job" and "completionMode" in each["spec"]:
             yield from _job_pods(name, each["spec"]["template"]["spec"].get("subdomain", ""), each["spec"])
         elif each["kind"] == "Pod":
@@ -113,10 +113,10 @@ def pods(documents: Iterable[Mapping[str, Any]]) -> Iterator[Pod]:
             yield _pod(name, host, each, {})
 
 
-def _job_pods(stem: str, service: str, spec: Mapping[str, Any]) -> Iterator[Pod]:
+def _job_pods(stem: str, service: str, spec: Mapping[str, Any], copy: int = 0) -> Iterator[Pod]:
     assert spec["parallelism"] == spec["completions"]
     for number in range(spec["completions"]):
-        index = {"JOB_COMPLETION_INDEX": str(number)}
+        index = {"JOB_COMPLETION_INDEX": str(number), "copy": str(copy)}
         yield _pod(f"{stem}-{number}", f"{stem}-{number}.{service}", spec["template"], index)
 
 
@@ -127,8 +127,7 @@ def _pod(name: str, host: str, template: Mapping[str, Any], given: Mapping[str, 
         env[entry["name"]] = entry["value"] if "value" in entry else _field(entry, given)
     command = container.get("command", [])
     if command[:2] == ["sh", "-c"]:
-        sums = re.findall(r"(\w+)=\$\(\((\d+)\+JOB_COMPLETION_INDEX\)\)", command[2])
-        env |= {variable: str(int(first) + int(given["JOB_COMPLETION_INDEX"])) for variable, first in sums}
+        env |= exported(command[2], env)
     metadata = template["metadata"]
     return Pod(name, host, metadata.get("labels", {}), metadata.get("annotations", {}), env, template["spec"])
 
@@ -136,6 +135,31 @@ def _pod(name: str, host: str, template: Mapping[str, Any], given: Mapping[str, 
 def _field(entry: Mapping[str, Any], given: Mapping[str, str]) -> str:
     if "secretKeyRef" in entry["valueFrom"]:
         return f"<{entry['valueFrom']['secretKeyRef']['name']}/{entry['valueFrom']['secretKeyRef']['key']}>"
-    path = entry["valueFrom"]["fieldRef"]["fieldPath"]
-    assert path == "metadata.annotations['batch.kubernetes.io/job-completion-index']"
-    return given["JOB_COMPLETION_INDEX"]
+    return given[FIELDS[entry["valueFrom"]["fieldRef"]["fieldPath"]]]
+
+
+FIELDS = {
+    "metadata.annotations['batch.kubernetes.io/job-completion-index']": "JOB_COMPLETION_INDEX",
+    "metadata.annotations['jobset.sigs.k8s.io/job-index']": "copy",
+}
+"""Fields of pods -> what `given` calls their value."""
+
+
+def exported(script: str, env: Mapping[str, str]) -> dict[str, str]:
+    """What `export A=text B=$((sum)); exec ...` exports."""
+    words = script.partition(";")[0].removeprefix("export ").split(" ")
+    return {
+        name: re.sub(r"\$\(\(([^)]*)\)\)", lambda sum_: _sum(sum_[1], env), text) for name, text in map(_pair, words)
+    }
+
+
+def _pair(word: str) -> tuple[str, str]:
+    name, _, text = word.partition("=")
+    return name, text
+
+
+def _sum(expression: str, env: Mapping[str, str]) -> str:
+    """Shell arithmetic: `/` is a division without remainder."""
+    filled = re.sub(r"[A-Z_]+", lambda name: env[name[0]], expression).replace("/", "//")
+    assert re.fullmatch(r"[0-9+*%/]+", filled), expression
+    return str(eval(filled))  # digits and operators only

@@ -7,37 +7,54 @@ from collections.abc import Iterable, Iterator
 from bayplan.checks.amounts import CONFIG_MAP_LIMIT, decoded
 from bayplan.diagnostics import Diagnostic, error
 from bayplan.kube.names import COMPUTE_DOMAIN_API
-from bayplan.model.manifest import Manifest, Many, Meta, Slot
+from bayplan.model.manifest import File, Item, Manifest, Many, Meta, Slot
 from bayplan.model.plan import Plan
 from bayplan.model.workflow import GANGS
 
 ORDER = (
     "Topology",
+    "ClusterNetworkTopology",
+    "HyperNode",
+    "ResourceFlavor",
+    "ClusterQueue",
     "Queue",
+    "ElasticQuota",
+    "LocalQueue",
+    "WorkloadPriorityClass",
     "ServiceAccount",
     "Role",
     "RoleBinding",
     "ComputeDomain",
     "ResourceClaimTemplate",
     "ConfigMap",
+    "Workload",
+    "CompositePodGroup",
     "PodGroup",
     "Service",
     "JobSet",
     "Job",
     "Pod",
+    "File",
 )
 """What others refer to comes first: channel claims wait for their ComputeDomain, pods for their PodGroup."""
 
-CLUSTER_SCOPED = ("Topology", "Queue")
+CLUSTER_SCOPED = (
+    "Topology",
+    "ClusterNetworkTopology",
+    "HyperNode",
+    "ResourceFlavor",
+    "ClusterQueue",
+    "Queue",
+    "WorkloadPriorityClass",
+    "File",
+)
 ACCEPTED = "bayplan.dev/accepted"
 
 
 NOTHING = Meta()
 
 
-def arrange(
-    documents: Iterable[Manifest | Many], namespace: str = "", given: Meta = NOTHING
-) -> tuple[Manifest | Many, ...]:
+def arrange(documents: Iterable[Item], namespace: str = "", given: Meta = NOTHING) -> tuple[Item, ...]:
     """Sorted by kind, otherwise as they came. The given labels and annotations go on all objects."""
     placed = [_placed(document, namespace, given) for document in documents]
     return tuple(sorted(placed, key=lambda document: ORDER.index(head(document)["kind"])))
@@ -49,12 +66,14 @@ def workflow_meta(plan: Plan, accepted: tuple[str, ...]) -> Meta:
     return Meta(plan.workflow.labels, {**plan.workflow.annotations, **noted})
 
 
-def head(document: Manifest | Many) -> Manifest:
-    """The document itself, or the skeleton of many."""
+def head(document: Item) -> Manifest:
+    """The document itself, the skeleton of many, or a file as if it were an object."""
+    if isinstance(document, File):
+        return {"apiVersion": "", "kind": "File", "metadata": {"name": document.name}, "text": document.text}
     return document.skeleton if isinstance(document, Many) else document
 
 
-def _placed(document: Manifest | Many, namespace: str, given: Meta) -> Manifest | Many:
+def _placed(document: Item, namespace: str, given: Meta) -> Item:
     own = head(document)
     if own["kind"] in CLUSTER_SCOPED:
         return document
@@ -67,7 +86,7 @@ def _placed(document: Manifest | Many, namespace: str, given: Meta) -> Manifest 
     return document._replace(skeleton=placed) if isinstance(document, Many) else placed
 
 
-def collisions(documents: Iterable[Manifest | Many]) -> Iterator[Diagnostic]:
+def collisions(documents: Iterable[Item]) -> Iterator[Diagnostic]:
     """No two objects of one kind with one name. A ComputeDomain counts as its channel template too: the driver makes
     it, and never succeeds where one of that name exists (DRA driver 25.3 to 0.4, `resourceclaimtemplate.go`). So it is
     with the Jobs and the Service of a JobSet."""
@@ -84,7 +103,7 @@ LARGE = 1536 * 1024
 """etcd's default limit of one request, in bytes (etcd 3.5, `--max-request-bytes`)."""
 
 
-def oversized(documents: Iterable[Manifest | Many]) -> Iterator[Diagnostic]:
+def oversized(documents: Iterable[Item]) -> Iterator[Diagnostic]:
     """Objects that the API server could not store."""
     for document in documents:
         own = head(document)
@@ -117,7 +136,7 @@ def _size(document: Manifest) -> int:
     return len(json.dumps(document, separators=(",", ":")))
 
 
-def keys(document: Manifest | Many) -> Iterator[tuple[str, str]]:
+def keys(document: Item) -> Iterator[tuple[str, str]]:
     """Kind and name of the object, or of each of many, and of what a driver or a controller makes of it."""
     own = head(document)
     for row in document.rows if isinstance(document, Many) else ((),):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from bayplan.kube.kinds.parts import GANG_LABEL
-from bayplan.model.manifest import Manifest, Many, Shape
+from bayplan.model.manifest import Item, Manifest, Shape
 from bayplan.model.plan import Plan
 
 OURS = "bayplan.dev/"
@@ -35,10 +35,10 @@ PLURALS = {
 }
 
 
-def adopters(plan: Plan, shape: Shape, documents: Sequence[Manifest | Many]) -> list[Manifest]:
+def adopters(plan: Plan, shape: Shape, documents: Sequence[Item]) -> list[Manifest]:
     """What `cleanup: adopt` adds to the documents of a plan: an adopter for each workload."""
     made: list[Manifest] = []
-    plain = [document for document in documents if not isinstance(document, Many)]
+    plain: list[Manifest] = [document for document in documents if isinstance(document, dict)]
     for workload in shape.workloads:
         gangs = {gang.name for gang in workload.gangs}
         mine = [each for each in plain if each["metadata"].get("labels", {}).get(GANG_LABEL) in gangs]

@@ -9,10 +9,13 @@ from bayplan.kube.fields import given
 from bayplan.kube.kinds.parts import gang_labels
 from bayplan.kube.names import COMPUTE_DOMAIN_API, claim_template_name, config_map_name
 from bayplan.kube.pod import file_key
-from bayplan.model.manifest import Manifest
+from bayplan.model.manifest import Manifest, Shape
 from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, all_pods
 from bayplan.model.target import Target
 from bayplan.model.workflow import Binary
+
+OUTSIDE = ("sbatch",)
+"""Workload kinds that run outside Kubernetes."""
 
 
 def compute_domain(domain: ComputeDomain, target: Target) -> Manifest:
@@ -66,9 +69,10 @@ def _each_template(gang: GangPlan) -> list[Pods]:
     return list({pods.template: pods for pods in all_pods(gang.root)}.values())
 
 
-def companions(plan: Plan, target: Target) -> Iterator[Manifest]:
-    """All of them, with the labels of their gang."""
-    for gang in plan.gangs:
+def companions(plan: Plan, shape: Shape, target: Target) -> Iterator[Manifest]:
+    """All of them, with the labels of their gang. Gangs whose workload is no Kubernetes object have none."""
+    outside = {gang.name for each in shape.workloads if each.kind in OUTSIDE for gang in each.gangs}
+    for gang in (each for each in plan.gangs if each.name not in outside):
         for domain in gang.compute_domains:
             yield _labelled(compute_domain(domain, target), plan, gang)
         for document in (*claim_templates(plan, gang, target), *config_maps(gang)):

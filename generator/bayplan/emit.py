@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from bayplan._emit.blocks import Blocks
 from bayplan._emit.scalars import scalar
 from bayplan._emit.skeletons import fill, template
-from bayplan.model.manifest import Manifest, Many
+from bayplan.model.manifest import File, Item, Many
 
 __all__ = ["emit", "scalar"]
 
@@ -18,8 +18,8 @@ _CHARACTERS = 1_000_000
 _PIECES = 32_768  # some 30 characters each
 
 
-def emit(items: Iterable[Manifest | Many]) -> Iterator[str]:
-    """The documents with `---` lines between them, in pieces of about a megabyte.
+def emit(items: Iterable[Item]) -> Iterator[str]:
+    """The documents with `---` lines between them, in pieces of about a megabyte; files as they are.
 
     Data may hold mappings with string keys, sequences, strings, numbers, booleans and None. TypeError for anything
     else; ValueError for NaN, infinities, halves of surrogate pairs, and names in a `Many` that are not DNS-1123.
@@ -33,6 +33,9 @@ def emit(items: Iterable[Manifest | Many]) -> Iterator[str]:
             for text in fill(template(item.skeleton, blocks.text), item.rows, _CHARACTERS):
                 yield between + text
                 between = "---\n"
+            continue
+        if isinstance(item, File):
+            pieces.append(item.text)
             continue
         pieces.append(between)
         blocks.document(item)

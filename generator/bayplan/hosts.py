@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from bayplan.diagnostics import Route
 from bayplan.kube.kinds import KINDS
 from bayplan.model.manifest import Shape, Workload
-from bayplan.model.plan import GangPlan, Plan, Unit, all_pods
+from bayplan.model.plan import GangPlan, Plan, Unit, all_pods, instance, once
 from bayplan.model.workflow import PodSet, pod_of
 
 Replace = Callable[[str], str]
@@ -19,28 +19,33 @@ Replace = Callable[[str], str]
 
 def resolve(plan: Plan, shape: Shape) -> tuple[Plan, Shape]:
     """Both with every text of `hosts` replaced, in commands, arguments, env values and text files."""
-    resolved = Shape(tuple(_workload(workload) for workload in shape.workloads))
-    gangs = {gang.name: gang for workload in resolved.workloads for gang in workload.gangs}
-    return plan._replace(gangs=tuple(gangs[gang.name] for gang in plan.gangs)), resolved
+    specs = {gang.name: _specs(workload, gang) for workload in shape.workloads for gang in workload.gangs}
+    workloads = (each._replace(gangs=tuple(_gang(gang, specs) for gang in each.gangs)) for each in shape.workloads)
+    return plan._replace(gangs=tuple(_gang(gang, specs) for gang in plan.gangs)), Shape(tuple(workloads))
 
 
-def _workload(workload: Workload) -> Workload:
-    return workload._replace(gangs=tuple(_gang(workload, gang) for gang in workload.gangs))
+Specs = Mapping[Route, PodSet]
 
 
-def _gang(workload: Workload, gang: GangPlan) -> GangPlan:
+def _specs(workload: Workload, gang: GangPlan) -> Specs:
+    """The podSets of a gang, by their place in the file: instances share theirs."""
     if not gang.gang.hosts:
-        return gang
+        return {}
     replace = replacing(_names(workload, gang))
-    specs = {pods.route: pods.spec for pods in all_pods(gang.root)}  # instances of one podSet share theirs
-    return gang._replace(root=_unit(gang.root, {route: _pod_set(spec, replace) for route, spec in specs.items()}))
+    return {pods.route: _pod_set(pods.spec, replace) for pods in once(all_pods(gang.root))}
+
+
+def _gang(gang: GangPlan, specs: Mapping[str, Specs]) -> GangPlan:
+    return gang._replace(root=_unit(gang.root, specs[gang.name])) if specs[gang.name] else gang
 
 
 def _names(workload: Workload, gang: GangPlan) -> dict[str, str]:
     """Text -> DNS name."""
-    kind, instances = KINDS[workload.kind], {pods.name: pods for pods in all_pods(gang.root)}
+    kind = KINDS[workload.kind]
     asked = {text: pod_of(value) for text, value in gang.gang.hosts.items()}
-    return {text: kind.host(workload, gang, instances[name], number) for text, (name, number) in asked.items()}
+    return {
+        text: kind.host(workload, gang, *instance(gang.root, name), number) for text, (name, number) in asked.items()
+    }
 
 
 def replacing(names: Mapping[str, str]) -> Replace:
@@ -49,7 +54,7 @@ def replacing(names: Mapping[str, str]) -> Replace:
     return lambda text: find.sub(lambda match: names[match[0]], text)
 
 
-def _unit(unit: Unit, specs: Mapping[Route, PodSet]) -> Unit:
+def _unit(unit: Unit, specs: Specs) -> Unit:
     return unit._replace(
         pods=tuple(pods._replace(spec=specs[pods.route]) for pods in unit.pods),
         groups=tuple(units._replace(members=tuple(_unit(m, specs) for m in units.members)) for units in unit.groups),

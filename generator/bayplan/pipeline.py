@@ -8,18 +8,20 @@
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bayplan import reading
 from bayplan.arrange import arrange, collisions, oversized, workflow_meta
 from bayplan.backends import BACKENDS
 from bayplan.checks import SURVEY_CHECKS, TARGETED, TOGETHER, TOPOLOGY_CHECKS, WORKFLOW_CHECKS
 from bayplan.companions import companions
-from bayplan.diagnostics import Outcome, Route, has_errors
+from bayplan.diagnostics import Diagnostic, Outcome, Route, has_errors
 from bayplan.document import Document
 from bayplan.model.backend import Backend
+from bayplan.model.features import FEATURES
 from bayplan.model.formats import Context
-from bayplan.model.manifest import Manifest, Many, Shape
+from bayplan.model.manifest import Item, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
@@ -27,10 +29,10 @@ from bayplan.model.workflow import Workflow
 from bayplan.planning import compute_domains, ranks
 from bayplan.planning.bind import bind
 from bayplan.planning.blind_spots import unseen
-from bayplan.planning.fidelity import FIRM, compare
+from bayplan.planning.fidelity import compare, firm
 from bayplan.planning.fit import diagnose
 from bayplan.planning.fitting import components, fitting
-from bayplan.planning.needs import plan_needs
+from bayplan.planning.needs import plan_needs, topology_needs
 from bayplan.planning.pools import name_accelerators
 from bayplan.planning.preferences import unmet
 from bayplan.planning.shape import Offer, shape
@@ -43,11 +45,16 @@ from bayplan.selection import (
     select_namespace,
     select_target,
 )
+from bayplan.topologies import EXPORTS
 from bayplan.values import NamedTuple
 from bayplan.weave import weave
 
+if TYPE_CHECKING:
+    from bayplan.model.formats import Exporter
+
 Origins = Mapping[str, Mapping[Route, Route]]
-Documents = tuple[Manifest | Many, ...]
+Found = tuple[Diagnostic, ...]
+Documents = tuple[Item, ...]
 
 
 class Request(NamedTuple):
@@ -173,15 +180,21 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
     claimed = _then(selected, compute_domains.assign)
     if claimed.value is None:
         return Outcome(None, claimed.diagnostics)
-    ranked = ranks.assign(claimed.value)
-    shaped = shape(ranked, Offer(backend.NAME, backend.KINDS, backend.SUPPORT), target)
-    lost = compare((*plan_needs(ranked), *backend.needs(ranked)), backend.SUPPORT, target, backend.NAME)
+    needs = (*plan_needs(claimed.value), *backend.needs(claimed.value))
+    shared = "all" in backend.FOLDS.values()
+    ranked = ranks.assign(compute_domains.merge(claimed.value) if shared else claimed.value)
+    title = f"{backend.NAME} {target.version(backend.COMPONENT)}"
+    shaped = shape(ranked, Offer(title, backend.KINDS, backend.SUPPORT, backend.FOLDS), target)
+    features = {**FEATURES, **backend.FEATURES}
+    lost = compare(needs, backend.SUPPORT, target, title, features)
     found = [*claimed.diagnostics, *diagnose(ranked), *lost, *shaped.diagnostics]
     if shaped.value is not None:
         found += [*fitting(ranked, shaped.value, target), *assumed(target, components(ranked, shaped.value, backend))]
     if not has_errors(found):
         found += [*unmet(ranked), *unseen(ranked), *backend.prove(ranked, target)]
-    wanted = request.accept - FIRM
+    if shaped.value is not None:
+        found += backend.notices(ranked, shaped.value, target)
+    wanted = request.accept - firm(features.values())
     taken = tuple(sorted({each.code for each in found if each.severity == "error" and each.code in wanted}))
     found = [each._replace(severity="warning") if each.code in taken else each for each in found]
     if shaped.value is None or has_errors(found):
@@ -197,7 +210,7 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
 
         ranked, shaped = hosts.resolve(ranked, shaped)
     lowered = backend.lower(ranked, shaped, target)
-    own = [*companions(ranked, target), *lowered.documents, *weave(ranked, shaped, lowered)]
+    own = [*companions(ranked, shaped, target), *lowered.documents, *weave(ranked, shaped, lowered)]
     if ranked.workflow.cleanup == "adopt":
         from bayplan.cleanup import adopters
 
@@ -208,6 +221,20 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
     return Outcome(None if has_errors(found) else Compiled(planned, documents), found)
 
 
+def _exported(name: str, topology: ClusterTopology, target: Target, found: Found) -> Outcome[Documents]:
+    """The topology in a format that is no scheduler's."""
+    exporter: Exporter = import_module(f"bayplan.topologies.{EXPORTS[name]}")
+    return Outcome(None if has_errors(found) else tuple(exporter.write(topology, target)), found)
+
+
+def _unfit(backend: Backend, topology: ClusterTopology, target: Target) -> tuple[Diagnostic, ...]:
+    """What of a topology a backend's cluster-scoped objects cannot say."""
+    names = [pool.name for pool in topology.pools]
+    needs = (*topology_needs(topology, names), *backend.cluster_needs(topology))
+    title = f"{backend.NAME} {target.version(backend.COMPONENT)}"
+    return tuple(compare(needs, backend.SUPPORT, target, title, {**FEATURES, **backend.FEATURES}))
+
+
 def cluster_objects(
     document: Document, scheduler: str, versions: Mapping[str, str]
 ) -> tuple[Outcome[Documents], Origins]:
@@ -216,9 +243,13 @@ def cluster_objects(
     found = topology.diagnostics
     if topology.value is None:
         return Outcome(None, found), origins
-    backend = select_backend(scheduler, None, topology.value, BACKENDS)
     target = select_target(versions, topology.value)
+    if scheduler in EXPORTS and target.value is not None:
+        return _exported(scheduler, topology.value, target.value, found), origins
+    backend = select_backend(scheduler, None, topology.value, BACKENDS)
     found += (*backend.diagnostics, *target.diagnostics)
+    if backend.value is not None and target.value is not None:
+        found += _unfit(backend.value, topology.value, target.value)
     if backend.value is None or target.value is None or has_errors(found):
         return Outcome(None, found), origins
     return Outcome(arrange(backend.value.cluster_objects(topology.value, target.value)), found), origins

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from bayplan.arrange import CLUSTER_SCOPED, ORDER, head
 from bayplan.cleanup import resource
 from bayplan.kube.kinds.parts import GANG_LABEL
-from bayplan.model.manifest import Manifest, Many
+from bayplan.model.manifest import Item, Many
 
 
-def delete_plan(documents: Iterable[Manifest | Many]) -> tuple[str, ...]:
+def delete_plan(documents: Iterable[Item]) -> tuple[str, ...]:
     """One kubectl line for each object, in reverse order of creation.
 
     A ComputeDomain's finalizer waits for the last pod that claims from it (NVIDIA DRA driver), so each line waits for
@@ -21,7 +21,7 @@ def delete_plan(documents: Iterable[Manifest | Many]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(line for document in later for line in _lines(document)))
 
 
-def _lines(document: Manifest | Many) -> Iterator[str]:
+def _lines(document: Item) -> Iterator[str]:
     own = head(document)
     metadata = own["metadata"]
     what = f"-l {GANG_LABEL}={metadata['labels'][GANG_LABEL]}" if isinstance(document, Many) else metadata["name"]

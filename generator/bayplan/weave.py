@@ -105,9 +105,11 @@ def _ranks(loom: Loom, pods: Pods) -> tuple[PodParts, tuple[str, ...]]:
         return PodParts(), pods.spec.command
     master = ranks.master
     leader = loom.pods[master.gang, master.pods]
-    host = loom.kind.host(loom.workload, loom.gangs[master.gang], leader, master.number)
-    shelled = pods.route in loom.shelled and pods.replicas > 1
-    made = rank_env(pods.spec, ranks, host, _own_number(loom.kind, pods), shelled)
+    numbers = loom.kind.numbers(pods) if pods.route in loom.shelled and pods.total > 1 else None
+    copy: int | str = numbers.copy if ranks.each and numbers else master.number // leader.replicas
+    gang, number = loom.gangs[master.gang], master.number % leader.replicas
+    host = loom.kind.host(loom.workload, gang, leader, copy, number)
+    made = rank_env(pods, ranks, host, _own_number(loom.kind, pods), numbers)
     return PodParts(env=made.env), made.command
 
 
@@ -115,4 +117,4 @@ def _own_number(kind: Kind, pods: Pods) -> Slot | int | str:
     if not kind.INDEX:
         return Slot(RANK_COLUMN, "text")
     first = pods.ranks.first if pods.ranks else 0
-    return first if pods.replicas == 1 else kind.INDEX
+    return first if pods.total == 1 else kind.INDEX

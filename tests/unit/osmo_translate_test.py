@@ -56,7 +56,7 @@ def topology(*entries: str) -> list[dict[str, str]]:
     """`rack=a` requires, `rack?a` prefers."""
     found = []
     for entry in entries:
-        key, sign, group = (entry.partition("=") if "=" in entry else entry.partition("?"))
+        key, sign, group = entry.partition("=" if "=" in entry else "?")
         found.append({"key": key, "group": group, **({"requirementType": "preferred"} if sign == "?" else {})})
     return found
 

@@ -290,6 +290,11 @@ def validate___definitions_podset(data: Any) -> Any:
             data_keys.remove("wholeNode")
             data__wholeNode = data["wholeNode"]
             validate___definitions_wholenode(data__wholeNode)
+        if "numa" in data_keys:
+            data_keys.remove("numa")
+            data__numa = data["numa"]
+            if not (isinstance(data__numa, str) and data__numa == 'best-effort' or isinstance(data__numa, str) and data__numa == 'restricted' or isinstance(data__numa, str) and data__numa == 'single-numa-node'):
+                raise Refused
         if "fabric" in data_keys:
             data_keys.remove("fabric")
             data__fabric = data["fabric"]
@@ -1066,6 +1071,11 @@ def validate___definitions_podsetdefaults(data: Any) -> Any:
             data_keys.remove("wholeNode")
             data__wholeNode = data["wholeNode"]
             validate___definitions_wholenode(data__wholeNode)
+        if "numa" in data_keys:
+            data_keys.remove("numa")
+            data__numa = data["numa"]
+            if not (isinstance(data__numa, str) and data__numa == 'best-effort' or isinstance(data__numa, str) and data__numa == 'restricted' or isinstance(data__numa, str) and data__numa == 'single-numa-node'):
+                raise Refused
         if "fabric" in data_keys:
             data_keys.remove("fabric")
             data__fabric = data["fabric"]

@@ -2,9 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 
-from bayplan.backends import kai
 from bayplan.model.backend import Backend
 
-BACKENDS: Mapping[str, Backend] = {kai.NAME: kai}
+MODULES: Mapping[str, str] = {
+    "kai": "kai",
+}
+"""The word in `scheduler:` -> the module in this folder."""
+
+
+class _Backends(Mapping[str, Backend]):
+    """The backends by name, each imported when it is asked for: a run needs one of them."""
+
+    def __getitem__(self, name: str) -> Backend:
+        module: Backend = import_module(f"bayplan.backends.{MODULES[name]}")
+        return module
+
+    def __contains__(self, name: object) -> bool:
+        return name in MODULES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(MODULES)
+
+    def __len__(self) -> int:
+        return len(MODULES)
+
+
+BACKENDS: Mapping[str, Backend] = _Backends()

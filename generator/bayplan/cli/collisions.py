@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from bayplan.arrange import head, keys
 from bayplan.diagnostics import Diagnostic, Note, error
 from bayplan.document import Document
-from bayplan.model.manifest import Manifest, Many
+from bayplan.model.manifest import Item, Manifest
 from bayplan.pipeline import Compiled
 from bayplan.report.batch import Batch
 
@@ -15,9 +15,9 @@ Key = tuple[str, str, str]  # kind, namespace, name
 Pair = tuple[Document, Compiled]
 
 
-def merge(compiled: Sequence[Pair]) -> tuple[tuple[Manifest | Many, ...], list[Batch]]:
+def merge(compiled: Sequence[Pair]) -> tuple[tuple[Item, ...], list[Batch]]:
     """All documents, workflows by namespace and name; equal cluster-scoped objects once; what collides."""
-    kept: list[Manifest | Many] = []
+    kept: list[Item] = []
     owners: dict[Key, tuple[Document, Manifest]] = {}
     batches: list[Batch] = []
     for source, value in sorted(compiled, key=lambda pair: _place(pair[1])):
@@ -60,7 +60,7 @@ def _collision(shared: Sequence[Key]) -> Diagnostic:
     return error("O801", ("workflow", "metadata", "name"), message, notes=notes, hint="rename one of the workflows")
 
 
-def identities(document: Manifest | Many) -> Iterator[Key]:
+def identities(document: Item) -> Iterator[Key]:
     """Kind, namespace and name of all that comes of a document."""
     namespace = head(document)["metadata"].get("namespace", "")
     yield from ((kind, namespace, name) for kind, name in keys(document))

@@ -7,6 +7,7 @@ from bayplan.report import FORMATS
 
 SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool")
 IMPORTED = ("osmo-pool",)
+"""Those of `topologies.IMPORTS` too: a test compares."""
 SHELLS = ("bash", "zsh", "fish")
 
 DIAGNOSTICS = Option(("--diagnostics",), "How to write what was found (default: text).", "FORM", choices=FORMATS)
@@ -118,7 +119,7 @@ COMMANDS = (
         "Write a cluster topology out of another system's files.",
         (Argument("SOURCE"),),
         (
-            Option(("--from",), "The format of the source (default: osmo-pool).", "FORMAT", choices=IMPORTED),
+            Option(("--from",), "The format of the source, where it cannot be told.", "FORMAT", choices=IMPORTED),
             Option(("--update",), "A topology file that gains what the source adds.", "FILE"),
             Option(("-o", "--output"), "A file (default: stdout).", "FILE"),
             CHECK,
@@ -133,7 +134,7 @@ COMMANDS = (
         "Write a cluster topology in a scheduler's own objects.",
         (Argument("TOPOLOGY", 0),),
         (
-            Option(("--to",), "The scheduler.", "NAME"),
+            Option(("--to",), "The scheduler, or another format.", "NAME"),
             *OUTPUT,
             TARGET,
             STRICT,

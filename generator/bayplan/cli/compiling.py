@@ -8,7 +8,7 @@ from bayplan import pipeline
 from bayplan.cli.inputs import Inputs
 from bayplan.diagnostics import Diagnostic, info
 from bayplan.document import Document
-from bayplan.model.manifest import Manifest, Many
+from bayplan.model.manifest import Item
 from bayplan.pipeline import Compiled, Request
 from bayplan.report.batch import Batch
 
@@ -40,7 +40,7 @@ def _in_native_words(found: Iterable[Diagnostic], workflow: Document) -> tuple[D
     return (info("A933", ("workflow",), message, hint=f"`bayplan import {workflow.name}` prints this workflow in it"),)
 
 
-def join(compiled: Made) -> tuple[tuple[Manifest | Many, ...], list[Batch]]:
+def join(compiled: Made) -> tuple[tuple[Item, ...], list[Batch]]:
     """The documents of all workflows, and what collides."""
     if len(compiled) == 1:
         return compiled[0][1].documents, []

@@ -11,21 +11,24 @@ from bayplan.cli import differences, single
 from bayplan.cli.failures import unwritable
 from bayplan.diagnostics import Diagnostic, Outcome, error
 from bayplan.emit import emit
-from bayplan.model.manifest import Manifest, Many
+from bayplan.model.manifest import File, Item
 
 INDEX = ".bayplan-index"
 HEADER = "# bayplan wrote the files below, and replaces or removes them. It touches no others.\n"
-_OURS = re.compile(r"[0-9]+-[A-Za-z0-9._-]+\.yaml").fullmatch
+_OURS = re.compile(r"[0-9]+-[A-Za-z0-9._-]+").fullmatch
 _KIND = re.compile(r"^kind: (.*)$", re.MULTILINE)
 _NAME = re.compile(r"^metadata:\n(?:  .*\n)*?  name: (.*)$", re.MULTILINE)
 
 
-def files(documents: Iterable[Manifest | Many]) -> dict[str, str]:
+def files(documents: Iterable[Item]) -> dict[str, str]:
     """`01-topology-hall-1.yaml` -> text, in the order to apply them.
 
     The number is that of the kind, so that one object more or less renames no other file.
     """
-    found: dict[str, str] = {}
+    given = tuple(documents)
+    texts = [each for each in given if isinstance(each, File)]
+    found = {f"{number:02}-{each.name}": each.text for number, each in enumerate(texts, 1)}
+    documents = [each for each in given if not isinstance(each, File)]
     met: dict[str, int] = {}  # names repeat in several namespaces
     for text in filter(None, re.split(r"^---\n", "".join(emit(documents)), flags=re.MULTILINE)):
         stem = _stem(text)

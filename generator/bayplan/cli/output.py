@@ -10,9 +10,9 @@ from bayplan.cli import stdout
 from bayplan.cli.options import Given
 from bayplan.diagnostics import Diagnostic, error
 from bayplan.emit import emit
-from bayplan.model.manifest import Manifest, Many
+from bayplan.model.manifest import File, Item
 
-Documents = Iterable[Manifest | Many]
+Documents = Iterable[Item]
 
 
 def wrong(given: Given) -> tuple[Diagnostic, ...]:
@@ -31,7 +31,18 @@ def writer(given: Given, documents: Documents) -> Callable[[], tuple[Diagnostic,
 
         into = folder.compare if given.on("check") else folder.write
         return lambda: into(path, folder.files(documents))
-    return file_writer(given, emit(documents))
+    found = tuple(documents)
+    if len(found) > 1 and any(isinstance(each, File) for each in found):
+        return lambda: (_several(found),)
+    return file_writer(given, emit(found))
+
+
+def _several(documents: tuple[Item, ...]) -> Diagnostic:
+    names = ", ".join(each.name for each in documents if isinstance(each, File))
+    hint = "write them into a folder: -o DIR/"
+    return error(
+        "O808", ("argument", "--output"), f"there are several files, and one text holds one: {names}", hint=hint
+    )
 
 
 def file_writer(given: Given, pieces: Iterable[str]) -> Callable[[], tuple[Diagnostic, ...]]:

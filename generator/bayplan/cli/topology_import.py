@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bayplan import pipeline
-from bayplan.cli import inputs, osmo_pool, output
+from bayplan.cli import foreign_topology, inputs, osmo_pool, output
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.diagnostics import Outcome, error
@@ -14,6 +15,7 @@ from bayplan.document import Document
 from bayplan.emit import emit
 from bayplan.model.topology import ClusterTopology
 from bayplan.report.batch import Batch
+from bayplan.topologies import IMPORTS
 from bayplan.topologies import osmo_pool as osmo_pools
 from bayplan.topologies.edits import Edit
 from bayplan.values import NamedTuple
@@ -41,6 +43,9 @@ def run(given: Given) -> int:
     if (given.words[0], given.one("update")) == ("-", "-"):
         message = "- is standard input, which can be read only once"
         return finish(given, [Batch((error("A922", ("argument", "-"), message),))])
+    foreign = _foreign(given)
+    if foreign is not None:
+        return foreign
     importer = IMPORTERS[given.one("from", next(iter(IMPORTERS)))]
     source, batch = importer.load(given.words[0])
     batches.append(batch)
@@ -48,6 +53,23 @@ def run(given: Given) -> int:
         text = _updated(given.one("update"), source, importer, batches)
     else:
         text = _new(source, importer, batches)
+    return finish(given, batches, None if text is None else output.file_writer(given, [text]))
+
+
+def _foreign(given: Given) -> int | None:
+    """The whole run, where the source is a topology of another system; None where it is none."""
+    name = given.one("from")
+    if name in IMPORTERS or not (name or (IMPORTS and os.path.isfile(given.words[0]))):
+        return None
+    source, batch = foreign_topology.load(given.words[0])
+    format_ = foreign_topology.importer(name, source) if source else None
+    if source is None or format_ is None:
+        return finish(given, [batch]) if name else None
+    if given.on("update"):
+        return finish(given, [foreign_topology.no_update(format_.NAME)])
+    made, found = foreign_topology.new(format_, source, batch)
+    batches = [Batch(output.wrong(given)), found]
+    text = None if made.value is None else _commented(made.value)
     return finish(given, batches, None if text is None else output.file_writer(given, [text]))
 
 

@@ -1,25 +1,75 @@
-"""Every diagnostic's code and what it is about: one table a letter, one section of docs/diagnostics a code."""
+"""Every diagnostic's code and what it is about: one table a letter and family, one section of the docs a code."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bayplan.codes import a, f, f_kai, m, o, p, p_fit, r, r_osmo, s, t, w, w_osmo, w_osmo_pool
+from bayplan.codes import (
+    a,
+    f,
+    f_bridge,
+    f_kai,
+    f_koordinator,
+    f_kueue,
+    f_native,
+    f_slurm,
+    f_volcano,
+    m,
+    m_bridge,
+    m_koordinator,
+    m_kueue,
+    m_lint,
+    m_native,
+    m_slurm,
+    m_volcano,
+    o,
+    p,
+    p_fit,
+    r,
+    r_osmo,
+    s,
+    t,
+    t_koordinator,
+    t_kueue,
+    t_slurm,
+    t_volcano,
+    w,
+    w_osmo,
+    w_osmo_pool,
+)
 
-CODES: Mapping[str, str] = {
-    **r.CODES,
-    **r_osmo.CODES,
-    **s.CODES,
-    **w.CODES,
-    **w_osmo.CODES,
-    **w_osmo_pool.CODES,
-    **t.CODES,
-    **p.CODES,
-    **p_fit.CODES,
-    **f.CODES,
-    **f_kai.CODES,
-    **m.CODES,
-    **o.CODES,
-    **a.CODES,
-}
+_TABLES = (
+    r,
+    r_osmo,
+    s,
+    w,
+    w_osmo,
+    w_osmo_pool,
+    t,
+    t_koordinator,
+    t_kueue,
+    t_slurm,
+    t_volcano,
+    p,
+    p_fit,
+    f,
+    f_bridge,
+    f_kai,
+    f_koordinator,
+    f_kueue,
+    f_native,
+    f_slurm,
+    f_volcano,
+    m,
+    m_bridge,
+    m_koordinator,
+    m_kueue,
+    m_lint,
+    m_native,
+    m_slurm,
+    m_volcano,
+    o,
+    a,
+)
+CODES: Mapping[str, str] = {code: title for table in _TABLES for code, title in table.CODES.items()}
 """Code -> short title, by stage."""

@@ -33,5 +33,6 @@ CODES: Mapping[str, str] = {
     "A931": "a variable that nothing uses",
     "A932": "a pool configuration without use",
     "A933": "hints in words of the native format",
+    "A934": "an import that updates nothing",
 }
 """Code -> what it is about."""

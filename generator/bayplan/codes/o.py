@@ -12,5 +12,6 @@ CODES: Mapping[str, str] = {
     "O805": "the output is not up to date",
     "O806": "an index that cannot be trusted",
     "O807": "init would overwrite a file",
+    "O808": "several files for one text",
 }
 """Code -> what it is about."""

@@ -16,6 +16,19 @@ MASTER_PORT = 29500
 RANK_NAMES = ("NODE_RANK", "PET_NODE_RANK")
 
 
+GROUP_NAMES = ("GROUP_INDEX",)
+MASTER_NAMES = ("MASTER_ADDR", "PET_MASTER_ADDR")
+
+
+class Numbers(NamedTuple):
+    """How a shell in a pod computes its place: arithmetic over variables, and the entries that set these."""
+
+    pod: str  # its number in its copy
+    copy: str = "0"  # the number of its copy
+    running: str = ""  # its number over all copies, where there is one
+    env: tuple[Mapping[str, Any], ...] = ()
+
+
 class RankEnv(NamedTuple):
     """Environment entries and the command to run."""
 
@@ -23,12 +36,33 @@ class RankEnv(NamedTuple):
     command: tuple[Any, ...]
 
 
+def running_on(variable: str, pods: Pods) -> Numbers:
+    """Of kinds whose numbers run on over all copies."""
+    if pods.copies == 1:
+        return Numbers(variable)
+    return Numbers(f"{variable}%{pods.replicas}", f"{variable}/{pods.replicas}", variable)
+
+
+def running_number(pods: Pods, copy: int | str, number: int) -> str:
+    """The number of a pod over all copies. A copy that only the shell knows makes it a piece of shell."""
+    return str(copy * pods.replicas + number) if isinstance(copy, int) else f"$(({copy}*{pods.replicas}+{number}))"
+
+
 def arithmetic(everyone: Iterable[Pods]) -> frozenset[Route]:
     """PodSets of the file whose ranks take a shell to add up, where pods know just their number in a Job.
 
     All instances of such a podSet do it, the first ones too, so that they read alike.
     """
-    return frozenset(pods.route for pods in everyone if pods.ranks and pods.ranks.first and pods.replicas > 1)
+    return frozenset(
+        pods.route for pods in everyone if pods.ranks and (pods.copies > 1 or (pods.ranks.first and pods.replicas > 1))
+    )
+
+
+def shell_names(pods: Pods) -> tuple[str, ...]:
+    """The variables that only a shell can set for a podSet in `arithmetic`, but for those that the user sets."""
+    folded, each = pods.copies > 1, bool(pods.ranks and pods.ranks.each)
+    names = (*RANK_NAMES, *(GROUP_NAMES if folded else ()), *(MASTER_NAMES if each else ()))
+    return tuple(name for name in names if name not in _taken(pods.spec))
 
 
 def user_names(spec: PodSet) -> set[str]:
@@ -37,15 +71,20 @@ def user_names(spec: PodSet) -> set[str]:
     return set(spec.env) | {entry["name"] for container in own for entry in container.get("env") or []}
 
 
-def rank_env(spec: PodSet, ranks: Ranks, host: str, own: Slot | int | str, arithmetic: bool) -> RankEnv:
+def _taken(spec: PodSet) -> set[str]:
+    """What torchrun reads under two names is the user's under both."""
+    taken = user_names(spec)
+    return taken | {f"PET_{name}" for name in taken} | {name.removeprefix("PET_") for name in taken}
+
+
+def rank_env(pods: Pods, ranks: Ranks, host: str, own: Slot | int | str, numbers: Numbers | None) -> RankEnv:
     """Rendezvous variables of one podSet instance.
 
-    `own` is where a pod finds its number: a slot (every pod is written out, and the slot holds its rank), a literal
-    rank, or the annotation that holds the pod's number in its Job. `arithmetic`: the rank is that number plus
-    `ranks.first`, which no Kubernetes field can say, so a shell adds it.
+    `own` is where a pod finds its rank: a slot (every pod is written out, and the slot holds its rank), a literal rank,
+    or the field that holds the pod's number. `numbers`: no Kubernetes field can say the rank, so a shell computes it
+    from these.
     """
-    taken = user_names(spec)
-    taken |= {f"PET_{name}" for name in taken} | {name.removeprefix("PET_") for name in taken}  # torchrun reads these
+    shelled = shell_names(pods) if numbers else ()
     plain = {
         "MASTER_ADDR": host,
         "MASTER_PORT": str(MASTER_PORT),
@@ -57,20 +96,43 @@ def rank_env(spec: PodSet, ranks: Ranks, host: str, own: Slot | int | str, arith
         "GROUP_COUNT": str(ranks.group_count),
         "GROUP_SIZE": str(ranks.group_size),
     }
-    env = [{"name": name, "value": value} for name, value in plain.items() if name not in taken]
-    missing = [name for name in RANK_NAMES if name not in taken]
-    if not arithmetic:
-        return RankEnv((*env, *({"name": name, **_value(own)} for name in missing)), spec.command)
-    return RankEnv(tuple(env), wrapped(spec.command, missing, ranks.first) if missing else spec.command)
+    taken = _taken(pods.spec)
+    env = [{"name": name, "value": value} for name, value in plain.items() if name not in {*taken, *shelled}]
+    if numbers is None:
+        missing = [name for name in RANK_NAMES if name not in taken]
+        return RankEnv((*env, *({"name": name, **_value(own)} for name in missing)), pods.spec.command)
+    values = {name: _shell(name, pods, ranks, host, numbers) for name in shelled}
+    return RankEnv((*numbers.env, *env), wrapped(pods.spec.command, values) if values else pods.spec.command)
 
 
 def _value(own: Slot | int | str) -> dict[str, Any]:
     if isinstance(own, str):
-        return {"valueFrom": {"fieldRef": {"fieldPath": f"metadata.annotations['{own}']"}}}
+        return {"valueFrom": {"fieldRef": {"fieldPath": own}}}
     return {"value": own if isinstance(own, Slot) else str(own)}
 
 
-def wrapped(command: tuple[str, ...], names: list[str], first: int) -> tuple[str, ...]:
-    """The user's command behind one line of shell that adds the rank of the group's first pod."""
-    exports = " ".join(f"{name}=$(({first}+JOB_COMPLETION_INDEX))" for name in names)
+def _shell(name: str, pods: Pods, ranks: Ranks, host: str, numbers: Numbers) -> str:
+    """What a shell puts into a variable."""
+    if name in MASTER_NAMES:
+        return host
+    if name in GROUP_NAMES:
+        return f"$(({_sum(ranks.group_index, _times(numbers.copy, ranks.group_stride))}))"
+    if numbers.running and ranks.stride == pods.replicas:
+        return f"$(({_sum(ranks.first, numbers.running)}))"
+    return f"$(({_sum(ranks.first, _times(numbers.copy, ranks.stride), numbers.pod)}))"
+
+
+def _sum(first: int, *terms: str) -> str:
+    return "+".join((*([str(first)] if first else []), *filter(None, terms))) or "0"
+
+
+def _times(number: str, stride: int) -> str:
+    if not stride or number == "0":
+        return ""
+    return number if stride == 1 else f"{number}*{stride}"
+
+
+def wrapped(command: tuple[str, ...], values: Mapping[str, str]) -> tuple[str, ...]:
+    """The user's command behind one line of shell that sets the variables."""
+    exports = " ".join(f"{name}={value}" for name, value in values.items())
     return ("sh", "-c", f'export {exports}; exec "$@"', "sh", *command)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from bayplan.diagnostics import Diagnostic, Outcome
-from bayplan.model.features import Need, Support
-from bayplan.model.manifest import Lowered, Manifest, Shape
+from bayplan.model.features import Feature, Need, Support
+from bayplan.model.manifest import File, Lowered, Manifest, Object, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 
 if TYPE_CHECKING:
     from bayplan.model.intent import GangIntent
+
+
+Folding = Literal["alike", "all"]
 
 
 class Backend(Protocol):
@@ -35,11 +38,26 @@ class Backend(Protocol):
     def SUPPORT(self) -> tuple[Support, ...]:  # noqa: N802
         """What it carries, by feature, amount and version."""
 
+    @property
+    def FEATURES(self) -> Mapping[str, Feature]:  # noqa: N802
+        """Features that only this backend is asked for, such as the length of names that it derives."""
+
+    @property
+    def FOLDS(self) -> Mapping[str, Folding]:  # noqa: N802
+        """Workload kinds in which the instances of a group become one. "alike": where only their ranks differ; "all":
+        their ComputeDomains become one too."""
+
     def needs(self, plan: Plan, /) -> tuple[Need, ...]:
         """Needs that only this backend has, such as the length of names it derives."""
 
+    def cluster_needs(self, topology: ClusterTopology, /) -> tuple[Need, ...]:
+        """What its cluster-scoped objects need of it, whatever runs there."""
+
     def prove(self, plan: Plan, target: Target, /) -> tuple[Diagnostic, ...]:
         """Where the scheduler is known not to find a placement that exists."""
+
+    def notices(self, plan: Plan, shape: Shape, target: Target, /) -> tuple[Diagnostic, ...]:
+        """What must be switched on in the cluster for the manifests to mean what they say."""
 
     def lower(self, plan: Plan, shape: Shape, target: Target, /) -> Lowered:
         """The scheduler's documents and marks. Total: never fails, never warns, never drops."""
@@ -50,5 +68,8 @@ class Backend(Protocol):
     def read(self, documents: Sequence[Manifest], /) -> Outcome[tuple[GangIntent, ...]]:
         """The way back: the intent that manifests carry."""
 
-    def cluster_objects(self, topology: ClusterTopology, target: Target, /) -> tuple[Manifest, ...]:
+    def cluster_objects(self, topology: ClusterTopology, target: Target, /) -> tuple[Manifest | File, ...]:
         """The cluster-scoped objects that workflows refer to."""
+
+    def lint(self, objects: Sequence[Object], topology: ClusterTopology, target: Target, /) -> Iterable[Diagnostic]:
+        """What is wrong with this scheduler's objects that others wrote: each, together, and on the cluster."""

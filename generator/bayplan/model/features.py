@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from bayplan.diagnostics import Route
+from bayplan.diagnostics import Route, Severity
 from bayplan.values import NamedTuple
 
 Fidelity = Literal["exact", "approximate", "absent"]
@@ -35,52 +35,64 @@ class Support(NamedTuple):
     reason: str = ""  # approximate: what is lost; absent: why
     word: Word = ""  # absent: not yet here | not yet upstream | never
     hint: str = ""  # the way out
+    report: Severity = "error"  # approximate: how grave the loss is where the need is a requirement
 
 
 class Feature(NamedTuple):
-    """What a feature is, and in what its amount is counted; without a unit the amount says nothing of interest."""
+    """What a feature is, and in what its amount is counted; without a unit the amount says nothing of interest.
+
+    `code` is that of its loss, so that `--accept` can name one gap. `firm`: the loss cannot be accepted, because
+    upstream would refuse what came out.
+    """
 
     meaning: str
     unit: str = ""
+    code: str = ""
+    firm: bool = False
 
 
 FEATURES: Mapping[str, Feature] = {
-    "gang": Feature("all pods of a gang start or none"),
-    "group-depth": Feature("nested groups with levels of their own", "nested levels"),
-    "uneven-groups": Feature("groups of different shape or size under one gang"),
-    "required-level": Feature("pods that must share one domain"),
-    "preferred-level": Feature("pods that should share one domain"),
-    "required-and-preferred": Feature("both on one gang or group"),
-    "optional-pods": Feature("a podSet that may start with minReplicas"),
-    "optional-pods-placed": Feature("pods beyond the minimum in a domain that the others have chosen"),
-    "optional-groups": Feature("a group that may start with minReplicas of its instances"),
-    "separate": Feature("one group instance a domain"),
-    "mixed-pools": Feature("one placement over pods of several pools whose levels differ"),
-    "compute-domain": Feature("NVLink domains of their own", "a gang"),
-    "gpu-claim": Feature("GPUs claimed through DRA"),
-    "uncounted-claim": Feature("GPUs claimed by a device class that is not counted"),
-    "queue": Feature("a queue"),
-    "no-queue": Feature("work without a queue"),
-    "parentless-queue": Feature("a queue without a parent"),
-    "unit-name-length": Feature("long names of group instances", "characters"),
-    "timings": Feature("delays before preemption or eviction"),
-    "priority": Feature("a priority class"),
-    "preemptible": Feature("a stated preemptibility"),
-    "depends-on": Feature("gangs that wait for others", "predecessors"),
-    "lead": Feature("a podSet whose success is the gang's"),
-    "restarts": Feature("the gang restarts as a whole", "restarts"),
-    "deadline": Feature("an active deadline"),
-    "ttl": Feature("removal some time after the end"),
-    "always-restart": Feature("pods with restartPolicy Always"),
-    "label-key-length": Feature("long level labels", "characters"),
-    "node-name-length": Feature("long node names", "characters"),
-    "level-count": Feature("levels in one pool", "levels with the host level"),
-    "pod-name-length": Feature("long generated pod names", "characters"),
-    "workload-job": Feature("a Kubernetes Job"),
-    "workload-jobset": Feature("a JobSet"),
-    "workload-pods": Feature("bare pods"),
-    "workload-lws": Feature("a LeaderWorkerSet"),
-    "workload-volcano-job": Feature("a Volcano Job"),
-    "adopt": Feature("cleanup: adopt"),
+    "gang": Feature("all pods of a gang start or none", code="F615"),
+    "group-depth": Feature("nested groups with levels of their own", "nested levels", "F638"),
+    "uneven-groups": Feature("groups of different shape or size under one gang", code="F639"),
+    "mixed-pod-sets": Feature("several podSets under one placement", "podSets", "F625"),
+    "required-level": Feature("pods that must share one domain", code="F631"),
+    "preferred-level": Feature("pods that should share one domain", code="F632"),
+    "group-preferred": Feature("groups inside a placement that should share one domain each", code="F624"),
+    "required-and-preferred": Feature("both on one gang or group", code="F633"),
+    "rank-order": Feature("neighbouring ranks in one domain", "group instances", "F629"),
+    "optional-pods": Feature("a podSet that may start with minReplicas", code="F680"),
+    "optional-pods-placed": Feature("pods beyond the minimum in a domain that the others have chosen", code="F636"),
+    "optional-groups": Feature("a group that may start with minReplicas of its instances", code="F604"),
+    "separate": Feature("one group instance a domain", code="F602"),
+    "mixed-pools": Feature("one placement over pools of several lists of levels", code="F603"),
+    "repeated-values": Feature("level values that repeat under other parents", code="F628"),
+    "compute-domain": Feature("NVLink domains of their own", "a gang", "F681"),
+    "several-compute-domains": Feature("a ComputeDomain for each of several groups", "ComputeDomains", "F626"),
+    "compute-domain-each": Feature("a ComputeDomain for each group instance, as asked", "ComputeDomains", "F627"),
+    "gpu-claim": Feature("GPUs claimed through DRA", code="F605"),
+    "numa": Feature("a NUMA alignment of the podSet's own", code="F630"),
+    "queue": Feature("a queue", code="F682"),
+    "no-queue": Feature("work without a queue", code="F601", firm=True),
+    "priority": Feature("a priority class", code="F683"),
+    "preemptible": Feature("a stated preemptibility", code="F684"),
+    "depends-on": Feature("gangs that wait for others", "predecessors", "F606", True),
+    "lead": Feature("a podSet whose success is the gang's", code="F607"),
+    "restarts": Feature("the gang restarts as a whole", "restarts", "F608"),
+    "deadline": Feature("an active deadline", code="F609"),
+    "ttl": Feature("removal some time after the end", code="F610"),
+    "always-restart": Feature("pods with restartPolicy Always", code="F611", firm=True),
+    "label-key-length": Feature("long level labels", "characters", "F623", True),
+    "node-name-length": Feature("long node names", "characters", "F612"),
+    "level-count": Feature("levels in one pool", "levels with the host level", "F614", True),
+    "pod-name-length": Feature("long generated pod names", "characters", "F613", True),
+    "workload-job": Feature("a Kubernetes Job", code="F616"),
+    "workload-jobset": Feature("a JobSet", code="F617"),
+    "workload-pods": Feature("bare pods", code="F618"),
+    "workload-lws": Feature("a LeaderWorkerSet", code="F619"),
+    "workload-volcano-job": Feature("a Volcano Job", code="F620"),
+    "workload-sbatch": Feature("an sbatch script", code="F685"),
+    "adopt": Feature("cleanup: adopt", code="F621"),
 }
-"""Every feature: one row of `bayplan schedulers`."""
+"""Every feature that a plan may need of any scheduler: one row of `bayplan schedulers`. What only one of them is asked
+for (the length of a name that it derives) stands in the `FEATURES` of its backend."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from bayplan.diagnostics import Outcome, Route
 from bayplan.document import Document
+from bayplan.model.manifest import File, Manifest
+from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.values import NamedTuple
 
@@ -24,6 +26,17 @@ class Source(NamedTuple):
     variables: Mapping[str, int | float | str] = {}
     side: Callable[[str], Outcome[bytes]] | None = None
     render: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+
+
+class SourceFile(NamedTuple):
+    """A file that another system wrote: its text, and its documents where it is YAML or JSON.
+
+    Routes into it start with `source:N` for document N of the list, `source:0` for the text.
+    """
+
+    name: str
+    text: str
+    documents: tuple[Document, ...] = ()
 
 
 class Context(NamedTuple):
@@ -63,6 +76,25 @@ if TYPE_CHECKING:  # making a Protocol takes longer than reading a workflow
 
         def read(self, data: Any, context: Context, /) -> Outcome[Read[T]]:
             """The value in the data."""
+
+    class Importer(Protocol):
+        """A topology format that other systems write."""
+
+        @property
+        def NAME(self) -> str:  # noqa: N802
+            """The word after `topology import --from`."""
+
+        def sniff(self, source: SourceFile, /) -> bool:
+            """Whether the file looks like this format."""
+
+        def new(self, source: SourceFile, /) -> Outcome[dict[str, Any]]:
+            """A ClusterTopology in the native format; pools with `domains: []` where the source knows no nodes."""
+
+    class Exporter(Protocol):
+        """A topology format that no scheduler's cluster objects are."""
+
+        def write(self, topology: ClusterTopology, target: Target, /) -> tuple[Manifest | File, ...]:
+            """The topology in this format."""
 
 
 def detect(formats: Iterable[Format[T]], data: Any) -> Format[T] | None:

@@ -3,11 +3,26 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from bayplan.diagnostics import Route
 from bayplan.model.plan import GangPlan
 from bayplan.values import NamedTuple
 
 Manifest = Mapping[str, Any]
 """One Kubernetes object as plain data. Its keys are written in the order they have."""
+
+
+class Object(NamedTuple):
+    """A Kubernetes object that somebody wrote: anything may stand in it. `route` leads to it, subject first."""
+
+    route: Route
+    data: Manifest
+
+
+class File(NamedTuple):
+    """A document that is text of its own: a batch script, a scheduler's configuration."""
+
+    name: str
+    text: str
 
 
 class Slot(NamedTuple):
@@ -25,6 +40,10 @@ class Many(NamedTuple):
 
     skeleton: Manifest
     rows: Iterable[tuple[str | int, ...]]
+
+
+Item = Manifest | Many | File
+"""What a run puts out: one object, many, or a text."""
 
 
 class PodParts(NamedTuple):
@@ -65,7 +84,7 @@ class Marks(NamedTuple):
 class Lowered(NamedTuple):
     """A backend's answer: its own documents, and the marks by (gang object name, `Pods.name`)."""
 
-    documents: tuple[Manifest, ...]
+    documents: tuple[Manifest | File, ...]
     marks: Mapping[tuple[str, str], Marks]
 
 

@@ -18,7 +18,11 @@ class PodRef(NamedTuple):
 
 
 class Ranks(NamedTuple):
-    """Where a podSet instance stands in its rendezvous. Pod i has rank `first + i`."""
+    """Where a podSet instance stands in its rendezvous. Pod i has rank `first + i`.
+
+    Where instances are folded into one, pod i of copy c has rank `first + c * stride + i` in group
+    `group_index + c * group_stride`; `each`: every copy is a rendezvous of its own, with the master in it.
+    """
 
     master: PodRef
     nodes: int  # how many ranks the rendezvous has
@@ -26,10 +30,13 @@ class Ranks(NamedTuple):
     group_index: int
     group_count: int
     group_size: int
+    stride: int = 0
+    group_stride: int = 0
+    each: bool = False
 
 
 class Pods(NamedTuple):
-    """One instance of a podSet: `replicas` identical pods."""
+    """One instance of a podSet: `replicas` identical pods. Or several instances folded into one: so many each."""
 
     name: str  # unique in the gang: "replica-0-worker"
     template: str  # shared by the instances of one podSet: "replica-worker"
@@ -40,6 +47,17 @@ class Pods(NamedTuple):
     minimum: int
     compute_domain: str = ""  # the ComputeDomain (and channel template) its pods claim from
     ranks: Ranks | None = None
+    instances: tuple[str, ...] = ()  # the names of what was folded; empty: nothing was
+
+    @property
+    def copies(self) -> int:
+        """How many instances these are."""
+        return len(self.instances) or 1
+
+    @property
+    def total(self) -> int:
+        """The pods of all copies."""
+        return self.replicas * self.copies
 
 
 class Unit(NamedTuple):
@@ -106,6 +124,12 @@ def all_pods(unit: Unit) -> Iterator[Pods]:
     """All podSet instances at and below a unit, in rank order."""
     for each in walk(unit):
         yield from each.pods
+
+
+def instance(root: Unit, name: str) -> tuple[Pods, int]:
+    """The podSet instance of that name, or what it was folded into, and which copy it is there."""
+    found = next(pods for pods in all_pods(root) if name == pods.name or name in pods.instances)
+    return found, found.instances.index(name) if name in found.instances else 0
 
 
 Placed = TypeVar("Placed", Pods, Unit, GangPlan, ComputeDomain)

@@ -47,6 +47,7 @@ class PodSet(NamedTuple):
     accelerator: Accelerator | None = None
     resources: Mapping[str, str] = {}
     whole_node: bool = False
+    numa: str = ""  # best-effort | restricted | single-numa-node
     fabric: str = ""
     image: str = ""
     command: tuple[str, ...] = ()

@@ -65,6 +65,30 @@ def _decided(gang: GangPlan, unit: Unit, inherited: str, wish: str, topology: Cl
     return joined(gang.name, unit.name) if wanted else ""
 
 
+def merge(plan: Plan) -> Plan:
+    """One ComputeDomain for each gang that has several, where its groups share one pod template.
+
+    The required levels of the groups still keep NVLink whole inside each of them.
+    """
+    return plan._replace(gangs=tuple(_merged(gang) if len(gang.compute_domains) > 1 else gang for gang in plan.gangs))
+
+
+def _merged(gang: GangPlan) -> GangPlan:
+    whole = ComputeDomain(gang.name, "", sum(domain.nodes for domain in gang.compute_domains), gang.route)
+    return gang._replace(root=_claiming_from(gang.root, gang.name), compute_domains=(whole,))
+
+
+def _claiming_from(unit: Unit, name: str) -> Unit:
+    """The unit with the claims of its pods on another ComputeDomain."""
+    return unit._replace(
+        pods=tuple(pods._replace(compute_domain=name) if pods.compute_domain else pods for pods in unit.pods),
+        groups=tuple(
+            units._replace(members=tuple(_claiming_from(member, name) for member in units.members))
+            for units in unit.groups
+        ),
+    )
+
+
 def _domains(gang: GangPlan, root: Unit) -> tuple[ComputeDomain, ...]:
     """The ComputeDomains that pods claim from, in rank order, with the nodes each spans: one claiming pod a node."""
     owners = {joined(gang.name, unit.name): unit for unit in walk(root)}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from bayplan.diagnostics import Diagnostic, error
 from bayplan.kube.kinds import KINDS, instances
 from bayplan.kube.pod import main_patches
-from bayplan.kube.ranks import RANK_NAMES, arithmetic, user_names
+from bayplan.kube.ranks import arithmetic, shell_names
 from bayplan.model.backend import Backend
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import Plan, Pods, Unit, all_pods, once, walk
@@ -62,11 +62,12 @@ def _commands(workload: Workload, topology: ClusterTopology) -> Iterator[Diagnos
     shelled = arithmetic(pods for _, pods in instances(workload)) if KINDS[workload.kind].INDEX else frozenset()
     for route in sorted(shelled, key=str):
         pods = everyone[route]
-        if set(RANK_NAMES) <= user_names(pods.spec):
+        names = shell_names(pods)
+        if not names:
             continue
-        if _refers_to_rank(pods.spec):
-            why = "Kubernetes cannot expand $(NODE_RANK), which is set only then"
-            yield _error(pods, why, "let a shell expand it: `sh -c` with $NODE_RANK")
+        if name := _referred(pods.spec, names):
+            why = f"Kubernetes cannot expand $({name}), which is set only then"
+            yield _error(pods, why, f"let a shell expand it: `sh -c` with ${name}")
         if _template_command(pods, topology):
             yield _error(pods, "its command stands in `template`", "put the command on the podSet itself")
         elif not pods.spec.command:
@@ -82,9 +83,10 @@ def _error(pods: Pods, why: str, hint: str) -> Diagnostic:
     return error("P511", pods.route, message, hint=hint)
 
 
-def _refers_to_rank(spec: PodSet) -> bool:
+def _referred(spec: PodSet, names: Iterable[str]) -> str:
+    """A variable that the podSet has Kubernetes expand."""
     texts = (*spec.command, *spec.args, *spec.env.values())
-    return any(f"$({name})" in text for name in RANK_NAMES for text in texts)
+    return next((name for name in names if any(f"$({name})" in text for text in texts)), "")
 
 
 def _template_command(pods: Pods, topology: ClusterTopology) -> bool:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from bayplan.accelerators import allocator
+from bayplan.diagnostics import Route
 from bayplan.model.features import Need
 from bayplan.model.plan import GangPlan, Plan, Unit, Units, all_pods, once, walk
+from bayplan.model.topology import ClusterTopology, Pool
+from bayplan.model.workflow import Gang, Group
 
 
 def plan_needs(plan: Plan) -> tuple[Need, ...]:
@@ -22,15 +25,34 @@ def _workflow_needs(plan: Plan) -> Iterator[Need]:
     if plan.workflow.priority_class:
         yield Need("priority", 1, (*spec, "priorityClassName"))
     pools = {pods.pool for gang in plan.gangs for pods in all_pods(gang.root)}
-    for i, pool in enumerate(plan.topology.pools):
+    yield from topology_needs(plan.topology, pools)
+
+
+def topology_needs(topology: ClusterTopology, pools: Collection[str]) -> Iterator[Need]:
+    """What the pools of these names need, whatever runs in them."""
+    for i, pool in enumerate(topology.pools):
         if pool.name in pools:
-            route = ("topology", "spec", "pools", i)
-            yield Need("level-count", len(pool.levels) + 1, (*route, "levels"), subject=f'pool "{pool.name}"')
-            for j, level in enumerate(pool.levels):
-                at = (*route, "levels", j, "label")
-                yield Need("label-key-length", len(level.label), at, subject=f'level "{level.name}"')
-            longest = max(((len(n), k) for k, d in enumerate(pool.domains) for n in d.nodes), default=(0, 0))
-            yield Need("node-name-length", longest[0], (*route, "domains", longest[1], "nodes"))
+            yield from _pool_needs(pool, ("topology", "spec", "pools", i))
+
+
+def _pool_needs(pool: Pool, route: Route) -> Iterator[Need]:
+    yield Need("level-count", len(pool.levels) + 1, (*route, "levels"), subject=f'pool "{pool.name}"')
+    for j, level in enumerate(pool.levels):
+        at, subject = (*route, "levels", j), f'level "{level.name}"'
+        yield Need("label-key-length", len(level.label), (*at, "label"), subject=subject)
+        if level.unique == "parent" and (value := _repeated(pool, j)):
+            yield Need("repeated-values", 1, (*at, "unique"), subject=f'{subject}, where "{value}" stands twice')
+    longest = max(((len(n), k) for k, d in enumerate(pool.domains) for n in d.nodes), default=(0, 0))
+    yield Need("node-name-length", longest[0], (*route, "domains", longest[1], "nodes"))
+
+
+def _repeated(pool: Pool, depth: int) -> str:
+    """A value of that level that several parents have; empty when there is none."""
+    parents: dict[str, tuple[str, ...]] = {}
+    for domain in pool.domains:
+        if parents.setdefault(domain.path[depth], domain.path[:depth]) != domain.path[:depth]:
+            return domain.path[depth]
+    return ""
 
 
 def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
@@ -38,22 +60,47 @@ def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
     yield Need("gang", sum(pods.replicas for pods in all_pods(gang.root)), (*gang.route, "name"), subject=subject)
     if gang.gang.preemptible is not None:
         yield Need("preemptible", 1, (*gang.route, "preemptible"), subject=subject)
-    if gang.compute_domains:
-        yield Need("compute-domain", len(gang.compute_domains), gang.compute_domains[0].route, subject=subject)
+    yield from _compute_domain_needs(gang, subject)
     yield from _placement_needs(plan, gang)
     yield from _size_needs(gang)
     for pods in once(all_pods(gang.root)):
+        if pods.spec.numa:
+            yield Need("numa", 1, (*pods.route, "numa"), subject=f'podSet "{pods.spec.name}"')
         asked = pods.spec.accelerator
         if asked and allocator(asked, plan.topology.accelerators[asked.name]) == "dra":
             yield Need("gpu-claim", asked.per_pod, (*pods.route, "accelerator"), subject=f'podSet "{pods.spec.name}"')
+
+
+def _compute_domain_needs(gang: GangPlan, subject: str) -> Iterator[Need]:
+    """Several that were asked for one by one are another need than several that came of `auto`."""
+    count = len(gang.compute_domains)
+    if count:
+        yield Need("compute-domain", count, gang.compute_domains[0].route, subject=subject)
+    if count > 1:
+        asked = next((path for path in _asking(gang.gang, gang.route)), None)
+        route = asked or gang.compute_domains[0].route
+        yield Need("compute-domain-each" if asked else "several-compute-domains", count, route, subject=subject)
+
+
+def _asking(node: Gang | Group, route: Route) -> Iterator[Route]:
+    """Where `computeDomain: group` stands."""
+    if node.compute_domain == "group":
+        yield (*route, "computeDomain")
+    for number, group in enumerate(node.groups):
+        yield from _asking(group, (*route, "groups", number))
 
 
 def _placement_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
     """One need for each placement of the file."""
     if depth := _depth(gang.root):
         yield Need("group-depth", depth, gang.route, subject=f'gang "{gang.gang.name}"')
+    inside = {unit.name for unit, outer in _placed(gang.root) if outer}
     for unit in once(walk(gang.root)):
         at, subject = (*unit.route, "placement"), _subject(gang, unit)
+        if (unit.required or unit.preferred) and (sets := len(once(all_pods(unit)))) > 1:
+            yield Need("mixed-pod-sets", sets, at, not unit.required, subject)
+        if unit.preferred and not unit.required and unit.name in inside:
+            yield Need("group-preferred", 1, (*at, "preferred"), True, subject)
         if unit.required:
             yield Need("required-level", 1, (*at, "required"), subject=subject)
         if unit.preferred:
@@ -64,6 +111,16 @@ def _placement_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
             yield Need("separate", 1, (*unit.route, "separate"), subject=subject)
         if (unit.required or unit.preferred) and len(_level_lists(plan, unit)) > 1:
             yield Need("mixed-pools", len(_level_lists(plan, unit)), at, not unit.required, subject)
+
+
+def _placed(unit: Unit, outer: bool = False) -> Iterator[tuple[Unit, bool]]:
+    """Units with a placement, and whether there is one around them."""
+    here = bool(unit.required or unit.preferred)
+    if here:
+        yield unit, outer
+    for units in unit.groups:
+        for member in units.members:
+            yield from _placed(member, outer or here)
 
 
 def _subject(gang: GangPlan, unit: Unit) -> str:
@@ -92,11 +149,20 @@ def _size_needs(gang: GangPlan) -> Iterator[Need]:
                 if unit.required:
                     yield Need("optional-pods-placed", left, at, True, subject)
         for units in unit.groups:
+            yield from _order_need(units)
             if units.minimum < len(units.members):
                 left = len(units.members) - units.minimum
                 yield Need("optional-groups", left, (*units.route, "minReplicas"), subject=f'group "{units.name}"')
         if len(unit.groups) > 1 or any(_uneven(units) for units in unit.groups):
             yield Need("uneven-groups", 1, (*unit.route, "groups"), subject=_subject(gang, unit))
+
+
+def _order_need(units: Units) -> Iterator[Need]:
+    """Groups that are placed are expected to hold neighbouring ranks."""
+    first = units.members[0]
+    ranked = any(pods.ranks for pods in all_pods(first))
+    if len(units.members) > 1 and ranked and (first.required or first.preferred):
+        yield Need("rank-order", len(units.members), (*units.route, "name"), True, f'group "{units.name}"')
 
 
 def _uneven(units: Units) -> bool:

@@ -1,6 +1,6 @@
 """Choose the workload kind of every gang, and tie gangs that wait for each other into one workload."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.kube.kinds import KINDS, Kind, instances
@@ -10,6 +10,7 @@ from bayplan.model.plan import GangPlan, Plan, once
 from bayplan.model.target import Target
 from bayplan.model.workflow import Workflow
 from bayplan.planning.fidelity import compare
+from bayplan.planning.fold import fold
 from bayplan.planning.needs import kind_needs
 from bayplan.values import NamedTuple
 
@@ -22,6 +23,7 @@ class Offer(NamedTuple):
     name: str
     kinds: tuple[str, ...]
     rows: tuple[Support, ...]
+    folds: Mapping[str, str] = {}  # kind -> how far groups fold in it
 
 
 def shape(plan: Plan, offer: Offer, target: Target) -> Outcome[Shape]:
@@ -64,11 +66,21 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
     if len(asked) > 1:
         return Outcome(None, (_disagree(asked),))
     candidates = [
-        tuple(Workload(kind, _name(plan, family), family) for family in copies) for kind in tuple(asked) or offer.kinds
+        tuple(Workload(kind, _name(plan, family), _folded(family, kind, offer)) for family in copies)
+        for kind in tuple(asked) or offer.kinds
     ]
     gaps = [tuple(_gaps(workloads, plan, offer, target)) for workloads in candidates]
-    best = min(range(len(candidates)), key=lambda number: (len(gaps[number]), number))
+    best = min(range(len(candidates)), key=lambda number: (*_gravity(gaps[number]), number))
     return Outcome(candidates[best] if candidates[best][0].kind in KINDS else None, gaps[best])
+
+
+def _folded(family: Family, kind: str, offer: Offer) -> Family:
+    return tuple(map(fold, family)) if kind in offer.folds else family
+
+
+def _gravity(gaps: Sequence[Diagnostic]) -> tuple[int, int]:
+    """A kind with fewer errors is better, then one with fewer gaps."""
+    return sum(gap.severity == "error" for gap in gaps), len(gaps)
 
 
 def _name(plan: Plan, family: Family) -> str:
@@ -108,7 +120,8 @@ def _gaps(workloads: tuple[Workload, ...], plan: Plan, offer: Offer, target: Tar
 
 def _kind_need(workload: Workload) -> Need:
     gang = workload.gangs[0]
-    return Need(f"workload-{workload.kind}", 1, (*gang.route, "workload"), subject=f'gang "{gang.gang.name}"')
+    pieces = sum(1 for _ in instances(workload))
+    return Need(f"workload-{workload.kind}", pieces, (*gang.route, "workload"), subject=f'gang "{gang.gang.name}"')
 
 
 def _needs(workloads: tuple[Workload, ...], kind: Kind, plan: Plan) -> Iterator[Need]:

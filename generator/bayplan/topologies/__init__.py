@@ -1,4 +1,4 @@
-"""One file per topology format. Each reads its format into a `ClusterTopology`."""
+"""One file per topology format. `native` is bayplan's own; the others are other systems', read and written."""
 
 from __future__ import annotations
 
@@ -13,3 +13,9 @@ if TYPE_CHECKING:
 
 FORMATS: Mapping[str, Format[ClusterTopology]] = {native.NAME: native}
 """By name, in the order in which they sniff."""
+
+IMPORTS: Mapping[str, str] = {}
+"""The word after `topology import --from` -> the module in this folder, in the order in which they sniff."""
+
+EXPORTS: Mapping[str, str] = {}
+"""Words after `topology export --to` besides the schedulers' names -> the module in this folder."""

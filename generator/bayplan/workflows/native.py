@@ -137,6 +137,7 @@ POD_SET: Table = (
     ("accelerator", "accelerator", _accelerator),
     ("resources", "resources", texts),
     ("wholeNode", "whole_node", bool),
+    ("numa", "numa", str),
     ("fabric", "fabric", str),
     ("image", "image", str),
     ("command", "command", tuple),

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bayplan.backends.kai.cluster import cluster_objects
 from bayplan.backends.kai.estimate import estimate as prove
 from bayplan.backends.kai.pod_group import lower, needs
-from bayplan.backends.kai.support import SUPPORT
-from bayplan.diagnostics import Outcome
-from bayplan.model.manifest import Manifest
+from bayplan.backends.kai.support import FEATURES, SUPPORT
+from bayplan.diagnostics import Diagnostic, Outcome
+from bayplan.model.backend import Folding
+from bayplan.model.features import Need
+from bayplan.model.manifest import Manifest, Object, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology
 
 if TYPE_CHECKING:
     from bayplan.model.intent import GangIntent
@@ -20,8 +23,35 @@ if TYPE_CHECKING:
 NAME = "kai"
 COMPONENT = "kai"
 KINDS = ("jobset", "job", "pods")
+FOLDS: Mapping[str, Folding] = {}
 
-__all__ = ["COMPONENT", "KINDS", "NAME", "SUPPORT", "cluster_objects", "intent", "lower", "needs", "prove", "read"]
+__all__ = [
+    "COMPONENT",
+    "FEATURES",
+    "FOLDS",
+    "KINDS",
+    "NAME",
+    "SUPPORT",
+    "cluster_needs",
+    "cluster_objects",
+    "intent",
+    "lint",
+    "lower",
+    "needs",
+    "notices",
+    "prove",
+    "read",
+]
+
+
+def cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:
+    """Nothing beyond what every topology needs."""
+    return ()
+
+
+def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
+    """KAI does all that bayplan asks for as it is installed."""
+    return ()
 
 
 def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:
@@ -36,3 +66,8 @@ def read(documents: Sequence[Manifest]) -> Outcome[tuple[GangIntent, ...]]:
     from bayplan.backends.kai import read_back
 
     return read_back.read(documents)
+
+
+def lint(objects: Sequence[Object], topology: ClusterTopology, target: Target) -> Iterable[Diagnostic]:
+    """Mistakes in KAI's objects that others wrote."""
+    return ()

@@ -59,10 +59,3 @@ def topology_name(topology: ClusterTopology, pool: str) -> str:
 
 def _labels(pool: Pool) -> tuple[str, ...]:
     return tuple(level.label for level in pool.levels)
-
-
-def level_label(topology: ClusterTopology, pool: str, level: str) -> str:
-    """The node label of a level; empty for no level."""
-    found = topology.pool(pool)
-    rank = found.level(level) if found and level else None
-    return rank.label if rank else ""

@@ -12,13 +12,14 @@ from functools import partial
 from typing import Any
 
 from bayplan.accelerators import allocator
-from bayplan.backends.kai.cluster import level_label, topology_name
+from bayplan.backends.kai.cluster import topology_name
 from bayplan.kube.fields import given
 from bayplan.kube.kinds.parts import gang_labels
 from bayplan.model.features import Need
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, once, walk
 from bayplan.model.target import Target
+from bayplan.planning.intent import level_label
 from bayplan.values import NamedTuple
 
 POD_GROUP = "pod-group-name"

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from bayplan.backends.kai.cluster import level_label
 from bayplan.backends.kai.pod_group import POD_GROUP, SUBGROUP, pod_group_name, topology_of
 from bayplan.diagnostics import Diagnostic, Outcome, error
 from bayplan.kube.kinds import KINDS, PodsRead
 from bayplan.kube.names import COMPUTE_DOMAIN_API
 from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent
 from bayplan.model.manifest import Manifest
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
+from bayplan.model.plan import GangPlan, Plan, all_pods, walk
 from bayplan.model.target import Target
+from bayplan.planning.intent import gang_intent, in_order
 from bayplan.values import NamedTuple
 
 Fields = Mapping[str, Any]
@@ -36,40 +36,8 @@ def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:
 def _gang_intent(plan: Plan, gang: GangPlan, target: Target) -> GangIntent:
     placed = [unit for unit in walk(gang.root) if unit.required or unit.preferred]
     topologies = {topology_of(plan, gang, next(all_pods(unit)).pool) for unit in placed}
-    return GangIntent(
-        name=pod_group_name(plan, gang, target),
-        namespace=plan.namespace,
-        queue=plan.queue,
-        priority_class=plan.workflow.priority_class,
-        preemptible=gang.gang.preemptible,
-        topology=",".join(sorted(topologies)),
-        root=_unit_intent(plan, gang.root),
-        compute_domains=tuple(sorted(domain.name for domain in gang.compute_domains)),
-    )
-
-
-def _unit_intent(plan: Plan, unit: Unit) -> UnitIntent:
-    units: list[UnitIntent] = []
-    for group in unit.groups:
-        members = tuple(_unit_intent(plan, member) for member in group.members)
-        optional = group.minimum < len(members)
-        units += [UnitIntent(group.name, minimum=group.minimum, units=_sorted(members))] if optional else members
-    pool = next(all_pods(unit)).pool
-    return UnitIntent(
-        name=unit.name,
-        required=level_label(plan.topology, pool, unit.required),
-        preferred=level_label(plan.topology, pool, unit.preferred),
-        units=_sorted(units),
-        pods=tuple(sorted(_pods_intent(pods) for pods in unit.pods)),
-    )
-
-
-def _pods_intent(pods: Pods) -> PodsIntent:
-    return PodsIntent(pods.name, pods.replicas, pods.minimum, pods.compute_domain)
-
-
-def _sorted(units: Sequence[UnitIntent]) -> tuple[UnitIntent, ...]:
-    return tuple(sorted(units, key=lambda unit: unit.name))
+    own = gang_intent(plan, gang)
+    return own._replace(name=pod_group_name(plan, gang, target), topology=",".join(sorted(topologies)))
 
 
 def read(documents: Sequence[Manifest]) -> Outcome[tuple[GangIntent, ...]]:
@@ -183,7 +151,7 @@ def _read_unit(own: Fields, parts: Parts) -> UnitIntent:
         required=required,
         preferred="" if preferred == required else preferred,
         minimum=own.get("minSubGroup", 0),
-        units=_sorted([_read_unit(child, parts) for child in children if child["name"] not in leaves]),
+        units=in_order([_read_unit(child, parts) for child in children if child["name"] not in leaves]),
         pods=tuple(sorted(pods)),
     )
 

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from bayplan.model.features import Support
+from collections.abc import Mapping
+
+from bayplan.model.features import Feature, Support
+
+FEATURES: Mapping[str, Feature] = {
+    "unit-name-length": Feature("long names of group instances", "characters", "F622", True),
+    "timings": Feature("delays before preemption or eviction", code="F634"),
+    "uncounted-claim": Feature("GPUs claimed by a device class that is not counted", code="F635"),
+    "parentless-queue": Feature("a queue without a parent", code="F637"),
+}
 
 NO_GROUPER = (
     "the podgrouper below KAI 0.15 gives the pods of every controller a PodGroup of its own making, which ignores ours"
@@ -13,6 +22,10 @@ SUPPORT = (
     Support("uneven-groups"),
     Support("required-level"),
     Support("preferred-level"),
+    Support("group-preferred"),
+    Support("mixed-pod-sets"),
+    Support("rank-order"),
+    Support("repeated-values"),
     Support("required-and-preferred"),
     Support("optional-pods"),
     Support(
@@ -54,6 +67,8 @@ SUPPORT = (
         hint="put the pods of each pool in a group of their own, without a placement over both",
     ),
     Support("compute-domain"),
+    Support("several-compute-domains"),
+    Support("compute-domain-each"),
     Support("gpu-claim", component="kai", since="0.13"),
     Support(
         "gpu-claim",
@@ -68,6 +83,13 @@ SUPPORT = (
         reason="KAI counts claimed GPUs against the queue's quota only if the name of their device class contains"
         ' "gpu"',
         hint="use a device class with gpu in its name where quotas matter",
+    ),
+    Support(
+        "numa",
+        "absent",
+        word="never",
+        reason="KAI has no NUMA wish of a pod's own; from 0.16 on it heeds what the kubelet's topology manager will do",
+        hint="leave `numa` out, and set the kubelet's topology manager policy on the nodes of the pool",
     ),
     Support("queue"),
     Support(
@@ -123,6 +145,7 @@ SUPPORT = (
     Support("workload-jobset", "absent", word="never", reason=NO_GROUPER, hint="use `workload: pods`, or KAI 0.15"),
     Support("workload-job", "absent", word="never", reason=NO_GROUPER, hint="use `workload: pods`, or KAI 0.15"),
     Support("workload-pods"),
+    Support("workload-sbatch", "absent", word="never", reason="an sbatch script is for Slurm", hint="use `-s slurm`"),
     Support("workload-lws", "absent", word="never", reason="KAI makes one PodGroup for each group of an LWS"),
     Support("workload-volcano-job", "absent", word="never", reason="a Volcano Job is for Volcano"),
 )

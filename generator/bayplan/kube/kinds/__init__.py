@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from bayplan.kube.kinds import job, jobset, pods
 from bayplan.kube.kinds.parts import Piece, PodsRead, instances
+from bayplan.kube.ranks import Numbers
 from bayplan.model.features import Support
 from bayplan.model.manifest import Manifest, Many, Workload
 from bayplan.model.plan import GangPlan, Pods
@@ -29,13 +30,16 @@ class Kind(Protocol):
 
     @property
     def INDEX(self) -> str:  # noqa: N802
-        """Where a pod finds its own number: an annotation of its own, or empty when every pod is written out."""
+        """Where a pod finds its own number: a field of its own, or empty when every pod is written out."""
 
     def longest_name(self, workload: Workload, gang: GangPlan, pods: Pods, /) -> str:
         """The longest pod name that will be derived."""
 
-    def host(self, workload: Workload, gang: GangPlan, pods: Pods, number: int, /) -> str:
-        """The DNS name of one pod, as its siblings reach it."""
+    def numbers(self, pods: Pods, /) -> Numbers:
+        """How a shell in a pod computes its number and that of its copy."""
+
+    def host(self, workload: Workload, gang: GangPlan, pods: Pods, copy: int | str, number: int, /) -> str:
+        """The DNS name of one pod, as its siblings reach it; a piece of shell where only a shell knows the copy."""
 
     def subdomain(self, workload: Workload, gang: GangPlan, /) -> str:
         """The headless Service to name in the pod spec; empty when the kind brings its own."""
@@ -49,4 +53,4 @@ class Kind(Protocol):
 
 KINDS: Mapping[str, Kind] = {jobset.NAME: jobset, job.NAME: job, pods.NAME: pods}
 
-__all__ = ["KINDS", "Kind", "Piece", "PodsRead", "instances"]
+__all__ = ["KINDS", "Kind", "Numbers", "Piece", "PodsRead", "instances"]

@@ -7,7 +7,8 @@ from typing import Any
 
 from bayplan.kube.kinds.parts import (
     ENDS,
-    INDEX_ANNOTATION,
+    INDEX_FIELD,
+    INDEX_VARIABLE,
     Piece,
     PodsRead,
     headless_service,
@@ -18,13 +19,14 @@ from bayplan.kube.kinds.parts import (
     read_name,
     service_name,
 )
+from bayplan.kube.ranks import Numbers, running_number, running_on
 from bayplan.model.features import Support
 from bayplan.model.manifest import Manifest, Workload
 from bayplan.model.plan import GangPlan, Pods
 
 NAME = "job"
 TITLE = "Job"
-INDEX = INDEX_ANNOTATION
+INDEX = INDEX_FIELD
 SEPARATE = "each Job lives on its own; only a JobSet ties them together"
 SUPPORT = (
     Support("depends-on", "absent", word="never", reason=SEPARATE, hint="use `workload: jobset`"),
@@ -57,12 +59,17 @@ def job_name(gang: GangPlan, pods: Pods) -> str:
 
 def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
     """`<job>-<index>-<5 letters>`."""
-    return f"{job_name(gang, pods)}-{pods.replicas - 1}-xxxxx"
+    return f"{job_name(gang, pods)}-{pods.total - 1}-xxxxx"
 
 
-def host(workload: Workload, gang: GangPlan, pods: Pods, number: int) -> str:
+def numbers(pods: Pods) -> Numbers:
+    """The completion index runs on over all copies."""
+    return running_on(INDEX_VARIABLE, pods)
+
+
+def host(workload: Workload, gang: GangPlan, pods: Pods, copy: int | str, number: int) -> str:
     """The hostname of an Indexed Job's pod is `<job>-<index>` (Kubernetes Job controller)."""
-    return f"{job_name(gang, pods)}-{number}.{gang.name}"
+    return f"{job_name(gang, pods)}-{running_number(pods, copy, number)}.{gang.name}"
 
 
 def subdomain(workload: Workload, gang: GangPlan) -> str:
@@ -85,7 +92,7 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
             "metadata": meta(job_name(gang, pods), piece.owner, piece.job),
             "spec": {
                 **({} if ttl is None else {"ttlSecondsAfterFinished": ttl}),
-                **job_spec(gang, pods.replicas, piece.template),
+                **job_spec(gang, pods.total, piece.template),
             },
         }
 

@@ -1,4 +1,7 @@
-"""JobSet (jobset.x-k8s.io/v1alpha2): one replicatedJob of one Job for each podSet instance. It brings its Service."""
+"""JobSet (jobset.x-k8s.io/v1alpha2): a replicatedJob for each podSet instance, with a Job for each copy of it.
+
+It brings its Service.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ from typing import Any
 
 from bayplan.kube.kinds.parts import (
     ENDS,
-    INDEX_ANNOTATION,
+    INDEX_FIELD,
+    INDEX_VARIABLE,
     Piece,
     PodsRead,
     instances,
@@ -16,6 +20,7 @@ from bayplan.kube.kinds.parts import (
     name_rows,
     read_name,
 )
+from bayplan.kube.ranks import Numbers
 from bayplan.model.features import Support
 from bayplan.model.manifest import Manifest, Workload
 from bayplan.model.plan import GangPlan, Pods, all_pods
@@ -23,7 +28,9 @@ from bayplan.model.plan import GangPlan, Pods, all_pods
 NAME = "jobset"
 TITLE = "JobSet"
 API_VERSION = "jobset.x-k8s.io/v1alpha2"
-INDEX = INDEX_ANNOTATION
+INDEX = INDEX_FIELD
+JOB_INDEX = "jobset.sigs.k8s.io/job-index"
+COPY_VARIABLE = "JOBSET_JOB_INDEX"
 APART = "render the gangs apart with `--gang NAME` and start one after the other"
 SUPPORT = (
     Support("depends-on", up_to=1, component="jobset", until="0.9"),
@@ -57,13 +64,23 @@ def replicated_job(workload: Workload, gang: GangPlan, pods: Pods) -> str:
 
 
 def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
-    """`<jobset>-<replicatedJob>-0-<index>-<5 letters>` (JobSet 0.12 webhook)."""
-    return f"{workload.name}-{replicated_job(workload, gang, pods)}-0-{pods.replicas - 1}-xxxxx"
+    """`<jobset>-<replicatedJob>-<job>-<index>-<5 letters>` (JobSet 0.12 webhook)."""
+    last = f"{pods.copies - 1}-{pods.replicas - 1}"
+    return f"{workload.name}-{replicated_job(workload, gang, pods)}-{last}-xxxxx"
 
 
-def host(workload: Workload, gang: GangPlan, pods: Pods, number: int) -> str:
+def numbers(pods: Pods) -> Numbers:
+    """Copies are Jobs of one replicatedJob; JobSet notes their number on their pods (JobSet 0.8 to 0.12)."""
+    if pods.copies == 1:
+        return Numbers(INDEX_VARIABLE)
+    field = {"fieldRef": {"fieldPath": f"metadata.annotations['{JOB_INDEX}']"}}
+    return Numbers(INDEX_VARIABLE, COPY_VARIABLE, env=({"name": COPY_VARIABLE, "valueFrom": field},))
+
+
+def host(workload: Workload, gang: GangPlan, pods: Pods, copy: int | str, number: int) -> str:
     """`<jobset>-<replicatedJob>-<job>-<index>.<subdomain>`; the subdomain is the JobSet's name."""
-    return f"{workload.name}-{replicated_job(workload, gang, pods)}-0-{number}.{workload.name}"
+    job = copy if isinstance(copy, int) else f"$(({copy}))"
+    return f"{workload.name}-{replicated_job(workload, gang, pods)}-{job}-{number}.{workload.name}"
 
 
 def subdomain(workload: Workload, gang: GangPlan) -> str:
@@ -127,7 +144,7 @@ def _replicated_job(
     metadata = meta("", piece.job)
     return {
         "name": replicated_job(workload, gang, pods),
-        "replicas": 1,
+        "replicas": pods.copies,
         **({"dependsOn": before} if before else {}),
         "template": {
             **({"metadata": metadata} if metadata else {}),

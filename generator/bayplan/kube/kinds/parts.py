@@ -13,6 +13,8 @@ GROUP_LABEL = "bayplan.dev/group"
 POD_SET_LABEL = "bayplan.dev/pod-set"
 WORKFLOW_LABEL = "bayplan.dev/workflow"
 INDEX_ANNOTATION = "batch.kubernetes.io/job-completion-index"
+INDEX_FIELD = f"metadata.annotations['{INDEX_ANNOTATION}']"
+INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
 
 
 ENDS = Support(

@@ -15,6 +15,7 @@ from bayplan.kube.kinds.parts import (
     read_name,
     service_name,
 )
+from bayplan.kube.ranks import Numbers
 from bayplan.model.features import Support
 from bayplan.model.manifest import Manifest, Many, Meta, Slot, Workload
 from bayplan.model.plan import GangPlan, Pods
@@ -49,12 +50,17 @@ def pod_name(gang: GangPlan, pods: Pods, number: int) -> str:
 
 def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
     """The last pod's name."""
-    return pod_name(gang, pods, pods.replicas - 1)
+    return pod_name(gang, pods, pods.total - 1)
 
 
-def host(workload: Workload, gang: GangPlan, pods: Pods, number: int) -> str:
+def numbers(pods: Pods) -> Numbers:
+    """None to compute: every pod is written out."""
+    return Numbers("0")
+
+
+def host(workload: Workload, gang: GangPlan, pods: Pods, copy: int | str, number: int) -> str:
     """`<pod>.<service>`."""
-    return f"{pod_name(gang, pods, number)}.{gang.name}"
+    return f"{pod_name(gang, pods, int(copy) * pods.replicas + number)}.{gang.name}"
 
 
 def subdomain(workload: Workload, gang: GangPlan) -> str:

@@ -1,0 +1,7 @@
+"""Topology: kueue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+CODES: Mapping[str, str] = {}

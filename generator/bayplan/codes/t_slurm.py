@@ -1,0 +1,7 @@
+"""Topology: slurm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+CODES: Mapping[str, str] = {}

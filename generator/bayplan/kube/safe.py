@@ -1,0 +1,63 @@
+"""Reading objects that others wrote, in which anything may stand anywhere: a wrong type reads as nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+
+def get(data: Any, *path: str | int) -> Any:
+    """The value at the end of a path; None where there is none."""
+    for key in path:
+        if isinstance(key, int):
+            data = data[key] if isinstance(data, list) and 0 <= key < len(data) else None
+        else:
+            data = data.get(key) if isinstance(data, Mapping) else None
+    return data
+
+
+def mapping(data: Any, *path: str | int) -> Mapping[str, Any]:
+    """The mapping at the end of a path; empty where there is none."""
+    found = get(data, *path)
+    return found if isinstance(found, Mapping) else {}
+
+
+def items(data: Any, *path: str | int) -> Sequence[Any]:
+    """The list at the end of a path; empty where there is none."""
+    found = get(data, *path)
+    return found if isinstance(found, list) else ()
+
+
+def text(data: Any, *path: str | int) -> str:
+    """The string at the end of a path; empty where there is none."""
+    found = get(data, *path)
+    return found if isinstance(found, str) else ""
+
+
+def number(data: Any, *path: str | int) -> int | None:
+    """The whole number at the end of a path; None where there is none."""
+    found = get(data, *path)
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
+def is_kind(data: Any, group: str, kind: str) -> bool:
+    """Whether the object is of that API group (empty: the core group) and kind, in any version."""
+    version = text(data, "apiVersion")
+    found, slash, _ = version.rpartition("/")
+    return text(data, "kind") == kind and found == group and bool(slash or not group)
+
+
+Templates = Iterator[tuple[tuple[str | int, ...], Mapping[str, Any]]]
+
+
+def pod_templates(data: Any, depth: int = 6) -> Templates:
+    """Every pod template in an object with the path to it: a mapping whose `spec` holds `containers`. A Pod is one."""
+    if isinstance(data, Mapping):
+        if isinstance(get(data, "spec", "containers"), list):
+            yield (), data
+        elif depth:
+            for key, value in data.items():
+                yield from (((key, *path), found) for path, found in pod_templates(value, depth - 1))
+    elif isinstance(data, list):
+        for number, value in enumerate(data):
+            yield from (((number, *path), found) for path, found in pod_templates(value, depth))

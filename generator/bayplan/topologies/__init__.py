@@ -14,8 +14,13 @@ if TYPE_CHECKING:
 FORMATS: Mapping[str, Format[ClusterTopology]] = {native.NAME: native}
 """By name, in the order in which they sniff."""
 
-IMPORTS: Mapping[str, str] = {}
+IMPORTS: Mapping[str, str] = {
+    "slurm": "slurm_yaml",
+    "slurm-conf": "slurm_conf",
+}
 """The word after `topology import --from` -> the module in this folder, in the order in which they sniff."""
 
-EXPORTS: Mapping[str, str] = {}
+EXPORTS: Mapping[str, str] = {
+    "slurm-conf": "slurm_conf",
+}
 """Words after `topology export --to` besides the schedulers' names -> the module in this folder."""

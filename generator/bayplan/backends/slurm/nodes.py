@@ -44,7 +44,7 @@ def amounts(pods: Pods, share: int) -> Amounts:
     cpu, memory, scratch = (_amount(pods, name) for name in ("cpu", "memory", "ephemeral-storage"))
     return Amounts(
         gpus=spec.accelerator.per_pod * share if spec.accelerator else 0,
-        cpus=-(-cpu // 1000),
+        cpus=0 if spec.whole_node else -(-cpu // 1000),
         memory="" if spec.whole_node else _size(memory * share),
         scratch=_size(scratch * share),
     )

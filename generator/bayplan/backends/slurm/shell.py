@@ -51,11 +51,8 @@ def series(values: Sequence[int], index: str) -> tuple[str, bool]:
         return f'$(pick "$(({index}))" {" ".join(map(str, values))})', True
     if not step:
         return str(first), False
-    return f"$(({_sum(first, f'{index} * {step}' if step != 1 else index)}))", False
-
-
-def _sum(first: int, rest: str) -> str:
-    return f"{first} + {rest}" if first else rest
+    grown = index if step == 1 else f"{index} * {step}"
+    return f"$(({first} + {grown}))" if first else f"$(({grown}))", False
 
 
 PICK = 'pick() { shift "$(($1 + 1))"; printf %s "$1"; }'

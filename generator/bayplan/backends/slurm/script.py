@@ -167,7 +167,12 @@ def _restarts(job: Job) -> Iterator[str]:
         yield "# A gang that fails starts again as a whole, up to that often."
         yield "again() {"
         yield f'  if [ "${{SLURM_RESTART_COUNT:-0}}" -lt {most} ]; then scontrol requeue "$SLURM_JOB_ID"; fi'
+        yield '  exit "$1"'
         yield "}"
+        yield ""
+    if len(job.steps) > 1:
+        yield "# Each step says here how it ended."
+        yield "exec 3<> <(:)"
         yield ""
 
 
@@ -217,16 +222,18 @@ def _step(job: Job, step: Step, number: int) -> Iterator[str]:
     yield text
     yield end
     *options, last = [*_srun(job, step), f'sh -c "${variable}"']
+    several = len(job.steps) > 1
+    if several:
+        yield "{"
     yield f"{options[0]} \\"
     yield from (f"  {line} \\" for line in options[1:])
-    yield f"  {last}{' &' if _parallel(job) else ''}"
-    if _parallel(job):
-        yield f"step_{number}=$!"
+    if several:
+        yield f"  {last} && status=0 || status=$?"
+        yield f'echo "{number} $status" >&3'
+        yield "} &"
         yield ""
-
-
-def _parallel(job: Job) -> bool:
-    return len(job.steps) > 1 or bool(job.gang.gang.max_restarts)
+    else:
+        yield f"  {last}{' || again $?' if job.gang.gang.max_restarts else ''}"
 
 
 def _srun(job: Job, step: Step) -> Iterator[str]:
@@ -257,17 +264,16 @@ def enroot(image: str) -> str:
 
 
 def _waiting(job: Job) -> Iterator[str]:
-    """The gang ends with its lead, else with its last step; the first failure ends all."""
-    if not _parallel(job):
+    """The gang ends with its lead, else with its last step; the first failure ends it. Slurm stops what still runs."""
+    if len(job.steps) < 2:
         return
-    steps = [f"$step_{number}" for number in range(len(job.steps))]
-    led = [f"$step_{number}" for number, step in enumerate(job.steps) if step.lead]
-    yield "status=0"
-    if led and len(led) < len(steps):
-        yield f'while [ "$status" = 0 ] && kill -0 {" ".join(led)} 2>/dev/null; do wait -n || status=$?; done'
+    led = [number for number, step in enumerate(job.steps) if step.lead]
+    yield f"left={len(led) or len(job.steps)}"
+    yield 'while [ "$left" -gt 0 ]; do'
+    yield "  read -r step status <&3"
+    yield f'  [ "$status" = 0 ] || {"again" if job.gang.gang.max_restarts else "exit"} "$status"'
+    if led:
+        yield f'  case " {" ".join(map(str, led))} " in *" $step "*) left=$((left - 1)) ;; esac'
     else:
-        yield f"for _ in {' '.join(steps)}; do wait -n || {{ status=$?; break; }}; done"
-    yield f"kill {' '.join(steps)} 2>/dev/null || true"
-    if job.gang.gang.max_restarts:
-        yield '[ "$status" = 0 ] || again'
-    yield 'exit "$status"'
+        yield "  left=$((left - 1))"
+    yield "done"

@@ -50,9 +50,10 @@ def masters(job: Job, branch: Branch) -> tuple[Place, ...]:
 
 
 def everyones_master(job: Job) -> Place | None:
-    """Rank 0 of all that look for one, where it is the same."""
-    places = {each for step in job.steps for branch in step.branches for each in masters(job, branch)}
-    return next(iter(places)) if len(places) == 1 else None
+    """Rank 0, where all tasks of the job look for the same."""
+    found = [masters(job, branch) for step in job.steps for branch in step.branches]
+    places = {each for places in found for each in places}
+    return next(iter(places)) if len(places) == 1 and all(found) else None
 
 
 def taken(pods: Pods) -> set[str]:

@@ -1,4 +1,4 @@
-"""Runs what an sbatch script does without Slurm: stub `srun`, `scontrol`, `sbcast` and `sbatch` in a folder of their own.
+"""Runs what an sbatch script does without Slurm: stubs of `srun`, `scontrol`, `sbcast` and `sbatch` in a folder.
 
 Every command that a task becomes is a stub too: it writes down its words and its environment. Knows
 nothing of bayplan.
@@ -110,7 +110,11 @@ def run(script: str, commands: set[str], **env: str) -> Ran:
             (home / name).chmod(stat.S_IRWXU)
         given = {"PATH": f"{home}:{os.environ['PATH']}", "STUB": folder, "SLURM_JOB_ID": str(os.getpid()), **env}
         result = subprocess.run(
-            ["bash", "-c", script, "script"], env={**given, **_nodes(script)}, text=True, capture_output=True, check=False
+            ["bash", "-c", script, "script"],
+            env={**given, **_nodes(script)},
+            text=True,
+            capture_output=True,
+            check=False,
         )
         lines = {each: _lines(home / f"log.{each}") for each in ("options", "scontrol", "sbcast")}
         jobs = [

@@ -113,7 +113,9 @@ ELSE = "rings and toruses are not read; include other files by hand"
 
 
 def _blocks(lines: list[Line], start: Route, found: list[Diagnostic]) -> Network:
-    units, sizes, planned = [], (), set()
+    units: list[Unit] = []
+    sizes: tuple[int, ...] = ()
+    planned: set[int] = set()
     shown = any("blockindex" in line.pairs for line in lines)
     for line in lines:
         if line.kind == "blocksizes":
@@ -138,7 +140,8 @@ def _numbers(text: str, route: Route, found: list[Diagnostic]) -> tuple[int, ...
 
 def _switches(lines: list[Line], start: Route, found: list[Diagnostic]) -> Network:
     """With `Level=`, as scontrol prints it, the nodes of an upper switch are those of the switches below."""
-    units, below = [], {}
+    units: list[Unit] = []
+    below: dict[str, frozenset[str]] = {}
     for line in lines:
         nodes = names_in(line.pairs.get("nodes", ""), line.route, found)
         children = names_in(line.pairs.get("switches", ""), line.route, found)

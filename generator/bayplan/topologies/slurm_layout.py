@@ -110,7 +110,9 @@ def one_layout(topology: ClusterTopology, target: Target) -> Laid:
     """
     laid = layouts(topology, target)
     if len(laid) == 1 and laid[0].plugin != FLAT:
-        return laid[0]._replace(comments=(laid[0].comments[0].replace(f"levels of {laid[0].name}", "levels of default"),))
+        return laid[0]._replace(
+            comments=(laid[0].comments[0].replace(f"levels of {laid[0].name}", "levels of default"),)
+        )
     plugin = next((each.plugin for each in laid if each.plugin != FLAT), BLOCK)
     rules, taken = name_rules(topology), set[str]()
     units: list[LaidUnit] = []
@@ -177,9 +179,7 @@ def _slots(pool: Pool, rows: list[Domain]) -> tuple[dict[str, int], set[str]]:
     return slots, padded
 
 
-def _filler(
-    before: Path, path: Path, slots: Mapping[str, int], made: int, taken: set[str]
-) -> Iterator[LaidUnit]:
+def _filler(before: Path, path: Path, slots: Mapping[str, int], made: int, taken: set[str]) -> Iterator[LaidUnit]:
     """Empty blocks up to the boundary at which the outermost domain that begins here must begin."""
     differ = next((n for n, (mine, theirs) in enumerate(zip(path, before, strict=True)) if mine != theirs), len(path))
     steps = list(slots.values())[::-1]  # coarse to fine

@@ -35,18 +35,16 @@ class Held(NamedTuple):
 def document(networks: Sequence[Network], said: Remarks, source: str) -> Outcome[dict[str, Any]]:
     """The native document; its findings are notes on what the file could not say."""
     found: list[Diagnostic] = []
-    pools, plugins = [], {}
+    pools: list[dict[str, Any]] = []
+    plugins: dict[str, dict[str, str]] = {}
     for network in networks:
         held = _blocks(network, said, found) if network.plugin == BLOCK else _tree(network, said, found)
         found += _unlabelled(network, held)
         name = _word(network.name)
         pools.append(_pool(name, held))
         plugins[name] = {"plugin": network.plugin, **({"topology": network.name} if network.name != name else {})}
-    if len(plugins) == 1:
-        ours = {"plugin": networks[0].plugin, "topology": networks[0].name}
-    else:
-        ours = {"pools": plugins}
-    spec = {"schedulers": {"slurm": ours}, "pools": pools}
+    alone: dict[str, Any] = {"plugin": networks[0].plugin, "topology": networks[0].name} if len(plugins) == 1 else {}
+    spec = {"schedulers": {"slurm": alone or {"pools": plugins}}, "pools": pools}
     name = _word(re.sub(r"\.(yaml|yml|conf|txt)$", "", source.replace("\\", "/").rpartition("/")[2])) or "slurm"
     made = {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": spec}
     return Outcome(made if pools else None, tuple(found))
@@ -114,7 +112,7 @@ def _aggregated(network: Network, said: Remarks, base: int) -> Held:
 
 
 def _tree(network: Network, said: Remarks, found: list[Diagnostic]) -> Held:
-    """Every path from a top switch to a leaf. Where leaves stand at different depths, a shallow one repeats its name."""
+    """Every path from a top switch to a leaf. A leaf less deep than others repeats its name."""
     known = {unit.name: unit for unit in network.units}
     parent = {child: unit.name for unit in network.units for child in unit.children}
     leaves = [unit for unit in network.units if unit.nodes]

@@ -44,7 +44,7 @@ class Depth(NamedTuple):
 
     units: tuple[Unit, ...]
     nodes: int
-    count: int
+    units_in_all: int
 
     @property
     def required(self) -> str:
@@ -158,7 +158,9 @@ def _single(run: Run, cluster: Cluster) -> Made:
     if cluster.laid.plugin == TREE:
         return _on_tree(section, depths, asked, cluster)
     apart = [number for number, each in enumerate(depths) if each.separate and each.nodes]
-    cuts = apart or [number for number, each in enumerate(depths) if not number or each.nodes and each.count > 1]
+    cuts = apart or [
+        number for number, each in enumerate(depths) if not number or (each.nodes and each.units_in_all > 1)
+    ]
     made = {cut: _cut(section, depths, asked, cut, cluster) for cut in cuts}
     deepest = max((number for number, _ in asked), default=0)
     return made[min(cuts, key=lambda cut: (*_price(section, made[cut], cut), abs(deepest - cut)))]
@@ -178,14 +180,16 @@ def _depth(run: Run, number: int, share: int) -> Depth:
     return Depth(tuple(units.values()), size // share if len(sizes) == 1 and size % share == 0 else 0, len(parts))
 
 
-def _cut(section: Section, depths: Sequence[Depth], asked: Sequence[tuple[int, Depth]], cut: int, cluster: Cluster) -> Made:
+def _cut(
+    section: Section, depths: Sequence[Depth], asked: Sequence[tuple[int, Depth]], cut: int, cluster: Cluster
+) -> Made:
     """The section with segments at one depth: what stands at or below is kept by size, above only by consolidation."""
     size = depths[cut].nodes or section.nodes
     losses: list[Loss] = []
     uses: list[Loss] = []
     for number, each in asked:
         nodes = size if number >= cut else section.nodes
-        if number < cut and each.count > 1:
+        if number < cut and each.units_in_all > 1:
             losses += (Loss("nested-placement", unit) for unit in each.units)
         elif not _fits(nodes, each.required, cluster):
             losses += (Loss("large-segment", unit) for unit in each.units)
@@ -253,4 +257,4 @@ def _on_tree(section: Section, depths: Sequence[Depth], asked: Sequence[tuple[in
     finest = cluster.pool.levels[-1].name
     wanted = [each for each in depths if finest in (each.required, each.units[0].preferred)]
     losses = tuple(Loss("tree-placement", unit) for _, each in asked for unit in each.units)
-    return Made((section._replace(switches=wanted[0].count if wanted else 0),), losses)
+    return Made((section._replace(switches=wanted[0].units_in_all if wanted else 0),), losses)

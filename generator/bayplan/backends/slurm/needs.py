@@ -56,7 +56,9 @@ def _amount(made: Job, loss: Loss) -> int:
 
 def _subject(gang: GangPlan, loss: Loss) -> str:
     unit = loss.unit
-    level = f' at level "{unit.separate if loss.feature == "separate-above-block" else unit.required or unit.preferred}"'
+    level = (
+        f' at level "{unit.separate if loss.feature == "separate-above-block" else unit.required or unit.preferred}"'
+    )
     return (f'group "{unit.name.rpartition("-")[0]}"' if unit.name else f'gang "{gang.gang.name}"') + level
 
 
@@ -149,7 +151,8 @@ def _short_blocks(topology: ClusterTopology) -> Iterator[Need]:
             short = [row for row in pool.domains if len(row.nodes) < planned]
             if short:
                 at = ("topology", "spec", "pools", number, "levels", len(pool.levels) - 1, "plan")
-                subject = f'{len(short)} domains such as "{"/".join(short[0].path)}" with {len(short[0].nodes)} nodes'
+                one = f'"{"/".join(short[0].path)}" with {len(short[0].nodes)} nodes'
+                subject = f"{len(short)} domains such as {one}"
                 yield Need("padded-level", 1, at, subject=subject)
 
 
@@ -179,7 +182,7 @@ def _confined(plan: Plan, gang: GangPlan, section: Section, target: Target) -> I
     if best < nodes:
         message = (
             f"Slurm keeps these {nodes} nodes in one block of {size or 'all'} planned nodes, in at most"
-            f" {-(-nodes // lower) if lower else 1} of the blocks below, and none has more than {best} usable nodes there"
+            f" {-(-nodes // lower) if lower else 1} of the blocks below, and none has more than {best} usable there"
         )
         hint = "let Slurm wait for repairs, cut the job into smaller groups with a level of their own, or lower `plan`"
         yield warning("F704", (*gang.route, "name"), f'gang "{gang.gang.name}": {message}', hint=hint)

@@ -58,7 +58,13 @@ def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:
 
 def _planned(plan: Plan, made: Job) -> GangIntent:
     parts = [
-        Part(each.nodes, each.per_node, each.segment, each.consolidate, each.nodes // each.segment if each.channels else 1)
+        Part(
+            each.nodes,
+            each.per_node,
+            each.segment,
+            each.consolidate,
+            each.nodes // each.segment if each.channels else 1,
+        )
         for each in made.sections
     ]
     return _gang(made.gang.name, partition_of(plan, made, made.sections[0]), parts)

@@ -1,7 +1,7 @@
 """The text of one job: `#SBATCH` lines, the names of its nodes, and a step for each section.
 
-A task is a pod. Where tasks stand, their ranks and who is rank 0 follow from SLURM_PROCID alone, by the formula that all
-schedulers share: Slurm numbers the nodes of a job, and `--distribution=block` the tasks on them.
+A task is a pod. Where tasks stand, their ranks and who is rank 0 follow from SLURM_PROCID alone, by the formula that
+all schedulers share: Slurm numbers the nodes of a job, and `--distribution=block` the tasks on them.
 """
 
 from __future__ import annotations
@@ -241,7 +241,11 @@ def _srun(job: Job, step: Step) -> Iterator[str]:
     asked = amounts(section.first, section.per_node)
     group = [f"--het-group={step.section}"] if len(job.sections) > 1 else []
     part = step.nodes < section.nodes
-    some = [f"--nodes={step.nodes}", f"--relative={step.base}", f"--ntasks={step.nodes * section.per_node}"] if part else []
+    some = (
+        [f"--nodes={step.nodes}", f"--relative={step.base}", f"--ntasks={step.nodes * section.per_node}"]
+        if part
+        else []
+    )
     cpus = [f"--cpus-per-task={asked.cpus}"] if asked.cpus else []
     yield " ".join(["srun", *group, *some, "--kill-on-bad-exit=1", "--distribution=block", *cpus])
     own = job.gang.gang.backends.get("slurm", {})

@@ -97,7 +97,7 @@ PLACED = (
         "padded-level",
         "25.05",
         "Slurm below 25.05 refuses blocks without nodes, or with fewer than the base size",
-        "target Slurm 25.05; or let every domain have 2, 4, 8, ... of the next level, and `plan` no more nodes than the smallest",
+        "target Slurm 25.05, or give every domain 2, 4, 8, ... of the next level, and none fewer nodes than planned",
     ),
     *_since(
         "consolidated-segments",
@@ -125,7 +125,7 @@ PLACED = (
         component="slurm",
         since="25.11",
         reason="Slurm numbers the nodes of a job by name, unless TopologyParam has BlockAsNodeRank",
-        hint="set TopologyParam=BlockAsNodeRank in slurm.conf, or give the nodes of a block names that follow each other",
+        hint="set TopologyParam=BlockAsNodeRank in slurm.conf, or give the nodes of a block neighbouring names",
         report="warning",
     ),
     Support(
@@ -150,7 +150,7 @@ CHANNELS = (
         "shared-channel",
         "approximate",
         reason="the groups share the one IMEX channel of their job; where they are placed keeps NVLink whole",
-        hint="target Slurm 25.11, where each segment can have one, and let segments and ComputeDomains be the same groups",
+        hint="target Slurm 25.11, and let segments and ComputeDomains be the same groups",
         report="warning",
     ),
     Support(

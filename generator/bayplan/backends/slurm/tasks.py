@@ -114,7 +114,7 @@ def _branch(job: Job, number: int, which: int) -> Text:
 def _index(step: Step, branch: Branch) -> str:
     """Pods without ranks know their number, as those of an Indexed Job do."""
     number = _number(step, branch)
-    return f'JOB_COMPLETION_INDEX={_value(number)}'
+    return f"JOB_COMPLETION_INDEX={_value(number)}"
 
 
 def _number(step: Step, branch: Branch) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bayplan.backends.slurm import needs as needing
-from bayplan.backends.slurm.needs import needs, prove
+from bayplan.backends.slurm.confines import prove
+from bayplan.backends.slurm.needs import needs
 from bayplan.backends.slurm.notices import notices
 from bayplan.backends.slurm.submit import lower
 from bayplan.backends.slurm.support import FEATURES, SUPPORT

@@ -1,19 +1,18 @@
-"""What a plan and a topology need of Slurm alone, and where Slurm keeps together what may be apart."""
+"""What a plan and a topology need of Slurm alone."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from bayplan.backends.slurm.jobs import job
 from bayplan.backends.slurm.nodes import per_node
 from bayplan.backends.slurm.sections import Job, Loss, Section
-from bayplan.diagnostics import Diagnostic, warning
 from bayplan.model.features import Need
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, once
 from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology, Domain, Pool
-from bayplan.topologies.slurm_layout import layout, name_rules, plugin_of, slurm_name
+from bayplan.model.topology import ClusterTopology
+from bayplan.topologies.slurm_layout import name_rules, plugin_of, slurm_name
 from bayplan.topologies.slurm_units import BLOCK
 
 NEWEST = Target()
@@ -154,61 +153,3 @@ def _short_blocks(topology: ClusterTopology) -> Iterator[Need]:
                 one = f'"{"/".join(short[0].path)}" with {len(short[0].nodes)} nodes'
                 subject = f"{len(short)} domains such as {one}"
                 yield Need("padded-level", 1, at, subject=subject)
-
-
-def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
-    """F704: jobs that fit the cluster, but no block that Slurm would keep them in."""
-    return tuple(
-        found
-        for gang in plan.gangs
-        if gang.copy == 0
-        for section in job(plan, gang, target).sections
-        for found in _confined(plan, gang, section, target)
-    )
-
-
-def _confined(plan: Plan, gang: GangPlan, section: Section, target: Target) -> Iterator[Diagnostic]:
-    """Without segments all nodes of a job stay in one block of the smallest size that takes them, in as few of the
-    next smaller ones as their size allows (Slurm 24.11 to 25.11, `eval_nodes_block.c`)."""
-    pool = plan.topology.pool(section.first.pool)
-    if pool is None or plugin_of(plan.topology, pool) != BLOCK:
-        return
-    laid = layout(plan.topology, pool, target)
-    nodes = section.segment or section.nodes
-    size = next((size for size in laid.sizes if size >= nodes), 0)
-    lower = max((each for each in laid.sizes if each < nodes), default=0)
-    parts = _parts(pool, size, laid.planned)
-    best = max((_best(part, nodes, lower, laid.planned, pool) for part in parts), default=0)
-    if best < nodes:
-        message = (
-            f"Slurm keeps these {nodes} nodes in one block of {size or 'all'} planned nodes, in at most"
-            f" {-(-nodes // lower) if lower else 1} of the blocks below, and none has more than {best} usable there"
-        )
-        hint = "let Slurm wait for repairs, cut the job into smaller groups with a level of their own, or lower `plan`"
-        yield warning("F704", (*gang.route, "name"), f'gang "{gang.gang.name}": {message}', hint=hint)
-
-
-def _parts(pool: Pool, size: int, planned: Mapping[str, int]) -> Iterator[list[Domain]]:
-    """The domains that blocks of a planning size stand for; all of them where no level has that size."""
-    depth = _level_of(pool, size, planned)
-    parts: dict[tuple[str, ...], list[Domain]] = {}
-    for row in pool.domains:
-        parts.setdefault(row.path[:depth], []).append(row)
-    yield from parts.values()
-
-
-def _level_of(pool: Pool, size: int, planned: Mapping[str, int]) -> int:
-    """How many steps a path has down to the finest level of a planning size; 0 where there is none."""
-    return max((n + 1 for n, level in enumerate(pool.levels) if size and planned.get(level.name) == size), default=0)
-
-
-def _best(part: list[Domain], nodes: int, lower: int, planned: Mapping[str, int], pool: Pool) -> int:
-    """The most usable nodes in as many of the next smaller blocks as the nodes would fill."""
-    gone = {node for names in pool.unusable.values() for node in names}
-    depth = _level_of(pool, lower, planned)
-    counts: dict[tuple[str, ...], int] = {}
-    for row in part:
-        key = row.path[:depth]
-        counts[key] = counts.get(key, 0) + sum(node not in gone for node in row.nodes)
-    most = -(-nodes // lower) if lower else len(counts)
-    return sum(sorted(counts.values(), reverse=True)[:most])

@@ -76,7 +76,19 @@ def versions(example: str) -> Mapping[str, str]:
 def render(case: Case) -> str:
     """What the golden file of a case must hold."""
     options = ["-t", "topology.yaml", "-s", case.backend, "--target", f"{case.backend}={case.version}"]
-    arguments = ["render", "workflow.yaml", *options, "--cluster-objects"]
+    whole = () if case.backend in SCRIPTS else ("--cluster-objects",)
+    return _printed(case, "render", "workflow.yaml", *options, *whole) + _exported(case)
+
+
+def _exported(case: Case) -> str:
+    """The configuration that goes with scripts: two files that no single text can hold."""
+    if case.backend not in SCRIPTS:
+        return ""
+    options = ["--to", case.backend, "--target", f"{case.backend}={case.version}"]
+    return "\n" + _printed(case, "topology", "export", "topology.yaml", *options)
+
+
+def _printed(case: Case, *arguments: str) -> str:
     result = bayplan(*arguments, cwd=EXAMPLES / case.example)
     assert result.returncode in {0, 1}, result.stderr
     assert bool(result.stdout) == (result.returncode == 0)

@@ -9,12 +9,15 @@ from bayplan.checks import template_values as values
 from bayplan.checks.places import Place, pod_sets
 from bayplan.diagnostics import KEY, Diagnostic, Route, error, warning
 from bayplan.kube.merge import MERGE_KEYS, identity
+from bayplan.kube.own import OWN_FIELDS, OWN_NAMES
 from bayplan.kube.pod import container_name
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import PodSet, Workflow
 
 OWN_ENV: Mapping[str, str] = {
     "JOB_COMPLETION_INDEX": "Kubernetes' Job controller",
+    "JOBSET_JOB_INDEX": "bayplan, where groups share a replicatedJob",
+    "VC_TASK_INDEX": "Volcano",
     "LWS_LEADER_ADDRESS": "LeaderWorkerSet",
     "LWS_GROUP_SIZE": "LeaderWorkerSet",
     "LWS_WORKER_INDEX": "LeaderWorkerSet",
@@ -36,22 +39,6 @@ OWN_PREFIXES = (
 )
 OWN_KEYS = ("pod-group-name", "runai/queue", "priorityClassName")
 """Labels and annotations by which schedulers and controllers know a gang and its pods."""
-
-OWN_FIELDS: Mapping[str, str] = {
-    "schedulerName": "the scheduler is chosen by `spec.scheduler`",
-    "priorityClassName": "use `spec.priorityClassName`",
-    "priority": "use `spec.priorityClassName`",
-    "restartPolicy": "use the podSet's `restartPolicy`",
-    "nodeName": "it would go past the scheduler; use a `pool` or a `placement`",
-    "hostname": "pods find each other by the name they have",
-    "subdomain": "pods find each other by the name they have",
-    "schedulingGates": "a gated pod would keep its whole gang waiting",
-    "schedulingGroup": "the scheduler's marks are bayplan's",
-}
-"""PodSpec field -> what to do instead."""
-
-OWN_NAMES: Mapping[str, tuple[str, ...]] = {"resourceClaims": ("gpu", "compute-domain"), "volumes": ("shm", "files")}
-"""PodSpec list -> entries that bayplan makes itself."""
 
 ENTRIES = tuple(name for names in OWN_NAMES.values() for name in names)
 

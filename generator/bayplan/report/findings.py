@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bayplan.diagnostics import AT, Diagnostic, Route, Severity
+from bayplan.diagnostics import AT, Diagnostic, Route, Severity, origin
 from bayplan.document import Document, Span, places
 from bayplan.report.batch import Batch
 from bayplan.values import NamedTuple
@@ -83,8 +83,8 @@ def _source_route(route: Route, origins: Mapping[str, Mapping[Route, Route]]) ->
     table = origins.get(str(route[0])) if route else None
     if not table or AT in route:
         return route
-    cut = next((n for n in range(len(route), 0, -1) if route[:n] in table), 0)
-    return (*table[route[:cut]], *route[cut:]) if cut else route
+    found = origin(route, table)
+    return (*found[0], *found[1]) if found else route
 
 
 def _places(asked: Sequence[Route], sources: Mapping[str, Document]) -> list[tuple[Place | None, str]]:

@@ -1,0 +1,74 @@
+"""What must be switched on in the cluster. All of it is off by default (kube_features.go, 1.35.0 to 1.37.0-beta.0)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bayplan.backends.native.tree import COMPONENT, LEVELS, TREES, Node, trees, walk_nodes
+from bayplan.diagnostics import Diagnostic, error, info
+from bayplan.model.plan import Plan
+from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology
+from bayplan.values import NamedTuple
+
+PREEMPTION = "WorkloadAwarePreemption"
+
+
+class Switch(NamedTuple):
+    """A feature gate, where it is needed and what for."""
+
+    gate: str
+    where: str
+    why: str
+
+
+BOTH = "kube-apiserver and kube-scheduler"
+
+
+def is_on(topology: ClusterTopology, gate: str) -> bool | None:
+    """What the topology file says of a gate; None: nothing."""
+    gates = topology.schedulers.get("native", {}).get("featureGates", {})
+    return gates.get(gate)
+
+
+def switches(plan: Plan, target: Target) -> Iterator[Switch]:
+    """The gates that the plan's objects depend on."""
+    nodes = [node for gang in plan.gangs for node, _ in walk_nodes(trees(plan, gang.root, target))]
+    served = f"with the API {' and '.join(sorted(apis(nodes, target)))} served (--runtime-config)"
+    yield Switch("GenericWorkload", BOTH, f"for Workloads and PodGroups, {served}")
+    if not target.since(COMPONENT, TREES):
+        yield Switch("GangScheduling", "kube-scheduler", "to start all pods of a gang or none")
+    if any(node.key for node in nodes):
+        yield Switch("TopologyAwareWorkloadScheduling", BOTH, "for levels; while it is off, the objects are refused")
+    if any(node.children for node in nodes):
+        yield Switch("CompositePodGroup", f"{BOTH} and kube-controller-manager", "for groups of groups")
+    if _tells(plan, target):
+        yield Switch(PREEMPTION, BOTH, "for priorities of groups")
+
+
+def apis(nodes: list[Node], target: Target) -> set[str]:
+    """The API versions of what is written; none of them is served by default."""
+    if target.since(COMPONENT, TREES):
+        composite = {"scheduling.k8s.io/v1alpha3"} if any(node.children for node in nodes) else set()
+        return {"scheduling.k8s.io/v1beta1", *composite}
+    return {"scheduling.k8s.io/v1alpha2" if target.since(COMPONENT, LEVELS) else "scheduling.k8s.io/v1alpha1"}
+
+
+def _tells(plan: Plan, target: Target) -> bool:
+    """1.36 alone has a gate for priority and disruption, and bayplan writes them where the topology says it is on."""
+    return target.between(COMPONENT, LEVELS, TREES) and is_on(plan.topology, PREEMPTION) is True
+
+
+def notices(plan: Plan, target: Target) -> Iterator[Diagnostic]:
+    """One for each gate, unless the topology file says that it is on."""
+    for switch in switches(plan, target):
+        stated = is_on(plan.topology, switch.gate)
+        route = ("topology", "spec", "schedulers", "native", "featureGates", switch.gate)
+        name = f"Kubernetes {target.version(COMPONENT)}"
+        if stated is False:
+            message = f"{name} needs the feature gate {switch.gate} in {switch.where} {switch.why}; the topology says it is off"
+            yield error("F689", route, message, hint="switch it on, or choose another scheduler")
+        elif stated is None:
+            message = f"{name} needs the feature gate {switch.gate} in {switch.where} {switch.why}; it is off by default"
+            hint = f"once it is on, say so in the topology: `schedulers: {{native: {{featureGates: {{{switch.gate}: true}}}}}}`"
+            yield info("F689", ("topology", "metadata", "name"), message, hint=hint)

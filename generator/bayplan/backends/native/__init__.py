@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from bayplan.backends.native.gates import notices as switched_on
+from bayplan.backends.native.gates import notices
 from bayplan.backends.native.groups import lower
 from bayplan.backends.native.needs import needs
 from bayplan.backends.native.support import FEATURES, SUPPORT
 from bayplan.diagnostics import Diagnostic, Outcome
+from bayplan.model.backend import Folding
 from bayplan.model.features import Need
-from bayplan.model.manifest import Manifest, Object, Shape
+from bayplan.model.manifest import Manifest, Object
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
@@ -22,7 +23,59 @@ if TYPE_CHECKING:
 NAME = "native"
 COMPONENT = "kubernetes"
 KINDS = ("jobset", "job", "pods")
-FOLDS: Mapping[str, str] = {}
+FOLDS: Mapping[str, Folding] = {}
 """A pod template names one PodGroup, so every placed group needs templates of its own."""
 
-__all__ = ["COMPONENT", "FEATURES", "FOLDS", "KINDS", "NAME", "SUPPORT", "lower", "needs"]
+__all__ = [
+    "COMPONENT",
+    "FEATURES",
+    "FOLDS",
+    "KINDS",
+    "NAME",
+    "SUPPORT",
+    "cluster_needs",
+    "cluster_objects",
+    "intent",
+    "lint",
+    "lower",
+    "needs",
+    "notices",
+    "prove",
+    "read",
+]
+
+
+def cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:
+    """Nothing: there are no cluster-scoped objects."""
+    return ()
+
+
+def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
+    """None: kube-scheduler reads node labels as they are."""
+    return ()
+
+
+def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
+    """Nothing is known that kube-scheduler never finds; what it may miss is in the rows."""
+    return ()
+
+
+def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:
+    """What the manifests of the plan must say. Loaded when asked for: rendering never reads back."""
+    from bayplan.backends.native import read_back
+
+    return read_back.intent(plan, target)
+
+
+def read(documents: Sequence[Manifest]) -> Outcome[tuple[GangIntent, ...]]:
+    """The intent that manifests carry."""
+    from bayplan.backends.native import read_back
+
+    return read_back.read(documents)
+
+
+def lint(objects: Sequence[Object], topology: ClusterTopology, target: Target) -> Iterable[Diagnostic]:
+    """Mistakes in groups, and in the pods that name them, that others wrote."""
+    from bayplan.backends.native.lint import lint as rules
+
+    return rules(objects, topology, target)

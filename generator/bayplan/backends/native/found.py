@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.diagnostics import Route
-from bayplan.kube.safe import get, items, number, text
+from bayplan.kube.safe import get, items, mapping, number, pod_templates, text
 from bayplan.model.manifest import Object
 from bayplan.values import NamedTuple
 
@@ -38,21 +38,21 @@ class Group(NamedTuple):
     @property
     def parent(self) -> str:
         """The CompositePodGroup above it."""
-        return text(get(self.spec, "parentCompositePodGroupName"))
+        return text(self.spec, "parentCompositePodGroupName")
 
     @property
     def label(self) -> str:
         """The node label of its level."""
-        return text(get(self.spec, "schedulingConstraints", "topology", 0, "key"))
+        return text(self.spec, "schedulingConstraints", "topology", 0, "key")
 
     @property
     def template(self) -> tuple[Route, str, str]:
         """Where it names its template, the Workload and the template: 1.37's words, else 1.36's."""
         if get(self.spec, "workloadRef") is not None:
             at: Route = ("workloadRef",)
-            return at, text(get(self.spec, *at, "workloadName")), text(get(self.spec, *at, "templateName"))
+            return at, text(self.spec, *at, "workloadName"), text(self.spec, *at, "templateName")
         at = ("podGroupTemplateRef", "workload")
-        return at, text(get(self.spec, *at, "workloadName")), text(get(self.spec, *at, "podGroupTemplateName"))
+        return at, text(self.spec, *at, "workloadName"), text(self.spec, *at, "podGroupTemplateName")
 
 
 class Template(NamedTuple):
@@ -66,30 +66,35 @@ class Template(NamedTuple):
 
 
 class PodSpec(NamedTuple):
-    """The pods of one template, wherever it stands. `count` is None where the number is not written."""
+    """The pods of one template, wherever it stands."""
 
     kind: str
     namespace: str
     route: Route  # of the pod spec
     spec: Mapping[str, Any]
-    count: int | None
+    pods: int | None
 
     @property
     def group(self) -> str:
         """The PodGroup that the pods name (1.36 and later)."""
-        return text(get(self.spec, "schedulingGroup", "podGroupName"))
+        return text(self.spec, "schedulingGroup", "podGroupName")
+
+    @property
+    def named(self) -> bool:
+        """Whether the pods name a group at all, in any version's words."""
+        return any(get(self.spec, word) is not None for word in ("schedulingGroup", "workloadRef"))
 
     @property
     def workload(self) -> str:
         """The Workload that the pods name (1.35)."""
-        return text(get(self.spec, "workloadRef", "name"))
+        return text(self.spec, "workloadRef", "name")
 
 
 def groups(objects: Sequence[Object]) -> Iterator[Group]:
     """All objects of kube-scheduler."""
     for each in objects:
-        group, _, version = text(get(each.data, "apiVersion")).rpartition("/")
-        kind, spec = text(get(each.data, "kind")), get(each.data, "spec")
+        group, _, version = text(each.data, "apiVersion").rpartition("/")
+        kind, spec = text(each.data, "kind"), get(each.data, "spec")
         if group == GROUP and kind in (WORKLOAD, POD_GROUP, COMPOSITE) and isinstance(spec, Mapping):
             yield Group(kind, version, _namespace(each), _name(each), (*each.route, "spec"), spec)
 
@@ -101,50 +106,46 @@ def templates(workload: Group) -> Iterator[Template]:
 
 def _templates(spec: Mapping[str, Any], route: Route, depth: int) -> Iterator[Template]:
     for word, composite in (("podGroupTemplates", False), ("compositePodGroupTemplates", True)):
-        for i, each in enumerate(items(get(spec, word))):
+        for i, each in enumerate(items(spec, word)):
             if isinstance(each, Mapping):
                 at = (*route, word, i)
-                yield Template(text(get(each, "name")), at, each, composite, depth)
+                yield Template(text(each, "name"), at, each, composite, depth)
                 if composite and depth < 32:
                     yield from _templates(each, at, depth + 1)
 
 
 def pods(objects: Sequence[Object]) -> Iterator[PodSpec]:
-    """The pod specs of all objects that name a group."""
+    """The pod specs of all objects, wherever they stand in them."""
     for each in objects:
-        kind = text(get(each.data, "kind"))
-        for path, count in _paths(kind, each.data):
-            spec = get(each.data, *path)
-            if isinstance(spec, Mapping):
-                yield PodSpec(kind, _namespace(each), (*each.route, *path), spec, count)
+        kind = text(each.data, "kind")
+        for path, template in pod_templates(each.data):
+            route = (*each.route, *path, "spec")
+            yield PodSpec(kind, _namespace(each), route, mapping(template, "spec"), _count(kind, each.data, path))
 
 
-def _paths(kind: str, data: Any) -> Iterator[tuple[Route, int | None]]:
-    """Where a kind keeps its pod specs, and how many pods it makes of each."""
+def _count(kind: str, data: Any, path: Route) -> int | None:
+    """How many pods come of a template; None where the kind does not tell, or somebody else decides."""
     if kind == "Pod":
-        yield ("spec",), 1
-    elif kind == "Job":
-        yield ("spec", "template", "spec"), _many(get(data, "spec", "parallelism"))
-    elif kind in ("Deployment", "StatefulSet", "ReplicaSet"):
-        yield ("spec", "template", "spec"), _many(get(data, "spec", "replicas"))
-    elif kind == "JobSet":
-        for i, job in enumerate(items(get(data, "spec", "replicatedJobs"))):
-            each, copies = _many(get(job, "template", "spec", "parallelism")), _many(get(job, "replicas"))
-            count = None if each is None or copies is None else each * copies
-            yield ("spec", "replicatedJobs", i, "template", "spec", "template", "spec"), count
-    elif kind == "LeaderWorkerSet":
-        yield ("spec", "leaderWorkerTemplate", "leaderTemplate", "spec"), None
-        yield ("spec", "leaderWorkerTemplate", "workerTemplate", "spec"), None
+        return 1
+    if kind == "Job":
+        return _many(data, "spec", "parallelism")
+    if kind in ("StatefulSet", "ReplicaSet", "Deployment"):
+        return _many(data, "spec", "replicas")
+    if kind == "JobSet":
+        job = get(data, *path[:3])  # spec.replicatedJobs.N
+        copies, each = _many(job, "replicas"), _many(job, "template", "spec", "parallelism")
+        return None if copies is None or each is None else copies * each
+    return None
 
 
-def _many(value: Any) -> int | None:
+def _many(data: Any, *path: str) -> int | None:
     """A number of pods, 1 where there is none."""
-    return 1 if value is None else number(value)
+    return 1 if get(data, *path) is None else number(data, *path)
 
 
 def _name(each: Object) -> str:
-    return text(get(each.data, "metadata", "name"))
+    return text(each.data, "metadata", "name")
 
 
 def _namespace(each: Object) -> str:
-    return text(get(each.data, "metadata", "namespace"))
+    return text(each.data, "metadata", "namespace")

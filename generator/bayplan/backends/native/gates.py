@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from bayplan.backends.native.tree import COMPONENT, LEVELS, TREES, Node, trees, walk_nodes
+from bayplan.backends.native.tree import COMPONENT, FIRST, LEVELS, TREES, Node, trees, walk_nodes
 from bayplan.diagnostics import Diagnostic, error, info
+from bayplan.model.manifest import Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
@@ -27,7 +28,7 @@ BOTH = "kube-apiserver and kube-scheduler"
 
 def is_on(topology: ClusterTopology, gate: str) -> bool | None:
     """What the topology file says of a gate; None: nothing."""
-    gates = topology.schedulers.get("native", {}).get("featureGates", {})
+    gates: Mapping[str, bool] = topology.schedulers.get("native", {}).get("featureGates", {})
     return gates.get(gate)
 
 
@@ -41,7 +42,9 @@ def switches(plan: Plan, target: Target) -> Iterator[Switch]:
     if any(node.key for node in nodes):
         yield Switch("TopologyAwareWorkloadScheduling", BOTH, "for levels; while it is off, the objects are refused")
     if any(node.children for node in nodes):
-        yield Switch("CompositePodGroup", f"{BOTH} and kube-controller-manager", "for groups of groups")
+        yield Switch(
+            "CompositePodGroup", "kube-apiserver, kube-controller-manager and kube-scheduler", "for groups of groups"
+        )
     if _tells(plan, target):
         yield Switch(PREEMPTION, BOTH, "for priorities of groups")
 
@@ -59,16 +62,21 @@ def _tells(plan: Plan, target: Target) -> bool:
     return target.between(COMPONENT, LEVELS, TREES) and is_on(plan.topology, PREEMPTION) is True
 
 
-def notices(plan: Plan, target: Target) -> Iterator[Diagnostic]:
+def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
     """One for each gate, unless the topology file says that it is on."""
-    for switch in switches(plan, target):
-        stated = is_on(plan.topology, switch.gate)
-        route = ("topology", "spec", "schedulers", "native", "featureGates", switch.gate)
-        name = f"Kubernetes {target.version(COMPONENT)}"
+    return tuple(_notices(plan, target)) if target.since(COMPONENT, FIRST) else ()
+
+
+def _notices(plan: Plan, target: Target) -> Iterator[Diagnostic]:
+    for gate, where, why in switches(plan, target):
+        stated = is_on(plan.topology, gate)
+        needs = f"Kubernetes {target.version(COMPONENT)} needs the feature gate {gate} in {where} {why}"
         if stated is False:
-            message = f"{name} needs the feature gate {switch.gate} in {switch.where} {switch.why}; the topology says it is off"
-            yield error("F689", route, message, hint="switch it on, or choose another scheduler")
+            route = ("topology", "spec", "schedulers", "native", "featureGates", gate)
+            hint = "switch it on, or choose another scheduler"
+            yield error("F689", route, f"{needs}; the topology says that it is off", hint=hint)
         elif stated is None:
-            message = f"{name} needs the feature gate {switch.gate} in {switch.where} {switch.why}; it is off by default"
-            hint = f"once it is on, say so in the topology: `schedulers: {{native: {{featureGates: {{{switch.gate}: true}}}}}}`"
-            yield info("F689", ("topology", "metadata", "name"), message, hint=hint)
+            hint = (
+                f"once it is on, say so in the topology: `schedulers: {{native: {{featureGates: {{{gate}: true}}}}}}`"
+            )
+            yield info("F689", ("topology", "metadata", "name"), f"{needs}; it is off by default", hint=hint)

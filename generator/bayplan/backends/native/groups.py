@@ -36,7 +36,9 @@ def _gang(plan: Plan, gang: GangPlan, target: Target) -> Lowered:
     say = _Words(plan, gang, target)
     documents = (say.workload(made), *say.groups(roots, made, ""))
     groups = {pods.name: say.name(node) for node in _leaves(roots) for pods in node.pods}
-    marks = {(gang.name, pods): _mark(plan, {"schedulingGroup": {"podGroupName": group}}) for pods, group in groups.items()}
+    marks = {
+        (gang.name, pods): _mark(plan, {"schedulingGroup": {"podGroupName": group}}) for pods, group in groups.items()
+    }
     return Lowered(documents, marks)
 
 
@@ -60,7 +62,7 @@ def _counted(plan: Plan, gang: GangPlan, root: Node, name: str) -> Lowered:
 
 
 def _mark(plan: Plan, group: Mapping[str, Any]) -> Marks:
-    """All pods of a tree have one scheduler and one priority (KEP-4671, KEP-5710); the default scheduler needs no name."""
+    """All pods of a tree have one scheduler, which needs no name by default, and one priority (KEP-4671, KEP-5710)."""
     own = plan.topology.schedulers.get("native", {})
     spec = given(schedulerName=own.get("schedulerName", ""), priorityClassName=plan.workflow.priority_class)
     return Marks(pod=PodParts(spec={**spec, **group}))

@@ -29,7 +29,7 @@ def levels(plan: Plan, unit: Unit) -> Iterator[tuple[Pool, Level]]:
 
 
 def repeats(pool: Pool, level: Level, under: str = "") -> bool:
-    """Whether two domains of the level have one label value. `under`: a level that already keeps their pods together."""
+    """Whether domains of the level share a label value. `under`: a level that already keeps their pods together."""
     if level not in pool.levels:
         return False
     rank, top = pool.depth(level.name), pool.depth(under) + 1 if under else 0

@@ -11,7 +11,6 @@ from bayplan.backends.native.tree import (
     Template,
     depth,
     mixed,
-    optional,
     placed_below,
     templates,
     trees,
@@ -19,6 +18,7 @@ from bayplan.backends.native.tree import (
 from bayplan.model.features import Need
 from bayplan.model.plan import GangPlan, Plan, Unit, all_pods, once, walk
 from bayplan.model.target import Target
+from bayplan.planning.fit.demand import demand
 
 NEWEST = Target({"kubernetes": TREES})
 """Amounts are those of the version that holds most; the rows say what older ones make of them."""
@@ -48,13 +48,21 @@ def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
 def _unit_needs(plan: Plan, gang: GangPlan, unit: Unit) -> Iterator[Need]:
     subject = f'group "{unit.name.rpartition("-")[0]}"' if unit.name else f'gang "{gang.gang.name}"'
     at = (*unit.route, "placement", "required")
-    if unit.pods and mixed(unit) or (not unit.name and mixed(unit) and not placed_below(unit)):
+    if (unit.pods and mixed(unit)) or (not unit.name and mixed(unit) and not placed_below(unit)):
         yield Need("several-minimums", len(list(all_pods(unit))), (*unit.route, "podSets"), subject=subject)
     if (labels := len(node_labels(plan, unit))) > 1:
         yield Need("level-labels", labels, at, subject=subject)
+    if unit.required and not placed_below(unit) and _unequal(plan, unit):
+        yield Need("unequal-pods", len(once(all_pods(unit))), at, subject=subject)
     around = _around(gang.root, unit)
     if any(repeats(pool, level, around) for pool, level in levels(plan, unit)):
         yield Need("repeated-domains", 1, at, subject=subject)
+
+
+def _unequal(plan: Plan, unit: Unit) -> bool:
+    """Whether podSets under one level ask different amounts of a node."""
+    asked = [demand(pods, plan.topology) for pods in once(all_pods(unit))]
+    return any(each != asked[0] for each in asked)
 
 
 def _placed_depth(unit: Unit) -> int:

@@ -20,6 +20,7 @@ FEATURES: Mapping[str, Feature] = {
     "never-preempted": Feature("work that is never preempted", "", "F674"),
     "several-minimums": Feature("a minimum for each of several podSets", "podSets", "F675"),
     "repeated-domains": Feature("a level whose values repeat under other parents", "", "F676"),
+    "unequal-pods": Feature("pods of different size under one level", "podSets", "F678"),
     "level-labels": Feature("one placement by a level that pools label differently", "labels", "F677"),
 }
 
@@ -37,7 +38,7 @@ SUPPORT = (
         "required-level",
         "absent",
         word="not yet upstream",
-        reason="Kubernetes 1.35 counts pods and knows no levels",
+        reason="PodGroups have levels since Kubernetes 1.36; before, pods are only counted",
         hint="target Kubernetes 1.36 or later, or choose another scheduler",
     ),
     Support(
@@ -71,6 +72,15 @@ SUPPORT = (
         word="never",
         reason="a tree of groups is at most 4 deep",
         hint="drop a level between the outermost and the innermost",
+    ),
+    Support(
+        "group-depth",
+        "absent",
+        component=KUBERNETES,
+        until="1.36",
+        word="not yet upstream",
+        reason="PodGroups have levels since Kubernetes 1.36, and groups within groups since 1.37",
+        hint="target Kubernetes 1.37",
     ),
     Support(
         "group-depth",
@@ -115,30 +125,25 @@ SUPPORT = (
         "uneven-groups",
         "approximate",
         report="info",
-        reason="kube-scheduler places groups in the order of their creation and takes none back, so where room is scarce"
-        " a small group may take the domain that a large one needs",
+        reason="kube-scheduler places groups in the order of their creation and takes none back, so where room is"
+        " scarce a small group may take the domain that a large one needs",
         hint="name the largest group first",
     ),
+    Support("mixed-pod-sets"),
     Support(
-        "mixed-pod-sets",
+        "unequal-pods",
         "approximate",
         report="info",
         reason="kube-scheduler places the pods of a group one after the other and takes none back, so where room is"
-        " scarce pods of different size may not be placed although they fit",
+        " scarce they may not be placed although they fit",
         hint="put podSets of different size into groups of their own",
     ),
-    Support(
-        "optional-pods",
-        "approximate",
-        report="warning",
-        reason="kube-scheduler fills a group with as many pods as it can before it turns to the next, so optional pods"
-        " may take the room that others need to start",
-        hint="leave `minReplicas` out where room is scarce",
-    ),
+    Support("optional-pods"),
     Support(
         "optional-pods-placed",
         "approximate",
-        reason="kube-scheduler chooses a domain for the pods that must start, and the others wait if it has no room",
+        reason="kube-scheduler chooses a domain for the pods that must start, and the others wait if it has no room; or"
+        " they take the room that the next group needs",
         hint="leave `minReplicas` out where every pod matters",
     ),
     Support("several-minimums", component=KUBERNETES, since="1.37"),
@@ -177,31 +182,30 @@ SUPPORT = (
         "repeated-domains",
         "absent",
         word="never",
-        reason="kube-scheduler tells domains apart by the value of one label, so equal values under different parents are"
-        " one domain to it",
-        hint="place what is around it by the coarser level (Kubernetes 1.37), or label nodes with values that are unique",
+        reason="kube-scheduler tells domains apart by the value of one label, so equal values under different parents"
+        " are one domain to it",
+        hint="place what is around it by the coarser level (Kubernetes 1.37), or give the label unique values",
     ),
-    Support(
-        "rank-order",
-        "approximate",
-        report="info",
-        reason="each group holds consecutive ranks, but groups take their domains in any order",
-        hint="nest groups under a coarser level where neighbouring ranks must be near each other",
-    ),
+    Support("rank-order"),
     Support("compute-domain"),
     Support("compute-domain-each"),
     Support("several-compute-domains"),
     Support("gpu-claim"),
-    Support("uncounted-claim"),
+    Support(
+        "numa",
+        "absent",
+        word="never",
+        reason="kube-scheduler does not see NUMA nodes; the kubelet's Topology Manager aligns what a node gets",
+        hint="set the kubelet's topologyManagerPolicy on these nodes, and leave `numa` out",
+    ),
     Support(
         "queue",
         "approximate",
         report="warning",
-        reason="kube-scheduler has no queues: work starts as soon as it fits, within the ResourceQuotas of its namespace",
+        reason="kube-scheduler has no queues: work starts once it fits, within the ResourceQuotas of its namespace",
         hint="leave the queue out, or put Kueue in front",
     ),
     Support("no-queue"),
-    Support("parentless-queue"),
     Support("priority", component=KUBERNETES, since="1.37"),
     Support(
         "priority",
@@ -221,11 +225,11 @@ SUPPORT = (
     Support("label-key-length", up_to=317),
     Support("level-count"),
     Support("node-name-length", up_to=253),
-    Support("unit-name-length", up_to=190),
     Support(
         "workload-jobset",
         "absent",
         component=KUBERNETES,
+        since="1.35",
         until="1.36",
         word="not yet here",
         reason="Kubernetes 1.35 marks pods with `workloadRef`, which JobSet 0.11 alone keeps; 0.12 drops it",
@@ -248,4 +252,5 @@ SUPPORT = (
         reason="a LeaderWorkerSet has one pod template for all of its groups, so its pods can name one PodGroup only",
     ),
     Support("workload-volcano-job", "absent", word="never", reason="a Volcano Job is for Volcano"),
+    Support("workload-sbatch", "absent", word="never", reason="a batch script is for Slurm"),
 )

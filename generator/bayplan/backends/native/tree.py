@@ -15,8 +15,8 @@ from bayplan.model.target import Target
 from bayplan.values import NamedTuple
 
 COMPONENT = "kubernetes"
-TREES = "1.37"
-LEVELS = "1.36"
+FIRST, LEVELS, TREES = "1.35", "1.36", "1.37"
+"""The versions that brought Workloads, levels, and trees of groups."""
 
 
 class Node(NamedTuple):

@@ -12,6 +12,5 @@ CODES: Mapping[str, str] = {
     "F674": "work that is never preempted",
     "F675": "minimums of several podSets",
     "F676": "a level whose values repeat",
-    "F677": "a level that pools label differently",
-    "F678": "pods of different size under one level",
+    "F677": "pods of different size under one level",
 }

@@ -9,14 +9,8 @@ from bayplan.model.topology import Level, Pool
 
 
 def node_label(plan: Plan, unit: Unit) -> str:
-    """The node label of the level that the unit's pods must share; empty for none, and where pools disagree."""
-    labels = node_labels(plan, unit)
-    return labels[0] if len(labels) == 1 else ""
-
-
-def node_labels(plan: Plan, unit: Unit) -> tuple[str, ...]:
-    """The labels that the unit's pools give to its level."""
-    return tuple(dict.fromkeys(level.label for _, level in levels(plan, unit)))
+    """The node label of the level that the unit's pods must share; empty for none. Pools agree on it (P505)."""
+    return next((level.label for _, level in levels(plan, unit)), "")
 
 
 def levels(plan: Plan, unit: Unit) -> Iterator[tuple[Pool, Level]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from bayplan.backends.native.levels import levels, node_labels, repeats
+from bayplan.backends.native.levels import levels, repeats
 from bayplan.backends.native.tree import (
     TREES,
     Shape,
@@ -50,8 +50,6 @@ def _unit_needs(plan: Plan, gang: GangPlan, unit: Unit) -> Iterator[Need]:
     at = (*unit.route, "placement", "required")
     if (unit.pods and mixed(unit)) or (not unit.name and mixed(unit) and not placed_below(unit)):
         yield Need("several-minimums", len(list(all_pods(unit))), (*unit.route, "podSets"), subject=subject)
-    if (labels := len(node_labels(plan, unit))) > 1:
-        yield Need("level-labels", labels, at, subject=subject)
     if unit.required and not placed_below(unit) and _unequal(plan, unit):
         yield Need("unequal-pods", len(once(all_pods(unit))), at, subject=subject)
     around = _around(gang.root, unit)

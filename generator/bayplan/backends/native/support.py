@@ -20,8 +20,7 @@ FEATURES: Mapping[str, Feature] = {
     "never-preempted": Feature("work that is never preempted", "", "F674"),
     "several-minimums": Feature("a minimum for each of several podSets", "podSets", "F675"),
     "repeated-domains": Feature("a level whose values repeat under other parents", "", "F676"),
-    "unequal-pods": Feature("pods of different size under one level", "podSets", "F678"),
-    "level-labels": Feature("one placement by a level that pools label differently", "labels", "F677"),
+    "unequal-pods": Feature("pods of different size under one level", "podSets", "F677"),
 }
 
 SUPPORT = (
@@ -90,6 +89,7 @@ SUPPORT = (
         hint="target Kubernetes 1.37, or keep the outermost level alone",
     ),
     Support("groups-together", component=KUBERNETES, since="1.37"),
+    Support("groups-together", component=KUBERNETES, until="1.36"),  # 1.35 counts all pods of a gang together
     Support(
         "groups-together",
         "absent",
@@ -170,13 +170,6 @@ SUPPORT = (
         hint="leave `separate` out: groups that fill more than half of a domain are apart by arithmetic",
     ),
     Support("mixed-pools"),
-    Support(
-        "level-labels",
-        "absent",
-        word="never",
-        reason="a PodGroup names one node label, and these pools give the level different ones",
-        hint="give the level one label in all pools, or put the pods of each pool in a group of their own",
-    ),
     Support("repeated-values"),
     Support(
         "repeated-domains",

@@ -27,7 +27,9 @@ QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_to
 
 def without_kai(flow: dict[str, Any]) -> dict[str, Any]:
     """The workflow with nothing that only KAI knows, and preemptible where it says anything of that."""
-    gangs = [{key: value for key, value in gang.items() if key not in ("backends", "preemptible")} for gang in spec(flow)]
+    gangs = [
+        {key: value for key, value in gang.items() if key not in ("backends", "preemptible")} for gang in spec(flow)
+    ]
     return {**flow, "spec": {**flow["spec"], "gangs": gangs}}
 
 
@@ -109,9 +111,7 @@ def test_groups_without_a_tree_over_them_are_gangs_of_their_own() -> None:
     assert [each.name for each in NATIVE.read(result.documents).value or ()] == [f"train-replica-{n}" for n in range(4)]
 
 
-READABLE = [
-    case for case in golden.cases() if case.backend == "native" and "\nkind: " in case.path.read_text("utf-8")
-]
+READABLE = [case for case in golden.cases() if case.backend == "native" and "\nkind: " in case.path.read_text("utf-8")]
 
 
 @pytest.mark.parametrize("case", READABLE, ids=str)

@@ -76,6 +76,6 @@ def read(documents: Sequence[Manifest]) -> Outcome[tuple[GangIntent, ...]]:
 
 def lint(objects: Sequence[Object], topology: ClusterTopology, target: Target) -> Iterable[Diagnostic]:
     """Mistakes in groups, and in the pods that name them, that others wrote."""
-    from bayplan.backends.native.lint import lint as rules
+    from bayplan.backends.native.linting import lint as rules
 
     return rules(objects, topology, target)

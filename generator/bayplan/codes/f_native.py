@@ -13,4 +13,5 @@ CODES: Mapping[str, str] = {
     "F675": "minimums of several podSets",
     "F676": "a level whose values repeat",
     "F677": "pods of different size under one level",
+    "F678": "levels as objects of their own",
 }

@@ -46,8 +46,8 @@ __all__ = [
 
 
 def cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:
-    """Nothing: there are no cluster-scoped objects."""
-    return ()
+    """Said once, so that an export that writes nothing is no riddle."""
+    return (Need("levels-as-objects", 1, ("topology", "metadata", "name")),)
 
 
 def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:

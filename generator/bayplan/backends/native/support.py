@@ -21,6 +21,7 @@ FEATURES: Mapping[str, Feature] = {
     "several-minimums": Feature("a minimum for each of several podSets", "podSets", "F675"),
     "repeated-domains": Feature("a level whose values repeat under other parents", "", "F676"),
     "unequal-pods": Feature("pods of different size under one level", "podSets", "F677"),
+    "levels-as-objects": Feature("levels as objects of their own", code="F678"),
 }
 
 SUPPORT = (
@@ -180,6 +181,13 @@ SUPPORT = (
         hint="place what is around it by the coarser level (Kubernetes 1.37), or give the label unique values",
     ),
     Support("rank-order"),
+    Support(
+        "levels-as-objects",
+        "approximate",
+        report="info",
+        reason="it has no object for a topology and reads the labels of nodes as they are, so there is nothing to apply",
+        hint="see that the nodes carry the labels of the levels: `kubectl get nodes -L LABEL`",
+    ),
     Support("compute-domain"),
     Support("compute-domain-each"),
     Support("several-compute-domains"),

@@ -18,7 +18,9 @@ INNER = f"{ROOTS}.0.podGroupTemplates"
 
 def written(version: str = "1.37") -> list[dict[str, Any]]:
     """What bayplan writes for groups within a gang, or for one level."""
-    gang = support.pretrain() if version == "1.37" else {**support.pretrain(), "groups": [], "podSets": [support.WORKER]}
+    gang = (
+        support.pretrain() if version == "1.37" else {**support.pretrain(), "groups": [], "podSets": [support.WORKER]}
+    )
     flow = support.workflow({key: value for key, value in gang.items() if value}, priorityClassName="train")
     result = support.run(flow, scheduler="native", target={"kubernetes": version})
     assert result.compiled, result.diagnostics
@@ -50,7 +52,12 @@ BAD = {
     "two levels": ("PodGroup", "spec.schedulingConstraints.topology", [{"key": "a"}] * 2, "more than one level"),
     "a level that is no key": ("PodGroup", "spec.schedulingConstraints.topology.0.key", "a b", "is no label key"),
     "a child of nobody's template": ("PodGroup", "spec.workloadRef", REMOVE, "workloadRef is required"),
-    "a field of the proposal": ("PodGroup", "spec.schedulingConstraints.topology.0.level", "a", "'level' was unexpected"),
+    "a field of the proposal": (
+        "PodGroup",
+        "spec.schedulingConstraints.topology.0.level",
+        "a",
+        "'level' was unexpected",
+    ),
     "an old version": ("PodGroup", "apiVersion", "scheduling.k8s.io/v1alpha2", "has no PodGroup"),
     "an old mode": ("PodGroup", "spec.disruptionMode", "PodGroup", "'PodGroup' is not of type 'object'"),
 }
@@ -66,8 +73,8 @@ TOGETHER = {
     "no such template": ("PodGroup", "spec.workloadRef.templateName", "other", "no such template"),
     "no such parent": ("PodGroup", "spec.parentCompositePodGroupName", "other", "no parent 'other'"),
     "a template that says more": ("PodGroup", "spec.schedulingConstraints", REMOVE, "is not that of its template"),
-    "fewer groups than asked": ("CompositePodGroup", "spec.schedulingPolicy.gang.minGroupCount", 5, "waits for 5 and gets 4"),
-}  # fmt: skip
+    "fewer groups than asked": ("CompositePodGroup", "spec.schedulingPolicy.gang.minGroupCount", 5, "waits for 5"),
+}
 
 
 @pytest.mark.parametrize(("kind", "path", "value", "complaint"), TOGETHER.values(), ids=TOGETHER)

@@ -185,7 +185,7 @@ SUPPORT = (
         "levels-as-objects",
         "approximate",
         report="info",
-        reason="it has no object for a topology and reads the labels of nodes as they are, so there is nothing to apply",
+        reason="it has no object for a topology and reads the labels of nodes as they are: there is nothing to apply",
         hint="see that the nodes carry the labels of the levels: `kubectl get nodes -L LABEL`",
     ),
     Support("compute-domain"),

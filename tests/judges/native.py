@@ -1,8 +1,8 @@
 """Rules of kube-apiserver for Workload, PodGroup and CompositePodGroup that no schema holds.
 
-Sources: kubernetes pkg/apis/scheduling/validation/validation.go (1.35 to 1.37.0-beta.0), the `+k8s:` markers in
-k8s.io/api scheduling/{v1alpha1,v1alpha2,v1beta1,v1alpha3}/types.go, plugin/pkg/admission/podgroup (a referenced
-template must exist), KEP-6012 (disruption modes, runtime hierarchy) and KEP-4671 (one schedulerName).
+Sources: kubernetes pkg/apis/scheduling/validation/validation.go (1.35.0 to 1.37.0), the `+k8s:` markers in
+k8s.io/api scheduling/{v1alpha1,v1alpha2,v1beta1,v1alpha3}/types.go, plugin/pkg/admission/podgroup (1.36: a
+referenced template must exist), KEP-6012 (disruption modes, runtime hierarchy) and KEP-4671 (one schedulerName).
 """
 
 from __future__ import annotations

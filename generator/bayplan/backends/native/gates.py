@@ -1,4 +1,4 @@
-"""What must be switched on in the cluster. All of it is off by default (kube_features.go, 1.35.0 to 1.37.0-beta.0)."""
+"""What must be switched on in the cluster. All of it is off by default (kube_features.go, 1.35.0 to 1.37.0)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Switch(NamedTuple):
     why: str
 
 
-BOTH = "kube-apiserver and kube-scheduler"
+BOTH, EVERYWHERE = "kube-apiserver and kube-scheduler", "kube-apiserver, kube-controller-manager and kube-scheduler"
 
 
 def is_on(topology: ClusterTopology, gate: str) -> bool | None:
@@ -36,15 +36,17 @@ def switches(plan: Plan, target: Target) -> Iterator[Switch]:
     """The gates that the plan's objects depend on."""
     nodes = [node for gang in plan.gangs for node, _ in walk_nodes(trees(plan, gang.root, target))]
     served = f"with the API {' and '.join(sorted(apis(nodes, target)))} served (--runtime-config)"
-    yield Switch("GenericWorkload", BOTH, f"for Workloads and PodGroups, {served}")
+    where = (
+        EVERYWHERE if target.since(COMPONENT, LEVELS) else BOTH
+    )  # PodGroups have a finalizer, and a controller for it
+    yield Switch("GenericWorkload", where, f"for Workloads and the pods that name them, {served}")
     if not target.since(COMPONENT, TREES):
         yield Switch("GangScheduling", "kube-scheduler", "to start all pods of a gang or none")
-    if any(node.key for node in nodes):
-        yield Switch("TopologyAwareWorkloadScheduling", BOTH, "for levels; while it is off, the objects are refused")
-    if any(node.children for node in nodes):
-        yield Switch(
-            "CompositePodGroup", "kube-apiserver, kube-controller-manager and kube-scheduler", "for groups of groups"
-        )
+    tree = any(node.children for node in nodes)
+    if tree or any(node.key for node in nodes):  # CompositePodGroup depends on it, with or without levels
+        yield Switch("TopologyAwareWorkloadScheduling", BOTH, "for levels, which are refused while it is off")
+    if tree:
+        yield Switch("CompositePodGroup", EVERYWHERE, "for groups of groups")
     if _tells(plan, target):
         yield Switch(PREEMPTION, BOTH, "for priorities of groups")
 

@@ -1,6 +1,6 @@
 """A gang as Workload, CompositePodGroups and PodGroups (scheduling.k8s.io), and the mark that ties pods to them.
 
-Read from k8s.io/api scheduling/v1alpha1 (v0.35.0), v1alpha2 (v0.36.0), v1beta1 and v1alpha3 (v0.37.0-beta.0). Templates
+Read from k8s.io/api scheduling/v1alpha1 (v0.35.0), v1alpha2 (v0.36.0), v1beta1 and v1alpha3 (v0.37.0). Templates
 only explain where a group came from: the scheduler reads the groups themselves, so each repeats what its template says.
 """
 

@@ -57,12 +57,10 @@ def _inside(template: Template) -> Iterator[Diagnostic]:
         return
     for child in children:
         if get(child, "disruptionMode", "all") is None:
-            message = (
-                f'the template "{template.name}" is disrupted as a whole, but "{text(child, "name")}" inside it is not'
-            )
-            yield error(
-                "M784", (*template.route, "disruptionMode"), message, hint="write `all: {}` in both, or in none"
-            )
+            name = text(child, "name")
+            message = f'the template "{template.name}" is disrupted as a whole, but "{name}" inside it is not'
+            hint = "write `all: {}` in both, or in none"
+            yield warning("M784", (*template.route, "disruptionMode"), message, hint=hint)
 
 
 def _names(found: Sequence[Template]) -> Iterator[Diagnostic]:

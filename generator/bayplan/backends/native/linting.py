@@ -1,7 +1,7 @@
 """Rules for Workloads, PodGroups, CompositePodGroups and the pods that name them, as others have written them.
 
 kube-apiserver refuses some of these mistakes; most end in pods that wait for ever, because the scheduler only waits for
-what is missing (KEP-4671, KEP-6012; gangscheduling.go and topology_placement.go, 1.36.0 to 1.37.0-beta.0).
+what is missing (KEP-4671, KEP-6012; gangscheduling.go and topology_placement.go, 1.35.0 to 1.37.0).
 """
 
 from __future__ import annotations

@@ -18,8 +18,14 @@ from syrupy.location import PyTestLocation
 from tools.run import EXAMPLES, ROOT, bayplan
 
 GOLDEN = ROOT / "golden"
-VERSIONS = {"kai": ("0.10", "0.12", "0.13", "0.14", "0.15", "0.16", "0.17")}
-"""Backend -> the versions that every example is rendered for."""
+VERSIONS = {
+    "kai": ("0.10", "0.12", "0.13", "0.14", "0.15", "0.16", "0.17"),
+    "native": ("1.34", "1.35", "1.36", "1.37"),
+}
+"""Backend -> the versions that every example is rendered for; of Kubernetes also the last that is too old."""
+
+COMPONENTS = {"native": "kubernetes"}
+"""Backend -> its key in `versions:`, where the two differ."""
 
 
 class Case(NamedTuple):
@@ -37,7 +43,7 @@ class Case(NamedTuple):
     @property
     def target(self) -> dict[str, str]:
         """The versions it is rendered for."""
-        return {**versions(self.example), self.backend: self.version}
+        return {**versions(self.example), COMPONENTS.get(self.backend, self.backend): self.version}
 
     def __str__(self) -> str:
         return f"{self.backend}@{self.version}-{self.example}"
@@ -68,7 +74,8 @@ def versions(example: str) -> Mapping[str, str]:
 
 def render(case: Case) -> str:
     """What the golden file of a case must hold."""
-    options = ["-t", "topology.yaml", "-s", case.backend, "--target", f"{case.backend}={case.version}"]
+    component = COMPONENTS.get(case.backend, case.backend)
+    options = ["-t", "topology.yaml", "-s", case.backend, "--target", f"{component}={case.version}"]
     arguments = ["render", "workflow.yaml", *options, "--cluster-objects"]
     result = bayplan(*arguments, cwd=EXAMPLES / case.example)
     assert result.returncode in {0, 1}, result.stderr

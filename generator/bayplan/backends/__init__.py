@@ -9,6 +9,8 @@ from bayplan.model.backend import Backend
 
 MODULES: Mapping[str, str] = {
     "kai": "kai",
+    "slurm-bridge": "slurm_bridge",
+    "sunk": "sunk",
     "none": "none",
 }
 """The word in `scheduler:` -> the module in this folder."""

@@ -20,4 +20,5 @@ CODES: Mapping[str, str] = {
     "F732": "levels around levels in pod affinity",
     "F733": "one level with several labels",
     "F734": "names of groups too long for a label",
+    "F735": "GPUs that SUNK does not convert",
 }

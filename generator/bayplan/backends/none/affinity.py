@@ -100,10 +100,8 @@ def _separate_key(step: Step) -> str:
 
 
 def _spec(plan: Plan, gang: GangPlan, way: tuple[Step, ...]) -> dict[str, Any]:
-    """The affinity, and the scheduler where the cluster's default is not the one."""
-    name = plan.topology.schedulers.get("none", {}).get("schedulerName", "")
     affinity = given(podAffinity=_together(plan, gang, way), podAntiAffinity=_apart(plan, gang, way))
-    return given(schedulerName=name, affinity=affinity)
+    return given(affinity=affinity)
 
 
 def _together(plan: Plan, gang: GangPlan, way: tuple[Step, ...]) -> dict[str, Any]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bayplan.backends.found import Channels, channels, found_pods, label_of, merged, pods_read, priority_class
 from bayplan.backends.none.affinity import PREFERRED, innermost, keys, steps
 from bayplan.diagnostics import Outcome
-from bayplan.kube.kinds import KINDS, PodsRead
+from bayplan.kube.kinds import PodsRead
 from bayplan.kube.kinds.parts import GANG_LABEL, GROUP_LABEL
-from bayplan.kube.names import COMPUTE_DOMAIN_API
 from bayplan.kube.pod import REQUIRED
 from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent
 from bayplan.model.manifest import Manifest
@@ -52,39 +52,21 @@ class Found(NamedTuple):
 
 def read(documents: Sequence[Manifest]) -> Outcome[tuple[GangIntent, ...]]:
     """The gangs that labelled pods and their affinity describe, in the order of their names."""
-    domains = {_channel(d): d["metadata"]["name"] for d in documents if d.get("apiVersion") == COMPUTE_DOMAIN_API}
+    domains = channels(documents)
     gangs: dict[tuple[str, str], list[PodsRead]] = {}
-    for pods in (each for document in documents for kind in KINDS.values() for each in kind.read(document)):
-        if gang := _labels(pods).get(GANG_LABEL):
+    for pods in found_pods(documents):
+        if gang := label_of(pods, GANG_LABEL):
             gangs.setdefault((pods.owner.get("namespace", ""), gang), []).append(pods)
-    return Outcome(tuple(_gang(*key, _merged(mine), domains) for key, mine in sorted(gangs.items())))
+    return Outcome(tuple(_gang(*key, merged(gangs[key]), domains) for key in sorted(gangs)))
 
 
-def _channel(domain: Mapping[str, Any]) -> tuple[str, str]:
-    return domain["metadata"].get("namespace", ""), domain["spec"]["channel"]["resourceClaimTemplate"]["name"]
-
-
-def _labels(pods: PodsRead) -> Mapping[str, str]:
-    return (pods.template.get("metadata") or {}).get("labels") or {}
-
-
-def _merged(found: Iterable[PodsRead]) -> list[PodsRead]:
-    """Bare pods of one podSet instance as one."""
-    merged: dict[str, PodsRead] = {}
-    for pods in found:
-        before = merged.get(pods.name)
-        merged[pods.name] = pods._replace(replicas=pods.replicas + (before.replicas if before else 0))
-    return list(merged.values())
-
-
-def _gang(namespace: str, name: str, mine: Sequence[PodsRead], domains: Mapping[tuple[str, str], str]) -> GangIntent:
-    found = [_found(pods, namespace, domains) for pods in mine]
-    classes = {str(pods.template["spec"].get("priorityClassName", "")) for pods in mine}
+def _gang(namespace: str, name: str, mine: Sequence[PodsRead], domains: Channels) -> GangIntent:
+    found = [_found(pods, domains) for pods in mine]
     return GangIntent(
         name=name,
         namespace=namespace,
         queue="",
-        priority_class=next(iter(classes)),
+        priority_class=priority_class(mine),
         preemptible=None,
         topology="",
         root=_unit("", 0, found),
@@ -92,25 +74,23 @@ def _gang(namespace: str, name: str, mine: Sequence[PodsRead], domains: Mapping[
     )
 
 
-def _found(pods: PodsRead, namespace: str, domains: Mapping[tuple[str, str], str]) -> Found:
-    claims = pods.template["spec"].get("resourceClaims") or ()
-    channels = (domains.get((namespace, claim.get("resourceClaimTemplateName", ""))) for claim in claims)
+def _found(pods: PodsRead, domains: Channels) -> Found:
     affinity = (pods.template["spec"].get("affinity") or {}).get("podAffinity") or {}
     wishes = [each["podAffinityTerm"] for each in affinity.get(PREFERRED) or ()]
     return Found(
-        PodsIntent(pods.name, pods.replicas, ALONE, next(filter(None, channels), "")),
-        tuple(_way(_labels(pods))),
+        pods_read(pods, ALONE, domains),
+        tuple(_way(pods)),
         dict(map(_term, affinity.get(REQUIRED) or ())),  # of one unit the finest comes last
         dict(reversed([*map(_term, wishes)])),  # of one unit the required comes first
     )
 
 
-def _way(labels: Mapping[str, str]) -> Iterator[str]:
+def _way(pods: PodsRead) -> Iterator[str]:
     depth = 1
-    while name := labels.get(f"{GROUP_LABEL}-{depth}"):
+    while name := label_of(pods, f"{GROUP_LABEL}-{depth}"):
         yield name
         depth += 1
-    yield from filter(None, [labels.get(GROUP_LABEL)])
+    yield from filter(None, [label_of(pods, GROUP_LABEL)])
 
 
 def _term(term: Mapping[str, Any]) -> tuple[str, str]:

@@ -15,10 +15,16 @@ import yaml
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from syrupy.location import PyTestLocation
 
+from bayplan.backends import BACKENDS
 from tools.run import EXAMPLES, ROOT, bayplan
 
 GOLDEN = ROOT / "golden"
-VERSIONS = {"kai": ("0.10", "0.12", "0.13", "0.14", "0.15", "0.16", "0.17")}
+VERSIONS = {
+    "kai": ("0.10", "0.12", "0.13", "0.14", "0.15", "0.16", "0.17"),
+    "slurm-bridge": ("1.0", "1.1", "1.2"),
+    "sunk": ("7.6", "8.1", "8.2"),
+    "none": ("1.32", "1.34", "1.37"),
+}
 """Backend -> the versions that every example is rendered for."""
 
 
@@ -35,9 +41,14 @@ class Case(NamedTuple):
         return GOLDEN / self.backend / f"{self.example}@{self.version}.yaml"
 
     @property
+    def component(self) -> str:
+        """Whose version it is."""
+        return BACKENDS[self.backend].COMPONENT
+
+    @property
     def target(self) -> dict[str, str]:
         """The versions it is rendered for."""
-        return {**versions(self.example), self.backend: self.version}
+        return {**versions(self.example), self.component: self.version}
 
     def __str__(self) -> str:
         return f"{self.backend}@{self.version}-{self.example}"
@@ -68,7 +79,7 @@ def versions(example: str) -> Mapping[str, str]:
 
 def render(case: Case) -> str:
     """What the golden file of a case must hold."""
-    options = ["-t", "topology.yaml", "-s", case.backend, "--target", f"{case.backend}={case.version}"]
+    options = ["-t", "topology.yaml", "-s", case.backend, "--target", f"{case.component}={case.version}"]
     arguments = ["render", "workflow.yaml", *options, "--cluster-objects"]
     result = bayplan(*arguments, cwd=EXAMPLES / case.example)
     assert result.returncode in {0, 1}, result.stderr

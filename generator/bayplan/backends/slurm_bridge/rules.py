@@ -1,4 +1,4 @@
-"""Rules about objects that others wrote for slurm-bridge (`internal/wellknown`, `slurmjobir`, `admission`; 1.0 to 1.2)."""
+"""Rules about objects that others wrote for slurm-bridge (`wellknown`, `slurmjobir`, `admission`; 1.0 to 1.2)."""
 
 from __future__ import annotations
 

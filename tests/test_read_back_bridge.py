@@ -221,3 +221,22 @@ def test_reading_plain_text_gives_the_same() -> None:
     assert result.compiled is not None
     text = "".join(emit(result.compiled.documents))
     assert BACKENDS["none"].read(list(yaml.safe_load_all(text))).value == BACKENDS["none"].read(result.documents).value
+
+
+def tight(unusable: str) -> dict[str, Any]:
+    """The hall with topology/block and some nodes of every rack out of use."""
+    topology: dict[str, Any] = yaml.safe_load(yaml.safe_dump(support.TOPOLOGY))
+    topology["spec"]["schedulers"] = {"slurm": {"plugin": "block"}}
+    topology["spec"]["pools"][0]["unusable"] = {"cordoned": unusable}
+    topology["spec"]["pools"][0]["levels"][1] = {"name": "rack", "label": "example.com/rack"}
+    return topology
+
+
+def test_a_pod_takes_a_node_even_where_two_would_fit() -> None:
+    half = {**support.WORKER, "replicas": 12, "accelerator": {"name": "gb200", "count": 2}}
+    flow = support.workflow({"name": "train", "placement": {"required": "rack"}, "podSets": [half]})
+    nodes = ",".join(f"n{spine}{rack}-[01-08]" for spine in range(2) for rack in range(4))
+    assert "F729" not in support.run(flow, tight("n00-01"), scheduler="slurm-bridge").codes
+    result = support.run(flow, tight(nodes), scheduler="slurm-bridge")
+    (found,) = [each.message for each in result.diagnostics if each.code == "F729"]
+    assert found.endswith('the 12 pods of gang "train" a node, and no rack has more than 10 that can be used')

@@ -18,7 +18,7 @@ CODES: Mapping[str, str] = {
     "F730": "pods without requests",
     "F731": "pods that end too slowly",
     "F732": "levels around levels in pod affinity",
-    "F733": "one level with several labels",
+    "F733": "groups apart by a level with several labels",
     "F734": "names of groups too long for a label",
     "F735": "GPUs that SUNK does not convert",
 }

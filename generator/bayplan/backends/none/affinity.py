@@ -28,7 +28,7 @@ WEIGHT = 100
 
 
 def needs(plan: Plan) -> tuple[Need, ...]:
-    """Levels around levels, levels that pools label differently, and names that become labels."""
+    """Levels around levels, groups kept apart by levels that pools label differently, and names that become labels."""
     gangs = [gang for gang in plan.gangs if gang.copy == 0]
     units = [(gang, unit) for gang in gangs for unit in once(walk(gang.root))]
     longest = max(((len(unit.name), unit.route) for _, unit in units), key=lambda each: each[0], default=(0, ()))
@@ -43,10 +43,6 @@ def _level_needs(plan: Plan, gang: GangPlan, unit: Unit) -> Iterator[Need]:
     inside = (below for below in walk(unit) if below is not unit)
     if unit.required and any(below.required for below in inside):
         yield Need("outer-level", 1, (*unit.route, "placement", "required"), subject=subject)
-    for word in ("required", "preferred"):
-        if level := getattr(unit, word):
-            at, preferred = (*unit.route, "placement", word), word == "preferred"
-            yield Need("level-labels", len(labels(plan, unit, level)), at, preferred, subject)
     if unit.separate:
         yield Need("level-labels", len(labels(plan, unit, unit.separate)), (*unit.route, "separate"), subject=subject)
 
@@ -158,6 +154,6 @@ def _path(pool: Pool, level: str) -> tuple[str, ...]:
 
 
 def keys(plan: Plan, unit: Unit, level: str) -> tuple[str, ...]:
-    """The labels of a level; none for no level, and where the unit's pools label it differently."""
+    """The labels of a level; none for no level, and where pools label it differently, which a placement may not."""
     found = labels(plan, unit, level)
     return found[0] if len(found) == 1 else ()

@@ -9,7 +9,7 @@ from bayplan.model.features import Feature, Support
 FEATURES: Mapping[str, Feature] = {
     "group-label-length": Feature("long names of group instances", "characters", "F734", True),
     "outer-level": Feature("a required level around groups with required levels of their own", code="F732"),
-    "level-labels": Feature("one level with several labels under one placement", "labels", "F733"),
+    "level-labels": Feature("groups kept apart by a level that has several labels", "labels", "F733"),
 }
 
 ANOTHER = "use a scheduler of gangs, such as `-s kai`"
@@ -65,7 +65,7 @@ SUPPORT = (
         "absent",
         word="never",
         reason="a term of pod affinity has one node label, and these pools have several for the level",
-        hint="put the pods of each pool in a group of their own, without a placement over both",
+        hint="give the level the same label in all pools, or leave `separate` out",
     ),
     Support("repeated-values"),
     Support("compute-domain"),

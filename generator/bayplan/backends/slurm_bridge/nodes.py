@@ -1,18 +1,17 @@
-"""Slurm jobs that find no nodes although their pods would fit: a node for every pod, each as large as the largest.
+"""Slurm jobs that find no nodes although their pods would fit: slurm-bridge asks for a node for every pod.
 
-Read from slurm-bridge `slurmjobir.go` (`parsePodsCpuAndMemory`, `parseGPUDevicePlugin`) at v1.0.5 to v1.2.1.
+Read from slurm-bridge `podgroup.go` and `podgroup_coscheduling.go` (TasksPerNode, MinNodes) at v1.0.5 to v1.2.1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from bayplan.backends.slurm_bridge.jobs import SlurmJob, once_each, slurm_jobs, title
 from bayplan.diagnostics import Diagnostic, error
 from bayplan.model.plan import GangPlan, Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool
-from bayplan.planning.fit.demand import capacity, demand, room
 
 
 def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
@@ -24,14 +23,7 @@ def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
 def _groups(plan: Plan, gang: GangPlan) -> Iterator[Diagnostic]:
     for job in once_each(slurm_jobs(gang)):
         pool = _pool(plan.topology, job)
-        if name := _lacking(_largest(plan.topology, job), pool):
-            message = (
-                f"slurm-bridge asks Slurm for {job.nodes} nodes, each with the most of every resource that a pod of"
-                f' {title(gang, job.unit)} asks, and no node of pool "{pool.name}" has so much {name}'
-            )
-            hint = "put pods of different size in gangs of their own"
-            yield error("F729", job.unit.route, message, hint=hint)
-        elif job.unit.required and job.nodes > (most := max(_rooms(pool, job.unit.required), default=0)):
+        if job.unit.required and job.nodes > (most := max(_rooms(pool, job.unit.required), default=0)):
             message = (
                 f"slurm-bridge gives each of the {job.nodes} pods of {title(gang, job.unit)} a node, and no"
                 f" {job.unit.required} has more than {most} that can be used"
@@ -57,22 +49,6 @@ def _together(plan: Plan, gang: GangPlan) -> Iterator[Diagnostic]:
 
 def _pool(topology: ClusterTopology, job: SlurmJob) -> Pool:
     return next(pool for pool in topology.pools if pool.name == job.pods[0].pool)
-
-
-def _largest(topology: ClusterTopology, job: SlurmJob) -> Mapping[str, int]:
-    largest: dict[str, int] = {}
-    for pods in job.pods:
-        for name, amount in demand(pods, topology).items():
-            largest[name] = max(amount, largest.get(name, 0))
-    return largest
-
-
-def _lacking(asked: Mapping[str, int], pool: Pool) -> str:
-    """A resource of which no node has enough."""
-    offered = capacity(pool)
-    return next(
-        (name for name, amount in asked.items() if (has := room(offered, name)) is not None and has < amount), ""
-    )
 
 
 def _usable(pool: Pool) -> set[str]:

@@ -22,7 +22,13 @@ SUPPORT = (
         " they wait for the rest",
         hint=ANOTHER,
     ),
-    Support("group-depth"),
+    Support("group-depth", up_to=1),
+    Support(
+        "group-depth",
+        "approximate",
+        report="info",
+        reason="an outer level is no more than a preference",
+    ),
     Support("uneven-groups"),
     Support("mixed-pod-sets"),
     Support(
@@ -46,7 +52,12 @@ SUPPORT = (
         report="info",
         reason="it is one score among those of the default scheduler",
     ),
-    Support("group-preferred"),
+    Support(
+        "group-preferred",
+        "approximate",
+        report="info",
+        reason="it is one score among those of the default scheduler",
+    ),
     Support("required-and-preferred"),
     Support("rank-order"),
     Support("optional-pods"),

@@ -38,7 +38,13 @@ SUPPORT = (
         " while the others wait",
         hint=f"{SLURM} and --segment keeps its groups whole, or make each group a gang",
     ),
-    Support("group-depth"),
+    Support("group-depth", up_to=1),
+    Support(
+        "group-depth",
+        "approximate",
+        report="info",
+        reason="only the innermost required levels become Slurm jobs; Slurm is told nothing of the others",
+    ),
     Support("uneven-groups"),
     Support("mixed-pod-sets"),
     Support(

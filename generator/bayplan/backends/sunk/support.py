@@ -13,6 +13,7 @@ FEATURES: Mapping[str, Feature] = {
 }
 
 SLURM = "use `-s slurm`: SUNK runs sbatch scripts too, with a gang and its groups in one job"
+DEVICES = "the Pod Scheduler allocates no devices but GPUs"
 LEVEL = "the Pod Scheduler has no annotation for topology"
 SUPPORT = (
     Support("gang", up_to=1),
@@ -42,11 +43,11 @@ SUPPORT = (
         "compute-domain",
         "absent",
         word="not yet upstream",
-        reason="the Pod Scheduler allocates no devices but GPUs",
+        reason=DEVICES,
         hint="set `computeDomain: never`, or use `-s slurm`",
     ),
-    Support("several-compute-domains"),
-    Support("compute-domain-each"),
+    Support("several-compute-domains", "absent", word="not yet upstream", reason=DEVICES),
+    Support("compute-domain-each", "absent", word="not yet upstream", reason=DEVICES),
     Support(
         "gpu-claim",
         "absent",

@@ -18,6 +18,7 @@ from bayplan.codes import CODES
 from bayplan.emit import emit
 from bayplan.model.intent import UnitIntent
 from bayplan.model.target import KNOWN
+from judges import UPSTREAM, judge_all
 
 NAMES = {"P510"}  # random names may meet; that they are refused is tested elsewhere
 FITTING = {"P501", "P502", "P503", "P504", "P505", "P506", "P507"}
@@ -32,7 +33,11 @@ TARGETS = {
     ],
     "sunk": [{"sunk": version} for version in KNOWN["sunk"]],
 }
+LOWEST = {"kubernetes": "1.34", "draDriver": "25.12", "jobset": "0.12"}
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
+
+
+needs_upstream = pytest.mark.skipif(not (UPSTREAM / "crds").is_dir(), reason=f"no upstream CRDs at {UPSTREAM}/crds")
 
 
 def with_requests(node: Any) -> Any:
@@ -120,6 +125,44 @@ def test_affinity_of_a_template_stays() -> None:
     assert "nodeAffinity" in next(support.pods(result.documents)).spec["affinity"]
     (apart,) = terms(result, "podAntiAffinity")
     assert apart["labelSelector"] == {"matchLabels": {"bayplan.dev/whole-node": "true"}}
+
+
+@needs_upstream
+@pytest.mark.parametrize("backend", TARGETS)
+def test_the_judges_take_what_is_written(backend: str) -> None:
+    """At every version whose manifests differ; goldens hold only some."""
+    one = {**support.WORKER, "resources": {"cpu": "8", "memory": "64Gi"}, "replicas": 1 if backend == "sunk" else 4}
+    flow = support.workflow({"name": "train", "podSets": [one], "activeDeadlineSeconds": 90})
+    for target in TARGETS[backend]:
+        result = support.run(flow, scheduler=backend, target=target)
+        assert result.documents
+        assert judge_all(result.documents, {**LOWEST, **target}) == []
+
+
+MISTAKES = [
+    ("slurm-bridge", "resourceClaims", [{"name": "gpu", "resourceClaimName": "gpu"}], "resourceclaim"),
+    ("sunk", "terminationGracePeriodSeconds", 30, "KillWait"),
+    ("sunk", "tolerations", [], "lock"),
+]
+
+
+@needs_upstream
+@pytest.mark.parametrize(("backend", "field", "value", "complaint"), MISTAKES)
+def test_the_judges_refuse_what_upstream_refuses(backend: str, field: str, value: Any, complaint: str) -> None:
+    one = {**support.WORKER, "resources": {"cpu": "8", "memory": "64Gi"}, "replicas": 1}
+    result = support.run(support.workflow({"name": "train", "podSets": [one], "workload": "pods"}), scheduler=backend)
+    for pod in result.kinds("Pod"):
+        pod["spec"][field] = value
+    assert any(complaint in each for each in judge_all(result.documents, LOWEST))
+
+
+@needs_upstream
+def test_the_judges_refuse_a_pod_group_that_the_crd_refuses() -> None:
+    (group,) = support.run(support.workflow(SMALL), scheduler="slurm-bridge").kinds("PodGroup")
+    assert judge_all([{**group, "spec": {"minMember": 0}}], LOWEST)
+    assert judge_all([{**group, "spec": {"minMembers": 1}}], LOWEST)
+    group["metadata"]["annotations"]["slurmjob.slinky.slurm.net/timelimit"] = "1:00"
+    assert judge_all([group], LOWEST)
 
 
 SMALL = {"name": "train", "podSets": [{**support.WORKER, "replicas": 2}], "activeDeadlineSeconds": 90}

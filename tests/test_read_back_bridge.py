@@ -254,7 +254,9 @@ def test_what_a_topology_says_of_its_cluster_is_not_told_again() -> None:
     ]
     one = with_requests({**SMALL, "podSets": [{**support.WORKER, "replicas": 1}]})
     sunk = support.run(support.workflow(one), topology, scheduler="sunk")
-    assert "F689" not in sunk.codes
+    assert [each.message for each in sunk.diagnostics if each.code == "F689"] == [
+        'the partition "gb200" must hold nodes of the pool "gb200" alone: the Pod Scheduler reads no node selector'
+    ]
     assert next(support.pods(sunk.documents)).spec["terminationGracePeriodSeconds"] == 54
 
 

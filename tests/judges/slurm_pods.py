@@ -15,29 +15,13 @@ from typing import Any
 Document = Mapping[str, Any]
 
 BRIDGE, JOB = "slurm-bridge-scheduler", "slurmjob.slinky.slurm.net/"
+WHOLE_NUMBERS = ("max-nodes", "min-nodes", "priority", "timelimit")
 KEYS = frozenset(
     [
-        "account",
-        "constraints",
-        "cpu-per-task",
-        "exclusive",
-        "gres",
-        "group-id",
-        "job-name",
-        "licenses",
-        "max-nodes",
-        "mem-per-node",
-        "min-nodes",
-        "partition",
-        "priority",
-        "qos",
-        "reservation",
-        "timelimit",
-        "user-id",
-        "wckey",
+        *("account", "constraints", "cpu-per-task", "exclusive", "gres", "group-id", "job-name", "licenses"),
+        *("mem-per-node", "partition", "qos", "reservation", "user-id", "wckey", *WHOLE_NUMBERS),
     ]
 )
-WHOLE = ("max-nodes", "min-nodes", "priority", "timelimit")
 SUNK = "tenant-slurm-slurm-scheduler"
 
 
@@ -88,7 +72,7 @@ def annotations(document: Document) -> Iterator[str]:
         suffix = key.removeprefix(JOB)
         if key.startswith(JOB) and suffix not in KEYS:
             yield f"{key}: not read by slurm-bridge"
-        if key.startswith(JOB) and suffix in WHOLE and not re.fullmatch(r"[+-]?\d+", value):
+        if key.startswith(JOB) and suffix in WHOLE_NUMBERS and not re.fullmatch(r"[+-]?\d+", value):
             yield f"{key}: {value!r} is no number"
 
 

@@ -21,4 +21,7 @@ CODES: Mapping[str, str] = {
     "F733": "groups apart by a level with several labels",
     "F734": "names of groups too long for a label",
     "F735": "GPUs that SUNK does not convert",
+    "F736": "placement by a template that slurm-bridge does not read",
+    "F737": "resource claims of a template",
+    "F738": "placement by a template that SUNK does not read",
 }

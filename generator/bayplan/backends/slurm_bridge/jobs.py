@@ -8,6 +8,7 @@ than a base block stays in one (`eval_nodes_block.c`, 25.11). So a group that ne
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from bayplan.accelerators import allocator
 from bayplan.accelerators.device_plugin import NAME as DEVICE_PLUGIN
@@ -73,8 +74,13 @@ def _gang_needs(plan: Plan, gang: GangPlan, jobs: tuple[SlurmJob, ...]) -> Itera
         grade = 1 if gates.get("GenericWorkload", True) else 2
         yield Need("restarted-pods", grade, (*gang.route, "maxRestarts"), subject=subject)
     for pods in once(all_pods(gang.root)):
+        at, subject = (*pods.route, "template", "spec"), f'podSet "{pods.spec.name}"'
+        for field in unread(plan.topology, pods):
+            yield Need("template-placement", 1, (*at, field), subject=f"{subject}, `{field}`")
+        if written(plan.topology, pods).get("resourceClaims"):
+            yield Need("template-claims", 1, (*at, "resourceClaims"), subject=subject)
         if grade := _grade(pods, plan.topology):
-            yield Need("counted-gpus", grade, (*pods.route, "accelerator"), subject=f'podSet "{pods.spec.name}"')
+            yield Need("counted-gpus", grade, (*pods.route, "accelerator"), subject=subject)
 
 
 def once_each(jobs: tuple[SlurmJob, ...]) -> list[SlurmJob]:
@@ -97,6 +103,18 @@ def _level_needs(topology: ClusterTopology, gang: GangPlan, unit: Unit, jobs: tu
         yield Need("known-blocks", 1, at, subject=subject)
     elif nodes > size:
         yield Need("one-block", nodes, at, subject=f"{subject}, where a base block has {size}")
+
+
+def written(topology: ClusterTopology, pods: Pods) -> dict[str, Any]:
+    """The pod spec fields of the templates, the podSet's over its pool's."""
+    pool = topology.pool(pods.pool)
+    return {**((pool.template if pool else {}).get("spec") or {}), **(pods.spec.template.get("spec") or {})}
+
+
+def unread(topology: ClusterTopology, pods: Pods) -> tuple[str, ...]:
+    """Fields of templates that say where pods may run, of which Slurm is told nothing."""
+    given = written(topology, pods)
+    return tuple(field for field in ("nodeSelector", "affinity", "topologySpreadConstraints") if given.get(field))
 
 
 def block_size(topology: ClusterTopology, pool: Pool) -> int:

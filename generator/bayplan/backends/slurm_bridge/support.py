@@ -17,6 +17,8 @@ FEATURES: Mapping[str, Feature] = {
     "one-pool": Feature("one Slurm job over several pools", "pools", "F725"),
     "restarted-pods": Feature("pods that start again after a failure", "", "F726"),
     "counted-gpus": Feature("GPUs of a resource that Slurm does not count", "", "F727"),
+    "template-placement": Feature("placement by a template", code="F736"),
+    "template-claims": Feature("resource claims of a template", "", "F737", True),
     "job-name-length": Feature("long names of Slurm jobs", "characters", "F728", True),
 }
 
@@ -199,6 +201,20 @@ SUPPORT = (
         word="not yet upstream",
         reason=ENDED,
         hint=NEWER,
+    ),
+    Support(
+        "template-placement",
+        "absent",
+        word="not yet upstream",
+        reason="slurm-bridge enables no plugin that reads it; on the nodes that Slurm picks the kubelet may refuse the pods",
+        hint="say it in Slurm's words, with a partition or `backends: {slurm-bridge: {constraints: ...}}`",
+    ),
+    Support(
+        "template-claims",
+        "absent",
+        word="not yet upstream",
+        reason=CLAIMS,
+        hint="ask for devices by extended resources",
     ),
     Support("restarted-pods", up_to=1, component="kubernetes", since="1.36", until="1.37"),
     Support("restarted-pods", "absent", word="not yet upstream", reason=ENDED, hint=NEWER),

@@ -4,10 +4,10 @@ Scheduler" and "Static CPU allocation", SUNK 7.6 to 8.2)."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from bayplan.accelerators import allocator
 from bayplan.accelerators.device_plugin import NAME as DEVICE_PLUGIN
+from bayplan.backends.slurm_bridge.jobs import unread, written
 from bayplan.diagnostics import Diagnostic, info
 from bayplan.kube.fields import given
 from bayplan.model.features import Need
@@ -54,10 +54,12 @@ def _pods_needs(plan: Plan, pods: Pods) -> Iterator[Need]:
     subject, asked = f'podSet "{pods.spec.name}"', demand(pods, plan.topology)
     if missing := sum(name not in asked for name in ("cpu", "memory")):
         yield Need("missing-requests", missing, pods.route, subject=subject)
-    grace = _given(plan, pods).get("terminationGracePeriodSeconds")
-    if grace is not None and grace > _grace(plan):
+    grace = written(plan.topology, pods).get("terminationGracePeriodSeconds")
+    if isinstance(grace, int) and grace > _grace(plan):
         at = (*pods.route, "template") if pods.spec.template else pods.route
         yield Need("grace-period", grace, at, subject=f"{subject}, which has {_grace(plan)} seconds at most")
+    for field in unread(plan.topology, pods):
+        yield Need("sunk-placement", 1, (*pods.route, "template", "spec", field), subject=f"{subject}, `{field}`")
     if _unconverted(plan, pods):
         yield Need("sunk-gpus", 1, (*pods.route, "accelerator"), subject=subject)
 
@@ -67,12 +69,6 @@ def _unconverted(plan: Plan, pods: Pods) -> bool:
     kind = plan.topology.accelerators[asked.name] if asked else None
     by_plugin = asked and kind and allocator(asked, kind) == DEVICE_PLUGIN
     return bool(by_plugin and kind and kind.resources.get("count", COUNTED) != COUNTED)
-
-
-def _given(plan: Plan, pods: Pods) -> dict[str, Any]:
-    """The pod spec fields of the templates, the podSet's over its pool's."""
-    pool = plan.topology.pool(pods.pool)
-    return {**((pool.template if pool else {}).get("spec") or {}), **(pods.spec.template.get("spec") or {})}
 
 
 def _grace(plan: Plan) -> int:
@@ -121,9 +117,23 @@ def partition(plan: Plan, gang: GangPlan) -> str:
 
 
 def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
-    """The scheduler's name is the site's."""
-    if plan.topology.schedulers.get("sunk", {}).get("schedulerName"):
-        return ()
-    message = f'the Pod Scheduler is taken to be called "{SCHEDULER}"; pods for a name that nobody has wait for ever'
-    hint = "state it in the topology: `schedulers: {sunk: {schedulerName: ...}}`"
-    return (info("F689", ("topology", "metadata", "name"), message, hint=hint),)
+    """The scheduler's name is the site's, and a partition must hold the nodes that pods can run on."""
+    return (*_name(plan), *_partitions(plan))
+
+
+def _name(plan: Plan) -> Iterator[Diagnostic]:
+    if not plan.topology.schedulers.get("sunk", {}).get("schedulerName"):
+        message = (
+            f'the Pod Scheduler is taken to be called "{SCHEDULER}"; pods for a name that nobody has wait for ever'
+        )
+        hint = "state it in the topology: `schedulers: {sunk: {schedulerName: ...}}`"
+        yield info("F689", ("topology", "metadata", "name"), message, hint=hint)
+
+
+def _partitions(plan: Plan) -> Iterator[Diagnostic]:
+    wanted = {(partition(plan, gang), pods.pool) for gang in plan.gangs for pods in all_pods(gang.root)}
+    for name, pool in sorted(wanted):
+        title = f'the partition "{name}"' if name else "Slurm's default partition"
+        message = f'{title} must hold nodes of the pool "{pool}" alone: the Pod Scheduler reads no node selector'
+        number = next(i for i, each in enumerate(plan.topology.pools) if each.name == pool)
+        yield info("F689", ("topology", "spec", "pools", number, "name"), message)

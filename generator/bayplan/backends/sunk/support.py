@@ -9,6 +9,7 @@ from bayplan.model.features import Feature, Support
 FEATURES: Mapping[str, Feature] = {
     "missing-requests": Feature("a pod with a CPU and a memory request", "missing", "F730"),
     "grace-period": Feature("a pod that takes long to end", "seconds", "F731"),
+    "sunk-placement": Feature("placement by a template", code="F738"),
     "sunk-gpus": Feature("GPUs of a resource that the Pod Scheduler does not convert", code="F735"),
 }
 
@@ -61,6 +62,13 @@ SUPPORT = (
         word="not yet upstream",
         reason="the Pod Scheduler makes a gres of nvidia.com/gpu requests alone",
         hint="use cards that are offered as nvidia.com/gpu",
+    ),
+    Support(
+        "sunk-placement",
+        "absent",
+        word="not yet upstream",
+        reason="the Pod Scheduler does not read it; pods get stuck on nodes that it does not allow",
+        hint="say it in Slurm's words, with a partition or a reservation",
     ),
     Support(
         "missing-requests",

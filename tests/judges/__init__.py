@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from judges import builtin, crd, cross, jobset, kai, native, pods, syntax
+from judges import builtin, crd, cross, jobset, kai, native, pods, slurm_pods, syntax
 from judges.versions import UPSTREAM, at_least, targets_for, versions_for
 
 __all__ = ["UPSTREAM", "at_least", "judge", "judge_all", "targets_for", "versions_for"]
@@ -25,12 +25,13 @@ def judge(document: Document, target: Target) -> list[str]:
         return early
     schema = builtin if builtin.knows(document) else crd
     complaints = [
-        *schema.judge(document, target),
+        *(slurm_pods.pod_group(document) if slurm_pods.borrowed(document) else schema.judge(document, target)),
         *syntax.judge(document),
         *pods.judge(document),
         *jobset.judge(document),
         *kai.judge(document, target),
         *native.judge(document, target),
+        *slurm_pods.judge(document),
     ]
     return [f"{name(document)}: {complaint}" for complaint in complaints]
 

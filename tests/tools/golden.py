@@ -15,17 +15,18 @@ import yaml
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from syrupy.location import PyTestLocation
 
+from bayplan.backends import BACKENDS
 from tools.run import EXAMPLES, ROOT, bayplan
 
 GOLDEN = ROOT / "golden"
 VERSIONS = {
     "kai": ("0.10", "0.12", "0.13", "0.14", "0.15", "0.16", "0.17"),
     "native": ("1.34", "1.35", "1.36", "1.37"),
+    "slurm-bridge": ("1.0", "1.1", "1.2"),
+    "sunk": ("7.6", "8.1", "8.2"),
+    "none": ("1.32", "1.34", "1.37"),
 }
-"""Backend -> the versions that every example is rendered for; of Kubernetes also the last that is too old."""
-
-COMPONENTS = {"native": "kubernetes"}
-"""Backend -> its key in `versions:`, where the two differ."""
+"""Backend -> the versions that every example is rendered for."""
 
 
 class Case(NamedTuple):
@@ -41,9 +42,14 @@ class Case(NamedTuple):
         return GOLDEN / self.backend / f"{self.example}@{self.version}.yaml"
 
     @property
+    def component(self) -> str:
+        """Whose version it is."""
+        return BACKENDS[self.backend].COMPONENT
+
+    @property
     def target(self) -> dict[str, str]:
         """The versions it is rendered for."""
-        return {**versions(self.example), COMPONENTS.get(self.backend, self.backend): self.version}
+        return {**versions(self.example), self.component: self.version}
 
     def __str__(self) -> str:
         return f"{self.backend}@{self.version}-{self.example}"
@@ -74,8 +80,7 @@ def versions(example: str) -> Mapping[str, str]:
 
 def render(case: Case) -> str:
     """What the golden file of a case must hold."""
-    component = COMPONENTS.get(case.backend, case.backend)
-    options = ["-t", "topology.yaml", "-s", case.backend, "--target", f"{component}={case.version}"]
+    options = ["-t", "topology.yaml", "-s", case.backend, "--target", f"{case.component}={case.version}"]
     arguments = ["render", "workflow.yaml", *options, "--cluster-objects"]
     result = bayplan(*arguments, cwd=EXAMPLES / case.example)
     assert result.returncode in {0, 1}, result.stderr

@@ -10,6 +10,9 @@ from bayplan.model.backend import Backend
 MODULES: Mapping[str, str] = {
     "kai": "kai",
     "native": "native",
+    "slurm-bridge": "slurm_bridge",
+    "sunk": "sunk",
+    "none": "none",
 }
 """The word in `scheduler:` -> the module in this folder."""
 

@@ -36,9 +36,21 @@ OWN_PREFIXES = (
     "jobset.sigs.k8s.io/",
     "leaderworkerset.sigs.k8s.io/",
     "batch.kubernetes.io/",
+    "slurmjob.slinky.slurm.net/",
+    "scheduler.slinky.slurm.net/",
+    "slinky.slurm.net/",
+    "sunk.coreweave.com/",
 )
 OWN_KEYS = ("pod-group-name", "runai/queue", "priorityClassName")
 """Labels and annotations by which schedulers and controllers know a gang and its pods."""
+
+EXCLUSIVE = (
+    "alpha.jobset.sigs.k8s.io/exclusive-topology",
+    "leaderworkerset.sigs.k8s.io/exclusive-topology",
+    "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology",
+)
+"""JobSet's and LeaderWorkerSet's own way of placement: affinity of one pod, and a node selector for those that follow
+it (JobSet 0.12 `pod_mutating_webhook.go`). It goes against whatever a scheduler of gangs has decided."""
 
 ENTRIES = tuple(name for names in OWN_NAMES.values() for name in names)
 
@@ -85,7 +97,11 @@ def check_cards(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagn
 
 def _marks(code: str, given: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
     for key in given:
-        if key in OWN_KEYS or key.startswith(OWN_PREFIXES):
+        if key in EXCLUSIVE:
+            message = f'"{key}" places pods past the scheduler and past what bayplan proves'
+            hint = "remove it, and say it with `placement: {required: LEVEL}` and `separate: LEVEL` on the group"
+            yield error(code, (*route, key, KEY), message, hint=hint)
+        elif key in OWN_KEYS or key.startswith(OWN_PREFIXES):
             message = f'"{key}" is set by bayplan, a scheduler or a controller'
             yield error(code, (*route, key, KEY), message, hint="remove it")
 

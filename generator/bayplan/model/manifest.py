@@ -63,6 +63,7 @@ class PodParts(NamedTuple):
     volumes: tuple[Mapping[str, Any], ...] = ()
     mounts: tuple[Mapping[str, Any], ...] = ()
     capabilities: tuple[str, ...] = ()
+    unlimited: frozenset[str] = frozenset()  # resources that get a request and no limit
     spec: Mapping[str, Any] = {}  # plain pod spec fields: schedulerName, priorityClassName, hostname, ...
 
 

@@ -32,12 +32,13 @@ OWN_PREFIXES = (
     "volcano.sh/",
     "kueue.x-k8s.io/",
     "gang.scheduling.koordinator.sh/",
+    "quota.scheduling.koordinator.sh/",
     "scheduling.x-k8s.io/",
     "jobset.sigs.k8s.io/",
     "leaderworkerset.sigs.k8s.io/",
     "batch.kubernetes.io/",
 )
-OWN_KEYS = ("pod-group-name", "runai/queue", "priorityClassName")
+OWN_KEYS = ("pod-group-name", "pod-group.scheduling.sigs.k8s.io", "runai/queue", "priorityClassName")
 """Labels and annotations by which schedulers and controllers know a gang and its pods."""
 
 ENTRIES = tuple(name for names in OWN_NAMES.values() for name in names)

@@ -1,0 +1,108 @@
+"""What of a gang's placement one network-topology-spec can say, and what it cannot.
+
+Koordinator plans all pods of a gang at once (network_topology_solver.go, 1.7 and 1.8):
+
+1. It looks for the *deepest* domain with room for all of them, below the deepest layer that is `MustGather`. So the
+   required level of the whole gang holds, and any preferred one holds wherever it can.
+2. It deals nodes out domain by domain, and since 1.8 every domain of a layer with `podCountMultiple: n` gets a multiple
+   of n pods.
+3. It sorts the pods by name and gives them the nodes in that order.
+
+Where the names of each group's pods stand together and every group has n pods, 2 and 3 keep each group in one domain
+of that layer: the n-th pods start a domain. Several groups may share a domain, as everywhere in bayplan. This holds for
+several such layers at once, because the pods of an outer group are a multiple of those of an inner one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from bayplan.model.plan import GangPlan, Unit, all_pods, walk
+from bayplan.values import NamedTuple
+
+
+class Gather(NamedTuple):
+    """A gang's placement by level name. `multiples` are coarse to fine as the groups nest: level -> pods a group."""
+
+    required: str
+    preferred: str
+    multiples: Mapping[str, int]
+
+    @property
+    def placed(self) -> bool:
+        """Whether there is anything to say."""
+        return bool(self.required or self.preferred or self.multiples)
+
+
+def gather(gang: GangPlan) -> Gather:
+    """What is said of a gang: the deepest level around all of its pods, and the multiples of the groups inside."""
+    whole = list(covering(gang.root))
+    required = [unit.required for unit in whole if unit.required]
+    preferred = [unit.preferred for unit in whole if unit.preferred]
+    inner = {level: sizes[0] for level, sizes in inner_sizes(gang).items() if _alike(gang, sizes)}
+    return Gather(required[-1] if required else "", preferred[-1] if preferred else "", inner)
+
+
+def covering(root: Unit) -> Iterator[Unit]:
+    """The units that hold all pods of the gang: the gang, and groups that are alone in what is around them."""
+    yield root
+    if len(root.groups) == 1 and len(root.groups[0].members) == 1:
+        yield from covering(root.groups[0].members[0])
+
+
+def inner_sizes(gang: GangPlan) -> dict[str, list[int]]:
+    """Level -> the pods of each group that requires it."""
+    found: dict[str, list[int]] = {}
+    for unit in parts(gang.root):
+        if unit.required:
+            found.setdefault(unit.required, []).append(size(unit))
+    return found
+
+
+def parts(root: Unit) -> list[Unit]:
+    """The units that hold a part of the gang, parents first."""
+    whole = list(covering(root))
+    return list(walk(whole[-1]))[1:]
+
+
+def size(unit: Unit) -> int:
+    """How many pods a unit has."""
+    return sum(pods.replicas for pods in all_pods(unit))
+
+
+def unlike(gang: GangPlan) -> bool:
+    """Whether a multiple cannot keep the groups of some level whole."""
+    return any(not _alike(gang, sizes) for sizes in inner_sizes(gang).values())
+
+
+def _alike(gang: GangPlan, sizes: list[int]) -> bool:
+    """One size, and no pods beside the groups."""
+    return len(set(sizes)) == 1 and sum(sizes) == size(gang.root)
+
+
+def mixed_names(gang: GangPlan) -> str:
+    """The level of groups whose pods do not stand together when all pods of the gang are sorted by name, if any.
+
+    In every kind a pod is called `<gang, or JobSet and gang>-<podSet instance>-<numbers>`, and "-" sorts before letters
+    and digits, so the order of the podSet instances' names decides. Only where one name goes on with a number where
+    another ends, their pods run into each other.
+    """
+    for level in inner_sizes(gang):
+        units = [unit for unit in parts(gang.root) if unit.required == level]
+        owner = {pods.name + "-": unit.name for unit in units for pods in all_pods(unit)}
+        if _mixed(owner):
+            return level
+    return ""
+
+
+def _mixed(owner: Mapping[str, str]) -> bool:
+    names = sorted(owner)
+    begun: set[str] = set()
+    for before, name in zip(("", *names), names, strict=False):
+        if owner.get(before) == owner[name]:
+            continue
+        runs_on = bool(before) and name.startswith(before) and name[len(before)].isdigit()
+        if owner[name] in begun or runs_on:
+            return True
+        begun.add(owner[name])
+    return False

@@ -99,7 +99,7 @@ def rules_of(plan: Plan, wanted: Gather, target: Target) -> Iterator[dict[str, A
     """One rule a level, coarse to fine. Only the deepest MustGather counts, so there is one."""
     multiples = wanted.multiples if target.since("koordinator", "1.8") else {}
     for level in (*longest(plan.topology), HOST_LEVEL):
-        if level in (wanted.required, wanted.preferred) or level in wanted.multiples:
+        if level in (wanted.required, wanted.preferred) or level in multiples:
             yield {
                 "layer": layer_name(level),
                 "strategy": MUST if level == wanted.required else PREFER,

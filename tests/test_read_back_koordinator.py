@@ -92,11 +92,16 @@ def test_pods_without_their_pod_group_are_found() -> None:
 
 def test_elastic_pods_of_several_kinds_are_a_gang_group() -> None:
     """A PodGroup has one minimum, so each podSet instance has a PodGroup, and they start together."""
-    sets = [{**support.WORKER, "name": name, "replicas": 4, "minReplicas": least} for name, least in (("a", 1), ("b", 3))]
+    sets = [
+        {**support.WORKER, "name": name, "replicas": 4, "minReplicas": least} for name, least in (("a", 1), ("b", 3))
+    ]
     result = support.run(support.workflow({"name": "train", "podSets": sets}), scheduler="koordinator")
     assert result.compiled, result.diagnostics
     groups = result.kinds("PodGroup")
-    assert [(each["metadata"]["name"], each["spec"]["minMember"]) for each in groups] == [("train-a", 1), ("train-b", 3)]
+    assert [(each["metadata"]["name"], each["spec"]["minMember"]) for each in groups] == [
+        ("train-a", 1),
+        ("train-b", 3),
+    ]
     for each in groups:
         annotations = each["metadata"]["annotations"]
         assert json.loads(annotations["gang.scheduling.koordinator.sh/groups"]) == ["ml/train-a", "ml/train-b"]

@@ -45,9 +45,9 @@ def layer_name(level: str) -> str:
 
 
 def level_name(layer: str) -> str:
-    """`GpuBlockLayer` -> `gpu-block`. Of names that `layer_name` made, the way back."""
+    """`GpuBlockLayer` -> `gpu-block`. The way back of `layer_name`, but for parts of one letter."""
     stem = layer[: -len(END)] if layer.endswith(END) and layer != END else layer
-    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[^A-Z]+", stem)
+    parts = re.findall(r"[A-Z]{2,}(?![a-z0-9])|[A-Z]?[^A-Z]+|[A-Z]", stem)
     return re.sub(r"[^a-z0-9]+", "-", "-".join(parts).lower()).strip("-")
 
 

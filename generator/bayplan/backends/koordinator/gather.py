@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from bayplan.model.plan import GangPlan, Unit, all_pods, walk
+from bayplan.accelerators import allocator
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, once, walk
 from bayplan.values import NamedTuple
 
 
@@ -34,13 +35,52 @@ class Gather(NamedTuple):
         return bool(self.required or self.preferred or self.multiples)
 
 
-def gather(gang: GangPlan) -> Gather:
-    """What is said of a gang: the deepest level around all of its pods, and the multiples of the groups inside."""
+def gather(plan: Plan, gang: GangPlan) -> Gather:
+    """What is said of a gang: the deepest level around all of its pods, and the multiples of the groups inside.
+
+    A preference is not worth a gang that never starts: where the planner would miscount, it is not told of one.
+    """
+    if only_preferred(gang) and miscounted(plan, gang):
+        return Gather("", "", {})
     whole = list(covering(gang.root))
     required = [unit.required for unit in whole if unit.required]
     preferred = [unit.preferred for unit in whole if unit.preferred]
     inner = {level: sizes[0] for level, sizes in inner_sizes(gang).items() if _alike(gang, sizes)}
     return Gather(required[-1] if required else "", preferred[-1] if preferred else "", inner)
+
+
+def only_preferred(gang: GangPlan) -> bool:
+    """Whether nothing of the gang has a required level."""
+    return not any(unit.required for unit in walk(gang.root))
+
+
+def miscounted(plan: Plan, gang: GangPlan) -> bool:
+    """Whether the planner's count of free places comes out wrong for this gang."""
+    return bool(unlike_pods(plan, gang) or left_out(gang) or any(by_claim(plan, pods) for pods in all_pods(gang.root)))
+
+
+def left_out(gang: GangPlan) -> int:
+    """How many pods the gang may start without."""
+    return sum(pods.replicas - pods.minimum for pods in all_pods(gang.root))
+
+
+def unlike_pods(plan: Plan, gang: GangPlan) -> bool:
+    """Whether a node has room for another number of pods, depending on which of the gang they are."""
+    return len({_room(plan, pods) for pods in once(all_pods(gang.root))}) > 1
+
+
+def _room(plan: Plan, pods: Pods) -> object:
+    """What decides how many fit on a node. A pod that takes more than half of its cards has the node for itself."""
+    asked, pool = pods.spec.accelerator, plan.topology.pool(pods.pool)
+    if asked and pool and 2 * asked.per_pod > pool.node.accelerators:
+        return pods.pool
+    return pods.pool, asked, tuple(sorted(pods.spec.resources.items())), pods.spec.fabric
+
+
+def by_claim(plan: Plan, pods: Pods) -> bool:
+    """Whether the pods' GPUs are claimed through DRA."""
+    asked = pods.spec.accelerator
+    return bool(asked and allocator(asked, plan.topology.accelerators[asked.name]) == "dra")
 
 
 def covering(root: Unit) -> Iterator[Unit]:

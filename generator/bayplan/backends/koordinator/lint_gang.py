@@ -178,7 +178,7 @@ def _multiple(group: Group, multiple: Any, target: Target) -> Iterator[Diagnosti
         message = f"podCountMultiple {json.dumps(multiple)} is no number from 1; {lost} is ignored"
         yield error("M772", at, message, hint="write a number without quotes")
         return
-    total = amount(group.annotations.get(TOTAL)) or safe.number(group.data, "spec", "minMember")
+    total = max(amount(group.annotations.get(TOTAL)) or 0, safe.number(group.data, "spec", "minMember") or 0)
     if GROUPS not in group.annotations and total and total % multiple:
         message = f"{total} pods are no multiple of {multiple}, so the gang never starts"
         yield error("M772", at, message, hint="make podCountMultiple a divisor of the number of pods")

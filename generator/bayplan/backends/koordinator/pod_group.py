@@ -62,7 +62,7 @@ def pod_groups(plan: Plan, gang: GangPlan, target: Target) -> Iterator[Manifest]
                 "annotations": {
                     TOTAL: str(sum(pods.replicas for pods in members)),
                     MODE: "Strict",
-                    MATCH: match_policy(gang),
+                    MATCH: match_policy(plan, gang),
                     **tied,
                     **topology_spec(plan, gang, target),
                 },
@@ -74,7 +74,7 @@ def pod_groups(plan: Plan, gang: GangPlan, target: Target) -> Iterator[Manifest]
         }
 
 
-def match_policy(gang: GangPlan) -> str:
+def match_policy(plan: Plan, gang: GangPlan) -> str:
     """Which pods count when the gang is to start again.
 
     Koordinator's default, once-satisfied, never looks at the gang again after its first start: pods of a restarted
@@ -82,7 +82,9 @@ def match_policy(gang: GangPlan) -> str:
     placed gang is planned anew as a whole, and a lone pod is never put beside the others' domain. Without a placement
     a pod that is started again may join those that run.
     """
-    return str(_own(gang).get("matchPolicy") or ("only-waiting" if gather(gang).placed else "waiting-and-running"))
+    return str(
+        _own(gang).get("matchPolicy") or ("only-waiting" if gather(plan, gang).placed else "waiting-and-running")
+    )
 
 
 def _own(gang: GangPlan) -> Any:
@@ -91,7 +93,7 @@ def _own(gang: GangPlan) -> Any:
 
 def topology_spec(plan: Plan, gang: GangPlan, target: Target) -> dict[str, str]:
     """The annotation network-topology-spec, as JSON that a machine made: what does not parse is ignored silently."""
-    rules = list(rules_of(plan, gather(gang), target))
+    rules = list(rules_of(plan, gather(plan, gang), target))
     return {SPEC: compact({"gatherStrategy": rules})} if rules else {}
 
 

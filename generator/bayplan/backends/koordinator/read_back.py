@@ -42,7 +42,7 @@ def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:
 
 
 def _gang_intent(plan: Plan, gang: GangPlan, target: Target) -> GangIntent:
-    wanted = gather(gang)
+    wanted = gather(plan, gang)
     kept = {rule["layer"] for rule in rules_of(plan, wanted, target) if "podCountMultiple" in rule}
     levels = [level for level in wanted.multiples if layer_name(level) in kept]
     preferred = "" if wanted.preferred in wanted.multiples else wanted.preferred

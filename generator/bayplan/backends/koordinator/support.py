@@ -139,7 +139,7 @@ SUPPORT = (
         since="1.8",
         reason="its planner looks at the claims of a gang's first pod alone; pods that take whole nodes come out right,"
         " but upstream does not test that",
-        hint="use `computeDomain: never`, or accept it",
+        hint="use `computeDomain: never`, or take it with `--accept F681`",
     ),
     Support(
         "compute-domain",

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan.accelerators import allocator
-from bayplan.backends.koordinator.gather import gather, inner_sizes, mixed_names, parts, unlike
+from bayplan.backends.koordinator.gather import (
+    by_claim,
+    covering,
+    gather,
+    inner_sizes,
+    left_out,
+    mixed_names,
+    only_preferred,
+    parts,
+    unlike,
+    unlike_pods,
+)
 from bayplan.diagnostics import Diagnostic, error, info
 from bayplan.model.features import Need
 from bayplan.model.manifest import Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, once, walk
+from bayplan.model.plan import GangPlan, Plan, all_pods, once, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies.koordinator import CLUSTER_LAYER, NODE_LAYER, layer_name, level_names, longest
@@ -50,38 +60,30 @@ def _group_needs(gang: GangPlan) -> Iterator[Need]:
 
 
 def _pod_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
-    """The planner counts places for all pods at once, and all as one size. Where a level is only preferred, losing
-    this is only a warning."""
-    wanted = gather(gang)
-    if not (wanted.placed or inner_sizes(gang)):
+    """The planner counts places for all pods at once, and all as one size. Where a level is only preferred, losing it
+    is only a warning."""
+    if not _whole(gang) and not inner_sizes(gang):
         return
-    soft, subject = not (wanted.required or inner_sizes(gang)), f'gang "{gang.gang.name}"'
+    soft, subject = only_preferred(gang), f'gang "{gang.gang.name}"'
     everyone = once(all_pods(gang.root))
-    kinds = {_size(plan, pods) for pods in everyone}
-    if len(kinds) > 1:
+    if unlike_pods(plan, gang):
         yield Need("koordinator-unlike-pods", len(everyone), (*gang.route, "name"), soft, subject)
-    left = sum(pods.replicas - pods.minimum for pods in all_pods(gang.root))
-    if left:
+    if left := left_out(gang):
         small = next(pods for pods in everyone if pods.minimum < pods.replicas)
         yield Need("koordinator-elastic-placed", left, (*small.route, "minReplicas"), soft, subject)
-    for pods in everyone:
-        if _claimed(plan, pods):
-            yield Need("koordinator-claims-placed", 1, (*pods.route, "accelerator"), soft, subject)
-            return
+    if claimed := next((pods for pods in everyone if by_claim(plan, pods)), None):
+        yield Need("koordinator-claims-placed", 1, (*claimed.route, "accelerator"), soft, subject)
 
 
-def _size(plan: Plan, pods: Pods) -> object:
-    """What a node has room for. A pod that takes more than half of a node's cards has the node for itself."""
-    asked, pool = pods.spec.accelerator, plan.topology.pool(pods.pool)
-    if asked and pool and 2 * asked.per_pod > pool.node.accelerators:
-        return pods.pool
-    return pods.pool, asked, tuple(sorted(pods.spec.resources.items())), pods.spec.fabric
+def _whole(gang: GangPlan) -> bool:
+    """Whether the gang as a whole has a level."""
+    return any(unit.required or unit.preferred for unit in covering(gang.root))
 
 
 def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
     """The planner is off unless the scheduler's configuration has it on, and then no placed gang starts: the second pod
     finds no plan (network_topology_workflow.go PreFilter; config/v1/defaults.go, 1.7 and 1.8)."""
-    placed = next((gang for gang in plan.gangs if gather(gang).placed), None)
+    placed = next((gang for gang in plan.gangs if gather(plan, gang).placed), None)
     on = plan.topology.schedulers.get("koordinator", {}).get("featureGates", {}).get(GATE)
     if placed is None or on:
         return ()
@@ -98,11 +100,6 @@ def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
     )
     hint = f"once it is on, say so in the topology: `schedulers: {{koordinator: {{featureGates: {{{GATE}: true}}}}}}`"
     return (info("F689", route, message, hint=hint),)
-
-
-def _claimed(plan: Plan, pods: Pods) -> bool:
-    asked = pods.spec.accelerator
-    return bool(asked and allocator(asked, plan.topology.accelerators[asked.name]) == "dra")
 
 
 def cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:

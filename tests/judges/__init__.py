@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from judges import builtin, crd, cross, jobset, kai, pods, syntax
+from judges import builtin, crd, cross, jobset, kai, koordinator, pods, syntax
 from judges.versions import UPSTREAM, at_least, targets_for, versions_for
 
 __all__ = ["UPSTREAM", "at_least", "judge", "judge_all", "targets_for", "versions_for"]
@@ -23,13 +23,15 @@ def judge(document: Document, target: Target) -> list[str]:
     early = syntax.envelope(document)
     if early:
         return early
-    schema = builtin if builtin.knows(document) else crd
+    schema = koordinator.schema if koordinator.knows(document) else None
+    schema = schema or (builtin if builtin.knows(document) else crd).judge
     complaints = [
-        *schema.judge(document, target),
+        *schema(document, target),
         *syntax.judge(document),
         *pods.judge(document),
         *jobset.judge(document),
         *kai.judge(document, target),
+        *koordinator.judge(document, target),
     ]
     return [f"{name(document)}: {complaint}" for complaint in complaints]
 
@@ -38,7 +40,7 @@ def judge_all(documents: Iterable[Document], target: Target) -> list[str]:
     """The complaints about each object, then those about objects that do not fit together."""
     listed = list(documents)
     single = [complaint for document in listed for complaint in judge(document, target)]
-    return single or cross.judge(listed, target)
+    return single or [*cross.judge(listed, target), *koordinator.members(listed)]
 
 
 def name(document: Document) -> str:

@@ -34,6 +34,11 @@ class Gather(NamedTuple):
         """Whether there is anything to say."""
         return bool(self.required or self.preferred or self.multiples)
 
+    @property
+    def strict(self) -> bool:
+        """Whether a level must hold."""
+        return bool(self.required or self.multiples)
+
 
 def gather(plan: Plan, gang: GangPlan) -> Gather:
     """What is said of a gang: the deepest level around all of its pods, and the multiples of the groups inside.

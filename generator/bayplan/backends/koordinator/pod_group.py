@@ -79,11 +79,11 @@ def match_policy(plan: Plan, gang: GangPlan) -> str:
 
     Koordinator's default, once-satisfied, never looks at the gang again after its first start: pods of a restarted
     JobSet would be placed one by one, without any topology (core.go BeforePreFilter, 1.7 and 1.8). With only-waiting a
-    placed gang is planned anew as a whole, and a lone pod is never put beside the others' domain. Without a placement
-    a pod that is started again may join those that run.
+    placed gang is planned anew as a whole, and a lone pod is never put outside the others' domain. Without a required
+    level a pod that is started again may join those that run.
     """
     return str(
-        _own(gang).get("matchPolicy") or ("only-waiting" if gather(plan, gang).placed else "waiting-and-running")
+        _own(gang).get("matchPolicy") or ("only-waiting" if gather(plan, gang).strict else "waiting-and-running")
     )
 
 

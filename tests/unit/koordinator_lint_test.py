@@ -20,7 +20,28 @@ from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from judges import UPSTREAM
 
-COVERS = {f"M{number}" for number in range(760, 780)}
+COVERS = {
+    "M760",
+    "M761",
+    "M762",
+    "M763",
+    "M764",
+    "M765",
+    "M766",
+    "M767",
+    "M768",
+    "M769",
+    "M770",
+    "M771",
+    "M772",
+    "M773",
+    "M774",
+    "M775",
+    "M776",
+    "M777",
+    "M778",
+    "M779",
+}
 KOORDINATOR = BACKENDS["koordinator"]
 GANG = "gang.scheduling.koordinator.sh/"
 Edit = Callable[[dict[str, Any]], None]

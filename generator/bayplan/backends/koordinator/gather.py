@@ -98,10 +98,23 @@ def covering(root: Unit) -> Iterator[Unit]:
 def inner_sizes(gang: GangPlan) -> dict[str, list[int]]:
     """Level -> the pods of each group that requires it."""
     found: dict[str, list[int]] = {}
-    for unit in parts(gang.root):
-        if unit.required:
-            found.setdefault(unit.required, []).append(size(unit))
+    for unit in held(gang):
+        found.setdefault(unit.required, []).append(size(unit))
     return found
+
+
+def held(gang: GangPlan) -> Iterator[Unit]:
+    """The parts of the gang with a level that nothing around them requires already, parents first."""
+    whole = list(covering(gang.root))
+    return (unit for unit in _held(whole[-1], frozenset(each.required for each in whole)))
+
+
+def _held(unit: Unit, around: frozenset[str]) -> Iterator[Unit]:
+    for units in unit.groups:
+        for member in units.members:
+            if member.required and member.required not in around:
+                yield member
+            yield from _held(member, around | {member.required})
 
 
 def parts(root: Unit) -> list[Unit]:
@@ -133,7 +146,7 @@ def mixed_names(gang: GangPlan) -> str:
     another ends, their pods run into each other.
     """
     for level in inner_sizes(gang):
-        units = [unit for unit in parts(gang.root) if unit.required == level]
+        units = [unit for unit in held(gang) if unit.required == level]
         owner = {pods.name + "-": unit.name for unit in units for pods in all_pods(unit)}
         if _mixed(owner):
             return level

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.backends.koordinator.gather import gather, parts
+from bayplan.backends.koordinator.gather import gather
 from bayplan.backends.koordinator.pod_group import (
     GROUPS,
     MUST,
@@ -45,7 +45,7 @@ def _gang_intent(plan: Plan, gang: GangPlan, target: Target) -> GangIntent:
     wanted = gather(plan, gang)
     kept = {rule["layer"] for rule in rules_of(plan, wanted, target) if "podCountMultiple" in rule}
     levels = [level for level in wanted.multiples if layer_name(level) in kept]
-    preferred = "" if wanted.preferred in wanted.multiples else wanted.preferred
+    preferred = "" if wanted.preferred in levels else wanted.preferred
     root = _unit_intent(gang.root, "", layer_name(wanted.required) if wanted.required else "", levels)
     return gang_intent(plan, gang)._replace(root=root._replace(preferred=layer_name(preferred) if preferred else ""))
 
@@ -54,9 +54,16 @@ def _unit_intent(unit: Unit, name: str, required: str, levels: Sequence[str]) ->
     """The unit, in it the groups of the coarsest level that has a multiple, and so on."""
     if not levels:
         return UnitIntent(name, required, pods=tuple(sorted(map(pods_intent, all_pods(unit)))))
-    inside = [each for each in parts(unit) if each.required == levels[0]] or [unit]
+    inside = _outermost(unit, levels[0])
     units = [_unit_intent(each, _first(each), layer_name(levels[0]), levels[1:]) for each in inside]
     return UnitIntent(name, required, units=tuple(sorted(units)))
+
+
+def _outermost(unit: Unit, level: str) -> Iterator[Unit]:
+    """The units inside that require the level, without those inside them."""
+    for units in unit.groups:
+        for member in units.members:
+            yield from [member] if member.required == level else _outermost(member, level)
 
 
 def _first(unit: Unit) -> str:

@@ -8,6 +8,7 @@ from bayplan.backends.koordinator.gather import (
     by_claim,
     covering,
     gather,
+    held,
     inner_sizes,
     left_out,
     mixed_names,
@@ -49,13 +50,13 @@ def _group_needs(gang: GangPlan) -> Iterator[Need]:
             yield Need("koordinator-inner-preferred", 1, at, True, f'group "{unit.name.rpartition("-")[0]}"')
     if not levels:
         return
-    first = next(unit for unit in parts(gang.root) if unit.required)
+    first = next(held(gang))
     at = (*first.route, "placement", "required")
     yield Need("koordinator-inner-levels", len(levels), at, subject=subject)
     if unlike(gang):
         yield Need("koordinator-unlike-groups", 1, at, subject=subject)
     if mixed := mixed_names(gang):
-        unit = next(unit for unit in parts(gang.root) if unit.required == mixed)
+        unit = next(unit for unit in held(gang) if unit.required == mixed)
         yield Need("koordinator-mixed-names", 1, (*unit.route, "name"), subject=subject)
 
 

@@ -25,6 +25,7 @@ VERSIONS = {
     "slurm-bridge": ("1.0", "1.1", "1.2"),
     "sunk": ("7.6", "8.1", "8.2"),
     "none": ("1.32", "1.34", "1.37"),
+    "koordinator": ("1.7", "1.8"),
 }
 """Backend -> the versions that every example is rendered for."""
 

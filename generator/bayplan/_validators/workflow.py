@@ -843,6 +843,21 @@ def validate___definitions_backends(data: Any) -> Any:
             data__koordinator_is_dict = isinstance(data__koordinator, dict)
             if data__koordinator_is_dict:
                 data__koordinator_keys = set(data__koordinator.keys())
+                if "scheduleTimeoutSeconds" in data__koordinator_keys:
+                    data__koordinator_keys.remove("scheduleTimeoutSeconds")
+                    data__koordinator__scheduleTimeoutSeconds = data__koordinator["scheduleTimeoutSeconds"]
+                    if not isinstance(data__koordinator__scheduleTimeoutSeconds, (int)) and not (isinstance(data__koordinator__scheduleTimeoutSeconds, float) and data__koordinator__scheduleTimeoutSeconds.is_integer()) or isinstance(data__koordinator__scheduleTimeoutSeconds, bool):
+                        raise Refused
+                    if isinstance(data__koordinator__scheduleTimeoutSeconds, (int, float)) and not isinstance(data__koordinator__scheduleTimeoutSeconds, bool):
+                        if data__koordinator__scheduleTimeoutSeconds < 1:
+                            raise Refused
+                        if data__koordinator__scheduleTimeoutSeconds > 2147483647:
+                            raise Refused
+                if "matchPolicy" in data__koordinator_keys:
+                    data__koordinator_keys.remove("matchPolicy")
+                    data__koordinator__matchPolicy = data__koordinator["matchPolicy"]
+                    if not (isinstance(data__koordinator__matchPolicy, str) and data__koordinator__matchPolicy == 'only-waiting' or isinstance(data__koordinator__matchPolicy, str) and data__koordinator__matchPolicy == 'waiting-and-running' or isinstance(data__koordinator__matchPolicy, str) and data__koordinator__matchPolicy == 'once-satisfied'):
+                        raise Refused
                 if data__koordinator_keys:
                     raise Refused
         if "native" in data_keys:

@@ -13,6 +13,7 @@ MODULES: Mapping[str, str] = {
     "slurm-bridge": "slurm_bridge",
     "sunk": "sunk",
     "none": "none",
+    "koordinator": "koordinator",
 }
 """The word in `scheduler:` -> the module in this folder."""
 

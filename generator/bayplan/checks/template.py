@@ -32,6 +32,7 @@ OWN_PREFIXES = (
     "volcano.sh/",
     "kueue.x-k8s.io/",
     "gang.scheduling.koordinator.sh/",
+    "quota.scheduling.koordinator.sh/",
     "scheduling.x-k8s.io/",
     "jobset.sigs.k8s.io/",
     "leaderworkerset.sigs.k8s.io/",
@@ -41,7 +42,7 @@ OWN_PREFIXES = (
     "slinky.slurm.net/",
     "sunk.coreweave.com/",
 )
-OWN_KEYS = ("pod-group-name", "runai/queue", "priorityClassName")
+OWN_KEYS = ("pod-group-name", "pod-group.scheduling.sigs.k8s.io", "runai/queue", "priorityClassName")
 """Labels and annotations by which schedulers and controllers know a gang and its pods."""
 
 EXCLUSIVE = (

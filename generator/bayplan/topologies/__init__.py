@@ -14,8 +14,12 @@ if TYPE_CHECKING:
 FORMATS: Mapping[str, Format[ClusterTopology]] = {native.NAME: native}
 """By name, in the order in which they sniff."""
 
-IMPORTS: Mapping[str, str] = {}
+IMPORTS: Mapping[str, str] = {
+    "hypernodes": "hypernodes",
+}
 """The word after `topology import --from` -> the module in this folder, in the order in which they sniff."""
 
-EXPORTS: Mapping[str, str] = {}
+EXPORTS: Mapping[str, str] = {
+    "hypernodes": "hypernodes",
+}
 """Words after `topology export --to` besides the schedulers' names -> the module in this folder."""

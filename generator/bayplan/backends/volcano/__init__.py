@@ -65,6 +65,6 @@ def read(documents: Sequence[Manifest]) -> Outcome[tuple[GangIntent, ...]]:
 
 def lint(objects: Sequence[Object], topology: ClusterTopology, target: Target) -> Iterable[Diagnostic]:
     """Mistakes in HyperNodes, PodGroups, Volcano Jobs and pods that others wrote."""
-    from bayplan.backends.volcano.lint import lint as rules
+    from bayplan.backends.volcano.linting import lint as rules
 
     return rules(objects, topology, target)

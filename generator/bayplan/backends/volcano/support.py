@@ -67,13 +67,7 @@ SUPPORT = (
         report="warning",
         hint="use `required` where the level matters",
     ),
-    Support(
-        "group-preferred",
-        "approximate",
-        reason="a soft subgroup stays inside the gang's domain, and otherwise widens until its pods fit",
-        report="warning",
-        hint="use `required` where the level matters",
-    ),
+    Support("group-preferred"),
     Support(
         "required-and-preferred",
         "approximate",

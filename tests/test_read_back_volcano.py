@@ -58,7 +58,7 @@ def check(
     flow: dict[str, Any], version: str, topology: dict[str, Any] = random_workflows.TOPOLOGY, nameless: bool = False
 ) -> None:
     result = support.run(flow, topology, scheduler="volcano", target={"volcano": version})
-    event('refused' if REFUSED & set(result.codes) else 'read')
+    event("refused" if REFUSED & set(result.codes) else "read")
     assume(not REFUSED & set(result.codes))
     assert result.compiled is not None, result.diagnostics
     planned = result.compiled.planned

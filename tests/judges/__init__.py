@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from judges import builtin, crd, cross, jobset, kai, pods, syntax
+from judges import builtin, crd, cross, jobset, kai, pods, syntax, volcano
 from judges.versions import UPSTREAM, at_least, targets_for, versions_for
 
 __all__ = ["UPSTREAM", "at_least", "judge", "judge_all", "targets_for", "versions_for"]
@@ -30,6 +30,7 @@ def judge(document: Document, target: Target) -> list[str]:
         *pods.judge(document),
         *jobset.judge(document),
         *kai.judge(document, target),
+        *volcano.judge(document),
     ]
     return [f"{name(document)}: {complaint}" for complaint in complaints]
 

@@ -19,7 +19,7 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
     "networkOperator": ("25.7", "25.10", "26.1"),
     "hami": ("2.8", "2.9", "2.10"),
 }
-"""Component -> the minor versions that bayplan knows, oldest first, and the patch that stands for the newest, if any."""
+"""Component -> the minor versions that bayplan knows, oldest first, and a patch that stands for the newest."""
 
 CALENDAR_ERA = 20
 """A draDriver major version from here on is a year, and so older than any semantic version."""

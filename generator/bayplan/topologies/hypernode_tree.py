@@ -16,6 +16,10 @@ from bayplan.kube.safe import get, items, mapping, number, text
 from bayplan.model.manifest import Object
 from bayplan.values import NamedTuple
 
+GROUP = "topology.volcano.sh"
+LEVEL = "bayplan.dev/level"
+PATH = "bayplan.dev/path"
+TOPOLOGY = "bayplan.dev/topology"
 NODE, HYPER_NODE = "Node", "HyperNode"
 SELECTORS = ("exactMatch", "regexMatch", "labelMatch")
 Labels = Mapping[str, str]
@@ -169,8 +173,8 @@ def _children(each: Seen, tree: Tree) -> Iterator[Diagnostic]:
             yield error("M722", member.route, message, hint="write that HyperNode, or remove the member")
         elif each.tier is not None and child.tier is not None and child.tier >= each.tier:
             message = (
-                f'HyperNode "{each.name}" of tier {each.tier} holds "{child.name}" of tier {child.tier}; tiers must grow'
-                " from the nodes up"
+                f'HyperNode "{each.name}" of tier {each.tier} holds "{child.name}" of tier {child.tier};'
+                " tiers must grow from the nodes up"
             )
             notes = (Note("the tier of the member", (*child.route, "spec", "tier")),)
             yield error("M723", (*each.route, "spec", "tier"), message, hint="raise the outer tier", notes=notes)

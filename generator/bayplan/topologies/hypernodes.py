@@ -19,14 +19,11 @@ from bayplan.model.formats import SourceFile
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
+from bayplan.topologies.hypernode_tree import GROUP, LEVEL, PATH, TOPOLOGY
 from bayplan.values import NamedTuple
 
 NAME = "hypernodes"
-GROUP = "topology.volcano.sh"
 API_VERSION = f"{GROUP}/v1alpha1"
-LEVEL = "bayplan.dev/level"
-PATH = "bayplan.dev/path"
-TOPOLOGY = "bayplan.dev/topology"
 LONGEST, LONGEST_LABEL = 253, 63
 DISCOVERY = "volcano-controller-configmap"
 LONGEST_TYPE = 20

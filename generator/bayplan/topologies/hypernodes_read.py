@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors, warning
+from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors, warning
 from bayplan.kube.safe import is_kind, items, text
 from bayplan.model.formats import SourceFile
 from bayplan.model.manifest import Object
 from bayplan.topologies import hostlist
-from bayplan.topologies.hypernode_tree import HYPER_NODE, NODE, Seen, Tree, faults, seen
-from bayplan.topologies.hypernodes import GROUP, LEVEL, PATH, TOPOLOGY
+from bayplan.topologies.hypernode_tree import GROUP, HYPER_NODE, LEVEL, NODE, PATH, TOPOLOGY, Seen, Tree, faults, seen
 
 Chain = tuple[Seen, ...]
 """HyperNodes from a root down to a leaf."""
@@ -34,14 +33,15 @@ def new(source: SourceFile) -> Outcome[dict[str, Any]]:
 
 def _hyper_nodes(source: SourceFile) -> Iterator[Object]:
     for number, document in enumerate(source.documents):
-        listed = [((f"source:{number}",), document.data)]
-        listed += [((f"source:{number}", "items", i), each) for i, each in enumerate(items(document.data, "items"))]
+        at: Route = (f"source:{number}",)
+        inside = (((*at, "items", i), each) for i, each in enumerate(items(document.data, "items")))
+        listed: list[tuple[Route, Any]] = [(at, document.data), *inside]
         yield from (Object(route, data) for route, data in listed if is_kind(data, GROUP, "HyperNode"))
 
 
 def _chains(tree: Tree) -> Iterator[Chain]:
     held = {member.name for each in tree.values() for member in each.of(HYPER_NODE)}
-    stack: list[Chain] = [(tree[name],) for name in reversed(tree) if name not in held]
+    stack: list[Chain] = [(tree[name],) for name in reversed(list(tree)) if name not in held]
     while stack:
         chain = stack.pop()
         below = [tree[member.name] for member in chain[-1].of(HYPER_NODE)]

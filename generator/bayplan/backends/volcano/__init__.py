@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bayplan.backends.volcano.cluster import cluster_objects
+from bayplan.backends.volcano.lowering import lower
 from bayplan.backends.volcano.needs import cluster_needs, needs
 from bayplan.backends.volcano.notices import notices
-from bayplan.backends.volcano.pod_group import lower
 from bayplan.backends.volcano.support import FEATURES, SUPPORT
 from bayplan.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding

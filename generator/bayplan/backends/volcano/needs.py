@@ -70,7 +70,9 @@ def _subgroup_needs(gang: GangPlan) -> Iterator[Need]:
     depth, inner = max(depths, key=lambda found: found[0], default=(0, ()))
     if depth > 1 and not _told(gang, listed):
         yield Need("nested-subgroups", depth, inner, subject=f'gang "{gang.gang.name}"')
-    names = [(len(unit.name), unit.route) for policy in policies(gang.root) for unit in policy.units]
+    names = [
+        (max(len(unit.name), len(policy.name)), unit.route) for policy in policies(gang.root) for unit in policy.units
+    ]
     length, route = max(names, key=lambda named: named[0], default=(0, ()))
     if names:
         yield Need("unit-name-length", length, route)

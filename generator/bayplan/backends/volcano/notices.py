@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bayplan.accelerators import allocator
 from bayplan.backends.volcano import task
-from bayplan.backends.volcano.pod_group import VOLCANO_JOB
+from bayplan.backends.volcano.lowering import VOLCANO_JOB
 from bayplan.diagnostics import Diagnostic, Route, error, info
 from bayplan.model.manifest import Shape
 from bayplan.model.plan import Plan, all_pods, once, walk

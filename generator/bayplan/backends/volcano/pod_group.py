@@ -1,7 +1,7 @@
 """A gang as a PodGroup (scheduling.volcano.sh/v1beta1), and the marks that tie pods to it and to its subgroups.
 
 Read from Volcano 1.14.3 and 1.15.1, pkg/scheduler/api/{job_info,sub_job_info}.go: of a PodGroup's policies the first
-whose selector matches a pod takes it, if the pod has all of its `matchLabelKeys`. A policy without such keys takes none.
+whose selector matches a pod takes it, if the pod has all of its `matchLabelKeys`. A policy without any takes none.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from typing import Any
 from bayplan.backends.volcano.tiers import Policy, minimum, network_topology, policies, policy_of, roles
 from bayplan.kube.fields import given
 from bayplan.kube.kinds.parts import GROUP_LABEL, gang_labels
-from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Shape
+from bayplan.model.manifest import Manifest, Marks, PodParts
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
-from bayplan.model.target import Target
 
 API_VERSION = "scheduling.volcano.sh/v1beta1"
 POD_GROUP = "scheduling.k8s.io/group-name"
@@ -23,26 +22,10 @@ ROLE = "volcano.sh/task-spec"
 NUMA = "volcano.sh/numa-topology-policy"
 POLICY = "bayplan.dev/subgroup-policy"
 SUBGROUP = "bayplan.dev/subgroup"
-VOLCANO_JOB = "volcano-job"
 
 
-def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
-    """One PodGroup for each gang; its name, policy and subgroup on the gang's pods. Volcano Jobs bring their own."""
-    from bayplan.backends.volcano import task
-
-    documents: list[Manifest] = []
-    marks: dict[tuple[str, str], Marks] = {}
-    for workload in shape.workloads:
-        for gang in workload.gangs:
-            if workload.kind == VOLCANO_JOB:
-                marks.update(task.marks(plan, gang))
-            else:
-                documents.append(_pod_group(plan, gang))
-                marks.update(_gang_marks(plan, gang))
-    return Lowered(tuple(documents), marks)
-
-
-def _pod_group(plan: Plan, gang: GangPlan) -> Manifest:
+def pod_group(plan: Plan, gang: GangPlan) -> Manifest:
+    """The gang's PodGroup."""
     return {
         "apiVersion": API_VERSION,
         "kind": "PodGroup",
@@ -79,7 +62,8 @@ def preemptable(gang: GangPlan) -> dict[str, str]:
     return {} if wanted is None else {PREEMPTABLE: "true" if wanted else "false"}
 
 
-def _gang_marks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Marks]]:
+def marks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Marks]]:
+    """What the gang's pods must carry: the PodGroup's name, and what tells their policy and subgroup."""
     found, counted = policy_of(policies(gang.root)), roles(gang.root)
     for pods in all_pods(gang.root):
         annotations = {
@@ -90,7 +74,7 @@ def _gang_marks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], M
         }
         labels = _labels(*found[pods.name]) if pods.name in found else {}
         spec = {"schedulerName": scheduler_name(plan)}
-        yield (gang.name, pods.name), Marks(Meta(), Meta(), PodParts(labels=labels, annotations=annotations, spec=spec))
+        yield (gang.name, pods.name), Marks(pod=PodParts(labels=labels, annotations=annotations, spec=spec))
 
 
 def _labels(policy: Policy, unit: Unit) -> dict[str, str]:

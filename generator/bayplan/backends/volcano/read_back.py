@@ -204,5 +204,3 @@ def _partitions(task: Fields, seen: Seen) -> Iterator[UnitIntent]:
     for index in range(count):
         name = f"{group}-{index}" if count > 1 else group
         yield UnitIntent(name, required, preferred, pods=(PodsIntent(name + own, size, size, seen.domain),))
-
-

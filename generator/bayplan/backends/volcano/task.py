@@ -1,7 +1,7 @@
 """The Volcano Job's own way: gang, partitions and levels stand in the Job, and its controller makes the PodGroup.
 
-Read from Volcano 1.14.3 and 1.15.1, pkg/controllers/job/job_controller_{actions,util}.go: a pod's partition is its number
-divided by `partitionSize`, so neighbouring ranks share one.
+Read from Volcano 1.14.3 and 1.15.1, pkg/controllers/job/job_controller_{actions,util}.go: a pod's partition is its
+number divided by `partitionSize`, so neighbouring ranks share one.
 """
 
 from __future__ import annotations

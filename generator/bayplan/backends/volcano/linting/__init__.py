@@ -1,4 +1,4 @@
-"""Mistakes in Volcano's objects that others wrote. Admission finds few of them, and the scheduler says them to its log."""
+"""Mistakes in Volcano's objects that others wrote. Admission finds few of them; the scheduler tells its log alone."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from bayplan.kube.safe import is_kind
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
-from bayplan.topologies.hypernode_tree import Labels, faults, seen
-from bayplan.topologies.hypernodes import GROUP, tree
+from bayplan.topologies.hypernode_tree import GROUP, Labels, faults, seen
+from bayplan.topologies.hypernodes import tree
 
 
 def lint(objects: Sequence[Object], topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:

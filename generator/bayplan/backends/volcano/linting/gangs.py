@@ -15,11 +15,11 @@ from bayplan.values import NamedTuple
 
 
 class Members(NamedTuple):
-    """Pods of one template that name a PodGroup. `count`: None where nobody can tell how many."""
+    """Pods of one template that name a PodGroup. `pods`: None where nobody can tell how many."""
 
     group: str
     namespace: str
-    count: int | None
+    pods: int | None
     labels: Mapping[str, Any]
     scheduler: str
     route: Route
@@ -72,16 +72,14 @@ def _or_one(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 1
 
 
-def _strays(
-    pods: Sequence[Members], known: set[tuple[str, str]], topology: ClusterTopology
-) -> Iterator[Diagnostic]:
+def _strays(pods: Sequence[Members], known: set[tuple[str, str]], topology: ClusterTopology) -> Iterator[Diagnostic]:
     """M736: the PodGroup is there; M739: the pods are Volcano's."""
     scheduler = str(topology.schedulers.get("volcano", {}).get("schedulerName", "volcano"))
     for each in pods:
         at = (*each.route, "metadata", "annotations", POD_GROUP)
         if (each.namespace, each.group) not in known:
             message = f'these pods name the PodGroup "{each.group}", which is not there; without it they never start'
-            hint = f'write that PodGroup{f" in the namespace {each.namespace}" if each.namespace else ""}'
+            hint = f"write that PodGroup{f' in the namespace {each.namespace}' if each.namespace else ''}"
             yield error("M736", at, message, hint=hint)
         elif each.scheduler != scheduler:
             other = f'"{each.scheduler}"' if each.scheduler else "the default scheduler"
@@ -108,13 +106,13 @@ def _group(each: Object, pods: Sequence[Members], levels: Levels, topology: Clus
         yield from order(spec, policy, (at, inside), name)
         yield from _policy(policy, inside, name, pods, taken.get(i, []))
         if any(text(other, "name") == text(policy, "name") for other in listed[:i]):
-            message = f"two policies are called \"{text(policy, 'name')}\", and Volcano counts their subgroups together"
+            message = f'two policies are called "{text(policy, "name")}", and Volcano counts their subgroups together'
             yield error("M738", (*inside, "name"), message, hint="rename one of them")
 
 
 def _sum(pods: Sequence[Members]) -> int | None:
     """The pods of all templates; None where there are none to see, or some cannot be counted."""
-    counts = [each.count for each in pods if each.count is not None]
+    counts = [each.pods for each in pods if each.pods is not None]
     return sum(counts) if counts and len(counts) == len(pods) else None
 
 
@@ -122,7 +120,9 @@ def _taken(policies: Sequence[Any], pods: Sequence[Members]) -> dict[int, list[M
     """Which pods each policy takes: the first that matches."""
     found: dict[int, list[Members]] = {}
     for each in pods:
-        first = next((i for i, policy in enumerate(policies) if _matches(policy, each) and not _lacks(policy, each)), -1)
+        first = next(
+            (i for i, policy in enumerate(policies) if _matches(policy, each) and not _lacks(policy, each)), -1
+        )
         found.setdefault(first, []).append(each)
     return found
 

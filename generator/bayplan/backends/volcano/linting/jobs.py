@@ -34,7 +34,9 @@ def _total(spec: Any, at: Route, what: str) -> Iterator[Diagnostic]:
         message = f"{what} waits for {least} pods and has {pods}"
         yield error("M733", (*at, "minAvailable"), message, hint=f"lower minAvailable to {pods} or less")
     elif least and least < inner and any(map(_states, tasks)):
-        message = f"{what} starts with {least} pods, fewer than the {inner} that its tasks ask for; these then do not count"
+        message = (
+            f"{what} starts with {least} pods, fewer than the {inner} that its tasks ask for; those do not count then"
+        )
         hint = f"set minAvailable to {inner}, or give each task its own"
         yield warning("M737", (*at, "minAvailable"), message, hint=hint)
 

@@ -24,19 +24,19 @@ class Switch(NamedTuple):
 
 
 TOPOLOGY = Switch(
-    "network-topology-aware",
+    "NetworkTopologyAware",
     "placements are enforced by the plugin `network-topology-aware`",
     "without it Volcano ignores every level",
     "add `- name: network-topology-aware` to a tier of volcano-scheduler.conf, which lacks it by default",
 )
 NUMA = Switch(
-    "numaaware",
+    "NumaAware",
     "NUMA policies are kept by the plugin `numaaware`",
     "without it the pods are placed as if they had none",
     "add `- name: numaaware` to volcano-scheduler.conf, and run the resource exporter on the nodes",
 )
 DRA = Switch(
-    "predicate.DynamicResourceAllocationEnable",
+    "DynamicResourceAllocation",
     "claims on ComputeDomains and GPUs are seen by the plugin `predicates` alone",
     "below Volcano 1.15 it does not look at them by default",
     "give that plugin the argument `predicate.DynamicResourceAllocationEnable: true` in volcano-scheduler.conf",

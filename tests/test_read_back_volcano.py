@@ -13,14 +13,15 @@ import random_workflows
 import support
 from bayplan.backends import BACKENDS
 from bayplan.model.intent import UnitIntent
+from judges import UPSTREAM, judge_all, targets_for
 
 VERSIONS = ["1.14.3", "1.15.1"]
 VOLCANO = BACKENDS["volcano"]
-REFUSED = {"P510", "F638", "F640", "F643", "F644", "F645", "F646"}
+REFUSED = {"P510", "F638", "F640", "F643", "F644", "F646"}
 """What random workflows may ask for and Volcano does not carry; that it is refused is tested elsewhere."""
 
 slow = settings(
-    max_examples=100,
+    max_examples=60,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
@@ -107,3 +108,47 @@ def test_each_subgroup_is_one_group_of_the_plan(kind: str) -> None:
     for pod in support.pods(result.documents):
         groups.setdefault(".".join(pod.labels[key] for key in keys), []).append(int(pod.env["NODE_RANK"]))
     assert sorted(map(sorted, groups.values())) == [list(range(first, first + 16)) for first in (0, 16, 32, 48)]
+
+
+def volcano_jobs(**changes: Any) -> dict[str, Any]:
+    """The 64 pods in a Volcano Job."""
+    gang = {**support.pretrain(), "workload": "volcano-job", **changes}
+    return support.workflow(gang, queue="research", priorityClassName="high")
+
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "a task each": volcano_jobs(),
+    "restarts and the end": volcano_jobs(maxRestarts=2, activeDeadlineSeconds=60, ttlSecondsAfterFinished=5),
+    "alone": volcano_jobs(rendezvous="none", preemptible=False),
+    "numa": support.workflow(
+        {**support.pretrain(numa="restricted", resources={"cpu": "8"}), "workload": "volcano-job"}, queue="research"
+    ),
+}
+
+
+@pytest.mark.skipif(not (UPSTREAM / "crds").is_dir(), reason=f"no upstream CRDs at {UPSTREAM}/crds")
+@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("folded", [False, True])
+def test_the_judges_take_volcano_jobs(name: str, folded: bool) -> None:
+    flow = VARIANTS[name]
+    flow["spec"]["gangs"][0]["groups"][0]["computeDomain"] = "never" if folded else "auto"
+    result = support.run(flow, scheduler="volcano", target={"volcano": "1.15.1"}, cluster_objects=True)
+    assert result.compiled is not None, result.diagnostics
+    (target, *_) = targets_for({**support.TOPOLOGY["spec"]["versions"], "volcano": "1.15.1"})
+    assert judge_all(result.documents, target) == []
+    (job,) = result.kinds("Job")
+    assert len(job["spec"]["tasks"]) == (1 if folded else 4)
+
+
+def test_a_restart_more_than_restarts() -> None:
+    """Volcano compares the count before it restarts, and makes 3 of 0."""
+    (job,) = support.run(VARIANTS["restarts and the end"], scheduler="volcano").kinds("Job")
+    assert (job["spec"]["maxRetry"], job["spec"]["policies"][0]["action"]) == (3, "RestartJob")
+    (job,) = support.run(VARIANTS["a task each"], scheduler="volcano").kinds("Job")
+    assert ("maxRetry" in job["spec"], job["spec"]["policies"][0]["action"]) == (False, "TerminateJob")
+
+
+def test_pods_without_a_name_to_look_up_have_no_service() -> None:
+    (job,) = support.run(VARIANTS["alone"], scheduler="volcano").kinds("Job")
+    assert list(job["spec"]["plugins"]) == ["env"]
+    assert job["metadata"]["annotations"] == {"volcano.sh/preemptable": "false"}

@@ -10,7 +10,6 @@ CODES: Mapping[str, str] = {
     "F642": "Volcano knows no level of a single node",
     "F643": "Volcano places pods without requests anywhere",
     "F644": "more than a Volcano Job can say",
-    "F645": "no HyperNode holds the nodes of both pools",
     "F646": "Volcano counts a subgroup's pods together",
     "F647": "a subgroup's name that is too long for Volcano",
     "F648": "Volcano aligns whole CPUs alone",

@@ -9,7 +9,7 @@ from bayplan.diagnostics import Route
 from bayplan.kube import quantity
 from bayplan.model.features import Need
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, once, walk
-from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
+from bayplan.model.topology import HOST_LEVEL, ClusterTopology
 from bayplan.planning.fit.demand import CHANNEL, SLOTS, WHOLE, demand
 
 
@@ -99,22 +99,9 @@ def _unit_needs(plan: Plan, gang: GangPlan, unit: Unit) -> Iterator[Need]:
     level = unit.required or unit.preferred
     if level == HOST_LEVEL:
         yield Need("host-tier", 1, at, preferred, subject)
-    elif len({_levels(pool, level) for pool in _pools(plan, unit)}) > 1:
-        yield Need("apart-pools", 1, at, preferred, subject)
     for pods in once(all_pods(unit)):
         if not set(demand(pods, plan.topology)) - {CHANNEL, WHOLE, SLOTS} - _claimed(plan, pods):
             yield Need("weightless-pods", 1, pods.route, preferred, f'podSet "{pods.spec.name}"')
-
-
-def _pools(plan: Plan, unit: Unit) -> Iterator[Pool]:
-    names = dict.fromkeys(pods.pool for pods in all_pods(unit))
-    return (pool for pool in plan.topology.pools if pool.name in names)
-
-
-def _levels(pool: Pool, level: str) -> tuple[str, ...]:
-    """The labels from the coarsest level down to this one: domains of two pools are one where these agree."""
-    depth = next((i for i, each in enumerate(pool.levels) if each.name == level), -1)
-    return tuple(each.label for each in pool.levels[: depth + 1])
 
 
 def _claimed(plan: Plan, pods: Pods) -> set[str]:

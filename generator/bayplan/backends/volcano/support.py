@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from bayplan.model.features import Feature, Support
 
 FEATURES: Mapping[str, Feature] = {
-    "volcano-release": Feature("a release whose gangs can be relied on", code="F641", firm=True),
+    "volcano-release": Feature("gangs with subgroups or partitions", code="F641", firm=True),
     "nested-subgroups": Feature("placed or optional groups inside others", "levels of subgroups", "F640"),
     "host-tier": Feature("pods that must share one node", code="F642"),
     "weightless-pods": Feature("placed pods that request nothing", code="F643"),
-    "apart-pools": Feature("one placement over pools that do not share its level", code="F645"),
     "optional-roles": Feature("a least number of each podSet in a group that is optional", code="F646"),
     "unit-name-length": Feature("long names of group instances", "characters", "F647", True),
     "whole-cpus": Feature("a NUMA alignment of whole CPUs", code="F648"),
@@ -29,7 +28,7 @@ SUPPORT = (
     Support(
         "volcano-release",
         "absent",
-        word="never",
+        word="not yet upstream",
         reason=RELEASE,
         hint="install and target Volcano 1.14.3, or 1.15.1 and later (`versions: {volcano: ...}`, with the patch)",
     ),
@@ -98,13 +97,6 @@ SUPPORT = (
         hint="leave `separate` out: groups that fill more than half of a domain are apart by arithmetic",
     ),
     Support("mixed-pools"),
-    Support(
-        "apart-pools",
-        "absent",
-        word="never",
-        reason="a HyperNode holds the nodes of both pools only if their levels agree down to the one that is asked for",
-        hint="put the pods of each pool in a group of their own, without a placement over both",
-    ),
     Support(
         "uneven-depth",
         "absent",

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.backends.volcano.pod_group import numa, preemptable, scheduler_name
-from bayplan.backends.volcano.tiers import Member, members, minimum, network_topology
+from bayplan.backends.volcano.tiers import Member, members, minimum, network_topology, subgroups
 from bayplan.diagnostics import Diagnostic, Route, error
 from bayplan.kube.fields import given
 from bayplan.model.manifest import Marks, Meta, PodParts
@@ -57,14 +57,10 @@ def _partitions(plan: Plan, root: Unit) -> Mapping[str, Mapping[str, Any]]:
                 **network_topology(plan, member.unit),
             }
         }
-        for member in _outermost(root)
+        for member in subgroups(root)
         for count in (_copies(root, member),)
         for pods in all_pods(member.unit)
     }
-
-
-def _outermost(root: Unit) -> Iterator[Member]:
-    return (each for each in members(root) if each.counted and not each.around)
 
 
 def _copies(root: Unit, member: Member) -> int:

@@ -73,13 +73,18 @@ def members(unit: Unit, stem: str = "", around: int = 0) -> Iterator[Member]:
             yield from members(each, path, around + member.counted)
 
 
+def subgroups(root: Unit) -> Iterator[Member]:
+    """The group instances that are subgroups. Of those that stand inside each other (a gap that the user has accepted)
+    the innermost: what must be closest together is what NVLink needs."""
+    return (each for each in members(root) if each.counted and not any(own.counted for own in members(each.unit)))
+
+
 def policies(root: Unit) -> tuple[Policy, ...]:
-    """The subgroups of a gang, each group's together where they are of one size. None stands inside another."""
+    """The subgroups of a gang, each group's together where they are of one size."""
     found: dict[tuple[str, str, int], list[Member]] = {}
-    for member in members(root):
-        if member.counted and not member.around:
-            instance = member.units.name if member.optional else ""
-            found.setdefault((member.stem, instance, minimum(member.unit)), []).append(member)
+    for member in subgroups(root):
+        instance = member.units.name if member.optional else ""
+        found.setdefault((member.stem, instance, minimum(member.unit)), []).append(member)
     stems = [stem for stem, _, _ in found]
     return tuple(
         Policy(

@@ -40,7 +40,7 @@ def source(documents: list[dict[str, Any]]) -> SourceFile:
     return SourceFile("hypernodes.yaml", "", tuple(read))
 
 
-label = st.text("abcXYZ019._-", min_size=1, max_size=6).filter(lambda text: text[0].isalnum() and text[-1].isalnum())
+label = st.from_regex(r"[abXY01]([abXY01._-]{0,4}[abXY01])?", fullmatch=True)
 
 
 @st.composite

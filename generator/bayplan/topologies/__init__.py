@@ -19,7 +19,5 @@ IMPORTS: Mapping[str, str] = {
 }
 """The word after `topology import --from` -> the module in this folder, in the order in which they sniff."""
 
-EXPORTS: Mapping[str, str] = {
-    "hypernodes": "hypernodes",
-}
+EXPORTS: Mapping[str, str] = {}
 """Words after `topology export --to` besides the schedulers' names -> the module in this folder."""

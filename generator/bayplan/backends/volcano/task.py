@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.backends.volcano.pod_group import numa, preemptable, scheduler_name
+from bayplan.backends.volcano.pod_group import preemptable, scheduler_name
 from bayplan.backends.volcano.tiers import Member, members, minimum, network_topology, subgroups
 from bayplan.diagnostics import Diagnostic, Route, error
 from bayplan.kube.fields import given
-from bayplan.model.manifest import Marks, Meta, PodParts
+from bayplan.model.manifest import Marks, Meta
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
 
 HINT = "use `workload: jobset`, whose PodGroup is bayplan's own"
@@ -37,7 +37,7 @@ def marks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Marks]]
             **given(topologyPolicy=pods.spec.numa),
             **partitions.get(pods.name, {}),
         }
-        yield (gang.name, pods.name), Marks(owner, Meta(spec=own), PodParts(annotations=numa(pods)))
+        yield (gang.name, pods.name), Marks(owner, Meta(spec=own))
 
 
 def _total_minimum(root: Unit) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from judges import builtin, crd, cross, jobset, kai, koordinator, native, pods, slurm_pods, syntax
+from judges import builtin, crd, cross, jobset, kai, koordinator, native, pods, slurm_pods, syntax, volcano
 from judges.versions import UPSTREAM, at_least, targets_for, versions_for
 
 __all__ = ["UPSTREAM", "at_least", "judge", "judge_all", "targets_for", "versions_for"]
@@ -34,6 +34,7 @@ RULES: tuple[Judge, ...] = (
     koordinator.judge,
     native.judge,
     lambda document, _: slurm_pods.judge(document),
+    lambda document, _: volcano.judge(document),
 )
 """What webhooks and schedulers ask of one object."""
 

@@ -26,6 +26,7 @@ VERSIONS = {
     "sunk": ("7.6", "8.1", "8.2"),
     "none": ("1.32", "1.34", "1.37"),
     "koordinator": ("1.7", "1.8"),
+    "volcano": ("1.14.3", "1.15.1"),
 }
 """Backend -> the versions that every example is rendered for."""
 

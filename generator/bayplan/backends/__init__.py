@@ -14,6 +14,7 @@ MODULES: Mapping[str, str] = {
     "sunk": "sunk",
     "none": "none",
     "koordinator": "koordinator",
+    "volcano": "volcano",
 }
 """The word in `scheduler:` -> the module in this folder."""
 

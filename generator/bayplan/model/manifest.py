@@ -68,10 +68,14 @@ class PodParts(NamedTuple):
 
 
 class Meta(NamedTuple):
-    """Labels and annotations to add to an object's metadata."""
+    """Labels and annotations to add to an object's metadata.
+
+    `spec`: fields of its spec, for kinds of workloads that say themselves how they are to be scheduled.
+    """
 
     labels: Mapping[str, str] = {}
     annotations: Mapping[str, str] = {}
+    spec: Mapping[str, Any] = {}
 
 
 class Marks(NamedTuple):

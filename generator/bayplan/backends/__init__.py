@@ -9,6 +9,7 @@ from bayplan.model.backend import Backend
 
 MODULES: Mapping[str, str] = {
     "kai": "kai",
+    "kueue": "kueue",
 }
 """The word in `scheduler:` -> the module in this folder."""
 

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 FORMATS: Mapping[str, Format[ClusterTopology]] = {native.NAME: native}
 """By name, in the order in which they sniff."""
 
-IMPORTS: Mapping[str, str] = {}
+IMPORTS: Mapping[str, str] = {
+    "kueue": "kueue",
+}
 """The word after `topology import --from` -> the module in this folder, in the order in which they sniff."""
 
 EXPORTS: Mapping[str, str] = {}

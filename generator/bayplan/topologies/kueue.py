@@ -12,6 +12,7 @@ from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.kube.safe import get, items, mapping, text
+from bayplan.model.formats import SourceFile
 from bayplan.model.topology import HOST_LEVEL, HOSTNAME_LABEL
 from bayplan.topologies.kueue_objects import EVERY_NODE
 from bayplan.topologies.kueue_objects import cluster_objects as write
@@ -127,7 +128,7 @@ def _free(name: str, used: set[str]) -> str:
 
 def _node(flavor: Found) -> dict[str, Any]:
     """Which nodes the flavor selects, and the taints that its pods must bear."""
-    selector = {key: value for key, value in mapping(flavor.data, "spec", "nodeLabels").items()}
+    selector = dict(mapping(flavor.data, "spec", "nodeLabels"))
     tolerations = [
         *(_toleration(taint) for taint in items(flavor.data, "spec", "nodeTaints")),
         *(dict(each) for each in items(flavor.data, "spec", "tolerations")),
@@ -170,3 +171,23 @@ def _document(by_kind: Mapping[str, list[Found]], pools: list[dict[str, Any]]) -
             "pools": pools,
         },
     }
+
+
+def sniff(source: SourceFile) -> bool:
+    """Whether the file holds objects that describe a cluster to Kueue, alone or in lists."""
+    return any(True for _ in _objects(source))
+
+
+def new(source: SourceFile) -> Outcome[dict[str, Any]]:
+    """The native topology in a file of Kueue's objects."""
+    return read_objects(_objects(source))
+
+
+def _objects(source: SourceFile) -> Iterator[Found]:
+    for number, document in enumerate(source.documents):
+        route: Route = (f"source:{number}",)
+        listed = items(document.data, "items")
+        nested = [((*route, "items", n), each) for n, each in enumerate(listed)] if listed else [(route, document.data)]
+        for at, data in nested:
+            if of_kueue(data):
+                yield Found(at, data, data["kind"], text(data, "metadata", "name"))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bayplan.backends.kueue.lint import placement
-from bayplan.backends.kueue.lint.ladders import ladders
-from bayplan.backends.kueue.lint.templates import Template, templates
+from bayplan.backends.kueue.linting import placement
+from bayplan.backends.kueue.linting.ladders import ladders
+from bayplan.backends.kueue.linting.templates import Template, templates
 from bayplan.backends.kueue.words import (
     LAYERS,
     PLACEMENT,
@@ -98,11 +98,11 @@ def _queue(each: Object, found: Sequence[Template], queues: tuple[str, ...] | No
     """M753: placed work that Kueue does not manage. M747: a queue that is not there."""
     labels = mapping(each.data, *LABELS)
     marked = next((template for template in found if _marked(template)), None)
-    if marked and QUEUE not in labels and QUEUE not in mapping(each.data, *ANNOTATIONS):
-        if not any(QUEUE in mapping(template.data, *LABELS) for template in found):
-            message = f'annotations of Kueue without the label "{QUEUE}": Kueue leaves such work alone'
-            hint = "unless its namespace has a LocalQueue called default; name the queue"
-            yield warning("M753", (*each.route, *marked.path, *ANNOTATIONS), message, hint=hint)
+    misplaced = QUEUE in mapping(each.data, *ANNOTATIONS) or any(QUEUE in mapping(t.data, *LABELS) for t in found)
+    if marked and QUEUE not in labels and not misplaced:
+        message = f'annotations of Kueue without the label "{QUEUE}": Kueue leaves such work alone'
+        hint = "unless its namespace has a LocalQueue called default; name the queue"
+        yield warning("M753", (*each.route, *marked.path, *ANNOTATIONS), message, hint=hint)
     name = labels.get(QUEUE)
     if found and isinstance(name, str) and queues is not None and name not in queues:
         message = f'there is no queue "{name}"'
@@ -138,7 +138,7 @@ def _group_faults(name: str, members: Sequence[Template], kind: Any) -> Iterator
     if len(members) != 2:
         yield f'group "{name}" has {len(members)} podSets; Kueue takes groups of exactly 2'
         return
-    counts = [member.count for member in members]
+    counts = [member.pods for member in members]
     if None not in counts and 1 not in counts:
         yield f'one of the 2 podSets in group "{name}" must have one pod; they have {counts[0]} and {counts[1]}'
     levels = [[member.annotations.get(key) for key in (REQUIRED, PREFERRED)] for member in members]

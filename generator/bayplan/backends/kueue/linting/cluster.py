@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bayplan.backends.kueue.lint.ladders import is_topology, levels_of, ordered
-from bayplan.backends.kueue.lint.queues import cluster_queue, local_queue
+from bayplan.backends.kueue.linting.ladders import is_topology, levels_of, ordered
+from bayplan.backends.kueue.linting.queues import cluster_queue, local_queue
 from bayplan.backends.kueue.words import LEVEL_LENGTH
 from bayplan.diagnostics import Diagnostic, Route, error, warning
 from bayplan.kube.safe import items, mapping, text
@@ -44,7 +44,9 @@ def _version(each: Object, target: Target) -> Iterator[Diagnostic]:
     if given == "v1beta1" and newer:
         yield warning("M748", at, f"Kueue {version} serves v1beta1 still, but deprecates it", hint="write v1beta2")
     elif given != best and text(each.data, "kind") in SERVED:
-        yield error("M748", at, f'Kueue {version} does not serve {text(each.data, "kind")} in "{given}"', hint=f"write {best}")
+        yield error(
+            "M748", at, f'Kueue {version} does not serve {text(each.data, "kind")} in "{given}"', hint=f"write {best}"
+        )
 
 
 SERVED = ("Topology", "ResourceFlavor", "ClusterQueue", "LocalQueue", "Workload", "WorkloadPriorityClass")
@@ -57,7 +59,9 @@ def _topology(each: Object, topology: ClusterTopology, target: Target) -> Iterat
         return
     for number, label in enumerate(levels):
         if len(label) > LEVEL_LENGTH and target.since("kueue", "0.15"):
-            message = f'no workload can ask for "{label}": it has {len(label)} characters, and {LEVEL_LENGTH} is the most'
+            message = (
+                f'no workload can ask for "{label}": it has {len(label)} characters, and {LEVEL_LENGTH} is the most'
+            )
             yield warning("M744", (*at, number, "nodeLabel"), message, hint="copy it into a label with a shorter key")
     if levels[-1] != HOSTNAME_LABEL:
         message = f'without "{HOSTNAME_LABEL}" as its last level Kueue sees no taints and replaces no single node'
@@ -102,7 +106,10 @@ def _flavor(each: Object, objects: Sequence[Object], topology: ClusterTopology) 
     if name and not labels:
         message = "Kueue refuses a flavor with a topologyName and without nodeLabels"
         yield error("M745", (*at, "topologyName"), message, hint="give it a label that all its nodes have")
-    counted = {"nodeLabels": len(labels), **{key: len(items(each.data, "spec", key)) for key in ("nodeTaints", "tolerations")}}
+    counted = {
+        "nodeLabels": len(labels),
+        **{key: len(items(each.data, "spec", key)) for key in ("nodeTaints", "tolerations")},
+    }
     for key in (key for key, number in counted.items() if number > MOST_LABELS):
         yield error("M745", (*at, key), f"{counted[key]} {key}; Kueue takes {MOST_LABELS}")
     if labels and not any(_selects(labels, pool, strictly=False) for pool in topology.pools):

@@ -18,7 +18,7 @@ class Template(NamedTuple):
 
     path: Route
     data: Mapping[str, Any]
-    count: int | None = None
+    pods: int | None = None
 
     @property
     def annotations(self) -> Mapping[str, Any]:

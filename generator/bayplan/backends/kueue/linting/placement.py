@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from bayplan.backends.kueue.lint.ladders import Ladder, ordered
-from bayplan.backends.kueue.lint.templates import Template
+from bayplan.backends.kueue.linting.ladders import Ladder, ordered
+from bayplan.backends.kueue.linting.templates import Template
 from bayplan.backends.kueue.words import (
     LAYER_GATE,
     LAYERS,
@@ -26,8 +26,8 @@ from bayplan.backends.kueue.words import (
     SLICE_SIZE,
     UNCONSTRAINED,
 )
-from bayplan.diagnostics import KEY, Diagnostic, Route, error, warning
-from bayplan.kube.safe import get, number, text
+from bayplan.diagnostics import KEY, Diagnostic, Route, error
+from bayplan.kube.safe import number, text
 from bayplan.model.target import Target
 from bayplan.values import NamedTuple
 from bayplan.words import count, did_you_mean, listing, suggest
@@ -71,7 +71,9 @@ def _unread(place: Place) -> Iterator[Diagnostic]:
             hint = did_you_mean(key, PLACEMENT) or f"Kueue knows {listing(PLACEMENT, 'and')}"
             yield error("M759", (*place.at(key), KEY), f'Kueue does not know the annotation "{key}"', hint=hint)
         elif not isinstance(value, str) and key != SLICE_SIZE:
-            yield error("M759", place.at(key), f'the value of "{key}" is no text', hint="annotations are text: quote it")
+            yield error(
+                "M759", place.at(key), f'the value of "{key}" is no text', hint="annotations are text: quote it"
+            )
 
 
 def _exclusive(place: Place) -> Iterator[Diagnostic]:
@@ -92,7 +94,7 @@ def _slices(place: Place) -> Iterator[Diagnostic]:
     if SLICE_SIZE in found and SLICE_LEVEL not in found:
         message, hint = f'"{SLICE_SIZE}" without "{SLICE_LEVEL}"', "name the level that each slice must share"
         yield error("M750", place.at(SLICE_SIZE), message, hint=hint)
-    if SLICE_SIZE in found and (fault := _size_fault(found[SLICE_SIZE], place.template.count)):
+    if SLICE_SIZE in found and (fault := _size_fault(found[SLICE_SIZE], place.template.pods)):
         yield error("M750", place.at(SLICE_SIZE), *fault[:1], hint=fault[1])
 
 
@@ -124,12 +126,12 @@ def _layers(place: Place) -> Iterator[Diagnostic]:
         yield error("M751", (*place.at(LAYERS), KEY), f"Kueue {version} does not read nested slices; 0.17 does")
     elif not place.gates.get(LAYER_GATE, place.target.since("kueue", "0.19")):
         message = f"Kueue {version} refuses nested slices unless the feature gate {LAYER_GATE} is on"
-        hint = f"switch it on and say so in the topology: `schedulers: {{kueue: {{featureGates: {{{LAYER_GATE}: true}}}}}}`"
+        hint = "switch it on, and say so in the topology's `schedulers: {kueue: {featureGates}}`"
         yield error("M751", (*place.at(LAYERS), KEY), message, hint=hint)
     both = [key for key in (SLICE_LEVEL, SLICE_SIZE) if key in place.template.annotations]
     if both:
         yield error("M751", (*place.at(LAYERS), KEY), f"nested slices exclude {listing(both, 'and')}")
-    if fault := _layer_fault(value, place.template.count):
+    if fault := _layer_fault(value, place.template.pods):
         hint = 'write \'[{"topology": "example.com/spine", "size": 16}, {"topology": "example.com/rack", "size": 8}]\''
         yield error("M751", place.at(LAYERS), fault, hint=hint)
 

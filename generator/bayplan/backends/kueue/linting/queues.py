@@ -39,12 +39,16 @@ def _group(group: Any, at: Route, *, borrows: bool) -> Iterator[Diagnostic]:
         named = [text(each, "name") for each in items(flavor, "resources")]
         if named != covered:
             same = "in another order" if sorted(named) == sorted(covered) else "as others"
-            message = f'flavor "{text(flavor, "name")}" lists its resources {same} than coveredResources; Kueue refuses it'
+            message = (
+                f'flavor "{text(flavor, "name")}" lists its resources {same} than coveredResources; Kueue refuses it'
+            )
             yield error("M746", route, message, hint=f"list {listing(covered, 'and')}")
         for index, each in enumerate(items(flavor, "resources")):
             if get(each, "borrowingLimit") is not None and not borrows:
                 message = "a borrowingLimit without a cohort to borrow from; Kueue refuses it"
-                yield error("M746", (*route, index, "borrowingLimit", KEY), message, hint="name the cohort, or leave it out")
+                yield error(
+                    "M746", (*route, index, "borrowingLimit", KEY), message, hint="name the cohort, or leave it out"
+                )
 
 
 def _twice(groups: Sequence[Any], at: Route) -> Iterator[Diagnostic]:
@@ -62,7 +66,9 @@ def _unknown(groups: Sequence[Any], at: Route, objects: Sequence[Object]) -> Ite
         for j, flavor in enumerate(items(group, "flavors")):
             name = text(flavor, "name")
             if known and name not in known:
-                message = f'there is no ResourceFlavor "{name}" among the manifests; the queue is inactive until there is'
+                message = (
+                    f'there is no ResourceFlavor "{name}" among the manifests; the queue is inactive until there is'
+                )
                 yield error("M746", (*at, i, "flavors", j, "name"), message, hint=suggest(name, known, "flavors"))
 
 

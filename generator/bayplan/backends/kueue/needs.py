@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from bayplan.backends.kueue.requests import Layout, Part, is_pair, layout
 from bayplan.backends.kueue.words import LAYER_GATE
 from bayplan.model.features import Feature, Need
-from bayplan.model.plan import GangPlan, Plan, Unit
+from bayplan.model.plan import GangPlan, Plan, Unit, walk
 from bayplan.model.topology import ClusterTopology
 from bayplan.planning import compute_domains, ranks
 
@@ -19,8 +19,7 @@ FEATURES: Mapping[str, Feature] = {
     "slice-preferred": Feature("groups that should share one domain each", code="F654"),
     "bare-pod-sets": Feature("bare pods of several podSets in one gang", "podSets", "F655"),
     "admitted-together": Feature("gangs that run after each other are admitted together", "gangs", "F656"),
-    "pool-without-label": Feature("pools that no label tells apart", code="F657"),
-    "flavor-size": Feature("labels or tolerations of one pool", "entries", "F658", True),
+    "flavor-size": Feature("labels or tolerations of one pool", "entries", "F657", True),
 }
 """Needs of Kueue's own. What a pair or slices may be, no shared need says."""
 
@@ -45,8 +44,8 @@ def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
                 seen.add(unit.route)
                 yield from _unit_needs(gang, unit, count, everything)
     yield from _layer_needs(plan, gang, everything)
-    several = len({part.pods.name for part in everything.parts})
-    if several > 1 and _bare(gang, everything):
+    several = len(everything.parts)
+    if several > 1 and gang.gang.workload == "pods":
         yield Need("bare-pod-sets", several, (*gang.route, "workload"), subject=_subject(gang))
 
 
@@ -60,12 +59,17 @@ def _unit_needs(gang: GangPlan, unit: Unit, count: int, everything: Layout) -> I
     """Whether Kueue can be told of a placement. More than two podSets under it are a need that all plans may have."""
     members, at = everything.inside(unit), (*unit.route, "placement")
     sets = {part.pods.route for part in members}
-    if len(sets) == 1 and len(members) > 1:
+    if len(sets) == 1 and len(members) > 1 and not _optional(gang.root):
         yield Need("unlike-slices", len(members), at, not unit.required, _subject(gang, unit))
     elif len(sets) == 2 and not is_pair(members):
         yield Need("unlike-pair", len(members), at, not unit.required, _subject(gang, unit))
     elif len(members) == 1 and count > 1 and not unit.required and not _placed_outside(members[0], unit):
         yield Need("slice-preferred", count, (*at, "preferred"), True, _subject(gang, unit))
+
+
+def _optional(root: Unit) -> bool:
+    """Whether some groups are optional: they fold not, and that loss is one of all plans."""
+    return any(units.minimum < len(units.members) for unit in walk(root) for units in unit.groups)
 
 
 def _placed_outside(part: Part, unit: Unit) -> bool:
@@ -75,9 +79,8 @@ def _placed_outside(part: Part, unit: Unit) -> bool:
 
 def _layer_needs(plan: Plan, gang: GangPlan, everything: Layout) -> Iterator[Need]:
     gated = plan.topology.schedulers.get("kueue", {}).get("featureGates", {}).get(LAYER_GATE)
-    deepest, route = max(
-        ((_layers(part, everything), part.pods.route) for part in everything.parts), key=lambda p: p[0]
-    )
+    depths = ((_layers(part, everything), part.pods.route) for part in everything.parts)
+    deepest, route = max(depths, key=lambda depth: depth[0])
     if deepest:
         feature = "gated-slice-layers" if gated else "slice-layers"
         yield Need(feature, deepest, route[:-2], subject=_subject(gang))
@@ -92,14 +95,6 @@ def _layers(part: Part, everything: Layout) -> int:
     return sum(bool(unit.required) for unit, _ in slices)
 
 
-def _bare(gang: GangPlan, everything: Layout) -> bool:
-    """Whether only bare pods can hold the gang."""
-    asked = gang.gang.workload
-    return asked == "pods" or (
-        asked == "auto" and any(p.pods.spec.restart_policy == "Always" for p in everything.parts)
-    )
-
-
 def _tied(plan: Plan) -> Iterator[Need]:
     """Gangs in one JobSet are one Workload."""
     waiting = [gang for gang in plan.gangs if gang.copy == 0 and gang.after]
@@ -109,16 +104,12 @@ def _tied(plan: Plan) -> Iterator[Need]:
 
 
 def cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:
-    """A flavor finds its nodes by their labels, and pods find their flavor by their nodeSelector."""
+    """A flavor finds its nodes by their labels."""
     return tuple(_flavor_needs(topology))
 
 
 def _flavor_needs(topology: ClusterTopology) -> Iterator[Need]:
     for number, pool in enumerate(topology.pools):
         at, subject = ("topology", "spec", "pools", number, "node"), f'pool "{pool.name}"'
-        own = pool.node.node_selector.items()
-        if any(own <= other.node.node_selector.items() for other in topology.pools if other is not pool):
-            yield Need("pool-without-label", 1, at, True, subject)
-        largest = max(len(own), len(pool.node.tolerations))
-        if largest:
-            yield Need("flavor-size", largest, at, subject=subject)
+        largest = max(len(pool.node.node_selector), len(pool.node.tolerations))
+        yield Need("flavor-size", largest, at, subject=subject)

@@ -183,7 +183,7 @@ CLUSTER = (
         "level-count",
         "absent",
         word="never",
-        reason="a Topology holds 16 levels, and an assignment of Kueue 0.14.2 holds 8",
+        reason="a Topology holds 16 levels, and up to Kueue 0.14.2 an assignment holds 8",
         hint="leave out levels nobody uses",
     ),
     # A level in a Workload: no bound in v1beta1, 63 characters in v1beta2; 316 in a Topology.
@@ -197,13 +197,6 @@ CLUSTER = (
         hint="copy the label of the nodes into one with a shorter key",
     ),
     Support("node-name-length"),
-    Support(
-        "pool-without-label",
-        "absent",
-        word="never",
-        reason="its nodeSelector fits the nodes of another pool too, so Kueue may place its pods there",
-        hint="give each pool a `nodeSelector` of its own",
-    ),
     Support("flavor-size", up_to=8),
     Support(
         "flavor-size",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.diagnostics import Route
-from bayplan.kube.safe import get, items, mapping, number
+from bayplan.kube.safe import get, items, mapping, number, text
 from bayplan.values import NamedTuple
 
 REPLICATED = ("pytorch", "tf", "xgb", "paddle", "jax", "mpi")
@@ -28,7 +28,7 @@ class Template(NamedTuple):
 
 def templates(data: Mapping[str, Any]) -> list[Template]:
     """All pod templates of an object; none of kinds that have no pods, or that are not known."""
-    kind = get(data, "kind")
+    kind = text(data, "kind")
     if kind in READERS:
         return list(READERS[kind](data))
     return [each for word in REPLICATED for each in _replica_specs(data, f"{word}ReplicaSpecs")]

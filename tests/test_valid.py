@@ -16,7 +16,7 @@ from tools.golden import Case, cases, documents
 needs_upstream = pytest.mark.skipif(not (UPSTREAM / "crds").is_dir(), reason=f"no upstream CRDs at {UPSTREAM}/crds")
 
 ORDER = (
-    {"Topology", "Queue"},
+    {"Topology", "Queue", "ResourceFlavor", "ClusterQueue", "LocalQueue"},
     {"ServiceAccount", "Role", "RoleBinding", "ComputeDomain", "ResourceClaimTemplate", "ConfigMap"},
     {"PodGroup"},
     {"Service"},

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from judges import builtin, crd, cross, jobset, kai, pods, syntax
+from judges import builtin, crd, cross, jobset, kai, kueue, pods, syntax
 from judges.versions import UPSTREAM, at_least, targets_for, versions_for
 
 __all__ = ["UPSTREAM", "at_least", "judge", "judge_all", "targets_for", "versions_for"]
@@ -30,6 +30,7 @@ def judge(document: Document, target: Target) -> list[str]:
         *pods.judge(document),
         *jobset.judge(document),
         *kai.judge(document, target),
+        *kueue.judge(document, target),
     ]
     return [f"{name(document)}: {complaint}" for complaint in complaints]
 
@@ -38,7 +39,7 @@ def judge_all(documents: Iterable[Document], target: Target) -> list[str]:
     """The complaints about each object, then those about objects that do not fit together."""
     listed = list(documents)
     single = [complaint for document in listed for complaint in judge(document, target)]
-    return single or cross.judge(listed, target)
+    return single or [*cross.judge(listed, target), *kueue.judge_all(listed, target)]
 
 
 def name(document: Document) -> str:

@@ -18,7 +18,10 @@ from syrupy.location import PyTestLocation
 from tools.run import EXAMPLES, ROOT, bayplan
 
 GOLDEN = ROOT / "golden"
-VERSIONS = {"kai": ("0.10", "0.12", "0.13", "0.14", "0.15", "0.16", "0.17")}
+VERSIONS = {
+    "kai": ("0.10", "0.12", "0.13", "0.14", "0.15", "0.16", "0.17"),
+    "kueue": ("0.14", "0.15", "0.16", "0.17", "0.18", "0.19"),
+}
 """Backend -> the versions that every example is rendered for."""
 
 

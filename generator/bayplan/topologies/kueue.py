@@ -83,13 +83,13 @@ def _pools(topologies: list[Found], flavors: list[Found]) -> tuple[list[dict[str
         wanted = text(flavor.data, "spec", "topologyName")
         if wanted in known:
             used.add(wanted)
-            pools.append(_pool(_free(dns_label(flavor.name), names), _labels(known[wanted]), _node(flavor)))
+            pools.append(_pool(_free(dns_label(flavor.name) or "pool", names), _labels(known[wanted]), _node(flavor)))
         elif wanted:
             message = f'ResourceFlavor "{flavor.name}" names the Topology "{wanted}", which is not among the objects'
             lost.append(error("T462", (*flavor.route, "spec", "topologyName"), message, hint=suggest(wanted, known)))
     for each in topologies:
         if each.name not in used:
-            pools.append(_pool(_free(dns_label(each.name), names), _labels(each), {}))
+            pools.append(_pool(_free(dns_label(each.name) or "pool", names), _labels(each), {}))
     return pools, lost
 
 

@@ -78,7 +78,13 @@ def test_what_is_written() -> None:
     (group,) = queue["resourceGroups"]
     quota = {each["name"]: each["nominalQuota"] for each in group["flavors"][0]["resources"]}
     assert quota == {"cpu": str(140 * 144), "memory": f"{900 * 144}Gi", "nvidia.com/gpu": str(4 * 144)}
-    assert (made[3]["metadata"], local) == ({"name": "research", "namespace": "ml"}, {"clusterQueue": "hall"})
+    assert (made[3]["metadata"], local) == ({"name": "research"}, {"clusterQueue": "hall"})
+
+
+def test_each_namespace_has_its_queues() -> None:
+    made = written(cluster(namespaces={"ml": {}, "infra": {}}, queues=["research", "batch"]))
+    local = [(each["metadata"]["namespace"], each["metadata"]["name"]) for each in made if each["kind"] == "LocalQueue"]
+    assert local == [("infra", "research"), ("infra", "batch"), ("ml", "research"), ("ml", "batch")]
 
 
 def test_pools_share_a_queue_with_a_flavor_each() -> None:
@@ -130,7 +136,7 @@ def test_round_trip() -> None:
         assert after.node.node_selector == before.node.node_selector
         assert after.node.tolerations == before.node.tolerations
     assert back.queues == ("research",)
-    assert back.defaults == {"scheduler": "kueue", "namespace": "ml", "queue": "research"}
+    assert back.defaults == {"scheduler": "kueue", "queue": "research"}
     assert [each for each in written(read(written(data))) if each["kind"] == "ResourceFlavor"] == [
         {**each, "spec": {**each["spec"], "topologyName": each["spec"]["topologyName"].replace("hall", "hall-cpu")}}
         for each in written(data)

@@ -13,4 +13,5 @@ CODES: Mapping[str, str] = {
     "F655": "bare pods of several podSets",
     "F656": "gangs that are admitted together",
     "F657": "a pool with too many labels or tolerations",
+    "F658": "more pools than a queue has flavors",
 }

@@ -49,7 +49,7 @@ def read_objects(objects: Iterable[Found]) -> Outcome[dict[str, Any]]:
         by_kind[each.kind].append(each)
     if not by_kind["Topology"]:
         route = next((each.route for kinds in by_kind.values() for each in kinds), ("source:0",))
-        hint = 'give the Topology too: `kubectl get topologies.kueue.x-k8s.io,resourceflavors -o yaml`'
+        hint = "give the Topology too: `kubectl get topologies.kueue.x-k8s.io,resourceflavors -o yaml`"
         return Outcome(None, (error("T460", route, "there is no Topology among Kueue's objects", hint=hint),))
     found = [d for each in by_kind["Topology"] for d in _faults(each)]
     pools, lost = _pools(by_kind["Topology"], by_kind["ResourceFlavor"])

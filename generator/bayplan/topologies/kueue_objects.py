@@ -123,9 +123,8 @@ def mapped_resources(topology: ClusterTopology) -> tuple[str, ...]:
 
 
 def _local_queues(topology: ClusterTopology, api: str) -> Iterator[Manifest]:
-    """Each queue in each namespace that the topology names; where it names none, in that of the workflow."""
-    known = tuple(topology.namespaces) or tuple(filter(None, (topology.defaults.get("namespace", ""),)))
-    for namespace in known or ("",):
+    """Each queue in each namespace that the topology describes; where it describes none, in that of the workflow."""
+    for namespace in tuple(topology.namespaces) or ("",):
         for name in queue_names(topology):
             yield {
                 "apiVersion": api,

@@ -6,7 +6,6 @@ queue (Kueue 0.14 to 0.19, `pkg/controller/jobs`).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -73,6 +72,8 @@ def written(request: Request) -> dict[str, str]:
 def _slices(request: Request) -> Mapping[str, str]:
     """One layer has annotations of its own; several are a list in JSON, coarse to fine."""
     if len(request.layers) > 1:
+        import json  # most gangs have one layer
+
         layers = [{"topology": layer.level, "size": layer.size} for layer in request.layers]
         return {LAYERS: json.dumps(layers, separators=(",", ":"))}
     return {key: text for layer in request.layers for key, text in _slice(layer.level, layer.size)}

@@ -20,6 +20,7 @@ FEATURES: Mapping[str, Feature] = {
     "bare-pod-sets": Feature("bare pods of several podSets in one gang", "podSets", "F655"),
     "admitted-together": Feature("gangs that run after each other are admitted together", "gangs", "F656"),
     "flavor-size": Feature("labels or tolerations of one pool", "entries", "F657", True),
+    "flavor-count": Feature("pools behind one queue", "pools", "F658", True),
 }
 """Needs of Kueue's own. What a pair or slices may be, no shared need says."""
 
@@ -109,6 +110,7 @@ def cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:
 
 
 def _flavor_needs(topology: ClusterTopology) -> Iterator[Need]:
+    yield Need("flavor-count", len(topology.pools), ("topology", "spec", "pools"))
     for number, pool in enumerate(topology.pools):
         at, subject = ("topology", "spec", "pools", number, "node"), f'pool "{pool.name}"'
         largest = max(len(pool.node.node_selector), len(pool.node.tolerations))

@@ -197,6 +197,14 @@ CLUSTER = (
         hint="copy the label of the nodes into one with a shorter key",
     ),
     Support("node-name-length"),
+    Support("flavor-count", up_to=64),
+    Support(
+        "flavor-count",
+        "absent",
+        word="never",
+        reason="a ClusterQueue has 64 flavors for one set of resources, and each pool is one",
+        hint="put pools of equal nodes and levels together",
+    ),
     Support("flavor-size", up_to=8),
     Support(
         "flavor-size",

@@ -77,7 +77,8 @@ def _placed(document: Item, namespace: str, given: Meta) -> Item:
     own = head(document)
     if own["kind"] in CLUSTER_SCOPED:
         return document
-    metadata = {"name": own["metadata"]["name"], "namespace": namespace, **own["metadata"]}
+    placed_in = {"namespace": namespace} if namespace else {}
+    metadata = {"name": own["metadata"]["name"], **placed_in, **own["metadata"]}
     if given.labels:
         metadata["labels"] = {**given.labels, **metadata.get("labels", {})}
     if given.annotations:

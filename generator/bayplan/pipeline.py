@@ -252,4 +252,5 @@ def cluster_objects(
         found += _unfit(backend.value, topology.value, target.value)
     if backend.value is None or target.value is None or has_errors(found):
         return Outcome(None, found), origins
-    return Outcome(arrange(backend.value.cluster_objects(topology.value, target.value)), found), origins
+    objects = backend.value.cluster_objects(topology.value, target.value)
+    return Outcome(arrange(objects, topology.value.defaults.get("namespace", "")), found), origins

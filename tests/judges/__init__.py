@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from judges import builtin, crd, cross, jobset, kai, koordinator, native, pods, slurm_pods, syntax, volcano
+from judges import builtin, crd, cross, jobset, kai, koordinator, kueue, native, pods, slurm_pods, syntax, volcano
 from judges.versions import UPSTREAM, at_least, targets_for, versions_for
 
 __all__ = ["UPSTREAM", "at_least", "judge", "judge_all", "targets_for", "versions_for"]
@@ -32,6 +32,7 @@ RULES: tuple[Judge, ...] = (
     lambda document, _: jobset.judge(document),
     kai.judge,
     koordinator.judge,
+    kueue.judge,
     native.judge,
     lambda document, _: slurm_pods.judge(document),
     lambda document, _: volcano.judge(document),
@@ -41,6 +42,7 @@ RULES: tuple[Judge, ...] = (
 TOGETHER: tuple[Callable[[list[Document], Target], Iterable[str]], ...] = (
     cross.judge,
     lambda documents, _: koordinator.members(documents),
+    kueue.judge_all,
     lambda documents, _: native.together(documents),
 )
 """What they ask of objects that belong together."""

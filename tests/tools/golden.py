@@ -27,6 +27,7 @@ VERSIONS = {
     "none": ("1.32", "1.34", "1.37"),
     "koordinator": ("1.7", "1.8"),
     "volcano": ("1.14.3", "1.15.1"),
+    "kueue": ("0.14", "0.15", "0.16", "0.17", "0.18", "0.19"),
 }
 """Backend -> the versions that every example is rendered for."""
 

@@ -265,6 +265,28 @@ def validate(data: Any) -> Any:
                                     data__spec__schedulers__kueue_keys.remove("clusterQueue")
                                     data__spec__schedulers__kueue__clusterQueue = data__spec__schedulers__kueue["clusterQueue"]
                                     validate___definitions_dottedname(data__spec__schedulers__kueue__clusterQueue)
+                                if "deviceClassMappings" in data__spec__schedulers__kueue_keys:
+                                    data__spec__schedulers__kueue_keys.remove("deviceClassMappings")
+                                    data__spec__schedulers__kueue__deviceClassMappings = data__spec__schedulers__kueue["deviceClassMappings"]
+                                    if not isinstance(data__spec__schedulers__kueue__deviceClassMappings, (dict)):
+                                        raise Refused
+                                    data__spec__schedulers__kueue__deviceClassMappings_is_dict = isinstance(data__spec__schedulers__kueue__deviceClassMappings, dict)
+                                    if data__spec__schedulers__kueue__deviceClassMappings_is_dict:
+                                        data__spec__schedulers__kueue__deviceClassMappings_keys = set(data__spec__schedulers__kueue__deviceClassMappings.keys())
+                                        for data__spec__schedulers__kueue__deviceClassMappings_key in data__spec__schedulers__kueue__deviceClassMappings_keys:
+                                            if data__spec__schedulers__kueue__deviceClassMappings_key not in []:
+                                                data__spec__schedulers__kueue__deviceClassMappings_value = data__spec__schedulers__kueue__deviceClassMappings.get(data__spec__schedulers__kueue__deviceClassMappings_key)
+                                                validate___definitions_labeltext(data__spec__schedulers__kueue__deviceClassMappings_value)
+                                        data__spec__schedulers__kueue__deviceClassMappings_len = len(data__spec__schedulers__kueue__deviceClassMappings)
+                                        if data__spec__schedulers__kueue__deviceClassMappings_len != 0:
+                                            data__spec__schedulers__kueue__deviceClassMappings_property_names = True
+                                            for data__spec__schedulers__kueue__deviceClassMappings_key in data__spec__schedulers__kueue__deviceClassMappings:
+                                                try:
+                                                    validate___definitions_dottedname(data__spec__schedulers__kueue__deviceClassMappings_key)
+                                                except Refused:
+                                                    data__spec__schedulers__kueue__deviceClassMappings_property_names = False
+                                            if not data__spec__schedulers__kueue__deviceClassMappings_property_names:
+                                                raise Refused
                                 if "featureGates" in data__spec__schedulers__kueue_keys:
                                     data__spec__schedulers__kueue_keys.remove("featureGates")
                                     data__spec__schedulers__kueue__featureGates = data__spec__schedulers__kueue["featureGates"]
@@ -882,17 +904,6 @@ def validate___definitions_count(data: Any) -> Any:
             raise Refused
     return data
 
-def validate___definitions_labeltext(data: Any) -> Any:
-    if not isinstance(data, (str)):
-        raise Refused
-    if isinstance(data, str):
-        data_len = len(data)
-        if data_len < 1:
-            raise Refused
-        if data_len > 317:
-            raise Refused
-    return data
-
 def validate___definitions_template(data: Any) -> Any:
     if not isinstance(data, (dict)):
         raise Refused
@@ -1123,6 +1134,17 @@ def validate___definitions_plainname(data: Any) -> Any:
         if data_len > 253:
             raise Refused
         if not REGEX_PATTERNS['^[A-Za-z0-9]([-._A-Za-z0-9]*[A-Za-z0-9])?$'].search(data):
+            raise Refused
+    return data
+
+def validate___definitions_labeltext(data: Any) -> Any:
+    if not isinstance(data, (str)):
+        raise Refused
+    if isinstance(data, str):
+        data_len = len(data)
+        if data_len < 1:
+            raise Refused
+        if data_len > 317:
             raise Refused
     return data
 

@@ -833,6 +833,10 @@ def validate___definitions_backends(data: Any) -> Any:
             data__kueue_is_dict = isinstance(data__kueue, dict)
             if data__kueue_is_dict:
                 data__kueue_keys = set(data__kueue.keys())
+                if "priorityClass" in data__kueue_keys:
+                    data__kueue_keys.remove("priorityClass")
+                    data__kueue__priorityClass = data__kueue["priorityClass"]
+                    validate___definitions_queue(data__kueue__priorityClass)
                 if data__kueue_keys:
                     raise Refused
         if "koordinator" in data_keys:

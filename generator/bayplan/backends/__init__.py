@@ -15,6 +15,7 @@ MODULES: Mapping[str, str] = {
     "none": "none",
     "koordinator": "koordinator",
     "volcano": "volcano",
+    "kueue": "kueue",
 }
 """The word in `scheduler:` -> the module in this folder."""
 

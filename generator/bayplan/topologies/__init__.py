@@ -17,6 +17,7 @@ FORMATS: Mapping[str, Format[ClusterTopology]] = {native.NAME: native}
 IMPORTS: Mapping[str, str] = {
     "koordinator": "koordinator",
     "hypernodes": "hypernodes",
+    "kueue": "kueue",
 }
 """The word after `topology import --from` -> the module in this folder, in the order in which they sniff."""
 

@@ -48,6 +48,7 @@ from bayplan.selection import (
 from bayplan.topologies import EXPORTS
 from bayplan.values import NamedTuple
 from bayplan.weave import weave
+from bayplan.words import one_line
 
 if TYPE_CHECKING:
     from bayplan.model.formats import Exporter
@@ -265,16 +266,24 @@ def lint(request: LintRequest) -> tuple[Outcome[tuple[Object, ...]], Origins]:
     backends = (asked.value,) if asked.value else tuple(BACKENDS.values())
     said = [*foreign, *linting.lint(objects, read.value, target.value)]
     said += [each for backend in backends for each in backend.lint(objects, read.value, target.value)]
-    taken = (each._replace(severity="warning") if _accepted(each, request.accept) else each for each in said)
-    return Outcome(objects, (*found, *dict.fromkeys(taken))), origins
+    shown = (_shown(each, request.accept) for each in said)
+    return Outcome(objects, (*found, *dict.fromkeys(shown))), origins
 
 
 UNKNOWN = ClusterTopology("", ())
 """The cluster of which nobody has said anything."""
 
 
-def _accepted(found: Diagnostic, codes: frozenset[str]) -> bool:
-    return found.severity == "error" and found.code in codes
+def _shown(found: Diagnostic, accepted: frozenset[str]) -> Diagnostic:
+    """The finding as a warning where its code is accepted, and fit for one line whatever names were put into it."""
+    taken = found.severity == "error" and found.code in accepted
+    notes = tuple(note._replace(message=one_line(note.message)) for note in found.notes)
+    return found._replace(
+        severity="warning" if taken else found.severity,
+        message=one_line(found.message),
+        hint=one_line(found.hint),
+        notes=notes,
+    )
 
 
 def cluster_objects(

@@ -105,10 +105,3 @@ class Shape(NamedTuple):
     """How the plan is cut into workloads."""
 
     workloads: tuple[Workload, ...]
-
-
-class Object(NamedTuple):
-    """One Kubernetes object that somebody wrote, of any shape. `route` leads to it: `("manifest:3", "items", 2)`."""
-
-    route: Route
-    data: Any

@@ -28,7 +28,6 @@ from bayplan.kube.templates import PodTemplate
 from bayplan.linting.compute_domains import gpus
 from bayplan.linting.world import World
 from bayplan.model.manifest import Object
-from bayplan.words import count
 
 REQUIRED = "kai.scheduler/topology-required-placement"
 LEAST = "kai.scheduler/batch-min-member"
@@ -80,15 +79,14 @@ def _left_over(group: Object, mine: list[PodTemplate]) -> Iterator[Diagnostic]:
         own = constraint_of(node)
         least = number(node.data, "minMember")
         here = [each for each in mine if not ends or subgroup_of(each) == node.name]
-        if own and own.required and least is not None and here and all(each.pods is not None for each in here):
-            pods = sum(each.pods or 0 for each in here)
-            if least < pods:
-                yield _too_low((*node.route, "minMember"), least, pods, own.required, node.title(group))
+        pods = sum(each.pods or 0 for each in here)
+        if own and own.required and least == 1 and pods > 1:  # more than 1 is meant: an elastic gang
+            yield _too_low((*node.route, "minMember"), pods, own.required, node.title(group))
 
 
-def _too_low(route: Route, least: int, pods: int, level: str, what: str) -> Diagnostic:
-    message = f'{what} starts with {least} of {count(pods, "pod")}, all in one "{level}"'
-    hint = f"KAI picks the tightest domain for {least}, and the others may never fit there: set {pods}"
+def _too_low(route: Route, pods: int, level: str, what: str) -> Diagnostic:
+    message = f'{what} starts with 1 of {pods} pods, all in one "{level}"'
+    hint = f"KAI picks the tightest domain for 1, and the others may never fit there: set {pods}"
     return warning("M817", route, message, hint=hint)
 
 
@@ -100,9 +98,8 @@ def _grouped(template: PodTemplate) -> Iterator[Diagnostic]:
     if kind not in ALONE or not level or not template.pods or template.pods < 2:
         return
     given = get(data, "metadata", "annotations", LEAST)
-    least = max(1, whole(given)) if kind == ("batch", "Job") else 1
-    if least < template.pods:
-        message = f'KAI starts this {kind[1]} with {least} of {template.pods} pods, all in one "{level}"'
+    if kind[1] != "Job" or whole(given) < 2:
+        message = f'KAI starts this {kind[1]} with 1 of {template.pods} pods, all in one "{level}"'
         way = f'add the annotation {LEAST}: "{template.pods}"' if kind[1] == "Job" else "write a PodGroup"
         route: Route = (*template.object.route, "metadata", "annotations", REQUIRED)
         hint = f"the first pod may take a domain that holds no other: {way}"

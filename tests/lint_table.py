@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 
@@ -11,7 +12,7 @@ class Row(NamedTuple):
     name: str
     manifests: str
     found: tuple[str, ...]
-    target: dict[str, str] = {}
+    target: Mapping[str, str] = {}
 
 
 def pod(name: str = "p", namespace: str = "ml", metadata: str = "", spec: str = "") -> str:

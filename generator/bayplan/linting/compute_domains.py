@@ -13,7 +13,7 @@ from bayplan.kube.safe import get, items, mapping, number, text
 from bayplan.kube.templates import PodTemplate, containers
 from bayplan.linting.claims import claims
 from bayplan.linting.gangs import MARKS
-from bayplan.linting.world import World, beside, name, named, namespace, title, together
+from bayplan.linting.world import CHANNEL, World, beside, name, named, namespace, title, together
 from bayplan.model.manifest import Object
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.words import count, did_you_mean
@@ -21,7 +21,6 @@ from bayplan.words import count, did_you_mean
 API = "resource.nvidia.com"
 CLASS = "compute-domain-default-channel.nvidia.com"
 NODE_LABEL = "resource.nvidia.com/computeDomain"
-CHANNEL = ("spec", "channel", "resourceClaimTemplate", "name")
 MODES = ("All", "Single")
 GPU = "nvidia.com/gpu"
 MISSING = "without the template the pods are not scheduled"
@@ -42,8 +41,8 @@ def claimed(world: World, template: PodTemplate) -> list[tuple[Route, Object]]:
     found = []
     for route, each in claims(template):
         asked = text(each, "resourceClaimTemplateName")
-        mine = [one for one in beside(domains(world), namespace(template.object)) if asked and channel(one) == asked]
-        found += [(route, one) for one in mine[:1]]
+        mine = beside(world.channels.get(asked, ()) if asked else (), namespace(template.object))
+        found += [(route, one) for one in list(mine)[:1]]
     return found
 
 
@@ -91,16 +90,17 @@ def _shape(domain: Object, world: World) -> Iterator[Diagnostic]:
 
 def _clashes(world: World) -> Iterator[Diagnostic]:
     """M800 and M801: the controller makes the template, and fails for ever when somebody else has."""
-    for number_, domain in enumerate(domains(world)):
-        for other in list(domains(world))[:number_]:
-            if channel(domain) and channel(domain) == channel(other) and together(namespace(domain), namespace(other)):
+    for domain in domains(world):
+        same = world.channels[channel(domain)] if channel(domain) else ()
+        for other in same[: next((n for n, each in enumerate(same) if each is domain), 0)]:
+            if together(namespace(domain), namespace(other)):
                 message = f'two ComputeDomains want to make the claim template "{channel(domain)}"'
                 note = Note("the other one is here", (*other.route, *CHANNEL))
                 hint = "give each a template of its own"
                 yield error("M801", (*domain.route, *CHANNEL), message, hint=hint, notes=(note,))
                 break
     for template in world.of("resource.k8s.io", "ResourceClaimTemplate"):
-        makers = [d for d in beside(domains(world), namespace(template)) if channel(d) and channel(d) == name(template)]
+        makers = list(beside(world.channels.get(name(template), ()) if name(template) else (), namespace(template)))
         if makers:
             message = f"{title(template)} is written by hand, and {title(makers[0])} makes one of that name"
             note = Note("the ComputeDomain names it here", (*makers[0].route, *CHANNEL))
@@ -123,22 +123,20 @@ def _by_hand(template: Object) -> Iterator[Diagnostic]:
 
 def _templates(world: World, template: PodTemplate) -> Iterator[Diagnostic]:
     """M802 and M803: claims of templates that are not there."""
-    where = namespace(template.object)
-    written = world.of("resource.k8s.io", "ResourceClaimTemplate")
-    made = [(channel(each), namespace(each), each) for each in domains(world)]
-    made += [(name(each), namespace(each), each) for each in written]
+    where, claim_template = namespace(template.object), ("resource.k8s.io", "ResourceClaimTemplate")
     for route, each in claims(template):
         asked, here = text(each, "resourceClaimTemplateName"), (*route, "resourceClaimTemplateName")
-        if not asked or any(called == asked and together(there, where) for called, there, _ in made):
+        far = [*world.channels.get(asked, ()), *world.names.get((*claim_template, asked), ())]
+        if not asked or any(beside(far, where)):
             continue
-        far = [one for called, _, one in made if called == asked]
         if far:
             message = f'the claim template "{asked}" is in namespace "{namespace(far[0])}", the pods are in "{where}"'
             note = Note("it comes of this", named(far[0]))
             yield error("M803", here, message, hint="claims and pods share a namespace", notes=(note,))
         else:
             message = f'nothing among the manifests makes the claim template "{asked}"'
-            near = did_you_mean(asked, {called for called, there, _ in made if together(there, where)})
+            made = {*map(channel, beside(domains(world), where)), *map(name, beside(world.of(*claim_template), where))}
+            near = did_you_mean(asked, made)
             yield warning("M802", here, message, hint=near or MISSING)
 
 
@@ -192,7 +190,7 @@ def _part_of_a_node(template: PodTemplate, claim: Route, topology: ClusterTopolo
 
 
 def gpus(template: PodTemplate) -> int | None:
-    """GPUs that a pod asks of the device plugin; None where claims may bring others."""
+    """GPUs that a pod asks of the device plugin; None where claims may bring others, or no number stands there."""
     if len(items(template.spec, "resourceClaims")) > 1:
         return None
     total = 0
@@ -201,12 +199,10 @@ def gpus(template: PodTemplate) -> int | None:
             continue
         asked = get(container, "resources", "limits", GPU)
         asked = get(container, "resources", "requests", GPU) if asked is None else asked
-        total += asked if isinstance(asked, int) else int(asked) if isinstance(asked, str) and _digits(asked) else 0
+        if asked is not None and not str(asked).isdecimal():
+            return None
+        total += int(str(asked)[:9]) if asked is not None else 0
     return total
-
-
-def _digits(text_: str) -> bool:
-    return text_.isascii() and text_.isdigit() and len(text_) < 10
 
 
 def _pools(template: PodTemplate, topology: ClusterTopology) -> list[Pool]:

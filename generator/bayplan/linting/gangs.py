@@ -68,7 +68,7 @@ def check(world: World) -> Iterator[Diagnostic]:
     """M706 to M708."""
     for gang in gangs(world):
         groups = world.of(gang.mark.group, "PodGroup")
-        mine = [each for each in beside(groups, gang.namespace) if name(each) == gang.name]
+        mine = world.called(gang.mark.group, "PodGroup", gang.name, gang.namespace)
         yield from _mixed(gang)
         if mine:
             yield from _too_few(gang, mine[0])

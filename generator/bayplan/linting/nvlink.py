@@ -11,7 +11,7 @@ from bayplan.linting.compute_domains import claimed, domains
 from bayplan.linting.jobsets import exclusive
 from bayplan.linting.labels import AFFINITY
 from bayplan.linting.schedulers import DEFAULT, asked, names
-from bayplan.linting.world import World, beside, name, namespace, title
+from bayplan.linting.world import World, namespace, title
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
 from bayplan.words import count
@@ -124,7 +124,7 @@ def _kai(template: PodTemplate, world: World) -> set[Hold] | None:
         level = text(template.object.data, "metadata", "annotations", "kai.scheduler/topology-required-placement")
         return {("kai", template.object.route, level)} if level else set()
     where = namespace(template.object)
-    groups = [g for g in beside(world.of("scheduling.run.ai", "PodGroup"), where) if name(g) == called]
+    groups = world.called("scheduling.run.ai", "PodGroup", called, where)
     if not groups:
         return None
     spec = get(groups[0].data, "spec")

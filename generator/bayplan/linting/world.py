@@ -25,10 +25,17 @@ class World(NamedTuple):
     target: Target
     templates: tuple[PodTemplate, ...]
     kinds: Mapping[tuple[str, str], Sequence[Object]]  # API group and kind -> objects
+    names: Mapping[tuple[str, str, str], Sequence[Object]]  # the same with the name
+    channels: Mapping[str, Sequence[Object]]  # claim template -> ComputeDomains that make it
+    members: Mapping[str, Sequence[PodTemplate]]  # PodGroup -> templates whose pods name it as KAI wants it
 
     def of(self, group: str, kind: str) -> Sequence[Object]:
         """The objects of a kind."""
         return self.kinds.get((group, kind), ())
+
+    def called(self, group: str, kind: str, name: str, where: str) -> list[Object]:
+        """Those of a name that may stand in a namespace."""
+        return list(beside(self.names.get((group, kind, name), ()), where))
 
     def labels(self) -> Mapping[str, frozenset[str] | None]:
         """Label of a level -> its values on the nodes; None where a pool leaves its nodes out."""
@@ -49,7 +56,22 @@ class World(NamedTuple):
 def world(objects: Iterable[Object], topology: ClusterTopology, target: Target) -> World:
     """The index."""
     every = tuple(objects)
-    return World(every, topology, target, templates(every), grouped(lambda one: (group(one), kind(one)), every))
+    pods = templates(every)
+    domains = [one for one in every if (group(one), kind(one)) == ("resource.nvidia.com", "ComputeDomain")]
+    return World(
+        every,
+        topology,
+        target,
+        pods,
+        grouped(lambda one: (group(one), kind(one)), every),
+        grouped(lambda one: (group(one), kind(one), name(one)), every),
+        grouped(lambda one: text(one.data, *CHANNEL), domains),
+        grouped(lambda each: text(each.annotations, "pod-group-name"), pods),
+    )
+
+
+CHANNEL = ("spec", "channel", "resourceClaimTemplate", "name")
+"""Where a ComputeDomain names the claim template that its controller makes."""
 
 
 def grouped(key: Callable[[V], K], values: Iterable[V]) -> dict[K, list[V]]:

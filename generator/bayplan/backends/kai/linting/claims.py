@@ -9,7 +9,7 @@ from bayplan.backends.kai.pod_group import QUEUE
 from bayplan.diagnostics import Diagnostic, Note, Route, error
 from bayplan.kube.safe import get, items, text
 from bayplan.linting.claims import claims
-from bayplan.linting.world import World, beside, name, named, namespace, title
+from bayplan.linting.world import World, named, namespace, title
 from bayplan.model.manifest import Object
 
 API = "resource.k8s.io"
@@ -27,8 +27,8 @@ def check(world: World) -> Iterator[Diagnostic]:
                 ("ResourceClaim", "resourceClaimName"),
             ):
                 asked = text(each, key)
-                found = [one for one in beside(world.of(API, kind), namespace(template.object)) if asked == name(one)]
-                for one in found[:1] if asked else ():
+                found = world.called(API, kind, asked, namespace(template.object)) if asked else []
+                for one in found[:1]:
                     if one.route not in seen:
                         seen.add(one.route)
                         yield from _forms(one, route, world)

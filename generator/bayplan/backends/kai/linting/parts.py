@@ -113,4 +113,4 @@ def subgroup_of(template: PodTemplate) -> str:
 def members(group: Object, world: World) -> list[PodTemplate]:
     """The templates whose pods name a PodGroup."""
     where = namespace(group)
-    return [t for t in world.templates if group_of(t) == name(group) and together(namespace(t.object), where)]
+    return [t for t in world.members.get(name(group), ()) if name(group) and together(namespace(t.object), where)]

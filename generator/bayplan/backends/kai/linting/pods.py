@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan.backends.kai.linting.parts import for_kai, group_of, leaves, pod_groups, subgroup_of, subgroups
+from bayplan.backends.kai.linting.parts import API, for_kai, group_of, leaves, pod_groups, subgroup_of, subgroups
 from bayplan.backends.kai.pod_group import POD_GROUP, SKIP, SUBGROUP
 from bayplan.diagnostics import Diagnostic, Note, Route, error
 from bayplan.kube.safe import get, text
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.schedulers import asked, names
-from bayplan.linting.world import World, beside, grouped, kind, name, named, namespace
+from bayplan.linting.world import World, grouped, kind, name, named, namespace
 from bayplan.model.manifest import Object
 from bayplan.words import did_you_mean, listing
 
@@ -21,8 +21,7 @@ def check(world: World) -> Iterator[Diagnostic]:
         if group_of(template):
             yield from _scheduler(template, world)
             yield from _skipped(template, world)
-            groups = list(beside(pod_groups(world), namespace(template.object)))
-            for group in [each for each in groups if name(each) == group_of(template)][:1]:
+            for group in world.called(API, "PodGroup", group_of(template), namespace(template.object))[:1]:
                 yield from _subgroup(template, group)
     yield from _names(world)
 

@@ -82,7 +82,7 @@ def _asked(
             message = f'the topology has no queue "{queue}"'
             yield error("M719", route, message, hint=near or suggest(queue, named, "queues"))
         elif named is None and near:
-            yield warning("M719", route, f'no Queue "{queue}" is among the manifests', hint=near)
+            yield info("M719", route, f'no Queue "{queue}" is among the manifests', hint=near)
 
 
 def _differing(group: Object, queue: str, world: World) -> Iterator[Diagnostic]:

@@ -123,10 +123,9 @@ COMMON = (
     Row("unknown scheduler", pod().replace("kai-scheduler", "mine"), ("M705:4",)),
     Row(
         "two schedulers",
-        group("{queue: q, minMember: 2}")
-        + pod("a", metadata=IN_G)
-        + pod("b", metadata=IN_G).replace("schedulerName: kai-scheduler, ", ""),
-        ("M706:14", "M816:14"),
+        jobset("train", spec="").replace("---\n", "")
+        + "  - {name: lead, template: {spec: {template: {spec: {schedulerName: volcano, containers: [{name: c}]}}}}}\n",
+        ("M706:14",),
     ),
     Row("no PodGroup at all", pod(metadata=IN_G), ("M707:3",)),
     Row(
@@ -139,13 +138,6 @@ COMMON = (
         "too few pods",
         group("{queue: q, minMember: 3}") + pod("a", metadata=IN_G) + pod("b", metadata=IN_G),
         ("M708:4",),
-    ),
-    Row(
-        "too few pods for Kubernetes",
-        "apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata: {name: g}\nspec:\n  schedulingPolicy:\n"
-        "    gang: {minCount: 5}\n---\n"
-        + job(4, spec="      schedulingGroup: {podGroupName: g}\n").replace("kai-", "default-"),
-        ("M708:6",),
     ),
     Row("enough pods", group("{queue: q, minMember: 2}") + pod("a", metadata=IN_G) + pod("b", metadata=IN_G), ()),
     Row("a long JobSet", jobset("a-very-long-name-for-a-jobset-that-somebody-typed"), ("M709:6",)),

@@ -48,7 +48,7 @@ FOUND: Mapping[str, Mapping[str, int]] = {
     "jobset/examples__failure-policy__host-maintenance-event-model.yaml": {"M711": 2},
     "jobset/examples__failure-policy__onjobfailurereasons-present.yaml": {"M711": 1},
     "jobset/examples__failure-policy__restartjobsetandignoremaxrestarts-action.yaml": {"M711": 1},
-    "jobset/examples__workload-aware-scheduling__dra__jobset.yaml": {"M707": 1, "M802": 1},
+    "jobset/examples__workload-aware-scheduling__dra__jobset.yaml": {"M802": 1},
     "kai/docs__dra__gpu-imex-pod.yaml": {"M806": 1},
     "kueue/kep2724-00.yaml": {"M703": 1},
     "kustomize/dra-imex-nvbandwidth/nvbandwidth-test-job.yaml": {"M806": 1, "M808": 1},

@@ -9,7 +9,7 @@ CODES: Mapping[str, str] = {
     "M703": "an object that does not say what it is",
     "M704": "the same object twice",
     "M705": "an unknown scheduler",
-    "M706": "a gang for several schedulers",
+    "M706": "a workload for several schedulers",
     "M707": "pods of a PodGroup that is missing",
     "M708": "fewer pods than a gang waits for",
     "M709": "a JobSet whose names grow too long",

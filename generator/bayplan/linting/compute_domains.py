@@ -153,7 +153,7 @@ def _mixed(world: World) -> Iterator[Diagnostic]:
     """Pods that are placed as one group, on several NVLink domains for all that their claims say."""
     groups: dict[tuple[object, ...], tuple[Route, Object]] = {}
     for template in world.templates:
-        marks = [text(template.data, *mark.path) for mark in MARKS]
+        marks = [text(template.data, *mark) for mark in MARKS]
         subgroup = text(template.labels, "kai.scheduler/subgroup-name")
         mine = claimed(world, template)
         if any(marks) and mine:

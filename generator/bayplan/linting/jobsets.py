@@ -21,8 +21,6 @@ EXCLUSIVE = {
 }
 """API group -> the annotation that gives each Job, or group, a domain of its own by affinity (JobSet 0.12, LWS 0.9)."""
 
-KUEUE = tuple(f"kueue.x-k8s.io/podset-{word}-topology" for word in ("required", "preferred", "slice-required"))
-
 
 def check(world: World) -> Iterator[Diagnostic]:
     """M709 to M711."""
@@ -86,8 +84,6 @@ def exclusive(template: PodTemplate) -> Iterator[tuple[Route, str]]:
 
 
 def _rival(template: PodTemplate) -> str:
-    """Who else would place the pods; empty when nobody does."""
-    if any(key in template.annotations for key in KUEUE):
-        return "Kueue"
+    """Who else would place the pods; empty when nobody does. Of Kueue, its own rules say."""
     scheduler = asked(template)
     return "" if scheduler == DEFAULT else f'the scheduler "{scheduler}"'

@@ -14,6 +14,7 @@ from bayplan.backends.kai.linting import (
     constraints,
     degenerate,
     fields,
+    gangs,
     keys,
     minimums,
     pods,
@@ -28,6 +29,7 @@ from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 
 RULES: tuple[Callable[[World], Iterator[Diagnostic]], ...] = (
+    gangs.check,
     topologies.check,
     trees.check,
     minimums.check,

@@ -1,15 +1,14 @@
-"""How many pods and subgroups must start (M716), and whether there are so many (M708)."""
+"""How many pods and subgroups must start (M716)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bayplan.backends.kai.linting.parts import Node, leaves, members, pod_groups, root, subgroup_of, subgroups
-from bayplan.diagnostics import Diagnostic, Note, error, warning
+from bayplan.backends.kai.linting.parts import Node, leaves, pod_groups, root, subgroups
+from bayplan.diagnostics import Diagnostic, error, warning
 from bayplan.kube.safe import get, number
 from bayplan.linting.world import World, title
 from bayplan.model.manifest import Object
-from bayplan.words import count
 
 KEYS = ("minMember", "minSubGroup")
 
@@ -24,7 +23,6 @@ def check(world: World) -> Iterator[Diagnostic]:
             if world.target.since("kai", "0.15"):
                 yield from _either(group, node, children)
         yield from _sum(group, nodes)
-        yield from _pods(group, world)
 
 
 def _numbers(node: Node, world: World) -> Iterator[Diagnostic]:
@@ -69,19 +67,3 @@ def _sum(group: Object, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
         message = f"{title(group)} has minMember {own}, and the minimums of its subgroups add up to {total}"
         hint = f"KAI looks at the subgroups alone; set {total}, so that readers are not misled"
         yield warning("M716", (*group.route, "spec", "minMember"), message, hint=hint)
-
-
-def _pods(group: Object, world: World) -> Iterator[Diagnostic]:
-    """Leaves that wait for more pods than there are."""
-    mine = members(group, world)
-    if not mine or any(each.pods is None for each in mine):
-        return
-    for leaf in leaves(group).values():
-        least = number(leaf.data, "minMember")
-        here = [each for each in mine if subgroup_of(each) == leaf.name]
-        total = sum(each.pods or 0 for each in here)
-        if least is not None and total < least:
-            message = f"{leaf.title(group)} waits for {count(least, 'pod')}, and the manifests make {total}"
-            notes = tuple(Note("pods of it are here", each.route) for each in here[:1])
-            hint = "the gang never starts: lower `minMember`, or add pods"
-            yield error("M708", (*leaf.route, "minMember"), message, hint=hint, notes=notes)

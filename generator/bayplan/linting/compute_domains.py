@@ -12,7 +12,6 @@ from bayplan.diagnostics import Diagnostic, Note, Route, error, warning
 from bayplan.kube.safe import get, items, mapping, number, text
 from bayplan.kube.templates import PodTemplate, containers
 from bayplan.linting.claims import claims
-from bayplan.linting.gangs import MARKS
 from bayplan.linting.world import CHANNEL, World, beside, name, named, namespace, title, together
 from bayplan.model.manifest import Object
 from bayplan.model.topology import ClusterTopology, Pool
@@ -63,7 +62,6 @@ def check(world: World) -> Iterator[Diagnostic]:
             yield from _part_of_a_node(template, mine[0][0], world.topology)
     for domain in domains(world):
         yield from _nodes(domain, users.get(domain.route, []), world)
-    yield from _mixed(world)
 
 
 def _shape(domain: Object, world: World) -> Iterator[Diagnostic]:
@@ -147,24 +145,6 @@ def _several(mine: Sequence[tuple[Route, Object]]) -> Iterator[Diagnostic]:
         message = f"the pods claim channels of {names}, and a node has one channel"
         note = Note("the other claim is here", mine[0][0])
         yield error("M809", mine[1][0], message, hint="keep one of the claims", notes=(note,))
-
-
-def _mixed(world: World) -> Iterator[Diagnostic]:
-    """Pods that are placed as one group, on several NVLink domains for all that their claims say."""
-    groups: dict[tuple[object, ...], tuple[Route, Object]] = {}
-    for template in world.templates:
-        marks = [text(template.data, *mark) for mark in MARKS]
-        subgroup = text(template.labels, "kai.scheduler/subgroup-name")
-        mine = claimed(world, template)
-        if any(marks) and mine:
-            key = (namespace(template.object), *marks, subgroup)
-            route, first = groups.setdefault(key, mine[0])
-            if first.route != mine[0][1].route:
-                called = subgroup or next(filter(None, marks))
-                message = f'pods of the group "{called}" claim channels of two ComputeDomains: {title(first)} and '
-                note = Note("the other claim is here", route)
-                hint = "one group shares one NVLink domain: give each ComputeDomain a group of its own"
-                yield warning("M809", mine[0][0], message + title(mine[0][1]), hint=hint, notes=(note,))
 
 
 def _pinned(template: PodTemplate) -> Iterator[Diagnostic]:

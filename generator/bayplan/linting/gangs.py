@@ -1,4 +1,4 @@
-"""Gangs: how pods name their PodGroup, and workloads that are given to several schedulers at once (M706)."""
+"""Workloads that are given to several schedulers at once (M706)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,6 @@ from bayplan.kube.safe import text
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.schedulers import DEFAULT, asked
 from bayplan.linting.world import World, grouped, kind, title
-
-MARKS = (
-    ("metadata", "annotations", "pod-group-name"),  # KAI
-    ("metadata", "annotations", "scheduling.k8s.io/group-name"),  # Volcano
-    ("metadata", "labels", "pod-group.scheduling.sigs.k8s.io"),  # Koordinator
-    ("spec", "schedulingGroup", "podGroupName"),  # Kubernetes
-)
-"""Where pods name their PodGroup, scheduler by scheduler. Whether there is one, each scheduler's own rules say."""
 
 LED = ("MPIJob", "RayCluster")
 """Kinds whose launcher or head is often left to another scheduler, on purpose."""

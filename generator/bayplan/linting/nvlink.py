@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from bayplan.diagnostics import Diagnostic, Route, error, warning
 from bayplan.kube.safe import get, items, mapping, text
@@ -21,6 +21,7 @@ Hold = tuple[object, ...]
 
 KAI_GROUP, KAI_SUBGROUP = "pod-group-name", "kai.scheduler/subgroup-name"
 KUEUE_REQUIRED = "kueue.x-k8s.io/podset-required-topology"
+KUEUE_GROUP = "kueue.x-k8s.io/podset-group-name"
 KUEUE_SLICE = "kueue.x-k8s.io/podset-slice-required-topology"
 
 
@@ -68,21 +69,27 @@ def _domain(domain: Object, users: Sequence[PodTemplate], labels: frozenset[str]
         message = f"{count(total, 'pod')} claim a channel of {title(domain)}, one a node, and the topology has "
         message += f"{count(sum(sizes), 'node')} with NVLink domains"
         yield error("M808", route, message, hint="lower the number of pods")
-    elif total > max(sizes):
-        message = f"{count(total, 'pod')} claim a channel of {title(domain)}, and the largest NVLink domain has "
-        message += count(max(sizes), "node")
-        yield warning("M808", route, message, hint="NVLink ends there: make one ComputeDomain for each domain")
     else:
-        yield from _loose(domain, users, labels, world)
+        yield from _loose(domain, users, labels, world, max(sizes) if total > max(sizes) else 0)
 
 
-def _loose(domain: Object, users: Sequence[PodTemplate], labels: frozenset[str], world: World) -> Iterator[Diagnostic]:
-    """Nothing that all its pods have in common keeps them in one domain."""
+def _loose(
+    domain: Object, users: Sequence[PodTemplate], labels: frozenset[str], world: World, largest: int
+) -> Iterator[Diagnostic]:
+    """Nothing that all its pods have in common keeps them in one domain; pods that are too many may be apart, in groups
+    that are whole. `largest`: the nodes of the largest domain, where they are too many."""
     held = [holds(each, world) for each in users]
     if any(each is None for each in held):
         return
+    each_held = all(any(hold[-1] in labels for hold in each) for each in held if each is not None)
     common = frozenset.intersection(*(each for each in held if each is not None))
-    if not any(hold[-1] in labels for hold in common):
+    if largest and not each_held:
+        total = count(sum(each.pods or 0 for each in users), "pod")
+        message = f"{total} claim a channel of {title(domain)}, and the largest NVLink domain has "
+        message += count(largest, "node")
+        hint = "NVLink ends there: make one ComputeDomain for each domain"
+        yield warning("M808", (*domain.route, "metadata", "name"), message, hint=hint)
+    elif not largest and not any(hold[-1] in labels for hold in common):
         message = f"nothing keeps the pods of {title(domain)} in one NVLink domain"
         hint = f"require one {_names(world.topology)} of their group; a preference alone may be given up"
         yield warning("M808", (*domain.route, "metadata", "name"), message, hint=hint)
@@ -95,17 +102,23 @@ def _names(topology: ClusterTopology) -> str:
 def holds(template: PodTemplate, world: World) -> frozenset[Hold] | None:
     """What the pods of a template must share; None where that stands in words that are not read here."""
     found: set[Hold] = {("node", label, value, label) for label, value in _nodes(template)}
-    owner = template.object.route
     for each in items(template.spec, "affinity", "podAffinity", AFFINITY):
-        found.add(("affinity", owner, text(each, "topologyKey")))
+        found.add(("affinity", _same(mapping(each, "labelSelector")), text(each, "topologyKey")))
     if any(exclusive(template)) or KUEUE_SLICE in template.annotations:
         return None
     if text(template.annotations, KUEUE_REQUIRED):
-        found.add(("kueue", template.route, text(template.annotations, KUEUE_REQUIRED)))
+        joined = text(template.annotations, KUEUE_GROUP)
+        whole = (template.object.route, joined) if joined else (template.route, "")
+        found.add(("kueue", whole, text(template.annotations, KUEUE_REQUIRED)))
     if asked(template) in names(world.topology, "kai", "kai-scheduler"):
         kai = _kai(template, world)
         return None if kai is None else frozenset(found | kai)
     return frozenset(found) if asked(template) == DEFAULT and not get(template.spec, "schedulingGroup") else None
+
+
+def _same(selector: Mapping[str, object]) -> str:
+    """A text that equal selectors share."""
+    return repr(sorted((key, repr(value)) for key, value in selector.items()))
 
 
 def _nodes(template: PodTemplate) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Pods and the PodGroup that they name: whether there is one (M707), and pods enough (M708)."""
+"""Pods and the PodGroup that they name: whether there is one (M707), pods enough (M708), one ComputeDomain (M809)."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ from bayplan.backends.kai.pod_group import POD_GROUP
 from bayplan.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.kube.safe import number
 from bayplan.kube.templates import PodTemplate
-from bayplan.linting.world import World, beside, grouped, name, named, namespace
+from bayplan.linting.compute_domains import claimed
+from bayplan.linting.world import World, beside, grouped, name, named, namespace, title
 from bayplan.model.manifest import Object
 from bayplan.words import count, did_you_mean
 
 
 def check(world: World) -> Iterator[Diagnostic]:
-    """M707 and M708. KAI says nothing of a PodGroup that does not come, and starts no gang below its minimum."""
+    """M707 to M809. KAI says nothing of a PodGroup that does not come, and starts no gang below its minimum."""
     marked = [each for each in world.templates if group_of(each)]
     for (where, called), templates in grouped(lambda t: (namespace(t.object), group_of(t)), marked).items():
         if not world.called(API, "PodGroup", called, where):
             yield from _missing(called, where, templates[0], world)
     for group in pod_groups(world):
         yield from _too_few(group, members(group, world))
+        yield from _apart(members(group, world), world)
 
 
 def _missing(called: str, where: str, template: PodTemplate, world: World) -> Iterator[Diagnostic]:
@@ -59,3 +61,17 @@ def _waiting(what: str, least: int | None, mine: Sequence[PodTemplate], route: R
         message = f"{what} waits for {count(least, 'pod')}, and the manifests make {total}"
         notes = tuple(Note("pods of it are here", each.route) for each in mine[:1])
         yield error("M708", route, message, hint="the gang never starts: lower `minMember`, or add pods", notes=notes)
+
+
+def _apart(mine: Sequence[PodTemplate], world: World) -> Iterator[Diagnostic]:
+    """Pods that are placed as one group, on several NVLink domains for all that their claims say."""
+    for subgroup, templates in grouped(subgroup_of, mine).items():
+        found = [claim for each in templates for claim in claimed(world, each)[:1]]
+        for route, domain in found[1:]:
+            if domain.route != found[0][1].route:
+                called = f'subgroup "{subgroup}"' if subgroup else f'PodGroup "{group_of(templates[0])}"'
+                message = f"pods of {called} claim channels of {title(found[0][1])} and {title(domain)}"
+                note = Note("the other claim is here", found[0][0])
+                hint = "one group shares one NVLink domain: give each ComputeDomain a group of its own"
+                yield warning("M809", route, message, hint=hint, notes=(note,))
+                break

@@ -347,6 +347,35 @@ KAI = (
         ("M716:4",),
     ),
     Row("too many subgroups", group("{queue: q, minSubGroup: 2, subGroups: [{name: a, minMember: 2}]}"), ("M716:4",)),
+    Row(
+        "optional subgroups",
+        group("{queue: q, minSubGroup: 1, subGroups: [{name: a, minMember: 2}, {name: b, minMember: 2}]}"),
+        ("M716:4",),
+    ),
+    Row(
+        "optional subgroups that may stay away",
+        group(
+            "{queue: q, stalenessGracePeriod: -1s, minSubGroup: 1, "
+            "subGroups: [{name: a, minMember: 2}, {name: b, minMember: 2}]}"
+        ),
+        (),
+    ),
+    Row("optional subgroups too early", group("{queue: q, minSubGroup: 1}"), ("M814:4",), {"kai": "0.14"}),
+    Row("no duration", group("{queue: q, preemptionDelay: 5}"), ("M814:4",)),
+    Row(
+        "a Job with a tail",
+        group("{queue: q, minMember: 4}")
+        + job(4, SKIP, IN_G).replace("  parallelism", "  completions: 10\n  parallelism"),
+        ("M708:10",),
+    ),
+    Row(
+        "a Deployment",
+        job(4, ", annotations: {" + ONE_RACK + "}")
+        .replace("batch/v1", "apps/v1")
+        .replace("kind: Job", "kind: Deployment")
+        .replace("parallelism", "replicas"),
+        ("M817:3",),
+    ),
     Row("another sum", group("{queue: q, minMember: 3, subGroups: [{name: a, minMember: 2}]}"), ("M716:4",)),
     Row(
         "a leaf that waits in vain",

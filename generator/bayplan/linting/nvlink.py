@@ -22,7 +22,7 @@ Hold = tuple[object, ...]
 KAI_GROUP, KAI_SUBGROUP = "pod-group-name", "kai.scheduler/subgroup-name"
 KUEUE_REQUIRED = "kueue.x-k8s.io/podset-required-topology"
 KUEUE_GROUP = "kueue.x-k8s.io/podset-group-name"
-KUEUE_SLICE = "kueue.x-k8s.io/podset-slice-required-topology"
+KUEUE_SLICES = "kueue.x-k8s.io/podset-slice-"
 
 
 def check(world: World) -> Iterator[Diagnostic]:
@@ -104,7 +104,7 @@ def holds(template: PodTemplate, world: World) -> frozenset[Hold] | None:
     found: set[Hold] = {("node", label, value, label) for label, value in _nodes(template)}
     for each in items(template.spec, "affinity", "podAffinity", AFFINITY):
         found.add(("affinity", _same(mapping(each, "labelSelector")), text(each, "topologyKey")))
-    if any(exclusive(template)) or KUEUE_SLICE in template.annotations:
+    if any(exclusive(template)) or any(key.startswith(KUEUE_SLICES) for key in template.annotations):
         return None
     if text(template.annotations, KUEUE_REQUIRED):
         joined = text(template.annotations, KUEUE_GROUP)

@@ -31,8 +31,8 @@ from bayplan.model.manifest import Object
 
 REQUIRED = "kai.scheduler/topology-required-placement"
 LEAST = "kai.scheduler/batch-min-member"
-ALONE = {("batch", "Job"), ("apps", "StatefulSet"), ("apps", "ReplicaSet")}
-"""Kinds of which the podgrouper makes a gang that starts with one pod (podgrouper/plugins)."""
+ALONE = {("batch", "Job"), ("apps", "Deployment"), ("apps", "StatefulSet"), ("apps", "ReplicaSet")}
+"""Kinds of which the podgrouper makes gangs that start with one pod; of a Deployment one for each pod (KAI#2109)."""
 
 
 def check(world: World) -> Iterator[Diagnostic]:
@@ -97,11 +97,16 @@ def _grouped(template: PodTemplate) -> Iterator[Diagnostic]:
     level = text(data, "metadata", "annotations", REQUIRED)
     if kind not in ALONE or not level or not template.pods or template.pods < 2:
         return
+    route: Route
     given = get(data, "metadata", "annotations", LEAST)
-    if kind[1] != "Job" or whole(given) < 2:
+    if kind[1] == "Deployment":
+        message = f'KAI places each of the {template.pods} pods of this Deployment by itself, in any "{level}"'
+        route = (*template.object.route, "metadata", "annotations", REQUIRED)
+        yield warning("M817", route, message, hint="for pods that share a domain write a PodGroup, or another kind")
+    elif kind[1] != "Job" or whole(given) < 2:
         message = f'KAI starts this {kind[1]} with 1 of {template.pods} pods, all in one "{level}"'
         way = f'add the annotation {LEAST}: "{template.pods}"' if kind[1] == "Job" else "write a PodGroup"
-        route: Route = (*template.object.route, "metadata", "annotations", REQUIRED)
+        route = (*template.object.route, "metadata", "annotations", REQUIRED)
         hint = f"the first pod may take a domain that holds no other: {way}"
         yield warning("M817", route, message, hint=hint)
 

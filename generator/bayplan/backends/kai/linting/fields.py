@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from bayplan.backends.kai.linting.parts import API, KAI_TOPOLOGY, pod_groups, root, subgroups
@@ -33,6 +34,8 @@ RESOURCES: Since = dict.fromkeys(("cpu", "gpu", "memory"), ALWAYS)
 RESOURCE: Since = dict.fromkeys(("limit", "overQuotaWeight", "quota"), ALWAYS)
 LEVEL: Since = {"nodeLabel": ALWAYS, "alias": ("0.17", "")}
 
+DURATION = re.compile(r"[-+]?(0|([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+")
+
 CHOICES: Mapping[str, Sequence[object]] = {
     "preemptibility": ("preemptible", "non-preemptible"),
     "schedulingBackoff": (-1, 1),
@@ -47,6 +50,7 @@ def check(world: World) -> Iterator[Diagnostic]:
             own = mapping(node.data, "topologyConstraint")
             yield from _known(own, CONSTRAINT, (*node.route, "topologyConstraint"), world)
         yield from _chosen(group.data, (*group.route, "spec"))
+        yield from _lasting(group.data, (*group.route, "spec"))
     for one in world.of(API, "Queue"):
         route: Route = (*one.route, "spec")
         yield from _known(mapping(one.data, "spec"), QUEUE, route, world)
@@ -75,6 +79,16 @@ def _known(data: Mapping[str, object], known: Since, route: Route, world: World)
         elif until and world.target.since("kai", until):
             message = f'KAI {version} has no "{key}" any more, and an API server drops it'
             yield warning("M814", (*route, key), message, hint=f"it went with KAI {until}; remove it")
+
+
+def _lasting(data: object, route: Route) -> Iterator[Diagnostic]:
+    """Go's durations."""
+    for key in ("preemptionDelay", "stalenessGracePeriod"):
+        value = get(data, "spec", key)
+        if value is not None and not (isinstance(value, str) and DURATION.fullmatch(value[:40])):
+            yield error(
+                "M814", (*route, key), f"`{key}` must be a duration", hint='write for instance "90s" or "1h30m"'
+            )
 
 
 def _chosen(data: object, route: Route) -> Iterator[Diagnostic]:

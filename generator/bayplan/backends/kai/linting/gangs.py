@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bayplan.backends.kai.linting.parts import API, group_of, leaves, members, pod_groups, subgroup_of
+from bayplan.backends.kai.linting.parts import API, group_of, leaves, members, pod_groups, root, subgroup_of
 from bayplan.backends.kai.pod_group import POD_GROUP
 from bayplan.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.kube.safe import number
@@ -24,6 +24,7 @@ def check(world: World) -> Iterator[Diagnostic]:
     for group in pod_groups(world):
         yield from _too_few(group, members(group, world))
         yield from _apart(members(group, world), world)
+        yield from _uneven(group, members(group, world))
 
 
 def _missing(called: str, where: str, template: PodTemplate, world: World) -> Iterator[Diagnostic]:
@@ -75,3 +76,19 @@ def _apart(mine: Sequence[PodTemplate], world: World) -> Iterator[Diagnostic]:
                 hint = "one group shares one NVLink domain: give each ComputeDomain a group of its own"
                 yield warning("M809", route, message, hint=hint, notes=(note,))
                 break
+
+
+def _uneven(group: Object, mine: Sequence[PodTemplate]) -> Iterator[Diagnostic]:
+    """Towards its end a Job has fewer pods than it had at its start (KAI#1347)."""
+    least = max([number(each.data, "minMember") or 0 for each in (root(group), *leaves(group).values())])
+    for each in mine:
+        parallelism = number(each.object.data, *each.path[:-1], "parallelism") if each.owned else None
+        completions = number(each.object.data, *each.path[:-1], "completions") if each.owned else None
+        if least > 1 and parallelism is not None and completions is not None and parallelism < completions:
+            route: Route = (*each.object.route, *each.path[:-1], "completions")
+            message = (
+                f"the last of {completions} pods, {parallelism} at a time, may be fewer than the {least} of their gang"
+            )
+            note = Note("the PodGroup is here", named(group))
+            hint = "KAI then starts none of them: set `parallelism` and `completions` to the same number"
+            yield warning("M708", route, message, hint=hint, notes=(note,))

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from bayplan.backends.kai.linting.parts import Node, leaves, pod_groups, root, subgroups
 from bayplan.diagnostics import Diagnostic, error, warning
-from bayplan.kube.safe import get, number
+from bayplan.kube.safe import get, number, text
 from bayplan.linting.world import World, title
 from bayplan.model.manifest import Object
+from bayplan.words import count
 
 KEYS = ("minMember", "minSubGroup")
 
@@ -23,6 +24,7 @@ def check(world: World) -> Iterator[Diagnostic]:
             if world.target.since("kai", "0.15"):
                 yield from _either(group, node, children)
         yield from _sum(group, nodes)
+        yield from _stale(group, nodes, world)
 
 
 def _numbers(node: Node, world: World) -> Iterator[Diagnostic]:
@@ -67,3 +69,20 @@ def _sum(group: Object, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
         message = f"{title(group)} has minMember {own}, and the minimums of its subgroups add up to {total}"
         hint = f"KAI looks at the subgroups alone; set {total}, so that readers are not misled"
         yield warning("M716", (*group.route, "spec", "minMember"), message, hint=hint)
+
+
+def _stale(group: Object, nodes: Sequence[Node], world: World) -> Iterator[Diagnostic]:
+    """A gang that runs without optional leaves counts as stale, since that test knows no minSubGroup
+    (pkg/scheduler/actions/stalegangeviction)."""
+    if text(group.data, "spec", "stalenessGracePeriod").startswith("-") or not world.target.since("kai", "0.15"):
+        return
+    for node in (root(group), *nodes):
+        children = [each for each in nodes if each.parent == node.name]
+        wanted = number(node.data, "minSubGroup")
+        if wanted is not None and wanted < len(children):
+            message = (
+                f"{node.title(group)} may start with {wanted} of {count(len(children), 'subgroup')}, and KAI evicts"
+            )
+            newer = world.target.since("kai", "0.17")
+            hint = 'set `stalenessGracePeriod: "-1s"`' if newer else "require all subgroups, or use KAI 0.17"
+            yield warning("M716", (*node.route, "minSubGroup"), f"{message} it after a minute as stale", hint=hint)

@@ -34,7 +34,7 @@ RESOURCES: Since = dict.fromkeys(("cpu", "gpu", "memory"), ALWAYS)
 RESOURCE: Since = dict.fromkeys(("limit", "overQuotaWeight", "quota"), ALWAYS)
 LEVEL: Since = {"nodeLabel": ALWAYS, "alias": ("0.17", "")}
 
-DURATION = re.compile(r"[-+]?(0|([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+")
+DURATION = re.compile(r"[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+)")
 
 CHOICES: Mapping[str, Sequence[object]] = {
     "preemptibility": ("preemptible", "non-preemptible"),

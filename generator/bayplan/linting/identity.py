@@ -58,8 +58,9 @@ def foreign(one: Object) -> Diagnostic | None:
     """M702 for what is no Kubernetes object at all."""
     if text(one.data, "apiVersion").startswith(OURS):
         message = f"this is a {kind(one) or 'file'} of bayplan, not a manifest"
-        command = "topology check" if kind(one) == "ClusterTopology" else "check"
-        return warning("M702", one.route, message, hint=f"`bayplan {command}` says whether it is sound")
+        command = {"Workflow": "check", "ClusterTopology": "topology check"}.get(kind(one))
+        hint = f"`bayplan {command}` says whether it is sound" if command else ""
+        return warning("M702", one.route, message, hint=hint)
     if get(one.data, "apiVersion") is None and get(one.data, "kind") is None:
         held = "a mapping without `apiVersion` and `kind`" if mapping(one.data) else f"a {_shape(one.data)}"
         return warning("M702", one.route, f"this is no Kubernetes object but {held}; it is left out")

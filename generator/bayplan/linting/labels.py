@@ -71,7 +71,9 @@ def _impossible(term: object, known: Known) -> list[tuple[int, Sequence[str]]]:
 def _nowhere(route: Route, label: str, values: Sequence[str], known: Known) -> Diagnostic:
     near = did_you_mean(values[0], known[label] or ())
     message = f'no node of the topology has {listing(values, most=3)} as its "{label}"'
-    return error("M712", route, message, hint=near or "no node can take the pods")
+    if near:
+        return error("M712", route, message, hint=near)
+    return warning("M712", route, message, hint="unless there are other nodes, none can take the pods")
 
 
 def _keys(template: PodTemplate) -> Iterator[tuple[Route, str]]:

@@ -46,8 +46,8 @@ def _either(group: Object, node: Node, children: Sequence[Node]) -> Iterator[Dia
     elif node.name and children and pods:
         hint = "remove it: all its subgroups must start, or `minSubGroup` of them"
         yield error("M716", (*node.route, "minMember"), f"{what} has subgroups, so it takes no `minMember`", hint=hint)
-    elif node.name and not children and groups:
-        hint = "write `minMember`"
+    elif not children and groups:
+        hint = "write `minMember` instead"
         yield error("M716", (*node.route, "minSubGroup"), f"{what} has no subgroups to count", hint=hint)
     elif node.name and not children and not pods:
         yield error("M716", node.route, f"{what} does not say how many pods must start", hint="add `minMember`")

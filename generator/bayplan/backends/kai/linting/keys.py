@@ -46,7 +46,13 @@ KAIS_OWN = tuple(
 FORMER = {"runai/queue": QUEUE, "runai/node-pool": NODE_POOL}
 """What KAI read until 0.5, and reads no more unless its configuration says so."""
 
-AT_THE_TOP = {("batch", "Job"), ("jobset.x-k8s.io", "JobSet"), ("apps", "StatefulSet"), ("apps", "ReplicaSet")}
+AT_THE_TOP = {
+    ("apps", "Deployment"),
+    ("batch", "Job"),
+    ("jobset.x-k8s.io", "JobSet"),
+    ("apps", "StatefulSet"),
+    ("apps", "ReplicaSet"),
+}
 """Kinds whose placement is read from their own annotations (JobSets: also from their Job templates')."""
 
 SEGMENTED = {("kubeflow.org", "PyTorchJob"), ("leaderworkerset.x-k8s.io", "LeaderWorkerSet")}
@@ -66,10 +72,7 @@ def check(world: World) -> Iterator[Diagnostic]:
             yield from _segments(template)
     for route, data in places.items():
         yield from _sort(data, (*route, "metadata"))
-    for one in world.objects:
-        yield from _least(
-            get(one.data, "metadata", "annotations", LEAST), (*one.route, "metadata", "annotations", LEAST)
-        )
+        yield from _least(get(data, "metadata", "annotations", LEAST), (*route, "metadata", "annotations", LEAST))
 
 
 def _sort(data: object, route: Route) -> Iterator[Diagnostic]:

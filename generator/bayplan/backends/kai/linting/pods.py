@@ -10,7 +10,7 @@ from bayplan.diagnostics import Diagnostic, Note, Route, error
 from bayplan.kube.safe import get, text
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.schedulers import asked, names
-from bayplan.linting.world import World, grouped, kind, name, named, namespace
+from bayplan.linting.world import World, grouped, kind, name, named, namespace, together
 from bayplan.model.manifest import Object
 from bayplan.words import did_you_mean, listing
 
@@ -85,7 +85,7 @@ def _names(world: World) -> Iterator[Diagnostic]:
     if world.target.since("kai", "0.18"):
         return
     for same in grouped(name, filter(name, pod_groups(world))).values():
-        others = [each for each in same[1:] if namespace(each) != namespace(same[0])]
+        others = [each for each in same[1:] if not together(namespace(each), namespace(same[0]))]
         for other in others:
             note = Note("the other is here", named(same[0]))
             message = f'PodGroups of two namespaces are called "{name(other)}", and KAI mixes them up'

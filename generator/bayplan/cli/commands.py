@@ -92,6 +92,26 @@ COMMANDS = (
         (TOPOLOGY, SCHEDULER, GANG, *SOURCES, *PLANNING, DIAGNOSTICS),
     ),
     Command(
+        "lint",
+        "lint",
+        "Find what is wrong with manifests that others wrote.",
+        (Argument("MANIFEST", 1, MANY),),
+        (
+            TOPOLOGY,
+            Option(
+                ("-s", "--scheduler"),
+                "Only the rules of this scheduler, and those of all (default: every one).",
+                "NAME",
+            ),
+            TARGET,
+            Option(("--accept",), "Take the errors of one code as warnings.", "CODE", many=True),
+            STRICT,
+            DIAGNOSTICS,
+        ),
+        "MANIFEST is a file, a folder, or - for standard input. All are looked at together. Without a topology file "
+        "nothing is said about nodes. Diagnostics go to standard output.",
+    ),
+    Command(
         "import",
         "import_workflow",
         "Print workflows of any format as native ones.",
@@ -180,7 +200,6 @@ LATER = (
     "helm",
     "krm",
     "kustomize",
-    "lint",
     "post-render",
     "topology diff",
     "topology show",

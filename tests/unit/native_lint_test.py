@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -246,7 +247,7 @@ def test_any_value_of_any_type_is_survived(junk: Any) -> None:
         for path in values(document):
             if not path:
                 continue
-            broken = list(yaml.safe_load_all(TREE + "---" + OLD))
+            broken = deepcopy(documents)
             inside = broken[number]
             for key in path[:-1]:
                 inside = inside[key]
@@ -258,6 +259,8 @@ def test_any_value_of_any_type_is_survived(junk: Any) -> None:
 EXAMPLES = {
     "native/hack__examples__workload__gang-job.yaml": "1.36",
     "native/hack__examples__workload__workload.yaml": "1.36",
+    "jobset/examples__workload-aware-scheduling__preemption__low-priority-jobset.yaml": "1.36",
+    "jobset/examples__workload-aware-scheduling__workload.yaml": "1.36",
 }
 
 

@@ -148,4 +148,5 @@ def _name(each: Object) -> str:
 
 
 def _namespace(each: Object) -> str:
-    return text(each.data, "metadata", "namespace")
+    """An object without a namespace lands in `default`, unless somebody says another one to kubectl."""
+    return text(each.data, "metadata", "namespace") or "default"

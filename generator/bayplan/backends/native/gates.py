@@ -1,4 +1,8 @@
-"""What must be switched on in the cluster. All of it is off by default (kube_features.go, 1.35.0 to 1.37.0)."""
+"""What must be switched on in the cluster: all of it is off by default (kube_features.go, 1.35.0 to 1.37.0).
+
+While a gate is off, the API server drops the fields that belong to it, and warns of nothing (pkg/registry/scheduling,
+strategy.go), so a missing gate looks like success.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,6 @@ from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.values import NamedTuple
-
-PREEMPTION = "WorkloadAwarePreemption"
 
 
 class Switch(NamedTuple):
@@ -44,11 +46,11 @@ def switches(plan: Plan, target: Target) -> Iterator[Switch]:
         yield Switch("GangScheduling", "kube-scheduler", "to start all pods of a gang or none")
     tree = any(node.children for node in nodes)
     if tree or any(node.key for node in nodes):  # CompositePodGroup depends on it, with or without levels
-        yield Switch("TopologyAwareWorkloadScheduling", BOTH, "for levels, which are refused while it is off")
+        yield Switch(
+            "TopologyAwareWorkloadScheduling", BOTH, "for levels, which are dropped without a word while it is off"
+        )
     if tree:
         yield Switch("CompositePodGroup", EVERYWHERE, "for groups of groups")
-    if _tells(plan, target):
-        yield Switch(PREEMPTION, BOTH, "for priorities of groups")
 
 
 def apis(nodes: list[Node], target: Target) -> set[str]:
@@ -57,11 +59,6 @@ def apis(nodes: list[Node], target: Target) -> set[str]:
         composite = {"scheduling.k8s.io/v1alpha3"} if any(node.children for node in nodes) else set()
         return {"scheduling.k8s.io/v1beta1", *composite}
     return {"scheduling.k8s.io/v1alpha2" if target.since(COMPONENT, LEVELS) else "scheduling.k8s.io/v1alpha1"}
-
-
-def _tells(plan: Plan, target: Target) -> bool:
-    """1.36 alone has a gate for priority and disruption, and bayplan writes them where the topology says it is on."""
-    return target.between(COMPONENT, LEVELS, TREES) and is_on(plan.topology, PREEMPTION) is True
 
 
 def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:

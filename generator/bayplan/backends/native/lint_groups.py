@@ -93,7 +93,7 @@ def _channels(scene: Scene) -> Iterator[tuple[Key, str]]:
     for each in scene.objects:
         if text(each.data, "apiVersion") == COMPUTE_DOMAIN_API and text(each.data, "kind") == "ComputeDomain":
             name = text(each.data, "spec", "channel", "resourceClaimTemplate", "name")
-            yield (text(each.data, "metadata", "namespace"), name), text(each.data, "metadata", "name")
+            yield (text(each.data, "metadata", "namespace") or "default", name), text(each.data, "metadata", "name")
 
 
 def _shared_channels(channels: dict[Key, str], group: Group) -> Iterator[Diagnostic]:

@@ -207,14 +207,7 @@ SUPPORT = (
         hint="leave the queue out, or put Kueue in front",
     ),
     Support("no-queue"),
-    Support("priority", component=KUBERNETES, since="1.37"),
-    Support(
-        "priority",
-        "approximate",
-        report="info",
-        reason="below Kubernetes 1.37 the pods carry the priority; their groups do only where the topology says that"
-        " the feature gate WorkloadAwarePreemption is on",
-    ),
+    Support("priority"),
     Support("preemptible"),
     Support(
         "never-preempted",

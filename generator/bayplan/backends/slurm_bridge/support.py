@@ -206,7 +206,7 @@ SUPPORT = (
         "template-placement",
         "absent",
         word="not yet upstream",
-        reason="slurm-bridge enables no plugin that reads it; where Slurm places the pods the kubelet may refuse them",
+        reason="slurm-bridge enables no plugin that reads it; where Slurm picks other nodes, the kubelet refuses pods",
         hint="say it in Slurm's words, with a partition or `backends: {slurm-bridge: {constraints: ...}}`",
     ),
     Support(

@@ -48,10 +48,10 @@ def gather(plan: Plan, gang: GangPlan) -> Gather:
     if only_preferred(gang) and miscounted(plan, gang):
         return Gather("", "", {})
     whole = list(covering(gang.root))
-    required = [unit.required for unit in whole if unit.required]
-    preferred = [unit.preferred for unit in whole if unit.preferred]
+    required = next((unit.required for unit in reversed(whole) if unit.required), "")
+    preferred = next((unit.preferred for unit in reversed(whole) if unit.preferred), "")
     inner = {level: sizes[0] for level, sizes in inner_sizes(gang).items() if _alike(gang, sizes)}
-    return Gather(required[-1] if required else "", preferred[-1] if preferred else "", inner)
+    return Gather(required, "" if preferred == required else preferred, inner)
 
 
 def only_preferred(gang: GangPlan) -> bool:

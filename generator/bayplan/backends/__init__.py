@@ -9,13 +9,13 @@ from bayplan.model.backend import Backend
 
 MODULES: Mapping[str, str] = {
     "kai": "kai",
+    "volcano": "volcano",
+    "kueue": "kueue",
+    "koordinator": "koordinator",
     "native": "native",
     "slurm-bridge": "slurm_bridge",
     "sunk": "sunk",
     "none": "none",
-    "koordinator": "koordinator",
-    "volcano": "volcano",
-    "kueue": "kueue",
 }
 """The word in `scheduler:` -> the module in this folder."""
 

@@ -107,6 +107,8 @@ def pods(documents: Iterable[Mapping[str, Any]]) -> Iterator[Pod]:
                     yield from _job_pods(stem, name, job["template"]["spec"], copy)
         elif each["kind"] == "Job" and "completionMode" in each["spec"]:
             yield from _job_pods(name, each["spec"]["template"]["spec"].get("subdomain", ""), each["spec"])
+        elif each["kind"] == "Job" and "tasks" in each["spec"]:
+            yield from _task_pods(each)
         elif each["kind"] == "Pod":
             spec = each["spec"]
             host = f"{spec['hostname']}.{spec['subdomain']}" if "subdomain" in spec else ""
@@ -118,6 +120,19 @@ def _job_pods(stem: str, service: str, spec: Mapping[str, Any], copy: int = 0) -
     for number in range(spec["completions"]):
         index = {"JOB_COMPLETION_INDEX": str(number), "copy": str(copy)}
         yield _pod(f"{stem}-{number}", f"{stem}-{number}.{service}", spec["template"], index)
+
+
+def _task_pods(job: Mapping[str, Any]) -> Iterator[Pod]:
+    """The pods of a Volcano Job, as its controller and its plugins `svc` and `env` make them."""
+    owner = job["metadata"]["name"]
+    for task in job["spec"]["tasks"]:
+        for number in range(task["replicas"]):
+            name = f"{owner}-{task['name']}-{number}"
+            host = f"{name}.{owner}" if "svc" in job["spec"]["plugins"] else ""
+            pod = _pod(name, host, task["template"], {"VC_TASK_INDEX": str(number)})
+            partition = task.get("partitionPolicy", {}).get("partitionSize")
+            labels = {"volcano.sh/partition-id": str(number // partition)} if partition else {}
+            yield pod._replace(labels={**pod.labels, **labels})
 
 
 def _pod(name: str, host: str, template: Mapping[str, Any], given: Mapping[str, str]) -> Pod:
@@ -141,6 +156,7 @@ def _field(entry: Mapping[str, Any], given: Mapping[str, str]) -> str:
 FIELDS = {
     "metadata.annotations['batch.kubernetes.io/job-completion-index']": "JOB_COMPLETION_INDEX",
     "metadata.annotations['jobset.sigs.k8s.io/job-index']": "copy",
+    "metadata.annotations['volcano.sh/task-index']": "VC_TASK_INDEX",
 }
 """Fields of pods -> what `given` calls their value."""
 

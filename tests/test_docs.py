@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tools import scheduler_matrix
 from tools.docs import Step, matches, pages, prepare, refreshed, run, steps
 from tools.run import ROOT
 
@@ -104,3 +105,7 @@ def test_refreshing_changes_only_what_is_stale(tmp_path: Path) -> None:
 )
 def test_an_ellipsis_stands_for_any_lines(expected: tuple[str, ...], actual: tuple[str, ...], equal: bool) -> None:
     assert matches(expected, actual) is equal
+
+
+def test_the_matrix_of_schedulers_is_made_from_their_tables() -> None:
+    assert scheduler_matrix.PAGE.read_text(encoding="utf-8") == scheduler_matrix.text()

@@ -16,7 +16,7 @@ LAYERS = (
     ("report",),
     ("arrange", "cleanup", "companions", "emit", "hosts", "patch", "reading", "removal", "selection", "weave"),
     ("backends",),
-    ("planning", "checks"),
+    ("planning", "checks", "linting"),
     ("workflows", "topologies"),
     ("fabrics", "accelerators"),
     ("kube",),

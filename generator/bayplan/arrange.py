@@ -77,7 +77,8 @@ def _placed(document: Item, namespace: str, given: Meta) -> Item:
     own = head(document)
     if own["kind"] in CLUSTER_SCOPED:
         return document
-    metadata = {"name": own["metadata"]["name"], "namespace": namespace, **own["metadata"]}
+    placed_in = {"namespace": namespace} if namespace else {}
+    metadata = {"name": own["metadata"]["name"], **placed_in, **own["metadata"]}
     if given.labels:
         metadata["labels"] = {**given.labels, **metadata.get("labels", {})}
     if given.annotations:
@@ -112,7 +113,7 @@ def oversized(documents: Iterable[Item]) -> Iterator[Diagnostic]:
             hint = "put large files into the image or a volume"
             yield error("P515", GANGS, f"{message}; {CONFIG_MAP_LIMIT} is the most", hint=hint)
         spec = own.get("spec", {})
-        parts = spec.get("replicatedJobs") or spec.get("subGroups") or ()
+        parts = spec.get("replicatedJobs") or spec.get("subGroups") or spec.get("tasks") or ()
         if parts and len(parts) * len(str(parts[0])) > LARGE // 2 and (size := _size(own)) > LARGE:
             kind, name = own["kind"], own["metadata"]["name"]
             yield error(
@@ -143,6 +144,9 @@ def keys(document: Item) -> Iterator[tuple[str, str]]:
         yield own["kind"], _filled(own["metadata"]["name"], row)
     if own["apiVersion"] == COMPUTE_DOMAIN_API:
         yield "ResourceClaimTemplate", own["spec"]["channel"]["resourceClaimTemplate"]["name"]
+    if "svc" in own.get("spec", {}).get("plugins", ()):  # Volcano 1.15, job/plugins/svc/svc.go
+        yield "Service", own["metadata"]["name"]
+        yield "ConfigMap", f"{own['metadata']['name']}-svc"
     if own["kind"] == "JobSet":
         yield "Service", own["metadata"]["name"]
         for each in own["spec"]["replicatedJobs"]:  # <jobset>-<replicatedJob>-<index> (JobSet 0.12, GenJobName)

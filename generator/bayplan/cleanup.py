@@ -22,6 +22,7 @@ OWNERS = ("JobSet",)
 
 PLURALS = {
     "ComputeDomain": "computedomains",
+    "CompositePodGroup": "compositepodgroups",
     "ConfigMap": "configmaps",
     "Job": "jobs",
     "JobSet": "jobsets",
@@ -32,6 +33,7 @@ PLURALS = {
     "Service": "services",
     "RoleBinding": "rolebindings",
     "ServiceAccount": "serviceaccounts",
+    "Workload": "workloads",
 }
 
 

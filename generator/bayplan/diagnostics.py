@@ -4,6 +4,7 @@ A diagnostic names a *route*: a subject (`workflow`, `topology`, ...) and the pa
 format. Lines and columns exist only in `report`, which finds them again in the text when there is something to say.
 """
 
+from collections.abc import Mapping
 from typing import Generic, Literal, TypeVar
 
 from bayplan.values import NamedTuple
@@ -52,6 +53,12 @@ class Outcome(NamedTuple, Generic[T]):
 
     value: T | None
     diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def origin(route: Route, origins: Mapping[Route, Route]) -> tuple[Route, Route] | None:
+    """Where the longest known part of a route leads, and what is left of it; None where no part is known."""
+    cut = next((n for n in range(len(route), 0, -1) if route[:n] in origins), 0)
+    return (origins[route[:cut]], route[cut:]) if cut else None
 
 
 def error(code: str, route: Route, message: str, *, hint: str = "", notes: tuple[Note, ...] = ()) -> Diagnostic:

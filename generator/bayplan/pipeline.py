@@ -21,7 +21,7 @@ from bayplan.document import Document
 from bayplan.model.backend import Backend
 from bayplan.model.features import FEATURES
 from bayplan.model.formats import Context
-from bayplan.model.manifest import Item, Shape
+from bayplan.model.manifest import Item, Object, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
@@ -48,6 +48,7 @@ from bayplan.selection import (
 from bayplan.topologies import EXPORTS
 from bayplan.values import NamedTuple
 from bayplan.weave import weave
+from bayplan.words import one_line
 
 if TYPE_CHECKING:
     from bayplan.model.formats import Exporter
@@ -235,6 +236,56 @@ def _unfit(backend: Backend, topology: ClusterTopology, target: Target) -> tuple
     return tuple(compare(needs, backend.SUPPORT, target, title, {**FEATURES, **backend.FEATURES}))
 
 
+class LintRequest(NamedTuple):
+    """Manifests to lint as one set, and what the command line says about them. No scheduler: the rules of all."""
+
+    manifests: tuple[Document, ...]
+    topology: Document | None = None
+    scheduler: str = ""
+    target: Mapping[str, str] = {}
+    accept: frozenset[str] = frozenset()
+
+
+def lint(request: LintRequest) -> tuple[Outcome[tuple[Object, ...]], Origins]:
+    """The objects, and what is wrong with them: rules of every scheduler, then of those in the table.
+
+    Without a topology, or in one whose pools have no nodes, rules about nodes have nothing to say.
+    """
+    from bayplan import linting
+    from bayplan.linting.identity import collect
+
+    read, origins = check_topology(request.topology) if request.topology else (Outcome(UNKNOWN), {})
+    if read.value is None:
+        return Outcome(None, read.diagnostics), origins
+    target = select_target(request.target, read.value)
+    asked = select_backend(request.scheduler, None, read.value, BACKENDS) if request.scheduler else Outcome(None)
+    found = (*read.diagnostics, *target.diagnostics, *asked.diagnostics)
+    if target.value is None or has_errors(found):
+        return Outcome(None, found), origins
+    objects, foreign = collect(request.manifests)
+    backends = (asked.value,) if asked.value else tuple(BACKENDS.values())
+    said = [*foreign, *linting.lint(objects, read.value, target.value)]
+    said += [each for backend in backends for each in backend.lint(objects, read.value, target.value)]
+    shown = (_shown(each, request.accept) for each in said)
+    return Outcome(objects, (*found, *dict.fromkeys(shown))), origins
+
+
+UNKNOWN = ClusterTopology("", ())
+"""The cluster of which nobody has said anything."""
+
+
+def _shown(found: Diagnostic, accepted: frozenset[str]) -> Diagnostic:
+    """The finding as a warning where its code is accepted, and fit for one line whatever names were put into it."""
+    taken = found.severity == "error" and found.code in accepted
+    notes = tuple(note._replace(message=one_line(note.message)) for note in found.notes)
+    return found._replace(
+        severity="warning" if taken else found.severity,
+        message=one_line(found.message),
+        hint=one_line(found.hint),
+        notes=notes,
+    )
+
+
 def cluster_objects(
     document: Document, scheduler: str, versions: Mapping[str, str]
 ) -> tuple[Outcome[Documents], Origins]:
@@ -252,4 +303,5 @@ def cluster_objects(
         found += _unfit(backend.value, topology.value, target.value)
     if backend.value is None or target.value is None or has_errors(found):
         return Outcome(None, found), origins
-    return Outcome(arrange(backend.value.cluster_objects(topology.value, target.value)), found), origins
+    objects = backend.value.cluster_objects(topology.value, target.value)
+    return Outcome(arrange(objects, topology.value.defaults.get("namespace", "")), found), origins

@@ -12,7 +12,7 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow
 from bayplan.words import did_you_mean
 
-LATER = ("volcano", "kueue", "koordinator", "native", "slurm", "none")
+LATER = ("volcano", "kueue", "koordinator", "native", "slurm")
 """Schedulers that are planned: asking for one is answered "not yet", not "unknown"."""
 
 

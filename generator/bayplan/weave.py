@@ -11,7 +11,7 @@ from bayplan.kube.kinds.pods import RANK_COLUMN
 from bayplan.kube.names import claim_template_name, config_map_name
 from bayplan.kube.pod import combine, own_parts, template
 from bayplan.kube.ranks import arithmetic, rank_env
-from bayplan.model.manifest import Lowered, Manifest, Many, Marks, Meta, PodParts, Shape, Slot, Workload
+from bayplan.model.manifest import Lowered, Manifest, Many, Marks, PodParts, Shape, Slot, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods
 from bayplan.values import NamedTuple
 
@@ -65,8 +65,8 @@ def _piece(loom: Loom, gang: GangPlan, pods: Pods, marks: Marks) -> Piece:
         user,
         marks.pod,
     )
-    owner = Meta({**gang_labels(plan, gang), **marks.owner.labels}, marks.owner.annotations)
-    return Piece(template(pods.spec, pool, parts, command), owner, marks.job)
+    owner = marks.owner._replace(labels={**gang_labels(plan, gang), **marks.owner.labels})
+    return Piece(template(pods.spec, pool, parts, command), owner, marks.job, marks.suspend)
 
 
 def _labels(plan: Plan, gang: GangPlan, pods: Pods) -> dict[str, str]:

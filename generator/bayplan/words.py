@@ -48,3 +48,13 @@ def shorten(text: str) -> str:
     """The beginning of a text as part of a sentence of one line."""
     shown = text[:_LONGEST] if text[:_LONGEST].isprintable() else text[:_LONGEST].encode("unicode_escape").decode()
     return shown if len(text) <= _LONGEST else f"{shown}..."
+
+
+_LINE = 800
+"""Characters of a sentence into which others' words were put."""
+
+
+def one_line(text: str) -> str:
+    """A sentence without anything that would break its line, and not longer than anyone reads."""
+    shown = text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return shown if len(shown) <= _LINE else f"{shown[:_LINE]}..."

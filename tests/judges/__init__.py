@@ -6,16 +6,46 @@ a component to its version: `{"kubernetes": "1.34", "kai": "0.15", "draDriver": 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from judges import builtin, crd, cross, jobset, kai, pods, syntax
+from judges import builtin, crd, cross, jobset, kai, koordinator, kueue, native, pods, slurm_pods, syntax, volcano
 from judges.versions import UPSTREAM, at_least, targets_for, versions_for
 
 __all__ = ["UPSTREAM", "at_least", "judge", "judge_all", "targets_for", "versions_for"]
 
 Document = Mapping[str, Any]
 Target = Mapping[str, str]
+Judge = Callable[[Document, Target], Iterable[str]]
+
+SCHEMAS: tuple[tuple[Callable[[Document], bool], Judge], ...] = (
+    (koordinator.knows, koordinator.schema),
+    (slurm_pods.borrowed, lambda document, _: slurm_pods.pod_group(document)),
+    (builtin.knows, builtin.judge),
+    (lambda _: True, crd.judge),
+)
+"""Whose object it is -> who says what may stand in it; the first counts."""
+
+RULES: tuple[Judge, ...] = (
+    lambda document, _: syntax.judge(document),
+    lambda document, _: pods.judge(document),
+    lambda document, _: jobset.judge(document),
+    kai.judge,
+    koordinator.judge,
+    kueue.judge,
+    native.judge,
+    lambda document, _: slurm_pods.judge(document),
+    lambda document, _: volcano.judge(document),
+)
+"""What webhooks and schedulers ask of one object."""
+
+TOGETHER: tuple[Callable[[list[Document], Target], Iterable[str]], ...] = (
+    cross.judge,
+    lambda documents, _: koordinator.members(documents),
+    kueue.judge_all,
+    lambda documents, _: native.together(documents),
+)
+"""What they ask of objects that belong together."""
 
 
 def judge(document: Document, target: Target) -> list[str]:
@@ -23,14 +53,8 @@ def judge(document: Document, target: Target) -> list[str]:
     early = syntax.envelope(document)
     if early:
         return early
-    schema = builtin if builtin.knows(document) else crd
-    complaints = [
-        *schema.judge(document, target),
-        *syntax.judge(document),
-        *pods.judge(document),
-        *jobset.judge(document),
-        *kai.judge(document, target),
-    ]
+    schema = next(each for knows, each in SCHEMAS if knows(document))
+    complaints = [complaint for each in (schema, *RULES) for complaint in each(document, target)]
     return [f"{name(document)}: {complaint}" for complaint in complaints]
 
 
@@ -38,7 +62,7 @@ def judge_all(documents: Iterable[Document], target: Target) -> list[str]:
     """The complaints about each object, then those about objects that do not fit together."""
     listed = list(documents)
     single = [complaint for document in listed for complaint in judge(document, target)]
-    return single or cross.judge(listed, target)
+    return single or [complaint for each in TOGETHER for complaint in each(listed, target)]
 
 
 def name(document: Document) -> str:

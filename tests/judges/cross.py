@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from judges import volcano
 from judges.syntax import walk
 from judges.versions import at_least
 
@@ -25,6 +26,8 @@ def judge(documents: list[Document], target: Mapping[str, str]) -> list[str]:
         *claims(documents),
         *channels(documents),
         *gangs(documents, target),
+        *volcano.tree(documents),
+        *volcano.gangs(documents, [(*found, multiplicity(found[0], found[2])) for found in pod_specs(documents)]),
     ]
 
 

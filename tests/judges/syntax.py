@@ -24,6 +24,8 @@ CLUSTER_SCOPED = {
     ("", "Namespace"),
     ("kai.scheduler", "Topology"),
     ("kueue.x-k8s.io", "Topology"),
+    ("kueue.x-k8s.io", "ResourceFlavor"),
+    ("kueue.x-k8s.io", "ClusterQueue"),
     ("scheduling.run.ai", "Queue"),
 }
 FREE_NAMED = {"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}

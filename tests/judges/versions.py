@@ -24,6 +24,7 @@ NEWEST = {
     "lws": "0.10",
     "kueue": "0.19",
     "volcano": "1.15",
+    "koordinator": "1.8",
 }
 """The newest released version of each component that judges documents."""
 

@@ -15,12 +15,20 @@ import yaml
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from syrupy.location import PyTestLocation
 
+from bayplan.backends import BACKENDS
 from tools.run import EXAMPLES, ROOT, bayplan
 
 GOLDEN = ROOT / "golden"
 VERSIONS = {
     "kai": ("0.10", "0.12", "0.13", "0.14", "0.15", "0.16", "0.17"),
+    "native": ("1.34", "1.35", "1.36", "1.37"),
     "slurm": ("24.11", "25.05", "25.11"),
+    "slurm-bridge": ("1.0", "1.1", "1.2"),
+    "sunk": ("7.6", "8.1", "8.2"),
+    "none": ("1.32", "1.34", "1.37"),
+    "koordinator": ("1.7", "1.8"),
+    "volcano": ("1.14.3", "1.15.1"),
+    "kueue": ("0.14", "0.15", "0.16", "0.17", "0.18", "0.19"),
 }
 """Backend -> the versions that every example is rendered for."""
 
@@ -42,9 +50,14 @@ class Case(NamedTuple):
         return GOLDEN / self.backend / f"{self.example}@{self.version}.yaml"
 
     @property
+    def component(self) -> str:
+        """Whose version it is."""
+        return BACKENDS[self.backend].COMPONENT
+
+    @property
     def target(self) -> dict[str, str]:
         """The versions it is rendered for."""
-        return {**versions(self.example), self.backend: self.version}
+        return {**versions(self.example), self.component: self.version}
 
     def __str__(self) -> str:
         return f"{self.backend}@{self.version}-{self.example}"
@@ -75,7 +88,7 @@ def versions(example: str) -> Mapping[str, str]:
 
 def render(case: Case) -> str:
     """What the golden file of a case must hold."""
-    options = ["-t", "topology.yaml", "-s", case.backend, "--target", f"{case.backend}={case.version}"]
+    options = ["-t", "topology.yaml", "-s", case.backend, "--target", f"{case.component}={case.version}"]
     whole = () if case.backend in SCRIPTS else ("--cluster-objects",)
     return _printed(case, "render", "workflow.yaml", *options, *whole) + _exported(case)
 
@@ -84,7 +97,7 @@ def _exported(case: Case) -> str:
     """The configuration that goes with scripts: two files that no single text can hold."""
     if case.backend not in SCRIPTS:
         return ""
-    options = ["--to", case.backend, "--target", f"{case.backend}={case.version}"]
+    options = ["--to", case.backend, "--target", f"{case.component}={case.version}"]
     return "\n" + _printed(case, "topology", "export", "topology.yaml", *options)
 
 

@@ -85,7 +85,7 @@ def test_schema_prints_the_shipped_file(name: str, said: Any) -> None:
 class TestSchedulers:
     def test_the_table_has_every_feature_and_scheduler(self, said: Any) -> None:
         head, *rows = said("schedulers").splitlines()
-        assert head.split() == list(BACKENDS)
+        assert head.split()[::2] == list(BACKENDS)
         assert [re.split(r"  +", row)[0] for row in rows] == [feature.meaning for feature in FEATURES.values()]
         assert all(len(re.split(r"  +", row)) == 1 + len(BACKENDS) for row in rows)
 
@@ -93,7 +93,7 @@ class TestSchedulers:
     def test_one_in_full(self, name: str, said: Any) -> None:
         text = said("schedulers", name)
         for row in BACKENDS[name].SUPPORT:
-            assert FEATURES[row.feature].meaning in text
+            assert {**FEATURES, **BACKENDS[name].FEATURES}[row.feature].meaning in text
             assert row.reason in text
             assert row.hint in text
 

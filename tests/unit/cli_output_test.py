@@ -180,27 +180,27 @@ class TestFolder:
         many = Many({**config_map("x"), "metadata": {"name": Slot(0, "name")}}, [("b-0",), ("b-1",)])
         made = folder.files([config_map("a", "---\nkind: Evil\n"), many, config_map("s3:cr?t")])
         assert list(made) == [
-            "08-configmap-a.yaml",
-            "08-configmap-b-0.yaml",
-            "08-configmap-b-1.yaml",
-            "08-configmap-s3-cr-t.yaml",
+            "15-configmap-a.yaml",
+            "15-configmap-b-0.yaml",
+            "15-configmap-b-1.yaml",
+            "15-configmap-s3-cr-t.yaml",
         ]
-        assert "name: b-1\n" in made["08-configmap-b-1.yaml"]
+        assert "name: b-1\n" in made["15-configmap-b-1.yaml"]
         assert all(folder._OURS(name) for name in made)
 
     def test_one_object_less_renames_no_other_file(self) -> None:
         maps = [config_map(f"c{n}") for n in range(5)]
-        assert set(folder.files(maps[1:])) == set(folder.files(maps)) - {"08-configmap-c0.yaml"}
+        assert set(folder.files(maps[1:])) == set(folder.files(maps)) - {"15-configmap-c0.yaml"}
 
     def test_one_name_in_several_namespaces_makes_several_files(self) -> None:
         made = folder.files([config_map("c"), config_map("c"), config_map("c")])
-        assert list(made) == ["08-configmap-c.yaml", "08-configmap-c--2.yaml", "08-configmap-c--3.yaml"]
+        assert list(made) == ["15-configmap-c.yaml", "15-configmap-c--2.yaml", "15-configmap-c--3.yaml"]
 
     def test_a_name_that_looks_like_a_repeated_one_loses_no_file(self) -> None:
         made = folder.files(
             [config_map("x--2", "1"), config_map("x", "2"), config_map("x", "3"), config_map("x--2", "4")]
         )
-        assert list(made) == [f"08-configmap-{name}.yaml" for name in ("x--2", "x", "x--3", "x--2--2")]
+        assert list(made) == [f"15-configmap-{name}.yaml" for name in ("x--2", "x", "x--3", "x--2--2")]
         assert [text.count(f"a: '{n}'") + text.count(f'a: "{n}"') for n, text in enumerate(made.values(), 1)] == [1] * 4
 
     def test_files_sort_as_they_are_applied(self) -> None:

@@ -91,6 +91,8 @@ def _yaml(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 @settings(max_examples=1500, deadline=None)
 @given(st.recursive(LEAVES, _yaml, max_leaves=12))
 @example("{a: {<<: {b: 1}, b: 2}, a: {<<: [{c: 1}, {c: 2}]}}")
+@example("{a: {}, <<: {a: yes}, <<: {b: yes}}")
+@example("{<<: {a: 1, b: 1}, c: 2, <<: {b: 2, d: 2}, a: 3}")
 def test_random_flow_yaml(text: str) -> None:
     text = f"top: {text}\n"
     wanted, got = pyyaml(text), document.load(text, "workflow", "R132")

@@ -73,6 +73,7 @@ POD_SETS = st.builds(
     accelerator=st.one_of(st.none(), ACCELERATORS),
     resources=st.dictionaries(st.sampled_from(["cpu", "memory", "example.com/nic"]), AMOUNT),
     whole_node=st.booleans(),
+    numa=st.sampled_from(["", "best-effort", "single-numa-node"]),
     fabric=OPTIONAL,
     image=st.sampled_from(["", "busybox", "nvcr.io/nvidia/pytorch:25.08-py3", "a@sha256:0"]),
     command=TEXTS,

@@ -27,6 +27,7 @@ MOST_EXPANDED = 100_000
 """Nodes that all aliases of a document may stand for."""
 
 _NO_KEY, _ITEM, _ROOT = object(), object(), object()  # states of the open collection
+_BROUGHT = object()  # among the marks of a mapping: what its `<<` have brought so far
 _UNRENDERED = ("this looks like a template: render it first", "put a value that begins with {{ in quotes")
 _CORE = "tag:yaml.org,2002:"
 _TYPES: dict[str, tuple[type, ...]] = {"null": (type(None),), "bool": (bool,), "int": (int,), "float": (int, float)}
@@ -257,8 +258,11 @@ class _Tree:
             return
         merged = {key: item for part in reversed(parts) for key, item in part.items()}
         if self.rules.tagged:
-            own = {key: node.pop(key) for key in list(node) if key in marks}
-            node |= {**merged, **own}
+            own = {key: item for key, item in node.items() if key in marks}
+            brought = marks.setdefault(_BROUGHT, {})
+            brought |= merged
+            node.clear()
+            node |= {**brought, **own}
             return
         clash = next((key for key in merged if key in marks), None)
         if clash is not None and self.rules.own:

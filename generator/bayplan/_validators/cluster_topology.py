@@ -115,6 +115,14 @@ def validate(data: Any) -> Any:
                             data__spec__versions_keys.remove("slurm")
                             data__spec__versions__slurm = data__spec__versions["slurm"]
                             validate___definitions_version(data__spec__versions__slurm)
+                        if "slurmBridge" in data__spec__versions_keys:
+                            data__spec__versions_keys.remove("slurmBridge")
+                            data__spec__versions__slurmBridge = data__spec__versions["slurmBridge"]
+                            validate___definitions_version(data__spec__versions__slurmBridge)
+                        if "sunk" in data__spec__versions_keys:
+                            data__spec__versions_keys.remove("sunk")
+                            data__spec__versions__sunk = data__spec__versions["sunk"]
+                            validate___definitions_version(data__spec__versions__sunk)
                         if "networkOperator" in data__spec__versions_keys:
                             data__spec__versions_keys.remove("networkOperator")
                             data__spec__versions__networkOperator = data__spec__versions["networkOperator"]
@@ -257,6 +265,28 @@ def validate(data: Any) -> Any:
                                     data__spec__schedulers__kueue_keys.remove("clusterQueue")
                                     data__spec__schedulers__kueue__clusterQueue = data__spec__schedulers__kueue["clusterQueue"]
                                     validate___definitions_dottedname(data__spec__schedulers__kueue__clusterQueue)
+                                if "deviceClassMappings" in data__spec__schedulers__kueue_keys:
+                                    data__spec__schedulers__kueue_keys.remove("deviceClassMappings")
+                                    data__spec__schedulers__kueue__deviceClassMappings = data__spec__schedulers__kueue["deviceClassMappings"]
+                                    if not isinstance(data__spec__schedulers__kueue__deviceClassMappings, (dict)):
+                                        raise Refused
+                                    data__spec__schedulers__kueue__deviceClassMappings_is_dict = isinstance(data__spec__schedulers__kueue__deviceClassMappings, dict)
+                                    if data__spec__schedulers__kueue__deviceClassMappings_is_dict:
+                                        data__spec__schedulers__kueue__deviceClassMappings_keys = set(data__spec__schedulers__kueue__deviceClassMappings.keys())
+                                        for data__spec__schedulers__kueue__deviceClassMappings_key in data__spec__schedulers__kueue__deviceClassMappings_keys:
+                                            if data__spec__schedulers__kueue__deviceClassMappings_key not in []:
+                                                data__spec__schedulers__kueue__deviceClassMappings_value = data__spec__schedulers__kueue__deviceClassMappings.get(data__spec__schedulers__kueue__deviceClassMappings_key)
+                                                validate___definitions_labeltext(data__spec__schedulers__kueue__deviceClassMappings_value)
+                                        data__spec__schedulers__kueue__deviceClassMappings_len = len(data__spec__schedulers__kueue__deviceClassMappings)
+                                        if data__spec__schedulers__kueue__deviceClassMappings_len != 0:
+                                            data__spec__schedulers__kueue__deviceClassMappings_property_names = True
+                                            for data__spec__schedulers__kueue__deviceClassMappings_key in data__spec__schedulers__kueue__deviceClassMappings:
+                                                try:
+                                                    validate___definitions_dottedname(data__spec__schedulers__kueue__deviceClassMappings_key)
+                                                except Refused:
+                                                    data__spec__schedulers__kueue__deviceClassMappings_property_names = False
+                                            if not data__spec__schedulers__kueue__deviceClassMappings_property_names:
+                                                raise Refused
                                 if "featureGates" in data__spec__schedulers__kueue_keys:
                                     data__spec__schedulers__kueue_keys.remove("featureGates")
                                     data__spec__schedulers__kueue__featureGates = data__spec__schedulers__kueue["featureGates"]
@@ -298,6 +328,56 @@ def validate(data: Any) -> Any:
                                     data__spec__schedulers__native__featureGates = data__spec__schedulers__native["featureGates"]
                                     validate___definitions_featuregates(data__spec__schedulers__native__featureGates)
                                 if data__spec__schedulers__native_keys:
+                                    raise Refused
+                        if "slurm-bridge" in data__spec__schedulers_keys:
+                            data__spec__schedulers_keys.remove("slurm-bridge")
+                            data__spec__schedulers__slurmbridge = data__spec__schedulers["slurm-bridge"]
+                            if not isinstance(data__spec__schedulers__slurmbridge, (dict)):
+                                raise Refused
+                            data__spec__schedulers__slurmbridge_is_dict = isinstance(data__spec__schedulers__slurmbridge, dict)
+                            if data__spec__schedulers__slurmbridge_is_dict:
+                                data__spec__schedulers__slurmbridge_keys = set(data__spec__schedulers__slurmbridge.keys())
+                                if "schedulerName" in data__spec__schedulers__slurmbridge_keys:
+                                    data__spec__schedulers__slurmbridge_keys.remove("schedulerName")
+                                    data__spec__schedulers__slurmbridge__schedulerName = data__spec__schedulers__slurmbridge["schedulerName"]
+                                    validate___definitions_dottedname(data__spec__schedulers__slurmbridge__schedulerName)
+                                if "partition" in data__spec__schedulers__slurmbridge_keys:
+                                    data__spec__schedulers__slurmbridge_keys.remove("partition")
+                                    data__spec__schedulers__slurmbridge__partition = data__spec__schedulers__slurmbridge["partition"]
+                                    validate___definitions_plainname(data__spec__schedulers__slurmbridge__partition)
+                                if "featureGates" in data__spec__schedulers__slurmbridge_keys:
+                                    data__spec__schedulers__slurmbridge_keys.remove("featureGates")
+                                    data__spec__schedulers__slurmbridge__featureGates = data__spec__schedulers__slurmbridge["featureGates"]
+                                    validate___definitions_featuregates(data__spec__schedulers__slurmbridge__featureGates)
+                                if data__spec__schedulers__slurmbridge_keys:
+                                    raise Refused
+                        if "sunk" in data__spec__schedulers_keys:
+                            data__spec__schedulers_keys.remove("sunk")
+                            data__spec__schedulers__sunk = data__spec__schedulers["sunk"]
+                            if not isinstance(data__spec__schedulers__sunk, (dict)):
+                                raise Refused
+                            data__spec__schedulers__sunk_is_dict = isinstance(data__spec__schedulers__sunk, dict)
+                            if data__spec__schedulers__sunk_is_dict:
+                                data__spec__schedulers__sunk_keys = set(data__spec__schedulers__sunk.keys())
+                                if "schedulerName" in data__spec__schedulers__sunk_keys:
+                                    data__spec__schedulers__sunk_keys.remove("schedulerName")
+                                    data__spec__schedulers__sunk__schedulerName = data__spec__schedulers__sunk["schedulerName"]
+                                    validate___definitions_dottedname(data__spec__schedulers__sunk__schedulerName)
+                                if "partition" in data__spec__schedulers__sunk_keys:
+                                    data__spec__schedulers__sunk_keys.remove("partition")
+                                    data__spec__schedulers__sunk__partition = data__spec__schedulers__sunk["partition"]
+                                    validate___definitions_plainname(data__spec__schedulers__sunk__partition)
+                                if "killWait" in data__spec__schedulers__sunk_keys:
+                                    data__spec__schedulers__sunk_keys.remove("killWait")
+                                    data__spec__schedulers__sunk__killWait = data__spec__schedulers__sunk["killWait"]
+                                    if not isinstance(data__spec__schedulers__sunk__killWait, (int)) and not (isinstance(data__spec__schedulers__sunk__killWait, float) and data__spec__schedulers__sunk__killWait.is_integer()) or isinstance(data__spec__schedulers__sunk__killWait, bool):
+                                        raise Refused
+                                    if isinstance(data__spec__schedulers__sunk__killWait, (int, float)) and not isinstance(data__spec__schedulers__sunk__killWait, bool):
+                                        if data__spec__schedulers__sunk__killWait < 7:
+                                            raise Refused
+                                        if data__spec__schedulers__sunk__killWait > 86400:
+                                            raise Refused
+                                if data__spec__schedulers__sunk_keys:
                                     raise Refused
                         if "slurm" in data__spec__schedulers_keys:
                             data__spec__schedulers_keys.remove("slurm")
@@ -914,17 +994,6 @@ def validate___definitions_count(data: Any) -> Any:
             raise Refused
     return data
 
-def validate___definitions_labeltext(data: Any) -> Any:
-    if not isinstance(data, (str)):
-        raise Refused
-    if isinstance(data, str):
-        data_len = len(data)
-        if data_len < 1:
-            raise Refused
-        if data_len > 317:
-            raise Refused
-    return data
-
 def validate___definitions_template(data: Any) -> Any:
     if not isinstance(data, (dict)):
         raise Refused
@@ -1158,6 +1227,17 @@ def validate___definitions_plainname(data: Any) -> Any:
             raise Refused
     return data
 
+def validate___definitions_labeltext(data: Any) -> Any:
+    if not isinstance(data, (str)):
+        raise Refused
+    if isinstance(data, str):
+        data_len = len(data)
+        if data_len < 1:
+            raise Refused
+        if data_len > 317:
+            raise Refused
+    return data
+
 def validate___definitions_featuregates(data: Any) -> Any:
     if not isinstance(data, (dict)):
         raise Refused
@@ -1245,7 +1325,7 @@ def validate___definitions_queue(data: Any) -> Any:
     return data
 
 def validate___definitions_scheduler(data: Any) -> Any:
-    if not (isinstance(data, str) and data == 'kai' or isinstance(data, str) and data == 'volcano' or isinstance(data, str) and data == 'kueue' or isinstance(data, str) and data == 'koordinator' or isinstance(data, str) and data == 'native' or isinstance(data, str) and data == 'slurm'):
+    if not (isinstance(data, str) and data == 'kai' or isinstance(data, str) and data == 'volcano' or isinstance(data, str) and data == 'kueue' or isinstance(data, str) and data == 'koordinator' or isinstance(data, str) and data == 'native' or isinstance(data, str) and data == 'slurm' or isinstance(data, str) and data == 'slurm-bridge' or isinstance(data, str) and data == 'sunk' or isinstance(data, str) and data == 'none'):
         raise Refused
     return data
 

@@ -833,6 +833,10 @@ def validate___definitions_backends(data: Any) -> Any:
             data__kueue_is_dict = isinstance(data__kueue, dict)
             if data__kueue_is_dict:
                 data__kueue_keys = set(data__kueue.keys())
+                if "priorityClass" in data__kueue_keys:
+                    data__kueue_keys.remove("priorityClass")
+                    data__kueue__priorityClass = data__kueue["priorityClass"]
+                    validate___definitions_queue(data__kueue__priorityClass)
                 if data__kueue_keys:
                     raise Refused
         if "koordinator" in data_keys:
@@ -843,6 +847,21 @@ def validate___definitions_backends(data: Any) -> Any:
             data__koordinator_is_dict = isinstance(data__koordinator, dict)
             if data__koordinator_is_dict:
                 data__koordinator_keys = set(data__koordinator.keys())
+                if "scheduleTimeoutSeconds" in data__koordinator_keys:
+                    data__koordinator_keys.remove("scheduleTimeoutSeconds")
+                    data__koordinator__scheduleTimeoutSeconds = data__koordinator["scheduleTimeoutSeconds"]
+                    if not isinstance(data__koordinator__scheduleTimeoutSeconds, (int)) and not (isinstance(data__koordinator__scheduleTimeoutSeconds, float) and data__koordinator__scheduleTimeoutSeconds.is_integer()) or isinstance(data__koordinator__scheduleTimeoutSeconds, bool):
+                        raise Refused
+                    if isinstance(data__koordinator__scheduleTimeoutSeconds, (int, float)) and not isinstance(data__koordinator__scheduleTimeoutSeconds, bool):
+                        if data__koordinator__scheduleTimeoutSeconds < 1:
+                            raise Refused
+                        if data__koordinator__scheduleTimeoutSeconds > 2147483647:
+                            raise Refused
+                if "matchPolicy" in data__koordinator_keys:
+                    data__koordinator_keys.remove("matchPolicy")
+                    data__koordinator__matchPolicy = data__koordinator["matchPolicy"]
+                    if not (isinstance(data__koordinator__matchPolicy, str) and data__koordinator__matchPolicy == 'only-waiting' or isinstance(data__koordinator__matchPolicy, str) and data__koordinator__matchPolicy == 'waiting-and-running' or isinstance(data__koordinator__matchPolicy, str) and data__koordinator__matchPolicy == 'once-satisfied'):
+                        raise Refused
                 if data__koordinator_keys:
                     raise Refused
         if "native" in data_keys:
@@ -854,6 +873,137 @@ def validate___definitions_backends(data: Any) -> Any:
             if data__native_is_dict:
                 data__native_keys = set(data__native.keys())
                 if data__native_keys:
+                    raise Refused
+        if "slurm-bridge" in data_keys:
+            data_keys.remove("slurm-bridge")
+            data__slurmbridge = data["slurm-bridge"]
+            if not isinstance(data__slurmbridge, (dict)):
+                raise Refused
+            data__slurmbridge_is_dict = isinstance(data__slurmbridge, dict)
+            if data__slurmbridge_is_dict:
+                data__slurmbridge_keys = set(data__slurmbridge.keys())
+                if "account" in data__slurmbridge_keys:
+                    data__slurmbridge_keys.remove("account")
+                    data__slurmbridge__account = data__slurmbridge["account"]
+                    validate___definitions_word(data__slurmbridge__account)
+                if "partition" in data__slurmbridge_keys:
+                    data__slurmbridge_keys.remove("partition")
+                    data__slurmbridge__partition = data__slurmbridge["partition"]
+                    validate___definitions_word(data__slurmbridge__partition)
+                if "qos" in data__slurmbridge_keys:
+                    data__slurmbridge_keys.remove("qos")
+                    data__slurmbridge__qos = data__slurmbridge["qos"]
+                    validate___definitions_word(data__slurmbridge__qos)
+                if "reservation" in data__slurmbridge_keys:
+                    data__slurmbridge_keys.remove("reservation")
+                    data__slurmbridge__reservation = data__slurmbridge["reservation"]
+                    validate___definitions_word(data__slurmbridge__reservation)
+                if "constraints" in data__slurmbridge_keys:
+                    data__slurmbridge_keys.remove("constraints")
+                    data__slurmbridge__constraints = data__slurmbridge["constraints"]
+                    validate___definitions_word(data__slurmbridge__constraints)
+                if "licenses" in data__slurmbridge_keys:
+                    data__slurmbridge_keys.remove("licenses")
+                    data__slurmbridge__licenses = data__slurmbridge["licenses"]
+                    validate___definitions_word(data__slurmbridge__licenses)
+                if "wckey" in data__slurmbridge_keys:
+                    data__slurmbridge_keys.remove("wckey")
+                    data__slurmbridge__wckey = data__slurmbridge["wckey"]
+                    validate___definitions_word(data__slurmbridge__wckey)
+                if "userId" in data__slurmbridge_keys:
+                    data__slurmbridge_keys.remove("userId")
+                    data__slurmbridge__userId = data__slurmbridge["userId"]
+                    validate___definitions_word(data__slurmbridge__userId)
+                if "groupId" in data__slurmbridge_keys:
+                    data__slurmbridge_keys.remove("groupId")
+                    data__slurmbridge__groupId = data__slurmbridge["groupId"]
+                    validate___definitions_word(data__slurmbridge__groupId)
+                if "priority" in data__slurmbridge_keys:
+                    data__slurmbridge_keys.remove("priority")
+                    data__slurmbridge__priority = data__slurmbridge["priority"]
+                    if not isinstance(data__slurmbridge__priority, (int)) and not (isinstance(data__slurmbridge__priority, float) and data__slurmbridge__priority.is_integer()) or isinstance(data__slurmbridge__priority, bool):
+                        raise Refused
+                    if isinstance(data__slurmbridge__priority, (int, float)) and not isinstance(data__slurmbridge__priority, bool):
+                        if data__slurmbridge__priority < 0:
+                            raise Refused
+                        if data__slurmbridge__priority > 2147483647:
+                            raise Refused
+                if "timeLimit" in data__slurmbridge_keys:
+                    data__slurmbridge_keys.remove("timeLimit")
+                    data__slurmbridge__timeLimit = data__slurmbridge["timeLimit"]
+                    if not isinstance(data__slurmbridge__timeLimit, (int)) and not (isinstance(data__slurmbridge__timeLimit, float) and data__slurmbridge__timeLimit.is_integer()) or isinstance(data__slurmbridge__timeLimit, bool):
+                        raise Refused
+                    if isinstance(data__slurmbridge__timeLimit, (int, float)) and not isinstance(data__slurmbridge__timeLimit, bool):
+                        if data__slurmbridge__timeLimit < 1:
+                            raise Refused
+                        if data__slurmbridge__timeLimit > 2147483647:
+                            raise Refused
+                if "exclusive" in data__slurmbridge_keys:
+                    data__slurmbridge_keys.remove("exclusive")
+                    data__slurmbridge__exclusive = data__slurmbridge["exclusive"]
+                    if not isinstance(data__slurmbridge__exclusive, (bool)):
+                        raise Refused
+                if data__slurmbridge_keys:
+                    raise Refused
+        if "sunk" in data_keys:
+            data_keys.remove("sunk")
+            data__sunk = data["sunk"]
+            if not isinstance(data__sunk, (dict)):
+                raise Refused
+            data__sunk_is_dict = isinstance(data__sunk, dict)
+            if data__sunk_is_dict:
+                data__sunk_keys = set(data__sunk.keys())
+                if "account" in data__sunk_keys:
+                    data__sunk_keys.remove("account")
+                    data__sunk__account = data__sunk["account"]
+                    validate___definitions_word(data__sunk__account)
+                if "partition" in data__sunk_keys:
+                    data__sunk_keys.remove("partition")
+                    data__sunk__partition = data__sunk["partition"]
+                    validate___definitions_word(data__sunk__partition)
+                if "qos" in data__sunk_keys:
+                    data__sunk_keys.remove("qos")
+                    data__sunk__qos = data__sunk["qos"]
+                    validate___definitions_word(data__sunk__qos)
+                if "reservation" in data__sunk_keys:
+                    data__sunk_keys.remove("reservation")
+                    data__sunk__reservation = data__sunk["reservation"]
+                    validate___definitions_word(data__sunk__reservation)
+                if "comment" in data__sunk_keys:
+                    data__sunk_keys.remove("comment")
+                    data__sunk__comment = data__sunk["comment"]
+                    if not isinstance(data__sunk__comment, (str)):
+                        raise Refused
+                    if isinstance(data__sunk__comment, str):
+                        data__sunk__comment_len = len(data__sunk__comment)
+                        if data__sunk__comment_len < 1:
+                            raise Refused
+                        if data__sunk__comment_len > 1024:
+                            raise Refused
+                if "userId" in data__sunk_keys:
+                    data__sunk_keys.remove("userId")
+                    data__sunk__userId = data__sunk["userId"]
+                    validate___definitions_word(data__sunk__userId)
+                if "groupId" in data__sunk_keys:
+                    data__sunk_keys.remove("groupId")
+                    data__sunk__groupId = data__sunk["groupId"]
+                    validate___definitions_word(data__sunk__groupId)
+                if "exclusive" in data__sunk_keys:
+                    data__sunk_keys.remove("exclusive")
+                    data__sunk__exclusive = data__sunk["exclusive"]
+                    if not (isinstance(data__sunk__exclusive, str) and data__sunk__exclusive == 'none' or isinstance(data__sunk__exclusive, str) and data__sunk__exclusive == 'user' or isinstance(data__sunk__exclusive, str) and data__sunk__exclusive == 'ok'):
+                        raise Refused
+                if "timeout" in data__sunk_keys:
+                    data__sunk_keys.remove("timeout")
+                    data__sunk__timeout = data__sunk["timeout"]
+                    if not isinstance(data__sunk__timeout, (int)) and not (isinstance(data__sunk__timeout, float) and data__sunk__timeout.is_integer()) or isinstance(data__sunk__timeout, bool):
+                        raise Refused
+                    if isinstance(data__sunk__timeout, (int, float)) and not isinstance(data__sunk__timeout, bool):
+                        if data__sunk__timeout < 1:
+                            raise Refused
+                        if data__sunk__timeout > 2147483647:
+                            raise Refused
+                if data__sunk_keys:
                     raise Refused
         if "slurm" in data_keys:
             data_keys.remove("slurm")
@@ -1165,7 +1315,7 @@ def validate___definitions_queue(data: Any) -> Any:
     return data
 
 def validate___definitions_scheduler(data: Any) -> Any:
-    if not (isinstance(data, str) and data == 'kai' or isinstance(data, str) and data == 'volcano' or isinstance(data, str) and data == 'kueue' or isinstance(data, str) and data == 'koordinator' or isinstance(data, str) and data == 'native' or isinstance(data, str) and data == 'slurm'):
+    if not (isinstance(data, str) and data == 'kai' or isinstance(data, str) and data == 'volcano' or isinstance(data, str) and data == 'kueue' or isinstance(data, str) and data == 'koordinator' or isinstance(data, str) and data == 'native' or isinstance(data, str) and data == 'slurm' or isinstance(data, str) and data == 'slurm-bridge' or isinstance(data, str) and data == 'sunk' or isinstance(data, str) and data == 'none'):
         raise Refused
     return data
 

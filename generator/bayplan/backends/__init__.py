@@ -9,7 +9,14 @@ from bayplan.model.backend import Backend
 
 MODULES: Mapping[str, str] = {
     "kai": "kai",
+    "volcano": "volcano",
+    "kueue": "kueue",
+    "koordinator": "koordinator",
+    "native": "native",
     "slurm": "slurm",
+    "slurm-bridge": "slurm_bridge",
+    "sunk": "sunk",
+    "none": "none",
 }
 """The word in `scheduler:` -> the module in this folder."""
 

@@ -10,7 +10,7 @@ from bayplan.model.topology import AcceleratorKind, ClusterTopology
 from bayplan.model.workflow import GANGS, Accelerator, Workflow
 from bayplan.planning.pools import gang_pools
 
-WORKLOADS = ("lws", "volcano-job")
+WORKLOADS = ("lws",)
 HAMI = "hami"
 
 
@@ -18,9 +18,8 @@ def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]
     """W391 to W396."""
     for index, gang in enumerate(workflow.gangs):
         if gang.workload in WORKLOADS:
-            yield _not_yet(
-                "W396", (*GANGS, index, "workload"), f'workload "{gang.workload}"', "use jobset, job or pods"
-            )
+            hint = "use jobset, job, pods or volcano-job"
+            yield _not_yet("W396", (*GANGS, index, "workload"), f'workload "{gang.workload}"', hint)
     for place in pod_sets(workflow):
         if place.pods.fabric:
             hint = "attach the network with `template` annotations"

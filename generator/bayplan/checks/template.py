@@ -9,12 +9,15 @@ from bayplan.checks import template_values as values
 from bayplan.checks.places import Place, pod_sets
 from bayplan.diagnostics import KEY, Diagnostic, Route, error, warning
 from bayplan.kube.merge import MERGE_KEYS, identity
+from bayplan.kube.own import OWN_FIELDS, OWN_NAMES
 from bayplan.kube.pod import container_name
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import PodSet, Workflow
 
 OWN_ENV: Mapping[str, str] = {
     "JOB_COMPLETION_INDEX": "Kubernetes' Job controller",
+    "JOBSET_JOB_INDEX": "bayplan, where groups share a replicatedJob",
+    "VC_TASK_INDEX": "Volcano",
     "LWS_LEADER_ADDRESS": "LeaderWorkerSet",
     "LWS_GROUP_SIZE": "LeaderWorkerSet",
     "LWS_WORKER_INDEX": "LeaderWorkerSet",
@@ -29,29 +32,26 @@ OWN_PREFIXES = (
     "volcano.sh/",
     "kueue.x-k8s.io/",
     "gang.scheduling.koordinator.sh/",
+    "quota.scheduling.koordinator.sh/",
     "scheduling.x-k8s.io/",
     "jobset.sigs.k8s.io/",
     "leaderworkerset.sigs.k8s.io/",
     "batch.kubernetes.io/",
+    "slurmjob.slinky.slurm.net/",
+    "scheduler.slinky.slurm.net/",
+    "slinky.slurm.net/",
+    "sunk.coreweave.com/",
 )
-OWN_KEYS = ("pod-group-name", "runai/queue", "priorityClassName")
+OWN_KEYS = ("pod-group-name", "pod-group.scheduling.sigs.k8s.io", "runai/queue", "priorityClassName")
 """Labels and annotations by which schedulers and controllers know a gang and its pods."""
 
-OWN_FIELDS: Mapping[str, str] = {
-    "schedulerName": "the scheduler is chosen by `spec.scheduler`",
-    "priorityClassName": "use `spec.priorityClassName`",
-    "priority": "use `spec.priorityClassName`",
-    "restartPolicy": "use the podSet's `restartPolicy`",
-    "nodeName": "it would go past the scheduler; use a `pool` or a `placement`",
-    "hostname": "pods find each other by the name they have",
-    "subdomain": "pods find each other by the name they have",
-    "schedulingGates": "a gated pod would keep its whole gang waiting",
-    "schedulingGroup": "the scheduler's marks are bayplan's",
-}
-"""PodSpec field -> what to do instead."""
-
-OWN_NAMES: Mapping[str, tuple[str, ...]] = {"resourceClaims": ("gpu", "compute-domain"), "volumes": ("shm", "files")}
-"""PodSpec list -> entries that bayplan makes itself."""
+EXCLUSIVE = (
+    "alpha.jobset.sigs.k8s.io/exclusive-topology",
+    "leaderworkerset.sigs.k8s.io/exclusive-topology",
+    "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology",
+)
+"""JobSet's and LeaderWorkerSet's own way of placement: affinity of one pod, and a node selector for those that follow
+it (JobSet 0.12 `pod_mutating_webhook.go`). It goes against whatever a scheduler of gangs has decided."""
 
 ENTRIES = tuple(name for names in OWN_NAMES.values() for name in names)
 
@@ -98,7 +98,11 @@ def check_cards(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagn
 
 def _marks(code: str, given: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
     for key in given:
-        if key in OWN_KEYS or key.startswith(OWN_PREFIXES):
+        if key in EXCLUSIVE:
+            message = f'"{key}" places pods past the scheduler and past what bayplan proves'
+            hint = "remove it, and say it with `placement: {required: LEVEL}` and `separate: LEVEL` on the group"
+            yield error(code, (*route, key, KEY), message, hint=hint)
+        elif key in OWN_KEYS or key.startswith(OWN_PREFIXES):
             message = f'"{key}" is set by bayplan, a scheduler or a controller'
             yield error(code, (*route, key, KEY), message, hint="remove it")
 

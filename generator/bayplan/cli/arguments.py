@@ -24,23 +24,25 @@ def target(given: Given) -> Outcome[Mapping[str, str]]:
     return Outcome(None if wrong else versions, tuple(wrong))
 
 
-def accept(given: Given) -> Outcome[frozenset[str]]:
-    """The codes of gaps to take as warnings: fidelity codes and no others."""
+def accept(given: Given, letters: str = "F") -> Outcome[frozenset[str]]:
+    """The codes to take as warnings: those of fidelity and, where manifests are linted, of manifests."""
     codes = given.all("accept")
-    wrong = tuple(found for code in codes if (found := _unacceptable(code)))
+    wrong = tuple(found for code in codes if (found := _unacceptable(code, letters)))
     return Outcome(None if wrong else frozenset(codes), wrong)
 
 
-def _unacceptable(code: str) -> Diagnostic | None:
+def _unacceptable(code: str, letters: str) -> Diagnostic | None:
     from bayplan.codes import CODES
 
     route = ("argument", "--accept")
     if code not in CODES:
         hint = did_you_mean(code, CODES) or "bayplan prints the code of a gap in brackets"
         return error("A924", route, f'there is no code "{code}"', hint=hint)
-    if not code.startswith("F"):
+    if code[0] not in letters:
         message = f"{code} ({CODES[code]}) is not a gap between workflow and scheduler"
-        return error("A925", route, message, hint="only codes that begin with F can be accepted; mend this one instead")
+        begin = " or ".join(letters)
+        hint = f"only codes that begin with {begin} can be accepted; mend this one instead"
+        return error("A925", route, message, hint=hint)
     return None
 
 

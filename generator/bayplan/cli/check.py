@@ -16,23 +16,14 @@ def run(given: Given) -> int:
     read = inputs.read_all(given, needs_topology=False)
     if inputs.without_topology(given):
         return finish(given, [*read.batches, *_alone(given, read)], to_stdout=True)
-    schedulers = _schedulers(given.one("scheduler"))
     asked = inputs.requests(given, read)
     batches = [Batch(asked.diagnostics), *read.batches]
-    for scheduler in schedulers:
-        requests = [request._replace(scheduler=scheduler) for request in asked.value or ()]
-        compiled, found = compile_all(requests, read)
-        batches += [*found, *join(compiled)[1]]
-    return finish(given, batches, to_stdout=True)
+    if given.one("scheduler") == "all":
+        from bayplan.cli import comparison
 
-
-def _schedulers(name: str) -> tuple[str, ...]:
-    """The schedulers that a name stands for."""
-    if name != "all":
-        return (name,)
-    from bayplan.backends import BACKENDS
-
-    return tuple(BACKENDS)
+        return comparison.run(given, read, asked.value or (), batches)
+    compiled, found = compile_all(asked.value or (), read)
+    return finish(given, [*batches, *found, *join(compiled)[1]], to_stdout=True)
 
 
 def _alone(given: Given, read: Inputs) -> list[Batch]:

@@ -6,7 +6,7 @@ from bayplan.cli.options import MANY, Argument, Command, Option
 from bayplan.report import FORMATS
 
 SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool")
-IMPORTED = ("osmo-pool",)
+IMPORTED = ("osmo-pool", "hypernodes")
 """Those of `topologies.IMPORTS` too: a test compares."""
 SHELLS = ("bash", "zsh", "fish")
 
@@ -90,6 +90,26 @@ COMMANDS = (
         "List what to delete, in order, to undo a render.",
         (WORKFLOWS,),
         (TOPOLOGY, SCHEDULER, GANG, *SOURCES, *PLANNING, DIAGNOSTICS),
+    ),
+    Command(
+        "lint",
+        "lint",
+        "Find what is wrong with manifests that others wrote.",
+        (Argument("MANIFEST", 1, MANY),),
+        (
+            TOPOLOGY,
+            Option(
+                ("-s", "--scheduler"),
+                "Only the rules of this scheduler, and those of all (default: every one).",
+                "NAME",
+            ),
+            TARGET,
+            Option(("--accept",), "Take the errors of one code as warnings.", "CODE", many=True),
+            STRICT,
+            DIAGNOSTICS,
+        ),
+        "MANIFEST is a file, a folder, or - for standard input. All are looked at together. Without a topology file "
+        "nothing is said about nodes. Diagnostics go to standard output.",
     ),
     Command(
         "import",
@@ -180,7 +200,6 @@ LATER = (
     "helm",
     "krm",
     "kustomize",
-    "lint",
     "post-render",
     "topology diff",
     "topology show",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from bayplan.backends import BACKENDS
 from bayplan.cli import stdout
@@ -11,7 +11,8 @@ from bayplan.cli.options import Given
 from bayplan.diagnostics import Diagnostic, error
 from bayplan.kube.kinds import KINDS
 from bayplan.model.backend import Backend
-from bayplan.model.features import FEATURES, Support
+from bayplan.model.features import FEATURES, Feature, Support
+from bayplan.model.target import KNOWN, Target
 from bayplan.report.batch import Batch
 from bayplan.words import suggest
 
@@ -33,44 +34,60 @@ def _unknown(name: str) -> Diagnostic:
 
 def _table(backends: Sequence[Backend]) -> Iterator[str]:
     """One row a feature, one column a scheduler."""
-    rows = [("", *(backend.NAME for backend in backends))]
-    rows += [(feature.meaning, *(cell(name, each) for each in backends)) for name, feature in FEATURES.items()]
+    rows = list(matrix(backends))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield "  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True))
 
 
+def matrix(backends: Sequence[Backend]) -> Iterator[tuple[str, ...]]:
+    """The heads, then each feature with what each scheduler makes of it."""
+    yield ("", *(f"{each.NAME} {KNOWN[each.COMPONENT][-1]}" for each in backends))
+    for name, feature in FEATURES.items():
+        yield (feature.meaning, *(cell(name, each) for each in backends))
+
+
 def cell(feature: str, backend: Backend) -> str:
-    """`yes`, `no`, `0.17 and later; in part: 0.15 and later`, or by workload kind where the kinds decide."""
+    """What the newest version carries, in a word or two: `yes`, `since 0.17`, `up to 2`, `in part`, `never`.
+
+    Where the workload kinds decide, those that carry it.
+    """
     own = _rows(feature, backend.SUPPORT)
     if own:
         return _summed(own)
-    kinds = {kind: _summed(_rows(feature, KINDS[kind].SUPPORT)) for kind in backend.KINDS if kind in KINDS}
-    carrying = {kind: text for kind, text in kinds.items() if text != "no"}
+    kinds = {kind: _summed(_rows(feature, KINDS[kind].SUPPORT)) for kind in backend.KINDS}
+    carrying = {kind: text for kind, text in kinds.items() if text not in WORDS_OF_ABSENCE}
     if len(carrying) == len(kinds) and len(set(carrying.values())) == 1:
         return next(iter(carrying.values()))
-    return "; ".join(kind if text == "yes" else f"{kind}: {text}" for kind, text in carrying.items()) or "no"
+    told = (kind if text == "yes" else f"{kind} {text}" for kind, text in carrying.items())
+    return ", ".join(told) or next(iter(kinds.values()), "never")
+
+
+WORDS_OF_ABSENCE = ("never", "not yet here", "not yet upstream")
 
 
 def _summed(rows: Sequence[Support]) -> str:
-    """Rows of one feature in a few words; what is refused beyond them goes without saying."""
-    carried = [row for row in rows if row.fidelity != "absent"]
-    return "; ".join(_phrase(row) for row in carried) or "no"
+    """The row of the newest versions that carries most; older versions show in `since` alone."""
+    newest = Target()
+    valid = [row for row in rows if not row.component or newest.between(row.component, row.since, row.until)]
+    carried = [row for row in valid if row.fidelity != "absent"]
+    if not carried:
+        return next((row.word for row in valid), "never")
+    best = carried[0]
+    largest = next((row for row in reversed(carried) if row.fidelity == best.fidelity), best)
+    since = f"since {best.since}" if best.since else ""
+    amount = f"up to {largest.up_to}" if largest.up_to is not None else ""
+    where = ", ".join(filter(None, (amount, since)))
+    if best.fidelity == "approximate":
+        return f"in part, {where}" if where else "in part"
+    return where or "yes"
 
 
-def _phrase(row: Support) -> str:
-    word, where = WORDS[row.fidelity], extent(row)
-    if row.fidelity == "exact":
-        return where or word
-    return f"{word}: {where}" if where else word
-
-
-def extent(row: Support) -> str:
+def extent(row: Support, unit: str) -> str:
     """For which amounts and versions a row holds; empty for all."""
     since, until = row.since and f"{row.since} and later", row.until and f"below {row.until}"
     versions = f"{row.since} to below {row.until}" if row.since and row.until else since or until
     component = f"{row.component} " if versions and row.component else ""
-    unit = FEATURES[row.feature].unit
     amount = f"up to {row.up_to}{f' {unit}' if unit else ''}" if row.up_to is not None else ""
     return ", ".join(filter(None, (amount, component + versions)))
 
@@ -81,15 +98,17 @@ def _rows(feature: str, support: Sequence[Support]) -> list[Support]:
 
 def _one(backend: Backend) -> Iterator[str]:
     """All rows of a scheduler and of the workload kinds it is given, with what is lost and the way out."""
-    yield f"{backend.NAME}, workloads {', '.join(backend.KINDS)}"
-    yield from _detailed(backend.SUPPORT)
+    yield f"{backend.NAME} {', '.join(KNOWN[backend.COMPONENT])}, workloads {', '.join(backend.KINDS)}"
+    yield from _detailed(backend.SUPPORT, {**FEATURES, **backend.FEATURES})
     for kind in backend.KINDS:
-        yield from ("", f"workload {kind}", *_detailed(KINDS[kind].SUPPORT if kind in KINDS else ()))
+        yield from ("", f"workload {kind}", *_detailed(KINDS[kind].SUPPORT, FEATURES))
 
 
-def _detailed(support: Sequence[Support]) -> Iterator[str]:
-    for feature in FEATURES:
-        for row in _rows(feature, support):
-            where = extent(row)
-            yield f"  {WORDS[row.fidelity]:<9}{FEATURES[feature].meaning}{f' ({where})' if where else ''}"
-            yield from (f"{'':11}{text}" for text in (row.reason, row.hint and f"hint: {row.hint}") if text)
+def _detailed(support: Sequence[Support], features: Mapping[str, Feature]) -> Iterator[str]:
+    for name, feature in features.items():
+        for row in _rows(name, support):
+            where = extent(row, feature.unit)
+            word = WORDS[row.fidelity]
+            yield f"  {word:<9}{feature.meaning}{f' ({where})' if where else ''}"
+            told = f"{row.word}: {row.reason}" if row.word else row.reason
+            yield from (f"{'':11}{text}" for text in (told, row.hint and f"hint: {row.hint}") if text)

@@ -1,7 +1,46 @@
-"""Manifests: lint."""
+"""Manifests that others wrote: what lint finds whichever the scheduler, and in KAI's objects."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-CODES: Mapping[str, str] = {}
+CODES: Mapping[str, str] = {
+    "M702": "no manifest",
+    "M703": "an object that does not say what it is",
+    "M704": "the same object twice",
+    "M705": "an unknown scheduler",
+    "M706": "a workload for several schedulers",
+    "M707": "pods of a PodGroup that is missing",
+    "M708": "fewer pods than a gang waits for",
+    "M709": "a JobSet whose names grow too long",
+    "M710": "exclusive placement beside a topology-aware scheduler",
+    "M711": "a failure policy's rule without a name",
+    "M712": "a label that no node has",
+    "M713": "a KAI Topology that is refused",
+    "M714": "a KAI Topology that does not suit the nodes",
+    "M715": "subgroups that are no tree",
+    "M716": "minimums that KAI refuses or ignores",
+    "M717": "a constraint that names no level",
+    "M718": "levels in the wrong order",
+    "M719": "a queue that does not schedule",
+    "M800": "a hand-written channel template",
+    "M801": "two ComputeDomains with one channel template",
+    "M802": "a claim template that is missing",
+    "M803": "a claim template in another namespace",
+    "M804": "a claim that no container uses",
+    "M805": "a claim that the pod does not declare",
+    "M806": "a channel with a part of the node's GPUs",
+    "M807": "a ComputeDomain's number of nodes",
+    "M808": "a ComputeDomain across NVLink domains",
+    "M809": "several ComputeDomains for one pod or group",
+    "M810": "a channel that the driver does not know",
+    "M811": "a claim in another Kubernetes' dialect",
+    "M812": "the ComputeDomain driver's own node label",
+    "M813": "a device configuration that the driver refuses",
+    "M814": "a field that KAI does not have",
+    "M815": "a key that KAI does not read there",
+    "M816": "pods that KAI does not count to their PodGroup",
+    "M817": "a constraint that KAI may never meet",
+    "M818": "PodGroups of one name in two namespaces",
+    "M819": "a claim that KAI does not allocate",
+}

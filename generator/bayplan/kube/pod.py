@@ -39,12 +39,33 @@ def combine(*parts: PodParts) -> PodParts:
         volumes=tuple(v for part in parts for v in part.volumes),
         mounts=tuple(m for part in parts for m in part.mounts),
         capabilities=tuple(c for part in parts for c in part.capabilities),
-        spec=_joined(part.spec for part in parts),
+        unlimited=frozenset().union(*(part.unlimited for part in parts)),
+        spec=_joined_specs(part.spec for part in parts),
     )
 
 
 def _joined(maps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {key: value for each in maps for key, value in each.items()}
+
+
+def _joined_specs(specs: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Fields of a later part win, but its affinity is added to that of the parts before."""
+    made: dict[str, Any] = {}
+    for spec in specs:
+        both = "affinity" in made and "affinity" in spec
+        made |= {**spec, "affinity": joined_affinity(made["affinity"], spec["affinity"])} if both else spec
+    return made
+
+
+def joined_affinity(own: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
+    """The terms of both, each once. In a template they do not merge: a list of terms there takes the place of ours."""
+    made = {kind: dict(rules or {}) for kind, rules in own.items()}
+    for kind, rules in added.items():
+        lists = made.setdefault(kind, {})
+        for when, terms in rules.items():
+            given = lists.get(when) or []
+            lists[when] = [*given, *(term for term in terms if term not in given)]
+    return made
 
 
 def template(spec: PodSet, pool: Pool, parts: PodParts, command: tuple[Any, ...]) -> dict[str, Any]:
@@ -55,18 +76,11 @@ def template(spec: PodSet, pool: Pool, parts: PodParts, command: tuple[Any, ...]
     given = made["spec"].pop("tolerations", [])
     added = [dict(t) for t in (*pool.node.tolerations, *parts.tolerations) if t not in given]
     completed = {**made["spec"], **({"tolerations": [*given, *added]} if given or added else {})}
-    if spec.whole_node:
-        completed["affinity"] = _apart(completed.get("affinity") or {})
+    if "affinity" in parts.spec:
+        completed["affinity"] = joined_affinity(completed.get("affinity") or {}, parts.spec["affinity"])
     if completed.get("hostNetwork"):
         completed.setdefault("dnsPolicy", HOST_DNS)
     return {**made, "spec": completed}
-
-
-def _apart(affinity: Mapping[str, Any]) -> dict[str, Any]:
-    """Ours beside the template's: lists of terms do not merge, so one in the template has taken the place of ours."""
-    anti = affinity.get("podAntiAffinity") or {}
-    terms = anti.get(REQUIRED) or []
-    return {**affinity, "podAntiAffinity": {**anti, REQUIRED: terms if APART in terms else [*terms, dict(APART)]}}
 
 
 def container_name(spec: PodSet) -> str:
@@ -117,11 +131,12 @@ def _container(spec: PodSet, parts: PodParts, command: tuple[Any, ...]) -> dict[
     ports = [{"name": name, "containerPort": port} for name, port in spec.ports.items()]
     claims = [{"name": claim["name"]} for claim in parts.claims]
     amounts = dict(parts.resources)
+    limits = {name: amount for name, amount in amounts.items() if name not in parts.unlimited}
     security = {"capabilities": {"add": list(parts.capabilities)}} if parts.capabilities else {}
     return {
         "name": container_name(spec),
         **given(image=spec.image, command=list(command), args=list(spec.args), ports=ports, env=list(parts.env)),
-        **given(resources=given(requests=amounts, limits=dict(amounts), claims=claims)),
+        **given(resources=given(requests=amounts, limits=limits, claims=claims)),
         **given(volumeMounts=list(parts.mounts), securityContext=security),
     }
 
@@ -133,7 +148,7 @@ def own_parts(spec: PodSet, pool: Pool, config_map: str) -> PodParts:
     return PodParts(
         node_selector=pool.node.node_selector,
         resources=spec.resources,
-        spec={"affinity": {"podAntiAffinity": {REQUIRED: [APART]}}} if spec.whole_node else {},
+        spec={"affinity": {"podAntiAffinity": {REQUIRED: [dict(APART)]}}} if spec.whole_node else {},
         labels={WHOLE_NODE: "true"} if spec.whole_node else {},
         volumes=(*([shm] if spec.shm else []), *([files] if spec.files else [])),
         mounts=(

@@ -72,4 +72,6 @@ class Backend(Protocol):
         """The cluster-scoped objects that workflows refer to."""
 
     def lint(self, objects: Sequence[Object], topology: ClusterTopology, target: Target, /) -> Iterable[Diagnostic]:
-        """What is wrong with this scheduler's objects that others wrote: each, together, and on the cluster."""
+        """What is wrong with this scheduler's objects that others wrote: each, together, and on the cluster.
+
+        A topology without pools says nothing about nodes."""

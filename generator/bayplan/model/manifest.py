@@ -63,14 +63,19 @@ class PodParts(NamedTuple):
     volumes: tuple[Mapping[str, Any], ...] = ()
     mounts: tuple[Mapping[str, Any], ...] = ()
     capabilities: tuple[str, ...] = ()
+    unlimited: frozenset[str] = frozenset()  # resources that get a request and no limit
     spec: Mapping[str, Any] = {}  # plain pod spec fields: schedulerName, priorityClassName, hostname, ...
 
 
 class Meta(NamedTuple):
-    """Labels and annotations to add to an object's metadata."""
+    """Labels and annotations to add to an object's metadata.
+
+    `spec`: fields of its spec, for kinds of workloads that say themselves how they are to be scheduled.
+    """
 
     labels: Mapping[str, str] = {}
     annotations: Mapping[str, str] = {}
+    spec: Mapping[str, Any] = {}
 
 
 class Marks(NamedTuple):
@@ -79,6 +84,7 @@ class Marks(NamedTuple):
     owner: Meta = Meta()
     job: Meta = Meta()
     pod: PodParts = PodParts()
+    suspend: bool = False  # the workload starts only when somebody lets it: Kueue
 
 
 class Lowered(NamedTuple):

@@ -11,15 +11,17 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
     "draDriver": ("25.3", "25.8", "25.12", "0.4"),
     "jobset": ("0.8", "0.9", "0.10", "0.11", "0.12"),
     "lws": ("0.7", "0.8", "0.9", "0.10"),
-    "volcano": ("1.14", "1.15"),
+    "volcano": ("1.14", "1.15", "1.15.1"),
     "kueue": ("0.14", "0.15", "0.16", "0.17", "0.18", "0.19"),
     "koordinator": ("1.7", "1.8"),
     "trainer": ("2.2", "2.3"),
     "slurm": ("24.11", "25.05", "25.11"),
+    "slurmBridge": ("1.0", "1.1", "1.2"),
+    "sunk": ("7.6", "8.1", "8.2"),
     "networkOperator": ("25.7", "25.10", "26.1"),
     "hami": ("2.8", "2.9", "2.10"),
 }
-"""Component -> the minor versions that bayplan knows, oldest first."""
+"""Component -> the minor versions that bayplan knows, oldest first, and a patch that stands for the newest."""
 
 CALENDAR_ERA = 20
 """A draDriver major version from here on is a year, and so older than any semantic version."""

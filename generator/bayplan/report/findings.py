@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bayplan.diagnostics import AT, Diagnostic, Route, Severity
-from bayplan.document import Document, Span, places
+from bayplan.diagnostics import AT, Diagnostic, Route, Severity, origin
+from bayplan.document import Document, Span, locate_all, places
 from bayplan.report.batch import Batch
 from bayplan.values import NamedTuple
 
@@ -83,8 +83,8 @@ def _source_route(route: Route, origins: Mapping[str, Mapping[Route, Route]]) ->
     table = origins.get(str(route[0])) if route else None
     if not table or AT in route:
         return route
-    cut = next((n for n in range(len(route), 0, -1) if route[:n] in table), 0)
-    return (*table[route[:cut]], *route[cut:]) if cut else route
+    found = origin(route, table)
+    return (*found[0], *found[1]) if found else route
 
 
 def _places(asked: Sequence[Route], sources: Mapping[str, Document]) -> list[tuple[Place | None, str]]:
@@ -93,14 +93,33 @@ def _places(asked: Sequence[Route], sources: Mapping[str, Document]) -> list[tup
     for route in asked:
         if route and AT not in route and route[0] in sources:
             wanted.setdefault(str(route[0]), set()).add(route[1:])
-    spans = {subject: _spans(sources[subject], paths) for subject, paths in wanted.items()}
-    lines = {subject: re.split(r"\r\n?|\n", document.text) for subject, document in sources.items()}
+    spans = _spans(sources, wanted)
+    texts = {
+        text: re.split(r"\r\n?|\n", text) for text in {sources[str(r[0])].text for r in asked if r and r[0] in sources}
+    }
+    lines = {subject: texts[document.text] for subject, document in sources.items() if document.text in texts}
     return [_place(route, sources, spans, lines) for route in asked]
 
 
-def _spans(document: Document, paths: set[Route]) -> dict[Route, tuple[Span, str]]:
-    """The spans of paths in a document."""
-    return places(document, paths) if document.text else {}
+def _spans(
+    sources: Mapping[str, Document], wanted: Mapping[str, set[Route]]
+) -> dict[str, dict[Route, tuple[Span, str]]]:
+    """The spans of paths by subject. Documents of one text are looked up in one pass over it."""
+    found: dict[str, dict[Route, tuple[Span, str]]] = {}
+    together: dict[str, list[str]] = {}
+    for subject in wanted:
+        document = sources[subject]
+        if document.lens is None:
+            together.setdefault(document.text, []).append(subject)
+        else:
+            found[subject] = places(document, wanted[subject])
+    for text, subjects in together.items():
+        asked = [(sources[subject].index, path) for subject in subjects for path in wanted[subject]]
+        spans = locate_all(text, asked) if text else {}
+        for subject in subjects:
+            index = sources[subject].index
+            found[subject] = {path: (spans[index, path], "") for path in wanted[subject] if (index, path) in spans}
+    return found
 
 
 def _place(

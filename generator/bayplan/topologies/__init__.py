@@ -15,6 +15,9 @@ FORMATS: Mapping[str, Format[ClusterTopology]] = {native.NAME: native}
 """By name, in the order in which they sniff."""
 
 IMPORTS: Mapping[str, str] = {
+    "koordinator": "koordinator",
+    "hypernodes": "hypernodes",
+    "kueue": "kueue",
     "slurm": "slurm_yaml",
     "slurm-conf": "slurm_conf",
 }

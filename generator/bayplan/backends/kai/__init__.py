@@ -69,5 +69,7 @@ def read(documents: Sequence[Manifest]) -> Outcome[tuple[GangIntent, ...]]:
 
 
 def lint(objects: Sequence[Object], topology: ClusterTopology, target: Target) -> Iterable[Diagnostic]:
-    """Mistakes in KAI's objects that others wrote."""
-    return ()
+    """What is wrong with KAI's objects and with pods for KAI. Loaded when asked for."""
+    from bayplan.backends.kai import linting as rules
+
+    return rules.check(objects, topology, target)

@@ -86,10 +86,20 @@ SUPPORT = (
     ),
     Support(
         "numa",
+        "approximate",
+        component="kai",
+        since="0.16",
+        reason="KAI follows the policy of the node's kubelet, not a wish of the pod, and its plugin `numa` is off as"
+        " installed",
+        hint="set topologyManagerPolicy on the nodes of the pool, and enable the plugin in the SchedulingShard",
+        report="warning",
+    ),
+    Support(
+        "numa",
         "absent",
-        word="never",
-        reason="KAI has no NUMA wish of a pod's own; from 0.16 on it heeds what the kubelet's topology manager will do",
-        hint="leave `numa` out, and set the kubelet's topology manager policy on the nodes of the pool",
+        word="not yet upstream",
+        reason="KAI knows nothing of NUMA nodes before 0.16",
+        hint="leave `numa` out, or target KAI 0.16",
     ),
     Support("queue"),
     Support(

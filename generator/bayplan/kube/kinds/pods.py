@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bayplan.diagnostics import Route
 from bayplan.kube.kinds.parts import (
     Piece,
     PodsRead,
@@ -23,7 +24,7 @@ from bayplan.model.plan import GangPlan, Pods
 NAME = "pods"
 TITLE = "set of bare pods"
 INDEX = ""
-NAME_COLUMN, RANK_COLUMN = 0, 1
+NAME_COLUMN, RANK_COLUMN, NUMBER_COLUMN = 0, 1, 2
 ALONE = "no controller stands behind bare pods"
 SUPPORT = (
     Support("depends-on", "absent", word="never", reason=ALONE, hint="render the gangs apart with `--gang NAME`"),
@@ -71,12 +72,15 @@ def subdomain(workload: Workload, gang: GangPlan) -> str:
 def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterator[Manifest | Many]:
     """The Service of each gang, then its pods, as one skeleton for each podSet instance."""
     served: set[str] = set()
+    before: dict[tuple[str, Route], int] = {}
     for gang, pods in instances(workload):
         piece = pieces[gang.name, pods.name]
         if subdomain(workload, gang) and gang.name not in served:
             served.add(gang.name)
             yield headless_service(gang, piece.owner.labels)
-        yield Many(_skeleton(gang, piece), _rows(gang, pods))
+        number = before.get((gang.name, pods.route), 0)
+        yield Many(_skeleton(gang, piece), _rows(gang, pods, number))
+        before[gang.name, pods.route] = number + pods.replicas
 
 
 def _skeleton(gang: GangPlan, piece: Piece) -> dict[str, Any]:
@@ -98,9 +102,10 @@ def _deadline(gang: GangPlan, spec: Manifest) -> dict[str, int]:
     return {"activeDeadlineSeconds": min(given)} if given else {}
 
 
-def _rows(gang: GangPlan, pods: Pods) -> tuple[tuple[str | int, ...], ...]:
+def _rows(gang: GangPlan, pods: Pods, before: int) -> tuple[tuple[str | int, ...], ...]:
+    """Name, rank, and the number among all pods of the podSet in the gang."""
     first = pods.ranks.first if pods.ranks else 0
-    return tuple((pod_name(gang, pods, n), first + n) for n in range(pods.replicas))
+    return tuple((pod_name(gang, pods, n), first + n, before + n) for n in range(pods.replicas))
 
 
 def read(document: Mapping[str, Any]) -> tuple[PodsRead, ...]:

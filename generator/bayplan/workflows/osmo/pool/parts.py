@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from bayplan.kube import quantity
+from bayplan.kube.own import OWN_FIELDS
+from bayplan.kube.pod import REQUIRED
 from bayplan.values import NamedTuple
 
 GPU = "nvidia.com/gpu"
@@ -17,16 +19,8 @@ OSMO_CONTAINERS = (CONTROL, "osmo-init")
 OSMO_VOLUMES = ("osmo", "osmo-data", "osmo-login", "osmo-usr-bin", "osmo-run")
 """Volumes that OSMO adds to every pod (src/utils/job/task.py)."""
 
-OWN_FIELDS = (
-    *("schedulerName", "priorityClassName", "priority", "restartPolicy", "nodeName", "hostname", "subdomain"),
-    *("schedulingGates", "schedulingGroup"),
-)
-"""Fields of a pod that bayplan writes by itself, as `checks.template` has them."""
-
 MANAGED = ("image", "command", "args")
 """Fields of the user's container that the task says (OSMO's documentation forbids them in templates)."""
-
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 Path = tuple[str, ...]
 

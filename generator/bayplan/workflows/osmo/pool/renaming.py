@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from bayplan.diagnostics import Route
+from bayplan.kube.own import OWN_NAMES
 
-OURS: Mapping[str, tuple[str, ...]] = {"volumes": ("files",), "resourceClaims": ("gpu", "compute-domain")}
-"""List of a pod -> names in it, as `checks.template` has them. OSMO's workflows never get a volume `shm` of ours."""
+OURS: Mapping[str, tuple[str, ...]] = {**OWN_NAMES, "volumes": ("files",)}
+"""List of a pod -> names in it. OSMO's workflows never get a volume `shm` of ours."""
 
 USES: Mapping[str, str] = {
     "volumes": "volumes",

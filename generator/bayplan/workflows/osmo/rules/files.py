@@ -9,7 +9,10 @@ from bayplan.diagnostics import Diagnostic, Note, Route, error
 from bayplan.words import shorten
 from bayplan.workflows.osmo.rules.places import Workflow, entries, tasks
 
-OUTPUT = "/osmo/data/output/"
+DATA = "/osmo/data"
+"""Where OSMO's tokens `{{output}}` and `{{input:N}}` lead (src/utils/job/kb_objects.py)."""
+
+OUTPUT = f"{DATA}/output/"
 
 
 def check_paths(workflow: Workflow) -> Iterator[Diagnostic]:

@@ -16,13 +16,14 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from bayplan import schema
-from bayplan.diagnostics import Diagnostic, Outcome, Route, has_errors, warning
+from bayplan.diagnostics import Diagnostic, Outcome, Route, has_errors, origin, warning
 from bayplan.model.formats import Context, Read
 from bayplan.model.workflow import GANGS, Workflow
 from bayplan.workflows import native
 from bayplan.workflows.osmo import rules
 from bayplan.workflows.osmo.plain import plain
 from bayplan.workflows.osmo.pool.values import SUBJECT
+from bayplan.workflows.osmo.rules.places import ROOT
 from bayplan.workflows.osmo.translate import channels, levels
 from bayplan.workflows.osmo.translate import gangs as lowering
 from bayplan.workflows.osmo.translate.channels import on_parts
@@ -32,7 +33,7 @@ from bayplan.workflows.osmo.translate.platforms import portions
 from bayplan.workflows.osmo.translate.pod_sets import Piece, pod_set
 from bayplan.workflows.osmo.translate.shorten import fitted, renamed
 from bayplan.workflows.osmo.translate.site import Site, limits, site
-from bayplan.workflows.osmo.translate.source import ROOT, TaskGroup, task_groups
+from bayplan.workflows.osmo.translate.source import TaskGroup, task_groups
 
 UNCLEAR = "W401"
 """Tasks or groups, both or none: nothing can be said of what they ask for."""
@@ -70,8 +71,8 @@ def _invalid(data: Mapping[str, Any], origins: Mapping[Route, Route]) -> tuple[D
 
 
 def _source(route: Route, origins: Mapping[Route, Route]) -> Route:
-    known = next((route[:n] for n in range(len(route), 0, -1) if route[:n] in origins), None)
-    return origins[known] if known else ROOT
+    found = origin(route, origins)
+    return found[0] if found else ROOT
 
 
 def _translate(spec: Mapping[str, Any], context: Context, *, whole: bool) -> Outcome[Piece]:

@@ -8,13 +8,14 @@ from typing import Any
 from bayplan.diagnostics import Route
 from bayplan.values import NamedTuple
 from bayplan.workflows.osmo import tokens
+from bayplan.workflows.osmo.rules.files import DATA
 from bayplan.workflows.osmo.tokens import Token
 from bayplan.workflows.osmo.translate import credentials
 from bayplan.workflows.osmo.translate.exit_codes import wrapped
 from bayplan.workflows.osmo.translate.places import origins
 from bayplan.workflows.osmo.translate.portion import Portion
 from bayplan.workflows.osmo.translate.source import Task
-from bayplan.workflows.osmo.translate.template import DATA, template
+from bayplan.workflows.osmo.translate.template import template
 
 NO_GPUS = ("NVIDIA_VISIBLE_DEVICES", "")
 """OSMO sets it where a task asks for no GPU, so that images which show all of them show none."""

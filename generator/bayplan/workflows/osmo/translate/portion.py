@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bayplan.diagnostics import Route
+from bayplan.kube.pod import REQUIRED
 from bayplan.values import NamedTuple
 from bayplan.workflows.osmo.translate.exit_codes import Action
 from bayplan.workflows.osmo.translate.source import Task
@@ -13,8 +14,6 @@ from bayplan.workflows.osmo.units import quantity
 
 AMOUNTS = (("cpu", "cpu"), ("memory", "memory"), ("ephemeral-storage", "storage"))
 """Kubernetes' name and OSMO's, in the order in which they are written."""
-
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 class Portion(NamedTuple):

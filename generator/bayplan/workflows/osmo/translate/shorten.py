@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.diagnostics import Diagnostic, Note, Route, info
+from bayplan.workflows.osmo.rules.places import ROOT
 from bayplan.workflows.osmo.translate.gangs import Gang, Node
 from bayplan.workflows.osmo.translate.names import LONGEST, SHORTEST, cut
-from bayplan.workflows.osmo.translate.source import ROOT
 from bayplan.workflows.osmo.units import k8s_name
 
 MOST_NOTES = 3

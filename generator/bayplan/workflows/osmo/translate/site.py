@@ -11,7 +11,7 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.values import NamedTuple
 from bayplan.workflows.osmo.pool.jinja import Render
 from bayplan.workflows.osmo.pool.values import SUBJECT, PoolConfig
-from bayplan.workflows.osmo.translate.source import ROOT
+from bayplan.workflows.osmo.rules.places import ROOT
 from bayplan.workflows.osmo.units import seconds
 
 LONGEST = 2**31 - 1

@@ -7,9 +7,7 @@ from typing import Any
 
 from bayplan.diagnostics import Route
 from bayplan.values import NamedTuple
-
-ROOT: Route = ("workflow", "workflow")
-"""Where the workflow stands in the data of the subject `workflow`."""
+from bayplan.workflows.osmo.rules.places import ROOT
 
 
 class Requirement(NamedTuple):

@@ -9,12 +9,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.workflows.osmo import tokens
+from bayplan.workflows.osmo.rules.files import DATA
 from bayplan.workflows.osmo.translate import credentials
 from bayplan.workflows.osmo.translate.portion import Portion
 from bayplan.workflows.osmo.translate.source import Task
-
-DATA = "/osmo/data"
-"""Where OSMO's tokens `{{output}}` and `{{input:N}}` lead (src/utils/job/kb_objects.py)."""
 
 DATA_VOLUME = "osmo-data"
 

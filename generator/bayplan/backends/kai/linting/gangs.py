@@ -1,0 +1,94 @@
+"""Pods and the PodGroup that they name: whether there is one (M707), pods enough (M708), one ComputeDomain (M809)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bayplan.backends.kai.linting.parts import API, group_of, leaves, members, pod_groups, root, subgroup_of
+from bayplan.backends.kai.pod_group import POD_GROUP
+from bayplan.diagnostics import Diagnostic, Note, Route, error, info, warning
+from bayplan.kube.safe import number
+from bayplan.kube.templates import PodTemplate
+from bayplan.linting.compute_domains import claimed
+from bayplan.linting.world import World, beside, grouped, name, named, namespace, title
+from bayplan.model.manifest import Object
+from bayplan.words import count, did_you_mean
+
+
+def check(world: World) -> Iterator[Diagnostic]:
+    """M707 to M809. KAI says nothing of a PodGroup that does not come, and starts no gang below its minimum."""
+    marked = [each for each in world.templates if group_of(each)]
+    for (where, called), templates in grouped(lambda t: (namespace(t.object), group_of(t)), marked).items():
+        if not world.called(API, "PodGroup", called, where):
+            yield from _missing(called, where, templates[0], world)
+    for group in pod_groups(world):
+        yield from _too_few(group, members(group, world))
+        yield from _apart(members(group, world), world)
+        yield from _uneven(group, members(group, world))
+
+
+def _missing(called: str, where: str, template: PodTemplate, world: World) -> Iterator[Diagnostic]:
+    route: Route = (*template.route, "metadata", "annotations", POD_GROUP)
+    elsewhere = world.names.get((API, "PodGroup", called), ())
+    if elsewhere:
+        message = f'PodGroup "{called}" is in namespace "{namespace(elsewhere[0])}", its pods in "{where}"'
+        note = Note("the PodGroup is here", named(elsewhere[0]))
+        yield error("M707", route, message, hint="a PodGroup and its pods share a namespace", notes=(note,))
+        return
+    message = f'no PodGroup "{called}" of KAI is among the manifests'
+    near = did_you_mean(called, {name(each) for each in beside(pod_groups(world), where)})
+    if pod_groups(world):
+        yield warning("M707", route, message, hint=near or "the pods wait until there is one")
+    else:
+        yield info("M707", route, message, hint="the pods wait until there is one; pass its file too")
+
+
+def _too_few(group: Object, mine: Sequence[PodTemplate]) -> Iterator[Diagnostic]:
+    """With subgroups, KAI looks at their minimums alone."""
+    if not mine or any(each.pods is None for each in mine):
+        return
+    ends = leaves(group)
+    for leaf in ends.values():
+        here = [each for each in mine if subgroup_of(each) == leaf.name]
+        yield from _waiting(leaf.title(group), number(leaf.data, "minMember"), here, (*leaf.route, "minMember"))
+    if not ends:
+        least = number(group.data, "spec", "minMember")
+        yield from _waiting(f'PodGroup "{name(group)}"', least, mine, (*group.route, "spec", "minMember"))
+
+
+def _waiting(what: str, least: int | None, mine: Sequence[PodTemplate], route: Route) -> Iterator[Diagnostic]:
+    total = sum(each.pods or 0 for each in mine)
+    if least is not None and total < least:
+        message = f"{what} waits for {count(least, 'pod')}, and the manifests make {total}"
+        notes = tuple(Note("pods of it are here", each.route) for each in mine[:1])
+        yield error("M708", route, message, hint="the gang never starts: lower `minMember`, or add pods", notes=notes)
+
+
+def _apart(mine: Sequence[PodTemplate], world: World) -> Iterator[Diagnostic]:
+    """Pods that are placed as one group, on several NVLink domains for all that their claims say."""
+    for subgroup, templates in grouped(subgroup_of, mine).items():
+        found = [claim for each in templates for claim in claimed(world, each)[:1]]
+        for route, domain in found[1:]:
+            if domain.route != found[0][1].route:
+                called = f'subgroup "{subgroup}"' if subgroup else f'PodGroup "{group_of(templates[0])}"'
+                message = f"pods of {called} claim channels of {title(found[0][1])} and {title(domain)}"
+                note = Note("the other claim is here", found[0][0])
+                hint = "one group shares one NVLink domain: give each ComputeDomain a group of its own"
+                yield warning("M809", route, message, hint=hint, notes=(note,))
+                break
+
+
+def _uneven(group: Object, mine: Sequence[PodTemplate]) -> Iterator[Diagnostic]:
+    """Towards its end a Job has fewer pods than it had at its start (KAI#1347)."""
+    least = max([number(each.data, "minMember") or 0 for each in (root(group), *leaves(group).values())])
+    for each in mine:
+        parallelism = number(each.object.data, *each.path[:-1], "parallelism") if each.owned else None
+        completions = number(each.object.data, *each.path[:-1], "completions") if each.owned else None
+        if least > 1 and parallelism is not None and completions is not None and parallelism < completions:
+            route: Route = (*each.object.route, *each.path[:-1], "completions")
+            message = (
+                f"the last of {completions} pods, {parallelism} at a time, may be fewer than the {least} of their gang"
+            )
+            note = Note("the PodGroup is here", named(group))
+            hint = "KAI then starts none of them: set `parallelism` and `completions` to the same number"
+            yield warning("M708", route, message, hint=hint, notes=(note,))

@@ -1,0 +1,88 @@
+"""How many pods and subgroups must start (M716)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bayplan.backends.kai.linting.parts import Node, leaves, pod_groups, root, subgroups
+from bayplan.diagnostics import Diagnostic, error, warning
+from bayplan.kube.safe import get, number, text
+from bayplan.linting.world import World, title
+from bayplan.model.manifest import Object
+from bayplan.words import count
+
+KEYS = ("minMember", "minSubGroup")
+
+
+def check(world: World) -> Iterator[Diagnostic]:
+    """Since 0.15 the webhook refuses most of it; before, KAI looked at leaves alone and said nothing."""
+    for group in pod_groups(world):
+        nodes = list(subgroups(group))
+        for node in (root(group), *nodes):
+            children = [each for each in nodes if each.parent == node.name]
+            yield from _numbers(node, world)
+            if world.target.since("kai", "0.15"):
+                yield from _either(group, node, children)
+        yield from _sum(group, nodes)
+        yield from _stale(group, nodes, world)
+
+
+def _numbers(node: Node, world: World) -> Iterator[Diagnostic]:
+    """The CRD's least numbers: 1 at the root up to 0.17, 1 at leaves up to 0.14."""
+    least = 1 if not node.name or not world.target.since("kai", "0.15") else 0
+    for key in KEYS:
+        value = get(node.data, key)
+        given = number(node.data, key)
+        if value is not None and (given is None or given < least):
+            yield error("M716", (*node.route, key), f"`{key}` must be a whole number, {least} or more")
+
+
+def _either(group: Object, node: Node, children: Sequence[Node]) -> Iterator[Diagnostic]:
+    pods, groups = (get(node.data, key) is not None for key in KEYS)
+    what = node.title(group)
+    if pods and groups:
+        hint = "`minMember` is for leaves, `minSubGroup` for what has subgroups; keep one"
+        yield error("M716", (*node.route, "minSubGroup"), f"{what} has both `minMember` and `minSubGroup`", hint=hint)
+    elif node.name and children and pods:
+        hint = "remove it: all its subgroups must start, or `minSubGroup` of them"
+        yield error("M716", (*node.route, "minMember"), f"{what} has subgroups, so it takes no `minMember`", hint=hint)
+    elif not children and groups:
+        hint = "write `minMember` instead"
+        yield error("M716", (*node.route, "minSubGroup"), f"{what} has no subgroups to count", hint=hint)
+    elif node.name and not children and not pods:
+        yield error("M716", node.route, f"{what} does not say how many pods must start", hint="add `minMember`")
+    wanted = number(node.data, "minSubGroup")
+    if wanted is not None and children and wanted > len(children):
+        message = f"{what} waits for {wanted} subgroups and has {len(children)}, so it never starts"
+        yield error("M716", (*node.route, "minSubGroup"), message, hint=f"set {len(children)}, or leave it out")
+
+
+def _sum(group: Object, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
+    """With subgroups KAI does not look at the root's number (job_info.go)."""
+    least = [number(node.data, "minMember") for node in leaves(group).values()]
+    own = number(group.data, "spec", "minMember")
+    optional = any(get(node.data, "minSubGroup") is not None for node in (root(group), *nodes))
+    if own is None or not least or None in least or optional:
+        return
+    total = sum(each for each in least if each is not None)
+    if own != total:
+        message = f"{title(group)} has minMember {own}, and the minimums of its subgroups add up to {total}"
+        hint = f"KAI looks at the subgroups alone; set {total}, so that readers are not misled"
+        yield warning("M716", (*group.route, "spec", "minMember"), message, hint=hint)
+
+
+def _stale(group: Object, nodes: Sequence[Node], world: World) -> Iterator[Diagnostic]:
+    """A gang that runs without optional leaves counts as stale, since that test knows no minSubGroup
+    (pkg/scheduler/actions/stalegangeviction)."""
+    if text(group.data, "spec", "stalenessGracePeriod").startswith("-") or not world.target.since("kai", "0.15"):
+        return
+    for node in (root(group), *nodes):
+        children = [each for each in nodes if each.parent == node.name]
+        wanted = number(node.data, "minSubGroup")
+        if wanted is not None and wanted < len(children):
+            message = (
+                f"{node.title(group)} may start with {wanted} of {count(len(children), 'subgroup')}, and KAI evicts"
+            )
+            newer = world.target.since("kai", "0.17")
+            hint = 'set `stalenessGracePeriod: "-1s"`' if newer else "require all subgroups, or use KAI 0.17"
+            yield warning("M716", (*node.route, "minSubGroup"), f"{message} it after a minute as stale", hint=hint)

@@ -1,0 +1,76 @@
+"""Kueue 0.14 to 0.19: levels as annotations of pod templates, groups as slices of one podSet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from bayplan.backends.kueue.lower import lower
+from bayplan.backends.kueue.needs import FEATURES, cluster_needs, needs
+from bayplan.backends.kueue.notices import notices
+from bayplan.backends.kueue.support import SUPPORT
+from bayplan.diagnostics import Diagnostic, Outcome
+from bayplan.model.backend import Folding
+from bayplan.model.manifest import Manifest, Object
+from bayplan.model.plan import Plan
+from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology
+
+if TYPE_CHECKING:
+    from bayplan.model.intent import GangIntent
+
+NAME = "kueue"
+COMPONENT = "kueue"
+KINDS = ("jobset", "job")  # bare pods where a gang asks for them: Kueue tells their podSets apart by requests alone
+FOLDS: Mapping[str, Folding] = {"jobset": "all", "job": "all"}
+
+__all__ = [
+    "COMPONENT",
+    "FEATURES",
+    "FOLDS",
+    "KINDS",
+    "NAME",
+    "SUPPORT",
+    "cluster_needs",
+    "cluster_objects",
+    "intent",
+    "lint",
+    "lower",
+    "needs",
+    "notices",
+    "prove",
+    "read",
+]
+
+
+def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
+    """Kueue counts what fits into every domain, so it finds a domain if there is one for each podSet by itself."""
+    return ()
+
+
+def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:
+    """What Kueue manifests of the plan must say. Loaded when asked for: rendering never reads back."""
+    from bayplan.backends.kueue import read_back
+
+    return read_back.intent(plan, target)
+
+
+def read(documents: Sequence[Manifest]) -> Outcome[tuple[GangIntent, ...]]:
+    """The intent that Kueue manifests carry."""
+    from bayplan.backends.kueue import read_back
+
+    return read_back.read(documents)
+
+
+def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
+    """Topologies, flavors and queues."""
+    from bayplan.topologies import kueue
+
+    return kueue.write(topology, target)
+
+
+def lint(objects: Sequence[Object], topology: ClusterTopology, target: Target) -> Iterable[Diagnostic]:
+    """Mistakes in Kueue's objects and in workloads for Kueue that others wrote."""
+    from bayplan.backends.kueue import linting
+
+    return linting.lint(objects, topology, target)

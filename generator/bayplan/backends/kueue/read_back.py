@@ -1,0 +1,221 @@
+"""The way back from workloads for Kueue to intent, and the intent of a plan in the same words.
+
+Kueue knows podSets, and slices of them by number alone. So a unit is called after its podSet and the slice's number,
+outermost first: `replica-worker-2` is the third slice of podSet `replica-worker`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from bayplan.backends.kueue.linting.placement import parsed
+from bayplan.backends.kueue.requests import Layout, Part, layout
+from bayplan.backends.kueue.words import LAYERS, PREFERRED, QUEUE, REQUIRED, SLICE_LEVEL, SLICE_SIZE, TOGETHER
+from bayplan.diagnostics import Outcome
+from bayplan.kube.kinds import KINDS, PodsRead
+from bayplan.kube.kinds.parts import GANG_LABEL
+from bayplan.kube.names import COMPUTE_DOMAIN_API
+from bayplan.kube.safe import items, mapping, text
+from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent
+from bayplan.model.manifest import Manifest
+from bayplan.model.plan import GangPlan, Plan, Unit
+from bayplan.model.target import Target
+from bayplan.planning.intent import in_order, level_label
+from bayplan.values import NamedTuple
+
+Key = tuple[str, str]  # namespace, name
+INSTANCE = re.compile(r"-[0-9]+(?=-|$)")
+
+
+class Placed(NamedTuple):
+    """A podSet, and the slices inside it: pods of the outermost first, each with its level."""
+
+    pods: PodsIntent
+    required: str = ""
+    preferred: str = ""
+    layers: tuple[tuple[str, int], ...] = ()
+    together: str = ""
+
+
+def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:
+    """What Kueue manifests of the plan must say. It has no place for a preemptibility, nor for a minimum."""
+    return tuple(_gang_intent(plan, gang) for gang in plan.gangs)
+
+
+def _gang_intent(plan: Plan, gang: GangPlan) -> GangIntent:
+    everything = layout(gang)
+    placed = [_planned(plan, part, everything) for part in everything.parts]
+    return GangIntent(
+        name=gang.name,
+        namespace=plan.namespace,
+        queue=plan.queue,
+        priority_class=plan.workflow.priority_class,
+        preemptible=None,
+        topology="",
+        root=_root(placed),
+        compute_domains=tuple(sorted({domain.name for domain in gang.compute_domains})),
+    )
+
+
+def _planned(plan: Plan, part: Part, everything: Layout) -> Placed:
+    """One podSet as the instances of the plan lie in their units: counted, not divided."""
+    sizes = [
+        next(p.replicas for p in path[-1].pods if p.name == name)
+        for path, name in zip(part.paths, part.names, strict=True)
+    ]
+    pods = PodsIntent(plain(part.pods.name), sum(sizes), sum(sizes), part.pods.compute_domain)
+    own = [unit for unit, _ in everything.carried(part)]
+    if own and len(members := everything.inside(own[-1])) > 1:
+        required = [unit.required for unit in own if unit.required][-1:]
+        preferred = "" if required else own[-1].preferred
+        name = _pair_name([plain(each.pods.name) for each in members])
+        return Placed(pods, _label(plan, part, "".join(required)), _label(plan, part, preferred), together=name)
+    counted = [(unit, _counted(part, sizes, unit)) for unit in own]
+    top = [unit for unit, counts in counted[:1] if len(counts) == 1]
+    inner = [(_label(plan, part, unit.required), counts[0]) for unit, counts in counted[len(top) :] if unit.required]
+    required = [unit.required for unit in top]
+    preferred = "".join(unit.preferred for unit in top if not unit.required)
+    return Placed(pods, _label(plan, part, "".join(required)), _label(plan, part, preferred), tuple(inner))
+
+
+def _counted(part: Part, sizes: Sequence[int], unit: Unit) -> list[int]:
+    """The pods of the podSet in each unit of the same kind."""
+    counts: dict[str, int] = {}
+    for path, size in zip(part.paths, sizes, strict=True):
+        around = next(each for each in path if each.route == unit.route)
+        counts[around.name] = counts.get(around.name, 0) + size
+    return list(counts.values())
+
+
+def _pair_name(names: Sequence[str]) -> str:
+    """A pair is called after its podSets: what Kueue calls it says nothing."""
+    return "+".join(sorted(names))
+
+
+def _label(plan: Plan, part: Part, level: str) -> str:
+    return level_label(plan.topology, part.pods.pool, level)
+
+
+def plain(name: str) -> str:
+    """The name without the numbers of group instances, which Kueue does not know."""
+    return INSTANCE.sub("", name)
+
+
+def _root(placed: Iterable[Placed]) -> UnitIntent:
+    """The gang: a unit for each podSet, or for each pair."""
+    pairs: dict[str, list[Placed]] = {}
+    alone = []
+    for each in placed:
+        if each.together:
+            pairs.setdefault(each.together, []).append(each)
+        else:
+            alone.append(_unit(each))
+    units = [*alone, *(_pair(name, members) for name, members in pairs.items())]
+    return UnitIntent("", units=tuple(sorted(units)))
+
+
+def _pair(name: str, members: Sequence[Placed]) -> UnitIntent:
+    first = members[0]
+    return UnitIntent(name, first.required, first.preferred, pods=tuple(sorted(each.pods for each in members)))
+
+
+def _unit(each: Placed) -> UnitIntent:
+    name = each.pods.name
+    inner = _slices(name, each.pods, each.layers)
+    held = (each.pods,) if not each.layers else ()
+    return UnitIntent(name, each.required, each.preferred, units=inner, pods=held)
+
+
+def _slices(name: str, pods: PodsIntent, layers: Sequence[tuple[str, int]]) -> tuple[UnitIntent, ...]:
+    """The slices that a number of pods is cut into, with those inside them."""
+    if not layers:
+        return ()
+    (level, size), inner = layers[0], layers[1:]
+    units = []
+    for number in range(pods.replicas // size):
+        own = f"{name}-{number}"
+        part = pods._replace(name=own, replicas=size, minimum=size)
+        units.append(UnitIntent(own, level, units=_slices(own, part, inner), pods=() if inner else (part,)))
+    return in_order(units)
+
+
+def read(documents: Sequence[Manifest]) -> Outcome[tuple[GangIntent, ...]]:
+    """The gangs that workloads with a queue describe, in the order of their names."""
+    domains = {_channel(d): d["metadata"]["name"] for d in documents if d.get("apiVersion") == COMPUTE_DOMAIN_API}
+    gangs: dict[Key, list[PodsRead]] = {}
+    for document in documents:
+        for kind in KINDS.values():
+            for pods in kind.read(document):
+                if QUEUE in mapping(pods.owner, "labels"):
+                    gangs.setdefault(_gang(pods), []).append(pods)
+    return Outcome(tuple(_read_gang(key, _merged(gangs[key]), domains) for key in sorted(gangs, key=_by_name)))
+
+
+def _by_name(key: Key) -> Key:
+    return key[1], key[0]
+
+
+def _channel(domain: Mapping[str, Any]) -> Key:
+    name = text(domain, "spec", "channel", "resourceClaimTemplate", "name")
+    return text(domain, "metadata", "namespace"), name
+
+
+def _gang(pods: PodsRead) -> Key:
+    """The gang that our labels name, else the workload."""
+    name = text(pods.template, "metadata", "labels", GANG_LABEL) or text(pods.owner, "name")
+    return text(pods.owner, "namespace"), name
+
+
+def _merged(found: Sequence[PodsRead]) -> list[PodsRead]:
+    """Bare pods of one podSet as one: Kueue tells them apart by what they ask for alone."""
+    merged: dict[tuple[str, bool], PodsRead] = {}
+    for number, pods in enumerate(found):
+        bare = (
+            pods.owner is pods.job and "containers" in pods.template["spec"] and pods.template["metadata"] is pods.owner
+        )
+        key = (plain(pods.name) if bare else str(number), bare)
+        before = merged.get(key)
+        merged[key] = pods._replace(replicas=pods.replicas + (before.replicas if before else 0))
+    return list(merged.values())
+
+
+def _read_gang(key: Key, found: Sequence[PodsRead], domains: Mapping[Key, str]) -> GangIntent:
+    placed = _together([_read_pods(pods, domains) for pods in found])
+    first = found[0]
+    return GangIntent(
+        name=key[1],
+        namespace=key[0],
+        queue=text(first.owner, "labels", QUEUE),
+        priority_class=text(first.template, "spec", "priorityClassName"),
+        preemptible=None,
+        topology="",
+        root=_root(placed),
+        compute_domains=tuple(sorted({each.pods.compute_domain for each in placed if each.pods.compute_domain})),
+    )
+
+
+def _read_pods(pods: PodsRead, domains: Mapping[Key, str]) -> Placed:
+    own = mapping(pods.template, "metadata", "annotations")
+    claims = (text(claim, "resourceClaimTemplateName") for claim in items(pods.template, "spec", "resourceClaims"))
+    keys = [(text(pods.owner, "namespace"), claim) for claim in claims]
+    channel = next((domains[key] for key in keys if key in domains), "")
+    layers = parsed(text(own, LAYERS)) or []
+    if SLICE_LEVEL in own and text(own, SLICE_SIZE).isdigit():
+        layers = [(text(own, SLICE_LEVEL), int(text(own, SLICE_SIZE)))]
+    return Placed(
+        PodsIntent(plain(pods.name), pods.replicas, pods.replicas, channel),
+        text(own, REQUIRED),
+        text(own, PREFERRED),
+        tuple((level, size) for level, size in layers if size > 0),
+        text(own, TOGETHER),
+    )
+
+
+def _together(placed: Sequence[Placed]) -> list[Placed]:
+    """Pairs under the names that a plan gives them."""
+    names: dict[str, list[str]] = {}
+    for each in placed:
+        names.setdefault(each.together, []).append(each.pods.name)
+    return [each._replace(together=_pair_name(names[each.together]) if each.together else "") for each in placed]

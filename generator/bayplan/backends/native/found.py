@@ -1,0 +1,152 @@
+"""What others have written, indexed: groups by name, and the pods that name them. Nothing here trusts its input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.diagnostics import Route
+from bayplan.kube.safe import get, items, mapping, number, pod_templates, text
+from bayplan.model.manifest import Object
+from bayplan.values import NamedTuple
+
+GROUP = "scheduling.k8s.io"
+WORKLOAD, POD_GROUP, COMPOSITE = "Workload", "PodGroup", "CompositePodGroup"
+Key = tuple[str, str]  # namespace, name
+
+
+class Group(NamedTuple):
+    """A Workload, PodGroup or CompositePodGroup."""
+
+    kind: str
+    version: str
+    namespace: str
+    name: str
+    route: Route  # of its spec
+    spec: Mapping[str, Any]
+
+    @property
+    def key(self) -> Key:
+        """(namespace, name)."""
+        return self.namespace, self.name
+
+    @property
+    def title(self) -> str:
+        """For messages."""
+        return f'{self.kind} "{self.name}"'
+
+    @property
+    def parent(self) -> str:
+        """The CompositePodGroup above it."""
+        return text(self.spec, "parentCompositePodGroupName")
+
+    @property
+    def label(self) -> str:
+        """The node label of its level."""
+        return text(self.spec, "schedulingConstraints", "topology", 0, "key")
+
+    @property
+    def template(self) -> tuple[Route, str, str]:
+        """Where it names its template, the Workload and the template: 1.37's words, else 1.36's."""
+        if get(self.spec, "workloadRef") is not None:
+            at: Route = ("workloadRef",)
+            return at, text(self.spec, *at, "workloadName"), text(self.spec, *at, "templateName")
+        at = ("podGroupTemplateRef", "workload")
+        return at, text(self.spec, *at, "workloadName"), text(self.spec, *at, "podGroupTemplateName")
+
+
+class Template(NamedTuple):
+    """A template inside a Workload."""
+
+    name: str
+    route: Route
+    spec: Mapping[str, Any]
+    composite: bool
+    depth: int
+
+
+class PodSpec(NamedTuple):
+    """The pods of one template, wherever it stands."""
+
+    kind: str
+    namespace: str
+    route: Route  # of the pod spec
+    spec: Mapping[str, Any]
+    pods: int | None
+
+    @property
+    def group(self) -> str:
+        """The PodGroup that the pods name (1.36 and later)."""
+        return text(self.spec, "schedulingGroup", "podGroupName")
+
+    @property
+    def named(self) -> bool:
+        """Whether the pods name a group at all, in any version's words."""
+        return any(get(self.spec, word) is not None for word in ("schedulingGroup", "workloadRef"))
+
+    @property
+    def workload(self) -> str:
+        """The Workload that the pods name (1.35)."""
+        return text(self.spec, "workloadRef", "name")
+
+
+def groups(objects: Sequence[Object]) -> Iterator[Group]:
+    """All objects of kube-scheduler."""
+    for each in objects:
+        group, _, version = text(each.data, "apiVersion").rpartition("/")
+        kind, spec = text(each.data, "kind"), get(each.data, "spec")
+        if group == GROUP and kind in (WORKLOAD, POD_GROUP, COMPOSITE) and isinstance(spec, Mapping):
+            yield Group(kind, version, _namespace(each), _name(each), (*each.route, "spec"), spec)
+
+
+def templates(workload: Group) -> Iterator[Template]:
+    """All templates of a Workload, parents first."""
+    yield from _templates(workload.spec, workload.route, 1)
+
+
+def _templates(spec: Mapping[str, Any], route: Route, depth: int) -> Iterator[Template]:
+    for word, composite in (("podGroupTemplates", False), ("compositePodGroupTemplates", True)):
+        for i, each in enumerate(items(spec, word)):
+            if isinstance(each, Mapping):
+                at = (*route, word, i)
+                yield Template(text(each, "name"), at, each, composite, depth)
+                if composite and depth < 32:
+                    yield from _templates(each, at, depth + 1)
+
+
+def pods(objects: Sequence[Object]) -> Iterator[PodSpec]:
+    """The pod specs of all objects, wherever they stand in them."""
+    for each in objects:
+        kind = text(each.data, "kind")
+        for path, template in pod_templates(each.data):
+            route = (*each.route, *path, "spec")
+            yield PodSpec(kind, _namespace(each), route, mapping(template, "spec"), _count(kind, each.data, path))
+
+
+def _count(kind: str, data: Any, path: Route) -> int | None:
+    """How many pods come of a template; None where the kind does not tell, or somebody else decides."""
+    if kind == "Pod":
+        return 1
+    if kind == "Job":
+        return _many(data, "spec", "parallelism")
+    if kind in ("StatefulSet", "ReplicaSet", "Deployment"):
+        return _many(data, "spec", "replicas")
+    if kind == "JobSet":
+        job = get(data, *path[:3])  # spec.replicatedJobs.N
+        copies, each = _many(job, "replicas"), _many(job, "template", "spec", "parallelism")
+        return None if copies is None or each is None else copies * each
+    return None
+
+
+def _many(data: Any, *path: str) -> int | None:
+    """A number of pods, 1 where there is none."""
+    return 1 if get(data, *path) is None else number(data, *path)
+
+
+def _name(each: Object) -> str:
+    return text(each.data, "metadata", "name")
+
+
+def _namespace(each: Object) -> str:
+    """An object without a namespace lands in `default`, unless somebody says another one to kubectl."""
+    return text(each.data, "metadata", "namespace") or "default"

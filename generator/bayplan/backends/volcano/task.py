@@ -1,0 +1,110 @@
+"""The Volcano Job's own way: gang, partitions and levels stand in the Job, and its controller makes the PodGroup.
+
+Read from Volcano 1.14.3 and 1.15.1, pkg/controllers/job/job_controller_{actions,util}.go: a pod's partition is its
+number divided by `partitionSize`, so neighbouring ranks share one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bayplan.backends.volcano.pod_group import preemptable, scheduler_name
+from bayplan.backends.volcano.tiers import Member, members, minimum, network_topology, subgroups
+from bayplan.diagnostics import Diagnostic, Route, error
+from bayplan.kube.fields import given
+from bayplan.model.manifest import Marks, Meta
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
+
+HINT = "use `workload: jobset`, whose PodGroup is bayplan's own"
+
+
+def marks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Marks]]:
+    """What the Job and each of its tasks must say. The gang may be folded."""
+    owner = Meta(
+        annotations=preemptable(gang),
+        spec={
+            "schedulerName": scheduler_name(plan),
+            **given(queue=plan.queue, priorityClassName=plan.workflow.priority_class),
+            "minAvailable": _total_minimum(gang.root),
+            **network_topology(plan, gang.root),
+        },
+    )
+    partitions = _partitions(plan, gang.root)
+    for pods in all_pods(gang.root):
+        own = {
+            "minAvailable": pods.minimum * pods.copies,
+            **given(topologyPolicy=pods.spec.numa),
+            **partitions.get(pods.name, {}),
+        }
+        yield (gang.name, pods.name), Marks(owner, Meta(spec=own))
+
+
+def _total_minimum(root: Unit) -> int:
+    """The least pods of the gang; a folded group stands for all of its instances."""
+    folded = any(pods.instances for pods in all_pods(root))
+    return sum(pods.minimum * pods.copies for pods in all_pods(root)) if folded else minimum(root)
+
+
+def _partitions(plan: Plan, root: Unit) -> Mapping[str, Mapping[str, Any]]:
+    """The `partitionPolicy` of each podSet that is in a placed group."""
+    return {
+        pods.name: {
+            "partitionPolicy": {
+                "totalPartitions": count,
+                "partitionSize": pods.total // count,
+                "minPartitions": count,
+                **network_topology(plan, member.unit),
+            }
+        }
+        for member in subgroups(root)
+        for count in (_copies(root, member),)
+        for pods in all_pods(member.unit)
+    }
+
+
+def _copies(root: Unit, member: Member) -> int:
+    """How many instances of a placed group were folded into this one: those that differ in what stands before the
+    part of the name that belongs to the group's inside."""
+    first = next(all_pods(member.unit))
+    if not first.instances:
+        return 1
+    inside = sum(1 for each in _around(root, first) if each is not member.unit and _within(member.unit, each))
+    outside = {name.rsplit("-", _parts(first, member.unit) + inside)[0] for name in first.instances}
+    return len(outside)
+
+
+def _around(root: Unit, pods: Pods) -> Iterator[Unit]:
+    return (each.unit for each in members(root) if any(pods is own for own in all_pods(each.unit)))
+
+
+def _within(outer: Unit, inner: Unit) -> bool:
+    return any(each.unit is inner for each in members(outer))
+
+
+def _parts(pods: Pods, unit: Unit) -> int:
+    """How many dashes the podSet's name has behind the unit's."""
+    return pods.name.removeprefix(unit.name).count("-")
+
+
+def gaps(gang: GangPlan) -> Iterator[Diagnostic]:
+    """What a Volcano Job cannot hold, although a PodGroup could."""
+    seen: set[Route] = set()
+    for member in members(gang.root):
+        if member.counted and member.unit.route not in seen:
+            seen.add(member.unit.route)
+            yield from _unit_gaps(gang, member)
+
+
+def _unit_gaps(gang: GangPlan, member: Member) -> Iterator[Diagnostic]:
+    unit, everyone = member.unit, list(all_pods(member.unit))
+    group = f'group "{member.stem}" of gang "{gang.gang.name}" in a Volcano Job'
+    if len(everyone) > 1:
+        message = f"{group}: a partition holds pods of one task, so several podSets under one placement may come apart"
+        yield error("F644", (*unit.route, "podSets"), message, hint=HINT)
+    if any(pods.minimum < pods.replicas for pods in everyone):
+        message = f"{group}: a partition starts whole or not at all, so `minReplicas` of its podSet cannot be said"
+        yield error("F644", (*everyone[0].route, "minReplicas"), message, hint=HINT)
+    if member.optional:
+        message = f"{group}: only partitions of one task can be optional, and these groups are a task each"
+        yield error("F644", (*unit.route, "minReplicas"), message, hint=HINT)

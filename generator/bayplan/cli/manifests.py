@@ -1,0 +1,75 @@
+"""Files and folders of manifests -> documents."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from bayplan.cli import files
+from bayplan.diagnostics import Diagnostic, error, warning
+from bayplan.document import Document
+from bayplan.report.batch import Batch
+from bayplan.values import NamedTuple
+
+SUBJECT = "manifest"
+ENDINGS = (".yaml", ".yml", ".json")
+
+
+class Manifests(NamedTuple):
+    """All documents in the order read. `found`: names of files that nobody named, because they lay in a folder."""
+
+    documents: tuple[Document, ...]
+    batches: tuple[Batch, ...]
+    found: frozenset[str]
+
+
+def load(words: Sequence[str]) -> Manifests:
+    """The documents of files, of `-` (standard input), and of all manifests in folders and below them."""
+    documents: list[Document] = []
+    batches: list[Batch] = []
+    found: set[str] = set()
+    for word in dict.fromkeys(words):
+        inside = os.path.isdir(word) if word != "-" else False
+        paths = sorted(_below(word, batches)) if inside else [word]
+        found |= set(paths) if inside else set()
+        if not paths:
+            batches.append(_without(word))
+        for path in paths:
+            read, batch = files.load(path, SUBJECT, own=False)
+            documents += read
+            batches.append(batch._replace(diagnostics=tuple(_empty(each) for each in batch.diagnostics)))
+    return Manifests(tuple(documents), tuple(batches), frozenset(found))
+
+
+def _below(folder: str, batches: list[Batch]) -> Iterator[str]:
+    """Its files with the endings of YAML and JSON, but for hidden ones. Links to folders are not followed."""
+
+    def complain(problem: OSError) -> None:
+        message = f"the folder cannot be read: {problem.strerror}"
+        source = Document(str(problem.filename), "", 0, None)
+        batches.append(Batch((error("R101", (SUBJECT,), message),), {SUBJECT: source}))
+
+    for place, folders, names in os.walk(folder, onerror=complain):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            if name.endswith(ENDINGS) and not name.startswith("."):
+                yield os.path.join(place, name)
+
+
+def _without(folder: str) -> Batch:
+    message = f"the folder holds no {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]} file"
+    return Batch((warning("M702", (SUBJECT,), message),), {SUBJECT: Document(folder, "", 0, None)})
+
+
+def _empty(found: Diagnostic) -> Diagnostic:
+    """A file with nothing but comments is an oversight and breaks nothing."""
+    return found._replace(severity="warning") if found.code == "R106" else found
+
+
+def lenient(found: Diagnostic, read: Manifests) -> Diagnostic:
+    """What is no manifest is worth a word only where nobody said that it were one."""
+    if found.code != "M702" or not found.route:
+        return found
+    number = str(found.route[0]).partition(":")[2]
+    mine = number.isdigit() and read.documents[int(number)].name in read.found
+    return found._replace(severity="info") if mine else found

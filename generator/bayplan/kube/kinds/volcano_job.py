@@ -1,0 +1,148 @@
+"""Volcano Job (batch.volcano.sh/v1alpha1): a task for each podSet instance. It brings its PodGroup and its Service."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bayplan.kube.kinds.parts import (
+    Piece,
+    PodsRead,
+    instances,
+    meta,
+    name_rows,
+    read_name,
+    service_name,
+)
+from bayplan.kube.ranks import Numbers, running_number, running_on
+from bayplan.model.features import Support
+from bayplan.model.manifest import Manifest, Workload
+from bayplan.model.plan import GangPlan, Pods
+
+NAME = "volcano-job"
+TITLE = "Volcano Job"
+API_VERSION = "batch.volcano.sh/v1alpha1"
+TASK_INDEX = "volcano.sh/task-index"
+INDEX = f"metadata.annotations['{TASK_INDEX}']"
+INDEX_VARIABLE = "VC_TASK_INDEX"
+PLUGINS = {"svc": ["--publish-not-ready-addresses=true", "--disable-network-policy=true"], "env": []}
+"""The Service finds rank 0 before it is ready. Without the second word Volcano would close the pods to all but their
+own Job (Volcano 1.15, job/plugins/svc/svc.go)."""
+
+SUPPORT = (
+    Support(
+        "depends-on",
+        "absent",
+        word="not yet here",
+        reason="each gang is a Volcano Job of its own, and its tasks wait for tasks of the same Job alone",
+        hint="use `workload: jobset`, or render the gangs apart with `--gang NAME`",
+    ),
+    Support(
+        "lead",
+        "absent",
+        word="not yet here",
+        reason="a task's end can end the Job, but not before each of the lead's tasks has ended",
+        hint="use `workload: jobset`",
+    ),
+    Support("restarts"),
+    Support("deadline"),
+    Support("ttl"),
+    Support("always-restart"),
+    Support(
+        "adopt",
+        "absent",
+        word="not yet here",
+        reason="only a JobSet is made to own what belongs to its gang",
+        hint="use `workload: jobset`, or leave `cleanup` out",
+    ),
+    *name_rows("a pod is called <job>-<task>-<number>, and its hostname is a DNS label of 63 characters at most"),
+)
+
+
+def pod_name(gang: GangPlan, pods: Pods, number: str) -> str:
+    """`<job>-<task>-<number>` (Volcano 1.15, job/helpers `MakePodName`)."""
+    return f"{gang.name}-{pods.name}-{number}"
+
+
+def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
+    """The last pod's name."""
+    return pod_name(gang, pods, str(pods.total - 1))
+
+
+def numbers(pods: Pods) -> Numbers:
+    """The plugin `env` counts the pods of a task over all copies."""
+    return running_on(INDEX_VARIABLE, pods)
+
+
+def host(workload: Workload, gang: GangPlan, pods: Pods, copy: int | str, number: int) -> str:
+    """The plugin `svc` gives each pod its name as hostname, and the Job's as subdomain."""
+    return f"{pod_name(gang, pods, running_number(pods, copy, number))}.{gang.name}"
+
+
+def subdomain(workload: Workload, gang: GangPlan) -> str:
+    """None to be named: the plugin `svc` makes the Service and names it in the pods."""
+    return ""
+
+
+def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterator[Manifest]:
+    """One Job for each gang."""
+    for gang in workload.gangs:
+        mine = [(pods, pieces[gang.name, pods.name]) for own, pods in instances(workload) if own is gang]
+        owner = mine[0][1].owner
+        ttl = gang.gang.ttl_seconds_after_finished
+        yield {
+            "apiVersion": API_VERSION,
+            "kind": "Job",
+            "metadata": meta(gang.name, owner),
+            "spec": {
+                **owner.spec,
+                **({} if ttl is None else {"ttlSecondsAfterFinished": ttl}),
+                "plugins": {name: words for name, words in PLUGINS.items() if name != "svc" or service_name(gang)},
+                **_policies(gang),
+                "tasks": [_task(gang, pods, piece) for pods, piece in mine],
+            },
+        }
+
+
+def _policies(gang: GangPlan) -> dict[str, Any]:
+    """The gang ends or starts again with its first pod that fails.
+
+    The count of restarts is compared before a restart, so n of them take a maxRetry of n + 1; and 0 would be made 3
+    (Volcano 1.15, job/state/restarting.go and webhooks/admission/jobs/mutate).
+    """
+    restarts = gang.gang.max_restarts
+    action = "RestartJob" if restarts else "TerminateJob"
+    retries = {"maxRetry": restarts + 1} if restarts else {}
+    return {**retries, "policies": [{"events": ["PodFailed", "PodEvicted"], "action": action}]}
+
+
+def _task(gang: GangPlan, pods: Pods, piece: Piece) -> dict[str, Any]:
+    return {
+        "name": pods.name,
+        "replicas": pods.total,
+        **piece.job.spec,
+        "template": _with_deadline(gang, piece.template),
+    }
+
+
+def _with_deadline(gang: GangPlan, template: Manifest) -> Manifest:
+    """Only pods can have one here: the gang's, or that of the template where it is sooner."""
+    spec = template["spec"]
+    given = [each for each in (gang.gang.active_deadline_seconds, spec.get("activeDeadlineSeconds")) if each]
+    return {**template, "spec": {**spec, "activeDeadlineSeconds": min(given)}} if given else template
+
+
+def read(document: Mapping[str, Any]) -> tuple[PodsRead, ...]:
+    """The podSets of a Volcano Job: its tasks."""
+    if document.get("kind") != "Job" or not str(document.get("apiVersion")).startswith("batch.volcano.sh/"):
+        return ()
+    return tuple(
+        PodsRead(
+            read_name(each["template"], each.get("name", "")),
+            each.get("replicas", 0),
+            each["template"],
+            document["metadata"],
+            {},
+        )
+        for each in document["spec"].get("tasks") or ()
+    )

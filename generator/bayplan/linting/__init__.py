@@ -1,0 +1,30 @@
+"""Rules about objects that others wrote, whichever scheduler they are for. One file per family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from bayplan.diagnostics import Diagnostic
+from bayplan.linting import claims, compute_domains, gangs, identity, jobsets, labels, nvlink, schedulers
+from bayplan.linting.world import World, world
+from bayplan.model.manifest import Object
+from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology
+
+RULES: tuple[Callable[[World], Iterator[Diagnostic]], ...] = (
+    identity.check,
+    schedulers.check,
+    gangs.check,
+    jobsets.check,
+    labels.check,
+    claims.check,
+    compute_domains.check,
+    nvlink.check,
+)
+
+
+def lint(objects: Iterable[Object], topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
+    """What is wrong with objects in themselves and with each other. Without pools, nothing is said about nodes."""
+    everything = world(objects, topology, target)
+    for rule in RULES:
+        yield from rule(everything)

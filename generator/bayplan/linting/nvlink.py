@@ -1,0 +1,160 @@
+"""Whether anything holds the pods of a ComputeDomain in one NVLink domain: a ComputeDomain places nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from bayplan.diagnostics import Diagnostic, Route, error, warning
+from bayplan.kube.safe import get, items, mapping, text
+from bayplan.kube.templates import PodTemplate
+from bayplan.linting.compute_domains import claimed, domains
+from bayplan.linting.jobsets import exclusive
+from bayplan.linting.labels import AFFINITY
+from bayplan.linting.schedulers import DEFAULT, asked, names
+from bayplan.linting.world import World, namespace, title
+from bayplan.model.manifest import Object
+from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
+from bayplan.words import count
+
+Hold = tuple[object, ...]
+"""Who holds pods together, and by which label (the last element): pods with an equal hold share a domain."""
+
+KAI_GROUP, KAI_SUBGROUP = "pod-group-name", "kai.scheduler/subgroup-name"
+KUEUE_REQUIRED = "kueue.x-k8s.io/podset-required-topology"
+KUEUE_GROUP = "kueue.x-k8s.io/podset-group-name"
+KUEUE_SLICES = "kueue.x-k8s.io/podset-slice-"
+
+
+def check(world: World) -> Iterator[Diagnostic]:
+    """M808."""
+    labels = fine(world.topology)
+    users: dict[Route, list[PodTemplate]] = {}
+    for template in world.templates:
+        for _, domain in claimed(world, template):
+            users.setdefault(domain.route, []).append(template)
+    for domain in domains(world) if labels else ():
+        yield from _domain(domain, users.get(domain.route, []), labels, world)
+
+
+def fine(topology: ClusterTopology) -> frozenset[str]:
+    """Labels of the levels whose domains lie inside one NVLink domain; empty where there is nothing to leave."""
+    labels: set[str] = set()
+    for pool in _linked(topology):
+        depth = next(n for n, level in enumerate(pool.levels) if level.nvlink)
+        labels |= {HOSTNAME_LABEL, *(level.label for level in pool.levels[depth:])}
+    return frozenset(labels) if sum(len(_sizes(pool)) for pool in _linked(topology)) > 1 else frozenset()
+
+
+def _linked(topology: ClusterTopology) -> list[Pool]:
+    return [pool for pool in topology.pools if any(level.nvlink for level in pool.levels)]
+
+
+def _sizes(pool: Pool) -> dict[tuple[str, ...], int]:
+    """The nodes of each NVLink domain."""
+    depth = next(n for n, level in enumerate(pool.levels) if level.nvlink)
+    sizes: dict[tuple[str, ...], int] = {}
+    for domain in pool.domains:
+        sizes[domain.path[: depth + 1]] = sizes.get(domain.path[: depth + 1], 0) + len(domain.nodes)
+    return sizes
+
+
+def _domain(domain: Object, users: Sequence[PodTemplate], labels: frozenset[str], world: World) -> Iterator[Diagnostic]:
+    pods = [each.pods for each in users]
+    total = sum(each or 0 for each in pods)
+    sizes = [size for pool in _linked(world.topology) for size in _sizes(pool).values()]
+    if not users or (total < 2 and None not in pods):
+        return
+    route = (*domain.route, "metadata", "name")
+    if total > sum(sizes):
+        message = f"{count(total, 'pod')} claim a channel of {title(domain)}, one a node, and the topology has "
+        message += f"{count(sum(sizes), 'node')} with NVLink domains"
+        yield error("M808", route, message, hint="lower the number of pods")
+    else:
+        yield from _loose(domain, users, labels, world, max(sizes) if total > max(sizes) else 0)
+
+
+def _loose(
+    domain: Object, users: Sequence[PodTemplate], labels: frozenset[str], world: World, largest: int
+) -> Iterator[Diagnostic]:
+    """Nothing that all its pods have in common keeps them in one domain; pods that are too many may be apart, in groups
+    that are whole. `largest`: the nodes of the largest domain, where they are too many."""
+    held = [holds(each, world) for each in users]
+    if any(each is None for each in held):
+        return
+    each_held = all(any(hold[-1] in labels for hold in each) for each in held if each is not None)
+    common = frozenset.intersection(*(each for each in held if each is not None))
+    if largest and not each_held:
+        total = count(sum(each.pods or 0 for each in users), "pod")
+        message = f"{total} claim a channel of {title(domain)}, and the largest NVLink domain has "
+        message += count(largest, "node")
+        hint = "NVLink ends there: make one ComputeDomain for each domain"
+        yield warning("M808", (*domain.route, "metadata", "name"), message, hint=hint)
+    elif not largest and not any(hold[-1] in labels for hold in common):
+        message = f"nothing keeps the pods of {title(domain)} in one NVLink domain"
+        hint = f"require one {_names(world.topology)} of their group; a preference alone may be given up"
+        yield warning("M808", (*domain.route, "metadata", "name"), message, hint=hint)
+
+
+def _names(topology: ClusterTopology) -> str:
+    return " or ".join(dict.fromkeys(f'"{lv.label}"' for p in _linked(topology) for lv in p.levels if lv.nvlink))
+
+
+def holds(template: PodTemplate, world: World) -> frozenset[Hold] | None:
+    """What the pods of a template must share; None where that stands in words that are not read here."""
+    found: set[Hold] = {("node", label, value, label) for label, value in _nodes(template)}
+    for each in items(template.spec, "affinity", "podAffinity", AFFINITY):
+        found.add(("affinity", _same(mapping(each, "labelSelector")), text(each, "topologyKey")))
+    if any(exclusive(template)) or any(key.startswith(KUEUE_SLICES) for key in template.annotations):
+        return None
+    if text(template.annotations, KUEUE_REQUIRED):
+        joined = text(template.annotations, KUEUE_GROUP)
+        whole = (template.object.route, joined) if joined else (template.route, "")
+        found.add(("kueue", whole, text(template.annotations, KUEUE_REQUIRED)))
+    if asked(template) in names(world.topology, "kai", "kai-scheduler"):
+        kai = _kai(template, world)
+        return None if kai is None else frozenset(found | kai)
+    return frozenset(found) if asked(template) == DEFAULT and not get(template.spec, "schedulingGroup") else None
+
+
+def _same(selector: Mapping[str, object]) -> str:
+    """A text that equal selectors share."""
+    return repr(sorted((key, repr(value)) for key, value in selector.items()))
+
+
+def _nodes(template: PodTemplate) -> Iterator[tuple[str, str]]:
+    for label, value in mapping(template.spec, "nodeSelector").items():
+        yield label, str(value)
+    terms = items(template.spec, "affinity", "nodeAffinity", AFFINITY, "nodeSelectorTerms")
+    for each in items(terms, 0, "matchExpressions") if len(terms) == 1 else ():
+        if text(each, "operator") == "In" and len(items(each, "values")) == 1:
+            yield text(each, "key"), str(items(each, "values")[0])
+
+
+def _kai(template: PodTemplate, world: World) -> set[Hold] | None:
+    """Constraints of the PodGroup and of the subgroups around the pods; else the workload's annotation."""
+    called = text(template.annotations, KAI_GROUP)
+    if not called:
+        level = text(template.object.data, "metadata", "annotations", "kai.scheduler/topology-required-placement")
+        return {("kai", template.object.route, level)} if level else set()
+    where = namespace(template.object)
+    groups = world.called("scheduling.run.ai", "PodGroup", called, where)
+    if not groups:
+        return None
+    spec = get(groups[0].data, "spec")
+    found: set[Hold] = {("kai", called, "", text(spec, "topologyConstraint", "requiredTopologyLevel"))}
+    known = {text(each, "name"): each for each in items(spec, "subGroups")}
+    here, seen = text(template.labels, KAI_SUBGROUP), set[str]()
+    while here in known and here not in seen:
+        seen.add(here)
+        found.add(("kai", called, here, text(known[here], "topologyConstraint", "requiredTopologyLevel")))
+        here = text(known[here], "parent")
+    return {(*hold[:-1], _label(str(hold[-1]), world)) for hold in found}
+
+
+def _label(level: str, world: World) -> str:
+    """A level of KAI's Topologies may be written as its alias."""
+    for one in world.of("kai.scheduler", "Topology"):
+        for each in items(one.data, "spec", "levels"):
+            if level and text(each, "alias") == level:
+                return text(each, "nodeLabel")
+    return level

@@ -1,0 +1,110 @@
+"""A tree of HyperNodes as a native ClusterTopology: each path from a root to a leaf is a line of domains."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors, warning
+from bayplan.kube.safe import is_kind, items, text
+from bayplan.model.formats import SourceFile
+from bayplan.model.manifest import Object
+from bayplan.topologies import hostlist
+from bayplan.topologies.hypernode_tree import GROUP, HYPER_NODE, LEVEL, NODE, PATH, TOPOLOGY, Seen, Tree, faults, seen
+
+Chain = tuple[Seen, ...]
+"""HyperNodes from a root down to a leaf."""
+
+
+def new(source: SourceFile) -> Outcome[dict[str, Any]]:
+    """The topology, or why the HyperNodes are none."""
+    objects = list(_hyper_nodes(source))
+    found = [seen(each) for each in objects]
+    tree: Tree = {each.name: each for each in found}
+    wrong = tuple(faults(found, None))
+    chains = [] if has_errors(wrong) else list(_chains(tree))
+    wrong += (*_uneven(chains), *_unnamed(found))
+    if has_errors(wrong):
+        return Outcome(None, wrong)
+    name = next((text(each.data, "metadata", "labels", TOPOLOGY) for each in objects), "")
+    return Outcome(_document(name or "hypernodes", chains), wrong)
+
+
+def _hyper_nodes(source: SourceFile) -> Iterator[Object]:
+    for number, document in enumerate(source.documents):
+        at: Route = (f"source:{number}",)
+        inside = (((*at, "items", i), each) for i, each in enumerate(items(document.data, "items")))
+        listed: list[tuple[Route, Any]] = [(at, document.data), *inside]
+        yield from (Object(route, data) for route, data in listed if is_kind(data, GROUP, "HyperNode"))
+
+
+def _chains(tree: Tree) -> Iterator[Chain]:
+    held = {member.name for each in tree.values() for member in each.of(HYPER_NODE)}
+    stack: list[Chain] = [(tree[name],) for name in reversed(list(tree)) if name not in held]
+    while stack:
+        chain = stack.pop()
+        below = [tree[member.name] for member in chain[-1].of(HYPER_NODE)]
+        if below:
+            stack += [(*chain, child) for child in reversed(below)]
+        else:
+            yield chain
+
+
+def _uneven(chains: Sequence[Chain]) -> Iterator[Diagnostic]:
+    """One pool has one list of levels."""
+    tiers = {tuple(each.tier for each in chain): chain for chain in chains}
+    if len(tiers) > 1:
+        one, other = list(tiers.values())[:2]
+        message = (
+            f'HyperNode "{one[-1].name}" stands below tiers {_tiers(one)} and "{other[-1].name}" below {_tiers(other)};'
+            " one list of levels cannot say both"
+        )
+        hint = "split the file by trees, and copy the pools of each into one topology"
+        yield error("T453", (*other[-1].route, "spec", "tier"), message, hint=hint)
+
+
+def _tiers(chain: Chain) -> str:
+    return ", ".join(str(each.tier) for each in chain[:-1]) or "none"
+
+
+def _unnamed(found: Sequence[Seen]) -> Iterator[Diagnostic]:
+    """Members that only the cluster can tell."""
+    for each in found:
+        for member in each.members:
+            if member.kind == NODE and not member.name:
+                message = f'which nodes HyperNode "{each.name}" selects, only the cluster knows; they are left out'
+                hint = "add them to `domains`, or import the nodes instead (`kubectl get nodes -o yaml`)"
+                yield warning("T452", member.route, message, hint=hint)
+
+
+def _document(name: str, chains: Sequence[Chain]) -> dict[str, Any]:
+    domains = [
+        {"path": "/".join(_values(chain)), "nodes": hostlist.compress(member.name for member in chain[-1].of(NODE))}
+        for chain in chains
+        if any(chain[-1].of(NODE))
+    ]
+    pool = {"name": "nodes", "node": {}, "levels": list(_levels(chains[0])) if chains else [], "domains": domains}
+    return {
+        "apiVersion": "bayplan.dev/v1alpha1",
+        "kind": "ClusterTopology",
+        "metadata": {"name": name},
+        "spec": {"defaults": {"scheduler": "volcano"}, "pools": [pool]},
+    }
+
+
+def _values(chain: Chain) -> tuple[str, ...]:
+    """The original level values where bayplan wrote them down, else the HyperNodes' own names."""
+    noted = tuple(text(chain[-1].annotations, PATH).split("/"))
+    return noted if len(noted) == len(chain) and all(noted) else tuple(each.name for each in chain)
+
+
+def _levels(chain: Chain) -> Iterator[Mapping[str, str]]:
+    """Levels by what their tiers are called: discovery puts the label's key there, and so does bayplan."""
+    taken: set[str] = set()
+    for each in chain:
+        label = each.tier_name if re.fullmatch(r"([a-z0-9.-]+/)?[A-Za-z0-9][A-Za-z0-9._-]*", each.tier_name) else ""
+        name = text(each.annotations, LEVEL) or re.sub("[^a-z0-9]+", "-", label.rpartition("/")[2].lower()).strip("-")
+        unique = name if name and name not in (*taken, "host") else f"tier-{each.tier}"
+        taken.add(unique)
+        yield {"name": unique, "label": label or f"hypernode.bayplan.dev/tier-{each.tier}"}

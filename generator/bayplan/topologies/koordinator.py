@@ -1,0 +1,176 @@
+"""Koordinator's ClusterNetworkTopology, both ways.
+
+Koordinator 1.7 and 1.8 read the one object named `default` (pkg/scheduler/frameworkext/networktopology/tree.go): a
+chain of layers, each with the labels that name its domains, which ends in `NodeTopologyLayer`. Nothing checks it on the
+way in; a chain that is broken leaves the scheduler without a tree.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.diagnostics import Diagnostic, Outcome, Route, error, warning
+from bayplan.kube import safe
+from bayplan.model.formats import SourceFile
+from bayplan.model.manifest import Manifest
+from bayplan.model.target import Target
+from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
+from bayplan.values import NamedTuple
+
+NAME = "koordinator"
+API_VERSION = "scheduling.koordinator.sh/v1alpha1"
+KIND = "ClusterNetworkTopology"
+OBJECT = "default"
+NODE_LAYER = "NodeTopologyLayer"
+CLUSTER_LAYER = "ClusterTopologyLayer"
+END = "Layer"
+
+
+class Layer(NamedTuple):
+    """One layer of a chain: any of the labels names a node's domain."""
+
+    name: str
+    labels: tuple[str, ...] = ()
+    parent: str = ""
+    place: int = 0  # where in the list it stands
+
+
+def layer_name(level: str) -> str:
+    """`gpu-block` -> `GpuBlockLayer`; the host level has Koordinator's own name."""
+    if level == HOST_LEVEL:
+        return NODE_LAYER
+    return "".join(part[:1].upper() + part[1:] for part in re.split(r"[-._]", level)) + END
+
+
+def level_name(layer: str) -> str:
+    """`GpuBlockLayer` -> `gpu-block`. The way back of `layer_name`, but for parts of one letter."""
+    stem = layer[: -len(END)] if layer.endswith(END) and layer != END else layer
+    parts = re.findall(r"[A-Z]{2,}(?![a-z0-9])|[A-Z]?[^A-Z]+|[A-Z]", stem)
+    return re.sub(r"[^a-z0-9]+", "-", "-".join(parts).lower()).strip("-")
+
+
+def chain(topology: ClusterTopology) -> tuple[Layer, ...]:
+    """The layers of a cluster, coarse to fine: those of its deepest pool, with the labels of all pools."""
+    names = longest(topology)
+    labels: dict[str, dict[str, None]] = {name: {} for name in names}
+    for pool in topology.pools:
+        for level in pool.levels:
+            labels.get(level.name, {})[level.label] = None
+    made = [Layer(layer_name(name), tuple(labels[name])) for name in names]
+    return (*made, Layer(NODE_LAYER))
+
+
+def longest(topology: ClusterTopology) -> tuple[str, ...]:
+    """The level names of the deepest pool."""
+    return max((level_names(pool) for pool in topology.pools), key=len, default=())
+
+
+def level_names(pool: Pool) -> tuple[str, ...]:
+    """The pool's levels, without the host's."""
+    return tuple(level.name for level in pool.levels)
+
+
+def write(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
+    """The ClusterNetworkTopology of a cluster; none where no pool has levels."""
+    layers = chain(topology)
+    parents = ("", *(layer.name for layer in layers))
+    spec = [
+        {
+            "topologyLayer": layer.name,
+            **({"parentTopologyLayer": parent} if parent else {}),
+            **({"labelKey": list(layer.labels)} if layer.labels else {}),
+        }
+        for layer, parent in zip(layers, parents, strict=False)
+    ]
+    if len(layers) == 1:
+        return ()
+    return (
+        {
+            "apiVersion": API_VERSION,
+            "kind": KIND,
+            "metadata": {"name": OBJECT},
+            "spec": {"networkTopologySpec": spec},
+        },
+    )
+
+
+def is_topology(data: Any) -> bool:
+    """Whether the data is a ClusterNetworkTopology."""
+    return safe.is_kind(data, "scheduling.koordinator.sh", KIND)
+
+
+def sniff(source: SourceFile) -> bool:
+    """Whether a document of the source is a ClusterNetworkTopology."""
+    return any(is_topology(each.data) for each in source.documents)
+
+
+def new(source: SourceFile) -> Outcome[dict[str, Any]]:
+    """The levels of the ClusterNetworkTopology. It names no nodes, so the one pool has no domains yet."""
+    number = next(i for i, each in enumerate(source.documents) if is_topology(each.data))
+    route: Route = (f"source:{number}", "spec", "networkTopologySpec")
+    layers = list(read_layers(source.documents[number].data))
+    sorted_layers, broken = ordered(layers)
+    if broken:
+        hint = "a chain starts at NodeTopologyLayer and goes up by parentTopologyLayer, over every entry once"
+        return Outcome(None, (error("T465", route, f"the layers are no chain: {broken}", hint=hint),))
+    found = tuple(_label_findings(sorted_layers, route))
+    levels = [
+        {"name": level_name(each.name), "label": each.labels[0]}
+        for each in sorted_layers
+        if each.name != NODE_LAYER and each.labels
+    ]
+    if any(each.severity == "error" for each in found):
+        return Outcome(None, found)
+    pool = {"name": "nodes", "node": {}, "levels": levels, "domains": []}
+    return Outcome(
+        {
+            "apiVersion": "bayplan.dev/v1alpha1",
+            "kind": "ClusterTopology",
+            "metadata": {"name": OBJECT},
+            "spec": {"defaults": {"scheduler": NAME}, "pools": [pool]},
+        },
+        found,
+    )
+
+
+def _label_findings(layers: Sequence[Layer], route: Route) -> Iterator[Diagnostic]:
+    for each in layers:
+        at = (*route, each.place, "labelKey")
+        if each.name != NODE_LAYER and not each.labels:
+            hint = "name the node label that tells the domain"
+            yield error("T466", (*route, each.place), f'layer "{each.name}" has no labelKey', hint=hint)
+        elif len(each.labels) > 1:
+            message = f'layer "{each.name}" has {len(each.labels)} labels; "{each.labels[0]}" is taken'
+            yield warning("T467", at, message, hint="give pools that use another label a list of levels of their own")
+
+
+def read_layers(data: Mapping[str, Any]) -> Iterator[Layer]:
+    """The layers that an object lists, whatever else is wrong with it."""
+    for place, each in enumerate(safe.items(data, "spec", "networkTopologySpec")):
+        labels = tuple(key for key in safe.items(each, "labelKey") if isinstance(key, str))
+        name, parent = (safe.text(each, key) for key in ("topologyLayer", "parentTopologyLayer"))
+        yield Layer(name, labels, parent, place)
+
+
+def ordered(layers: Sequence[Layer]) -> tuple[tuple[Layer, ...], str]:
+    """The layers coarse to fine, or none and what breaks the chain (sortNetworkTopologySpecFromParentToChild)."""
+    names = [layer.name for layer in layers]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        return (), f'"{twice[0]}" is listed twice'
+    if NODE_LAYER not in names:
+        return (), f"{NODE_LAYER} is missing"
+    by_name = {layer.name: layer for layer in layers}
+    walked: list[Layer] = []
+    current = NODE_LAYER
+    while current in by_name and by_name[current] not in walked:
+        walked.insert(0, by_name[current])
+        current = by_name[current].parent
+    if current in names:
+        return (), f'"{current}" is above itself'
+    if len(walked) < len(layers):
+        beside = next(layer.name for layer in layers if layer not in walked)
+        return (), f'"{beside}" is not above {NODE_LAYER}'
+    return tuple(walked), ""

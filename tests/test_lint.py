@@ -1,0 +1,176 @@
+"""Lint: what each rule finds, that it finds nothing else, and that nothing that anybody writes makes it fail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bayplan import document, pipeline
+from bayplan.diagnostics import Diagnostic
+from bayplan.report.batch import Batch
+from bayplan.report.findings import findings
+from lint_table import COMMON, DEVICES, KAI, Row, group
+from support import TOPOLOGY
+from tools.run import ROOT
+
+COVERS = {
+    "M702",
+    "M703",
+    "M704",
+    "M705",
+    "M706",
+    "M707",
+    "M708",
+    "M709",
+    "M710",
+    "M711",
+    "M712",
+    "M713",
+    "M714",
+    "M715",
+    "M716",
+    "M717",
+    "M718",
+    "M719",
+    "M800",
+    "M801",
+    "M802",
+    "M803",
+    "M804",
+    "M805",
+    "M806",
+    "M807",
+    "M808",
+    "M809",
+    "M810",
+    "M811",
+    "M812",
+    "M813",
+    "M814",
+    "M815",
+    "M816",
+    "M817",
+    "M818",
+    "M819",
+}
+MINE = frozenset(COVERS | {"M701"})
+CLUSTER = document.Document("topology.yaml", "", 0, TOPOLOGY)
+ROWS = (*COMMON, *DEVICES, *KAI)
+
+
+def lint(text: str, target: Mapping[str, str] = {}, topology: document.Document | None = CLUSTER) -> Batch:
+    """What lint says of a text."""
+    read = document.read("m.yaml", text.encode(), "manifest", own=False)
+    assert read.value is not None, read.diagnostics
+    outcome, origins = pipeline.lint(pipeline.LintRequest(read.value, topology, target=target))
+    sources = {f"manifest:{number}": each for number, each in enumerate(read.value)}
+    mine = tuple(each for each in outcome.diagnostics if each.code in MINE)
+    return Batch(mine, sources, origins)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
+def test_each_rule_finds_its_mistake_at_its_place_and_nothing_else(row: Row) -> None:
+    found = findings([lint(row.manifests, row.target)])
+    assert tuple(f"{each.code}:{each.place.line if each.place else 0}" for each in found) == row.found
+
+
+def test_the_table_covers_every_code() -> None:
+    assert {found.partition(":")[0] for row in ROWS for found in row.found} == MINE
+
+
+def test_without_a_topology_nothing_is_said_about_nodes() -> None:
+    about_nodes = {"M712", "M714", "M806", "M808"}
+    said = {each.code for row in ROWS for each in lint(row.manifests, row.target, None).diagnostics}
+    assert not said & about_nodes
+    assert MINE - about_nodes - {"M718"} <= said  # M718 compares levels, and nobody else lists them here
+
+
+def test_lists_are_flattened_and_told_by_their_own_lines() -> None:
+    text = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata: {namespace: ml}\n"
+    assert [each.route for each in lint(text).diagnostics] == [("manifest:0", "items", 0)]
+
+
+def test_one_scheduler_leaves_the_rules_of_others_out() -> None:
+    read = document.read("m.yaml", group("{minMember: 1}").encode(), "manifest", own=False).value or ()
+    codes = {
+        name: [each.code for each in pipeline.lint(pipeline.LintRequest(read, CLUSTER, name))[0].diagnostics]
+        for name in ("", "kai", "kia")
+    }
+    assert codes == {"": ["M719"], "kai": ["M719"], "kia": ["A903"]}
+
+
+def test_an_accepted_code_is_a_warning() -> None:
+    read = document.read("m.yaml", group("{minMember: 1}").encode(), "manifest", own=False).value or ()
+    outcome, _ = pipeline.lint(pipeline.LintRequest(read, CLUSTER, accept=frozenset({"M719"})))
+    assert [(each.code, each.severity) for each in outcome.diagnostics] == [("M719", "warning")]
+
+
+GOLDEN = sorted((ROOT / "golden").glob("*/*@*.yaml"))
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=[f"{path.parent.name}-{path.stem}" for path in GOLDEN])
+def test_what_bayplan_writes_has_none_of_these_mistakes(path: Any) -> None:
+    """A golden file without documents is a golden diagnostic."""
+    name, version = path.stem.split("@")
+    topology = ROOT / "examples" / name / "topology.yaml"
+    read = document.read(path.name, path.read_bytes(), "manifest", own=False).value or ()
+    cluster = (document.read("topology.yaml", topology.read_bytes(), "topology").value or (None,))[0]
+    component = "kubernetes" if path.parent.name == "native" else path.parent.name
+    outcome, _ = pipeline.lint(pipeline.LintRequest(read, cluster, target={component: version}))
+    assert outcome.value is not None
+    assert [each for each in outcome.diagnostics if each.code in MINE] == []
+
+
+WILD = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 2**40),
+    st.floats(allow_nan=True),
+    st.text(max_size=70),
+    st.sampled_from(["", "g", "ch", "a", "ml", "true", "nvidia.com/gpu.clique", "kubernetes.io/hostname"]),
+    st.lists(st.integers(), max_size=2),
+    st.lists(st.none(), max_size=2),
+    st.dictionaries(st.sampled_from(["name", "spec", "metadata", "containers"]), st.none(), max_size=2),
+)
+
+
+def places(data: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    """Every place in data."""
+    pairs = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    return [path, *(found for key, value in pairs for found in places(value, (*path, key)))]
+
+
+def changed(data: Any, path: tuple[str | int, ...], value: Any) -> Any:
+    """The data with another value at a place."""
+    if not path:
+        return value
+    key, rest = path[0], path[1:]
+    if isinstance(data, dict):
+        return {k: changed(v, rest, value) if k == key else v for k, v in data.items()}
+    return [changed(v, rest, value) if k == key else v for k, v in enumerate(data)]
+
+
+TEXTS = [each for row in ROWS for each in yaml.safe_load_all(row.manifests) if isinstance(each, dict)]
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.data())
+def test_lint_never_fails_whatever_stands_anywhere(data: st.DataObject) -> None:
+    chosen = data.draw(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=6))
+    broken: list[Any] = []
+    for one in chosen:
+        for _ in range(data.draw(st.integers(0, 3))):
+            one = changed(one, data.draw(st.sampled_from(places(one))), data.draw(WILD))
+        broken.append(one)
+    documents = tuple(document.Document("m.yaml", "", number, each) for number, each in enumerate(broken))
+    target = {"kai": data.draw(st.sampled_from(["0.10", "0.14", "0.17"]))}
+    outcome, _ = pipeline.lint(pipeline.LintRequest(documents, CLUSTER, target=target))
+    assert outcome.value is not None
+    said = [text for each in outcome.diagnostics for text in (each.message, each.hint)]
+    assert all(isinstance(each, Diagnostic) and each.code and each.message for each in outcome.diagnostics)
+    assert all(text.isprintable() and len(text) < 1000 for text in said), said

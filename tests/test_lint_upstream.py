@@ -1,0 +1,89 @@
+"""Lint over upstream's own examples, each file alone: it finds the mistakes that are there, and nothing else.
+
+`docs/lint.md` tells of them. A file that is not listed must be free of findings of these rules.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bayplan import document, pipeline
+from judges import UPSTREAM
+from support import TOPOLOGY
+from test_lint import MINE
+
+EXAMPLES = UPSTREAM / "examples"
+LEVELS: Mapping[str, tuple[str, str]] = {
+    "kai": ("example.com/spine", "accelerator.nvidia.com/rack"),
+    "kueue": ("cloud.provider.com/topology-block", "cloud.provider.com/topology-rack"),
+    "jobset": ("topology.example.com/rack", "cloud.google.com/gke-nodepool"),
+    "lws": ("cloud.google.com/gce-topology-block", "cloud.google.com/gke-nodepool"),
+    "helm": ("cloud.google.com/gce-topology-block", "cloud.google.com/gke-nodepool"),
+}
+"""Folder -> the levels that its examples speak of."""
+
+FOUND: Mapping[str, Mapping[str, int]] = {
+    "dra/demo__specs__imex__nvbandwidth-test-job-2.yaml": {"M806": 1, "M808": 1},
+    "dra/demo__specs__mig+mps__sharing-demo-claims-1.yaml": {"M811": 1},
+    "dra/demo__specs__mig+mps__sharing-demo-claims.yaml": {"M811": 4},
+    "dra/demo__specs__mig+mps__sharing-demo-parameters.yaml": {"M811": 4},
+    "dra/demo__specs__quickstart__v1__gpu-test-vfio-config.yaml": {"M803": 1},
+    "dra/demo__specs__quickstart__v1__gpu-test6.yaml": {"M813": 1},
+    "dra/demo__specs__quickstart__v1beta1__gpu-test6.yaml": {"M813": 1},
+    "dra/demo__specs__selectors__claims.yaml": {"M811": 2},
+    "dra/tests__bats__specs__gpu-mps.yaml": {"M813": 1},
+    "dra/tests__bats__specs__gpu-simple-mig-ts.yaml": {"M813": 1},
+    "dra/tests__bats__specs__gpu-timeslicing.yaml": {"M813": 1},
+    "dra/tests__bats__specs__nvb.tmpl.yaml": {"M808": 1},
+    "helm/gb200-llama31-405b-256gpus/stdin.helm3.yaml": {"M808": 1},
+    "helm/gb200-llama31-405b-256gpus/stdin.helm4.yaml": {"M808": 1},
+    "helm/llm-d-modelservice-pd-mnnvl/stdin.helm3.yaml": {"M802": 2},
+    "helm/llm-d-modelservice-pd-mnnvl/stdin.helm4.yaml": {"M802": 2},
+    "jobset/examples__failure-policy__failjobset-action.yaml": {"M711": 1},
+    "jobset/examples__failure-policy__host-maintenance-event-model.yaml": {"M711": 2},
+    "jobset/examples__failure-policy__onjobfailurereasons-present.yaml": {"M711": 1},
+    "jobset/examples__failure-policy__restartjobsetandignoremaxrestarts-action.yaml": {"M711": 1},
+    "jobset/examples__workload-aware-scheduling__dra__jobset.yaml": {"M802": 1},
+    "kai/docs__dra__gpu-imex-pod.yaml": {"M806": 1},
+    "kueue/kep2724-00.yaml": {"M703": 1},
+    "kustomize/dra-imex-nvbandwidth/nvbandwidth-test-job.yaml": {"M806": 1, "M808": 1},
+    "network-operator/example__sriov-network__infiniband__sriov-network-pod1.yaml": {"M712": 1},
+    "network-operator/example__sriov-network__infiniband__sriov-network-pod2.yaml": {"M712": 1},
+    "network-operator/example__sriov-network__sriov-network-pod2.yaml": {"M712": 1},
+    "volcano/design-network-topology-00.yaml": {"M703": 7},
+}
+"""File -> what is found in it. The nodes of network-operator's pods are not those of the topology."""
+
+
+def files() -> list[Path]:
+    return [path for path in sorted(EXAMPLES.rglob("*")) if path.suffix in {".yaml", ".yml", ".json", ".helm3"}]
+
+
+@pytest.mark.skipif(not EXAMPLES.is_dir(), reason=f"no upstream examples at {EXAMPLES}")
+def test_in_upstreams_examples_it_finds_what_is_wrong_and_no_more() -> None:
+    found = {}
+    for path in files():
+        name = str(path.relative_to(EXAMPLES))
+        read = document.read(name, path.read_bytes(), "manifest", own=False).value or ()
+        outcome, _ = pipeline.lint(pipeline.LintRequest(read, topology(name.split("/")[0])))
+        assert outcome.value is not None
+        codes = Counter(each.code for each in outcome.diagnostics if each.code in MINE - {"M702"})
+        if codes:
+            found[name] = dict(sorted(codes.items()))
+    assert found == FOUND
+
+
+def topology(folder: str) -> document.Document:
+    """A hall of GB200 racks whose levels have the labels that a folder's examples use."""
+    spine, rack = LEVELS.get(folder, ("example.com/spine", "nvidia.com/gpu.clique"))
+    pool: dict[str, Any] = TOPOLOGY["spec"]["pools"][0]
+    levels = [{"name": "spine", "label": spine}, {"name": "rack", "label": rack, "nvlink": True}]
+    spec = {**TOPOLOGY["spec"], "pools": [{**pool, "levels": levels}]}
+    spec["defaults"] = {"scheduler": "kai", "namespace": "ml"}
+    name = "network" if folder == "kai" else "hall"
+    return document.Document("topology.yaml", "", 0, {**TOPOLOGY, "metadata": {"name": name}, "spec": spec})

@@ -1,0 +1,277 @@
+"""Lint of Volcano's objects: each rule on one broken manifest, and nothing on sound ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import support
+from bayplan.backends import BACKENDS
+from bayplan.model.manifest import Object
+from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology
+from bayplan.topologies import native
+from tools import golden
+
+VOLCANO = BACKENDS["volcano"]
+COVERS = {
+    "M720",
+    "M721",
+    "M722",
+    "M723",
+    "M724",
+    "M725",
+    "M726",
+    "M727",
+    "M728",
+    "M729",
+    "M730",
+    "M731",
+    "M732",
+    "M733",
+    "M734",
+    "M735",
+    "M736",
+    "M737",
+    "M738",
+    "M739",
+}
+
+
+def topology(**spec: Any) -> ClusterTopology:
+    """Two spines of four racks of 18 nodes."""
+    read = native.read({**support.TOPOLOGY, "spec": {**support.TOPOLOGY["spec"], **spec}}).value
+    assert read is not None
+    return read.value
+
+
+HALL = topology()
+
+
+def objects(text: str) -> list[Object]:
+    """What `bayplan lint` makes of a file."""
+    return [Object((f"manifest:{i}",), each) for i, each in enumerate(yaml.safe_load_all(text))]
+
+
+def codes(text: str, hall: ClusterTopology = HALL) -> list[str]:
+    return [each.code for each in VOLCANO.lint(objects(text), hall, Target({"volcano": "1.15.1"}))]
+
+
+def hyper_node(name: str, tier: int, *members: str, tier_name: str = "") -> str:
+    """Members that are called n... are nodes, and `regex`, `label` and `both` are selectors of that kind."""
+    selectors = {
+        "regex": "{type: Node, selector: {regexMatch: {pattern: '^n00-'}}}",
+        "nothing": "{type: Node, selector: {regexMatch: {pattern: '^x'}}}",
+        "behind": "{type: Node, selector: {regexMatch: {pattern: '(?<=n)0'}}}",
+        "broken": "{type: Node, selector: {regexMatch: {pattern: '(['}}}",
+        "label": "{type: Node, selector: {labelMatch: {matchLabels: {nvidia.com/gpu.clique: r00}}}}",
+        "unlabelled": "{type: Node, selector: {labelMatch: {matchExpressions: [{key: x, operator: Exists}]}}}",
+        "hyper-regex": "{type: HyperNode, selector: {regexMatch: {pattern: r}}}",
+        "both": "{type: Node, selector: {exactMatch: {name: n00-01}, regexMatch: {pattern: n}}}",
+        "neither": "{type: Node}",
+    }
+    kinds = {True: "Node", False: "HyperNode"}
+    listed = [
+        selectors.get(m) or f"{{type: {kinds[m.startswith('n')]}, selector: {{exactMatch: {{name: {m}}}}}}}"
+        for m in members
+    ]
+    named = f", tierName: {tier_name}" if tier_name else ""
+    return (
+        f"apiVersion: topology.volcano.sh/v1alpha1\nkind: HyperNode\nmetadata: {{name: {name}}}\n"
+        f"spec: {{tier: {tier}{named}, members: [{', '.join(listed)}]}}\n"
+    )
+
+
+def joined(*documents: str) -> str:
+    return "---\n".join(documents)
+
+
+R0, R1 = hyper_node("r0", 1, "n00-01", "n00-02"), hyper_node("r1", 1, "n01-01")
+SPINE = hyper_node("s0", 2, "r0", "r1")
+
+TREES = {
+    "a sound tree": ((SPINE, R0, R1), []),
+    "by pattern and label": ((hyper_node("r0", 1, "regex"), hyper_node("r1", 1, "label")), []),
+    "a cycle of two": ((hyper_node("a", 1, "b"), hyper_node("b", 2, "a")), ["M723", "M720"]),
+    "one that holds itself": ((hyper_node("a", 1, "a"),), ["M723", "M720"]),
+    "two parents": ((SPINE, hyper_node("s1", 2, "r1"), R0, R1), ["M721"]),
+    "a child that is missing": ((SPINE, R0), ["M722"]),
+    "a parent of the same tier": ((hyper_node("s0", 1, "r0", "r1"), R0, R1), ["M723", "M723"]),
+    "a node in two leaves": ((SPINE, R0, hyper_node("r1", 1, "n00-01")), ["M724"]),
+    "a pattern without a node": ((hyper_node("r0", 1, "nothing"),), ["M725"]),
+    "a pattern that looks behind": ((hyper_node("r0", 1, "behind"),), ["M725"]),
+    "a pattern that is none": ((hyper_node("r0", 1, "broken"),), ["M725"]),
+    "a label without a node": ((hyper_node("r0", 1, "unlabelled"),), ["M725"]),
+    "HyperNodes by pattern": ((hyper_node("s0", 2, "hyper-regex"), R0), ["M726"]),
+    "one name for two tiers": (
+        (hyper_node("s0", 2, "r0", tier_name="rack"), hyper_node("r0", 1, "n00-01", tier_name="rack")),
+        ["M727"],
+    ),
+    "nodes beside HyperNodes": ((hyper_node("s0", 2, "r0", "n01-01"), R0), ["M728"]),
+    "branches of different depth": (
+        (hyper_node("z", 3, "s0", "s1"), hyper_node("s0", 2, "r0"), hyper_node("s1", 2, "n03-01"), R0),
+        ["M729"],
+    ),
+    "no members": ((hyper_node("r0", 1),), ["M730"]),
+    "two selectors": ((hyper_node("r0", 1, "both"),), ["M730"]),
+    "no selector": ((hyper_node("r0", 1, "neither"),), ["M730"]),
+    "a node that the topology lacks": ((hyper_node("r0", 1, "n99-99"),), ["M730"]),
+}
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_trees(name: str) -> None:
+    documents, expected = TREES[name]
+    assert codes(joined(*documents)) == expected
+
+
+JOB = """
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: train, namespace: ml}
+spec:
+  queue: research
+  minAvailable: 8
+  networkTopology: {mode: hard, highestTierAllowed: 2}
+  tasks:
+  - name: worker
+    replicas: 8
+    minAvailable: 8
+    partitionPolicy:
+      totalPartitions: 2
+      partitionSize: 4
+      minPartitions: 2
+      networkTopology: {mode: hard, highestTierAllowed: 1}
+    template: {spec: {containers: [{name: worker, image: "x:1"}]}}
+"""
+GANG = """
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: train, namespace: ml}
+spec:
+  queue: research
+  minMember: 8
+  networkTopology: {mode: hard, highestTierAllowed: 2}
+  subGroupPolicy:
+  - name: groups
+    subGroupSize: 4
+    minSubGroups: 2
+    labelSelector: {matchLabels: {app: train}}
+    matchLabelKeys: [group]
+    networkTopology: {mode: hard, highestTierAllowed: 1}
+---
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: train, namespace: ml}
+spec:
+  replicatedJobs:
+  - name: group
+    replicas: 2
+    template:
+      spec:
+        parallelism: 4
+        template:
+          metadata:
+            labels: {app: train, group: a}
+            annotations: {scheduling.k8s.io/group-name: train}
+          spec:
+            schedulerName: volcano
+            containers: [{name: worker, image: "x:1"}]
+"""
+INNER = "minPartitions: 2\n      networkTopology: {mode: hard, highestTierAllowed: 1}"
+EDITS = {
+    "a sound Volcano Job": (JOB, "", "", []),
+    "partitions that do not add up": (JOB, "totalPartitions: 2", "totalPartitions: 3", ["M733"]),
+    "a minimum that is no multiple": (JOB, "minPartitions: 2", "minPartitions: 1", ["M733"]),
+    "more than there are": (JOB, "    minAvailable: 8", "    minAvailable: 9", ["M737", "M733", "M733"]),
+    "the gang waits for more than there are": (JOB, "\n  minAvailable: 8", "\n  minAvailable: 9", ["M733"]),
+    "replica for replicas": (JOB, "replicas: 8", "replica: 8", ["M733", "M733"]),
+    "no partition must be whole": (JOB, "      minPartitions: 2\n", "", ["M737"]),
+    "a gang smaller than its tasks": (JOB, "\n  minAvailable: 8", "\n  minAvailable: 4", ["M737"]),
+    "a partition wider than the gang": (JOB, "highestTierAllowed: 2", "highestTierAllowed: 1", []),
+    "hard, and no tier": (JOB, "mode: hard, highestTierAllowed: 2", "mode: hard", ["M731"]),
+    "soft needs none": (JOB, "mode: hard, highestTierAllowed: 2", "mode: soft", []),
+    "a tier's name that no HyperNode has": (JOB, "highestTierAllowed: 2", "highestTierName: row", ["M731"]),
+    "a tier's name that they have": (JOB, "highestTierAllowed: 2", "highestTierName: example.com/spine", []),
+    "a tier above them all": (JOB, "highestTierAllowed: 2", "highestTierAllowed: 7", ["M731"]),
+    "a tier below them all": (JOB, "highestTierAllowed: 1", "highestTierAllowed: 0", ["M731"]),
+    "number and name": (JOB, "Allowed: 2", "Allowed: 2, highestTierName: example.com/spine", ["M732"]),
+    "the root queue": (JOB, "queue: research", "queue: root", ["M739"]),
+    "a sound PodGroup": (GANG, "", "", []),
+    "a policy without keys": (GANG, "    matchLabelKeys: [group]\n", "", ["M735"]),
+    "pods without the key": (GANG, "group: a}", "grup: a}", ["M735"]),
+    "keys that a controller adds": (GANG, "[group]", "[jobset.sigs.k8s.io/job-index]", []),
+    "a PodGroup that is not there": (GANG, "group-name: train", "group-name: trian", ["M736"]),
+    "a PodGroup of another namespace": (GANG, "train, namespace: ml}\nspec:\n  rep", "train}\nspec:\n  rep", ["M736"]),
+    "more than the pods there are": (GANG, "minMember: 8", "minMember: 9", ["M737"]),
+    "more subgroups than there can be": (GANG, "minSubGroups: 2", "minSubGroups: 3", ["M737"]),
+    "no subgroup must be whole": (GANG, "    minSubGroups: 2\n", "", ["M737"]),
+    "a selector that takes nobody": (GANG, "matchLabels: {app: train}", "matchLabels: {app: other}", ["M738"]),
+    "a subgroup wider than the gang": (GANG, "highestTierAllowed: 2", "highestTierAllowed: 1", []),
+    "pods of another scheduler": (GANG, "            schedulerName: volcano\n", "", ["M739"]),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_gangs(name: str) -> None:
+    text, old, new, expected = EDITS[name]
+    assert old in text
+    assert codes(text.replace(old, new, 1)) == expected
+
+
+@pytest.mark.parametrize("text", [JOB, GANG])
+def test_an_inner_tier_above_the_outer_one(text: str) -> None:
+    swapped = text.replace("Allowed: 2", "Allowed: 0").replace("Allowed: 1", "Allowed: 2").replace("d: 0", "d: 1")
+    assert codes(swapped) == ["M734"]
+
+
+def test_a_queue_that_the_topology_does_not_have() -> None:
+    assert codes(JOB, topology(queues=["other"])) == ["M739"]
+
+
+def test_policies_of_one_name_are_counted_together() -> None:
+    policy = GANG[GANG.index("  - name: groups") : GANG.index("---")]
+    assert codes(GANG.replace(policy, policy + policy)) == ["M738", "M738"]
+
+
+def test_pods_beside_a_volcano_job_are_its_controllers_to_mark() -> None:
+    assert codes(joined(JOB, hyper_node("r0", 1, "n00-01"), hyper_node("s0", 2, "r0"))) == []
+
+
+OURS = [case for case in golden.cases() if case.backend == "volcano"]
+
+
+@pytest.mark.parametrize("case", OURS, ids=str)
+def test_nothing_is_wrong_with_what_bayplan_writes(case: golden.Case) -> None:
+    document = yaml.safe_load((golden.EXAMPLES / case.example / "topology.yaml").read_text("utf-8"))
+    read = native.read(document).value
+    assert read is not None
+    text = case.path.read_text("utf-8")
+    assert codes(text, read.value._replace(queues=None)) == []
+
+
+junk = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data(), text=st.sampled_from([JOB, GANG, joined(SPINE, R0, R1)]))
+def test_whatever_stands_anywhere_is_no_crash(data: st.DataObject, text: str) -> None:
+    documents = list(yaml.safe_load_all(text))
+    places = [place for document in documents for place in _places(document)]
+    holder, key = data.draw(st.sampled_from(places))
+    holder[key] = data.draw(junk)
+    list(VOLCANO.lint([Object((f"manifest:{i}",), each) for i, each in enumerate(documents)], HALL, Target()))
+
+
+def _places(value: Any) -> list[tuple[Any, Any]]:
+    """Every place in a document: what holds it, and under which key."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [found for key, inner in pairs for found in ((value, key), *_places(inner))]

@@ -181,9 +181,10 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
     claimed = _then(selected, compute_domains.assign)
     if claimed.value is None:
         return Outcome(None, claimed.diagnostics)
-    needs = (*plan_needs(claimed.value), *backend.needs(claimed.value))
+    asked = ranks.assign(claimed.value)
+    needs = (*plan_needs(asked), *backend.needs(asked))
     shared = "all" in backend.FOLDS.values()
-    ranked = ranks.assign(compute_domains.merge(claimed.value) if shared else claimed.value)
+    ranked = ranks.assign(compute_domains.merge(claimed.value)) if shared else asked
     title = f"{backend.NAME} {target.version(backend.COMPONENT)}"
     shaped = shape(ranked, Offer(title, backend.KINDS, backend.SUPPORT, backend.FOLDS), target)
     features = {**FEATURES, **backend.FEATURES}

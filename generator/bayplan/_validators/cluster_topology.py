@@ -400,6 +400,96 @@ def validate(data: Any) -> Any:
                                     data__spec__schedulers__slurm_keys.remove("partition")
                                     data__spec__schedulers__slurm__partition = data__spec__schedulers__slurm["partition"]
                                     validate___definitions_plainname(data__spec__schedulers__slurm__partition)
+                                if "pools" in data__spec__schedulers__slurm_keys:
+                                    data__spec__schedulers__slurm_keys.remove("pools")
+                                    data__spec__schedulers__slurm__pools = data__spec__schedulers__slurm["pools"]
+                                    if not isinstance(data__spec__schedulers__slurm__pools, (dict)):
+                                        raise Refused
+                                    data__spec__schedulers__slurm__pools_is_dict = isinstance(data__spec__schedulers__slurm__pools, dict)
+                                    if data__spec__schedulers__slurm__pools_is_dict:
+                                        data__spec__schedulers__slurm__pools_keys = set(data__spec__schedulers__slurm__pools.keys())
+                                        for data__spec__schedulers__slurm__pools_key in data__spec__schedulers__slurm__pools_keys:
+                                            if data__spec__schedulers__slurm__pools_key not in []:
+                                                data__spec__schedulers__slurm__pools_value = data__spec__schedulers__slurm__pools.get(data__spec__schedulers__slurm__pools_key)
+                                                if not isinstance(data__spec__schedulers__slurm__pools_value, (dict)):
+                                                    raise Refused
+                                                data__spec__schedulers__slurm__pools_value_is_dict = isinstance(data__spec__schedulers__slurm__pools_value, dict)
+                                                if data__spec__schedulers__slurm__pools_value_is_dict:
+                                                    data__spec__schedulers__slurm__pools_value_keys = set(data__spec__schedulers__slurm__pools_value.keys())
+                                                    if "plugin" in data__spec__schedulers__slurm__pools_value_keys:
+                                                        data__spec__schedulers__slurm__pools_value_keys.remove("plugin")
+                                                        data__spec__schedulers__slurm__pools_value__plugin = data__spec__schedulers__slurm__pools_value["plugin"]
+                                                        if not (isinstance(data__spec__schedulers__slurm__pools_value__plugin, str) and data__spec__schedulers__slurm__pools_value__plugin == 'block' or isinstance(data__spec__schedulers__slurm__pools_value__plugin, str) and data__spec__schedulers__slurm__pools_value__plugin == 'tree'):
+                                                            raise Refused
+                                                    if "topology" in data__spec__schedulers__slurm__pools_value_keys:
+                                                        data__spec__schedulers__slurm__pools_value_keys.remove("topology")
+                                                        data__spec__schedulers__slurm__pools_value__topology = data__spec__schedulers__slurm__pools_value["topology"]
+                                                        validate___definitions_plainname(data__spec__schedulers__slurm__pools_value__topology)
+                                                    if "partition" in data__spec__schedulers__slurm__pools_value_keys:
+                                                        data__spec__schedulers__slurm__pools_value_keys.remove("partition")
+                                                        data__spec__schedulers__slurm__pools_value__partition = data__spec__schedulers__slurm__pools_value["partition"]
+                                                        validate___definitions_plainname(data__spec__schedulers__slurm__pools_value__partition)
+                                                    if data__spec__schedulers__slurm__pools_value_keys:
+                                                        raise Refused
+                                        data__spec__schedulers__slurm__pools_len = len(data__spec__schedulers__slurm__pools)
+                                        if data__spec__schedulers__slurm__pools_len != 0:
+                                            data__spec__schedulers__slurm__pools_property_names = True
+                                            for data__spec__schedulers__slurm__pools_key in data__spec__schedulers__slurm__pools:
+                                                try:
+                                                    validate___definitions_name(data__spec__schedulers__slurm__pools_key)
+                                                except Refused:
+                                                    data__spec__schedulers__slurm__pools_property_names = False
+                                            if not data__spec__schedulers__slurm__pools_property_names:
+                                                raise Refused
+                                if "names" in data__spec__schedulers__slurm_keys:
+                                    data__spec__schedulers__slurm_keys.remove("names")
+                                    data__spec__schedulers__slurm__names = data__spec__schedulers__slurm["names"]
+                                    if not isinstance(data__spec__schedulers__slurm__names, (list, tuple)):
+                                        raise Refused
+                                    data__spec__schedulers__slurm__names_is_list = isinstance(data__spec__schedulers__slurm__names, (list, tuple))
+                                    if data__spec__schedulers__slurm__names_is_list:
+                                        data__spec__schedulers__slurm__names_len = len(data__spec__schedulers__slurm__names)
+                                        if data__spec__schedulers__slurm__names_len < 1:
+                                            raise Refused
+                                        if data__spec__schedulers__slurm__names_len > 100:
+                                            raise Refused
+                                        for data__spec__schedulers__slurm__names_x, data__spec__schedulers__slurm__names_item in enumerate(data__spec__schedulers__slurm__names):
+                                            if not isinstance(data__spec__schedulers__slurm__names_item, (dict)):
+                                                raise Refused
+                                            data__spec__schedulers__slurm__names_item_is_dict = isinstance(data__spec__schedulers__slurm__names_item, dict)
+                                            if data__spec__schedulers__slurm__names_item_is_dict:
+                                                data__spec__schedulers__slurm__names_item__missing_keys = set(['from', 'to']) - data__spec__schedulers__slurm__names_item.keys()
+                                                if data__spec__schedulers__slurm__names_item__missing_keys:
+                                                    raise Refused
+                                                data__spec__schedulers__slurm__names_item_keys = set(data__spec__schedulers__slurm__names_item.keys())
+                                                if "from" in data__spec__schedulers__slurm__names_item_keys:
+                                                    data__spec__schedulers__slurm__names_item_keys.remove("from")
+                                                    data__spec__schedulers__slurm__names_item__from = data__spec__schedulers__slurm__names_item["from"]
+                                                    if not isinstance(data__spec__schedulers__slurm__names_item__from, (str)):
+                                                        raise Refused
+                                                    if isinstance(data__spec__schedulers__slurm__names_item__from, str):
+                                                        data__spec__schedulers__slurm__names_item__from_len = len(data__spec__schedulers__slurm__names_item__from)
+                                                        if data__spec__schedulers__slurm__names_item__from_len < 1:
+                                                            raise Refused
+                                                        if data__spec__schedulers__slurm__names_item__from_len > 256:
+                                                            raise Refused
+                                                if "to" in data__spec__schedulers__slurm__names_item_keys:
+                                                    data__spec__schedulers__slurm__names_item_keys.remove("to")
+                                                    data__spec__schedulers__slurm__names_item__to = data__spec__schedulers__slurm__names_item["to"]
+                                                    if not isinstance(data__spec__schedulers__slurm__names_item__to, (str)):
+                                                        raise Refused
+                                                    if isinstance(data__spec__schedulers__slurm__names_item__to, str):
+                                                        data__spec__schedulers__slurm__names_item__to_len = len(data__spec__schedulers__slurm__names_item__to)
+                                                        if data__spec__schedulers__slurm__names_item__to_len < 1:
+                                                            raise Refused
+                                                        if data__spec__schedulers__slurm__names_item__to_len > 256:
+                                                            raise Refused
+                                                if data__spec__schedulers__slurm__names_item_keys:
+                                                    raise Refused
+                                if "featureGates" in data__spec__schedulers__slurm_keys:
+                                    data__spec__schedulers__slurm_keys.remove("featureGates")
+                                    data__spec__schedulers__slurm__featureGates = data__spec__schedulers__slurm["featureGates"]
+                                    validate___definitions_featuregates(data__spec__schedulers__slurm__featureGates)
                                 if data__spec__schedulers__slurm_keys:
                                     raise Refused
                         if data__spec__schedulers_keys:

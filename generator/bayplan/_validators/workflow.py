@@ -155,7 +155,7 @@ def validate___definitions_gang(data: Any) -> Any:
         if "workload" in data_keys:
             data_keys.remove("workload")
             data__workload = data["workload"]
-            if not (isinstance(data__workload, str) and data__workload == 'auto' or isinstance(data__workload, str) and data__workload == 'job' or isinstance(data__workload, str) and data__workload == 'jobset' or isinstance(data__workload, str) and data__workload == 'pods' or isinstance(data__workload, str) and data__workload == 'lws' or isinstance(data__workload, str) and data__workload == 'volcano-job'):
+            if not (isinstance(data__workload, str) and data__workload == 'auto' or isinstance(data__workload, str) and data__workload == 'job' or isinstance(data__workload, str) and data__workload == 'jobset' or isinstance(data__workload, str) and data__workload == 'pods' or isinstance(data__workload, str) and data__workload == 'lws' or isinstance(data__workload, str) and data__workload == 'volcano-job' or isinstance(data__workload, str) and data__workload == 'sbatch'):
                 raise Refused
         if "replicas" in data_keys:
             data_keys.remove("replicas")
@@ -1069,6 +1069,24 @@ def validate___definitions_backends(data: Any) -> Any:
                     data__slurm__requeue = data__slurm["requeue"]
                     if not isinstance(data__slurm__requeue, (bool)):
                         raise Refused
+                if "container" in data__slurm_keys:
+                    data__slurm_keys.remove("container")
+                    data__slurm__container = data__slurm["container"]
+                    if not (isinstance(data__slurm__container, str) and data__slurm__container == 'pyxis' or isinstance(data__slurm__container, str) and data__slurm__container == 'none'):
+                        raise Refused
+                if "gres" in data__slurm_keys:
+                    data__slurm_keys.remove("gres")
+                    data__slurm__gres = data__slurm["gres"]
+                    if not isinstance(data__slurm__gres, (bool)):
+                        raise Refused
+                if "gpuType" in data__slurm_keys:
+                    data__slurm_keys.remove("gpuType")
+                    data__slurm__gpuType = data__slurm["gpuType"]
+                    validate___definitions_word(data__slurm__gpuType)
+                if "switchesTimeout" in data__slurm_keys:
+                    data__slurm_keys.remove("switchesTimeout")
+                    data__slurm__switchesTimeout = data__slurm["switchesTimeout"]
+                    validate___definitions_word(data__slurm__switchesTimeout)
                 if data__slurm_keys:
                     raise Refused
         if data_keys:

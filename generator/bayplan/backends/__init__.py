@@ -13,6 +13,7 @@ MODULES: Mapping[str, str] = {
     "kueue": "kueue",
     "koordinator": "koordinator",
     "native": "native",
+    "slurm": "slurm",
     "slurm-bridge": "slurm_bridge",
     "sunk": "sunk",
     "none": "none",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from bayplan.diagnostics import Diagnostic, error
-from bayplan.kube.kinds import KINDS, instances
+from bayplan.kube.kinds import KINDS, instances, sbatch
 from bayplan.kube.pod import main_patches
 from bayplan.kube.ranks import arithmetic, shell_names
 from bayplan.model.backend import Backend
@@ -128,6 +128,8 @@ def _shared(workload: Workload) -> Iterator[Diagnostic]:
 
 def components(plan: Plan, shape: Shape, backend: Backend) -> list[str]:
     """The components whose versions decided something in the plan."""
+    if all(workload.kind == sbatch.NAME for workload in shape.workloads):
+        return [backend.COMPONENT]  # nothing of Kubernetes comes of it
     names = ["kubernetes", backend.COMPONENT]
     if any(pods.compute_domain for gang in plan.gangs for pods in all_pods(gang.root)):
         names.append("draDriver")

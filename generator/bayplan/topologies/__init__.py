@@ -18,8 +18,12 @@ IMPORTS: Mapping[str, str] = {
     "koordinator": "koordinator",
     "hypernodes": "hypernodes",
     "kueue": "kueue",
+    "slurm": "slurm_yaml",
+    "slurm-conf": "slurm_conf",
 }
 """The word after `topology import --from` -> the module in this folder, in the order in which they sniff."""
 
-EXPORTS: Mapping[str, str] = {}
+EXPORTS: Mapping[str, str] = {
+    "slurm-conf": "slurm_conf",
+}
 """Words after `topology export --to` besides the schedulers' names -> the module in this folder."""

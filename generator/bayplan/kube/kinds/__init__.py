@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-from bayplan.kube.kinds import job, jobset, pods, volcano_job
+from bayplan.kube.kinds import job, jobset, pods, sbatch, volcano_job
 from bayplan.kube.kinds.parts import Piece, PodsRead, instances
 from bayplan.kube.ranks import Numbers
 from bayplan.model.features import Support
@@ -51,6 +51,6 @@ class Kind(Protocol):
         """The podSets of one document; empty when it is of another kind."""
 
 
-KINDS: Mapping[str, Kind] = {each.NAME: each for each in (jobset, job, pods, volcano_job)}
+KINDS: Mapping[str, Kind] = {each.NAME: each for each in (jobset, job, pods, volcano_job, sbatch)}
 
 __all__ = ["KINDS", "Kind", "Numbers", "Piece", "PodsRead", "instances"]

@@ -1,0 +1,79 @@
+"""Slurm 24.11 to 25.11: one sbatch script for a gang, one submit script for several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from bayplan.backends.slurm import needs as needing
+from bayplan.backends.slurm.confines import prove
+from bayplan.backends.slurm.needs import needs
+from bayplan.backends.slurm.notices import notices
+from bayplan.backends.slurm.submit import lower
+from bayplan.backends.slurm.support import FEATURES, SUPPORT
+from bayplan.diagnostics import Diagnostic, Outcome
+from bayplan.model.backend import Folding
+from bayplan.model.features import Need
+from bayplan.model.manifest import File, Manifest, Object
+from bayplan.model.plan import Plan
+from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology
+from bayplan.topologies import slurm_conf, slurm_yaml
+
+if TYPE_CHECKING:
+    from bayplan.model.intent import GangIntent
+
+NAME = "slurm"
+COMPONENT = "slurm"
+KINDS = ("sbatch",)
+FOLDS: Mapping[str, Folding] = {}
+
+__all__ = [
+    "COMPONENT",
+    "FEATURES",
+    "FOLDS",
+    "KINDS",
+    "NAME",
+    "SUPPORT",
+    "cluster_needs",
+    "cluster_objects",
+    "intent",
+    "lint",
+    "lower",
+    "needs",
+    "notices",
+    "prove",
+    "read",
+]
+
+
+def cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:
+    """What its files cannot hold."""
+    return tuple(needing.cluster_needs(topology))
+
+
+def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[File, ...]:
+    """The file that Slurm reads: topology.yaml since 25.05, before it topology.conf."""
+    write = slurm_yaml.write if target.since("slurm", "25.05") else slurm_conf.write
+    return write(topology, target)
+
+
+def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:
+    """What scripts of the plan must say. Loaded when asked for: rendering never reads back."""
+    from bayplan.backends.slurm import read_back
+
+    return read_back.intent(plan, target)
+
+
+def read(documents: Sequence[Manifest]) -> Outcome[tuple[GangIntent, ...]]:
+    """The intent that scripts carry, each a mapping with its `text`."""
+    from bayplan.backends.slurm import read_back
+
+    return read_back.read(documents)
+
+
+def lint(objects: Sequence[Object], topology: ClusterTopology, target: Target) -> Iterable[Diagnostic]:
+    """Mistakes in scripts that others wrote."""
+    from bayplan.backends.slurm import lint as linting
+
+    return linting.lint(objects, topology, target)

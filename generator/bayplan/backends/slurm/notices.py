@@ -1,0 +1,61 @@
+"""F689: what must be configured in the cluster for a script to mean what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bayplan.backends.slurm.jobs import job
+from bayplan.backends.slurm.sections import Section
+from bayplan.diagnostics import Diagnostic, info
+from bayplan.model.manifest import Shape
+from bayplan.model.plan import GangPlan, Plan
+from bayplan.model.target import Target
+from bayplan.topologies.slurm_layout import layout, settings, topology_name
+from bayplan.topologies.slurm_units import FLAT
+
+CODE = "F689"
+
+
+def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
+    """One for each thing, however many gangs rely on it."""
+    found: dict[str, Diagnostic] = {}
+    for gang in plan.gangs:
+        for section in job(plan, gang, target).sections:
+            for each in _of(plan, gang, section, target):
+                found.setdefault(each.message, each)
+    return tuple(found.values())
+
+
+def _of(plan: Plan, gang: GangPlan, section: Section, target: Target) -> Iterator[Diagnostic]:
+    pool = plan.topology.pool(section.first.pool)
+    placed = any(unit.required or unit.preferred or unit.separate for leaf in section.leaves for unit in leaf.path)
+    if pool and placed:
+        laid = layout(plan.topology, pool, target)
+        if laid.plugin != FLAT:
+            yield _topology(plan, pool.name, laid.plugin, laid.sizes, target)
+    if section.first.compute_domain:
+        message = "SwitchType=switch/nvidia_imex must be configured: it makes the IMEX channel of a job"
+        hint = "see switch/nvidia_imex in man slurm.conf"
+        yield from _switched(plan, "NvidiaImex", info(CODE, (*gang.route, "name"), message, hint=hint))
+    if section.first.spec.image and gang.gang.backends.get("slurm", {}).get("container", "pyxis") == "pyxis":
+        message = "the plugin pyxis and enroot must be installed: srun starts the image with --container-image"
+        hint = "without it set `backends: {slurm: {container: none}}` and leave the image out"
+        yield from _switched(plan, "Pyxis", info(CODE, (*section.first.route, "image"), message, hint=hint))
+
+
+def _switched(plan: Plan, gate: str, notice: Diagnostic) -> Iterator[Diagnostic]:
+    """Nothing where the topology says that the cluster has it, an error where it says that it has not."""
+    known = settings(plan.topology).get("featureGates", {}).get(gate)
+    if known is not True:
+        yield notice if known is None else notice._replace(severity="error")
+
+
+def _topology(plan: Plan, pool: str, plugin: str, sizes: tuple[int, ...], target: Target) -> Diagnostic:
+    found = plan.topology.pool(pool)
+    number = next(n for n, each in enumerate(plan.topology.pools) if each.name == pool)
+    named = f" with BlockSizes={','.join(map(str, sizes))}" if sizes else ""
+    modern = target.since("slurm", "25.05") and found is not None
+    where = f' "{topology_name(plan.topology, found)}" of topology.yaml' if modern and found else " of topology.conf"
+    message = f"nodes of pool {pool} must be in a {plugin} topology{where}{named}, and the partition must use it"
+    hint = "`bayplan topology export --to slurm` writes the file"
+    return info(CODE, ("topology", "spec", "pools", number, "levels"), message, hint=hint)

@@ -1,0 +1,283 @@
+"""The text of one job: `#SBATCH` lines, the names of its nodes, and a step for each section.
+
+A task is a pod. Where tasks stand, their ranks and who is rank 0 follow from SLURM_PROCID alone, by the formula that
+all schedulers share: Slurm numbers the nodes of a job, and `--distribution=block` the tasks on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from bayplan.backends.slurm.nodes import amounts, exclusive
+from bayplan.backends.slurm.sections import Job, Section, Step
+from bayplan.backends.slurm.shell import here_document, quote
+from bayplan.backends.slurm.tasks import everyones_master, hosts_in_use, master_lists, task
+from bayplan.kube.kinds.parts import GANG_LABEL, WORKFLOW_LABEL
+from bayplan.kube.pod import file_key
+from bayplan.model.plan import Plan
+from bayplan.model.workflow import Binary
+from bayplan.topologies.slurm_layout import settings
+
+TEXTS = ("account", "qos", "reservation", "constraint", "exclude", "licenses", "wckey", "output", "error")
+"""Settings of `backends: {slurm: ...}` that sbatch has under the same name."""
+
+FIRST_ONLY = ("output", "error", "licenses")
+"""Options that only the first section of a heterogeneous job may carry (`man sbatch`, heterogeneous jobs)."""
+
+
+def script(plan: Plan, job: Job) -> str:
+    """The whole sbatch script."""
+    lines = ["#!/bin/bash", *_options(plan, job), *_explained(job), "set -euo pipefail", ""]
+    lines += _hosts(job)
+    lines += _restarts(job)
+    for number, section in enumerate(job.sections):
+        lines += _files(job, section, number)
+    for number, step in enumerate(job.steps):
+        lines += _step(job, step, number)
+    lines += _waiting(job)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _options(plan: Plan, job: Job) -> Iterator[str]:
+    for number, section in enumerate(job.sections):
+        if number:
+            yield "#SBATCH hetjob"
+        else:
+            yield f"#SBATCH --job-name={job.gang.name}"
+            yield f"#SBATCH --comment={_comment(plan, job)}"
+        for option in (*_where(plan, job, section, number), *_shape(job, section)):
+            yield f"#SBATCH {option}"
+        if not number:
+            yield from (f"#SBATCH {option}" for option in _life(job))
+
+
+def _comment(plan: Plan, job: Job) -> str:
+    labels = f"{WORKFLOW_LABEL}={plan.workflow.name},{GANG_LABEL}={job.gang.name}"
+    return _value(str(job.gang.gang.backends.get("slurm", {}).get("comment") or labels))
+
+
+def _value(text: str) -> str:
+    """A value on an `#SBATCH` line, which sbatch splits as a shell would."""
+    return quote(text)
+
+
+def _where(plan: Plan, job: Job, section: Section, number: int) -> Iterator[str]:
+    own = job.gang.gang.backends.get("slurm", {})
+    if partition := partition_of(plan, job, section):
+        yield f"--partition={_value(partition)}"
+    for key in TEXTS:
+        if key in own and not (number and key in FIRST_ONLY):
+            yield f"--{key}={_value(str(own[key]))}"
+
+
+def partition_of(plan: Plan, job: Job, section: Section) -> str:
+    """The gang's own, that of its pool, that of the cluster, else the queue."""
+    own = job.gang.gang.backends.get("slurm", {}).get("partition")
+    return str(own or settings(plan.topology, section.first.pool).get("partition") or plan.queue)
+
+
+def _shape(job: Job, section: Section) -> Iterator[str]:
+    own = job.gang.gang.backends.get("slurm", {})
+    asked = amounts(section.first, section.per_node)
+    yield f"--nodes={section.nodes}"
+    if section.segment:
+        yield f"--segment={section.segment}"
+    if section.consolidate:
+        yield "--consolidate-segments"
+    if section.spread:
+        yield "--spread-segments"
+    if section.switches:
+        yield f"--switches={section.switches}{'@' + own['switchesTimeout'] if 'switchesTimeout' in own else ''}"
+    if section.channels:
+        yield "--network=unique-channel-per-segment"
+    if exclusive(section.first):
+        yield "--exclusive"
+    yield f"--ntasks-per-node={section.per_node}"
+    if asked.gpus:
+        kind = f"{own['gpuType']}:" if "gpuType" in own else ""
+        yield f"--gres=gpu:{kind}{asked.gpus}" if own.get("gres") else f"--gpus-per-node={kind}{asked.gpus}"
+    if asked.cpus:
+        yield f"--cpus-per-task={asked.cpus}"
+    if asked.memory or section.first.spec.whole_node:
+        yield f"--mem={asked.memory or 0}"
+    if asked.scratch:
+        yield f"--tmp={asked.scratch}"
+
+
+def _life(job: Job) -> Iterator[str]:
+    """--time and whether the job may start again. --no-requeue where the gang may not."""
+    gang = job.gang.gang
+    if gang.active_deadline_seconds is not None:
+        yield f"--time={_time(gang.active_deadline_seconds)}"
+    wanted = gang.backends.get("slurm", {}).get("requeue", gang.max_restarts > 0)
+    yield "--requeue" if wanted else "--no-requeue"
+
+
+def _time(seconds: int) -> str:
+    """days-hours:minutes:seconds, as sbatch reads it. Slurm rounds up to the minute."""
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    return f"{days}-{hours:02}:{minutes:02}:{rest:02}" if days else f"{hours:02}:{minutes:02}:{rest:02}"
+
+
+def _explained(job: Job) -> Iterator[str]:
+    """What stands where, for whoever reads the script."""
+    yield "#"
+    for number, section in enumerate(job.sections):
+        name = f"section {number}: " if len(job.sections) > 1 else ""
+        steps = [step for step in job.steps if step.section == number]
+        packed = f", {section.per_node} on a node" if section.per_node > 1 else ""
+        where = f", every {section.segment} nodes in one block" if section.segment else ""
+        together = ", all in one aggregated block" if section.consolidate else ""
+        yield f"# {name}{', '.join(map(_pods, steps))} in pool {section.first.pool}{packed}{where}{together}"
+
+
+def _pods(step: Step) -> str:
+    """`4 x (1 leader + 4 worker)`."""
+    rounds, repeat = len(step.leaves) // step.repeat, step.repeat
+    pods = " + ".join(f"{leaf.pods.replicas} {leaf.pods.spec.name}" for leaf in step.leaves[: min(repeat, 4)])
+    pods += " + ..." if repeat > 4 else ""
+    return f"{rounds} x ({pods})" if rounds > 1 else pods
+
+
+def _hosts(job: Job) -> Iterator[str]:
+    """The nodes of sections that somebody asks for, then rank 0 of each rendezvous, and hosts by name."""
+    one, lists, named = everyones_master(job), dict(master_lists(job)), hosts_in_use(job)
+    places = [*([one] if one else []), *(each for several in lists.values() for each in several), *named.values()]
+    for number in sorted({section for section, _ in places}):
+        suffix = f"_HET_GROUP_{number}" if len(job.sections) > 1 else ""
+        yield f'mapfile -t nodes_{number} < <(scontrol show hostnames "$SLURM_JOB_NODELIST{suffix}")'
+    if one:
+        yield f'export MASTER_ADDR="{_node(one)}"'
+    for variable, several in lists.items():
+        yield f'export {variable}="{" ".join(map(_node, several))}"'
+    for variable, place in named.items():
+        yield f'export {variable}="{_node(place)}"'
+    if places:
+        yield ""
+
+
+def _node(place: tuple[int, int]) -> str:
+    return f"${{nodes_{place[0]}[{place[1]}]}}"
+
+
+def _restarts(job: Job) -> Iterator[str]:
+    if most := job.gang.gang.max_restarts:
+        yield "# A gang that fails starts again as a whole, up to that often."
+        yield "again() {"
+        yield f'  if [ "${{SLURM_RESTART_COUNT:-0}}" -lt {most} ]; then scontrol requeue "$SLURM_JOB_ID"; fi'
+        yield '  exit "$1"'
+        yield "}"
+        yield ""
+    if len(job.steps) > 1:
+        yield "# Each step says here how it ended."
+        yield "exec 3<> <(:)"
+        yield ""
+
+
+def _files(job: Job, section: Section, number: int) -> Iterator[str]:
+    """The podSet's files, copied to every node of the job and mounted from there."""
+    spec = section.first.spec
+    if not spec.files or any(other.first.route == section.first.route for other in job.sections[:number]):
+        return
+    for path, content in spec.files.items():
+        source = f'"/tmp/$SLURM_JOB_ID.{spec.name}.{file_key(path)}"'
+        if isinstance(content, Binary):
+            yield from _document(f"base64 -d > {source}", content.base64, "BASE64")
+        elif content.endswith("\n") and "\r" not in content:
+            yield from _document(f"cat > {source}", content[:-1], "FILE")
+        else:
+            yield f"printf %s {quote(content)} > {source}"
+        for variable in _used_hosts(job, content):
+            yield f'sed -i "s|\\$({variable})|${variable}|g" {source}'
+        yield f"chmod 0755 {source}"
+        yield f"sbcast --force --preserve {source} {source}"
+    yield ""
+
+
+def _used_hosts(job: Job, content: str | Binary) -> list[str]:
+    return [] if isinstance(content, Binary) else [each for each in hosts_in_use(job) if f"$({each})" in content]
+
+
+def _document(command: str, text: str, word: str) -> Iterator[str]:
+    end = here_document(text, word)
+    yield f"{command} <<'{end}'"
+    yield text
+    yield end
+
+
+def mounted(section: Section) -> Mapping[str, str]:
+    """Path in the container -> path on the node."""
+    spec = section.first.spec
+    return {path: f"/tmp/$SLURM_JOB_ID.{spec.name}.{file_key(path)}" for path in spec.files}
+
+
+def _step(job: Job, step: Step, number: int) -> Iterator[str]:
+    """The text that every task runs, and the step that starts them."""
+    variable = f"task_{number}"
+    text = task(job, number)
+    end = here_document(text, "TASK")
+    yield f"IFS= read -r -d '' {variable} <<'{end}' || true"
+    yield text
+    yield end
+    *options, last = [*_srun(job, step), f'sh -c "${variable}"']
+    several = len(job.steps) > 1
+    if several:
+        yield "{"
+    yield f"{options[0]} \\"
+    yield from (f"  {line} \\" for line in options[1:])
+    if several:
+        yield f"  {last} && status=0 || status=$?"
+        yield f'echo "{number} $status" >&3'
+        yield "} &"
+        yield ""
+    else:
+        yield f"  {last}{' || again $?' if job.gang.gang.max_restarts else ''}"
+
+
+def _srun(job: Job, step: Step) -> Iterator[str]:
+    section = job.sections[step.section]
+    asked = amounts(section.first, section.per_node)
+    group = [f"--het-group={step.section}"] if len(job.sections) > 1 else []
+    part = step.nodes < section.nodes
+    some = (
+        [f"--nodes={step.nodes}", f"--relative={step.base}", f"--ntasks={step.nodes * section.per_node}"]
+        if part
+        else []
+    )
+    cpus = [f"--cpus-per-task={asked.cpus}"] if asked.cpus else []
+    yield " ".join(["srun", *group, *some, "--kill-on-bad-exit=1", "--distribution=block", *cpus])
+    own = job.gang.gang.backends.get("slurm", {})
+    spec = section.first.spec
+    if section.per_node > 1 and spec.accelerator:
+        yield f"--gpus-per-task={spec.accelerator.per_pod}"
+    if spec.image and own.get("container", "pyxis") == "pyxis":
+        yield f"--container-image={quote(enroot(spec.image))}"
+        binds = ",".join(f"{held}:{path}" for path, held in mounted(section).items())
+        if binds:
+            yield f'--container-mounts="{binds}"'
+
+
+def enroot(image: str) -> str:
+    """An image as enroot names it: `[USER@][REGISTRY#]IMAGE[:TAG]` (pyxis, usage)."""
+    registry, slash, rest = image.partition("/")
+    if slash and ("." in registry or ":" in registry or registry == "localhost"):
+        return f"{registry}#{rest}"
+    return image
+
+
+def _waiting(job: Job) -> Iterator[str]:
+    """The gang ends with its lead, else with its last step; the first failure ends it. Slurm stops what still runs."""
+    if len(job.steps) < 2:
+        return
+    led = [number for number, step in enumerate(job.steps) if step.lead]
+    yield f"left={len(led) or len(job.steps)}"
+    yield 'while [ "$left" -gt 0 ]; do'
+    yield "  read -r step status <&3"
+    yield f'  [ "$status" = 0 ] || {"again" if job.gang.gang.max_restarts else "exit"} "$status"'
+    if led:
+        yield f'  case " {" ".join(map(str, led))} " in *" $step "*) left=$((left - 1)) ;; esac'
+    else:
+        yield "  left=$((left - 1))"
+    yield "done"

@@ -1,0 +1,57 @@
+"""The documents of a plan: the script of its one gang, or a script that submits all of them in order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from bayplan.backends.slurm.jobs import job
+from bayplan.backends.slurm.script import script
+from bayplan.backends.slurm.shell import here_document
+from bayplan.model.manifest import File, Lowered, Marks, Shape
+from bayplan.model.plan import GangPlan, Plan, all_pods
+from bayplan.model.target import Target
+
+
+def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
+    """One file; no marks, because there is nothing of Kubernetes to mark."""
+    marks = {(gang.name, pods.name): Marks() for gang in plan.gangs for pods in all_pods(gang.root)}
+    texts = {gang.name: script(plan, job(plan, gang, target)) for gang in plan.gangs}
+    if len(plan.gangs) == 1:
+        (name,) = texts
+        return Lowered((File(f"{name}.sbatch", texts[name]),), marks)
+    lines = _submitting(plan, texts)
+    return Lowered((File(f"{plan.workflow.name}.sh", "".join(f"{line}\n" for line in lines)),), marks)
+
+
+def _submitting(plan: Plan, texts: dict[str, str]) -> Iterator[str]:
+    yield "#!/bin/bash"
+    yield f"# Submits the {len(texts)} jobs of {plan.workflow.name}, and prints their numbers. Run it with bash."
+    yield "set -euo pipefail"
+    for gang in _in_order(plan.gangs):
+        text = texts[gang.name]
+        end = here_document(text, "SBATCH")
+        variable = _variable(gang.name)
+        after = ":".join(f"${{{_variable(name)}%%;*}}" for name in gang.after)
+        waits = f' --dependency="afterok:{after}" --kill-on-invalid-dep=yes' if after else ""
+        yield ""
+        yield f"IFS= read -r -d '' script <<'{end}' || true"
+        yield text.removesuffix("\n")
+        yield end
+        yield f'{variable}=$(sbatch --parsable{waits} <<< "$script")'
+        yield f'echo "{gang.name} ${{{variable}%%;*}}"'
+
+
+def _variable(name: str) -> str:
+    return "job_" + re.sub(r"[^A-Za-z0-9]", "_", name)
+
+
+def _in_order(gangs: tuple[GangPlan, ...]) -> list[GangPlan]:
+    """Those that others wait for first, otherwise as they came."""
+    done: dict[str, GangPlan] = {}
+    waiting = list(gangs)
+    while waiting:
+        ready = next((gang for gang in waiting if all(name in done for name in gang.after)), waiting[0])
+        waiting.remove(ready)
+        done[ready.name] = ready
+    return list(done.values())

@@ -1,0 +1,74 @@
+"""sbatch script: a gang as one Slurm job. The Slurm backend writes it; it holds no Kubernetes objects."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bayplan.kube.kinds.parts import Piece, PodsRead
+from bayplan.kube.ranks import Numbers
+from bayplan.model.features import Support
+from bayplan.model.manifest import Manifest, Many, Workload
+from bayplan.model.plan import GangPlan, Pods
+
+NAME = "sbatch"
+TITLE = "sbatch script"
+INDEX = ""
+SUPPORT = (
+    Support("depends-on"),
+    Support("lead"),
+    Support("restarts"),
+    Support("deadline"),
+    Support("ttl"),
+    Support(
+        "always-restart",
+        "absent",
+        word="never",
+        reason="a Slurm job must be able to end",
+        hint="use restartPolicy Never and `maxRestarts`",
+    ),
+    Support(
+        "adopt",
+        "absent",
+        word="never",
+        reason="a Slurm job leaves no objects behind that somebody would have to own",
+        hint="leave `cleanup` out",
+    ),
+    Support("pod-name-length"),
+)
+
+
+def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
+    """Tasks have no names; jobs are called after their gang."""
+    return gang.name
+
+
+def numbers(pods: Pods) -> Numbers:
+    """The number of a task in its step; the backend writes the rest."""
+    return Numbers("SLURM_PROCID", "0")
+
+
+def host(workload: Workload, gang: GangPlan, pods: Pods, copy: int | str, number: int) -> str:
+    """A variable that the script sets when the nodes are known."""
+    return f"$({host_variable(pods, copy, number)})"
+
+
+def host_variable(pods: Pods, copy: int | str, number: int) -> str:
+    """The name of that variable."""
+    return f"HOST_{re.sub(r'[^A-Za-z0-9]', '_', pods.name).upper()}_{number}"
+
+
+def subdomain(workload: Workload, gang: GangPlan) -> str:
+    """There is no Service."""
+    return ""
+
+
+def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterator[Manifest | Many]:
+    """Nothing for Kubernetes."""
+    return iter(())
+
+
+def read(document: Mapping[str, Any]) -> tuple[PodsRead, ...]:
+    """No Kubernetes object is one."""
+    return ()

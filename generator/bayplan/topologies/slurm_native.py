@@ -1,0 +1,169 @@
+"""Slurm's blocks and switches -> the native document: one pool for each topology, levels with labels to fill in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.diagnostics import Diagnostic, Outcome, info, warning
+from bayplan.topologies import hostlist
+from bayplan.topologies.native import API_VERSION, KIND
+from bayplan.topologies.slurm_units import BLOCK, Network, Remarks, Unit
+from bayplan.values import NamedTuple
+
+Path = tuple[str, ...]
+PLACEHOLDER = "example.com"
+"""The prefix of labels that the file does not know: nobody's nodes carry them."""
+
+
+class Row(NamedTuple):
+    """One finest domain."""
+
+    path: Path
+    nodes: Path
+
+
+class Held(NamedTuple):
+    """What one topology comes to: levels as (name, label, nvlink), coarse to fine, and its domains."""
+
+    levels: tuple[tuple[str, str, bool], ...]
+    rows: tuple[Row, ...]
+    base: int = 0
+
+
+def document(networks: Sequence[Network], said: Remarks, source: str) -> Outcome[dict[str, Any]]:
+    """The native document; its findings are notes on what the file could not say."""
+    found: list[Diagnostic] = []
+    pools: list[dict[str, Any]] = []
+    plugins: dict[str, dict[str, str]] = {}
+    for network in networks:
+        held = _blocks(network, said, found) if network.plugin == BLOCK else _tree(network, said, found)
+        found += _unlabelled(network, held)
+        name = _word(network.name)
+        pools.append(_pool(name, held))
+        plugins[name] = {"plugin": network.plugin, **({"topology": network.name} if network.name != name else {})}
+    alone: dict[str, Any] = {"plugin": networks[0].plugin, "topology": networks[0].name} if len(plugins) == 1 else {}
+    spec = {"schedulers": {"slurm": alone or {"pools": plugins}}, "pools": pools}
+    name = _word(re.sub(r"\.(yaml|yml|conf|txt)$", "", source.replace("\\", "/").rpartition("/")[2])) or "slurm"
+    made = {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": spec}
+    return Outcome(made if pools else None, tuple(found))
+
+
+def _pool(name: str, held: Held) -> dict[str, Any]:
+    levels = [
+        {"name": level, "label": label, **({"nvlink": True} if nvlink else {})} for level, label, nvlink in held.levels
+    ]
+    if held.base and held.base < max((len(row.nodes) for row in held.rows), default=0):
+        levels[-1]["plan"] = held.base
+    domains = [{"path": "/".join(row.path), "nodes": hostlist.compress(row.nodes)} for row in held.rows]
+    return {"name": name, "node": {}, "levels": levels, "domains": domains}
+
+
+def _word(text: str) -> str:
+    """A name as Kubernetes takes it."""
+    return re.sub(r"[^a-z0-9-]+", "-", text.lower()).strip("-")[:63].strip("-")
+
+
+def _value(text: str) -> str:
+    """A value as node labels take it."""
+    return re.sub(r"[^A-Za-z0-9_.-]", "-", text).strip("-_.")[:63].strip("-_.") or "none"
+
+
+def _unlabelled(network: Network, held: Held) -> Iterator[Diagnostic]:
+    made_up = [f'"{label}"' for _, label, _ in held.levels if label.startswith(f"{PLACEHOLDER}/")]
+    if made_up:
+        message = f'Slurm knows no node labels: topology "{network.name}" has {", ".join(made_up)} in their place'
+        hint = "write the labels that your nodes carry, mark the level of NVLink with `nvlink: true`, describe the node"
+        yield info("T482", network.route, message, hint=hint)
+
+
+def _blocks(network: Network, said: Remarks, found: list[Diagnostic]) -> Held:
+    """Blocks by the paths that comments name, else below the blocks that Slurm aggregates."""
+    filled = [unit for unit in network.units if unit.nodes]
+    empty = [unit.name for unit in network.units if not unit.nodes]
+    if empty:
+        message = f"{len(empty)} empty blocks are left out: {', '.join(empty[:4])}{', ...' if len(empty) > 4 else ''}"
+        found.append(info("T487", network.route, message, hint="`topology export` makes them again where they align"))
+    base = network.sizes[0] if network.sizes else max((len(unit.nodes) for unit in filled[:1]), default=0)
+    levels = said.levels.get(network.name, ())
+    paths = {unit.name: _path(said.names.get(unit.name, unit.name)) for unit in filled}
+    if levels and all(len(path) == len(levels) for path in paths.values()):
+        return Held(levels, tuple(Row(paths[unit.name], unit.nodes) for unit in filled), base)
+    return _aggregated(network, said, base)
+
+
+def _path(text: str) -> Path:
+    return tuple(map(_value, text.split("/")))
+
+
+def _aggregated(network: Network, said: Remarks, base: int) -> Held:
+    """Each larger planning size as a level; its domains are called after their first block."""
+    above = [size // base for size in sorted(set(network.sizes), reverse=True) if size > base and base]
+    useful = [count for count in above if count < len(network.units)]
+    names = [_value(said.names.get(unit.name, unit.name)) for unit in network.units]
+    rows = []
+    for number, unit in enumerate(network.units):
+        if unit.nodes:
+            groups = tuple(f"{names[number - number % count]}-x{count}" for count in useful)
+            rows.append(Row((*map(_value, groups), names[number]), unit.nodes))
+    levels = [(f"blocks-{count}", f"{PLACEHOLDER}/blocks-{count}", False) for count in useful]
+    return Held((*levels, ("block", f"{PLACEHOLDER}/block", False)), tuple(rows), base)
+
+
+def _tree(network: Network, said: Remarks, found: list[Diagnostic]) -> Held:
+    """Every path from a top switch to a leaf. A leaf less deep than others repeats its name."""
+    known = {unit.name: unit for unit in network.units}
+    parent = {child: unit.name for unit in network.units for child in unit.children}
+    leaves = [unit for unit in network.units if unit.nodes]
+    paths = {unit.name: _upwards(unit.name, parent) for unit in _in_order(network, known, parent) if unit.nodes}
+    depth = max((len(path) for path in paths.values()), default=1)
+    shallow = [name for name, path in paths.items() if len(path) < depth]
+    if shallow:
+        message = f'{len(shallow)} leaf switches stand less deep than others, such as "{shallow[0]}"'
+        hint = "the missing switches above them are called like the leaf; give such nodes a pool of their own"
+        found.append(warning("T486", network.route, message, hint=hint))
+    levels = said.levels.get(network.name, ())
+    common = _common(paths.values())
+    if levels and depth == len(levels) + 1 and common and common.endswith("-all"):
+        paths, depth = {name: path[1:] for name, path in paths.items()}, depth - 1
+    values = {name: _finest(said.names.get(name, name)) for name in known}
+    rows = tuple(Row(tuple(values[each] for each in _filled(paths[u], depth)), known[u].nodes) for u in paths)
+    if len(levels) != depth:
+        levels = tuple(_level(depth - 1 - number) for number in range(depth))
+    return Held(levels if leaves else (), rows)
+
+
+def _finest(text: str) -> str:
+    return _value(text.rpartition("/")[2])
+
+
+def _common(paths: Any) -> str:
+    tops = {path[0] for path in paths}
+    return next(iter(tops)) if len(tops) == 1 else ""
+
+
+def _level(height: int) -> tuple[str, str, bool]:
+    name = f"switch-{height}"
+    return name, f"{PLACEHOLDER}/{name}", False
+
+
+def _filled(path: Path, depth: int) -> Path:
+    """A path of that depth, its leaf repeated."""
+    return (*path[:-1], *(path[-1:] * (depth - len(path) + 1)))
+
+
+def _in_order(network: Network, known: Mapping[str, Unit], parent: Mapping[str, str]) -> Iterator[Unit]:
+    """The switches depth first from the tops, children as listed."""
+    waiting = [unit.name for unit in reversed(network.units) if unit.name not in parent]
+    while waiting:
+        unit = known[waiting.pop()]
+        yield unit
+        waiting += reversed(unit.children)
+
+
+def _upwards(name: str, parent: Mapping[str, str]) -> Path:
+    path = [name]
+    while path[0] in parent:
+        path.insert(0, parent[path[0]])
+    return tuple(path)

@@ -1,0 +1,255 @@
+"""Slurm's topology files, both ways: what others wrote is read or refused, what is written reads back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import support
+from bayplan import document, pipeline
+from bayplan.document import Document
+from bayplan.model.formats import SourceFile
+from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
+from bayplan.topologies import native, slurm_conf, slurm_yaml
+from judges import UPSTREAM
+
+COVERS = {f"T{number}" for number in range(470, 488)}
+EXAMPLES = UPSTREAM / "examples" / "slurm"
+NEWEST, OLDEST = Target(), Target({"slurm": "24.11"})
+
+
+def source(text: str, name: str = "topology.yaml") -> SourceFile:
+    documents = (
+        [Document(name, text, n, data) for n, data in enumerate(yaml.safe_load_all(text))] if "- " in text else []
+    )
+    return SourceFile(name, text, tuple(documents))
+
+
+def read(text: str) -> tuple[dict[str, Any] | None, list[str]]:
+    """The native document, and the codes."""
+    given = source(text)
+    module = next((each for each in (slurm_yaml, slurm_conf) if each.sniff(given)), slurm_conf)
+    outcome = module.new(given)
+    return outcome.value, [each.code for each in outcome.diagnostics]
+
+
+BROKEN_CONF = {
+    "a key that is none": ("BlockNam=a Nodes=n1", "T470"),
+    "rings": ("RingName=a Nodes=n[1-8]", "T470"),
+    "words": ("BlockName=a and more", "T470"),
+    "an odd key": ("BlockName=a Nodes=n1 Colour=red", "T470"),
+    "both plugins": ("BlockName=a Nodes=n1\nSwitchName=b Nodes=n2", "T470"),
+    "nothing": ("# only words\n", "T470"),
+    "a range that runs backwards": ("BlockName=a Nodes=n[5-3]", "T470"),
+    "a block twice": ("BlockName=a Nodes=n1\nBlockName=a Nodes=n2", "T471"),
+    "a child that is missing": ("SwitchName=a Switches=b", "T472"),
+    "a circle": ("SwitchName=a Switches=b\nSwitchName=b Switches=a", "T473"),
+    "a switch below itself": ("SwitchName=a Switches=a", "T473"),
+    "a node in two blocks": ("BlockName=a Nodes=n[1-4]\nBlockName=b Nodes=n[4-8]", "T474"),
+    "a node on two leaves": ("SwitchName=a Nodes=n[1-4]\nSwitchName=b Nodes=n4", "T474"),
+    "12 is not 4 times a power of two": ("BlockName=a Nodes=n[1-4]\nBlockSizes=4,12", "T475"),
+    "a size of 0": ("BlockName=a Nodes=n[1-4]\nBlockSizes=0", "T475"),
+    "a size that is no number": ("BlockName=a Nodes=n[1-4]\nBlockSizes=four", "T475"),
+    "a level above 15": ("BlockName=a Nodes=n1\nBlockSizes=1,65536", "T475"),
+    "a block that is too small": ("BlockName=a Nodes=n[1-4]\nBlockName=b Nodes=n5\nBlockSizes=4", "T476"),
+    "a list that is cut off": ("BlockName=a BlockIndex=0 Nodes=n[01-1", "T477"),
+    "a line without its size": ("BlockName=a BlockIndex=0 Nodes=n[01-18]", "T477"),
+    "a shorter list of nodes": (
+        (
+            "SwitchName=a Level=1 LinkSpeed=1 Nodes=n[1-8] Switches=b,c\n"
+            "SwitchName=b Level=0 LinkSpeed=1 Nodes=n[1-4]\nSwitchName=c Level=0 LinkSpeed=1 Nodes=n5"
+        ),
+        "T477",
+    ),
+    "nodes and switches": ("SwitchName=a Switches=b Nodes=n1\nSwitchName=b Nodes=n2", "T478"),
+    "21 levels": (
+        "\n".join(f"SwitchName=s{n} Switches=s{n + 1}" for n in range(20)) + "\nSwitchName=s20 Nodes=n1",
+        "T479",
+    ),
+    "a long name": (f"BlockName={'b' * 65} Nodes=n1", "T480"),
+    "too many nodes": ("BlockName=a Nodes=n[1-65537]", "T481"),
+    "two parents": ("SwitchName=a Switches=c\nSwitchName=b Switches=c\nSwitchName=c Nodes=n1", "T484"),
+}
+BROKEN_YAML = {
+    "no name": ("- {topology: 3, flat: true}", "T485"),
+    "no list": ("- {topology: a, tree: {switches: s1}}", "T485"),
+    "an odd key": ("- {topology: a, tree: {switches: [{switch: s, node: n1}]}}", "T485"),
+    "no kind": ("- {topology: a, flat: false}", "T485"),
+    "two kinds": ("- {topology: a, flat: true, block: {blocks: [{block: b, nodes: n1}]}}", "T485"),
+    "text for sizes": ('- {topology: a, block: {block_sizes: "4", blocks: [{block: b, nodes: n1}]}}', "T475"),
+    "a torus": ("- {topology: a, torus3d: {toruses: []}}", "T483"),
+    "two of one name": (
+        "- {topology: a, tree: {switches: {switch: s, nodes: n1}}}\n- {topology: a, block: {blocks: {block: b}}}",
+        "T471",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "code"), [*BROKEN_CONF.values(), *BROKEN_YAML.values()], ids=[*BROKEN_CONF, *BROKEN_YAML]
+)
+def test_what_slurm_would_refuse_is_found(text: str, code: str) -> None:
+    made, codes = read(text)
+    assert code in codes
+    assert (made is None) or code == "T476"
+
+
+def test_what_is_worth_knowing_is_said() -> None:
+    text = "SwitchName=a Switches=b\nSwitchName=b Nodes=n1\nSwitchName=c Nodes=n2"
+    assert read(text)[1] == ["T486", "T482"]
+    blocks = "BlockName=a Nodes=n[1-4]\nBlockName=b\nBlockName=c Nodes=n[5-8]\nBlockSizes=4,8"
+    made, codes = read(blocks)
+    assert codes == ["T487", "T482"]
+    assert made
+    assert [each["path"] for each in made["spec"]["pools"][0]["domains"]] == ["a-x2/a", "c-x2/c"]
+    assert read("- {topology: a, flat: true}\n- {topology: b, tree: {switches: {switch: s, nodes: n1}}}")[1] == [
+        "T483",
+        "T482",
+    ]
+
+
+SAMPLES = sorted(
+    path for path in EXAMPLES.rglob("*") if path.suffix in {".conf", ".yaml", ".txt"} and path.name[0] not in "RS"
+)
+SAMPLES = [path for path in SAMPLES if path.name != "slurm.conf"]
+
+
+@pytest.mark.skipif(not SAMPLES, reason="no upstream examples here")
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_upstreams_files_are_read_or_refused(path: Path) -> None:
+    made, _ = read(path.read_text(encoding="utf-8"))
+    assert (made is None) == (path.parent.name == "bad-yaml")
+    if made is not None:
+        outcome, _ = pipeline.check_topology(document.Document("t.yaml", "", 0, made))
+        assert outcome.value is not None, outcome.diagnostics
+
+
+def test_what_scontrol_prints_is_the_file() -> None:
+    conf = "BlockName=a Nodes=n[1-4]\nBlockName=b Nodes=n[5-8]\nBlockSizes=4,8\n"
+    shown = (
+        "BlockName=a BlockIndex=0 Nodes=n[1-4] BlockSize=4\nBlockName=b BlockIndex=1 Nodes=n[5-8] BlockSize=4\n"
+        "AggregatedBlock=a,b BlockIndex=2 Nodes=n[1-8] BlockSize=8\n"
+    )
+    assert read(conf) == read(shown)
+
+
+levels = [
+    Level("zone", "x.io/zone"),
+    Level("spine", "x.io/spine"),
+    Level("rack", "x.io/rack", True),
+]
+
+
+@st.composite
+def pools(draw: st.DrawFn) -> Pool:
+    """A pool of one to three levels with uneven numbers of domains."""
+    depth = draw(st.integers(1, 3))
+    paths: list[tuple[str, ...]] = [()]
+    for level in range(depth):
+        paths = [
+            (*path, f"{'zsr'[level]}{'-'.join(path)}{n}") for path in paths for n in range(draw(st.integers(1, 4)))
+        ]
+    rows = tuple(
+        Domain(path, tuple(f"n{r}-{n}" for n in range(draw(st.integers(1, 5))))) for r, path in enumerate(paths)
+    )
+    return Pool("gpu", NodeShape(), tuple(levels[-depth:]), rows)
+
+
+@settings(max_examples=80, deadline=None)
+@given(pool=pools(), plugin=st.sampled_from(["block", "tree"]), conf=st.booleans())
+def test_what_is_written_reads_back(pool: Pool, plugin: str, conf: bool) -> None:
+    topology = ClusterTopology("hall", (pool,), schedulers={"slurm": {"plugin": plugin}})
+    (file,) = (slurm_conf if conf else slurm_yaml).write(topology, NEWEST)
+    made, codes = read(file.text)
+    assert set(codes) <= {"T487", "T476"}
+    assert made is not None
+    again = native.read(made).value
+    assert again is not None
+    (back,) = again.value.pools
+    assert (back.levels, sorted(back.domains)) == (pool.levels, sorted(pool.domains))
+
+
+@settings(max_examples=80, deadline=None)
+@given(pool=pools(), target=st.sampled_from([NEWEST, OLDEST]))
+def test_domains_are_aligned_runs_of_blocks(pool: Pool, target: Target) -> None:
+    """Each planning size above the base cuts the file into runs, and no run holds parts of two domains of its level."""
+    topology = ClusterTopology("hall", (pool,))
+    (file,) = slurm_conf.write(topology, target)
+    outcome = slurm_conf.networks(file.text)
+    assert outcome.value is not None, outcome.diagnostics
+    network = outcome.value[0]
+    base, home = network.sizes[0], {node: row.path for row in pool.domains for node in row.nodes}
+    if target == OLDEST:
+        assert all(len(unit.nodes) >= base for unit in network.units)
+    for size in network.sizes[1:]:
+        run = size // base
+        cuts = [network.units[at : at + run] for at in range(0, len(network.units), run)]
+        depth = _depth(cuts, home, pool)
+        held = [{home[node][:depth] for unit in cut for node in unit.nodes} for cut in cuts]
+        assert all(len(paths) <= 1 for paths in held)
+
+
+def _depth(cuts: list[Any], home: dict[str, tuple[str, ...]], pool: Pool) -> int:
+    """The finest level at which as many domains have nodes as runs have."""
+    filled = sum(any(unit.nodes for unit in cut) for cut in cuts)
+    return max(d for d in range(len(pool.levels) + 1) if len({path[:d] for path in home.values()}) == filled)
+
+
+def test_names_are_mapped_and_made_fit() -> None:
+    domains = (Domain(("r,1",), ("gb-1", "gb-2")), Domain(("r-1",), ("gb-3",)), Domain(("1" * 20,), ("gb-4",)))
+    slurm = {"names": [{"from": r"gb-(\d+)", "to": r"node\1"}]}
+    pool = Pool("gpu", NodeShape(), (Level("rack", "example.com/rack"),), domains)
+    (file,) = slurm_conf.write(ClusterTopology("hall", (pool,), schedulers={"slurm": slurm}), NEWEST)
+    assert [line for line in file.text.splitlines() if line.startswith("BlockName")] == [
+        "BlockName=r-1 Nodes=node[1-2]",
+        "BlockName=r-1-2 Nodes=node3",
+        f"BlockName={'1' * 20}_ Nodes=node4",
+    ]
+
+
+def test_a_topology_conf_holds_all_pools() -> None:
+    """Slurm never uses nodes that its topology leaves out, so a pool without levels is a block too."""
+    topology = ClusterTopology(
+        "hall",
+        (
+            Pool(
+                "gpu",
+                NodeShape(),
+                tuple(levels[1:]),
+                (Domain(("s", "r1"), ("g1", "g2")), Domain(("s", "r2"), ("g3", "g4"))),
+            ),
+            Pool("cpu", NodeShape(), (), (Domain((), ("c1", "c2", "c3")),)),
+        ),
+    )
+    (file,) = slurm_conf.write(topology, OLDEST)
+    assert [line for line in file.text.splitlines() if not line.startswith("#")] == [
+        "BlockSizes=2",
+        "BlockName=r1 Nodes=g[1-2]",
+        "BlockName=r2 Nodes=g[3-4]",
+        "BlockName=cpu Nodes=c[1-3]",
+    ]
+    (file,) = slurm_yaml.write(topology, NEWEST)
+    assert [each["topology"] for each in yaml.safe_load(file.text)] == ["gpu", "cpu"]
+
+
+def test_100_000_nodes_are_written_in_a_moment() -> None:
+    rows = tuple(
+        Domain((f"s{rack // 40}", f"r{rack}"), tuple(f"n{rack:04}-{n:02}" for n in range(18))) for rack in range(3600)
+    )
+    pool = Pool("gpu", NodeShape(), tuple(levels[1:]), rows)
+    for plugin in ("block", "tree"):
+        topology = ClusterTopology("hall", (pool,), schedulers={"slurm": {"plugin": plugin}})
+        (file,) = slurm_yaml.write(topology, NEWEST)
+        assert file.text.count("nodes:") == 3600
+
+
+def test_the_pretrain_topology_exports_with_placeholders() -> None:
+    outcome, _ = pipeline.cluster_objects(document.Document("t", "", 0, support.TOPOLOGY), "slurm", {"slurm": "25.11"})
+    assert outcome.value
+    assert "block_sizes: [18, 72]" in outcome.value[0].text  # type: ignore[union-attr]

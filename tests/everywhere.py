@@ -14,13 +14,17 @@ import support
 from bayplan import document, pipeline
 from bayplan.arrange import head
 from bayplan.backends import BACKENDS
-from bayplan.model.features import Need
+from bayplan.model.features import FEATURES, Need
 from bayplan.model.manifest import Many
 from bayplan.model.target import KNOWN, Target
 from bayplan.planning.fidelity import find_row
 from tools import golden
 
-SPEC = random_workflows.TOPOLOGY["spec"]
+GAPS = frozenset(feature.code for feature in FEATURES.values() if not feature.firm)
+"""The codes of all losses that a user may accept."""
+
+ACCEPTED: Mapping[str, frozenset[str]] = {"sunk": GAPS}
+"""Declared: backends without gangs, which refuse nearly everything. What they write is looked at all the same."""
 
 
 class At(NamedTuple):
@@ -72,7 +76,8 @@ def suited(flow: Mapping[str, Any], at: At) -> dict[str, Any]:
 
 def run(flow: Mapping[str, Any], at: At, topology: Mapping[str, Any] = random_workflows.TOPOLOGY) -> support.Result:
     """The workflow as a backend carries it, or the reasons why not."""
-    return support.run(flow, topology, scheduler=at.backend, target=at.target)
+    accept = ACCEPTED.get(at.backend, frozenset())
+    return support.run(flow, topology, scheduler=at.backend, target=at.target, accept=accept)
 
 
 def flows(backend: str, elastic: bool = False) -> st.SearchStrategy[tuple[At, dict[str, Any]]]:

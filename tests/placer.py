@@ -19,19 +19,35 @@ Instances = Mapping[str, Sequence[tuple[str, int]]]
 
 
 def faults(intent: GangIntent, where: Where, instances: Instances, placement: Placement) -> Iterator[str]:
-    """What a placement violates; pods are those of the gang alone, and belong to the intent's podSets in order."""
-    yield from _Scene(where, _dealt(intent.root, instances), placement).faults(intent.root)
+    """What a placement violates; pods are those of the gang alone."""
+    yield from _Scene(where, dealt(intent.root, instances), placement).faults(intent.root)
 
 
-def _dealt(root: UnitIntent, instances: Instances) -> dict[int, list[tuple[str, int]]]:
-    """The pods of each podSet of the intent. One that occurs several times has its pods in that order."""
-    left = {name: [(n, i) for n, count in found for i in range(count)] for name, found in instances.items()}
-    dealt = {}
+def dealt(root: UnitIntent, instances: Instances) -> dict[int, list[tuple[str, int]]]:
+    """The pods of each podSet of the intent, by `id`: in order, where one name occurs several times or slices of it
+    are called after it and their number, `worker-2` or `worker-2-0`."""
+    wanted = sorted(((*_sliced(pods.name, instances), n), pods) for n, pods in enumerate(_all_pods(root)))
+    made: dict[int, list[tuple[str, int]]] = {}
+    taken: set[tuple[str, int]] = set()
+    for (name, *_), pods in wanted:
+        free = [(n, i) for n, count in instances[name] for i in range(count) if (n, i) not in taken]
+        made[id(pods)] = free[: pods.replicas]
+        taken.update(made[id(pods)])
+        assert len(made[id(pods)]) == pods.replicas, f"{pods.name} has too few pods"
+    return made
+
+
+def _sliced(name: str, instances: Instances) -> tuple[str, tuple[int, ...]]:
+    numbers: tuple[int, ...] = ()
+    while name not in instances:
+        name, _, number = name.rpartition("-")
+        numbers = (int(number), *numbers)
+    return name, numbers
+
+
+def _all_pods(root: UnitIntent) -> Iterator[PodsIntent]:
     for each in _walk(root):
-        for pods in each.pods:
-            dealt[id(pods)], left[pods.name] = left[pods.name][: pods.replicas], left[pods.name][pods.replicas :]
-            assert len(dealt[id(pods)]) == pods.replicas, f"{pods.name} has too few pods"
-    return dealt
+        yield from each.pods
 
 
 def _walk(unit: UnitIntent) -> Iterator[UnitIntent]:

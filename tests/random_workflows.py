@@ -152,7 +152,7 @@ def even(draw: st.DrawFn, elastic: bool = False) -> dict[str, Any]:
     Each pod has a node of its own.
     """
     worker = {"name": "worker", "replicas": draw(st.integers(1, 5)), "accelerator": {"count": 4}}
-    worker |= {"image": "registry.example.com/x:1", "command": ["run"]}
+    worker |= {"image": "registry.example.com/x:1", "command": ["run"], "resources": {"cpu": "8", "memory": "64Gi"}}
     outer = draw(st.sampled_from(["", "zone", "spine", "rack"]))
     inner = draw(st.sampled_from(["", *LEVELS[LEVELS.index(outer) if outer else 0 : 3]]))
     gang: dict[str, Any] = {"name": "train", "replicas": draw(st.sampled_from([1, 1, 2]))}

@@ -23,6 +23,7 @@ import placer
 import random_workflows
 import support
 from bayplan.backends import BACKENDS
+from bayplan.model.features import FEATURES
 from bayplan.model.intent import GangIntent
 from bayplan.model.plan import GangPlan, all_pods
 from bayplan.planning.fit import Fits, prove
@@ -30,7 +31,11 @@ from bayplan.planning.fit import Fits, prove
 LOOSER: Mapping[str, str] = {
     "koordinator": "each domain holds a multiple of a group's pods, not each group one domain",
 }
-"""Declared: backends that may take more than the workflow allows. None may take less."""
+"""Declared: backends that may take more than the workflow allows without a word. None may take less."""
+
+LOST = ("gang", "required-level", "group-depth", "uneven-groups", "mixed-pod-sets")
+LOST += ("optional-pods", "optional-groups", "optional-pods-placed")
+"""Features whose loss makes a scheduler take more. Whoever loses them has been told so."""
 
 SPOILED = 8
 RANDOM = 4
@@ -62,16 +67,23 @@ def compared(
 ) -> Iterator[tuple[bool, bool]]:
     """What the workflow and the manifests say of each placement of each gang."""
     where, words, wanted = _nodes(), _words(at), asked.gangs(flow)
-    read = read_gangs(at, result, wanted)
+    read, loose = read_gangs(at, result, wanted), may_take_more(at, result)
     for placement in placements(good(result), wanted, random):
         for gang, unit in wanted.items():
-            intent, instances = read[gang]
             own = placer.of_gang(placement, gang)
             plan = list(asked.faults(gang, unit, where, own))
-            scheduler = list(placer.faults(intent, words, instances, own))
-            looser = at.backend in LOOSER and not scheduler
-            assert (not plan) == (not scheduler) or looser, (str(at), gang, plan, scheduler, intent)
+            intents, instances = read[gang]
+            scheduler = [fault for intent in intents for fault in placer.faults(intent, words, instances, own)]
+            same = (not plan) == (not scheduler) or (loose and not scheduler)
+            assert same, (str(at), gang, plan, scheduler, intents)
             yield not plan, not scheduler
+
+
+def may_take_more(at: everywhere.At, result: support.Result) -> bool:
+    """Whether the user has been told of a loss, or it is declared above."""
+    own = {feature.code for feature in BACKENDS[at.backend].FEATURES.values()}
+    told = {FEATURES[feature].code for feature in LOST} | own
+    return at.backend in LOOSER or bool(told & set(result.codes))
 
 
 @cache
@@ -93,24 +105,32 @@ def _words(at: everywhere.At) -> asked.Where:
 
 def read_gangs(
     at: everywhere.At, result: support.Result, wanted: Mapping[str, asked.Unit]
-) -> dict[str, tuple[GangIntent, placer.Instances]]:
-    """What was read of each gang, and the podSet instances behind each name. KAI's names end in a hash."""
+) -> dict[str, tuple[list[GangIntent], placer.Instances]]:
+    """What was read of each gang, and the podSet instances behind each name.
+
+    What is called after a gang belongs to it: names may end in a hash, and several gangs of a scheduler make up one.
+    """
     read = BACKENDS[at.backend].read(result.documents)
     assert read.diagnostics == ()
-    found = {re.sub(r"-[0-9a-f]{8}\Z", "", intent.name): intent for intent in read.value or ()}
-    assert sorted(found) == sorted(wanted)
+    found: dict[str, list[GangIntent]] = {name: [] for name in wanted}
+    for intent in read.value or ():
+        found[max(name for name in wanted if f"{intent.name}-".startswith(f"{name}-"))].append(intent)
     assert result.compiled is not None
     shaped = {gang.name: gang for each in result.compiled.planned.shape.workloads for gang in each.gangs}
-    return {name: (found[name], _instances(shaped[name])) for name in wanted}
+    planned = {gang.name: gang for gang in result.compiled.planned.plan.gangs}
+    return {name: (found[name], _instances(planned[name], shaped[name])) for name in wanted}
 
 
-def _instances(gang: GangPlan) -> placer.Instances:
-    """Every podSet instance under its own name, and under that of what it was folded into."""
-    made: dict[str, list[tuple[str, int]]] = {}
-    for pods in all_pods(gang.root):
-        made[pods.name] = [(name, pods.replicas) for name in pods.instances or (pods.name,)]
-        made |= {name: [(name, pods.replicas)] for name in pods.instances}
-    return made
+def _instances(planned: GangPlan, shaped: GangPlan) -> placer.Instances:
+    """Every podSet instance under its own name, under that of what it was folded into, and under that without the
+    numbers of groups."""
+    made = {pods.name: [(pods.name, pods.replicas)] for pods in all_pods(planned.root)}
+    made |= {p.name: [(name, p.replicas) for name in p.instances] for p in all_pods(shaped.root) if p.instances}
+    for pods in all_pods(planned.root):
+        plain = re.sub(r"-[0-9]+(?=-|$)", "", pods.name)
+        if plain not in made or pods.name != plain:
+            made.setdefault(f"{plain}/", []).append((pods.name, pods.replicas))
+    return made | {name[:-1]: found for name, found in made.items() if name.endswith("/")}
 
 
 def good(result: support.Result) -> dict[asked.Pod, str]:

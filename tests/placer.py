@@ -18,9 +18,11 @@ Instances = Mapping[str, Sequence[tuple[str, int]]]
 """Name in the manifests -> the podSet instances that it stands for, with their sizes: what was folded has several."""
 
 
-def faults(intent: GangIntent, where: Where, instances: Instances, placement: Placement) -> Iterator[str]:
-    """What a placement violates; pods are those of the gang alone."""
-    yield from _Scene(where, dealt(intent.root, instances), placement).faults(intent.root)
+def faults(
+    intent: GangIntent, where: Where, instances: Instances, placement: Placement, counts: bool = True
+) -> Iterator[str]:
+    """What a placement violates; pods are those of the gang alone. Without `counts` any number of them may start."""
+    yield from _Scene(where, dealt(intent.root, instances), placement, counts).faults(intent.root)
 
 
 def dealt(root: UnitIntent, instances: Instances) -> dict[int, list[tuple[str, int]]]:
@@ -57,7 +59,10 @@ def _walk(unit: UnitIntent) -> Iterator[UnitIntent]:
 
 
 class _Scene:
-    def __init__(self, where: Where, dealt: Mapping[int, list[tuple[str, int]]], placement: Placement) -> None:
+    def __init__(
+        self, where: Where, dealt: Mapping[int, list[tuple[str, int]]], placement: Placement, counts: bool
+    ) -> None:
+        self.counts = counts
         self.where = where
         self.dealt = dealt
         self.placed = {(name, number): node for (_, name, number), node in placement.items()}
@@ -65,7 +70,7 @@ class _Scene:
     def faults(self, unit: UnitIntent) -> Iterator[str]:
         for pods in unit.pods:
             started = len(self.started(pods))
-            if started < pods.minimum:
+            if self.counts and started < pods.minimum:
                 yield f"{pods.name}: {started} of {pods.minimum} pods have started"
         if unit.required:
             domains = {self.where[node].get(unit.required, f"{node} lacks it") for node in self.everything(unit)}
@@ -76,7 +81,7 @@ class _Scene:
         for child, found in zip(unit.units, wrong, strict=True):
             if found and (not unit.minimum or any(self.everything(child))):
                 yield from found
-        if whole < unit.minimum:
+        if self.counts and whole < unit.minimum:
             yield f"unit {unit.name!r}: {whole} of {unit.minimum} units are whole"
 
     def started(self, pods: PodsIntent) -> list[str]:

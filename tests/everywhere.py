@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -20,6 +21,13 @@ from bayplan.model.manifest import Many
 from bayplan.model.target import KNOWN, Target
 from bayplan.planning.fidelity import find_row
 from tools import golden
+
+SCHEDULERS: Mapping[str, Mapping[str, Any]] = {}
+"""Declared: what a backend wants to know of its cluster before it promises anything, by its word in `schedulers:`."""
+
+TOPOLOGY = deepcopy(random_workflows.TOPOLOGY)
+TOPOLOGY["spec"]["schedulers"] = {name: dict(own) for name, own in SCHEDULERS.items() if name in BACKENDS}
+"""The cluster of the random workflows, with that."""
 
 GAPS = frozenset(feature.code for feature in FEATURES.values() if not feature.firm)
 """The codes of all losses that a user may accept."""
@@ -75,7 +83,7 @@ def suited(flow: Mapping[str, Any], at: At) -> dict[str, Any]:
     return {**flow, "spec": {**flow["spec"], "gangs": gangs}}
 
 
-def run(flow: Mapping[str, Any], at: At, topology: Mapping[str, Any] = random_workflows.TOPOLOGY) -> support.Result:
+def run(flow: Mapping[str, Any], at: At, topology: Mapping[str, Any] = TOPOLOGY) -> support.Result:
     """The workflow as a backend carries it, or the reasons why not."""
     accept = ACCEPTED.get(at.backend, frozenset())
     return support.run(flow, topology, scheduler=at.backend, target=at.target, accept=accept)

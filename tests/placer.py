@@ -25,8 +25,12 @@ def faults(
     yield from _Scene(where, dealt(intent.root, instances), placement, counts).faults(intent.root)
 
 
-def dealt(root: UnitIntent, instances: Instances) -> dict[int, list[tuple[str, int]]]:
-    """The pods of each podSet of the intent, by `id`: in order, where one name occurs several times or slices of it
+Dealt = Mapping[int, Sequence[tuple[str, int]]]
+"""`id` of a podSet of an intent -> its pods: podSet instance and number."""
+
+
+def dealt(root: UnitIntent, instances: Instances) -> Dealt:
+    """The pods of each podSet of the intent: in order, where one name occurs several times or slices of it
     are called after it and their number, `worker-2` or `worker-2-0`."""
     wanted = sorted(((*_sliced(pods.name, instances), n), pods) for n, pods in enumerate(_all_pods(root)))
     made: dict[int, list[tuple[str, int]]] = {}

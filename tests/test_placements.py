@@ -90,19 +90,19 @@ def may_take_more(at: everywhere.At, result: support.Result) -> bool:
 
 @cache
 def _nodes() -> asked.Where:
-    return asked.nodes(random_workflows.TOPOLOGY)
+    return asked.nodes(everywhere.TOPOLOGY)
 
 
 @cache
 def _few() -> asked.Where:
     """Some nodes of each rack."""
-    return asked.nodes(random_workflows.TOPOLOGY, most=3)
+    return asked.nodes(everywhere.TOPOLOGY, most=3)
 
 
 @cache
 def _words(at: everywhere.At) -> asked.Where:
-    objects = everywhere.cluster_objects(at, random_workflows.TOPOLOGY)
-    return placer.lexicon(objects, asked.labels(random_workflows.TOPOLOGY))
+    objects = everywhere.cluster_objects(at, everywhere.TOPOLOGY)
+    return placer.lexicon(objects, asked.labels(everywhere.TOPOLOGY))
 
 
 def read_gangs(

@@ -109,11 +109,11 @@ def _rows(topology: Data, most: int) -> Iterator[tuple[list[str], list[str], lis
     for pool in topology["spec"]["pools"]:
         keys, names = ([level[word] for level in pool.get("levels", ())] for word in ("label", "name"))
         for domain in pool["domains"]:
-            for node in _hosts(domain["nodes"])[:most]:
+            for node in hosts(domain["nodes"])[:most]:
                 yield keys, names, domain["path"].split("/"), node
 
 
-def _hosts(text: str) -> list[str]:
+def hosts(text: str) -> list[str]:
     """`n[01-18]`: one range at the end."""
     found = re.fullmatch(r"([^\[\],]*)\[(\d+)-(\d+)\]", text)
     if not found:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+import yaml
+
+import asked
 from asked import Placement, Pod, Where
 from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent
 
@@ -22,79 +25,81 @@ def faults(
     intent: GangIntent, where: Where, instances: Instances, placement: Placement, counts: bool = True
 ) -> Iterator[str]:
     """What a placement violates; pods are those of the gang alone. Without `counts` any number of them may start."""
-    yield from _Scene(where, dealt(intent.root, instances), placement, counts).faults(intent.root)
+    placed = {(name, number): node for (_, name, number), node in placement.items()}
+    yield from _Scene(where, iter(dealt(intent.root, instances)), placed, counts).unit(intent.root).faults
 
 
-Dealt = Mapping[int, Sequence[tuple[str, int]]]
-"""`id` of a podSet of an intent -> its pods: podSet instance and number."""
+Key = tuple[str, int]
+"""A pod of the gang: podSet instance and number."""
 
 
-def dealt(root: UnitIntent, instances: Instances) -> Dealt:
-    """The pods of each podSet of the intent: in order, where one name occurs several times or slices of it
-    are called after it and their number, `worker-2` or `worker-2-0`."""
-    wanted = sorted(((*_sliced(pods.name, instances), n), pods) for n, pods in enumerate(_all_pods(root)))
-    made: dict[int, list[tuple[str, int]]] = {}
-    taken: set[tuple[str, int]] = set()
-    for (name, *_), pods in wanted:
-        free = [(n, i) for n, count in instances[name] for i in range(count) if (n, i) not in taken]
-        made[id(pods)] = free[: pods.replicas]
-        taken.update(made[id(pods)])
-        assert len(made[id(pods)]) == pods.replicas, f"{pods.name} has too few pods"
-    return made
+def dealt(root: UnitIntent, instances: Instances) -> list[list[Key]]:
+    """The pods of each podSet of the intent, in the order of `_all_pods`.
+
+    Where one name occurs several times, or slices of it are called after it and their number (`worker-2`,
+    `worker-2-0`), each has some of them in order. Where a name says nothing, all have some of the gang's, in order.
+    """
+    everyone = list(_all_pods(root))
+    told = all(_sliced(pods.name, instances) for pods in everyone)
+    names = [(_sliced(pods.name, instances) if told else None) or ("", ()) for pods in everyone]
+    made: dict[int, list[Key]] = {}
+    taken: set[Key] = set()
+    for number in sorted(range(len(everyone)), key=lambda number: (names[number], number)):
+        free = [(n, i) for n, count in instances[names[number][0]] for i in range(count) if (n, i) not in taken]
+        made[number] = free[: everyone[number].replicas]
+        taken.update(made[number])
+        assert len(made[number]) == everyone[number].replicas, f"{everyone[number].name} has too few pods"
+    return [made[number] for number in range(len(everyone))]
 
 
-def _sliced(name: str, instances: Instances) -> tuple[str, tuple[int, ...]]:
-    numbers: tuple[int, ...] = ()
+def _sliced(name: str, instances: Instances) -> tuple[str, tuple[int, ...]] | None:
+    numbers: list[int] = []
     while name not in instances:
         name, _, number = name.rpartition("-")
-        numbers = (int(number), *numbers)
-    return name, numbers
+        if not number.isdigit():
+            return None
+        numbers.insert(0, int(number))
+    return name, tuple(numbers)
 
 
-def _all_pods(root: UnitIntent) -> Iterator[PodsIntent]:
-    for each in _walk(root):
-        yield from each.pods
-
-
-def _walk(unit: UnitIntent) -> Iterator[UnitIntent]:
-    yield unit
+def _all_pods(unit: UnitIntent) -> Iterator[PodsIntent]:
+    yield from unit.pods
     for child in unit.units:
-        yield from _walk(child)
+        yield from _all_pods(child)
 
 
-class _Scene:
-    def __init__(
-        self, where: Where, dealt: Mapping[int, list[tuple[str, int]]], placement: Placement, counts: bool
-    ) -> None:
-        self.counts = counts
-        self.where = where
-        self.dealt = dealt
-        self.placed = {(name, number): node for (_, name, number), node in placement.items()}
+class _Verdict(NamedTuple):
+    """Where a unit's pods are that have started, and what is wrong with that."""
 
-    def faults(self, unit: UnitIntent) -> Iterator[str]:
+    nodes: list[str]
+    faults: list[str]
+
+
+class _Scene(NamedTuple):
+    where: Where
+    pods: Iterator[list[Key]]
+    placed: Mapping[Key, str]
+    counts: bool
+
+    def unit(self, unit: UnitIntent) -> _Verdict:
+        nodes: list[str] = []
+        wrong: list[str] = []
         for pods in unit.pods:
-            started = len(self.started(pods))
-            if self.counts and started < pods.minimum:
-                yield f"{pods.name}: {started} of {pods.minimum} pods have started"
-        if unit.required:
-            domains = {self.where[node].get(unit.required, f"{node} lacks it") for node in self.everything(unit)}
-            if len(domains) > 1:
-                yield f"unit {unit.name!r}: pods in several domains of {unit.required}"
-        wrong = [list(self.faults(child)) for child in unit.units]
-        whole = sum(not each for each in wrong)
-        for child, found in zip(unit.units, wrong, strict=True):
-            if found and (not unit.minimum or any(self.everything(child))):
-                yield from found
+            started = [self.placed[key] for key in next(self.pods) if key in self.placed]
+            nodes += started
+            if self.counts and len(started) < pods.minimum:
+                wrong.append(f"{pods.name}: {len(started)} of {pods.minimum} pods have started")
+        children = [self.unit(child) for child in unit.units]
+        for child in children:
+            nodes += child.nodes
+            wrong += child.faults if child.nodes or not unit.minimum else []
+        whole = sum(not child.faults for child in children)
         if self.counts and whole < unit.minimum:
-            yield f"unit {unit.name!r}: {whole} of {unit.minimum} units are whole"
-
-    def started(self, pods: PodsIntent) -> list[str]:
-        return [self.placed[pod] for pod in self.dealt[id(pods)] if pod in self.placed]
-
-    def everything(self, unit: UnitIntent) -> Iterator[str]:
-        for each in _walk(unit):
-            for pods in each.pods:
-                yield from self.started(pods)
+            wrong.append(f"unit {unit.name!r}: {whole} of {unit.minimum} units are whole")
+        domains = {self.where[node].get(unit.required, f"{node} lacks it") for node in nodes if unit.required}
+        if len(domains) > 1:
+            wrong.append(f"unit {unit.name!r}: pods in several domains of {unit.required}")
+        return _Verdict(nodes, wrong)
 
 
 def of_gang(placement: Placement, gang: str) -> dict[Pod, str]:
@@ -109,6 +114,8 @@ def lexicon(documents: Iterable[Data], labels: Where) -> Where:
     for each in listed:
         if each.get("kind") == "ClusterNetworkTopology":
             _layers(each, words)
+        if each.get("kind") == "File" and each["metadata"]["name"] == "topology.yaml":
+            _blocks(yaml.safe_load(each["text"]), words)
     _tiers([each for each in listed if each.get("kind") == "HyperNode"], words)
     return words
 
@@ -121,6 +128,14 @@ def _layers(document: Data, words: dict[str, dict[str, str]]) -> None:
             known = next((key for key in keys if key in found), None)
             if known:
                 found[layer["topologyLayer"]] = found[known]
+
+
+def _blocks(topologies: Sequence[Data], words: dict[str, dict[str, str]]) -> None:
+    """Slurm: blocks, and aggregated ones. How many blocks these have depends on the job; here they have all."""
+    for topology in topologies:
+        for block in topology.get("block", {}).get("blocks", ()):
+            for node in filter(words.__contains__, asked.hosts(block["nodes"])):
+                words[node] |= {"block": block["block"], "aggregated-block": topology["topology"]}
 
 
 def _tiers(hyper_nodes: Sequence[Data], words: dict[str, dict[str, str]]) -> None:

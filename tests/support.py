@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from bayplan import document, pipeline
+from bayplan.arrange import head
 from bayplan.diagnostics import Diagnostic, has_errors
 from bayplan.emit import emit
 from bayplan.model.manifest import File, Item
@@ -86,11 +87,11 @@ def run(flow: Mapping[str, Any], topology: Mapping[str, Any] = TOPOLOGY, **reque
 
 
 def _read(items: Iterable[Item]) -> list[Any]:
-    """The objects as a YAML reader finds them in what is written; files stay what they are."""
+    """The objects as a YAML reader finds them in what is written; files as `arrange` sees them."""
     kept = list(items)
     text = "".join(emit(each for each in kept if not isinstance(each, File)))
     objects = [each for each in yaml.load_all(text, yaml.CSafeLoader) if each]
-    return [*objects, *(each for each in kept if isinstance(each, File))]
+    return [*objects, *(head(each) for each in kept if isinstance(each, File))]
 
 
 class Pod(NamedTuple):

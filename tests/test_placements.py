@@ -30,6 +30,7 @@ from bayplan.planning.fit import Fits, prove
 
 LOOSER: Mapping[str, str] = {
     "koordinator": "each domain holds a multiple of a group's pods, not each group one domain",
+    "slurm": "which aggregated block a job comes into is decided by its size",
 }
 """Declared: backends that may take more than the workflow allows without a word. None may take less."""
 
@@ -120,13 +121,14 @@ def read_gangs(
 
 def _instances(planned: GangPlan, shaped: GangPlan) -> placer.Instances:
     """Every podSet instance under its own name, under that of what it was folded into, and under that without the
-    numbers of groups."""
+    numbers of groups; all of them under no name."""
     made = {pods.name: [(pods.name, pods.replicas)] for pods in all_pods(planned.root)}
     made |= {p.name: [(name, p.replicas) for name in p.instances] for p in all_pods(shaped.root) if p.instances}
     for pods in all_pods(planned.root):
         plain = re.sub(r"-[0-9]+(?=-|$)", "", pods.name)
         if plain not in made or pods.name != plain:
             made.setdefault(f"{plain}/", []).append((pods.name, pods.replicas))
+    made[""] = [(pods.name, pods.replicas) for pods in all_pods(planned.root)]
     return made | {name[:-1]: found for name, found in made.items() if name.endswith("/")}
 
 

@@ -102,11 +102,12 @@ def codes(features: Collection[str]) -> set[str]:
 
 def _wishes(meant: GangIntent, said: list[GangIntent]) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
     """Features, what the plan says of them, what the manifests say."""
-    assert {each.namespace for each in said} == {meant.namespace}
+    assert {each.namespace for each in said} <= {meant.namespace, ""}  # files have none
     yield ("queue",), {meant.queue}, {each.queue for each in said}
     yield ("priority",), {meant.priority_class}, {each.priority_class for each in said}
-    yield ("preemptible",), {meant.preemptible}, {each.preemptible for each in said}
-    yield DOMAINS, set(meant.compute_domains), {name for each in said for name in each.compute_domains}
+    yield ("preemptible",), meant.preemptible is False, any(each.preemptible is False for each in said)
+    if any(each.compute_domains for each in said):
+        yield DOMAINS, set(meant.compute_domains), {name for each in said for name in each.compute_domains}
     yield PREFERRED, *(any(unit.preferred for gang in gangs for unit in units(gang.root)) for gangs in ([meant], said))
     yield ("gang", *MINIMUM), *(sum(p.minimum for g in gangs for p in podsets(g.root)) for gangs in ([meant], said))
 

@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import yaml
-
 import asked
 from asked import Placement, Pod, Where
 from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent
@@ -114,8 +112,8 @@ def lexicon(documents: Iterable[Data], labels: Where) -> Where:
     for each in listed:
         if each.get("kind") == "ClusterNetworkTopology":
             _layers(each, words)
-        if each.get("kind") == "File" and each["metadata"]["name"] == "topology.yaml":
-            _blocks(yaml.safe_load(each["text"]), words)
+        if each.get("kind") == "File":
+            _blocks(each["text"], words)
     _tiers([each for each in listed if each.get("kind") == "HyperNode"], words)
     return words
 
@@ -130,12 +128,14 @@ def _layers(document: Data, words: dict[str, dict[str, str]]) -> None:
                 found[layer["topologyLayer"]] = found[known]
 
 
-def _blocks(topologies: Sequence[Data], words: dict[str, dict[str, str]]) -> None:
-    """Slurm: blocks, and aggregated ones. How many blocks these have depends on the job; here they have all."""
-    for topology in topologies:
-        for block in topology.get("block", {}).get("blocks", ()):
-            for node in filter(words.__contains__, asked.hosts(block["nodes"])):
-                words[node] |= {"block": block["block"], "aggregated-block": topology["topology"]}
+def _blocks(text: str, words: dict[str, dict[str, str]]) -> None:
+    """Slurm: blocks, and aggregated ones. How many blocks these have depends on the job; here they have all.
+
+    In topology.yaml and in topology.conf a block stands on a line of its own.
+    """
+    for name, nodes in re.findall(r'[bB]lock(?:Name=|: ")([^" ]+)"?,? [nN]odes(?:=|: ")([^"\n]+)', text):
+        for node in filter(words.__contains__, asked.hosts(nodes)):
+            words[node] |= {"block": name, "aggregated-block": "all"}
 
 
 def _tiers(hyper_nodes: Sequence[Data], words: dict[str, dict[str, str]]) -> None:

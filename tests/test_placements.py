@@ -27,12 +27,19 @@ from bayplan.model.features import FEATURES
 from bayplan.model.intent import GangIntent
 from bayplan.model.plan import GangPlan, all_pods
 from bayplan.planning.fit import Fits, prove
+from test_read_back_everywhere import units
 
-LOOSER: Mapping[str, str] = {
-    "koordinator": "each domain holds a multiple of a group's pods, not each group one domain",
-    "slurm": "which aggregated block a job comes into is decided by its size",
+LOOSER: Mapping[str, tuple[str, str]] = {
+    "koordinator": ("", "each domain holds a multiple of a group's pods, not each group one domain"),
+    "slurm": ("aggregated-block", "which aggregated block a job comes into is decided by its size"),
 }
-"""Declared: backends that may take more than the workflow allows without a word. None may take less."""
+"""Declared: backends that may take more than the workflow allows, with the word of their intents where they may ("":
+always), and why."""
+
+STRICTER: Mapping[str, str] = {
+    "slurm": "nodes of a segment share one block, also where a coarser level would do",
+}
+"""Declared: backends that may take less. What they take is right all the same."""
 
 LOST = ("gang", "required-level", "group-depth", "uneven-groups", "mixed-pod-sets")
 LOST += ("optional-pods", "optional-groups", "optional-pods-placed")
@@ -68,7 +75,7 @@ def compared(
 ) -> Iterator[tuple[bool, bool]]:
     """What the workflow and the manifests say of each placement of each gang."""
     where, words, wanted = _nodes(), _words(at), asked.gangs(flow)
-    read, loose = read_gangs(at, result, wanted), may_take_more(at, result)
+    read, told = read_gangs(at, result, wanted), told_of_a_loss(at, result)
     counts = FEATURES["gang"].code not in result.codes  # without a gang pods start one by one
     for placement in placements(good(result), wanted, random):
         for gang, unit in wanted.items():
@@ -77,16 +84,23 @@ def compared(
             intents, instances = read[gang]
             found = (placer.faults(intent, words, instances, own, counts=counts) for intent in intents)
             scheduler = [fault for faults in found for fault in faults]
-            same = (not plan) == (not scheduler) or (loose and not scheduler)
+            loose = told or may_take_more(at, intents)
+            allowed = at.backend in STRICTER if scheduler else loose
+            same = (not plan) == (not scheduler) or allowed
             assert same, (str(at), gang, plan, scheduler, intents)
             yield not plan, not scheduler
 
 
-def may_take_more(at: everywhere.At, result: support.Result) -> bool:
-    """Whether the user has been told of a loss, or it is declared above."""
+def told_of_a_loss(at: everywhere.At, result: support.Result) -> bool:
+    """Whether the user has been told that the backend takes more."""
     own = {feature.code for feature in BACKENDS[at.backend].FEATURES.values()}
-    told = {FEATURES[feature].code for feature in LOST} | own
-    return at.backend in LOOSER or bool(told & set(result.codes))
+    return bool(({FEATURES[feature].code for feature in LOST} | own) & set(result.codes))
+
+
+def may_take_more(at: everywhere.At, intents: list[GangIntent]) -> bool:
+    """Whether that is declared above."""
+    word, _ = LOOSER.get(at.backend, ("no word", ""))
+    return any(word in (each.required, "") for intent in intents for each in units(intent.root))
 
 
 @cache

@@ -66,6 +66,16 @@ def _all_pods(unit: UnitIntent) -> Iterator[PodsIntent]:
         yield from _all_pods(child)
 
 
+def implied(intent: GangIntent, word: str) -> GangIntent:
+    """The intent with what a scheduler does without being told: pods without a level share a domain of this one."""
+
+    def told(unit: UnitIntent) -> UnitIntent:
+        level = unit.required or (word if unit.pods else "")
+        return unit._replace(required=level, units=tuple(map(told, unit.units)))
+
+    return intent._replace(root=told(intent.root))
+
+
 class _Verdict(NamedTuple):
     """Where a unit's pods are that have started, and what is wrong with that."""
 

@@ -41,6 +41,9 @@ STRICTER: Mapping[str, str] = {
 }
 """Declared: backends that may take less. What they take is right all the same."""
 
+IMPLIED: Mapping[str, str] = {"slurm": "block"}
+"""Declared: what holds for pods of which nothing is said. Slurm keeps a job without segments in one block."""
+
 LOST = ("gang", "required-level", "group-depth", "uneven-groups", "mixed-pod-sets")
 LOST += ("optional-pods", "optional-groups", "optional-pods-placed")
 """Features whose loss makes a scheduler take more. Whoever loses them has been told so."""
@@ -130,7 +133,11 @@ def read_gangs(
     assert result.compiled is not None
     shaped = {gang.name: gang for each in result.compiled.planned.shape.workloads for gang in each.gangs}
     planned = {gang.name: gang for gang in result.compiled.planned.plan.gangs}
-    return {name: (found[name], _instances(planned[name], shaped[name])) for name in wanted}
+    implied = IMPLIED.get(at.backend, "")
+    return {
+        name: ([placer.implied(i, implied) for i in found[name]], _instances(planned[name], shaped[name]))
+        for name in wanted
+    }
 
 
 def _instances(planned: GangPlan, shaped: GangPlan) -> placer.Instances:

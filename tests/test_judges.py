@@ -131,6 +131,9 @@ def test_targets_for_is_the_target_and_the_newest_of_everything() -> None:
     assert (lowest["kai"], lowest["kubernetes"], highest["kai"]) == ("0.12", "1.37", "0.17")
 
 
+JOBSET_0_9 = PREPARED / "jobset" / "versions" / "v0.9.0"
+
+
 @needs_upstream
 @pytest.mark.parametrize(
     ("group", "kind", "component", "version", "folder"),

@@ -108,8 +108,22 @@ def _wishes(meant: GangIntent, said: list[GangIntent]) -> Iterator[tuple[tuple[s
     yield ("preemptible",), meant.preemptible is False, any(each.preemptible is False for each in said)
     if any(each.compute_domains for each in said):
         yield DOMAINS, set(meant.compute_domains), {name for each in said for name in each.compute_domains}
-    yield PREFERRED, *(any(unit.preferred for gang in gangs for unit in units(gang.root)) for gangs in ([meant], said))
+    wished = wishes(meant.root)
+    yield PREFERRED, wished, wished and any(unit.preferred for each in said for unit in units(each.root))
     yield ("gang", *MINIMUM), *(sum(p.minimum for g in gangs for p in podsets(g.root)) for gangs in ([meant], said))
+
+
+LABELS = ["", *(level["label"] for level in everywhere.TOPOLOGY["spec"]["pools"][0]["levels"])]
+
+
+def wishes(unit: UnitIntent, held: int = 0) -> bool:
+    """Whether a preference says more than a requirement on the same pods."""
+    chain = [unit]
+    while len(chain[-1].units) == 1 and not chain[-1].pods:
+        chain.append(chain[-1].units[0])
+    held = max(held, *(LABELS.index(each.required) for each in chain))
+    more = any(LABELS.index(each.preferred) > held for each in chain)
+    return more or any(wishes(each, held) for each in chain[-1].units)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

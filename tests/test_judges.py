@@ -13,6 +13,7 @@ from judges import UPSTREAM, at_least, cel, crd, judge, targets_for, versions_fo
 from judges.crd import find
 from judges.samples import NEWEST, Document
 from judges.syntax import walk
+from judges.versions import PREPARED
 
 needs_upstream = pytest.mark.skipif(not (UPSTREAM / "crds").is_dir(), reason=f"no upstream CRDs at {UPSTREAM}/crds")
 
@@ -130,6 +131,9 @@ def test_targets_for_is_the_target_and_the_newest_of_everything() -> None:
     assert (lowest["kai"], lowest["kubernetes"], highest["kai"]) == ("0.12", "1.37", "0.17")
 
 
+JOBSET_0_9 = PREPARED / "jobset" / "versions" / "v0.9.0"
+
+
 @needs_upstream
 @pytest.mark.parametrize(
     ("group", "kind", "component", "version", "folder"),
@@ -142,7 +146,13 @@ def test_targets_for_is_the_target_and_the_newest_of_everything() -> None:
         ("kueue.x-k8s.io", "Topology", "kai", "0.12", "kueue"),
         ("resource.nvidia.com", "ComputeDomain", "draDriver", "25.3", "v25.3.2"),
         ("resource.nvidia.com", "ComputeDomain", "draDriver", "0.4", "v0.4.1"),
-        ("jobset.x-k8s.io", "JobSet", "jobset", "0.9", "jobset"),
+        (
+            "jobset.x-k8s.io",
+            "JobSet",
+            "jobset",
+            "0.9",
+            "v0.9.0" if (PREPARED / "jobset" / "versions" / "v0.9.0").is_dir() else "jobset",
+        ),
     ],
 )
 def test_the_crd_of_a_version(group: str, kind: str, component: str, version: str, folder: str) -> None:

@@ -183,6 +183,19 @@ spec:
             containers: [{name: worker, image: "x:1"}]
 """
 INNER = "minPartitions: 2\n      networkTopology: {mode: hard, highestTierAllowed: 1}"
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+b", "(a|a)*b", "((a*)b)*c", "a*a*a*a*a*b", "(n|m)00-.*"])
+def test_patterns_that_could_take_for_ever_are_not_tried(pattern: str) -> None:
+    """The last one is harmless, and finds its nodes."""
+    node = hyper_node("r0", 1, "nothing").replace("^x", pattern)
+    hall = topology()
+    pool = hall.pools[0]
+    long = pool.domains[0]._replace(nodes=("a" * 60, *pool.domains[0].nodes))
+    found = codes(node, hall._replace(pools=(pool._replace(domains=(long, *pool.domains[1:])),)))
+    assert found == []
+
+
 EDITS = {
     "a sound Volcano Job": (JOB, "", "", []),
     "partitions that do not add up": (JOB, "totalPartitions: 2", "totalPartitions: 3", ["M733"]),

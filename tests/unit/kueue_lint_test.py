@@ -18,6 +18,7 @@ from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies import native
 from judges import UPSTREAM
+from tools import golden
 
 COVERS = {
     "M740", "M741", "M742", "M743", "M744", "M745", "M746", "M747", "M748", "M749",
@@ -341,6 +342,15 @@ def test_nothing_makes_it_stumble(document: dict[str, Any], path: tuple[str, ...
     broken = placed(path, value, document)
     if isinstance(broken, dict):
         lint([broken])
+
+
+GOLDENS = [case for case in golden.cases() if case.backend == "kueue" and golden.documents(case)]
+
+
+@pytest.mark.parametrize("case", GOLDENS, ids=str)
+def test_what_bayplan_writes_is_sound(case: golden.Case) -> None:
+    data = yaml.safe_load((golden.EXAMPLES / case.example / "topology.yaml").read_text("utf-8"))
+    assert lint(golden.documents(case), case.version, data) == []
 
 
 EXAMPLES = sorted((UPSTREAM / "examples" / "kueue").glob("*.yaml"))

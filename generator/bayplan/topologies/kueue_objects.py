@@ -19,7 +19,7 @@ EVERY_NODE = {"kubernetes.io/os": "linux"}
 """A label that every kubelet sets: the flavor of a pool that has no nodeSelector, for a flavor must name a label."""
 
 UNLIMITED = {"cpu": "1M", "memory": "1Pi", "ephemeral-storage": "1Pi"}
-"""The quota of what a topology need not state. Any pod may ask for it, and a queue that does not cover it keeps it out."""
+"""The quota of what a topology need not state. Any pod may ask for it, and a queue that does not cover it is no use."""
 
 NO_QUOTA = ("pods",)
 """Node resources that pods do not ask for: Kueue keeps the name for itself."""

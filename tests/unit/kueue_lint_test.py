@@ -295,6 +295,11 @@ def test_the_version_decides(documents: list[dict[str, Any]], version: str, expe
     assert codes(documents, version) == expected
 
 
+def test_the_topology_of_an_old_kai_is_its_own() -> None:
+    old = Object(("manifest:0",), {**levels(SPINE, RACK, HOST), "apiVersion": f"{Q}v1alpha1"})
+    assert list(BACKENDS["kueue"].lint([old], topology(), Target({"kai": "0.10"}))) == []
+
+
 def test_a_gate_that_is_on_lets_nested_slices_through() -> None:
     spec = {**TOPOLOGY["spec"], "schedulers": {"kueue": {"featureGates": {"TASMultiLayerTopology": True}}}}
     layers = job(slice_required_topology_constraints=json.dumps(TWO))

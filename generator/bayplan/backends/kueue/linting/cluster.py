@@ -36,11 +36,16 @@ def rules(objects: Sequence[Object], topology: ClusterTopology, target: Target) 
 
 
 def _version(each: Object, target: Target) -> Iterator[Diagnostic]:
-    """M748: v1alpha1 is gone since 0.14, v1beta2 came with 0.15, which deprecates v1beta1."""
+    """M748: v1alpha1 is gone since 0.14, v1beta2 came with 0.15, which deprecates v1beta1.
+
+    Up to 0.11 KAI had no Topology of its own and read Kueue's of old.
+    """
     given, version = text(each.data, "apiVersion").removeprefix(API), target.version("kueue")
     at = (*each.route, "apiVersion")
     newer = target.since("kueue", "0.15")
     best = "v1beta2" if newer else "v1beta1"
+    if given == "v1alpha1" and "kai" in target.versions and not target.since("kai", "0.12"):
+        return
     if given == "v1beta1" and newer:
         yield warning("M748", at, f"Kueue {version} serves v1beta1 still, but deprecates it", hint="write v1beta2")
     elif given != best and text(each.data, "kind") in SERVED:

@@ -15,7 +15,7 @@ from bayplan.backends import BACKENDS
 from bayplan.diagnostics import Diagnostic
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import ClusterTopology, NodeShape, Pool
 from bayplan.topologies import native
 from judges import UPSTREAM
 from tools import golden
@@ -293,6 +293,16 @@ def test_every_code_is_found_somewhere() -> None:
 )
 def test_the_version_decides(documents: list[dict[str, Any]], version: str, expected: list[str]) -> None:
     assert codes(documents, version) == expected
+
+
+def test_without_a_topology_nothing_is_said_of_nodes() -> None:
+    documents = [levels("a.example/b", HOST), RF, job(required_topology="c.example/d", **SLICES)]
+    for unknown in (ClusterTopology("", ()), ClusterTopology("x", (Pool("p", NodeShape()),))):
+        for some in (documents[:2], [RF]):
+            objects = [Object((f"manifest:{n}",), each) for n, each in enumerate(some)]
+            assert list(BACKENDS["kueue"].lint(objects, unknown, Target({"kueue": "0.19"}))) == []
+    alone = [Object(("manifest:0",), documents[2])]
+    assert list(BACKENDS["kueue"].lint(alone, ClusterTopology("", ()), Target({"kueue": "0.19"}))) == []
 
 
 def test_the_topology_of_an_old_kai_is_its_own() -> None:

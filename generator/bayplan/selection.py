@@ -12,9 +12,6 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow
 from bayplan.words import did_you_mean
 
-LATER = ("volcano", "kueue", "koordinator", "native", "slurm")
-"""Schedulers that are planned: asking for one is answered "not yet", not "unknown"."""
-
 
 def select_backend(
     asked: str, workflow: Workflow | None, topology: ClusterTopology, table: Mapping[str, Backend]
@@ -33,8 +30,6 @@ def select_backend(
         message = "no scheduler is named"
         hint = f"pass --scheduler, or set `spec.scheduler` or the topology's `defaults.scheduler` to one of: {names}"
         return Outcome(None, (error("A901", ("workflow", "spec"), message, hint=hint),))
-    if name in LATER:
-        return Outcome(None, (error("A902", route, f'scheduler "{name}" is not supported yet; there is {names}'),))
     guess = did_you_mean(name, list(table))
     return Outcome(None, (error("A903", route, f'there is no scheduler "{name}"; there is {names}', hint=guess),))
 

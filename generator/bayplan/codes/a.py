@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 CODES: Mapping[str, str] = {
     "A901": "no scheduler is named",
-    "A902": "a scheduler that is not supported yet",
     "A903": "no such scheduler",
     "A904": "no such component",
     "A905": "not a version",

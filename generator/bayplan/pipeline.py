@@ -40,6 +40,7 @@ from bayplan.selection import (
     assumed,
     blame_namespace,
     default_namespace,
+    nothing_to_export,
     select_backend,
     select_gangs,
     select_namespace,
@@ -305,4 +306,6 @@ def cluster_objects(
     if backend.value is None or target.value is None or has_errors(found):
         return Outcome(None, found), origins
     objects = backend.value.cluster_objects(topology.value, target.value)
+    if not objects and not any(each.code.startswith("F") for each in found):
+        found += (nothing_to_export(backend.value.NAME),)
     return Outcome(arrange(objects, topology.value.defaults.get("namespace", "")), found), origins

@@ -149,3 +149,10 @@ def blame_namespace(asked: str, found: Iterable[Diagnostic]) -> tuple[Diagnostic
 def default_namespace(workflow: Workflow, topology: ClusterTopology) -> str:
     """The workflow's, then the topology file's, then Kubernetes' own default."""
     return workflow.namespace or topology.defaults.get("namespace", "") or "default"
+
+
+def nothing_to_export(scheduler: str) -> Diagnostic:
+    """A935: an export that writes nothing is no riddle."""
+    message = f"{scheduler} takes no objects of the cluster's own, so there is nothing to write"
+    hint = "see that the nodes carry the labels of the levels; docs/schedulers says what else it takes"
+    return info("A935", ("argument", "--to"), message, hint=hint)

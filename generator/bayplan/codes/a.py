@@ -33,5 +33,6 @@ CODES: Mapping[str, str] = {
     "A932": "a pool configuration without use",
     "A933": "hints in words of the native format",
     "A934": "an import that updates nothing",
+    "A935": "nothing to export",
 }
 """Code -> what it is about."""

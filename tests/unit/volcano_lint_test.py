@@ -202,7 +202,7 @@ EDITS = {
     "a minimum that is no multiple": (JOB, "minPartitions: 2", "minPartitions: 1", ["M733"]),
     "more than there are": (JOB, "    minAvailable: 8", "    minAvailable: 9", ["M737", "M733", "M733"]),
     "the gang waits for more than there are": (JOB, "\n  minAvailable: 8", "\n  minAvailable: 9", ["M733"]),
-    "replica for replicas": (JOB, "replicas: 8", "replica: 8", ["M733", "M733"]),
+    "replica for replicas": (JOB, "replicas: 8", "replica: 8", ["M733"]),
     "no partition must be whole": (JOB, "      minPartitions: 2\n", "", ["M737"]),
     "a gang smaller than its tasks": (JOB, "\n  minAvailable: 8", "\n  minAvailable: 4", ["M737"]),
     "a partition wider than the gang": (JOB, "highestTierAllowed: 2", "highestTierAllowed: 1", []),

@@ -143,3 +143,34 @@ def workflows(draw: st.DrawFn, elastic: bool = False) -> dict[str, Any]:
         spec["priorityClassName"] = "train"
     metadata = {"name": "wf", "namespace": "ml"}
     return {"apiVersion": "bayplan.dev/v1alpha1", "kind": "Workflow", "metadata": metadata, "spec": spec}
+
+
+@st.composite
+def even(draw: st.DrawFn, elastic: bool = False) -> dict[str, Any]:
+    """One gang of one podSet, whole or cut into equal groups, with levels that become finer: what most schedulers know.
+
+    Each pod has a node of its own.
+    """
+    worker = {"name": "worker", "replicas": draw(st.integers(1, 5)), "accelerator": {"count": 4}}
+    worker |= {"image": "registry.example.com/x:1", "command": ["run"], "resources": {"cpu": "8", "memory": "64Gi"}}
+    outer = draw(st.sampled_from(["", "zone", "spine", "rack"]))
+    inner = draw(st.sampled_from(["", *LEVELS[LEVELS.index(outer) if outer else 0 : 3]]))
+    gang: dict[str, Any] = {"name": "train", "replicas": draw(st.sampled_from([1, 1, 2]))}
+    gang["rendezvous"] = draw(st.sampled_from(["gang", "group", "none"]))
+    if elastic and draw(st.booleans()):
+        worker["minReplicas"] = draw(st.integers(1, worker["replicas"]))
+    if draw(st.integers(0, 3)):
+        group = {"name": "replica", "replicas": draw(st.integers(1, 4)), "podSets": [worker]}
+        if elastic and draw(st.booleans()):
+            group["minReplicas"] = draw(st.integers(1, group["replicas"]))
+        gang["groups"] = [draw(cut({**group, **required(inner)}))]
+    else:
+        gang["podSets"] = [worker]
+    metadata = {"name": "wf", "namespace": "ml"}
+    spec = {"queue": "research", "gangs": [{**gang, **required(outer)}]}
+    return {"apiVersion": "bayplan.dev/v1alpha1", "kind": "Workflow", "metadata": metadata, "spec": spec}
+
+
+def required(level: str) -> dict[str, Any]:
+    """The placement of a gang or group; none for no level."""
+    return {"placement": {"required": level}} if level else {}

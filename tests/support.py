@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 import yaml
 
 from bayplan import document, pipeline
+from bayplan.arrange import head
 from bayplan.diagnostics import Diagnostic, has_errors
 from bayplan.emit import emit
+from bayplan.model.manifest import File, Item
 
 TOPOLOGY: dict[str, Any] = {
     "apiVersion": "bayplan.dev/v1alpha1",
@@ -81,8 +83,15 @@ def run(flow: Mapping[str, Any], topology: Mapping[str, Any] = TOPOLOGY, **reque
     other = document.Document("topology.yaml", "", 0, topology)
     outcome, _ = pipeline.compile(pipeline.Request(one, other, **request))
     assert (outcome.value is None) == has_errors(outcome.diagnostics)
-    text = "".join(emit(outcome.value.documents)) if outcome.value else ""
-    return Result(outcome.value, outcome.diagnostics, [each for each in yaml.safe_load_all(text) if each])
+    return Result(outcome.value, outcome.diagnostics, _read(outcome.value.documents) if outcome.value else [])
+
+
+def _read(items: Iterable[Item]) -> list[Any]:
+    """The objects as a YAML reader finds them in what is written; files as `arrange` sees them."""
+    kept = list(items)
+    text = "".join(emit(each for each in kept if not isinstance(each, File)))
+    objects = [each for each in yaml.load_all(text, yaml.CSafeLoader) if each]
+    return [*objects, *(head(each) for each in kept if isinstance(each, File))]
 
 
 class Pod(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -38,12 +37,6 @@ NAMED, COUNTED = {"kueue.x-k8s.io/pod-group-name": "g"}, {"kueue.x-k8s.io/pod-gr
 GOOD = [job_set((8, SLICED)), job_set((1, PAIR), (4, PAIR)), pod(NAMED, COUNTED)]
 
 
-def without_suspend() -> dict[str, Any]:
-    made = deepcopy(GOOD[0])
-    del made["spec"]["suspend"]
-    return made
-
-
 BAD: list[tuple[dict[str, Any], str, str]] = [
     (job_set((8, {f"{P}required-topology": "a", f"{P}preferred-topology": "b"})), "0.19", "more than one"),
     (job_set((8, {f"{P}slice-size": "4"})), "0.19", "stands alone"),
@@ -62,7 +55,6 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     (job_set(*[(1, {})] * 9), "0.17", "9 podSets"),
     (pod(NAMED, {}), "0.19", "a name and a total count"),
     (pod({**NAMED, "kueue.x-k8s.io/pod-group-pod-index": "2"}, COUNTED), "0.19", "index 2 of 2"),
-    (without_suspend(), "0.19", "not suspended"),
 ]
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import random_workflows
 import support
 from bayplan.backends import BACKENDS
+from bayplan.codes import CODES
 from bayplan.emit import emit
 from bayplan.model.intent import UnitIntent
 from judges import judge, native
@@ -93,6 +94,25 @@ def test_one_level_reads_back(flow: dict[str, Any]) -> None:
 def test_counts_read_back(flow: dict[str, Any], kind: str) -> None:
     gangs = [{**gang, "workload": kind} for gang in spec(unplaced(flow))]
     check({**flow, "spec": {**flow["spec"], "gangs": gangs}}, "1.35")
+
+
+ALL = frozenset(code for code in CODES if code.startswith("F"))
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=QUIET)
+@given(flow=random_workflows.workflows(elastic=True), version=st.sampled_from(VERSIONS))
+def test_whatever_gaps_are_accepted_there_are_manifests_that_the_judges_take(
+    flow: dict[str, Any], version: str
+) -> None:
+    gangs = [{**gang, "workload": "pods"} for gang in spec(flow)]
+    target = {"kubernetes": version}
+    whole = {**flow, "spec": {**flow["spec"], "gangs": gangs}}
+    result = support.run(without_kai(whole), random_workflows.TOPOLOGY, scheduler="native", target=target, accept=ALL)
+    assume(not {"P510", "F671", "F672"} & {each.code for each in result.diagnostics if each.severity == "error"})
+    assert result.compiled is not None, result.diagnostics
+    own = [each for each in result.documents if each["apiVersion"].startswith("scheduling.k8s.io/")]
+    assert [complaint for each in own for complaint in judge(each, target)] == []
+    assert native.together(result.documents) == []
 
 
 def test_pods_of_a_group_that_is_not_there_are_found() -> None:

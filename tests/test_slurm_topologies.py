@@ -19,7 +19,26 @@ from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Po
 from bayplan.topologies import native, slurm_conf, slurm_yaml
 from judges import UPSTREAM
 
-COVERS = {f"T{number}" for number in range(470, 488)}
+COVERS = {
+    "T470",
+    "T471",
+    "T472",
+    "T473",
+    "T474",
+    "T475",
+    "T476",
+    "T477",
+    "T478",
+    "T479",
+    "T480",
+    "T481",
+    "T482",
+    "T483",
+    "T484",
+    "T485",
+    "T486",
+    "T487",
+}
 EXAMPLES = UPSTREAM / "examples" / "slurm"
 NEWEST, OLDEST = Target(), Target({"slurm": "24.11"})
 

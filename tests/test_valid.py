@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import HealthCheck, given, settings
 from ruamel.yaml import YAML
 
+import everywhere
+from bayplan.backends import BACKENDS
 from judges import UPSTREAM, builtin, judge, judge_all, targets_for
 from tools.golden import SCRIPTS, Case, cases, documents
 
@@ -77,3 +80,34 @@ def test_yaml_1_1_and_1_2_read_the_same(case: Case) -> None:
 def test_a_golden_holds_objects_or_the_reason_why_not(case: Case) -> None:
     text = case.path.read_text(encoding="utf-8")
     assert documents(case) or "#SBATCH" in text or ": error[" in text
+
+
+SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+
+
+@needs_upstream
+@pytest.mark.parametrize("backend", sorted(set(BACKENDS) - set(SCRIPTS)))
+def test_the_judges_take_what_is_written_for_random_workflows(backend: str) -> None:
+    """At the versions that it is written for, by the CRDs of these versions where `judges/prepare` has fetched them."""
+    tally = everywhere.Tally()
+
+    @settings(max_examples=15, deadline=None, suppress_health_check=SLOW)
+    @given(case=everywhere.flows(backend))
+    def check(case: tuple[everywhere.At, dict[str, Any]]) -> None:
+        at, flow = case
+        result = everywhere.run(flow, at)
+        if not tally.refused(result):
+            lowest = next(targets_for({**everywhere.TOPOLOGY["spec"]["versions"], **at.target}))
+            objects = [document for document in result.documents if document["kind"] != "File"]
+            assert judge_all(objects, lowest) == []
+
+    check()
+    assert tally.enough(), tally
+
+
+@needs_upstream
+@pytest.mark.parametrize("at", everywhere.ALL, ids=str)
+def test_the_judges_take_the_objects_of_the_cluster(at: everywhere.At) -> None:
+    lowest = next(targets_for({**everywhere.TOPOLOGY["spec"]["versions"], **at.target}))
+    objects = everywhere.cluster_objects(at, everywhere.TOPOLOGY)
+    assert judge_all([each for each in objects if each["kind"] != "File"], lowest) == []

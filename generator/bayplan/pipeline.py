@@ -40,6 +40,7 @@ from bayplan.selection import (
     assumed,
     blame_namespace,
     default_namespace,
+    nothing_to_export,
     select_backend,
     select_gangs,
     select_namespace,
@@ -181,9 +182,10 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
     claimed = _then(selected, compute_domains.assign)
     if claimed.value is None:
         return Outcome(None, claimed.diagnostics)
-    needs = (*plan_needs(claimed.value), *backend.needs(claimed.value))
+    asked = ranks.assign(claimed.value)
+    needs = (*plan_needs(asked), *backend.needs(asked))
     shared = "all" in backend.FOLDS.values()
-    ranked = ranks.assign(compute_domains.merge(claimed.value) if shared else claimed.value)
+    ranked = ranks.assign(compute_domains.merge(claimed.value)) if shared else asked
     title = f"{backend.NAME} {target.version(backend.COMPONENT)}"
     shaped = shape(ranked, Offer(title, backend.KINDS, backend.SUPPORT, backend.FOLDS), target)
     features = {**FEATURES, **backend.FEATURES}
@@ -304,4 +306,6 @@ def cluster_objects(
     if backend.value is None or target.value is None or has_errors(found):
         return Outcome(None, found), origins
     objects = backend.value.cluster_objects(topology.value, target.value)
+    if not objects and not any(each.code.startswith("F") for each in found):
+        found += (nothing_to_export(backend.value.NAME),)
     return Outcome(arrange(objects, topology.value.defaults.get("namespace", "")), found), origins

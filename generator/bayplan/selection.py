@@ -12,9 +12,6 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow
 from bayplan.words import did_you_mean
 
-LATER = ("volcano", "kueue", "koordinator", "native", "slurm")
-"""Schedulers that are planned: asking for one is answered "not yet", not "unknown"."""
-
 
 def select_backend(
     asked: str, workflow: Workflow | None, topology: ClusterTopology, table: Mapping[str, Backend]
@@ -33,8 +30,6 @@ def select_backend(
         message = "no scheduler is named"
         hint = f"pass --scheduler, or set `spec.scheduler` or the topology's `defaults.scheduler` to one of: {names}"
         return Outcome(None, (error("A901", ("workflow", "spec"), message, hint=hint),))
-    if name in LATER:
-        return Outcome(None, (error("A902", route, f'scheduler "{name}" is not supported yet; there is {names}'),))
     guess = did_you_mean(name, list(table))
     return Outcome(None, (error("A903", route, f'there is no scheduler "{name}"; there is {names}', hint=guess),))
 
@@ -154,3 +149,10 @@ def blame_namespace(asked: str, found: Iterable[Diagnostic]) -> tuple[Diagnostic
 def default_namespace(workflow: Workflow, topology: ClusterTopology) -> str:
     """The workflow's, then the topology file's, then Kubernetes' own default."""
     return workflow.namespace or topology.defaults.get("namespace", "") or "default"
+
+
+def nothing_to_export(scheduler: str) -> Diagnostic:
+    """A935: an export that writes nothing is no riddle."""
+    message = f"{scheduler} takes no objects of the cluster's own, so there is nothing to write"
+    hint = "see that the nodes carry the labels of the levels; docs/schedulers says what else it takes"
+    return info("A935", ("argument", "--to"), message, hint=hint)

@@ -66,7 +66,7 @@ def _piece(loom: Loom, gang: GangPlan, pods: Pods, marks: Marks) -> Piece:
         marks.pod,
     )
     owner = marks.owner._replace(labels={**gang_labels(plan, gang), **marks.owner.labels})
-    return Piece(template(pods.spec, pool, parts, command), owner, marks.job, marks.suspend)
+    return Piece(template(pods.spec, pool, parts, command), owner, marks.job)
 
 
 def _labels(plan: Plan, gang: GangPlan, pods: Pods) -> dict[str, str]:

@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 from judges import builtin
 from judges.cel import violations
 from judges.formats import CHECKER, describe, path_of
-from judges.versions import FOLDERS, UPSTREAM, at_least, key
+from judges.versions import FOLDERS, PREPARED, UPSTREAM, at_least, key
 
 Schema = Mapping[str, Any]
 OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
@@ -46,7 +46,7 @@ def metadata(kubernetes: str, document: Mapping[str, Any]) -> Iterator[Any]:
 @cache
 def find(group: str, kind: str, target: tuple[tuple[str, str], ...]) -> Path | None:
     """The CRD file of a kind: the stored version that serves the target, else the component's only one."""
-    files = sorted(UPSTREAM.glob(f"crds/**/{group}_*.yaml"))
+    files = sorted(path for folder in (UPSTREAM / "crds", PREPARED) for path in folder.glob(f"**/{group}_*.yaml"))
     candidates = [p for p in files if read(p)["spec"]["names"]["kind"] == kind]
     stored = [p for p in candidates if p.parent.parent.name == "versions"]
     for component, wanted in target:

@@ -36,7 +36,7 @@ def judge(document: Document, target: Mapping[str, str]) -> list[str]:
         return []
     sets = pod_sets(document)
     found = [complaint for each in sets for complaint in (*request(each.annotations), *sizes(each, version))]
-    return [*found, *groups(sets), *together(document), *amount(sets, version), *suspended(document)]
+    return [*found, *groups(sets), *together(document), *amount(sets, version)]
 
 
 def pod_sets(document: Document) -> list[PodSet]:
@@ -132,12 +132,6 @@ def amount(sets: Sequence[PodSet], version: str) -> Iterator[str]:
     most = 18 if at_least("kueue", version, "0.19") else 10 if at_least("kueue", version, "0.18") else 8
     if len(sets) > most:
         yield f"{len(sets)} podSets; a Workload holds {most}"
-
-
-def suspended(document: Document) -> Iterator[str]:
-    """Jobs wait for their admission; the webhook would set it, unless it is not asked."""
-    if document["kind"] in {"Job", "JobSet"} and document["spec"].get("suspend") is not True:
-        yield "is not suspended"
 
 
 def cluster_queue(spec: Mapping[str, Any]) -> Iterator[str]:

@@ -13,6 +13,9 @@ UPSTREAM = Path(os.environ.get("BAYPLAN_UPSTREAM") or ROOT.parent / "shared").re
 
 Tests that need them skip where it is absent."""
 
+PREPARED = ROOT / ".ci" / "crds"
+"""More of them, by release: `prepare` in this folder fetches them."""
+
 FOLDERS = {"kai": "kai-scheduler", "draDriver": "dra-driver-nvidia-gpu"}
 """Component -> its folder under UPSTREAM/crds, where the two names differ."""
 

@@ -15,9 +15,10 @@ from bayplan.backends import BACKENDS
 from bayplan.diagnostics import Diagnostic
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import ClusterTopology, NodeShape, Pool
 from bayplan.topologies import native
 from judges import UPSTREAM
+from tools import golden
 
 COVERS = {
     "M740", "M741", "M742", "M743", "M744", "M745", "M746", "M747", "M748", "M749",
@@ -294,6 +295,21 @@ def test_the_version_decides(documents: list[dict[str, Any]], version: str, expe
     assert codes(documents, version) == expected
 
 
+def test_without_a_topology_nothing_is_said_of_nodes() -> None:
+    documents = [levels("a.example/b", HOST), RF, job(required_topology="c.example/d", **SLICES)]
+    for unknown in (ClusterTopology("", ()), ClusterTopology("x", (Pool("p", NodeShape()),))):
+        for some in (documents[:2], [RF]):
+            objects = [Object((f"manifest:{n}",), each) for n, each in enumerate(some)]
+            assert list(BACKENDS["kueue"].lint(objects, unknown, Target({"kueue": "0.19"}))) == []
+    alone = [Object(("manifest:0",), documents[2])]
+    assert list(BACKENDS["kueue"].lint(alone, ClusterTopology("", ()), Target({"kueue": "0.19"}))) == []
+
+
+def test_the_topology_of_an_old_kai_is_its_own() -> None:
+    old = Object(("manifest:0",), {**levels(SPINE, RACK, HOST), "apiVersion": f"{Q}v1alpha1"})
+    assert list(BACKENDS["kueue"].lint([old], topology(), Target({"kai": "0.10"}))) == []
+
+
 def test_a_gate_that_is_on_lets_nested_slices_through() -> None:
     spec = {**TOPOLOGY["spec"], "schedulers": {"kueue": {"featureGates": {"TASMultiLayerTopology": True}}}}
     layers = job(slice_required_topology_constraints=json.dumps(TWO))
@@ -341,6 +357,15 @@ def test_nothing_makes_it_stumble(document: dict[str, Any], path: tuple[str, ...
     broken = placed(path, value, document)
     if isinstance(broken, dict):
         lint([broken])
+
+
+GOLDENS = [case for case in golden.cases() if case.backend == "kueue" and golden.documents(case)]
+
+
+@pytest.mark.parametrize("case", GOLDENS, ids=str)
+def test_what_bayplan_writes_is_sound(case: golden.Case) -> None:
+    data = yaml.safe_load((golden.EXAMPLES / case.example / "topology.yaml").read_text("utf-8"))
+    assert lint(golden.documents(case), case.version, data) == []
 
 
 EXAMPLES = sorted((UPSTREAM / "examples" / "kueue").glob("*.yaml"))

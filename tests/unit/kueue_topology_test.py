@@ -77,7 +77,12 @@ def test_what_is_written() -> None:
     assert flavor == {"nodeLabels": NODE["nodeSelector"], "tolerations": NODE["tolerations"], "topologyName": "hall"}
     (group,) = queue["resourceGroups"]
     quota = {each["name"]: each["nominalQuota"] for each in group["flavors"][0]["resources"]}
-    assert quota == {"cpu": str(140 * 144), "memory": f"{900 * 144}Gi", "nvidia.com/gpu": str(4 * 144)}
+    assert quota == {
+        "cpu": str(140 * 144),
+        "memory": f"{900 * 144}Gi",
+        "ephemeral-storage": "1Pi",
+        "nvidia.com/gpu": str(4 * 144),
+    }
     assert (made[3]["metadata"], local) == ({"name": "research"}, {"clusterQueue": "hall"})
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from bayplan.backends import BACKENDS
 from bayplan.kube.kinds import KINDS
-from bayplan.model.features import FEATURES, Feature, Need
+from bayplan.model.features import FEATURES, Feature, Need, Support
 from bayplan.model.target import KNOWN, Target, minor
 from bayplan.planning.fidelity import compare
 
@@ -15,7 +15,7 @@ TABLES = {
     **{name: each.SUPPORT for name, each in KINDS.items()},
 }
 
-COVERS = {"F600"}
+COVERS = {"F600", "F609", "F619"}
 
 OWN: dict[str, dict[str, Feature]] = {name: dict(each.FEATURES) for name, each in BACKENDS.items()}
 
@@ -53,3 +53,11 @@ def test_a_feature_without_a_row_is_absent_and_has_a_code() -> None:
     need = Need("gang", 3, ("workflow", "spec", "gangs", 0, "name"))
     (gap,) = compare([need], (), Target(), "a scheduler of few words")
     assert (gap.code, gap.severity) == ("F600", "error")
+
+
+@pytest.mark.parametrize(("name", "code"), [("deadline", "F609"), ("workload-lws", "F619")])
+def test_what_no_scheduler_lacks_today_has_its_code_all_the_same(name: str, code: str) -> None:
+    """W396 answers for LeaderWorkerSets as long as there is no such kind, and every kind has a deadline."""
+    lacking = Support(name, "absent", word="never", reason="it has none")
+    (gap,) = compare([Need(name, 1, ())], (lacking,), Target(), "a scheduler of few words")
+    assert (gap.code, gap.severity) == (code, "error")

@@ -183,13 +183,26 @@ spec:
             containers: [{name: worker, image: "x:1"}]
 """
 INNER = "minPartitions: 2\n      networkTopology: {mode: hard, highestTierAllowed: 1}"
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+b", "(a|a)*b", "((a*)b)*c", "a*a*a*a*a*b", "(n|m)00-.*"])
+def test_patterns_that_could_take_for_ever_are_not_tried(pattern: str) -> None:
+    """The last one is harmless, and finds its nodes."""
+    node = hyper_node("r0", 1, "nothing").replace("^x", pattern)
+    hall = topology()
+    pool = hall.pools[0]
+    long = pool.domains[0]._replace(nodes=("a" * 60, *pool.domains[0].nodes))
+    found = codes(node, hall._replace(pools=(pool._replace(domains=(long, *pool.domains[1:])),)))
+    assert found == []
+
+
 EDITS = {
     "a sound Volcano Job": (JOB, "", "", []),
     "partitions that do not add up": (JOB, "totalPartitions: 2", "totalPartitions: 3", ["M733"]),
     "a minimum that is no multiple": (JOB, "minPartitions: 2", "minPartitions: 1", ["M733"]),
     "more than there are": (JOB, "    minAvailable: 8", "    minAvailable: 9", ["M737", "M733", "M733"]),
     "the gang waits for more than there are": (JOB, "\n  minAvailable: 8", "\n  minAvailable: 9", ["M733"]),
-    "replica for replicas": (JOB, "replicas: 8", "replica: 8", ["M733", "M733"]),
+    "replica for replicas": (JOB, "replicas: 8", "replica: 8", ["M733"]),
     "no partition must be whole": (JOB, "      minPartitions: 2\n", "", ["M737"]),
     "a gang smaller than its tasks": (JOB, "\n  minAvailable: 8", "\n  minAvailable: 4", ["M737"]),
     "a partition wider than the gang": (JOB, "highestTierAllowed: 2", "highestTierAllowed: 1", []),

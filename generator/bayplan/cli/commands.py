@@ -6,7 +6,7 @@ from bayplan.cli.options import MANY, Argument, Command, Option
 from bayplan.report import FORMATS
 
 SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool")
-IMPORTED = ("osmo-pool", "hypernodes")
+IMPORTED = ("osmo-pool", "koordinator", "hypernodes", "kueue", "slurm", "slurm-conf")
 """Those of `topologies.IMPORTS` too: a test compares."""
 SHELLS = ("bash", "zsh", "fish")
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 CODES: Mapping[str, str] = {
     "A901": "no scheduler is named",
-    "A902": "a scheduler that is not supported yet",
     "A903": "no such scheduler",
     "A904": "no such component",
     "A905": "not a version",
@@ -34,5 +33,6 @@ CODES: Mapping[str, str] = {
     "A932": "a pool configuration without use",
     "A933": "hints in words of the native format",
     "A934": "an import that updates nothing",
+    "A935": "nothing to export",
 }
 """Code -> what it is about."""

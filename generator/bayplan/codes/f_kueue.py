@@ -14,4 +14,5 @@ CODES: Mapping[str, str] = {
     "F656": "gangs that are admitted together",
     "F657": "a pool with too many labels or tolerations",
     "F658": "more pools than a queue has flavors",
+    "F659": "gangs that do not fit at once",
 }

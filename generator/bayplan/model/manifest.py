@@ -84,7 +84,6 @@ class Marks(NamedTuple):
     owner: Meta = Meta()
     job: Meta = Meta()
     pod: PodParts = PodParts()
-    suspend: bool = False  # the workload starts only when somebody lets it: Kueue
 
 
 class Lowered(NamedTuple):

@@ -138,8 +138,8 @@ def matches(member: Member, nodes: Mapping[str, Labels]) -> list[str] | None:
     """The nodes that a member selects; None where that would take too long to find out."""
     pattern = text(member.selector, "regexMatch", "pattern")
     if pattern:
-        if len(pattern) > 1000 or re.search(r"[+*}]\)*\)[+*{]", pattern):
-            return None  # repeats of repeats take Python, unlike Go, for ever
+        if _endless(pattern):
+            return None
         compiled = re.compile(pattern)
         return [name for name in nodes if compiled.search(name)]
     wanted = mapping(member.selector, "labelMatch")
@@ -148,6 +148,12 @@ def matches(member: Member, nodes: Mapping[str, Labels]) -> list[str] | None:
     if not plain and not rules:
         return []
     return [name for name, own in nodes.items() if _selected(own, plain, rules)]
+
+
+def _endless(pattern: str) -> bool:
+    """Whether Python, unlike Go, might never be done with it: repeats of repeats or of choices, or too many of them."""
+    nested = re.search(r"[+*}?|].*\)[+*{]", pattern)
+    return bool(nested) or len(pattern) > 1000 or len(re.findall("[+*{]", pattern)) > 4
 
 
 def _selected(own: Labels, plain: Mapping[str, Any], rules: Sequence[Any]) -> bool:

@@ -18,8 +18,8 @@ from bayplan.model.topology import HOST, ClusterTopology, Pool
 EVERY_NODE = {"kubernetes.io/os": "linux"}
 """A label that every kubelet sets: the flavor of a pool that has no nodeSelector, for a flavor must name a label."""
 
-UNLIMITED = {"cpu": "1M", "memory": "1Pi"}
-"""The quota of what the topology does not count: every container asks for these, so a queue must cover them."""
+UNLIMITED = {"cpu": "1M", "memory": "1Pi", "ephemeral-storage": "1Pi"}
+"""The quota of what a topology need not state. Any pod may ask for it, and a queue that does not cover it is no use."""
 
 NO_QUOTA = ("pods",)
 """Node resources that pods do not ask for: Kueue keeps the name for itself."""
@@ -111,7 +111,7 @@ def _cards(topology: ClusterTopology, pool: Pool) -> dict[str, int]:
 
 
 def covered_resources(topology: ClusterTopology) -> tuple[str, ...]:
-    """CPU and memory, then whatever any pool offers: a resource that is not covered keeps its workload out."""
+    """What every container may ask for, then whatever any pool offers."""
     offered = {name for pool in topology.pools for name in _offered(topology, pool)}
     return (*UNLIMITED, *sorted(offered - set(UNLIMITED)))
 

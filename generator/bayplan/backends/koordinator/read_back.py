@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from bayplan.backends.found import Channels, channels, found_pods, label_of, merged, pods_read, priority_class
 from bayplan.backends.koordinator.gather import gather
 from bayplan.backends.koordinator.pod_group import (
     GROUPS,
@@ -21,9 +22,8 @@ from bayplan.backends.koordinator.pod_group import (
     rules_of,
 )
 from bayplan.diagnostics import Diagnostic, Outcome, error
-from bayplan.kube.kinds import KINDS, PodsRead
+from bayplan.kube.kinds import PodsRead
 from bayplan.kube.kinds.parts import GANG_LABEL
-from bayplan.kube.names import COMPUTE_DOMAIN_API
 from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import GangPlan, Plan, Unit, all_pods
@@ -77,9 +77,9 @@ def _order(name: str) -> str:
 
 def read(documents: Sequence[Manifest]) -> Outcome[tuple[GangIntent, ...]]:
     """The gangs that PodGroups and marked pods describe, in the order of their names."""
-    domains = {_channel(d): d["metadata"]["name"] for d in documents if d.get("apiVersion") == COMPUTE_DOMAIN_API}
+    domains = channels(documents)
     found: dict[Key, list[PodsRead]] = {}
-    for pods in (pods for document in documents for kind in KINDS.values() for pods in kind.read(document)):
+    for pods in found_pods(documents):
         found.setdefault(_owner(pods), []).append(pods)
     groups = {_key(d["metadata"]): d for d in documents if _is_group(d)}
     gangs: dict[tuple[Key, ...], list[Fields]] = {}
@@ -97,16 +97,8 @@ def _key(metadata: Fields) -> Key:
     return metadata.get("namespace", ""), metadata["name"]
 
 
-def _channel(domain: Fields) -> Key:
-    return domain["metadata"].get("namespace", ""), domain["spec"]["channel"]["resourceClaimTemplate"]["name"]
-
-
-def _labels(pods: PodsRead) -> Fields:
-    return (pods.template.get("metadata") or {}).get("labels") or {}
-
-
 def _owner(pods: PodsRead) -> Key:
-    return pods.owner.get("namespace", ""), str(_labels(pods).get(POD_GROUP, ""))
+    return pods.owner.get("namespace", ""), label_of(pods, POD_GROUP)
 
 
 def _annotations(group: Fields) -> Fields:
@@ -129,22 +121,19 @@ def _lost(found: Mapping[Key, Sequence[PodsRead]], groups: Mapping[Key, Fields])
             yield error("M776", ("manifest", "metadata", "labels", POD_GROUP), message, hint="name one that is there")
 
 
-def _read_gang(
-    groups: Sequence[Fields], found: Mapping[Key, Sequence[PodsRead]], domains: Mapping[Key, str]
-) -> GangIntent:
+def _read_gang(groups: Sequence[Fields], found: Mapping[Key, Sequence[PodsRead]], domains: Channels) -> GangIntent:
     """One gang from its PodGroups: all of a gang group carry the same placement."""
     metadata = groups[0]["metadata"]
     rules = json.loads(_annotations(groups[0]).get(SPEC, "{}")).get("gatherStrategy", ())
     mine = [pods for group in groups for pods in found.get(_key(group["metadata"]), ())]
     pods = [each for group in groups for each in _read_pods(group, found.get(_key(group["metadata"]), ()), domains)]
-    labels = _labels(mine[0]) if mine else {}
-    spec = mine[0].template["spec"] if mine else {}
+    quota, preemptible = (label_of(mine[0], key) if mine else "" for key in (QUOTA, PREEMPTIBLE))
     return GangIntent(
         name=(metadata.get("labels") or {}).get(GANG_LABEL, metadata["name"]) if groups[1:] else metadata["name"],
         namespace=metadata.get("namespace", ""),
-        queue=labels.get(QUOTA, ""),
-        priority_class=spec.get("priorityClassName", ""),
-        preemptible={"true": True, "false": False}.get(labels.get(PREEMPTIBLE, "")),
+        queue=quota,
+        priority_class=priority_class(mine),
+        preemptible={"true": True, "false": False}.get(preemptible),
         topology="",
         root=_read_root(rules, sorted(pods, key=lambda each: _order(each.name))),
         compute_domains=tuple(sorted({each.compute_domain for each in pods} - {""})),
@@ -184,19 +173,10 @@ def _pieces(pods: Iterable[PodsIntent], size: int) -> list[list[PodsIntent]]:
     return made
 
 
-def _read_pods(group: Fields, found: Sequence[PodsRead], domains: Mapping[Key, str]) -> Iterator[PodsIntent]:
-    """The podSet instances of one PodGroup; bare pods of one instance as one. With several instances in one PodGroup
-    there is one minimum for all, which says something of each only where it is all of them."""
-    counts: dict[str, int] = {}
-    for pods in found:
-        counts[pods.name] = counts.get(pods.name, 0) + pods.replicas
+def _read_pods(group: Fields, found: Sequence[PodsRead], domains: Channels) -> Iterator[PodsIntent]:
+    """The podSet instances of one PodGroup. With several in one PodGroup there is one minimum for all, which says
+    something of each only where it is all of them."""
+    instances = merged(found)
     least = group["spec"].get("minMember", 0)
-    claimed = {pods.name: _claim(pods, domains) for pods in found}
-    for name, count in counts.items():
-        yield PodsIntent(name, count, least if len(counts) == 1 else count, claimed[name])
-
-
-def _claim(pods: PodsRead, domains: Mapping[Key, str]) -> str:
-    claims = pods.template["spec"].get("resourceClaims") or ()
-    keys = [(pods.owner.get("namespace", ""), claim.get("resourceClaimTemplateName", "")) for claim in claims]
-    return next((domains[key] for key in keys if key in domains), "")
+    for pods in instances:
+        yield pods_read(pods, least if len(instances) == 1 else pods.replicas, domains)

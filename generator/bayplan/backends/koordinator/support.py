@@ -139,7 +139,8 @@ SUPPORT = (
         since="1.8",
         reason="its planner looks at the claims of a gang's first pod alone; pods that take whole nodes come out right,"
         " but upstream does not test that",
-        hint="use `computeDomain: never`, or take it with `--accept F681`",
+        hint="use `computeDomain: never` where the pods do without NVLink between nodes",
+        report="warning",
     ),
     Support(
         "compute-domain",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from bayplan.backends.kueue.at_once import prove
 from bayplan.backends.kueue.lower import lower
 from bayplan.backends.kueue.needs import FEATURES, cluster_needs, needs
 from bayplan.backends.kueue.notices import notices
@@ -41,11 +42,6 @@ __all__ = [
     "prove",
     "read",
 ]
-
-
-def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
-    """Kueue counts what fits into every domain, so it finds a domain if there is one for each podSet by itself."""
-    return ()
 
 
 def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:

@@ -46,9 +46,8 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
 def _marks(plan: Plan, gang: GangPlan, request: Request, kind: str) -> Marks:
     group = _pod_group(gang) if kind == "pods" else PodParts()
     return Marks(
-        owner=Meta({QUEUE: plan.queue, **_priority(gang)}),
+        owner=Meta({QUEUE: plan.queue, **_priority(gang)}, spec=given(suspend=kind != "pods")),
         pod=group._replace(annotations={**group.annotations, **written(request)}),
-        suspend=kind != "pods",
     )
 
 

@@ -9,7 +9,7 @@ from bayplan.backends.kueue.words import LAYER_GATE
 from bayplan.model.features import Feature, Need
 from bayplan.model.plan import GangPlan, Plan, Unit, walk
 from bayplan.model.topology import ClusterTopology
-from bayplan.planning import compute_domains, ranks
+from bayplan.planning import compute_domains
 
 FEATURES: Mapping[str, Feature] = {
     "unlike-pair": Feature("a placement over two podSets that are no leader and its workers", code="F650"),
@@ -26,12 +26,12 @@ FEATURES: Mapping[str, Feature] = {
 
 
 def needs(plan: Plan) -> tuple[Need, ...]:
-    """Of the plan as it will be folded: with ranks, and with one ComputeDomain a gang."""
-    ranked = ranks.assign(compute_domains.merge(plan))
-    firsts = [gang for gang in ranked.gangs if gang.copy == 0]
+    """Of the plan as it will be folded: with one ComputeDomain a gang."""
+    merged = compute_domains.merge(plan)
+    firsts = [gang for gang in merged.gangs if gang.copy == 0]
     return (
-        *(need for gang in firsts for need in _gang_needs(ranked, gang)),
-        *_tied(ranked),
+        *(need for gang in firsts for need in _gang_needs(merged, gang)),
+        *_tied(merged),
         *cluster_needs(plan.topology),
     )
 

@@ -91,7 +91,7 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
             "kind": "Job",
             "metadata": meta(job_name(gang, pods), piece.owner, piece.job),
             "spec": {
-                **({"suspend": True} if piece.suspend else {}),
+                **piece.owner.spec,
                 **({} if ttl is None else {"ttlSecondsAfterFinished": ttl}),
                 **job_spec(gang, pods.total, piece.template),
             },

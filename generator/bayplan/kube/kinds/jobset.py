@@ -99,7 +99,7 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
         "kind": "JobSet",
         "metadata": meta(workload.name, *(pieces[gang.name, pods.name].owner for gang, pods in parts)),
         "spec": {
-            **({"suspend": True} if any(pieces[gang.name, pods.name].suspend for gang, pods in parts) else {}),
+            **pieces[parts[0][0].name, parts[0][1].name].owner.spec,
             **({} if ttl is None else {"ttlSecondsAfterFinished": ttl}),
             "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True},
             **_success_policy(workload),

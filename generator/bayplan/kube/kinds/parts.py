@@ -40,7 +40,6 @@ class Piece(NamedTuple):
     template: Manifest
     owner: Meta = Meta()
     job: Meta = Meta()
-    suspend: bool = False  # its owner waits to be let go
 
 
 class PodsRead(NamedTuple):

@@ -36,11 +36,16 @@ def rules(objects: Sequence[Object], topology: ClusterTopology, target: Target) 
 
 
 def _version(each: Object, target: Target) -> Iterator[Diagnostic]:
-    """M748: v1alpha1 is gone since 0.14, v1beta2 came with 0.15, which deprecates v1beta1."""
+    """M748: v1alpha1 is gone since 0.14, v1beta2 came with 0.15, which deprecates v1beta1.
+
+    Up to 0.11 KAI had no Topology of its own and read Kueue's of old.
+    """
     given, version = text(each.data, "apiVersion").removeprefix(API), target.version("kueue")
     at = (*each.route, "apiVersion")
     newer = target.since("kueue", "0.15")
     best = "v1beta2" if newer else "v1beta1"
+    if given == "v1alpha1" and "kai" in target.versions and not target.since("kai", "0.12"):
+        return
     if given == "v1beta1" and newer:
         yield warning("M748", at, f"Kueue {version} serves v1beta1 still, but deprecates it", hint="write v1beta2")
     elif given != best and text(each.data, "kind") in SERVED:
@@ -85,7 +90,9 @@ def _refused(levels: Sequence[str]) -> str:
 def _against_pools(levels: Sequence[str], at: Route, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """M741: labels that no node has, and an order that no pool has."""
     named = [label for label in levels if label != HOSTNAME_LABEL]
-    ranks = [tuple(level.label for level in pool.levels) for pool in topology.pools]
+    ranks = [tuple(level.label for level in pool.levels) for pool in _with_nodes(topology)]
+    if not ranks:
+        return
     known = dict.fromkeys(label for rank in ranks for label in rank)
     for label in (label for label in named if label not in known):
         message = f'no node has the label "{label}", as far as the topology knows; Kueue leaves out nodes that lack one'
@@ -112,7 +119,8 @@ def _flavor(each: Object, objects: Sequence[Object], topology: ClusterTopology) 
     }
     for key in (key for key, number in counted.items() if number > MOST_LABELS):
         yield error("M745", (*at, key), f"{counted[key]} {key}; Kueue takes {MOST_LABELS}")
-    if labels and not any(_selects(labels, pool, strictly=False) for pool in topology.pools):
+    pools = _with_nodes(topology)
+    if labels and pools and not any(_selects(labels, pool, strictly=False) for pool in pools):
         message = "its nodeLabels select no pool of the topology"
         yield warning("M745", (*at, "nodeLabels"), message, hint="compare them with the pools' nodeSelector")
     yield from _flavor_topology(each, name, objects, topology)
@@ -130,11 +138,16 @@ def _flavor_topology(
         return
     labels = mapping(each.data, "spec", "nodeLabels")
     wanted = [label for label in levels_of(known[name]) if label != HOSTNAME_LABEL]
-    for pool in (pool for pool in topology.pools if _selects(labels, pool, strictly=True)):
+    for pool in (pool for pool in _with_nodes(topology) if _selects(labels, pool, strictly=True)):
         lacking = [label for label in wanted if label not in {level.label for level in pool.levels}]
         if lacking:
             message = f'the nodes of pool "{pool.name}" have no {listing(lacking)}; Kueue leaves all of them out'
             yield error("M742", at, message, hint="give those nodes the label, or the flavor a Topology of its own")
+
+
+def _with_nodes(topology: ClusterTopology) -> tuple[Pool, ...]:
+    """The pools that can speak for nodes; none where nothing is known of the cluster."""
+    return tuple(pool for pool in topology.pools if pool.domains)
 
 
 def _selects(labels: Mapping[str, object], pool: Pool, *, strictly: bool) -> bool:

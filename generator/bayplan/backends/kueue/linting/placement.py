@@ -173,11 +173,11 @@ def _levels(place: Place) -> Iterator[Diagnostic]:
         if len(label) > LEVEL_LENGTH and place.target.since("kueue", "0.15"):
             message = f'"{label}" has {len(label)} characters; a Workload takes levels of {LEVEL_LENGTH} at most'
             yield error("M744", place.at(key), message)
-        if label not in known:
+        if known and label not in known:
             message = f'no level has the node label "{label}", so the workload would wait for ever'
             yield error("M754", place.at(key), message, hint=suggest(label, sorted(known), "levels"))
     labels = [label for _, label in named]
-    if len(labels) < 2 or not set(labels) <= known:
+    if len(labels) < 2 or not known or not set(labels) <= known:
         return
     if not any(_coarse_to_fine(place, labels, ladder) for ladder in place.ladders):
         message = f"Kueue wants the levels from coarse to fine, and {listing(labels, 'and')} are not"

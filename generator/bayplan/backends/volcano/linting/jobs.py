@@ -30,7 +30,7 @@ def _total(spec: Any, at: Route, what: str) -> Iterator[Diagnostic]:
     tasks, least = items(spec, "tasks"), number(spec, "minAvailable")
     pods = sum(number(task, "replicas") or 0 for task in tasks)
     inner = sum(_least(task) for task in tasks)
-    if least is not None and least > pods:
+    if least is not None and least > pods > 0:
         message = f"{what} waits for {least} pods and has {pods}"
         yield error("M733", (*at, "minAvailable"), message, hint=f"lower minAvailable to {pods} or less")
     elif least and least < inner and any(map(_states, tasks)):

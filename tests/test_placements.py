@@ -1,0 +1,235 @@
+"""Backends ask their schedulers for what the workflow asks for: a reference scheduler that knows nothing but the
+manifests takes a placement exactly when the workflow allows it.
+
+Placements are good ones (the proof's witness), good ones with one thing spoiled, and random ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import asked
+import everywhere
+import placer
+import random_workflows
+import support
+from bayplan.backends import BACKENDS
+from bayplan.model.features import FEATURES
+from bayplan.model.intent import GangIntent
+from bayplan.model.plan import GangPlan, all_pods
+from bayplan.planning.fit import Fits, prove
+from test_read_back_everywhere import units
+
+LOOSER: Mapping[str, tuple[str, str]] = {
+    "koordinator": ("", "each domain holds a multiple of a group's pods, not each group one domain"),
+    "slurm": ("aggregated-block", "which aggregated block a job comes into is decided by its size"),
+}
+"""Declared: backends that may take more than the workflow allows, with the word of their intents where they may ("":
+always), and why."""
+
+STRICTER: Mapping[str, str] = {
+    "slurm": "nodes of a segment share one block, also where a coarser level would do",
+}
+"""Declared: backends that may take less. What they take is right all the same."""
+
+IMPLIED: Mapping[str, str] = {"slurm": "block"}
+"""Declared: what holds for pods of which nothing is said. Slurm keeps a job without segments in one block."""
+
+LOST = ("gang", "required-level", "group-depth", "uneven-groups", "mixed-pod-sets")
+LOST += ("optional-pods", "optional-groups", "optional-pods-placed")
+"""Features whose loss makes a scheduler take more. Whoever loses them has been told so."""
+
+SPOILED = 8
+RANDOM = 4
+SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+
+Verdicts = list[tuple[bool, bool]]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_scheduler_takes_a_placement_exactly_when_the_workflow_does(backend: str) -> None:
+    tally, verdicts = everywhere.Tally(), Verdicts()
+
+    @settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
+    @given(case=everywhere.flows(backend), seed=st.integers(0, 1 << 32))
+    def check(case: tuple[everywhere.At, dict[str, Any]], seed: int) -> None:
+        at, flow = case
+        result = everywhere.run(flow, at)
+        if not tally.refused(result):
+            verdicts.extend(compared(at, flow, result, Random(seed)))
+
+    check()
+    assert tally.enough(), tally
+    taken = sum(plan for plan, _ in verdicts)
+    assert min(taken, len(verdicts) - taken) > len(verdicts) // 10, "nearly all placements are good, or nearly all bad"
+
+
+def compared(
+    at: everywhere.At, flow: Mapping[str, Any], result: support.Result, random: Random
+) -> Iterator[tuple[bool, bool]]:
+    """What the workflow and the manifests say of each placement of each gang."""
+    where, words, wanted = _nodes(), _words(at), asked.gangs(flow)
+    read, told = read_gangs(at, result, wanted), told_of_a_loss(at, result)
+    counts = FEATURES["gang"].code not in result.codes  # without a gang pods start one by one
+    for placement in placements(good(result), wanted, random):
+        for gang, unit in wanted.items():
+            own = placer.of_gang(placement, gang)
+            plan = list(asked.faults(gang, unit, where, own))
+            intents, instances = read[gang]
+            found = (placer.faults(intent, words, instances, own, counts=counts) for intent in intents)
+            scheduler = [fault for faults in found for fault in faults]
+            loose = told or may_take_more(at, intents)
+            allowed = at.backend in STRICTER if scheduler else loose
+            same = (not plan) == (not scheduler) or allowed
+            assert same, (str(at), gang, plan, scheduler, intents)
+            yield not plan, not scheduler
+
+
+def told_of_a_loss(at: everywhere.At, result: support.Result) -> bool:
+    """Whether the user has been told that the backend takes more."""
+    own = {feature.code for feature in BACKENDS[at.backend].FEATURES.values()}
+    return bool(({FEATURES[feature].code for feature in LOST} | own) & set(result.codes))
+
+
+def may_take_more(at: everywhere.At, intents: list[GangIntent]) -> bool:
+    """Whether that is declared above."""
+    word, _ = LOOSER.get(at.backend, ("no word", ""))
+    return any(word in (each.required, "") for intent in intents for each in units(intent.root))
+
+
+@cache
+def _nodes() -> asked.Where:
+    return asked.nodes(everywhere.TOPOLOGY)
+
+
+@cache
+def _few() -> asked.Where:
+    """Some nodes of each rack."""
+    return asked.nodes(everywhere.TOPOLOGY, most=3)
+
+
+@cache
+def _words(at: everywhere.At) -> asked.Where:
+    objects = everywhere.cluster_objects(at, everywhere.TOPOLOGY)
+    return placer.lexicon(objects, asked.labels(everywhere.TOPOLOGY))
+
+
+def read_gangs(
+    at: everywhere.At, result: support.Result, wanted: Mapping[str, asked.Unit]
+) -> dict[str, tuple[list[GangIntent], placer.Instances]]:
+    """What was read of each gang, and the podSet instances behind each name."""
+    read = BACKENDS[at.backend].read(result.documents)
+    assert read.diagnostics == ()
+    found = everywhere.by_gang(read.value or (), wanted)
+    assert result.compiled is not None
+    shaped = {gang.name: gang for each in result.compiled.planned.shape.workloads for gang in each.gangs}
+    planned = {gang.name: gang for gang in result.compiled.planned.plan.gangs}
+    implied = IMPLIED.get(at.backend, "")
+    return {
+        name: ([placer.implied(i, implied) for i in found[name]], _instances(planned[name], shaped[name]))
+        for name in wanted
+    }
+
+
+def _instances(planned: GangPlan, shaped: GangPlan) -> placer.Instances:
+    """Every podSet instance under its own name, under that of what it was folded into, and under that without the
+    numbers of groups; all of them under no name."""
+    made = {pods.name: [(pods.name, pods.replicas)] for pods in all_pods(planned.root)}
+    made |= {p.name: [(name, p.replicas) for name in p.instances] for p in all_pods(shaped.root) if p.instances}
+    for pods in all_pods(planned.root):
+        plain = re.sub(r"-[0-9]+(?=-|$)", "", pods.name)
+        if plain not in made or pods.name != plain:
+            made.setdefault(f"{plain}/", []).append((pods.name, pods.replicas))
+    made[""] = [(pods.name, pods.replicas) for pods in all_pods(planned.root)]
+    return made | {name[:-1]: found for name, found in made.items() if name.endswith("/")}
+
+
+def good(result: support.Result) -> dict[asked.Pod, str]:
+    """The placement that proves that everything fits."""
+    assert result.compiled is not None
+    proof = prove(result.compiled.planned.plan)
+    assert isinstance(proof, Fits)
+    placed: dict[asked.Pod, str] = {}
+    count: Counter[tuple[str, str]] = Counter()
+    for run in (run for stage in proof.witness for run in stage.runs):
+        for node in (node for node in run.nodes for _ in range(run.each)):
+            placed[run.gang, run.pods, count[run.gang, run.pods]] = node
+            count[run.gang, run.pods] += 1
+    return placed
+
+
+def placements(witness: asked.Placement, wanted: Mapping[str, asked.Unit], random: Random) -> Iterator[asked.Placement]:
+    """The good one, some that are nearly as good, and some that are none."""
+    yield witness
+    for _ in range(SPOILED):
+        spoiled = dict(witness)
+        for _ in range(random.choice([1, 1, 1, 2])):
+            random.choice(SPOILS)(spoiled, random)
+        yield spoiled
+    for _ in range(RANDOM):
+        made: dict[asked.Pod, str] = {}
+        for gang, unit in wanted.items():
+            made |= _scattered(gang, unit, sorted(_few()), random)
+        yield made
+
+
+def move(placed: dict[asked.Pod, str], random: Random) -> None:
+    """One pod over a border of some level, and as far as need be."""
+    if not placed:
+        return
+    pod = random.choice(sorted(placed))
+    level, here = random.choice(list(random_workflows.LEVELS)), _nodes()[placed[pod]]
+    above = random_workflows.LEVELS[: random_workflows.LEVELS.index(level)]
+    near = [
+        node
+        for node, there in _few().items()
+        if there[level] != here[level] and all(there[each] == here[each] for each in above)
+    ]
+    placed[pod] = random.choice(near or sorted(_few()))
+
+
+def swap(placed: dict[asked.Pod, str], random: Random) -> None:
+    """Two pods."""
+    if len(placed) > 1:
+        one, other = random.sample(sorted(placed), 2)
+        placed[one], placed[other] = placed[other], placed[one]
+
+
+def lose(placed: dict[asked.Pod, str], random: Random) -> None:
+    """One pod does not start."""
+    if placed:
+        del placed[random.choice(sorted(placed))]
+
+
+def lose_all(placed: dict[asked.Pod, str], random: Random) -> None:
+    """No pod of one podSet instance starts, or of one group instance."""
+    if placed:
+        gang, name, _ = random.choice(sorted(placed))
+        stem = name.rpartition("-")[0] if random.random() < 0.5 else name
+        for pod in [pod for pod in placed if pod[0] == gang and f"{pod[1]}-".startswith(f"{stem}-")]:
+            del placed[pod]
+
+
+SPOILS = (move, move, swap, lose, lose_all)
+
+
+def _scattered(gang: str, unit: asked.Unit, among: list[str], random: Random) -> dict[asked.Pod, str]:
+    """Pods somewhere; mostly in one domain of the level that their unit requires, or of one that it does not."""
+    level = random.choice([unit.required, unit.required, unit.required, "", "spine"])
+    if level:
+        domain = _few()[random.choice(among)][level]
+        among = [node for node in among if _few()[node][level] == domain] or among
+    placed = {(gang, pods.name, n): random.choice(among) for pods in unit.pods for n in range(pods.replicas)}
+    for group in unit.groups:
+        for member in group.members:
+            placed |= _scattered(gang, member, among, random)
+    return placed

@@ -1,0 +1,97 @@
+"""Ranks, evaluated from what was emitted: the same for every backend and workload kind, and those of the plan.
+
+What pods learn is compared with the plan's one rank function; that function with a count made by hand in
+`test_ranks.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import everywhere
+import support
+from bayplan.backends import BACKENDS
+from bayplan.model.plan import GangPlan, all_pods
+
+SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+KNOWN = ("NODE_RANK", "PET_NODE_RANK", "NNODES", "PET_NNODES", "GROUP_INDEX", "GROUP_COUNT", "GROUP_SIZE")
+Place = tuple[str, ...]
+"""Gang, podSet, the values of KNOWN, and what the pod at MASTER_ADDR has for GROUP_INDEX and NODE_RANK."""
+
+WITHOUT_PODS = ("sbatch",)
+"""Kinds whose pods are no Kubernetes objects: `tests/` has another proof of what their processes learn."""
+
+
+def planned(gang: GangPlan) -> Iterator[Place]:
+    """The places that a plan gives to the pods of a gang."""
+    groups = {pods.name: str(pods.ranks.group_index) for pods in all_pods(gang.root) if pods.ranks}
+    for pods in all_pods(gang.root):
+        for number in range(pods.replicas):
+            head = (gang.name, pods.spec.name)
+            if pods.ranks is None:
+                yield (*head, *("" for _ in KNOWN), "", "")
+            else:
+                rank, nodes = str(pods.ranks.first + number), str(pods.ranks.nodes)
+                group = (pods.ranks.group_index, pods.ranks.group_count, pods.ranks.group_size)
+                yield (*head, rank, rank, nodes, nodes, *map(str, group), groups[pods.ranks.master.pods], "0")
+
+
+def emitted(result: support.Result) -> Iterator[Place]:
+    """The places that pods find in their environment, whoever their master is."""
+    everyone = list(support.pods(result.documents))
+    assert len({pod.name for pod in everyone}) == len(everyone)
+    by_host = {pod.host: pod for pod in everyone if pod.host}
+    for pod in everyone:
+        address = pod.env.get("MASTER_ADDR", "")
+        assert pod.env.get("PET_MASTER_ADDR", "") == address
+        master = by_host[address].env if address else {}
+        known = (pod.env.get(name, "") for name in KNOWN)
+        head = (pod.labels["bayplan.dev/gang"], pod.labels["bayplan.dev/pod-set"])
+        yield (*head, *known, master.get("GROUP_INDEX", ""), master.get("NODE_RANK", ""))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_pods_learn_their_ranks(backend: str) -> None:
+    tally = everywhere.Tally()
+
+    @settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
+    @given(case=everywhere.flows(backend))
+    def check(case: tuple[everywhere.At, dict[str, Any]]) -> None:
+        at, flow = case
+        result = everywhere.run(flow, at)
+        if not tally.refused(result):
+            assert result.compiled is not None
+            if not any(each.kind in WITHOUT_PODS for each in result.compiled.planned.shape.workloads):
+                wanted = (place for gang in result.compiled.planned.plan.gangs for place in planned(gang))
+                assert sorted(emitted(result)) == sorted(wanted)
+
+    check()
+    assert tally.enough(), tally
+
+
+KINDS = [(at, kind) for at in everywhere.NEWEST for kind in everywhere.kinds(at) if kind not in WITHOUT_PODS]
+
+
+@pytest.mark.parametrize(("at", "kind"), KINDS, ids=lambda value: str(value))
+@pytest.mark.parametrize("rendezvous", ["gang", "group", "none"])
+def test_the_64_pods_have_the_same_ranks_in_every_kind(at: everywhere.At, kind: str, rendezvous: str) -> None:
+    worker = {"resources": {"cpu": "8", "memory": "64Gi"}}
+    gang = {**support.pretrain(**worker), "workload": kind, "rendezvous": rendezvous, "computeDomain": "never"}
+    result = everywhere.run(support.workflow(gang, queue="research"), at, support.TOPOLOGY)
+    if result.compiled is None:
+        gaps = {each.code for each in result.diagnostics if each.severity == "error"}
+        assert all(code.startswith("F") for code in gaps), result.diagnostics
+        pytest.skip(f"{at} carries no groups of racks in a spine: {' '.join(sorted(gaps))}")
+    places = sorted(emitted(result))
+    assert len(places) == 64
+    if rendezvous == "none":
+        assert {place[2] for place in places} == {""}
+    else:
+        each = 64 if rendezvous == "gang" else 16
+        ranks = sorted((int(place[6]), int(place[2])) for place in places)
+        assert ranks == [(n // 16, n if rendezvous == "gang" else n % 16) for n in range(64)]
+        assert {place[4] for place in places} == {str(each)}

@@ -74,6 +74,6 @@ def read(documents: Sequence[Manifest]) -> Outcome[tuple[GangIntent, ...]]:
 
 def lint(objects: Sequence[Object], topology: ClusterTopology, target: Target) -> Iterable[Diagnostic]:
     """Mistakes in scripts that others wrote."""
-    from bayplan.backends.slurm import lint as linting
+    from bayplan.backends.slurm import linting
 
     return linting.lint(objects, topology, target)

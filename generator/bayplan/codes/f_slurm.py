@@ -23,6 +23,6 @@ CODES: Mapping[str, str] = {
     "F715": "an image or files without a container",
     "F716": "extended resources",
     "F717": "node names that mix the domains",
-    "F718": "more nodes than Slurm holds",
+    "F718": "beyond the limits of Slurm",
     "F719": "nodes without a name of their own in Slurm",
 }

@@ -1,4 +1,4 @@
-"""F704: where Slurm keeps nodes together that may be apart, and no block has room for them.
+"""F704 and F718: where Slurm keeps nodes together that may be apart, and no block has room for them; its limits.
 
 Without segments all nodes of a job stay in one block of the smallest planning size that takes them, in as few of the
 next smaller ones as these would fill; so does each segment, and consolidated segments stay in one block of the smallest
@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.backends.slurm.jobs import job
-from bayplan.backends.slurm.sections import Section
-from bayplan.diagnostics import Diagnostic, warning
+from bayplan.backends.slurm.sections import Job, Section
+from bayplan.backends.slurm.tasks import task
+from bayplan.diagnostics import Diagnostic, error, warning
 from bayplan.model.plan import GangPlan, Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import Domain, Pool
@@ -33,9 +34,34 @@ class Network(NamedTuple):
 def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
     """Jobs that fit the cluster, but no block that Slurm would keep them in."""
     firsts = [gang for gang in plan.gangs if gang.copy == 0]
+    jobs = [job(plan, gang, target) for gang in firsts]
+    beyond = tuple(found for each in jobs for found in _beyond(each))
+    if beyond:
+        return beyond
     return tuple(
         found for gang in firsts for s in job(plan, gang, target).sections for found in _of(plan, gang, s, target)
     )
+
+
+MOST_SECTIONS = 128
+"""MAX_HET_JOB_COMPONENTS (Slurm 25.11, `slurm.h`)."""
+LONGEST_WORD = 131_072
+"""Bytes of one argument of a program (Linux, MAX_ARG_STRLEN): the text of a task is one of srun's."""
+
+
+def _beyond(made: Job) -> Iterator[Diagnostic]:
+    """Jobs of more sections, or of more podSets in one section, than Slurm and Linux take."""
+    name, at = f'gang "{made.gang.gang.name}"', (*made.gang.route, "name")
+    if len(made.sections) > MOST_SECTIONS:
+        message = f"{name} takes {len(made.sections)} sections of a heterogeneous job; Slurm takes {MOST_SECTIONS}"
+        yield error("F718", at, message, hint="make its podSets alike, or split it into several gangs")
+    for number in range(len(made.steps)):
+        size = len(task(made, number).encode())
+        if size >= LONGEST_WORD:
+            message = (
+                f"{name} would tell its tasks {size} bytes of what to run; one argument has {LONGEST_WORD} at most"
+            )
+            yield error("F718", at, message, hint="make its podSets alike, or put long commands into files")
 
 
 def _of(plan: Plan, gang: GangPlan, section: Section, target: Target) -> Iterator[Diagnostic]:

@@ -23,7 +23,7 @@ Place = tuple[str, ...]
 """Gang, podSet, the values of KNOWN, and what the pod at MASTER_ADDR has for GROUP_INDEX and NODE_RANK."""
 
 WITHOUT_PODS = ("sbatch",)
-"""Kinds whose pods are no Kubernetes objects: `tests/` has another proof of what their processes learn."""
+"""Kinds whose processes are no Kubernetes pods: tests of their own run the scripts."""
 
 
 def planned(gang: GangPlan) -> Iterator[Place]:

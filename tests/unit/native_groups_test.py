@@ -74,10 +74,15 @@ def test_1_36_has_one_group_with_one_level() -> None:
         "podGroupTemplateRef": {"workload": {"workloadName": "train", "podGroupTemplateName": "main"}},
         "schedulingPolicy": {"gang": {"minCount": 16}},
         "schedulingConstraints": {"topology": [{"key": "nvidia.com/gpu.clique"}]},
-        "disruptionMode": "PodGroup",
-        "priorityClassName": "high",
     }
     assert {pod.spec["schedulingGroup"]["podGroupName"] for pod in support.pods(result.documents)} == {"train"}
+
+
+def test_1_36_says_priority_and_disruption_where_its_gate_is_on() -> None:
+    on = topology(featureGates={"WorkloadAwarePreemption": True})
+    spec = run(gang(podSets=[WORKER], **RACK), "1.36", on, priorityClassName="high").kinds("PodGroup")[0]["spec"]
+    assert spec["priorityClassName"] == "high"
+    assert spec["disruptionMode"] == "PodGroup"
 
 
 def test_one_level_needs_no_tree() -> None:

@@ -1,7 +1,7 @@
 """What must be switched on in the cluster: all of it is off by default (kube_features.go, 1.35.0 to 1.37.0).
 
-While a gate is off, the API server drops the fields that belong to it, and warns of nothing (pkg/registry/scheduling,
-strategy.go), so a missing gate looks like success.
+While a gate is off, the API server drops the fields that belong to it and warns of nothing (pkg/registry/scheduling,
+strategy.go), so a missing gate looks like success. Only a second apply of the same object may be refused.
 """
 
 from __future__ import annotations

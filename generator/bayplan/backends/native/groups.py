@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bayplan.backends.native.gates import is_on
 from bayplan.backends.native.tree import COMPONENT, LEVELS, TREES, Node, Shape, Template, shape, templates, trees
 from bayplan.kube.fields import given
 from bayplan.kube.kinds.parts import gang_labels
@@ -75,7 +76,9 @@ class _Words:
         self.labels = gang_labels(plan, gang)
         self.trees = target.since(COMPONENT, TREES)
         self.api = f"{GROUP}/v1beta1" if self.trees else f"{GROUP}/v1alpha2"
-        self.priority = given(priorityClassName=plan.workflow.priority_class)
+        # While its gate is off (the default), 1.36 drops these fields once and refuses them when applied again
+        self.preemption = self.trees or is_on(plan.topology, "WorkloadAwarePreemption") is True
+        self.priority = given(priorityClassName=plan.workflow.priority_class) if self.preemption else {}
 
     def name(self, node: Node) -> str:
         """The object of a group: the gang's name, and the group's."""
@@ -127,6 +130,6 @@ class _Words:
 
     def _disruption(self, node: Node) -> dict[str, Any]:
         """A group in which nothing may be missing is evicted as a whole; the rest pod by pod, which is the default."""
-        if not node.whole:
+        if not (node.whole and self.preemption):
             return {}
         return {"disruptionMode": {"all": {}} if self.trees else "PodGroup"}

@@ -207,7 +207,16 @@ SUPPORT = (
         hint="leave the queue out, or put Kueue in front",
     ),
     Support("no-queue"),
-    Support("priority"),
+    Support("priority", component=KUBERNETES, since="1.37"),
+    Support("priority", component=KUBERNETES, until="1.36"),
+    Support(
+        "priority",
+        "approximate",
+        report="info",
+        reason="in Kubernetes 1.36 the pods carry the priority; where the feature gate WorkloadAwarePreemption is on,"
+        " that of their groups counts instead, which is written only if the topology says so",
+        hint="say it: `schedulers: {native: {featureGates: {WorkloadAwarePreemption: true}}}`",
+    ),
     Support("preemptible"),
     Support(
         "never-preempted",

@@ -155,9 +155,9 @@ def _hold(
     found: tuple[Diagnostic, ...],
 ) -> None:
     """Where each pod stands, by the section and the order of its tasks."""
-    from bayplan.backends.slurm.jobs import job  # which pods share a section is nothing that Slurm could tell
+    from bayplan.backends.slurm.jobs import clusters, job  # which pods share a section is nothing that Slurm could tell
 
-    sections = job(made.planned.plan, gang, made.planned.target).sections
+    sections = job(made.planned.plan, gang, clusters(made.planned.plan, made.planned.target)).sections
     where: dict[str, set[str]] = {}
     for section, held, part in zip(sections, nodes, parts, strict=True):
         tasks = [node for node in held for _ in range(int(part["ntasks-per-node"]))]

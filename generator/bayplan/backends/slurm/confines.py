@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan.backends.slurm.jobs import job
+from bayplan.backends.slurm.jobs import Cluster, clusters, job
 from bayplan.backends.slurm.sections import Job, Section
 from bayplan.backends.slurm.tasks import task
 from bayplan.diagnostics import Diagnostic, error, warning
 from bayplan.model.plan import GangPlan, Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import Domain, Pool
-from bayplan.topologies.slurm_layout import Laid, layout, plugin_of
+from bayplan.topologies.slurm_layout import Laid
 from bayplan.topologies.slurm_units import BLOCK
 from bayplan.values import NamedTuple
 
@@ -33,14 +33,19 @@ class Network(NamedTuple):
 
 def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
     """Jobs that fit the cluster, but no block that Slurm would keep them in."""
-    firsts = [gang for gang in plan.gangs if gang.copy == 0]
-    jobs = [job(plan, gang, target) for gang in firsts]
-    beyond = tuple(found for each in jobs for found in _beyond(each))
+    known = clusters(plan, target)
+    firsts = [job(plan, gang, known) for gang in plan.gangs if gang.copy == 0]
+    beyond = tuple(found for each in firsts for found in _beyond(each))
     if beyond:
         return beyond
-    return tuple(
-        found for gang in firsts for s in job(plan, gang, target).sections for found in _of(plan, gang, s, target)
-    )
+    networks = {name: _network(each) for name, each in known.items() if each.laid.plugin == BLOCK}
+    sections = ((each.gang, section) for each in firsts for section in each.sections if section.first.pool in networks)
+    return tuple(found for gang, section in sections for found in _of(gang, section, networks[section.first.pool]))
+
+
+def _network(cluster: Cluster) -> Network:
+    gone = frozenset(node for names in cluster.pool.unusable.values() for node in names)
+    return Network(cluster.pool, cluster.laid, gone)
 
 
 MOST_SECTIONS = 128
@@ -64,12 +69,8 @@ def _beyond(made: Job) -> Iterator[Diagnostic]:
             yield error("F718", at, message, hint="make its podSets alike, or put long commands into files")
 
 
-def _of(plan: Plan, gang: GangPlan, section: Section, target: Target) -> Iterator[Diagnostic]:
-    pool = plan.topology.pool(section.first.pool)
-    if pool is None or plugin_of(plan.topology, pool) != BLOCK:
-        return
-    gone = frozenset(node for names in pool.unusable.values() for node in names)
-    network = Network(pool, layout(plan.topology, pool, target), gone)
+def _of(gang: GangPlan, section: Section, network: Network) -> Iterator[Diagnostic]:
+    pool = network.pool
     nodes, segment = section.nodes, section.segment or section.nodes
     areas = _parts(network, list(pool.domains), _size(network, nodes)) if section.consolidate else [list(pool.domains)]
     most = max(_segments(network, area, segment, section.spread) for area in areas)

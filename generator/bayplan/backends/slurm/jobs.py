@@ -8,12 +8,12 @@ have nothing in common.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from bayplan.backends.slurm.nodes import amounts, exclusive, per_node
 from bayplan.backends.slurm.sections import Job, Leaf, Loss, Section
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, Pool
 from bayplan.topologies.slurm_layout import Laid, layout
@@ -57,13 +57,25 @@ class Depth(NamedTuple):
         return self.units[0].separate
 
 
-def job(plan: Plan, gang: GangPlan, target: Target) -> Job:
+def clusters(plan: Plan, target: Target) -> dict[str, Cluster]:
+    """What Slurm knows of each pool that the plan uses."""
+    used = {pods.pool for gang in plan.gangs for pods in all_pods(gang.root)}
+    pools = [pool for pool in plan.topology.pools if pool.name in used]
+    return {pool.name: Cluster(pool, layout(plan.topology, pool, target), target) for pool in pools}
+
+
+def jobs(plan: Plan, target: Target) -> tuple[Job, ...]:
+    """The job of every gang, copies too."""
+    known = clusters(plan, target)
+    return tuple(job(plan, gang, known) for gang in plan.gangs)
+
+
+def job(plan: Plan, gang: GangPlan, known: Mapping[str, Cluster]) -> Job:
     """The sections of a gang, in rank order."""
     leaves = tuple(_leaves(gang.root, ()))
     made = []
     for run in _runs(plan, leaves):
-        pool = _pool(plan, run[0].pods)
-        made.append(_sections(run, Cluster(pool, layout(plan.topology, pool, target), target)))
+        made.append(_sections(run, known[run[0].pods.pool]))
     found = [*_torn(leaves, made, plan), *(loss for each in made for loss in each.losses)]
     losses = {(loss.feature, loss.unit.route, loss.preferred): loss for loss in found}
     uses = {(use.feature, use.unit.route): use for each in made for use in each.uses}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bayplan.backends.slurm.jobs import job
+from bayplan.backends.slurm.jobs import clusters, job
 from bayplan.backends.slurm.nodes import per_node
 from bayplan.backends.slurm.sections import Job, Loss, Section
 from bayplan.model.features import Need
@@ -27,7 +27,8 @@ def needs(plan: Plan) -> tuple[Need, ...]:
     if any(need.feature == "mapped-names" for need in wrong):
         return wrong
     firsts = [gang for gang in plan.gangs if gang.copy == 0]
-    jobs = [job(plan, gang, NEWEST) for gang in firsts]
+    known = clusters(plan, NEWEST)
+    jobs = [job(plan, gang, known) for gang in firsts]
     return (
         *wrong,
         *(need for each in jobs for need in _placed(each)),

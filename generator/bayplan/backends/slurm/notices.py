@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan.backends.slurm.jobs import job
+from bayplan.backends.slurm.jobs import Cluster, clusters, job
 from bayplan.backends.slurm.sections import Section
 from bayplan.diagnostics import Diagnostic, info
 from bayplan.model.manifest import Shape
 from bayplan.model.plan import GangPlan, Plan
 from bayplan.model.target import Target
-from bayplan.topologies.slurm_layout import layout, settings, topology_name
+from bayplan.topologies.slurm_layout import settings, topology_name
 from bayplan.topologies.slurm_units import FLAT
 
 CODE = "F689"
@@ -19,20 +19,18 @@ CODE = "F689"
 def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
     """One for each thing, however many gangs rely on it."""
     found: dict[str, Diagnostic] = {}
-    for gang in plan.gangs:
-        for section in job(plan, gang, target).sections:
-            for each in _of(plan, gang, section, target):
+    known = clusters(plan, target)
+    for gang in (each for each in plan.gangs if each.copy == 0):
+        for section in job(plan, gang, known).sections:
+            for each in _of(plan, gang, section, known[section.first.pool]):
                 found.setdefault(each.message, each)
     return tuple(found.values())
 
 
-def _of(plan: Plan, gang: GangPlan, section: Section, target: Target) -> Iterator[Diagnostic]:
-    pool = plan.topology.pool(section.first.pool)
+def _of(plan: Plan, gang: GangPlan, section: Section, cluster: Cluster) -> Iterator[Diagnostic]:
     placed = any(unit.required or unit.preferred or unit.separate for leaf in section.leaves for unit in leaf.path)
-    if pool and placed:
-        laid = layout(plan.topology, pool, target)
-        if laid.plugin != FLAT:
-            yield _topology(plan, pool.name, laid.plugin, laid.sizes, target)
+    if placed and cluster.laid.plugin != FLAT:
+        yield _topology(plan, cluster)
     if section.first.compute_domain:
         message = "SwitchType=switch/nvidia_imex must be configured: it makes the IMEX channel of a job"
         hint = "see switch/nvidia_imex in man slurm.conf"
@@ -50,12 +48,14 @@ def _switched(plan: Plan, gate: str, notice: Diagnostic) -> Iterator[Diagnostic]
         yield notice if known is None else notice._replace(severity="error")
 
 
-def _topology(plan: Plan, pool: str, plugin: str, sizes: tuple[int, ...], target: Target) -> Diagnostic:
-    found = plan.topology.pool(pool)
-    number = next(n for n, each in enumerate(plan.topology.pools) if each.name == pool)
-    named = f" with BlockSizes={','.join(map(str, sizes))}" if sizes else ""
-    modern = target.since("slurm", "25.05") and found is not None
-    where = f' "{topology_name(plan.topology, found)}" of topology.yaml' if modern and found else " of topology.conf"
-    message = f"nodes of pool {pool} must be in a {plugin} topology{where}{named}, and the partition must use it"
+def _topology(plan: Plan, cluster: Cluster) -> Diagnostic:
+    pool, laid = cluster.pool, cluster.laid
+    number = plan.topology.pools.index(pool)
+    named = f" with BlockSizes={','.join(map(str, laid.sizes))}" if laid.sizes else ""
+    modern = cluster.target.since("slurm", "25.05")
+    where = f' "{topology_name(plan.topology, pool)}" of topology.yaml' if modern else " of topology.conf"
+    message = (
+        f"nodes of pool {pool.name} must be in a {laid.plugin} topology{where}{named}, and the partition must use it"
+    )
     hint = "`bayplan topology export --to slurm` writes the file"
     return info(CODE, ("topology", "spec", "pools", number, "levels"), message, hint=hint)

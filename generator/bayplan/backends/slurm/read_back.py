@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.backends.slurm.jobs import job
+from bayplan.backends.slurm.jobs import jobs
 from bayplan.backends.slurm.script import partition_of
 from bayplan.backends.slurm.sections import Job
 from bayplan.diagnostics import Diagnostic, Outcome, warning
@@ -53,7 +53,7 @@ class Part(NamedTuple):
 
 def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:
     """What the scripts of the plan must say."""
-    return tuple(sorted((_planned(plan, job(plan, gang, target)) for gang in plan.gangs), key=lambda each: each.name))
+    return tuple(sorted((_planned(plan, made) for made in jobs(plan, target)), key=lambda each: each.name))
 
 
 def _planned(plan: Plan, made: Job) -> GangIntent:

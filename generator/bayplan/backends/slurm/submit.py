@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bayplan.backends.slurm.jobs import job
+from bayplan.backends.slurm.jobs import jobs
 from bayplan.backends.slurm.script import script
 from bayplan.backends.slurm.shell import here_document
 from bayplan.model.manifest import File, Lowered, Marks, Shape
@@ -16,7 +16,7 @@ from bayplan.model.target import Target
 def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
     """One file; no marks, because there is nothing of Kubernetes to mark."""
     marks = {(gang.name, pods.name): Marks() for gang in plan.gangs for pods in all_pods(gang.root)}
-    texts = {gang.name: script(plan, job(plan, gang, target)) for gang in plan.gangs}
+    texts = {made.gang.name: script(plan, made) for made in jobs(plan, target)}
     if len(plan.gangs) == 1:
         (name,) = texts
         return Lowered((File(f"{name}.sbatch", texts[name]),), marks)

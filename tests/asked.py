@@ -122,27 +122,27 @@ def hosts(text: str) -> list[str]:
     return [f"{stem}{number:0{len(first)}}" for number in range(int(first), int(last) + 1)]
 
 
-def faults(gang: str, unit: Unit, where: Where, placement: Placement) -> Iterator[str]:
-    """What a placement of one gang violates."""
+def faults(gang: str, unit: Unit, where: Where, placement: Placement, counts: bool = True) -> Iterator[str]:
+    """What a placement of one gang violates. Without `counts` any number of its pods may start."""
     for pods in unit.pods:
         started = len(_nodes(gang, pods, placement))
-        if started < pods.minimum:
+        if counts and started < pods.minimum:
             yield f"{pods.name}: {started} of {pods.minimum} pods have started"
     if unit.required and len(_domains(gang, unit, unit.required, where, placement)) > 1:
         yield f"{unit.name or gang}: pods in several domains of {unit.required}"
     for group in unit.groups:
-        yield from _group_faults(gang, group, where, placement)
+        yield from _group_faults(gang, group, where, placement, counts)
 
 
-def _group_faults(gang: str, group: Group, where: Where, placement: Placement) -> Iterator[str]:
+def _group_faults(gang: str, group: Group, where: Where, placement: Placement, counts: bool) -> Iterator[str]:
     """So many instances must be whole; what starts beyond the minimum must be whole too."""
     whole = 0
     for member in group.members:
-        wrong = list(faults(gang, member, where, placement))
+        wrong = list(faults(gang, member, where, placement, counts))
         whole += not wrong
         if wrong and (group.minimum == len(group.members) or any(_everything(gang, member, placement))):
             yield from wrong
-    if whole < group.minimum:
+    if counts and whole < group.minimum:
         yield f"{whole} of {group.minimum} instances are whole, of {group.members[0].name} and its like"
     for level in {member.separate for member in group.members if member.separate}:
         found = [_domains(gang, member, level, where, placement) for member in group.members]

@@ -22,7 +22,7 @@ from bayplan.model.target import KNOWN, Target
 from bayplan.planning.fidelity import find_row
 from tools import golden
 
-SCHEDULERS: Mapping[str, Mapping[str, Any]] = {}
+SCHEDULERS: Mapping[str, Mapping[str, Any]] = {"slurm": {"plugin": "block"}}
 """Declared: what a backend wants to know of its cluster before it promises anything, by its word in `schedulers:`."""
 
 TOPOLOGY = deepcopy(random_workflows.TOPOLOGY)

@@ -129,8 +129,8 @@ def _apart(plan: Plan, gang: GangPlan, way: tuple[Step, ...]) -> dict[str, Any]:
             "topologyKey": key,
         }
         for step in way
-        if step.units
-        for key in keys(plan, step.unit, step.unit.separate)[-1:]
+        if step.units and len(found := labels(plan, step.unit, step.unit.separate)) == 1
+        for key in found[0][-1:]
     ]
     return given(**{REQUIRED: terms})
 
@@ -154,6 +154,6 @@ def _path(pool: Pool, level: str) -> tuple[str, ...]:
 
 
 def keys(plan: Plan, unit: Unit, level: str) -> tuple[str, ...]:
-    """The labels of a level; none for no level, and where pools label it differently, which a placement may not."""
-    found = labels(plan, unit, level)
-    return found[0] if len(found) == 1 else ()
+    """The labels of a level of a placement, for which all pools of the unit have the same; none for no level."""
+    pool = plan.topology.pool(next(all_pods(unit)).pool)
+    return _path(pool, level) if pool and level and pool.level(level) else ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from bayplan.cli import files
 from bayplan.diagnostics import Diagnostic, error, warning
@@ -24,12 +24,18 @@ def load(word: str) -> tuple[Document | None, Batch]:
     """The document, with the named pool only if one is named, and what is wrong with it."""
     path, name = split(word)
     documents, batch = files.load(path, SUBJECT, own=False)
+    return pick(documents, name) if documents else (None, batch)
+
+
+def pick(documents: Sequence[Document], name: str) -> tuple[Document | None, Batch]:
+    """The one document of a file, with the named pool only if one is named."""
+    batch = Batch((), {SUBJECT: documents[0]})
     if len(documents) > 1:
         message = f"the file holds {len(documents)} documents; one with all pools is wanted"
         hint = "put pools and templates into one document, under `pools`, `podTemplates` and so on"
         return None, Batch((error("W472", (SUBJECT,), message, hint=hint),), {SUBJECT: documents[1]})
-    if not documents or not name:
-        return (documents[0] if documents else None), batch
+    if not name:
+        return documents[0], batch
     chosen = choose(documents[0].data, name)
     if chosen.value is None:
         return None, Batch(chosen.diagnostics, {SUBJECT: documents[0]})

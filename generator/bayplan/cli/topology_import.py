@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayplan import pipeline
 from bayplan.cli import foreign_topology, inputs, osmo_pool, output
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
-from bayplan.diagnostics import Outcome, error
+from bayplan.diagnostics import Diagnostic, Outcome, error, info
 from bayplan.document import Document
 from bayplan.emit import emit
 from bayplan.model.topology import ClusterTopology
@@ -19,6 +18,10 @@ from bayplan.topologies import IMPORTS
 from bayplan.topologies import osmo_pool as osmo_pools
 from bayplan.topologies.edits import Edit
 from bayplan.values import NamedTuple
+
+if TYPE_CHECKING:
+    from bayplan.model.formats import Importer as Format
+    from bayplan.model.formats import SourceFile
 
 
 class Importer(NamedTuple):
@@ -34,6 +37,7 @@ IMPORTERS: Mapping[str, Importer] = {
 }
 """Word after --from -> format; the first is the default."""
 
+DEFAULT = osmo_pools.NAME
 DOMAINS = "domains: []"
 
 
@@ -43,28 +47,39 @@ def run(given: Given) -> int:
     if (given.words[0], given.one("update")) == ("-", "-"):
         message = "- is standard input, which can be read only once"
         return finish(given, [Batch((error("A922", ("argument", "-"), message),))])
-    foreign = _foreign(given)
-    if foreign is not None:
-        return foreign
-    importer = IMPORTERS[given.one("from", next(iter(IMPORTERS)))]
-    source, batch = importer.load(given.words[0])
+    name, word = given.one("from"), given.words[0]
+    looked, unread = foreign_topology.load(word) if _may_be_foreign(name, word) else (None, None)
+    format_ = foreign_topology.importer(name, looked) if looked else None
+    if looked and unread and format_:
+        return _foreign(given, format_, looked, unread)
+    if unread and not (looked and looked.documents):
+        return finish(given, [unread])
+    importer = IMPORTERS[name or DEFAULT]
+    source, batch = osmo_pool.pick(looked.documents, "") if looked else importer.load(word)
     batches.append(batch)
     if given.on("update"):
         text = _updated(given.one("update"), source, importer, batches)
     else:
         text = _new(source, importer, batches)
+    if looked and any(each.code == "W471" for found in batches for each in found.diagnostics):
+        batches.append(Batch((_guessed(),)))
     return finish(given, batches, None if text is None else output.file_writer(given, [text]))
 
 
-def _foreign(given: Given) -> int | None:
-    """The whole run, where the source is a topology of another system; None where it is none."""
-    name = given.one("from")
-    if name in IMPORTERS or not (name or (IMPORTS and os.path.isfile(given.words[0]))):
-        return None
-    source, batch = foreign_topology.load(given.words[0])
-    format_ = foreign_topology.importer(name, source) if source else None
-    if source is None or format_ is None:
-        return finish(given, [batch]) if name else None
+def _may_be_foreign(name: str, word: str) -> bool:
+    """Whether to look into the source for other formats: FILE#POOL is OSMO's alone."""
+    return name not in IMPORTERS and (bool(name) or not osmo_pool.split(word)[1])
+
+
+def _guessed() -> Diagnostic:
+    """A936: the format could not be told, and what was found may be about another one."""
+    message = f"no format recognises the source, so it is read as {DEFAULT}"
+    hint = f"name its format with --from: {', '.join((*IMPORTERS, *IMPORTS))}"
+    return info("A936", ("argument", "SOURCE"), message, hint=hint)
+
+
+def _foreign(given: Given, format_: Format, source: SourceFile, batch: Batch) -> int:
+    """The whole run, where the source is a topology of another system."""
     if given.on("update"):
         return finish(given, [foreign_topology.no_update(format_.NAME)])
     made, found = foreign_topology.new(format_, source, batch)

@@ -34,5 +34,6 @@ CODES: Mapping[str, str] = {
     "A933": "hints in words of the native format",
     "A934": "an import that updates nothing",
     "A935": "nothing to export",
+    "A936": "a source of no known format",
 }
 """Code -> what it is about."""

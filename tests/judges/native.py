@@ -163,6 +163,8 @@ def references(found: Mapping[Key, Document]) -> Iterator[str]:
         if kind == "Workload":
             continue
         spec = document["spec"]
+        if kind == "PodGroup" and not {"podGroupTemplateRef", "workloadRef"} & {*spec}:
+            continue  # a group of its own: both references are optional (scheduling/v1alpha2 and v1beta1 types.go)
         old = (spec.get("podGroupTemplateRef") or {}).get("workload") or {}
         reference = spec.get("workloadRef") or {**old, "templateName": old.get("podGroupTemplateName")}
         workload_ = found.get(("Workload", namespace, reference.get("workloadName"))) or {"spec": {}}

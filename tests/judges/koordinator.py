@@ -164,7 +164,7 @@ def templates(document: Document) -> Iterator[tuple[Mapping[str, Any], int]]:
     kind, spec = document["kind"], document.get("spec") or {}
     if kind == "Pod":
         yield document, 1
-    elif kind == "Job":
+    elif kind == "Job" and document.get("apiVersion") == "batch/v1":
         yield spec["template"], spec.get("parallelism", 1)
     elif kind == "JobSet":
         for job in spec["replicatedJobs"]:

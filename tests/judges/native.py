@@ -230,7 +230,7 @@ def templates(document: Document) -> Iterator[tuple[str, int, Mapping[str, Any]]
     namespace, spec = key(document)[0], document.get("spec") or {}
     if document["kind"] == "Pod":
         yield namespace, 1, spec
-    if document["kind"] == "Job":
+    if document["kind"] == "Job" and document["apiVersion"] == "batch/v1":
         yield namespace, spec.get("parallelism", 1), spec["template"]["spec"]
     if document["kind"] == "JobSet":
         for job in spec["replicatedJobs"]:

@@ -7,18 +7,20 @@ from collections.abc import Iterable, Iterator
 from bayplan.arrange import CLUSTER_SCOPED, ORDER, head
 from bayplan.cleanup import resource
 from bayplan.kube.kinds.parts import GANG_LABEL
-from bayplan.model.manifest import Item, Many
+from bayplan.model.manifest import File, Item, Many
 
 
 def delete_plan(documents: Iterable[Item]) -> tuple[str, ...]:
-    """One kubectl line for each object, in reverse order of creation.
+    """One kubectl line for each object, in reverse order of creation; and what undoes the scripts.
 
     A ComputeDomain's finalizer waits for the last pod that claims from it (NVIDIA DRA driver), so each line waits for
     the objects before it to be gone. Cluster-scoped objects stay: other workflows refer to them.
     """
-    own = [document for document in documents if head(document)["kind"] not in CLUSTER_SCOPED]
+    there = list(documents)
+    own = [document for document in there if head(document)["kind"] not in CLUSTER_SCOPED]
     later = sorted(own, key=lambda document: -ORDER.index(head(document)["kind"]))
-    return tuple(dict.fromkeys(line for document in later for line in _lines(document)))
+    undone = (line for each in there if isinstance(each, File) for line in each.undo)
+    return tuple(dict.fromkeys((*undone, *(line for document in later for line in _lines(document)))))
 
 
 def _lines(document: Item) -> Iterator[str]:

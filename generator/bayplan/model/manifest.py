@@ -19,10 +19,14 @@ class Object(NamedTuple):
 
 
 class File(NamedTuple):
-    """A document that is text of its own: a batch script, a scheduler's configuration."""
+    """A document that is text of its own: a batch script, a scheduler's configuration.
+
+    `undo`: the commands that take back what running it did.
+    """
 
     name: str
     text: str
+    undo: tuple[str, ...] = ()
 
 
 class Slot(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from bayplan.backends.slurm.jobs import jobs
 from bayplan.backends.slurm.script import script
@@ -19,9 +19,15 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
     texts = {made.gang.name: script(plan, made) for made in jobs(plan, target)}
     if len(plan.gangs) == 1:
         (name,) = texts
-        return Lowered((File(f"{name}.sbatch", texts[name]),), marks)
-    lines = _submitting(plan, texts)
-    return Lowered((File(f"{plan.workflow.name}.sh", "".join(f"{line}\n" for line in lines)),), marks)
+        return Lowered((File(f"{name}.sbatch", texts[name], _undo(texts)),), marks)
+    text = "".join(f"{line}\n" for line in _submitting(plan, texts))
+    backwards = [gang.name for gang in reversed(_in_order(plan.gangs))]
+    return Lowered((File(f"{plan.workflow.name}.sh", text, _undo(backwards)),), marks)
+
+
+def _undo(names: Iterable[str]) -> tuple[str, ...]:
+    """One's own jobs of these names; what is done already is passed over (Slurm, `man scancel`)."""
+    return tuple(f"scancel --me --name={name}" for name in names)
 
 
 def _submitting(plan: Plan, texts: dict[str, str]) -> Iterator[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 CODES: Mapping[str, str] = {
+    "F692": "several pools in one topology.conf",
+    "F693": "several pools in one partition",
     "F700": "a required level over a tree of switches",
     "F701": "a placement over several sections of a job",
     "F702": "a placement between segments and the whole job",

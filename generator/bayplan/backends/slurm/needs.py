@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from bayplan.backends.slurm.jobs import clusters, job
 from bayplan.backends.slurm.nodes import per_node
+from bayplan.backends.slurm.script import partition_of
 from bayplan.backends.slurm.sections import Job, Loss, Section
 from bayplan.model.features import Need
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, once
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies.slurm_layout import name_rules, plugin_of, slurm_name
-from bayplan.topologies.slurm_units import BLOCK
+from bayplan.topologies.slurm_units import BLOCK, FLAT
 
 NEWEST = Target()
 """Needs are counted for the newest Slurm; the rows of support say what an older one lacks."""
@@ -31,11 +32,24 @@ def needs(plan: Plan) -> tuple[Need, ...]:
     jobs = [job(plan, gang, known) for gang in firsts]
     return (
         *wrong,
+        *_partitions(plan, jobs),
         *(need for each in jobs for need in _placed(each)),
         *(need for each in jobs for need in _channels(each)),
         *(need for each in jobs for section in each.sections for need in _scattered(plan, each, section)),
         *(need for gang in firsts for pods in once(all_pods(gang.root)) for need in _pods(plan, gang, pods)),
     )
+
+
+def _partitions(plan: Plan, jobs: Sequence[Job]) -> Iterator[Need]:
+    """Pools of one workflow that Slurm could not tell apart."""
+    pools: dict[str, dict[str, Job]] = {}
+    for made in jobs:
+        for section in made.sections:
+            if not made.gang.gang.backends.get("slurm", {}).get("constraint"):
+                pools.setdefault(partition_of(plan, made, section), {}).setdefault(section.first.pool, made)
+    for partition, found in pools.items():
+        named = f'partition "{partition}"' if partition else "the default partition"
+        yield Need("shared-partition", len(found), (*list(found.values())[-1].gang.route, "name"), subject=named)
 
 
 def _placed(made: Job) -> Iterator[Need]:
@@ -126,6 +140,8 @@ def cluster_needs(topology: ClusterTopology) -> Iterator[Need]:
     """A cluster that Slurm can hold, in which every node has one name."""
     nodes = [node for pool in topology.pools for row in pool.domains for node in row.nodes]
     yield Need("many-nodes", len(nodes), ("topology", "spec", "pools"))
+    laid = [pool for pool in topology.pools if pool.levels and plugin_of(topology, pool) != FLAT]
+    yield Need("several-layouts", len(laid), ("topology", "spec", "pools"))
     yield from _short_blocks(topology)
     route = ("topology", "spec", "schedulers", "slurm", "names")
     try:

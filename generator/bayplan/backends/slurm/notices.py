@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.backends.slurm.jobs import Cluster, clusters, job
+from bayplan.backends.slurm.script import partition_of
 from bayplan.backends.slurm.sections import Section
 from bayplan.diagnostics import Diagnostic, info
 from bayplan.model.manifest import Shape
@@ -31,6 +32,8 @@ def _of(plan: Plan, gang: GangPlan, section: Section, cluster: Cluster) -> Itera
     placed = any(unit.required or unit.preferred or unit.separate for leaf in section.leaves for unit in leaf.path)
     if placed and cluster.laid.plugin != FLAT:
         yield _topology(plan, cluster)
+    if len(plan.topology.pools) > 1:
+        yield _partition(plan, gang, section, cluster)
     if section.first.compute_domain:
         message = "SwitchType=switch/nvidia_imex must be configured: it makes the IMEX channel of a job"
         hint = "see switch/nvidia_imex in man slurm.conf"
@@ -39,6 +42,15 @@ def _of(plan: Plan, gang: GangPlan, section: Section, cluster: Cluster) -> Itera
         message = "the plugin pyxis and enroot must be installed: srun starts the image with --container-image"
         hint = "without it set `backends: {slurm: {container: none}}` and leave the image out"
         yield from _switched(plan, "Pyxis", info(CODE, (*section.first.route, "image"), message, hint=hint))
+
+
+def _partition(plan: Plan, gang: GangPlan, section: Section, cluster: Cluster) -> Diagnostic:
+    partition = partition_of(plan, job(plan, gang, clusters(plan, cluster.target)), section)
+    named = f'partition "{partition}"' if partition else "the default partition"
+    number = plan.topology.pools.index(cluster.pool)
+    message = f"{named} must hold nodes of pool {cluster.pool.name} alone: Slurm picks nodes by partition"
+    hint = "name another in `schedulers: {slurm: {pools: {POOL: {partition: NAME}}}}` of the topology"
+    return info(CODE, ("topology", "spec", "pools", number, "name"), message, hint=hint)
 
 
 def _switched(plan: Plan, gate: str, notice: Diagnostic) -> Iterator[Diagnostic]:

@@ -28,6 +28,8 @@ FEATURES: Mapping[str, Feature] = {
     "other-resources": Feature("resources besides GPUs, CPUs, memory and ephemeral storage", code="F716"),
     "scattered-names": Feature("neighbouring ranks in one domain where node names mix the domains", code="F717"),
     "many-nodes": Feature("a large cluster", "nodes", "F718", True),
+    "several-layouts": Feature("several pools with levels of their own", "pools", "F692"),
+    "shared-partition": Feature("several pools in one partition", "pools", "F693"),
     "mapped-names": Feature("nodes by their names in Slurm", code="F719", firm=True),
 }
 """What only Slurm is asked for."""
@@ -48,6 +50,22 @@ def _kinds() -> tuple[Support, ...]:
 
 
 PLACED = (
+    Support("several-layouts", up_to=1),
+    *_since(
+        "several-layouts",
+        "25.05",
+        "one topology.conf has one base block size for all pools, and Slurm below 25.05 has nothing else",
+        "target Slurm 25.05, whose topology.yaml has one topology a pool, or give each pool a cluster of its own",
+    ),
+    Support("shared-partition", up_to=1),
+    Support(
+        "shared-partition",
+        "absent",
+        word="never",
+        reason="Slurm picks nodes by partition, and knows no pools",
+        hint="name a partition for each: `schedulers: {slurm: {pools: {POOL: {partition: NAME}}}}` in the topology, or"
+        " a `constraint` in `backends: {slurm: ...}`",
+    ),
     Support("gang"),
     Support("group-depth"),
     Support("uneven-groups"),

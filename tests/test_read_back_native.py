@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 import random_workflows
@@ -77,8 +77,26 @@ def test_trees_read_back_as_the_plans_intent(flow: dict[str, Any], topology: dic
     check(flow, "1.37", topology)
 
 
+PLACED_INSIDE = support.workflow(
+    {
+        "name": "a",
+        "groups": [
+            {
+                "name": "a",
+                "replicas": 2,
+                "minReplicas": 1,
+                "groups": [{"name": "a", "placement": {"required": "zone"}, "podSets": [support.WORKER]}],
+            }
+        ],
+    },
+    queue="research",
+)
+"""An optional group that says nothing itself and holds one that does."""
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=QUIET)
 @given(flow=random_workflows.workflows(elastic=True))
+@example(flow=PLACED_INSIDE)
 def test_minimums_read_back_too(flow: dict[str, Any]) -> None:
     check(flow, "1.37")
 

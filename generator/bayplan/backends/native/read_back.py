@@ -46,7 +46,10 @@ def plain(unit: UnitIntent) -> UnitIntent:
         return unit._replace(minimum=inside[0].minimum, units=inside[0].units, pods=inside[0].pods)
     units, pods = [], list(unit.pods)
     for each in inside:
-        if each.required or each.minimum or unit.minimum:
+        silent = not (each.required or each.minimum or each.pods)
+        if unit.minimum and silent and len(each.units) == 1:
+            units += each.units
+        elif each.required or each.minimum or unit.minimum:
             units.append(each)
         else:
             units += each.units

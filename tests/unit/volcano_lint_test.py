@@ -14,7 +14,8 @@ from bayplan.backends import BACKENDS
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.topologies import native
+from bayplan.topologies import hypernode_tree, native
+from bayplan.topologies.hypernode_tree import faults, seen
 from tools import golden
 
 VOLCANO = BACKENDS["volcano"]
@@ -288,3 +289,29 @@ def _places(value: Any) -> list[tuple[Any, Any]]:
     """Every place in a document: what holds it, and under which key."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [found for key, inner in pairs for found in ((value, key), *_places(inner))]
+
+
+def test_many_ways_to_a_hyper_node_are_not_walked_one_by_one() -> None:
+    """27 layers of two, each a member of both above: 2^27 ways from the top."""
+    layers = [[f"l{depth}-{side}" for side in "ab"] for depth in range(27)]
+    members = [
+        [{"type": "HyperNode", "selector": {"exactMatch": {"name": name}}} for name in layer] for layer in layers
+    ]
+    members.append([{"type": "Node", "selector": {"exactMatch": {"name": "n1"}}}])
+    objects = [
+        {
+            "apiVersion": "topology.volcano.sh/v1alpha1",
+            "kind": "HyperNode",
+            "metadata": {"name": name},
+            "spec": {"tier": 27 - depth, "members": members[depth + 1]},
+        }
+        for depth, layer in enumerate(layers)
+        for name in layer
+    ]
+    found = [seen(Object(("manifest:0",), each)) for each in objects]
+    assert {each.code for each in faults(found, None)} >= {"M721"}
+
+
+@pytest.mark.parametrize("pattern", ["^" + "a?" * 40 + "a" * 40 + "$", "a*a*a*a*b", "a|" * 100_000, "(a+)+$"])
+def test_such_patterns_are_known_by_their_signs(pattern: str) -> None:
+    assert hypernode_tree._endless(pattern)

@@ -14,11 +14,14 @@ from bayplan.report.batch import Batch
 def run(given: Given) -> int:
     """Checks the workflows alone or, with a topology, all the way to their manifests."""
     read = inputs.read_all(given, needs_topology=False)
-    if inputs.without_topology(given):
+    everywhere = given.one("scheduler") == "all"
+    if inputs.without_topology(given) and not everywhere:
         return finish(given, [*read.batches, *_alone(given, read)], to_stdout=True)
     asked = inputs.requests(given, read)
     batches = [Batch(asked.diagnostics), *read.batches]
-    if given.one("scheduler") == "all":
+    if inputs.without_topology(given):
+        batches.append(Batch((inputs.no_topology(),)))
+    if everywhere:
         from bayplan.cli import comparison
 
         return comparison.run(given, read, asked.value or (), batches)

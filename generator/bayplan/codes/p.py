@@ -25,4 +25,5 @@ CODES: Mapping[str, str] = {
     "P519": "a lead that leaves others running",
     "P520": "a ComputeDomain for groups, asked of a gang",
     "P521": "a ComputeDomain over several NVLink domains",
+    "P522": "a rendezvous that may start small",
 }

@@ -9,4 +9,5 @@ CODES: Mapping[str, str] = {
     "T451": "repeated values and discovered HyperNodes",
     "T452": "nodes that only the cluster can tell",
     "T453": "HyperNodes of uneven depth",
+    "T454": "a HyperNode that is none, or is there twice",
 }

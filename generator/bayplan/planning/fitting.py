@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
-from bayplan.diagnostics import Diagnostic, error
+from bayplan.diagnostics import Diagnostic, error, warning
 from bayplan.kube.kinds import KINDS, instances, sbatch
 from bayplan.kube.pod import main_patches
 from bayplan.kube.ranks import arithmetic, shell_names
 from bayplan.model.backend import Backend
 from bayplan.model.manifest import Shape, Workload
-from bayplan.model.plan import Plan, Pods, Unit, all_pods, once, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, once, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import PodSet
@@ -22,6 +23,7 @@ def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
         yield from _commands(workload, plan.topology)
         yield from _shared(workload)
         yield from _left_running(workload)
+    yield from _small_starts(plan)
     if not target.since("draDriver", "25.8"):
         yield from _waiting_for_all(plan)
     if plan.workflow.cleanup == "adopt" and not plan.topology.images.get("kubectl"):
@@ -38,7 +40,7 @@ def _waiting_for_all(plan: Plan) -> Iterator[Diagnostic]:
     for gang in (each for each in plan.gangs if each.copy == 0):
         units = {unit.name: unit for unit in walk(gang.root)}
         for domain in once(reversed(gang.compute_domains)):
-            least = _least(units[domain.unit], domain.name)
+            least = _least(units[domain.unit], partial(_claims, domain.name))
             if least < domain.nodes:
                 yield error(
                     "P517",
@@ -49,11 +51,34 @@ def _waiting_for_all(plan: Plan) -> Iterator[Diagnostic]:
                 )
 
 
-def _least(unit: Unit, domain: str) -> int:
-    """The fewest pods that claim from the ComputeDomain when the unit starts."""
-    own = sum(pods.minimum for pods in unit.pods if pods.compute_domain == domain)
-    groups = (sorted(_least(member, domain) for member in units.members)[: units.minimum] for units in unit.groups)
+def _claims(domain: str, pods: Pods) -> bool:
+    return pods.compute_domain == domain
+
+
+def _least(unit: Unit, counted: Callable[[Pods], bool]) -> int:
+    """The fewest of the pods that count when the unit starts."""
+    own = sum(pods.minimum for pods in unit.pods if counted(pods))
+    groups = (sorted(_least(member, counted) for member in units.members)[: units.minimum] for units in unit.groups)
     return own + sum(map(sum, groups))
+
+
+def _small_starts(plan: Plan) -> Iterator[Diagnostic]:
+    """P522: the scheduler may start a part of a rendezvous, of which its program knows nothing."""
+    for gang in (each for each in plan.gangs if each.copy == 0):
+        ranked = sum(pods.replicas for pods in all_pods(gang.root) if pods.ranks)
+        least = _least(gang.root, lambda pods: pods.ranks is not None)
+        if least < ranked:
+            yield _small_start(gang, least, ranked)
+
+
+def _small_start(gang: GangPlan, least: int, ranked: int) -> Diagnostic:
+    message = (
+        f'gang "{gang.gang.name}" may start with {least} of {ranked} pods, but NNODES says {ranked}, rank 0 may be'
+        " among those that wait, and the work is done only when all of them have ended well"
+    )
+    elastic = f"torchrun --nnodes={least}:{ranked} --rdzv-backend=c10d"
+    hint = f"let the program find its peers by itself ({elastic}), or leave `minReplicas` out"
+    return warning("P522", (*gang.route, "name"), message, hint=hint)
 
 
 def _commands(workload: Workload, topology: ClusterTopology) -> Iterator[Diagnostic]:

@@ -150,10 +150,15 @@ def matches(member: Member, nodes: Mapping[str, Labels]) -> list[str] | None:
     return [name for name, own in nodes.items() if _selected(own, plain, rules)]
 
 
+MOST_SIGNS = (("+*{", 2), ("?", 8), ("|", 50))
+"""How many of these a pattern may have to be tried on names of 253 characters."""
+
+
 def _endless(pattern: str) -> bool:
     """Whether Python, unlike Go, might never be done with it: repeats of repeats or of choices, or too many of them."""
-    nested = re.search(r"[+*}?|].*\)[+*{]", pattern)
-    return bool(nested) or len(pattern) > 1000 or len(re.findall("[+*{]", pattern)) > 4
+    if len(pattern) > 1000 or any(sum(map(pattern.count, signs)) > most for signs, most in MOST_SIGNS):
+        return True
+    return re.search(r"[+*}?|].*\)[+*{]", pattern) is not None
 
 
 def _selected(own: Labels, plain: Mapping[str, Any], rules: Sequence[Any]) -> bool:
@@ -209,6 +214,7 @@ def _cycles(tree: Tree) -> Iterator[Diagnostic]:
         stack = [(start, 0)]
         while stack:
             name, depth = stack.pop()
+            done.update(way[depth:])  # all below these has been walked
             del way[depth:]
             if name in way:
                 cycle = way[way.index(name) :]
@@ -218,7 +224,7 @@ def _cycles(tree: Tree) -> Iterator[Diagnostic]:
             elif name in tree and name not in done:
                 way.append(name)
                 stack += [(member.name, depth + 1) for member in tree[name].of(HYPER_NODE)]
-        done |= set(_below(start, tree))
+        done.update(way)
 
 
 def _below(name: str, tree: Tree) -> Iterator[str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors, warning
+from bayplan.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, warning
 from bayplan.kube.safe import is_kind, items, text
 from bayplan.model.formats import SourceFile
 from bayplan.model.manifest import Object
@@ -22,13 +22,27 @@ def new(source: SourceFile) -> Outcome[dict[str, Any]]:
     objects = list(_hyper_nodes(source))
     found = [seen(each) for each in objects]
     tree: Tree = {each.name: each for each in found}
-    wrong = tuple(faults(found, None))
+    wrong = (*_broken(found), *faults(found, None))
     chains = [] if has_errors(wrong) else list(_chains(tree))
     wrong += (*_uneven(chains), *_unnamed(found))
     if has_errors(wrong):
         return Outcome(None, wrong)
     name = next((text(each.data, "metadata", "labels", TOPOLOGY) for each in objects), "")
     return Outcome(_document(name or "hypernodes", chains), wrong)
+
+
+def _broken(found: Sequence[Seen]) -> Iterator[Diagnostic]:
+    """T454: what the API server would refuse, or would take for one object."""
+    first: dict[str, Seen] = {}
+    for each in found:
+        if not each.name or each.tier is None or each.tier < 0:
+            message = "a HyperNode needs a name, and a tier that is a whole number from 0 on"
+            yield error("T454", each.route, message, hint="give what `kubectl get hypernodes -o yaml` prints")
+        elif each.name in first:
+            notes = (Note("the first is here", first[each.name].route),)
+            message = f'HyperNode "{each.name}" is there twice'
+            yield error("T454", (*each.route, "metadata", "name"), message, notes=notes, hint="remove or rename one")
+        first.setdefault(each.name, each)
 
 
 def _hyper_nodes(source: SourceFile) -> Iterator[Object]:

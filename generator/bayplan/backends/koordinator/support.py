@@ -98,7 +98,8 @@ SUPPORT = (
         word="never",
         reason='the one ClusterNetworkTopology of a cluster, "default", is a single chain of layers, and a node that'
         " lacks the label of one is left out without a word",
-        hint="give all pools that have levels the same list of level names; their labels may differ",
+        hint="give all pools that have levels the same list of level names, whose labels may differ, or leave the"
+        " levels of a pool out",
     ),
     Support(
         "koordinator-layer-names",

@@ -77,8 +77,9 @@ PLACEMENT = (
         "unlike-pair",
         "absent",
         word="not yet upstream",
-        reason="of two podSets in one domain, one must have a single pod; both run in one pool, and neither has slices",
-        hint=UNFOLD,
+        reason="of two podSets in one domain, one must have a single pod; both run in one pool, and neither has slices,"
+        " which several instances of their group would be",
+        hint="write each instance as a group of its own with `replicas: 1`, or leave the group's placement out",
     ),
     Support(
         "unlike-slices",

@@ -44,7 +44,8 @@ def plain(unit: UnitIntent) -> UnitIntent:
     inside = [plain(each) for each in unit.units]
     if len(inside) == 1 and not (inside[0].required or unit.pods or unit.minimum) and inside[0].minimum:
         return unit._replace(minimum=inside[0].minimum, units=inside[0].units, pods=inside[0].pods)
-    units, pods = [], list(unit.pods)
+    units: list[UnitIntent] = []
+    pods = list(unit.pods)
     for each in inside:
         silent = not (each.required or each.minimum or each.pods)
         if unit.minimum and silent and len(each.units) == 1:

@@ -103,7 +103,7 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
             **({} if ttl is None else {"ttlSecondsAfterFinished": ttl}),
             "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True},
             **_success_policy(workload),
-            **({"failurePolicy": {"maxRestarts": restarts}} if restarts else {}),
+            **({"failurePolicy": _failure_policy(workload)} if restarts else {}),
             "replicatedJobs": [_replicated_job(workload, gang, pods, pieces) for gang, pods in parts],
         },
     }
@@ -117,6 +117,13 @@ def ordered(gangs: tuple[GangPlan, ...]) -> list[GangPlan]:
         ready = [g for g in gangs if g.name not in done and all(n in done or n not in names for n in g.after)]
         done[ready[0].name] = ready[0]
     return list(done.values())
+
+
+def _failure_policy(workload: Workload) -> dict[str, Any]:
+    """A gang that is over its deadline ends; by default it would start again (JobSet 0.12, failure_policy.go)."""
+    late = {"name": "deadline", "action": "FailJobSet", "onJobFailureReasons": ["DeadlineExceeded"]}
+    limited = any(gang.gang.active_deadline_seconds is not None for gang in workload.gangs)
+    return {"maxRestarts": workload.gangs[0].gang.max_restarts, **({"rules": [late]} if limited else {})}
 
 
 def _success_policy(workload: Workload) -> dict[str, Any]:

@@ -197,7 +197,7 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
         found += [*unmet(ranked), *unseen(ranked), *backend.prove(ranked, target)]
     if shaped.value is not None:
         found += backend.notices(ranked, shaped.value, target)
-    wanted = request.accept - firm(features.values())
+    wanted = request.accept - firm(features.values()) if shaped.value is not None else frozenset()
     taken = tuple(sorted({each.code for each in found if each.severity == "error" and each.code in wanted}))
     found = [each._replace(severity="warning") if each.code in taken else each for each in found]
     if shaped.value is None or has_errors(found):

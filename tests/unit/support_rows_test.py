@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import support
 from bayplan.backends import BACKENDS
 from bayplan.kube.kinds import KINDS
 from bayplan.model.features import FEATURES, Feature, Need, Support
@@ -61,3 +62,12 @@ def test_what_no_scheduler_lacks_today_has_its_code_all_the_same(name: str, code
     lacking = Support(name, "absent", word="never", reason="it has none")
     (gap,) = compare([Need(name, 1, ())], (lacking,), Target(), "a scheduler of few words")
     assert (gap.code, gap.severity) == (code, "error")
+
+
+@pytest.mark.parametrize("kind", ["pods", "job", "jobset"])
+def test_a_kind_that_means_nothing_to_a_scheduler_cannot_be_accepted(kind: str) -> None:
+    """Slurm would get its script and Kubernetes the same job once more."""
+    gang = {**support.pretrain(), "workload": kind}
+    every = frozenset(each.code for each in FEATURES.values())
+    result = support.run(support.workflow(gang), scheduler="slurm", accept=every)
+    assert result.compiled is None

@@ -9,7 +9,7 @@ from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, once
 from bayplan.model.target import Target
 from bayplan.model.workflow import Workflow
-from bayplan.planning.fidelity import compare
+from bayplan.planning.fidelity import compare, find_row
 from bayplan.planning.fold import fold
 from bayplan.planning.needs import kind_needs
 from bayplan.values import NamedTuple
@@ -71,7 +71,15 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
     ]
     gaps = [tuple(_gaps(workloads, plan, offer, target)) for workloads in candidates]
     best = min(range(len(candidates)), key=lambda number: (*_gravity(gaps[number]), number))
-    return Outcome(candidates[best] if candidates[best][0].kind in KINDS else None, gaps[best])
+    return Outcome(candidates[best] if _known(candidates[best][0], offer, target) else None, gaps[best])
+
+
+def _known(workload: Workload, offer: Offer, target: Target) -> bool:
+    """Whether there is such a kind, and the scheduler could mean anything by it: else no one can accept its loss."""
+    if workload.kind not in KINDS:
+        return False
+    row = find_row(_kind_need(workload), offer.rows, target)
+    return workload.kind in offer.kinds or (row is not None and row.fidelity != "absent")
 
 
 def _folded(family: Family, kind: str, offer: Offer) -> Family:

@@ -91,7 +91,7 @@ def test_the_judges_take_what_is_written_for_random_workflows(backend: str) -> N
     """At the versions that it is written for, by the CRDs of these versions where `judges/prepare` has fetched them."""
     tally = everywhere.Tally()
 
-    @settings(max_examples=15, deadline=None, suppress_health_check=SLOW)
+    @settings(max_examples=15, derandomize=True, deadline=None, suppress_health_check=SLOW)
     @given(case=everywhere.flows(backend))
     def check(case: tuple[everywhere.At, dict[str, Any]]) -> None:
         at, flow = case

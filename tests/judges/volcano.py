@@ -107,19 +107,25 @@ def pod_group(document: Document) -> Iterator[str]:
     yield from topology("the gang", spec)
     if len({policy["name"] for policy in listed}) != len(listed):
         yield "two policies of one name"
-    outer = (spec.get("networkTopology") or {}).get("highestTierAllowed", 10**9)
+    outer = firm_tier(spec, 10**9)
     for policy in listed:
         yield from topology(f"policy {policy['name']}", policy)
         if not policy.get("matchLabelKeys"):
             yield f"policy {policy['name']} has no matchLabelKeys and takes no pod"
         if not policy.get("minSubGroups"):
             yield f"policy {policy['name']} needs none of its subgroups"
-        if (policy.get("networkTopology") or {}).get("highestTierAllowed", 0) > outer:
+        if firm_tier(policy, 0) > outer:
             yield f"policy {policy['name']} is wider than the gang"
     if sum(policy.get("minSubGroups", 0) * policy.get("subGroupSize", 1) for policy in listed) > spec["minMember"]:
         yield "the subgroups wait for more pods than the gang"
     if sum((spec.get("minTaskMember") or {}).values()) > spec["minMember"]:
         yield "minTaskMember counts for nothing: together it is more than minMember"
+
+
+def firm_tier(spec: Mapping[str, Any], otherwise: int) -> int:
+    """The highest tier that is allowed; soft mode throws it away (Volcano 1.15, framework/session.go)."""
+    topology = spec.get("networkTopology") or {}
+    return int(topology.get("highestTierAllowed", otherwise)) if topology.get("mode") != "soft" else otherwise
 
 
 def hyper_node(document: Document) -> Iterator[str]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from inspect import signature
+
 import pytest
 
 import support
 from bayplan.backends import BACKENDS
 from bayplan.kube.kinds import KINDS
+from bayplan.model.backend import Backend
 from bayplan.model.features import FEATURES, Feature, Need, Support
 from bayplan.model.target import KNOWN, Target, minor
 from bayplan.planning.fidelity import compare
@@ -71,3 +74,15 @@ def test_a_kind_that_means_nothing_to_a_scheduler_cannot_be_accepted(kind: str) 
     every = frozenset(each.code for each in FEATURES.values())
     result = support.run(support.workflow(gang), scheduler="slurm", accept=every)
     assert result.compiled is None
+
+
+MEMBERS = {name: member for name, member in vars(Backend).items() if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+@pytest.mark.parametrize("member", MEMBERS)
+def test_a_backend_offers_what_the_protocol_says(name: str, member: str) -> None:
+    """They are imported by name, so no type checker sees them at the table."""
+    offered = getattr(BACKENDS[name], member)
+    if not isinstance(MEMBERS[member], property):
+        assert len(signature(offered).parameters) == len(signature(MEMBERS[member]).parameters) - 1  # without `self`

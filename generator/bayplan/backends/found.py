@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from bayplan.kube.kinds import KINDS, PodsRead
 from bayplan.kube.names import COMPUTE_DOMAIN_API
@@ -13,7 +14,19 @@ Channels = Mapping[tuple[str, str], str]
 """Namespace and claim template -> ComputeDomain."""
 
 
-def found_pods(documents: Sequence[Manifest]) -> Iterator[PodsRead]:
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+def by(key: Callable[[A], B], values: Iterable[A]) -> dict[B, list[A]]:
+    """The values under their keys, each list in the order given."""
+    made: dict[B, list[A]] = {}
+    for value in values:
+        made.setdefault(key(value), []).append(value)
+    return made
+
+
+def found_pods(documents: Iterable[Manifest]) -> Iterator[PodsRead]:
     """The podSet instances of all kinds of workloads."""
     return (pods for document in documents for kind in KINDS.values() for pods in kind.read(document))
 
@@ -53,9 +66,14 @@ def priority_class(found: Sequence[PodsRead]) -> str:
     return str(found[0].template["spec"].get("priorityClassName", "")) if found else ""
 
 
-def pods_read(pods: PodsRead, minimum: int, domains: Channels) -> PodsIntent:
-    """A podSet instance with the ComputeDomain that it claims from."""
+def claimed(pods: PodsRead, domains: Channels) -> str:
+    """The ComputeDomain that pods claim from; empty where there is none."""
     claims = pods.template["spec"].get("resourceClaims") or ()
     namespace = pods.owner.get("namespace", "")
     found = (domains.get((namespace, claim.get("resourceClaimTemplateName", ""))) for claim in claims)
-    return PodsIntent(pods.name, pods.replicas, minimum, next(filter(None, found), ""))
+    return next(filter(None, found), "")
+
+
+def pods_read(pods: PodsRead, minimum: int, domains: Channels) -> PodsIntent:
+    """A podSet instance with the ComputeDomain that it claims from."""
+    return PodsIntent(pods.name, pods.replicas, minimum, claimed(pods, domains))

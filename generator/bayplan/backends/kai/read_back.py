@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
+from bayplan.backends.found import Channels, annotation_of, by, channels, found_pods, label_of, merged, pods_read
 from bayplan.backends.kai.pod_group import POD_GROUP, SUBGROUP, pod_group_name, topology_of
 from bayplan.diagnostics import Diagnostic, Outcome, error
-from bayplan.kube.kinds import KINDS, PodsRead
-from bayplan.kube.names import COMPUTE_DOMAIN_API
-from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent
+from bayplan.kube.kinds import PodsRead
+from bayplan.model.intent import GangIntent, UnitIntent
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import GangPlan, Plan, all_pods, walk
 from bayplan.model.target import Target
@@ -25,7 +25,7 @@ class Parts(NamedTuple):
 
     children: Mapping[str, Sequence[Fields]]  # parent ("": the root) -> subgroups
     pods: Mapping[str, Sequence[PodsRead]]  # subgroup ("": the root) -> podSet instances
-    domains: Mapping[Key, str]  # channel template -> ComputeDomain
+    domains: Channels
 
 
 def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:
@@ -42,55 +42,29 @@ def _gang_intent(plan: Plan, gang: GangPlan, target: Target) -> GangIntent:
 
 def read(documents: Sequence[Manifest]) -> Outcome[tuple[GangIntent, ...]]:
     """The gangs that PodGroups, ComputeDomains and marked pods describe, in the order of their names."""
-    domains = {_channel(d): d["metadata"]["name"] for d in documents if d.get("apiVersion") == COMPUTE_DOMAIN_API}
-    found = _by(_owner, (pods for document in documents for kind in KINDS.values() for pods in kind.read(document)))
+    domains = channels(documents)
+    found = by(_owner, found_pods(documents))
     groups = [d for d in documents if d.get("kind") == "PodGroup" and "scheduling.run.ai/" in d["apiVersion"]]
     gangs, lost = [], []
     for group in sorted(groups, key=lambda d: _key(d["metadata"])):
-        mine = _merged(found.get(_key(group["metadata"]), ()))
+        mine = merged(found.get(_key(group["metadata"]), ()))
         lost += _unplaced(group, mine)
-        children = _by(lambda each: str(each.get("parent", "")), group["spec"].get("subGroups") or ())
-        gangs.append(_read_gang(group, Parts(children, _by(_subgroup, mine), domains)))
+        children = by(lambda each: str(each.get("parent", "")), group["spec"].get("subGroups") or ())
+        gangs.append(_read_gang(group, Parts(children, by(_subgroup, mine), domains)))
     return Outcome(tuple(gangs), tuple(lost))
-
-
-A = TypeVar("A")
-B = TypeVar("B")
-
-
-def _by(key: Callable[[A], B], values: Iterable[A]) -> dict[B, list[A]]:
-    """The values under their keys, each list in the order given."""
-    made: dict[B, list[A]] = {}
-    for value in values:
-        made.setdefault(key(value), []).append(value)
-    return made
 
 
 def _key(metadata: Fields) -> Key:
     return metadata.get("namespace", ""), metadata["name"]
 
 
-def _channel(domain: Fields) -> Key:
-    return domain["metadata"].get("namespace", ""), domain["spec"]["channel"]["resourceClaimTemplate"]["name"]
-
-
 def _owner(pods: PodsRead) -> Key:
     """The PodGroup that the pods' annotation names; with no annotation, none."""
-    annotations = (pods.template.get("metadata") or {}).get("annotations") or {}
-    return pods.owner.get("namespace", ""), str(annotations.get(POD_GROUP, ""))
+    return pods.owner.get("namespace", ""), annotation_of(pods, POD_GROUP)
 
 
 def _subgroup(pods: PodsRead) -> str:
-    return str(((pods.template.get("metadata") or {}).get("labels") or {}).get(SUBGROUP, ""))
-
-
-def _merged(found: Sequence[PodsRead]) -> list[PodsRead]:
-    """Bare pods of one podSet instance as one."""
-    merged: dict[str, PodsRead] = {}
-    for pods in found:
-        before = merged.get(pods.name)
-        merged[pods.name] = pods._replace(replicas=pods.replicas + (before.replicas if before else 0))
-    return list(merged.values())
+    return label_of(pods, SUBGROUP)
 
 
 def _unplaced(group: Fields, found: Sequence[PodsRead]) -> list[Diagnostic]:
@@ -141,9 +115,11 @@ def _read_unit(own: Fields, parts: Parts) -> UnitIntent:
     """One subgroup. A leaf below it that is named like its podSet is a podSet of the unit, not a unit."""
     children = parts.children.get(own["name"], ())
     leaves = {each["name"]: pods for each in children for pods in parts.pods.get(each["name"], ()) if _named(pods)}
-    pods = [_read_pods(leaves[each["name"]], each["minMember"], parts) for each in children if each["name"] in leaves]
+    pods = [
+        pods_read(leaves[each["name"]], each["minMember"], parts.domains) for each in children if each["name"] in leaves
+    ]
     if not children:
-        pods = [_read_pods(each, own.get("minMember", 0), parts) for each in parts.pods.get(own["name"], ())]
+        pods = [pods_read(each, own.get("minMember", 0), parts.domains) for each in parts.pods.get(own["name"], ())]
     constraint = own.get("topologyConstraint") or {}
     required, preferred = (constraint.get(f"{word}TopologyLevel", "") for word in ("required", "preferred"))
     return UnitIntent(
@@ -158,11 +134,3 @@ def _read_unit(own: Fields, parts: Parts) -> UnitIntent:
 
 def _named(pods: PodsRead) -> bool:
     return pods.name == _subgroup(pods)
-
-
-def _read_pods(pods: PodsRead, minimum: int, parts: Parts) -> PodsIntent:
-    claims = pods.template["spec"].get("resourceClaims") or ()
-    namespace = pods.owner.get("namespace", "")
-    keys = [(namespace, claim.get("resourceClaimTemplateName", "")) for claim in claims]
-    channel = next((parts.domains[key] for key in keys if key in parts.domains), "")
-    return PodsIntent(pods.name, pods.replicas, minimum, channel)

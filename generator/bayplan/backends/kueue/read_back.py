@@ -7,17 +7,16 @@ outermost first: `replica-worker-2` is the third slice of podSet `replica-worker
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
+from bayplan.backends.found import Channels, by, channels, found_pods, pods_read
 from bayplan.backends.kueue.linting.placement import parsed
 from bayplan.backends.kueue.requests import Layout, Part, layout
 from bayplan.backends.kueue.words import LAYERS, PREFERRED, QUEUE, REQUIRED, SLICE_LEVEL, SLICE_SIZE, TOGETHER
 from bayplan.diagnostics import Outcome
-from bayplan.kube.kinds import KINDS, PodsRead
+from bayplan.kube.kinds import PodsRead
 from bayplan.kube.kinds.parts import GANG_LABEL
-from bayplan.kube.names import COMPUTE_DOMAIN_API
-from bayplan.kube.safe import items, mapping, text
+from bayplan.kube.safe import mapping, text
 from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import GangPlan, Plan, Unit
@@ -143,23 +142,13 @@ def _slices(name: str, pods: PodsIntent, layers: Sequence[tuple[str, int]]) -> t
 
 def read(documents: Sequence[Manifest]) -> Outcome[tuple[GangIntent, ...]]:
     """The gangs that workloads with a queue describe, in the order of their names."""
-    domains = {_channel(d): d["metadata"]["name"] for d in documents if d.get("apiVersion") == COMPUTE_DOMAIN_API}
-    gangs: dict[Key, list[PodsRead]] = {}
-    for document in documents:
-        for kind in KINDS.values():
-            for pods in kind.read(document):
-                if QUEUE in mapping(pods.owner, "labels"):
-                    gangs.setdefault(_gang(pods), []).append(pods)
+    domains = channels(documents)
+    gangs = by(_gang, (pods for pods in found_pods(documents) if QUEUE in mapping(pods.owner, "labels")))
     return Outcome(tuple(_read_gang(key, _merged(gangs[key]), domains) for key in sorted(gangs, key=_by_name)))
 
 
 def _by_name(key: Key) -> Key:
     return key[1], key[0]
-
-
-def _channel(domain: Mapping[str, Any]) -> Key:
-    name = text(domain, "spec", "channel", "resourceClaimTemplate", "name")
-    return text(domain, "metadata", "namespace"), name
 
 
 def _gang(pods: PodsRead) -> Key:
@@ -181,7 +170,7 @@ def _merged(found: Sequence[PodsRead]) -> list[PodsRead]:
     return list(merged.values())
 
 
-def _read_gang(key: Key, found: Sequence[PodsRead], domains: Mapping[Key, str]) -> GangIntent:
+def _read_gang(key: Key, found: Sequence[PodsRead], domains: Channels) -> GangIntent:
     placed = _together([_read_pods(pods, domains) for pods in found])
     first = found[0]
     return GangIntent(
@@ -196,16 +185,13 @@ def _read_gang(key: Key, found: Sequence[PodsRead], domains: Mapping[Key, str]) 
     )
 
 
-def _read_pods(pods: PodsRead, domains: Mapping[Key, str]) -> Placed:
+def _read_pods(pods: PodsRead, domains: Channels) -> Placed:
     own = mapping(pods.template, "metadata", "annotations")
-    claims = (text(claim, "resourceClaimTemplateName") for claim in items(pods.template, "spec", "resourceClaims"))
-    keys = [(text(pods.owner, "namespace"), claim) for claim in claims]
-    channel = next((domains[key] for key in keys if key in domains), "")
     layers = parsed(text(own, LAYERS)) or []
     if SLICE_LEVEL in own and text(own, SLICE_SIZE).isdigit():
         layers = [(text(own, SLICE_LEVEL), int(text(own, SLICE_SIZE)))]
     return Placed(
-        PodsIntent(plain(pods.name), pods.replicas, pods.replicas, channel),
+        pods_read(pods, pods.replicas, domains)._replace(name=plain(pods.name)),
         text(own, REQUIRED),
         text(own, PREFERRED),
         tuple((level, size) for level, size in layers if size > 0),

@@ -6,14 +6,14 @@ count as its parent's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bayplan.backends.found import Channels, by, channels, found_pods, merged, pods_read
 from bayplan.backends.native.groups import GROUP
 from bayplan.backends.native.tree import COMPONENT, LEVELS
 from bayplan.diagnostics import Diagnostic, Outcome, error
-from bayplan.kube.kinds import KINDS, PodsRead
-from bayplan.kube.names import COMPUTE_DOMAIN_API
+from bayplan.kube.kinds import PodsRead
 from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import Plan
@@ -63,27 +63,19 @@ class Found(NamedTuple):
 
     children: Mapping[Key, Sequence[Fields]]  # CompositePodGroup -> its groups
     pods: Mapping[Key, Sequence[PodsRead]]  # PodGroup, or in 1.35 Workload -> podSet instances
-    domains: Mapping[Key, str]  # channel template -> ComputeDomain
+    domains: Channels
 
 
 def read(documents: Sequence[Manifest]) -> Outcome[tuple[GangIntent, ...]]:
     """The gangs that groups without a parent describe, in the order of their names."""
     own = [each for each in documents if str(each.get("apiVersion", "")).startswith(f"{GROUP}/")]
     groups = [each for each in own if each["kind"] in ("PodGroup", "CompositePodGroup")]
-    found = Found(_children(groups), _pods(documents), _domains(documents))
+    found = Found(_children(groups), _pods(documents), channels(documents))
     counted = [each for each in own if each["kind"] == "Workload" and "podGroups" in each["spec"]]
     roots = [each for each in groups if not each["spec"].get("parentCompositePodGroupName")]
-    alone = {key: len(made) for key, made in _by(_made_from, roots).items()}
+    alone = {key: len(made) for key, made in by(_made_from, roots).items()}
     gangs = [_gang(each, found, alone) for each in roots] + [_counted_gang(each, found) for each in counted]
     return Outcome(tuple(sorted(gangs, key=lambda gang: (gang.name, gang.namespace))), tuple(_lost(found, own)))
-
-
-def _by(key: Any, values: Iterable[Any]) -> dict[Any, list[Any]]:
-    """The values under their keys, each list in the order given."""
-    made: dict[Any, list[Any]] = {}
-    for value in values:
-        made.setdefault(key(value), []).append(value)
-    return made
 
 
 def key(document: Fields) -> Key:
@@ -92,7 +84,7 @@ def key(document: Fields) -> Key:
 
 
 def _children(groups: Sequence[Fields]) -> dict[Key, list[Fields]]:
-    return _by(lambda each: (key(each)[0], each["spec"].get("parentCompositePodGroupName", "")), groups)
+    return by(lambda each: (key(each)[0], each["spec"].get("parentCompositePodGroupName", "")), groups)
 
 
 def _made_from(group: Fields) -> Key:
@@ -103,12 +95,7 @@ def _made_from(group: Fields) -> Key:
 
 
 def _pods(documents: Sequence[Fields]) -> dict[Key, list[PodsRead]]:
-    everyone = (pods for document in documents for kind in KINDS.values() for pods in kind.read(document))
-    merged: dict[tuple[Key, str], PodsRead] = {}
-    for pods in everyone:
-        place = (_group(pods), pods.name)
-        merged[place] = pods._replace(replicas=pods.replicas + (merged[place].replicas if place in merged else 0))
-    return _by(_group, merged.values())
+    return {group: merged(found) for group, found in by(_group, found_pods(documents)).items()}
 
 
 def _group(pods: PodsRead) -> Key:
@@ -116,11 +103,6 @@ def _group(pods: PodsRead) -> Key:
     spec = pods.template["spec"]
     named = (spec.get("schedulingGroup") or {}).get("podGroupName") or (spec.get("workloadRef") or {}).get("name", "")
     return pods.owner.get("namespace", ""), named
-
-
-def _domains(documents: Sequence[Fields]) -> dict[Key, str]:
-    made = [each for each in documents if each.get("apiVersion") == COMPUTE_DOMAIN_API]
-    return {(key(d)[0], d["spec"]["channel"]["resourceClaimTemplate"]["name"]): key(d)[1] for d in made}
 
 
 def _gang(root: Fields, found: Found, alone: Mapping[Key, int]) -> GangIntent:
@@ -187,15 +169,7 @@ def _unit(group: Fields, found: Found, gang: str) -> UnitIntent:
 
 def _podsets(mine: Sequence[PodsRead], least: int, found: Found) -> tuple[PodsIntent, ...]:
     """The podSets of a group. Its count tells a minimum of theirs only where there is one, or all must start."""
-    return tuple(sorted(_podset(each, least if len(mine) == 1 else each.replicas, found) for each in mine))
-
-
-def _podset(pods: PodsRead, minimum: int, found: Found) -> PodsIntent:
-    claims = pods.template["spec"].get("resourceClaims") or ()
-    namespace = pods.owner.get("namespace", "")
-    keys = [(namespace, claim.get("resourceClaimTemplateName", "")) for claim in claims]
-    channel = next((found.domains[each] for each in keys if each in found.domains), "")
-    return PodsIntent(pods.name, pods.replicas, minimum, channel)
+    return tuple(sorted(pods_read(each, least if len(mine) == 1 else each.replicas, found.domains) for each in mine))
 
 
 def _lost(found: Found, own: Sequence[Fields]) -> Iterator[Diagnostic]:

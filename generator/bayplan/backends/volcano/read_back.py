@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from bayplan.backends.found import Channels, annotation_of, by, channels, claimed, found_pods, merged
 from bayplan.backends.volcano.pod_group import POD_GROUP, POLICY, PREEMPTABLE, ROLE
 from bayplan.backends.volcano.tiers import network_topology, policies
 from bayplan.diagnostics import Outcome
-from bayplan.kube.kinds import KINDS, PodsRead, volcano_job
+from bayplan.kube.kinds import PodsRead, volcano_job
 from bayplan.kube.kinds.parts import GROUP_LABEL
-from bayplan.kube.names import COMPUTE_DOMAIN_API
 from bayplan.kube.safe import is_kind, items, mapping, number, text
 from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent
 from bayplan.model.manifest import Manifest
@@ -63,19 +63,12 @@ def _levels(spec: Fields) -> tuple[str, str]:
 
 def read(documents: Sequence[Manifest]) -> Outcome[tuple[GangIntent, ...]]:
     """The gangs that PodGroups with their pods, and Volcano Jobs describe, in the order of their names."""
-    domains = {_channel(d): d["metadata"]["name"] for d in documents if d.get("apiVersion") == COMPUTE_DOMAIN_API}
-    found: dict[Key, dict[str, Seen]] = {}
-    for document in documents:
-        if is_kind(document, "batch.volcano.sh", "Job"):
-            continue
-        for pods in (each for kind in KINDS.values() for each in kind.read(document)):
-            mine = found.setdefault((pods.owner.get("namespace", ""), _annotation(pods, POD_GROUP)), {})
-            before = mine.get(pods.name)
-            seen = Seen(pods, _claimed(pods, domains))
-            mine[pods.name] = seen if before is None else before.plus(pods.replicas)
+    domains = channels(documents)
+    jobs = [d for d in documents if is_kind(d, "batch.volcano.sh", "Job")]
+    found = by(_owner, found_pods(d for d in documents if not is_kind(d, "batch.volcano.sh", "Job")))
     groups = [d for d in documents if is_kind(d, "scheduling.volcano.sh", "PodGroup")]
-    gangs = [_read_group(d, list(found.get(_key(d), {}).values())) for d in groups]
-    gangs += [_read_job(d, domains) for d in documents if is_kind(d, "batch.volcano.sh", "Job")]
+    gangs = [_read_group(d, [Seen(p, claimed(p, domains)) for p in merged(found.get(_key(d), ()))]) for d in groups]
+    gangs += [_read_job(d, domains) for d in jobs]
     return Outcome(tuple(sorted(gangs, key=lambda gang: (gang.namespace, gang.name))))
 
 
@@ -90,10 +83,6 @@ class Seen(NamedTuple):
         """Of the pods."""
         return mapping(self.pods.template, "metadata", "labels")
 
-    def plus(self, more: int) -> Seen:
-        """The same with more pods: bare ones come one by one."""
-        return self._replace(pods=self.pods._replace(replicas=self.pods.replicas + more))
-
     def intent(self, minimum: int | None) -> PodsIntent:
         """With the least that must start; all, where nothing says less."""
         count = self.pods.replicas
@@ -104,19 +93,8 @@ def _key(document: Fields) -> Key:
     return text(document, "metadata", "namespace"), text(document, "metadata", "name")
 
 
-def _channel(domain: Fields) -> Key:
-    return text(domain, "metadata", "namespace"), domain["spec"]["channel"]["resourceClaimTemplate"]["name"]
-
-
-def _annotation(pods: PodsRead, name: str) -> str:
-    return text(pods.template, "metadata", "annotations", name)
-
-
-def _claimed(pods: PodsRead, domains: Mapping[Key, str]) -> str:
-    namespace = pods.owner.get("namespace", "")
-    claims = items(pods.template, "spec", "resourceClaims")
-    keys = [(namespace, text(claim, "resourceClaimTemplateName")) for claim in claims]
-    return next((domains[key] for key in keys if key in domains), "")
+def _owner(pods: PodsRead) -> Key:
+    return pods.owner.get("namespace", ""), annotation_of(pods, POD_GROUP)
 
 
 def _read_group(document: Fields, pods: Sequence[Seen]) -> GangIntent:
@@ -157,7 +135,7 @@ def _read_policy(policy: Fields, pods: Sequence[Seen], least: Fields) -> Sequenc
 
 def _read_pods(pods: Iterable[Seen], least: Fields, alone: int | None) -> tuple[PodsIntent, ...]:
     """Podsets with their minimums: by role, or all that the one podSet of a subgroup or gang is asked for."""
-    roles = ((each, number(least, _annotation(each.pods, ROLE))) for each in pods)
+    roles = ((each, number(least, annotation_of(each.pods, ROLE))) for each in pods)
     return tuple(sorted(each.intent(alone if role is None else role) for each, role in roles))
 
 
@@ -176,11 +154,11 @@ def _gang(document: Fields, queue: str, root: UnitIntent, domains: set[str]) -> 
     )
 
 
-def _read_job(document: Fields, domains: Mapping[Key, str]) -> GangIntent:
+def _read_job(document: Fields, domains: Channels) -> GangIntent:
     """A Volcano Job: each partition of a task is a unit, called after its group and number."""
     spec = document["spec"]
     tasks = [
-        (task, Seen(pods, _claimed(pods, domains)))
+        (task, Seen(pods, claimed(pods, domains)))
         for task, pods in zip(items(spec, "tasks"), volcano_job.read(document), strict=True)
     ]
     units = [unit for task, seen in tasks for unit in _partitions(task, seen)]

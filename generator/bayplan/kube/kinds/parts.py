@@ -86,6 +86,12 @@ def job_spec(gang: GangPlan, replicas: int, template: Manifest) -> dict[str, Any
     }
 
 
+def pod_deadline(gang: GangPlan, spec: Manifest) -> dict[str, int]:
+    """Where pods alone have a deadline: the gang's, or the template's where it is sooner. In a Job both would hold."""
+    given = [each for each in (gang.gang.active_deadline_seconds, spec.get("activeDeadlineSeconds")) if each]
+    return {"activeDeadlineSeconds": min(given)} if given else {}
+
+
 def service_name(gang: GangPlan) -> str:
     """The headless Service of a gang whose pods look each other up, and of no other."""
     return gang.name if gang.gang.rendezvous != "none" or gang.gang.hosts else ""

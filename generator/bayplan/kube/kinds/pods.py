@@ -13,6 +13,7 @@ from bayplan.kube.kinds.parts import (
     instances,
     meta,
     name_rows,
+    pod_deadline,
     read_name,
     service_name,
 )
@@ -88,18 +89,13 @@ def _skeleton(gang: GangPlan, piece: Piece) -> dict[str, Any]:
     carried = Meta(own.get("labels", {}), own.get("annotations", {}))
     spec = piece.template["spec"]
     named = {"hostname": Slot(NAME_COLUMN, "name")} if "subdomain" in spec else {}
+    deadline = pod_deadline(gang, spec)
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": Slot(NAME_COLUMN, "name"), **meta("", piece.owner, piece.job, carried)},
-        "spec": {**named, **_deadline(gang, spec), **spec, **_deadline(gang, spec)},
+        "spec": {**named, **deadline, **spec, **deadline},
     }
-
-
-def _deadline(gang: GangPlan, spec: Manifest) -> dict[str, int]:
-    """The gang's, or that of the template where it is sooner: in a Job both would hold."""
-    given = [each for each in (gang.gang.active_deadline_seconds, spec.get("activeDeadlineSeconds")) if each]
-    return {"activeDeadlineSeconds": min(given)} if given else {}
 
 
 def _rows(gang: GangPlan, pods: Pods, before: int) -> tuple[tuple[str | int, ...], ...]:

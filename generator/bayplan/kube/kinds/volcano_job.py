@@ -11,6 +11,7 @@ from bayplan.kube.kinds.parts import (
     instances,
     meta,
     name_rows,
+    pod_deadline,
     read_name,
     service_name,
 )
@@ -117,19 +118,13 @@ def _policies(gang: GangPlan) -> dict[str, Any]:
 
 
 def _task(gang: GangPlan, pods: Pods, piece: Piece) -> dict[str, Any]:
+    spec = piece.template["spec"]
     return {
         "name": pods.name,
         "replicas": pods.total,
         **piece.job.spec,
-        "template": _with_deadline(gang, piece.template),
+        "template": {**piece.template, "spec": {**spec, **pod_deadline(gang, spec)}},
     }
-
-
-def _with_deadline(gang: GangPlan, template: Manifest) -> Manifest:
-    """Only pods can have one here: the gang's, or that of the template where it is sooner."""
-    spec = template["spec"]
-    given = [each for each in (gang.gang.active_deadline_seconds, spec.get("activeDeadlineSeconds")) if each]
-    return {**template, "spec": {**spec, "activeDeadlineSeconds": min(given)}} if given else template
 
 
 def read(document: Mapping[str, Any]) -> tuple[PodsRead, ...]:

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, event, given, settings
+from hypothesis import HealthCheck, assume, event, example, given, settings
 from hypothesis import strategies as st
 
 import random_workflows
@@ -27,6 +27,37 @@ slow = settings(
 )
 
 
+SINGLE_INSIDE: dict[str, Any] = {
+    "apiVersion": "bayplan.dev/v1alpha1",
+    "kind": "Workflow",
+    "metadata": {"name": "single-inside", "namespace": "ml"},
+    "spec": {
+        "queue": "research",
+        "gangs": [
+            {
+                "name": "train",
+                "rendezvous": "gang",
+                "groups": [
+                    {
+                        "name": "replica",
+                        "replicas": 2,
+                        "placement": {"preferred": "zone"},
+                        "groups": [
+                            {
+                                "name": "only",
+                                "size": 1,
+                                "podSets": [{"name": "w", "replicas": 1, "image": "x:1", "resources": {"cpu": "2"}}],
+                            }
+                        ],
+                    }
+                ],
+            }
+        ],
+    },
+}
+"""A placed group that is folded, around a group with one instance, which keeps its number."""
+
+
 @slow
 @given(
     flow=random_workflows.workflows(),
@@ -39,6 +70,7 @@ def test_manifests_read_back_as_the_plans_intent(flow: dict[str, Any], topology:
 
 @slow
 @given(flow=random_workflows.workflows(), version=st.sampled_from(VERSIONS))
+@example(flow=SINGLE_INSIDE, version="1.14.3")
 def test_so_do_volcano_jobs_but_for_the_names_of_what_is_folded(flow: dict[str, Any], version: str) -> None:
     check(as_volcano_jobs(flow), version, nameless=True)
 

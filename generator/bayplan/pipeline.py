@@ -7,7 +7,7 @@
 `compile` is the three in a row. Every step is a function from values to an Outcome, and none knows a scheduler by name.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,7 +19,7 @@ from bayplan.companions import companions
 from bayplan.diagnostics import Diagnostic, Outcome, Route, has_errors
 from bayplan.document import Document
 from bayplan.model.backend import Backend
-from bayplan.model.features import FEATURES
+from bayplan.model.features import FEATURES, Feature, Need
 from bayplan.model.formats import Context
 from bayplan.model.manifest import Item, Object, Shape
 from bayplan.model.plan import Plan
@@ -186,18 +186,15 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
     needs = (*plan_needs(asked), *backend.needs(asked))
     shared = "all" in backend.FOLDS.values()
     ranked = ranks.assign(compute_domains.merge(claimed.value)) if shared else asked
-    title = f"{backend.NAME} {target.version(backend.COMPONENT)}"
-    shaped = shape(ranked, Offer(title, backend.KINDS, backend.SUPPORT, backend.FOLDS), target)
-    features = {**FEATURES, **backend.FEATURES}
-    lost = compare(needs, backend.SUPPORT, target, title, features)
-    found = [*claimed.diagnostics, *diagnose(ranked), *lost, *shaped.diagnostics]
+    shaped = shape(ranked, Offer(_title(backend, target), backend.KINDS, backend.SUPPORT, backend.FOLDS), target)
+    found = [*claimed.diagnostics, *diagnose(ranked), *_gaps(needs, backend, target), *shaped.diagnostics]
     if shaped.value is not None:
         found += [*fitting(ranked, shaped.value, target), *assumed(target, components(ranked, shaped.value, backend))]
     if not has_errors(found):
         found += [*unmet(ranked), *unseen(ranked), *backend.prove(ranked, target)]
     if shaped.value is not None:
         found += backend.notices(ranked, shaped.value, target)
-    wanted = request.accept - firm(features.values()) if shaped.value is not None else frozenset()
+    wanted = request.accept - firm(_features(backend).values()) if shaped.value is not None else frozenset()
     taken = tuple(sorted({each.code for each in found if each.severity == "error" and each.code in wanted}))
     found = [each._replace(severity="warning") if each.code in taken else each for each in found]
     if shaped.value is None or has_errors(found):
@@ -230,12 +227,25 @@ def _exported(name: str, topology: ClusterTopology, target: Target, found: Found
     return Outcome(None if has_errors(found) else tuple(exporter.write(topology, target)), found)
 
 
+def _title(backend: Backend, target: Target) -> str:
+    """For messages: `kai 0.17`."""
+    return f"{backend.NAME} {target.version(backend.COMPONENT)}"
+
+
+def _features(backend: Backend) -> Mapping[str, Feature]:
+    return {**FEATURES, **backend.FEATURES}
+
+
+def _gaps(needs: Iterable[Need], backend: Backend, target: Target) -> Found:
+    """What is needed and not carried exactly."""
+    return tuple(compare(needs, backend.SUPPORT, target, _title(backend, target), _features(backend)))
+
+
 def _unfit(backend: Backend, topology: ClusterTopology, target: Target) -> tuple[Diagnostic, ...]:
     """What of a topology a backend's cluster-scoped objects cannot say."""
     names = [pool.name for pool in topology.pools]
     needs = (*topology_needs(topology, names), *backend.cluster_needs(topology))
-    title = f"{backend.NAME} {target.version(backend.COMPONENT)}"
-    return tuple(compare(needs, backend.SUPPORT, target, title, {**FEATURES, **backend.FEATURES}))
+    return _gaps(needs, backend, target)
 
 
 class LintRequest(NamedTuple):

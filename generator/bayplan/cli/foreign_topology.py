@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from bayplan.cli import files
-from bayplan.diagnostics import Outcome, error, has_errors
+from bayplan.diagnostics import Outcome, error
 from bayplan.document import Document, read, unfold
 from bayplan.model.formats import SourceFile
 from bayplan.report.batch import Batch
@@ -46,12 +46,10 @@ def importer(name: str, source: SourceFile) -> Importer | None:
     return None
 
 
-def new(format_: Importer, source: SourceFile, unread: Batch) -> tuple[Outcome[dict[str, Any]], Batch]:
-    """The topology in a file. What YAML has against a text counts only if the format finds nothing to say of it."""
+def new(format_: Importer, source: SourceFile) -> tuple[Outcome[dict[str, Any]], Batch]:
+    """The topology in a file. What YAML has against its text counts no more: the format has recognised it."""
     made = format_.new(source)
-    wrong = has_errors(made.diagnostics) and not source.documents
-    found = (*made.diagnostics, *(unread.diagnostics if wrong and not made.diagnostics else ()))
-    return made, Batch(found, sources(source.name, source.text, source.documents))
+    return made, Batch(made.diagnostics, sources(source.name, source.text, source.documents))
 
 
 def no_update(name: str) -> Batch:

@@ -50,8 +50,8 @@ def run(given: Given) -> int:
     name, word = given.one("from"), given.words[0]
     looked, unread = foreign_topology.load(word) if _may_be_foreign(name, word) else (None, None)
     format_ = foreign_topology.importer(name, looked) if looked else None
-    if looked and unread and format_:
-        return _foreign(given, format_, looked, unread)
+    if looked and format_:
+        return _foreign(given, format_, looked)
     if unread and not (looked and looked.documents):
         return finish(given, [unread])
     importer = IMPORTERS[name or DEFAULT]
@@ -78,11 +78,11 @@ def _guessed() -> Diagnostic:
     return info("A936", ("argument", "SOURCE"), message, hint=hint)
 
 
-def _foreign(given: Given, format_: Format, source: SourceFile, batch: Batch) -> int:
+def _foreign(given: Given, format_: Format, source: SourceFile) -> int:
     """The whole run, where the source is a topology of another system."""
     if given.on("update"):
         return finish(given, [foreign_topology.no_update(format_.NAME)])
-    made, found = foreign_topology.new(format_, source, batch)
+    made, found = foreign_topology.new(format_, source)
     batches = [Batch(output.wrong(given)), found]
     text = None if made.value is None else _commented(made.value)
     return finish(given, batches, None if text is None else output.file_writer(given, [text]))

@@ -23,6 +23,12 @@ class UnitIntent(NamedTuple):
     pods: tuple[PodsIntent, ...] = ()
 
 
+def claimed_domains(unit: UnitIntent) -> tuple[str, ...]:
+    """The ComputeDomains that pods of a unit claim from, by name."""
+    own = {pods.compute_domain for pods in unit.pods if pods.compute_domain}
+    return tuple(sorted(own.union(*(claimed_domains(each) for each in unit.units))))
+
+
 class GangIntent(NamedTuple):
     """One gang as the scheduler sees it."""
 

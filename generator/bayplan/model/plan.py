@@ -1,6 +1,6 @@
 """A workflow bound to a cluster: every group instance named, placed, ranked. No scheduler word in it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from bayplan.diagnostics import Route
@@ -70,6 +70,7 @@ class Unit(NamedTuple):
     separate: str = ""
     groups: "tuple[Units, ...]" = ()
     pods: tuple[Pods, ...] = ()
+    copies: int = 1  # how many instances of its group this one stands for, in each instance of what is around it
 
 
 class Units(NamedTuple):
@@ -124,6 +125,18 @@ def all_pods(unit: Unit) -> Iterator[Pods]:
     """All podSet instances at and below a unit, in rank order."""
     for each in walk(unit):
         yield from each.pods
+
+
+def minimum(unit: Unit, counted: Callable[[Pods], bool] = lambda pods: True) -> int:
+    """The fewest pods with which a unit may start, of those that count."""
+    own = sum(pods.minimum for pods in unit.pods if counted(pods))
+    groups = (sorted(minimum(member, counted) for member in units.members)[: units.minimum] for units in unit.groups)
+    return own + sum(map(sum, groups))
+
+
+def title(gang: GangPlan, unit: Unit) -> str:
+    """What the file calls a unit, for messages: `group "replica"` or `gang "train"`."""
+    return f'group "{unit.name.rpartition("-")[0]}"' if unit.name else f'gang "{gang.gang.name}"'
 
 
 def instance(root: Unit, name: str) -> tuple[Pods, int]:

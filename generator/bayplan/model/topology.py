@@ -97,3 +97,8 @@ class ClusterTopology(NamedTuple):
     def pool(self, name: str) -> Pool | None:
         """The pool of that name."""
         return next((pool for pool in self.pools if pool.name == name), None)
+
+    def gates(self, scheduler: str) -> Mapping[str, bool]:
+        """What the file says of a scheduler's features: on, off; a feature that is not there may be either."""
+        found: Mapping[str, bool] = self.schedulers.get(scheduler, {}).get("featureGates", {})
+        return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from bayplan.diagnostics import Diagnostic, error, warning
@@ -11,7 +11,7 @@ from bayplan.kube.pod import main_patches
 from bayplan.kube.ranks import arithmetic, shell_names
 from bayplan.model.backend import Backend
 from bayplan.model.manifest import Shape, Workload
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, once, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, minimum, once, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import PodSet
@@ -40,7 +40,7 @@ def _waiting_for_all(plan: Plan) -> Iterator[Diagnostic]:
     for gang in (each for each in plan.gangs if each.copy == 0):
         units = {unit.name: unit for unit in walk(gang.root)}
         for domain in once(reversed(gang.compute_domains)):
-            least = _least(units[domain.unit], partial(_claims, domain.name))
+            least = minimum(units[domain.unit], partial(_claims, domain.name))
             if least < domain.nodes:
                 yield error(
                     "P517",
@@ -55,18 +55,11 @@ def _claims(domain: str, pods: Pods) -> bool:
     return pods.compute_domain == domain
 
 
-def _least(unit: Unit, counted: Callable[[Pods], bool]) -> int:
-    """The fewest of the pods that count when the unit starts."""
-    own = sum(pods.minimum for pods in unit.pods if counted(pods))
-    groups = (sorted(_least(member, counted) for member in units.members)[: units.minimum] for units in unit.groups)
-    return own + sum(map(sum, groups))
-
-
 def _small_starts(plan: Plan) -> Iterator[Diagnostic]:
     """P522: the scheduler may start a part of a rendezvous, of which its program knows nothing."""
     for gang in (each for each in plan.gangs if each.copy == 0):
         ranked = sum(pods.replicas for pods in all_pods(gang.root) if pods.ranks)
-        least = _least(gang.root, lambda pods: pods.ranks is not None)
+        least = minimum(gang.root, lambda pods: pods.ranks is not None)
         if least < ranked:
             yield _small_start(gang, least, ranked)
 

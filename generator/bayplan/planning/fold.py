@@ -28,7 +28,9 @@ def _units(units: Units) -> Units:
     renamed = [_renamed(member, member.name, units.name) for member in members]
     whole = len(members) > 1 and units.minimum == len(members) and all(_bare(m) == _bare(renamed[0]) for m in renamed)
     merged = _merged(renamed[0], [list(all_pods(member)) for member in members]) if whole else None
-    return units._replace(members=members) if merged is None else units._replace(minimum=1, members=(merged,))
+    if merged is None:
+        return units._replace(members=members)
+    return units._replace(minimum=1, members=(merged._replace(copies=len(members)),))
 
 
 def _renamed(unit: Unit, old: str, new: str) -> Unit:

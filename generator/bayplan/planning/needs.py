@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from bayplan.accelerators import allocator
 from bayplan.diagnostics import Route
 from bayplan.model.features import Need
-from bayplan.model.plan import GangPlan, Plan, Unit, Units, all_pods, once, walk
+from bayplan.model.plan import GangPlan, Plan, Unit, Units, all_pods, once, title, walk
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import Gang, Group
 
@@ -96,7 +96,7 @@ def _placement_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
         yield Need("group-depth", depth, gang.route, subject=f'gang "{gang.gang.name}"')
     inside = {unit.name for unit, outer in _placed(gang.root) if outer}
     for unit in once(walk(gang.root)):
-        at, subject = (*unit.route, "placement"), _subject(gang, unit)
+        at, subject = (*unit.route, "placement"), title(gang, unit)
         if (unit.required or unit.preferred) and (sets := len(once(all_pods(unit)))) > 1:
             yield Need("mixed-pod-sets", sets, at, not unit.required, subject)
         if unit.preferred and not unit.required and unit.name in inside:
@@ -109,8 +109,8 @@ def _placement_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
             yield Need("required-and-preferred", 1, (*at, "preferred"), True, subject)
         if unit.separate:
             yield Need("separate", 1, (*unit.route, "separate"), subject=subject)
-        if (unit.required or unit.preferred) and len(_level_lists(plan, unit)) > 1:
-            yield Need("mixed-pools", len(_level_lists(plan, unit)), at, not unit.required, subject)
+        if (unit.required or unit.preferred) and (lists := len(_level_lists(plan, unit))) > 1:
+            yield Need("mixed-pools", lists, at, not unit.required, subject)
 
 
 def _placed(unit: Unit, outer: bool = False) -> Iterator[tuple[Unit, bool]]:
@@ -121,10 +121,6 @@ def _placed(unit: Unit, outer: bool = False) -> Iterator[tuple[Unit, bool]]:
     for units in unit.groups:
         for member in units.members:
             yield from _placed(member, outer or here)
-
-
-def _subject(gang: GangPlan, unit: Unit) -> str:
-    return f'group "{unit.name.rpartition("-")[0]}"' if unit.name else f'gang "{gang.gang.name}"'
 
 
 def _level_lists(plan: Plan, unit: Unit) -> set[tuple[str, ...]]:
@@ -154,7 +150,7 @@ def _size_needs(gang: GangPlan) -> Iterator[Need]:
                 left = len(units.members) - units.minimum
                 yield Need("optional-groups", left, (*units.route, "minReplicas"), subject=f'group "{units.name}"')
         if len(unit.groups) > 1 or any(_uneven(units) for units in unit.groups):
-            yield Need("uneven-groups", 1, (*unit.route, "groups"), subject=_subject(gang, unit))
+            yield Need("uneven-groups", 1, (*unit.route, "groups"), subject=title(gang, unit))
 
 
 def _order_need(units: Units) -> Iterator[Need]:

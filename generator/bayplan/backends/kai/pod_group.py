@@ -17,7 +17,7 @@ from bayplan.kube.fields import given
 from bayplan.kube.kinds.parts import gang_labels
 from bayplan.model.features import Need
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, once, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, minimum, once, walk
 from bayplan.model.target import Target
 from bayplan.planning.intent import level_label
 from bayplan.values import NamedTuple
@@ -101,12 +101,6 @@ def pod_group_name(plan: Plan, gang: GangPlan, target: Target) -> str:
         return gang.name
     whole = "/".join((plan.namespace, plan.workflow.name, gang.name))
     return f"{gang.name}-{crc32(whole.encode()):08x}"
-
-
-def minimum(unit: Unit) -> int:
-    """The fewest pods with which the unit may start."""
-    smallest = (sorted(map(minimum, units.members))[: units.minimum] for units in unit.groups)
-    return sum(pods.minimum for pods in unit.pods) + sum(map(sum, smallest))
 
 
 def _preemptibility(gang: GangPlan) -> dict[str, str]:

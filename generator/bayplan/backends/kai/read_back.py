@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bayplan.backends.found import Channels, annotation_of, by, channels, found_pods, label_of, merged, pods_read
 from bayplan.backends.kai.pod_group import POD_GROUP, SUBGROUP, pod_group_name, topology_of
 from bayplan.diagnostics import Diagnostic, Outcome, error
 from bayplan.kube.kinds import PodsRead
-from bayplan.model.intent import GangIntent, UnitIntent
+from bayplan.model.intent import GangIntent, UnitIntent, claimed_domains
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import GangPlan, Plan, all_pods, walk
 from bayplan.model.target import Target
@@ -88,7 +88,6 @@ def _read_gang(group: Fields, parts: Parts) -> GangIntent:
     spec, metadata = group["spec"], group["metadata"]
     placed = [each["topologyConstraint"] for each in (spec, *(spec.get("subGroups") or ())) if _constrained(each)]
     root = _read_unit({**spec, "name": ""}, parts)
-    names = {pods.compute_domain for unit in _walk(root) for pods in unit.pods if pods.compute_domain}
     return GangIntent(
         name=metadata["name"],
         namespace=metadata.get("namespace", ""),
@@ -97,18 +96,12 @@ def _read_gang(group: Fields, parts: Parts) -> GangIntent:
         preemptible={"preemptible": True, "non-preemptible": False}.get(spec.get("preemptibility", "")),
         topology=",".join(sorted({constraint.get("topology", "") for constraint in placed})),
         root=root,
-        compute_domains=tuple(sorted(names)),
+        compute_domains=claimed_domains(root),
     )
 
 
 def _constrained(part: Fields) -> bool:
     return bool(part.get("topologyConstraint"))
-
-
-def _walk(unit: UnitIntent) -> Iterator[UnitIntent]:
-    yield unit
-    for child in unit.units:
-        yield from _walk(child)
 
 
 def _read_unit(own: Fields, parts: Parts) -> UnitIntent:

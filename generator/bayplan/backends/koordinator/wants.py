@@ -20,7 +20,7 @@ from bayplan.backends.koordinator.gather import (
 from bayplan.diagnostics import Diagnostic, error, info
 from bayplan.model.features import Need
 from bayplan.model.manifest import Shape
-from bayplan.model.plan import GangPlan, Plan, all_pods, once, walk
+from bayplan.model.plan import GangPlan, Plan, all_pods, once, title, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies.koordinator import CLUSTER_LAYER, NODE_LAYER, layer_name, level_names, longest
@@ -47,7 +47,7 @@ def _group_needs(gang: GangPlan) -> Iterator[Need]:
     for unit in once(parts(gang.root)):
         if unit.preferred:
             at = (*unit.route, "placement", "preferred")
-            yield Need("koordinator-inner-preferred", 1, at, True, f'group "{unit.name.rpartition("-")[0]}"')
+            yield Need("koordinator-inner-preferred", 1, at, True, title(gang, unit))
     if not levels:
         return
     first = next(held(gang))
@@ -85,7 +85,7 @@ def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
     """The planner is off unless the scheduler's configuration has it on, and then no placed gang starts: the second pod
     finds no plan (network_topology_workflow.go PreFilter; config/v1/defaults.go, 1.7 and 1.8)."""
     placed = next((gang for gang in plan.gangs if gather(plan, gang).placed), None)
-    on = plan.topology.schedulers.get("koordinator", {}).get("featureGates", {}).get(GATE)
+    on = plan.topology.gates("koordinator").get(GATE)
     if placed is None or on:
         return ()
     route = (*placed.route, "placement")

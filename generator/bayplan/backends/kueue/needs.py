@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from bayplan.backends.kueue.requests import Layout, Part, is_pair, layout
 from bayplan.backends.kueue.words import LAYER_GATE
 from bayplan.model.features import Feature, Need
-from bayplan.model.plan import GangPlan, Plan, Unit, walk
+from bayplan.model.plan import GangPlan, Plan, Unit, title, walk
 from bayplan.model.topology import ClusterTopology
 from bayplan.planning import compute_domains
 
@@ -47,13 +47,7 @@ def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
     yield from _layer_needs(plan, gang, everything)
     several = len(everything.parts)
     if several > 1 and gang.gang.workload == "pods":
-        yield Need("bare-pod-sets", several, (*gang.route, "workload"), subject=_subject(gang))
-
-
-def _subject(gang: GangPlan, unit: Unit | None = None) -> str:
-    if unit is None or not unit.name:
-        return f'gang "{gang.gang.name}"'
-    return f'group "{unit.name.rpartition("-")[0]}"'
+        yield Need("bare-pod-sets", several, (*gang.route, "workload"), subject=title(gang, gang.root))
 
 
 def _unit_needs(gang: GangPlan, unit: Unit, count: int, everything: Layout) -> Iterator[Need]:
@@ -61,11 +55,11 @@ def _unit_needs(gang: GangPlan, unit: Unit, count: int, everything: Layout) -> I
     members, at = everything.inside(unit), (*unit.route, "placement")
     sets = {part.pods.route for part in members}
     if len(sets) == 1 and len(members) > 1 and not _optional(gang.root):
-        yield Need("unlike-slices", len(members), at, not unit.required, _subject(gang, unit))
+        yield Need("unlike-slices", len(members), at, not unit.required, title(gang, unit))
     elif len(sets) == 2 and not is_pair(members):
-        yield Need("unlike-pair", len(members), at, not unit.required, _subject(gang, unit))
+        yield Need("unlike-pair", len(members), at, not unit.required, title(gang, unit))
     elif len(members) == 1 and count > 1 and not unit.required and not _placed_outside(members[0], unit):
-        yield Need("slice-preferred", count, (*at, "preferred"), True, _subject(gang, unit))
+        yield Need("slice-preferred", count, (*at, "preferred"), True, title(gang, unit))
 
 
 def _optional(root: Unit) -> bool:
@@ -79,12 +73,12 @@ def _placed_outside(part: Part, unit: Unit) -> bool:
 
 
 def _layer_needs(plan: Plan, gang: GangPlan, everything: Layout) -> Iterator[Need]:
-    gated = plan.topology.schedulers.get("kueue", {}).get("featureGates", {}).get(LAYER_GATE)
+    gated = plan.topology.gates("kueue").get(LAYER_GATE)
     depths = ((_layers(part, everything), part.pods.route) for part in everything.parts)
     deepest, route = max(depths, key=lambda depth: depth[0])
     if deepest:
         feature = "gated-slice-layers" if gated else "slice-layers"
-        yield Need(feature, deepest, route[:-2], subject=_subject(gang))
+        yield Need(feature, deepest, route[:-2], subject=title(gang, gang.root))
 
 
 def _layers(part: Part, everything: Layout) -> int:
@@ -101,7 +95,7 @@ def _tied(plan: Plan) -> Iterator[Need]:
     waiting = [gang for gang in plan.gangs if gang.copy == 0 and gang.after]
     for gang in waiting:
         tied = len(gang.after) + 1
-        yield Need("admitted-together", tied, (*gang.route, "dependsOn"), subject=_subject(gang))
+        yield Need("admitted-together", tied, (*gang.route, "dependsOn"), subject=title(gang, gang.root))
 
 
 def cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:

@@ -24,7 +24,7 @@ def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
 
 def _gates(plan: Plan) -> Iterator[Diagnostic]:
     """Both gates are on by default in versions that the plan can be for, unless the topology says otherwise."""
-    gates = plan.topology.schedulers.get("kueue", {}).get("featureGates", {})
+    gates = plan.topology.gates("kueue")
     asked = [request for gang in plan.gangs for request in requests(plan, gang).values()]
     placed = any(request.required or request.preferred or request.layers for request in asked)
     nested = any(len(request.layers) > 1 for request in asked)

@@ -30,7 +30,7 @@ BOTH, EVERYWHERE = "kube-apiserver and kube-scheduler", "kube-apiserver, kube-co
 
 def is_on(topology: ClusterTopology, gate: str) -> bool | None:
     """What the topology file says of a gate; None: nothing."""
-    gates: Mapping[str, bool] = topology.schedulers.get("native", {}).get("featureGates", {})
+    gates: Mapping[str, bool] = topology.gates("native")
     return gates.get(gate)
 
 

@@ -16,7 +16,7 @@ from bayplan.backends.native.tree import (
     trees,
 )
 from bayplan.model.features import Need
-from bayplan.model.plan import GangPlan, Plan, Unit, all_pods, once, walk
+from bayplan.model.plan import GangPlan, Plan, Unit, all_pods, once, title, walk
 from bayplan.model.target import Target
 from bayplan.planning.fit.demand import demand
 
@@ -46,7 +46,7 @@ def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
 
 
 def _unit_needs(plan: Plan, gang: GangPlan, unit: Unit) -> Iterator[Need]:
-    subject = f'group "{unit.name.rpartition("-")[0]}"' if unit.name else f'gang "{gang.gang.name}"'
+    subject = title(gang, unit)
     at = (*unit.route, "placement", "required")
     if (unit.pods and mixed(unit)) or (not unit.name and mixed(unit) and not placed_below(unit)):
         yield Need("several-minimums", len(list(all_pods(unit))), (*unit.route, "podSets"), subject=subject)

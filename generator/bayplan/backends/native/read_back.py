@@ -14,7 +14,7 @@ from bayplan.backends.native.groups import GROUP
 from bayplan.backends.native.tree import COMPONENT, LEVELS
 from bayplan.diagnostics import Diagnostic, Outcome, error
 from bayplan.kube.kinds import PodsRead
-from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent
+from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent, claimed_domains
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
@@ -130,7 +130,6 @@ def _below(group: Fields, found: Found) -> list[PodsRead]:
 
 
 def _intent(name: str, document: Fields, root: UnitIntent, everyone: Sequence[PodsRead]) -> GangIntent:
-    names = {pods.compute_domain for unit in _walk(root) for pods in unit.pods if pods.compute_domain}
     return GangIntent(
         name=name,
         namespace=key(document)[0],
@@ -139,14 +138,8 @@ def _intent(name: str, document: Fields, root: UnitIntent, everyone: Sequence[Po
         preemptible=None,
         topology="",
         root=root,
-        compute_domains=tuple(sorted(names)),
+        compute_domains=claimed_domains(root),
     )
-
-
-def _walk(unit: UnitIntent) -> Iterator[UnitIntent]:
-    yield unit
-    for child in unit.units:
-        yield from _walk(child)
 
 
 def _unit(group: Fields, found: Found, gang: str) -> UnitIntent:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from bayplan.backends.native.levels import node_label
-from bayplan.model.plan import Plan, Pods, Unit, Units, all_pods, walk
+from bayplan.model.plan import Plan, Pods, Unit, Units, all_pods, minimum, walk
 from bayplan.model.target import Target
 from bayplan.values import NamedTuple
 
@@ -56,12 +56,6 @@ def walk_nodes(nodes: tuple[Node, ...], parent: Node | None = None) -> Iterator[
 def depth(node: Node) -> int:
     """How many objects lie on the longest way down to pods."""
     return 1 + max(map(depth, node.children), default=0)
-
-
-def minimum(unit: Unit) -> int:
-    """The fewest pods with which the unit may start."""
-    smallest = (sorted(map(minimum, units.members))[: units.minimum] for units in unit.groups)
-    return sum(pods.minimum for pods in unit.pods) + sum(map(sum, smallest))
 
 
 def optional(units: Units) -> bool:

@@ -16,7 +16,7 @@ from bayplan.kube.kinds.parts import GANG_LABEL, GROUP_LABEL
 from bayplan.kube.pod import REQUIRED
 from bayplan.model.features import Need
 from bayplan.model.manifest import Lowered, Marks, PodParts, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, once, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, once, title, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST, Pool
 from bayplan.values import NamedTuple
@@ -45,11 +45,6 @@ def _level_needs(plan: Plan, gang: GangPlan, unit: Unit) -> Iterator[Need]:
         yield Need("outer-level", 1, (*unit.route, "placement", "required"), subject=subject)
     if unit.separate:
         yield Need("level-labels", len(labels(plan, unit, unit.separate)), (*unit.route, "separate"), subject=subject)
-
-
-def title(gang: GangPlan, unit: Unit) -> str:
-    """What a need is of."""
-    return f'group "{unit.name.rpartition("-")[0]}"' if unit.name else f'gang "{gang.gang.name}"'
 
 
 class Step(NamedTuple):

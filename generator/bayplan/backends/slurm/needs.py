@@ -10,7 +10,7 @@ from bayplan.backends.slurm.nodes import per_node
 from bayplan.backends.slurm.script import partition_of
 from bayplan.backends.slurm.sections import Job, Loss, Section
 from bayplan.model.features import Need
-from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, once
+from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, once, title
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies.slurm_layout import name_rules, plugin_of, slurm_name
@@ -46,7 +46,7 @@ def _partitions(plan: Plan, jobs: Sequence[Job]) -> Iterator[Need]:
     for made in jobs:
         for section in made.sections:
             if not made.gang.gang.backends.get("slurm", {}).get("constraint"):
-                pools.setdefault(partition_of(plan, made, section), {}).setdefault(section.first.pool, made)
+                pools.setdefault(partition_of(plan, made.gang, section), {}).setdefault(section.first.pool, made)
     for partition, found in pools.items():
         named = f'partition "{partition}"' if partition else "the default partition"
         yield Need("shared-partition", len(found), (*list(found.values())[-1].gang.route, "name"), subject=named)
@@ -73,7 +73,7 @@ def _subject(gang: GangPlan, loss: Loss) -> str:
     level = (
         f' at level "{unit.separate if loss.feature == "separate-above-block" else unit.required or unit.preferred}"'
     )
-    return (f'group "{unit.name.rpartition("-")[0]}"' if unit.name else f'gang "{gang.gang.name}"') + level
+    return title(gang, unit) + level
 
 
 def _channels(made: Job) -> Iterator[Need]:

@@ -45,7 +45,7 @@ def _of(plan: Plan, gang: GangPlan, section: Section, cluster: Cluster) -> Itera
 
 
 def _partition(plan: Plan, gang: GangPlan, section: Section, cluster: Cluster) -> Diagnostic:
-    partition = partition_of(plan, job(plan, gang, clusters(plan, cluster.target)), section)
+    partition = partition_of(plan, gang, section)
     named = f'partition "{partition}"' if partition else "the default partition"
     number = plan.topology.pools.index(cluster.pool)
     message = f"{named} must hold nodes of pool {cluster.pool.name} alone: Slurm picks nodes by partition"

@@ -67,7 +67,7 @@ def _planned(plan: Plan, made: Job) -> GangIntent:
         )
         for each in made.sections
     ]
-    return _gang(made.gang.name, partition_of(plan, made, made.sections[0]), parts)
+    return _gang(made.gang.name, partition_of(plan, made.gang, made.sections[0]), parts)
 
 
 def _gang(name: str, partition: str, parts: Sequence[Part]) -> GangIntent:

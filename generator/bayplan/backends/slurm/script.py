@@ -14,7 +14,7 @@ from bayplan.backends.slurm.shell import here_document, quote
 from bayplan.backends.slurm.tasks import everyones_master, hosts_in_use, master_lists, task
 from bayplan.kube.kinds.parts import GANG_LABEL, WORKFLOW_LABEL
 from bayplan.kube.pod import file_key
-from bayplan.model.plan import Plan
+from bayplan.model.plan import GangPlan, Plan
 from bayplan.model.workflow import Binary
 from bayplan.topologies.slurm_layout import settings
 
@@ -63,16 +63,16 @@ def _value(text: str) -> str:
 
 def _where(plan: Plan, job: Job, section: Section, number: int) -> Iterator[str]:
     own = job.gang.gang.backends.get("slurm", {})
-    if partition := partition_of(plan, job, section):
+    if partition := partition_of(plan, job.gang, section):
         yield f"--partition={_value(partition)}"
     for key in TEXTS:
         if key in own and not (number and key in FIRST_ONLY):
             yield f"--{key}={_value(str(own[key]))}"
 
 
-def partition_of(plan: Plan, job: Job, section: Section) -> str:
+def partition_of(plan: Plan, gang: GangPlan, section: Section) -> str:
     """The gang's own, that of its pool, that of the cluster, else the queue."""
-    own = job.gang.gang.backends.get("slurm", {}).get("partition")
+    own = gang.gang.backends.get("slurm", {}).get("partition")
     return str(own or settings(plan.topology, section.first.pool).get("partition") or plan.queue)
 
 

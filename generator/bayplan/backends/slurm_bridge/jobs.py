@@ -13,7 +13,7 @@ from typing import Any
 from bayplan.accelerators import allocator
 from bayplan.accelerators.device_plugin import NAME as DEVICE_PLUGIN
 from bayplan.model.features import Need
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, once, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, once, title, walk
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
 from bayplan.values import NamedTuple
 
@@ -70,7 +70,7 @@ def _gang_needs(plan: Plan, gang: GangPlan, jobs: tuple[SlurmJob, ...]) -> Itera
         if (pools := len({pods.pool for pods in job.pods})) > 1:
             yield Need("one-pool", pools, job.unit.route, subject=title(gang, job.unit))
     if gang.gang.max_restarts:
-        gates = plan.topology.schedulers.get("slurm-bridge", {}).get("featureGates", {})
+        gates = plan.topology.gates("slurm-bridge")
         grade = 1 if gates.get("GenericWorkload", True) else 2
         yield Need("restarted-pods", grade, (*gang.route, "maxRestarts"), subject=subject)
     for pods in once(all_pods(gang.root)):
@@ -122,11 +122,6 @@ def block_size(topology: ClusterTopology, pool: Pool) -> int:
     if topology.schedulers.get("slurm", {}).get("plugin") != "block" or not pool.levels:
         return 0
     return pool.levels[-1].plan or min((len(domain.nodes) for domain in pool.domains if domain.nodes), default=0)
-
-
-def title(gang: GangPlan, unit: Unit) -> str:
-    """What a need is of."""
-    return f'group "{unit.name.rpartition("-")[0]}"' if unit.name else f'gang "{gang.gang.name}"'
 
 
 def _grade(pods: Pods, topology: ClusterTopology) -> int:

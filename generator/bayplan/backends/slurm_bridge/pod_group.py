@@ -49,7 +49,7 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
 
 def built_in(plan: Plan, target: Target) -> bool:
     """Whether Kubernetes' own PodGroup can be used: JobSet's CRD drops `schedulingGroup` below 0.12."""
-    gates = plan.topology.schedulers.get("slurm-bridge", {}).get("featureGates", {})
+    gates = plan.topology.gates("slurm-bridge")
     served = target.between("kubernetes", "1.36", "1.37") and gates.get("GenericWorkload", True)
     return bool(served and target.since("slurmBridge", "1.2") and target.since("jobset", "0.12"))
 
@@ -116,7 +116,7 @@ def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
 
 
 def _served(plan: Plan, target: Target) -> Iterator[Diagnostic]:
-    gates = plan.topology.schedulers.get("slurm-bridge", {}).get("featureGates", {})
+    gates = plan.topology.gates("slurm-bridge")
     route = ("topology", "spec", "versions")
     if built_in(plan, target):
         if "GenericWorkload" not in gates:

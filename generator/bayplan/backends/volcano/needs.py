@@ -8,7 +8,7 @@ from bayplan.backends.volcano.tiers import Member, members, policies, tier
 from bayplan.diagnostics import Route
 from bayplan.kube import quantity
 from bayplan.model.features import Need
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, once, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, once, title, walk
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology
 from bayplan.planning.fit.demand import CHANNEL, SLOTS, WHOLE, demand
 
@@ -95,7 +95,7 @@ def _unit_needs(plan: Plan, gang: GangPlan, unit: Unit) -> Iterator[Need]:
     """What a placement asks beyond a level's number."""
     word = "required" if unit.required else "preferred"
     at, preferred = (*unit.route, "placement", word), not unit.required
-    subject = f'group "{unit.name.rpartition("-")[0]}"' if unit.name else f'gang "{gang.gang.name}"'
+    subject = title(gang, unit)
     level = unit.required or unit.preferred
     if level == HOST_LEVEL:
         yield Need("host-tier", 1, at, preferred, subject)

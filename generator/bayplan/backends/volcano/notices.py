@@ -45,7 +45,7 @@ DRA = Switch(
 
 def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
     """One for each switch, silent where the topology says that it is on; and what Volcano Jobs cannot hold."""
-    gates = plan.topology.schedulers.get("volcano", {}).get("featureGates", {})
+    gates = plan.topology.gates("volcano")
     told = (_notice(switch, gates.get(switch.name)) for switch in _wanted(plan, target))
     return (*(each for each in told if each), *_gaps(shape))
 

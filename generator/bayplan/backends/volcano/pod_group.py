@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bayplan.backends.volcano.tiers import Policy, minimum, network_topology, policies, policy_of, roles
+from bayplan.backends.volcano.tiers import Policy, network_topology, policies, policy_of, roles
 from bayplan.kube.fields import given
 from bayplan.kube.kinds.parts import GROUP_LABEL, gang_labels
 from bayplan.model.manifest import Manifest, Marks, PodParts
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, minimum
 
 API_VERSION = "scheduling.volcano.sh/v1beta1"
 POD_GROUP = "scheduling.k8s.io/group-name"

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.backends.volcano.pod_group import preemptable, scheduler_name
-from bayplan.backends.volcano.tiers import Member, members, minimum, network_topology, subgroups
+from bayplan.backends.volcano.tiers import Member, members, network_topology, subgroups
 from bayplan.diagnostics import Diagnostic, Route, error
 from bayplan.kube.fields import given
 from bayplan.model.manifest import Marks, Meta
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
+from bayplan.model.plan import GangPlan, Plan, Unit, all_pods, minimum
 
 HINT = "use `workload: jobset`, whose PodGroup is bayplan's own"
 
@@ -51,40 +51,15 @@ def _partitions(plan: Plan, root: Unit) -> Mapping[str, Mapping[str, Any]]:
     return {
         pods.name: {
             "partitionPolicy": {
-                "totalPartitions": count,
-                "partitionSize": pods.total // count,
-                "minPartitions": count,
+                "totalPartitions": member.copies,
+                "partitionSize": pods.total // member.copies,
+                "minPartitions": member.copies,
                 **network_topology(plan, member.unit),
             }
         }
         for member in subgroups(root)
-        for count in (_copies(root, member),)
         for pods in all_pods(member.unit)
     }
-
-
-def _copies(root: Unit, member: Member) -> int:
-    """How many instances of a placed group were folded into this one: those that differ in what stands before the
-    part of the name that belongs to the group's inside."""
-    first = next(all_pods(member.unit))
-    if not first.instances:
-        return 1
-    inside = sum(1 for each in _around(root, first) if each is not member.unit and _within(member.unit, each))
-    outside = {name.rsplit("-", _parts(first, member.unit) + inside)[0] for name in first.instances}
-    return len(outside)
-
-
-def _around(root: Unit, pods: Pods) -> Iterator[Unit]:
-    return (each.unit for each in members(root) if any(pods is own for own in all_pods(each.unit)))
-
-
-def _within(outer: Unit, inner: Unit) -> bool:
-    return any(each.unit is inner for each in members(outer))
-
-
-def _parts(pods: Pods, unit: Unit) -> int:
-    """How many dashes the podSet's name has behind the unit's."""
-    return pods.name.removeprefix(unit.name).count("-")
 
 
 def gaps(gang: GangPlan) -> Iterator[Diagnostic]:

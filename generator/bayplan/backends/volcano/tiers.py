@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bayplan.model.plan import Plan, Pods, Unit, Units, all_pods
+from bayplan.model.plan import Plan, Pods, Unit, Units, all_pods, minimum
 from bayplan.model.topology import HOST_LEVEL, Pool
 from bayplan.values import NamedTuple
 
@@ -50,6 +50,7 @@ class Member(NamedTuple):
     units: Units
     unit: Unit
     around: int  # how many instances that Volcano must know of stand around it
+    copies: int  # how many instances of the group were folded into this one, in the whole gang
 
     @property
     def optional(self) -> bool:
@@ -62,15 +63,15 @@ class Member(NamedTuple):
         return bool(self.unit.required or self.unit.preferred) or self.optional
 
 
-def members(unit: Unit, stem: str = "", around: int = 0) -> Iterator[Member]:
+def members(unit: Unit, stem: str = "", around: int = 0, copies: int = 1) -> Iterator[Member]:
     """All group instances below a unit, parents first."""
     for units in unit.groups:
         own = units.name.removeprefix(unit.name).removeprefix("-")
         path = f"{stem}-{own}" if stem else own
         for each in units.members:
-            member = Member(path, units, each, around)
+            member = Member(path, units, each, around, copies * each.copies)
             yield member
-            yield from members(each, path, around + member.counted)
+            yield from members(each, path, around + member.counted, member.copies)
 
 
 def subgroups(root: Unit) -> Iterator[Member]:
@@ -95,12 +96,6 @@ def policies(root: Unit) -> tuple[Policy, ...]:
         )
         for (stem, instance, size), group in found.items()
     )
-
-
-def minimum(unit: Unit) -> int:
-    """The fewest pods with which a unit may start."""
-    smallest = (sorted(map(minimum, units.members))[: units.minimum] for units in unit.groups)
-    return sum(pods.minimum for pods in unit.pods) + sum(map(sum, smallest))
 
 
 def policy_of(found: tuple[Policy, ...]) -> dict[str, tuple[Policy, Unit]]:

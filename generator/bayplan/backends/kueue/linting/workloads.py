@@ -35,7 +35,7 @@ LABELS: Route = ("metadata", "labels")
 def rules(objects: Sequence[Object], topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
     """Everything that is wrong with the workloads among the objects."""
     known = ladders(objects, topology)
-    gates: dict[str, bool] = dict(topology.schedulers.get("kueue", {}).get("featureGates", {}))
+    gates: dict[str, bool] = dict(topology.gates("kueue"))
     queues = _queues(objects, topology)
     for each in objects:
         found = templates(each.data)

@@ -46,7 +46,7 @@ SINGLE_INSIDE: dict[str, Any] = {
                             {
                                 "name": "only",
                                 "size": 1,
-                                "podSets": [{"name": "w", "replicas": 1, "image": "x:1", "resources": {"cpu": "2"}}],
+                                "podSets": [{"name": "w", "replicas": 1, "image": "x:1", "command": ["run"]}],
                             }
                         ],
                     }

@@ -1,0 +1,84 @@
+"""Workloads that others wrote, and what bayplan makes of them: values between the clients and the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bayplan.diagnostics import Route
+from bayplan.document import Document
+from bayplan.model.manifest import Manifest, Object
+from bayplan.values import NamedTuple
+
+Path = tuple[str | int, ...]
+
+
+class Seat(NamedTuple):
+    """One pod template of a workload: a podSet whose pods its controller makes.
+
+    `path` leads from the object to the mapping that has `metadata` and `spec`. The controller makes `copies` alike sets
+    of `replicas` pods each from it (the Jobs of a replicatedJob), and tells them apart by the pod label `copy_label`.
+    `job`: the way to the Job template above the pod template, whose metadata some schedulers read.
+    """
+
+    name: str
+    path: Path
+    replicas: int
+    copies: int = 1
+    copy_label: str = ""
+    job: Path | None = None
+
+    @property
+    def total(self) -> int:
+        """The pods of all copies."""
+        return self.replicas * self.copies
+
+
+class Roster(NamedTuple):
+    """A workload as its pods: what a reader in `kube/workloads` finds.
+
+    `gangs`: how many gangs of these seats it makes (the groups of a LeaderWorkerSet); `gang_label`: the pod label that
+    tells them apart. `seats` empty: the workload has no pods to place.
+    """
+
+    kind: str  # the word in messages and in `workload-KIND` rows: jobset, lws, pytorchjob
+    object: Object
+    seats: tuple[Seat, ...]
+    gangs: int = 1
+    gang_label: str = ""
+
+
+class AugmentRequest(NamedTuple):
+    """Objects that others wrote, as one set, and what is said about placing them.
+
+    `objects`: everything the client has read, items of Lists one by one. `namespace`: where objects go that name none.
+    """
+
+    objects: tuple[Object, ...]
+    topology: Document
+    policy: Document | None = None
+    scheduler: str = ""
+    namespace: str = ""
+    target: Mapping[str, str] = {}
+    accept: frozenset[str] = frozenset()
+    hooks: bool = False  # whether objects with `helm.sh/hook` may be selected
+
+
+class Change(NamedTuple):
+    """An object that is not what it was. `route`: that of the object."""
+
+    route: Route
+    data: Manifest
+
+
+class Added(NamedTuple):
+    """A new object, and the route of the workload that it goes with."""
+
+    data: Manifest
+    beside: Route
+
+
+class Augmented(NamedTuple):
+    """What came of a set of objects: only what differs, in the order of the objects; new ones in the order to apply."""
+
+    changes: tuple[Change, ...] = ()
+    added: tuple[Added, ...] = ()

@@ -180,7 +180,7 @@ JOBSET_0_9 = PREPARED / "jobset" / "versions" / "v0.9.0"
             "JobSet",
             "jobset",
             "0.9",
-            "v0.9.0" if (PREPARED / "jobset" / "versions" / "v0.9.0").is_dir() else "jobset",
+            next((tag for tag in ("v0.9.0", "v0.8.0") if (PREPARED / "jobset" / "versions" / tag).is_dir()), "jobset"),
         ),
     ],
 )

@@ -175,31 +175,53 @@ def check(request: Request) -> tuple[Outcome[Checked], Origins]:
 
 def plan(request: Request, checked: Checked) -> Outcome[Planned]:
     """Resolve pools, levels, ComputeDomains, ranks and names; prove the fit; compare needs with support."""
-    workflow, topology, backend, target = checked
-    namespace = default_namespace(workflow, topology)
-    queue = workflow.queue or topology.defaults.get("queue", "")
-    selected = _then(bind(workflow, topology, namespace, queue), lambda bound: select_gangs(bound, request.gangs))
-    claimed = _then(selected, compute_domains.assign)
+    backend, target = checked.backend, checked.target
+    claimed = bound(request, checked)
     if claimed.value is None:
         return Outcome(None, claimed.diagnostics)
     asked = ranks.assign(claimed.value)
-    needs = (*plan_needs(asked), *backend.needs(asked))
     shared = "all" in backend.FOLDS.values()
     ranked = ranks.assign(compute_domains.merge(claimed.value)) if shared else asked
-    shaped = shape(ranked, Offer(_title(backend, target), backend.KINDS, backend.SUPPORT, backend.FOLDS), target)
-    found = [*claimed.diagnostics, *diagnose(ranked), *_gaps(needs, backend, target), *shaped.diagnostics]
+    shaped = shape(ranked, Offer(title(backend, target), backend.KINDS, backend.SUPPORT, backend.FOLDS), target)
+    found = [*claimed.diagnostics, *shaped.diagnostics]
     if shaped.value is not None:
         found += [*fitting(ranked, shaped.value, target), *assumed(target, components(ranked, shaped.value, backend))]
+    return settled(request, checked, Draft(asked, ranked, shaped.value, tuple(found)))
+
+
+def bound(request: Request, checked: Checked) -> Outcome[Plan]:
+    """The plan with pools, levels and ComputeDomains, before anything is shaped."""
+    workflow, topology = checked.workflow, checked.topology
+    namespace = default_namespace(workflow, topology)
+    queue = workflow.queue or topology.defaults.get("queue", "")
+    selected = _then(bind(workflow, topology, namespace, queue), lambda plan: select_gangs(plan, request.gangs))
+    return _then(selected, compute_domains.assign)
+
+
+class Draft(NamedTuple):
+    """A plan before it is proven: as asked for, as it will be, its shape (None: there is none), and what was found."""
+
+    asked: Plan
+    plan: Plan
+    shape: Shape | None
+    found: Found
+
+
+def settled(request: Request, checked: Checked, draft: Draft) -> Outcome[Planned]:
+    """What is lost, and the proof that all fits; gaps that the user accepts become warnings."""
+    backend, target, plan = checked.backend, checked.target, draft.plan
+    needs = (*plan_needs(draft.asked), *backend.needs(draft.asked))
+    found = [*draft.found, *diagnose(plan), *gaps(needs, backend, target)]
     if not has_errors(found):
-        found += [*unmet(ranked), *unseen(ranked), *backend.prove(ranked, target)]
-    if shaped.value is not None:
-        found += backend.notices(ranked, shaped.value, target)
-    wanted = request.accept - firm(_features(backend).values()) if shaped.value is not None else frozenset()
+        found += [*unmet(plan), *unseen(plan), *backend.prove(plan, target)]
+    if draft.shape is None:
+        return Outcome(None, tuple(found))
+    found += backend.notices(plan, draft.shape, target)
+    wanted = request.accept - firm(_features(backend).values())
     taken = tuple(sorted({each.code for each in found if each.severity == "error" and each.code in wanted}))
     found = [each._replace(severity="warning") if each.code in taken else each for each in found]
-    if shaped.value is None or has_errors(found):
-        return Outcome(None, tuple(found))
-    return Outcome(Planned(ranked, shaped.value, backend, target, taken), tuple(found))
+    planned = Planned(plan, draft.shape, backend, target, taken)
+    return Outcome(None if has_errors(found) else planned, tuple(found))
 
 
 def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
@@ -227,7 +249,7 @@ def _exported(name: str, topology: ClusterTopology, target: Target, found: Found
     return Outcome(None if has_errors(found) else tuple(exporter.write(topology, target)), found)
 
 
-def _title(backend: Backend, target: Target) -> str:
+def title(backend: Backend, target: Target) -> str:
     """For messages: `kai 0.17`."""
     return f"{backend.NAME} {target.version(backend.COMPONENT)}"
 
@@ -236,16 +258,16 @@ def _features(backend: Backend) -> Mapping[str, Feature]:
     return {**FEATURES, **backend.FEATURES}
 
 
-def _gaps(needs: Iterable[Need], backend: Backend, target: Target) -> Found:
+def gaps(needs: Iterable[Need], backend: Backend, target: Target) -> Found:
     """What is needed and not carried exactly."""
-    return tuple(compare(needs, backend.SUPPORT, target, _title(backend, target), _features(backend)))
+    return tuple(compare(needs, backend.SUPPORT, target, title(backend, target), _features(backend)))
 
 
 def _unfit(backend: Backend, topology: ClusterTopology, target: Target) -> tuple[Diagnostic, ...]:
     """What of a topology a backend's cluster-scoped objects cannot say."""
     names = [pool.name for pool in topology.pools]
     needs = (*topology_needs(topology, names), *backend.cluster_needs(topology))
-    return _gaps(needs, backend, target)
+    return gaps(needs, backend, target)
 
 
 class LintRequest(NamedTuple):

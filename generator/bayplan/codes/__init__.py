@@ -6,8 +6,10 @@ from collections.abc import Mapping
 
 from bayplan.codes import (
     a,
+    a_given,
     f,
     f_bridge,
+    f_given,
     f_kai,
     f_koordinator,
     f_kueue,
@@ -54,6 +56,7 @@ _TABLES = (
     p_fit,
     f,
     f_bridge,
+    f_given,
     f_kai,
     f_koordinator,
     f_kueue,
@@ -70,6 +73,7 @@ _TABLES = (
     m_volcano,
     o,
     a,
+    a_given,
 )
 CODES: Mapping[str, str] = {code: title for table in _TABLES for code, title in table.CODES.items()}
 """Code -> short title, by stage."""

@@ -26,4 +26,5 @@ CODES: Mapping[str, str] = {
     "P520": "a ComputeDomain for groups, asked of a gang",
     "P521": "a ComputeDomain over several NVLink domains",
     "P522": "a rendezvous that may start small",
+    "P523": "pods of one template that cannot be cut alike",
 }

@@ -47,6 +47,10 @@ class Backend(Protocol):
         """Workload kinds in which the instances of a group become one. "alike": where only their ranks differ; "all":
         their ComputeDomains become one too."""
 
+    @property
+    def GIVEN(self) -> tuple[Support, ...]:  # noqa: N802
+        """What it carries of workloads that are there (`model.given.FEATURES`)."""
+
     def needs(self, plan: Plan, /) -> tuple[Need, ...]:
         """Needs that only this backend has, such as the length of names it derives."""
 
@@ -61,6 +65,10 @@ class Backend(Protocol):
 
     def lower(self, plan: Plan, shape: Shape, target: Target, /) -> Lowered:
         """The scheduler's documents and marks. Total: never fails, never warns, never drops."""
+
+    def place(self, plan: Plan, shape: Shape, target: Target, /) -> Lowered:
+        """The same for a workload that is there: marks for pod templates that are what they are. The plan's groups are
+        instances, the shape's are folded; marks may be keyed by either, and are the same for all of one podSet."""
 
     def intent(self, plan: Plan, target: Target, /) -> tuple[GangIntent, ...]:
         """The plan's intent in the words of the manifests."""

@@ -78,6 +78,21 @@ def _merged(gang: GangPlan) -> GangPlan:
     return gang._replace(root=_claiming_from(gang.root, gang.name), compute_domains=(whole,))
 
 
+def share(plan: Plan) -> Plan:
+    """One ComputeDomain, called after the workflow, for all gangs together: their pods come of the same templates."""
+    nodes = sum(domain.nodes for gang in plan.gangs for domain in gang.compute_domains)
+    first = next(gang.compute_domains[0] for gang in plan.gangs if gang.compute_domains)
+    whole = ComputeDomain(plan.workflow.name, "", nodes, first.route)
+    gangs = tuple(
+        gang._replace(
+            root=_claiming_from(gang.root, whole.name),
+            compute_domains=(whole,) if number == 0 else (),
+        )
+        for number, gang in enumerate(plan.gangs)
+    )
+    return plan._replace(gangs=gangs)
+
+
 def _claiming_from(unit: Unit, name: str) -> Unit:
     """The unit with the claims of its pods on another ComputeDomain."""
     return unit._replace(

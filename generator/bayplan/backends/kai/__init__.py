@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bayplan.backends.kai.cluster import cluster_objects
 from bayplan.backends.kai.estimate import estimate as prove
+from bayplan.backends.kai.given import GIVEN, place
 from bayplan.backends.kai.pod_group import lower, needs
 from bayplan.backends.kai.support import FEATURES, SUPPORT
 from bayplan.diagnostics import Diagnostic, Outcome
@@ -29,6 +30,7 @@ __all__ = [
     "COMPONENT",
     "FEATURES",
     "FOLDS",
+    "GIVEN",
     "KINDS",
     "NAME",
     "SUPPORT",
@@ -39,6 +41,7 @@ __all__ = [
     "lower",
     "needs",
     "notices",
+    "place",
     "prove",
     "read",
 ]

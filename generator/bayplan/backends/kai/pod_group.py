@@ -81,7 +81,7 @@ def _pod_group(plan: Plan, gang: GangPlan, target: Target) -> Manifest:
         "kind": "PodGroup",
         "metadata": {
             "name": pod_group_name(plan, gang, target),
-            "labels": {**gang_labels(plan, gang), **_shard(plan, gang)},
+            "labels": {**gang_labels(plan, gang), **shard(plan, gang)},
         },
         "spec": {
             "queue": plan.queue,
@@ -216,7 +216,7 @@ def topology_of(plan: Plan, gang: GangPlan, pool: str) -> str:
 def _marks(plan: Plan, gang: GangPlan, subgroup: str, target: Target) -> Marks:
     """The skip mark exists since 0.15; below, the podgrouper leaves bare pods with our annotation alone."""
     skip = {SKIP: "true"} if target.since("kai", "0.15") else {}
-    queue = {QUEUE: plan.queue, **_shard(plan, gang)}
+    queue = {QUEUE: plan.queue, **shard(plan, gang)}
     own = plan.topology.schedulers.get("kai", {})
     return Marks(
         owner=Meta(queue, skip),
@@ -228,7 +228,7 @@ def _marks(plan: Plan, gang: GangPlan, subgroup: str, target: Target) -> Marks:
     )
 
 
-def _shard(plan: Plan, gang: GangPlan) -> dict[str, str]:
+def shard(plan: Plan, gang: GangPlan) -> dict[str, str]:
     """With SchedulingShards, pods and PodGroups name the shard of their nodes."""
     own, cluster = gang.gang.backends.get("kai", {}), plan.topology.schedulers.get("kai", {})
     return given(**{NODE_POOL: own.get("nodePool") or cluster.get("nodePool", "")})

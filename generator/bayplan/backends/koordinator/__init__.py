@@ -10,6 +10,7 @@ from bayplan.backends.koordinator.support import FEATURES, SUPPORT
 from bayplan.backends.koordinator.wants import cluster_needs, needs, notices
 from bayplan.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
+from bayplan.model.given import NOT_YET as GIVEN
 from bayplan.model.manifest import Manifest, Object
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
@@ -25,10 +26,13 @@ KINDS = ("jobset", "job", "pods")
 FOLDS: Mapping[str, Folding] = {}
 """None: with a replicatedJob for each group instance, pod names begin with the group, and sort with it."""
 
+place = lower
+
 __all__ = [
     "COMPONENT",
     "FEATURES",
     "FOLDS",
+    "GIVEN",
     "KINDS",
     "NAME",
     "SUPPORT",
@@ -39,6 +43,7 @@ __all__ = [
     "lower",
     "needs",
     "notices",
+    "place",
     "prove",
     "read",
 ]

@@ -12,6 +12,7 @@ from bayplan.backends.kueue.notices import notices
 from bayplan.backends.kueue.support import SUPPORT
 from bayplan.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
+from bayplan.model.given import NOT_YET as GIVEN
 from bayplan.model.manifest import Manifest, Object
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
@@ -25,10 +26,13 @@ COMPONENT = "kueue"
 KINDS = ("jobset", "job")  # bare pods where a gang asks for them: Kueue tells their podSets apart by requests alone
 FOLDS: Mapping[str, Folding] = {"jobset": "all", "job": "all"}
 
+place = lower
+
 __all__ = [
     "COMPONENT",
     "FEATURES",
     "FOLDS",
+    "GIVEN",
     "KINDS",
     "NAME",
     "SUPPORT",
@@ -39,6 +43,7 @@ __all__ = [
     "lower",
     "needs",
     "notices",
+    "place",
     "prove",
     "read",
 ]

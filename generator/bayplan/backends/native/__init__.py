@@ -12,6 +12,7 @@ from bayplan.backends.native.support import FEATURES, SUPPORT
 from bayplan.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
 from bayplan.model.features import Need
+from bayplan.model.given import NOT_YET as GIVEN
 from bayplan.model.manifest import Manifest, Object
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
@@ -26,10 +27,13 @@ KINDS = ("jobset", "job", "pods")
 FOLDS: Mapping[str, Folding] = {}
 """A pod template names one PodGroup, so every placed group needs templates of its own."""
 
+place = lower
+
 __all__ = [
     "COMPONENT",
     "FEATURES",
     "FOLDS",
+    "GIVEN",
     "KINDS",
     "NAME",
     "SUPPORT",
@@ -40,6 +44,7 @@ __all__ = [
     "lower",
     "needs",
     "notices",
+    "place",
     "prove",
     "read",
 ]

@@ -14,6 +14,7 @@ from bayplan.backends.slurm.support import FEATURES, SUPPORT
 from bayplan.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
 from bayplan.model.features import Need
+from bayplan.model.given import NOT_YET as GIVEN
 from bayplan.model.manifest import File, Manifest, Object
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
@@ -28,10 +29,13 @@ COMPONENT = "slurm"
 KINDS = ("sbatch",)
 FOLDS: Mapping[str, Folding] = {}
 
+place = lower
+
 __all__ = [
     "COMPONENT",
     "FEATURES",
     "FOLDS",
+    "GIVEN",
     "KINDS",
     "NAME",
     "SUPPORT",
@@ -42,6 +46,7 @@ __all__ = [
     "lower",
     "needs",
     "notices",
+    "place",
     "prove",
     "read",
 ]

@@ -10,6 +10,7 @@ from bayplan.backends.sunk.support import FEATURES, SUPPORT
 from bayplan.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
 from bayplan.model.features import Need
+from bayplan.model.given import NOT_YET as GIVEN
 from bayplan.model.manifest import Manifest, Object
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
@@ -23,10 +24,13 @@ COMPONENT = "sunk"
 KINDS = ("jobset", "job", "pods")
 FOLDS: Mapping[str, Folding] = {}
 
+place = lower
+
 __all__ = [
     "COMPONENT",
     "FEATURES",
     "FOLDS",
+    "GIVEN",
     "KINDS",
     "NAME",
     "SUPPORT",
@@ -37,6 +41,7 @@ __all__ = [
     "lower",
     "needs",
     "notices",
+    "place",
     "prove",
     "read",
 ]

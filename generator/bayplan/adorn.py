@@ -1,0 +1,132 @@
+"""Put marks on a workload that is there: nothing it says is lost, and what contradicts a mark is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from bayplan.kube import cards
+from bayplan.kube.kinds.parts import GANG_LABEL
+from bayplan.kube.pod import joined_affinity
+from bayplan.kube.safe import get, items
+from bayplan.model.augment import Path, Roster, Seat
+from bayplan.model.manifest import Manifest, Marks, Meta, PodParts
+from bayplan.model.topology import ClusterTopology
+from bayplan.values import NamedTuple
+from bayplan.weave import CHANNEL
+
+
+class Wish(NamedTuple):
+    """A value that must stand at a path. `join`: how it goes together with what is there; None: it must be the same."""
+
+    path: Path
+    value: Any
+    join: Callable[[Any, Any], Any] | None = None
+
+
+class Conflict(NamedTuple):
+    """What is there, where something else is wished."""
+
+    path: Path
+    found: Any
+    wanted: Any
+
+
+class Dressed(NamedTuple):
+    """What one pod template is to carry. `channel`: the claim template of its ComputeDomain; `gang`: its label."""
+
+    seat: Seat
+    marks: Marks
+    pool: PodParts
+    channel: str = ""
+    gang: str = ""
+
+
+class Adorned(NamedTuple):
+    """The workload with its marks, and what contradicted them."""
+
+    data: Manifest
+    conflicts: tuple[Conflict, ...]
+
+
+def adorned(roster: Roster, dressed: Iterable[Dressed], topology: ClusterTopology, adopt: bool) -> Adorned:
+    """The workload's data with all marks. With `adopt` marks replace what contradicts them."""
+    data: Any = roster.object.data
+    conflicts: list[Conflict] = []
+    for wish in _wishes(data, dressed, topology):
+        there = get(data, *wish.path)
+        value = wish.value if there is None else wish.join(there, wish.value) if wish.join else wish.value
+        if there is not None and wish.join is None and there != wish.value:
+            conflicts.append(Conflict(wish.path, there, wish.value))
+            value = wish.value if adopt else there
+        if value != there:
+            data = _put(data, wish.path, value)
+    return Adorned(data, () if adopt else tuple(conflicts))
+
+
+def _wishes(data: Any, dressed: Iterable[Dressed], topology: ClusterTopology) -> Iterator[Wish]:
+    for each in dressed:
+        yield from _meta((), each.marks.owner)
+        yield from _fields(("spec",), each.marks.owner.spec)
+        if each.seat.job is not None:
+            yield from _meta(each.seat.job, each.marks.job)
+            yield from _fields(each.seat.job, each.marks.job.spec)
+        yield from _pod(data, each, topology)
+
+
+def _meta(at: Path, meta: Meta) -> Iterator[Wish]:
+    yield from _fields((*at, "metadata", "labels"), meta.labels)
+    yield from _fields((*at, "metadata", "annotations"), meta.annotations)
+
+
+def _fields(at: Path, fields: Mapping[str, Any]) -> Iterator[Wish]:
+    return (Wish((*at, key), value) for key, value in fields.items())
+
+
+def _pod(data: Any, each: Dressed, topology: ClusterTopology) -> Iterator[Wish]:
+    parts, at = each.marks.pod, each.seat.path
+    gang = {GANG_LABEL: each.gang} if each.gang else {}
+    yield from _meta(at, Meta({**gang, **parts.labels}, parts.annotations))
+    spec = {key: value for key, value in parts.spec.items() if key != "affinity"}
+    yield from _fields((*at, "spec"), spec)
+    yield from _fields((*at, "spec", "nodeSelector"), each.pool.node_selector)
+    if "affinity" in parts.spec:
+        yield Wish((*at, "spec", "affinity"), parts.spec["affinity"], joined_affinity)
+    if tolerations := [dict(one) for one in (*each.pool.tolerations, *parts.tolerations)]:
+        yield Wish((*at, "spec", "tolerations"), tolerations, _union)
+    if each.channel:
+        yield from _claims(data, each, topology)
+
+
+def _claims(data: Any, each: Dressed, topology: ClusterTopology) -> Iterator[Wish]:
+    """The claim, and its use by every container with cards; without one, by the first."""
+    at = (*each.seat.path, "spec")
+    claim = {"name": CHANNEL, "resourceClaimTemplateName": each.channel}
+    yield Wish((*at, "resourceClaims"), [claim], _named)
+    containers = items(data, *at, "containers")
+    using = [n for n, container in enumerate(containers) if cards.asks(container, topology)] or [0]
+    for number in using:
+        yield Wish((*at, "containers", number, "resources", "claims"), [{"name": CHANNEL}], _named)
+
+
+def _union(there: Any, wanted: list[Any]) -> list[Any]:
+    own = list(there) if isinstance(there, list) else []
+    return [*own, *(each for each in wanted if each not in own)]
+
+
+def _named(there: Any, wanted: list[Any]) -> list[Any]:
+    """Entries by their names: those that are there stay."""
+    own = list(there) if isinstance(there, list) else []
+    names = {each.get("name") for each in own if isinstance(each, dict)}
+    return [*own, *(each for each in wanted if each["name"] not in names)]
+
+
+def _put(data: Any, path: Path, value: Any) -> Any:
+    """A copy with the value at the path; what is missing on the way are mappings."""
+    if not path:
+        return value
+    key, rest = path[0], path[1:]
+    if isinstance(key, int):
+        return [_put(each, rest, value) if number == key else each for number, each in enumerate(data)]
+    own = data if isinstance(data, Mapping) else {}
+    return {**own, key: _put(own.get(key), rest, value)}

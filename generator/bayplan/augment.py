@@ -1,0 +1,240 @@
+"""Workloads that are there -> the same with their placement: selected, planned and proven as workflows are; adorned.
+
+select        annotations and policy name the workloads, each read as a Workflow of one gang
+plan          the pipeline's own, with the shape that the workload has
+place         the backend's marks for pod templates that are shared, and its objects
+adorn         marks on the workload; what it says already is kept, and what contradicts is an error
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from bayplan import pipeline
+from bayplan.adorn import Adorned, Dressed, adorned
+from bayplan.arrange import arrange, head
+from bayplan.backends import BACKENDS
+from bayplan.checks import levels, references
+from bayplan.companions import compute_domain
+from bayplan.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, origin
+from bayplan.kube import cards
+from bayplan.kube.kinds.parts import GANG_LABEL, gang_labels
+from bayplan.kube.safe import get, items, mapping, text
+from bayplan.model.augment import Added, Augmented, AugmentRequest, Change, Seat
+from bayplan.model.given import FEATURES
+from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, Object, PodParts, Shape
+from bayplan.model.plan import Plan, all_pods
+from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology
+from bayplan.model.workflow import PodSet
+from bayplan.pipeline import Checked, Draft, Origins, Planned, Request
+from bayplan.planning import seats
+from bayplan.planning.fidelity import compare
+from bayplan.planning.pools import name_accelerators
+from bayplan.selection import select_backend, select_target
+from bayplan.values import NamedTuple
+from bayplan.workflows import manifests
+from bayplan.workflows.manifests import Selected
+
+
+class Cluster(NamedTuple):
+    """What all workloads of a request share: the topology, and what is known of the other objects."""
+
+    topology: ClusterTopology
+    target: Target
+    claims: cards.Claims
+    channels: frozenset[tuple[str, str]]
+    objects: Mapping[tuple[str, str, str, str], Object]
+
+
+def augment(request: AugmentRequest) -> tuple[Outcome[Augmented], Origins]:
+    """What changes in the objects of a request, and what is new beside them; nothing where anything is wrong."""
+    topology, origins = pipeline.check_topology(request.topology)
+    policy = manifests.policy(request.policy)
+    picked = manifests.select(request.objects, policy.value, request.hooks)
+    found = (*topology.diagnostics, *policy.diagnostics, *picked.diagnostics)
+    if topology.value is None or picked.value is None or has_errors(found):
+        return Outcome(None, found), origins
+    target = select_target(request.target, topology.value)
+    found += target.diagnostics
+    if target.value is None:
+        return Outcome(None, found), origins
+    cluster = _cluster(request, topology.value, target.value)
+    results = [_placed(each, request, cluster) for each in picked.value]
+    found += tuple(dict.fromkeys(d for each in results for d in each.diagnostics))
+    return Outcome(None if has_errors(found) else _joined(each.value for each in results if each.value), found), origins
+
+
+def _cluster(request: AugmentRequest, topology: ClusterTopology, target: Target) -> Cluster:
+    known = {identity(each.data): each for each in reversed(request.objects)}
+    return Cluster(topology, target, cards.claims(request.objects), cards.channels(request.objects), known)
+
+
+def identity(data: Any) -> tuple[str, str, str, str]:
+    """API group, kind, namespace and name."""
+    group = text(data, "apiVersion").rpartition("/")[0]
+    return group, text(data, "kind"), text(data, "metadata", "namespace"), text(data, "metadata", "name")
+
+
+def _joined(each: Iterable[Augmented]) -> Augmented:
+    """All of them as one; an object that several workloads want is there once."""
+    parts = list(each)
+    changes = {change.route: change for part in parts for change in part.changes}
+    added = {identity(new.data): new for part in reversed(parts) for new in reversed(part.added)}
+    return Augmented(tuple(changes.values()), tuple(reversed(added.values())))
+
+
+def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster) -> Outcome[Augmented]:
+    """One workload. Routes of the workflow are led back to where they were said."""
+    made = _planned(selected, request, cluster)
+    found = tuple(_led_back(each, selected) for each in made.diagnostics)
+    if made.value is None:
+        return Outcome(None, found)
+    dressed, documents = _dressed(selected, made.value, cluster)
+    whole = adorned(selected.roster, dressed, cluster.topology, selected.adopt)
+    news, more = _news(selected, documents, cluster)
+    found += (*_contradictions(selected, whole, made.value), *more)
+    one = selected.roster.object
+    change = (Change(one.route, whole.data),) if whole.data != one.data else ()
+    return Outcome(None if has_errors(found) else Augmented((*change, *news.changes), news.added), found)
+
+
+def _led_back(found: Diagnostic, selected: Selected) -> Diagnostic:
+    notes = tuple(note._replace(route=_back(note.route, selected)) for note in found.notes)
+    return found._replace(route=_back(found.route, selected), notes=notes)
+
+
+def _back(route: Route, selected: Selected) -> Route:
+    """The place in the workload or the policy; where nobody said it, the workload's name."""
+    if route[:1] != ("workflow",):
+        return route
+    led = origin(route, selected.origins)
+    return (*led[0], *led[1]) if led else (*selected.roster.object.route, "metadata", "name")
+
+
+def _planned(selected: Selected, request: AugmentRequest, cluster: Cluster) -> Outcome[Planned]:
+    """The pipeline's check and plan, for a workload whose shape is given."""
+    roster, workflow = selected.roster, _completed(selected, request, cluster)
+    workflow = name_accelerators(workflow, cluster.topology)
+    found = tuple(d for each in (references, levels) for d in each.check(workflow, cluster.topology))
+    backend = select_backend(request.scheduler, workflow, cluster.topology, BACKENDS)
+    found += backend.diagnostics
+    if backend.value is None or has_errors(found):
+        return Outcome(None, found)
+    own = Request(request.topology, request.topology, accept=request.accept)
+    checked = Checked(workflow, cluster.topology, backend.value, cluster.target)
+    bound = pipeline.bound(own, checked)
+    found += bound.diagnostics
+    if bound.value is None:
+        return Outcome(None, found)
+    plan = seats.merged(bound.value, roster)
+    shaped = seats.seated(plan, roster)
+    found += shaped.diagnostics
+    if shaped.value is not None:
+        rows, title = backend.value.GIVEN, pipeline.title(backend.value, cluster.target)
+        found += tuple(compare(seats.needs(shaped.value, roster), rows, cluster.target, title, FEATURES))
+    settled = pipeline.settled(own, checked, Draft(plan, plan, shaped.value, found))
+    return Outcome(settled.value, settled.diagnostics)
+
+
+def _completed(selected: Selected, request: AugmentRequest, cluster: Cluster) -> Any:
+    """The workload's Workflow with the cards of its pods, and one ComputeDomain where it has one already."""
+    workflow, roster = selected.workflow, selected.roster
+    where = workflow.namespace
+    specs = {seat.name: mapping(roster.object.data, *seat.path, "spec") for seat in roster.seats}
+    gang = _with_cards(workflow.gangs[0], specs, where, cluster)
+    if any(cards.claims_channel(spec, where, cluster.channels) for spec in specs.values()):
+        gang = gang._replace(compute_domain="gang")
+    return workflow._replace(namespace=where or request.namespace, gangs=(gang,))
+
+
+def _with_cards(node: Any, specs: Mapping[str, Mapping[str, Any]], where: str, cluster: Cluster) -> Any:
+    sets = tuple(_with_own_cards(each, specs[each.name], where, cluster) for each in node.pod_sets)
+    return node._replace(
+        pod_sets=sets, groups=tuple(_with_cards(group, specs, where, cluster) for group in node.groups)
+    )
+
+
+def _with_own_cards(pods: PodSet, spec: Mapping[str, Any], where: str, cluster: Cluster) -> PodSet:
+    lists = {
+        key: [cards.without(each, cluster.topology) for each in items(spec, key)]
+        for key in ("containers", "initContainers")
+        if items(spec, key)
+    }
+    kept = {key: spec[key] for key in ("nodeSelector", "affinity", "overhead", "resources") if spec.get(key)}
+    asked = cards.accelerator(spec, where, cluster.topology, cluster.claims)
+    return pods._replace(accelerator=asked, template={"spec": {**lists, **kept}})
+
+
+def _dressed(selected: Selected, planned: Planned, cluster: Cluster) -> tuple[list[Dressed], list[Manifest]]:
+    """What each pod template is to carry, and the objects that go with the workload."""
+    plan, roster, target = planned.plan, selected.roster, planned.target
+    lowered = planned.backend.place(plan, planned.shape, target)
+    specs = [mapping(roster.object.data, *seat.path, "spec") for seat in roster.seats]
+    own = any(cards.claims_channel(spec, selected.workflow.namespace, cluster.channels) for spec in specs)
+    dressed = [_seat(seat, plan, planned.shape, lowered, own) for seat in roster.seats]
+    domains = [] if own else [(gang, each) for gang in plan.gangs for each in gang.compute_domains]
+    made = [_labelled(compute_domain(each, target), gang_labels(plan, gang)) for gang, each in domains]
+    return dressed, [*made, *(each for each in lowered.documents if isinstance(each, Mapping))]
+
+
+def _labelled(document: Manifest, labels: Mapping[str, str]) -> Manifest:
+    metadata = document["metadata"]
+    return {**document, "metadata": {**metadata, "labels": {**labels, **metadata.get("labels", {})}}}
+
+
+def _seat(seat: Seat, plan: Plan, shape: Shape, lowered: Lowered, own: bool) -> Dressed:
+    """The marks that all instances of a pod template have in common: the needs saw to it that there are no others."""
+    gangs = (*plan.gangs, *shape.workloads[0].gangs)
+    mine = [(gang, pods) for gang in gangs for pods in all_pods(gang.root) if pods.spec.name == seat.name]
+    marks = {repr(mark): mark for gang, pods in mine if (mark := lowered.marks.get((gang.name, pods.name)))}
+    if len(marks) > 1:
+        raise AssertionError(f"marks of {seat.name!r} differ: {', '.join(marks)}")
+    pods = mine[0][1]
+    pool = plan.topology.pool(pods.pool)
+    parts = PodParts(node_selector=pool.node.node_selector, tolerations=pool.node.tolerations) if pool else PodParts()
+    gang = plan.gangs[0].name if len(plan.gangs) == 1 else plan.workflow.name
+    return Dressed(seat, next(iter(marks.values()), Marks()), parts, "" if own else pods.compute_domain, gang)
+
+
+def _contradictions(selected: Selected, whole: Adorned, planned: Planned) -> Iterator[Diagnostic]:
+    """A950: what the workload says against what it was to be given."""
+    one = selected.roster.object
+    said = next(iter(selected.origins.values()), one.route)
+    for path, there, wanted in whole.conflicts:
+        field = ".".join(str(key) for key in path)
+        message = f'{field} is "{there}", and its placement by {planned.backend.NAME} needs "{wanted}"'
+        notes = (Note("the placement is asked for here", said),)
+        hint = "remove it, or let a rule of a policy with `adopt: true` replace it"
+        yield error("A950", (*one.route, *path), message, hint=hint, notes=notes)
+
+
+def _news(selected: Selected, documents: list[Manifest], cluster: Cluster) -> tuple[Augmented, list[Diagnostic]]:
+    """The objects that are not there yet; those of ours that are there and differ become what they should be."""
+    one = selected.roster.object
+    where, labels = text(one.data, "metadata", "namespace"), mapping(one.data, "metadata", "labels")
+    given = Meta({key: str(value) for key, value in labels.items() if _passed_on(key)})
+    changes, added, wrong = [], [], []
+    for document in map(head, arrange(documents, where, given)):
+        there = cluster.objects.get(identity(document))
+        if there is None:
+            added.append(Added(document, one.route))
+        elif there.data != document and get(there.data, "metadata", "labels", GANG_LABEL) is None:
+            wrong.append(_taken(there, one))
+        elif there.data != document:
+            changes.append(Change(there.route, document))
+    return Augmented(tuple(changes), tuple(added)), wrong
+
+
+def _passed_on(key: str) -> bool:
+    """Labels by which charts and their users know what belongs together (Helm, "Standard Labels")."""
+    return key.startswith("app.kubernetes.io/") or key == "helm.sh/chart"
+
+
+def _taken(there: Object, one: Object) -> Diagnostic:
+    """A951: somebody else's object has the name."""
+    _, kind, _, name = identity(there.data)
+    message = f'{kind} "{name}" is there already, and is not what the placement of "{identity(one.data)[3]}" needs'
+    notes = (Note("the workload is here", (*one.route, "metadata", "name")),)
+    return error("A951", (*there.route, "metadata", "name"), message, hint="rename or remove it", notes=notes)

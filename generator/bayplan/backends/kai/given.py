@@ -1,0 +1,106 @@
+"""KAI and workloads that are there: a PodGroup of ours where each pod template is one subgroup, else the annotations by
+which KAI's own podgrouper makes PodGroups.
+
+Read from KAI v0.15.3 to v0.17.0, pkg/podgrouper/podgrouper/plugins: jobset, leaderworkerset, pytorch.
+"""
+
+from __future__ import annotations
+
+from bayplan.backends.kai import pod_group
+from bayplan.backends.kai.pod_group import QUEUE, topology_of
+from bayplan.kube.fields import given
+from bayplan.kube.kinds import instances
+from bayplan.model.features import Support
+from bayplan.model.given import carries, refuses
+from bayplan.model.manifest import Lowered, Marks, Meta, PodParts, Shape, Workload
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
+from bayplan.model.target import Target
+from bayplan.planning.intent import level_label
+
+TOPOLOGY = "kai.scheduler/topology"
+REQUIRED, PREFERRED = "kai.scheduler/topology-required-placement", "kai.scheduler/topology-preferred-placement"
+SEGMENT = "kai.scheduler/segment-size"
+SEGMENT_REQUIRED = "kai.scheduler/segment-topology-required-placement"
+SEGMENT_PREFERRED = "kai.scheduler/segment-topology-preferred-placement"
+
+PLACED = ("job", "jobset", "lws", "statefulset", "pytorchjob", "mpijob", "raycluster", "rayjob")
+GIVEN: tuple[Support, ...] = (
+    *carries("place", *PLACED, component="kai", since="0.15"),
+    *carries("place", "pod"),
+    *refuses(
+        "place",
+        "its pods have a scheduler or a podgrouper of their own, which takes no PodGroup of ours",
+        "place a Job, a JobSet or another workload whose pods KAI takes as they are",
+        but=(*PLACED, "pod"),
+    ),
+    *refuses(
+        "place",
+        "the podgrouper below KAI 0.15 gives the pods of every controller a PodGroup of its own making",
+        "target KAI 0.15 or later",
+        word="not yet upstream",
+        but=("pod",),
+    ),
+    *carries("copies", "jobset", component="kai", since="0.16"),
+    *refuses(
+        "copies",
+        "only the podgrouper of KAI 0.16 and later makes a subgroup of each Job of a JobSet",
+        "target KAI 0.16, or write a replicatedJob for each group",
+        word="not yet upstream",
+    ),
+    *carries("ranks", "lws", "pytorchjob", component="kai", since="0.15"),
+    *refuses(
+        "ranks",
+        "pods are told apart by labels, and all pods of one template carry the same",
+        "write a pod template for each group (a replicatedJob of a JobSet), let each group be a Job of a replicatedJob"
+        " (KAI 0.16), or use a Workflow",
+        but=("lws", "pytorchjob"),
+    ),
+    *carries("gangs", "lws", component="kai", since="0.15"),
+)
+
+
+def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
+    """PodGroups and their marks; where pods of one template belong to several subgroups, annotations instead."""
+    workload = shape.workloads[0]
+    if len(workload.gangs) == 1 and not any(unit.copies > 1 for unit in walk(workload.gangs[0].root)):
+        return pod_group.lower(plan, shape, target)
+    gang = workload.gangs[0]
+    marks = {(each.name, pods.name): _marks(plan, gang, pods, workload, target) for each, pods in instances(workload)}
+    return Lowered((), marks)
+
+
+def _marks(plan: Plan, gang: GangPlan, pods: Pods, workload: Workload, target: Target) -> Marks:
+    """What the podgrouper reads on the workload, and what every pod for KAI carries."""
+    own = plan.topology.schedulers.get("kai", {})
+    queue = {QUEUE: plan.queue, **pod_group.shard(plan, gang)}
+    unit = next((unit for unit in walk(gang.root) if unit.copies > 1 and pods in all_pods(unit)), None)
+    jobs = workload.kind == "jobset"
+    return Marks(
+        owner=Meta(queue, {**_placement(plan, gang, gang.root, target), **({} if jobs else _segments(plan, gang))}),
+        job=Meta(annotations=_placement(plan, gang, unit, target)) if jobs and unit else Meta(),
+        pod=PodParts(labels=queue, spec={"schedulerName": own.get("schedulerName", "kai-scheduler")}),
+    )
+
+
+def _placement(plan: Plan, gang: GangPlan, unit: Unit, target: Target) -> dict[str, str]:
+    """A required level is preferred too, as in PodGroups: without that KAI misses domains that hold all nodes."""
+    pool = next(all_pods(unit)).pool
+    required = level_label(plan.topology, pool, unit.required)
+    preferred = level_label(plan.topology, pool, unit.preferred) or required
+    topology = topology_of(plan, gang, pool) if required or preferred else ""
+    return given(**{TOPOLOGY: topology, REQUIRED: required, PREFERRED: preferred})
+
+
+def _segments(plan: Plan, gang: GangPlan) -> dict[str, str]:
+    """Groups of neighbouring ranks: the podgrouper cuts them itself."""
+    unit = next((unit for unit in walk(gang.root) if unit.copies > 1), None)
+    if unit is None:
+        return {}
+    pods = next(all_pods(unit))
+    required = level_label(plan.topology, pods.pool, unit.required)
+    preferred = level_label(plan.topology, pods.pool, unit.preferred) or required
+    return {
+        TOPOLOGY: topology_of(plan, gang, pods.pool),
+        SEGMENT: str(pods.replicas),
+        **given(**{SEGMENT_REQUIRED: required, SEGMENT_PREFERRED: preferred}),
+    }

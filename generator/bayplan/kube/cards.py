@@ -1,0 +1,102 @@
+"""The cards that a pod template asks for, however it does: as an extended resource, or claimed through DRA."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from bayplan.kube.safe import get, is_kind, items, mapping, number, text
+from bayplan.model.manifest import Object
+from bayplan.model.topology import ClusterTopology
+from bayplan.model.workflow import Accelerator
+
+PLUGIN, CLAIMED = "device-plugin", "dra"
+DEFAULT = "nvidia.com/gpu"
+
+Claims = Mapping[tuple[str, str], Mapping[str, int]]
+"""(namespace, name of a claim template) -> how many devices of each device class it asks for."""
+
+
+def claims(objects: Iterable[Object]) -> Claims:
+    """What the claim templates among some objects ask for (resource.k8s.io v1beta1 to v1)."""
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    for one in objects:
+        if is_kind(one.data, "resource.k8s.io", "ResourceClaimTemplate"):
+            asked = found.setdefault((text(one.data, "metadata", "namespace"), text(one.data, "metadata", "name")), {})
+            for request in items(one.data, "spec", "spec", "devices", "requests"):
+                exact = mapping(request, "exactly") or request
+                name = text(exact, "deviceClassName")
+                asked[name] = asked.get(name, 0) + (number(exact, "count") or 1)
+    return found
+
+
+def accelerator(
+    spec: Mapping[str, Any], namespace: str, topology: ClusterTopology, known: Claims
+) -> Accelerator | None:
+    """The cards of one pod. Where several kinds are asked for in the same way, the kind is left to the pool."""
+    counted = _counted(spec, resources(topology))
+    claimed = 0 if counted else _claimed(spec, namespace, topology, known)
+    amount = counted or claimed
+    if not amount:
+        return None
+    kinds = [kind.name for kind in topology.accelerators.values()]
+    return Accelerator(kinds[0] if len(kinds) == 1 else "", amount, allocator=PLUGIN if counted else CLAIMED)
+
+
+def resources(topology: ClusterTopology) -> frozenset[str]:
+    """The extended resources that are cards."""
+    return frozenset(kind.resources.get("count", DEFAULT) for kind in topology.accelerators.values())
+
+
+def _counted(spec: Mapping[str, Any], names: frozenset[str]) -> int:
+    """Init containers run before the others, so the larger amount counts (Kubernetes, "Sidecar Containers")."""
+    steady = sum(_amount(each, names) for each in items(spec, "containers"))
+    return max([steady, *(_amount(each, names) for each in items(spec, "initContainers"))])
+
+
+def _amount(container: Any, names: frozenset[str]) -> int:
+    """Requests equal limits for extended resources, and either may be left out."""
+    both = {**mapping(container, "resources", "limits"), **mapping(container, "resources", "requests")}
+    return sum(
+        int(str(both[name]))
+        for name in names
+        if str(both.get(name, "")).isascii() and str(both.get(name, "")).isdigit()
+    )
+
+
+def _claimed(spec: Mapping[str, Any], namespace: str, topology: ClusterTopology, known: Claims) -> int:
+    classes = {kind.device_class for kind in topology.accelerators.values() if kind.device_class}
+    asked = (
+        known.get((namespace, text(claim, "resourceClaimTemplateName")), {}) for claim in items(spec, "resourceClaims")
+    )
+    return sum(count for each in asked for name, count in each.items() if name in classes)
+
+
+def asks(container: Any, topology: ClusterTopology) -> bool:
+    """Whether a container asks for cards by an extended resource."""
+    return bool(_amount(container, resources(topology)))
+
+
+def without(container: Any, topology: ClusterTopology) -> dict[str, Any]:
+    """The container without its cards, which stand elsewhere in a plan."""
+    names = resources(topology)
+    own = {
+        key: {name: amount for name, amount in mapping(container, "resources", key).items() if name not in names}
+        for key in ("requests", "limits")
+    }
+    return {**mapping(container), "resources": {key: amounts for key, amounts in own.items() if amounts}}
+
+
+def channels(objects: Iterable[Object]) -> frozenset[tuple[str, str]]:
+    """(namespace, claim template) of the ComputeDomains among some objects: what the driver makes for their pods."""
+    return frozenset(
+        (text(one.data, "metadata", "namespace"), text(one.data, "spec", "channel", "resourceClaimTemplate", "name"))
+        for one in objects
+        if is_kind(one.data, "resource.nvidia.com", "ComputeDomain")
+    )
+
+
+def claims_channel(spec: Mapping[str, Any], namespace: str, known: frozenset[tuple[str, str]]) -> bool:
+    """Whether a pod claims a channel of one of these ComputeDomains."""
+    names = (get(claim, "resourceClaimTemplateName") for claim in items(spec, "resourceClaims"))
+    return any((namespace, name) in known for name in names)

@@ -1,0 +1,70 @@
+"""Workloads that are there already: what placing them can need of a scheduler.
+
+Their pod templates are what they are: whatever differs between two groups whose pods come of one template cannot be
+written into it, so only what the scheduler itself can tell apart is of use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bayplan.model.features import Feature, Support, Word
+
+TITLES: Mapping[str, str] = {
+    "job": "a Job",
+    "jobset": "a JobSet",
+    "lws": "a LeaderWorkerSet",
+    "statefulset": "a StatefulSet",
+    "deployment": "a Deployment",
+    "pytorchjob": "a PyTorchJob",
+    "mpijob": "an MPIJob",
+    "trainjob": "a TrainJob",
+    "raycluster": "a RayCluster",
+    "rayjob": "a RayJob",
+    "volcano-job": "a Volcano Job",
+    "pod": "a bare Pod",
+}
+"""Kinds of workloads that are read, and what messages call them."""
+
+FEATURES: Mapping[str, Feature] = {
+    **{f"place-{kind}": Feature(f"{title} that is there", code="F740", firm=True) for kind, title in TITLES.items()},
+    **{
+        f"copies-{kind}": Feature(
+            f"groups that are the copies which {title} makes of one pod template", "groups", "F741", firm=True
+        )
+        for kind, title in TITLES.items()
+    },
+    **{
+        f"ranks-{kind}": Feature(
+            f"groups of neighbouring ranks, cut from one pod template of {title}", "groups", "F742", firm=True
+        )
+        for kind, title in TITLES.items()
+    },
+    **{
+        f"gangs-{kind}": Feature(f"several gangs that come of one pod template of {title}", "gangs", "F743", firm=True)
+        for kind, title in TITLES.items()
+    },
+}
+"""Losing one cannot be accepted: there is no manifest that would say even a part of it."""
+
+
+def carries(feature: str, *kinds: str, component: str = "", since: str = "") -> tuple[Support, ...]:
+    """Rows of `place`, `copies`, `ranks` or `gangs` for kinds of workloads that are carried."""
+    return tuple(Support(f"{feature}-{kind}", component=component, since=since) for kind in kinds)
+
+
+def refuses(
+    feature: str, reason: str, hint: str, *, word: Word = "never", but: tuple[str, ...] = ()
+) -> tuple[Support, ...]:
+    """Rows for all other kinds: with `but`, those that stand in rows before."""
+    return tuple(
+        Support(f"{feature}-{kind}", "absent", word=word, reason=reason, hint=hint)
+        for kind in TITLES
+        if kind not in but
+    )
+
+
+NOT_YET = refuses(
+    "place", "workloads that are there can be placed by other schedulers only", "use `-s kai`", word="not yet here"
+)
+"""Of a backend that does not."""

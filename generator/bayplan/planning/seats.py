@@ -1,0 +1,80 @@
+"""The shape of a workload that is there: its plan folded until each pod template has one podSet instance.
+
+The plan knows groups and their instances; the workload knows pod templates. Where the instances of a group come of one
+template they are folded into it, and what that asks of the scheduler is a need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bayplan.diagnostics import Diagnostic, Outcome, error
+from bayplan.model.augment import Roster, Seat
+from bayplan.model.features import Need
+from bayplan.model.manifest import Shape, Workload
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
+from bayplan.planning import compute_domains
+from bayplan.planning.fold import fold
+
+
+def merged(plan: Plan, roster: Roster) -> Plan:
+    """The plan with one ComputeDomain for a gang where pods of one template would claim from several, and with one for
+    all gangs where these share their templates."""
+    claimed = compute_domains.merge(plan) if any(_torn(gang) for gang in plan.gangs) else plan
+    if roster.gangs < 2 or not any(gang.compute_domains for gang in plan.gangs):
+        return claimed
+    return compute_domains.share(claimed)
+
+
+def _torn(gang: GangPlan) -> bool:
+    found: dict[str, set[str]] = {}
+    for pods in all_pods(gang.root):
+        found.setdefault(pods.spec.name, set()).add(pods.compute_domain)
+    return any(len(names) > 1 for names in found.values())
+
+
+def seated(plan: Plan, roster: Roster) -> Outcome[Shape]:
+    """One workload of that kind, which holds all gangs of the plan. P523: groups of one template that are not alike."""
+    gangs = tuple(map(fold, plan.gangs))
+    wrong = tuple(_uneven(gangs[0], roster))
+    workload = Workload(roster.kind, plan.workflow.name, gangs)
+    return Outcome(None if wrong else Shape((workload,)), wrong)
+
+
+def _uneven(gang: GangPlan, roster: Roster) -> Iterator[Diagnostic]:
+    for seat in roster.seats:
+        mine = [pods for pods in all_pods(gang.root) if pods.spec.name == seat.name]
+        if len(mine) > 1:
+            sizes = ", ".join(str(pods.replicas) for pods in mine)
+            message = f'the {seat.total} pods of "{seat.name}" come of one pod template and cannot be cut into {sizes}'
+            yield error("P523", mine[-1].route, message, hint="choose a size that divides the number of pods")
+
+
+def needs(shape: Shape, roster: Roster) -> Iterator[Need]:
+    """What the workload's own shape asks of a scheduler."""
+    gang = shape.workloads[0].gangs[0]
+    kind, subject = roster.kind, f'{roster.kind} "{gang.name}"'
+    yield Need(f"place-{kind}", 1, gang.route, subject=subject)
+    if roster.gangs > 1:
+        yield Need(f"gangs-{kind}", roster.gangs, gang.route, subject=subject)
+    for unit in walk(gang.root):
+        if unit.copies > 1:
+            whole = all(_is_copy(pods, roster) for pods in all_pods(unit))
+            feature = "copies" if whole else "ranks"
+            yield Need(f"{feature}-{kind}", unit.copies, unit.route, subject=f'group "{unit.name}"')
+
+
+def _is_copy(pods: Pods, roster: Roster) -> bool:
+    """Whether each instance is one of the copies that the controller makes and labels."""
+    seat = seat_of(pods, roster)
+    return bool(seat.copy_label) and (pods.copies, pods.replicas) == (seat.copies, seat.replicas)
+
+
+def seat_of(pods: Pods, roster: Roster) -> Seat:
+    """The pod template that a podSet instance stands for."""
+    return next(seat for seat in roster.seats if seat.name == pods.spec.name)
+
+
+def shares(unit: Unit) -> bool:
+    """Whether instances of a group come of one template anywhere below."""
+    return any(each.copies > 1 for each in walk(unit))

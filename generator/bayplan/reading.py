@@ -1,7 +1,7 @@
 """Document -> validated data -> model value, with the origins that lead back."""
 
 from collections.abc import Mapping
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from bayplan import schema, topologies, workflows
 from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
@@ -12,6 +12,9 @@ from bayplan.model.workflow import Workflow
 from bayplan.values import NamedTuple
 from bayplan.words import did_you_mean
 from bayplan.workflows import osmo
+
+if TYPE_CHECKING:
+    from bayplan.model.policy import Policy
 
 T = TypeVar("T")
 
@@ -91,6 +94,13 @@ def topology(document: Document) -> Read[ClusterTopology]:
     return _read(document, "topology", "ClusterTopology", _format(topologies.FORMATS, "", document), Context())
 
 
+def policy(document: Document) -> "Read[Policy]":
+    """What a Policy file says."""
+    from bayplan.workflows import policy as policies
+
+    return _read(document, "policy", "Policy", policies if policies.sniff(document.data) else None, Context())
+
+
 def _format(formats: Mapping[str, Any], name: str, document: Document) -> Any:
     return formats[name] if name else detect(formats.values(), document.data)
 
@@ -114,7 +124,9 @@ def _kind(document: Document, subject: str, wanted: str) -> Diagnostic | None:
     kind = data.get("kind") if isinstance(data, Mapping) else None
     if kind in ("Workflow", "ClusterTopology", "Policy", "Project") and kind != wanted:
         message = f"this is a {kind}; a {wanted} is wanted here"
-        return error("A911", (subject, "kind"), message, hint="the workflow comes first, the topology after -t")
+        hint = "the workflow comes first, the topology after -t"
+        hint = "a policy is named after --policy" if "Policy" in (kind, wanted) else hint
+        return error("A911", (subject, "kind"), message, hint=hint)
     return None
 
 

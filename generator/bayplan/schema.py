@@ -17,6 +17,7 @@ SCHEMAS: Mapping[str, str] = {
     "ClusterTopology": "cluster-topology",
     "OsmoWorkflow": "osmo-workflow",
     "OsmoPool": "osmo-pool",
+    "Policy": "policy",
 }
 """Kind of document -> schema file."""
 

@@ -19,6 +19,7 @@ FORMATS = {
     "cluster-topology": "cluster_topology",
     "osmo-workflow": "osmo_workflow",
     "osmo-pool": "osmo_pool",
+    "policy": "policy",
 }
 """Schema file -> module."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bayplan.cli.options import MANY, Argument, Command, Option
 from bayplan.report import FORMATS
 
-SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool")
+SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool", "policy")
 IMPORTED = ("osmo-pool", "koordinator", "hypernodes", "kueue", "slurm", "slurm-conf")
 """Those of `topologies.IMPORTS` too: a test compares."""
 SHELLS = ("bash", "zsh", "fish")

@@ -13,8 +13,8 @@ from bayplan.values import NamedTuple
 FORMATS = {"workflow": "workflow", "topology": "cluster-topology"}
 """First word of a field's path -> schema."""
 
-SOURCES = {"osmo": "osmo-workflow", "osmo-pool": "osmo-pool"}
-"""The same for formats that are read only; a field is looked for here when ours have none of that name."""
+SOURCES = {"osmo": "osmo-workflow", "osmo-pool": "osmo-pool", "policy": "policy"}
+"""The same for the other formats; a field is looked for here when ours have none of that name."""
 
 FACTS = {
     "enum": "one of",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from bayplan.diagnostics import Route
+from bayplan.kube.objects import group, kind, name, named, namespace, title
 from bayplan.kube.safe import text
 from bayplan.kube.templates import PodTemplate, templates
 from bayplan.model.manifest import Object
@@ -15,6 +15,21 @@ from bayplan.values import NamedTuple
 
 K = TypeVar("K")
 V = TypeVar("V")
+
+__all__ = [
+    "CHANNEL",
+    "World",
+    "beside",
+    "group",
+    "grouped",
+    "kind",
+    "name",
+    "named",
+    "namespace",
+    "title",
+    "together",
+    "world",
+]
 
 
 class World(NamedTuple):
@@ -80,36 +95,6 @@ def grouped(key: Callable[[V], K], values: Iterable[V]) -> dict[K, list[V]]:
     for value in values:
         made.setdefault(key(value), []).append(value)
     return made
-
-
-def group(one: Object) -> str:
-    """`scheduling.run.ai` of `scheduling.run.ai/v2`; empty for the core group."""
-    return text(one.data, "apiVersion").rpartition("/")[0]
-
-
-def kind(one: Object) -> str:
-    """Its kind."""
-    return text(one.data, "kind")
-
-
-def name(one: Object) -> str:
-    """Its name; empty where the API server gives it one."""
-    return text(one.data, "metadata", "name")
-
-
-def namespace(one: Object) -> str:
-    """Its namespace; empty where whoever applies it says which."""
-    return text(one.data, "metadata", "namespace")
-
-
-def title(one: Object) -> str:
-    """`PodGroup "train"`."""
-    return f'{kind(one)} "{name(one)}"' if name(one) else kind(one)
-
-
-def named(one: Object) -> Route:
-    """The place of its name."""
-    return (*one.route, "metadata", "name")
 
 
 def together(one: str, other: str) -> bool:

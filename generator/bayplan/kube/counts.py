@@ -1,0 +1,118 @@
+"""How many pods a controller makes of a pod template, kind by kind: the one place that knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bayplan.kube.safe import get, mapping, number, text
+from bayplan.values import NamedTuple
+
+Path = tuple[str | int, ...]
+
+
+class Amount(NamedTuple):
+    """`copies` alike sets of `replicas` pods each. None: nobody can tell."""
+
+    replicas: int | None
+    copies: int | None = 1
+
+    @property
+    def total(self) -> int | None:
+        """The pods of all copies."""
+        if self.replicas is None or self.copies is None or min(self.replicas, self.copies) < 0:
+            return None
+        return self.replicas * self.copies
+
+
+UNKNOWN = Amount(None)
+
+
+def amount(data: Any, path: Path) -> Amount:
+    """That of the template at a path; unknown for kinds without a row."""
+    group = text(data, "apiVersion").rpartition("/")[0]
+    count = COUNTS.get((group, text(data, "kind")))
+    return count(data, path) if count else UNKNOWN
+
+
+def _default(data: Any, *path: str | int, default: int = 1) -> int | None:
+    """The number there, the default where nothing is, unknown where it is something else."""
+    return default if get(data, *path) is None else number(data, *path)
+
+
+def _one(data: Any, path: Path) -> Amount:
+    return Amount(1)
+
+
+def _replicas(data: Any, path: Path) -> Amount:
+    """`replicas` beside the template: ReplicaSets, tasks of Volcano, roles of Kubeflow, and others."""
+    return Amount(_default(data, *path[:-1], "replicas"))
+
+
+def of_job(data: Any, path: Path) -> Amount:
+    """Pods that run at once, of the Job whose pod template stands at the path."""
+    parallelism = _default(data, *path[:-1], "parallelism")
+    if get(data, *path[:-1], "completions") is None or parallelism is None:
+        return Amount(parallelism)
+    completions = number(data, *path[:-1], "completions")
+    return Amount(None if completions is None else min(parallelism, completions))
+
+
+def of_replicated_job(data: Any, path: Path) -> Amount:
+    """`...replicatedJobs[n].template.spec.template`, as JobSets and training runtimes have it."""
+    return Amount(of_job(data, path).replicas, _default(data, *path[:-3], "replicas"))
+
+
+def _jobset(data: Any, path: Path) -> Amount:
+    return of_replicated_job(data, path) if len(path) == 6 else UNKNOWN
+
+
+def _lws(data: Any, path: Path) -> Amount:
+    """A leader and size - 1 workers a group; without a template of its own the leader is made of the workers'."""
+    sets, size = _default(data, "spec", "replicas"), _default(data, "spec", "leaderWorkerTemplate", "size")
+    if path[-1:] == ("leaderTemplate",):
+        return Amount(1, sets)
+    led = bool(mapping(data, "spec", "leaderWorkerTemplate", "leaderTemplate"))
+    return Amount(size - 1 if size is not None and led else size, sets)
+
+
+def _mpi(data: Any, path: Path) -> Amount:
+    """One launcher, but no workers where nothing says how many (mpi-operator 0.6, pkg/apis/.../default.go)."""
+    return Amount(_default(data, *path[:-1], "replicas", default=0 if "Worker" in path else 1))
+
+
+def _ray(data: Any, path: Path) -> Amount:
+    """One head, one submitter; workers within their bounds (kuberay 1.4, utils.GetWorkerGroupDesiredReplicas)."""
+    if "workerGroupSpecs" not in path:
+        return Amount(1)
+    group = path[:-1]
+    if get(data, *group, "suspend") is True:
+        return Amount(0)
+    asked, hosts = _default(data, *group, "replicas", default=0), _default(data, *group, "numOfHosts")
+    least, most = _default(data, *group, "minReplicas", default=0), number(data, *group, "maxReplicas")
+    if asked is None or hosts is None or least is None or min(asked, hosts) < 0:
+        return UNKNOWN
+    wanted = max(asked, least)
+    return Amount((wanted if most is None else min(wanted, most)) * hosts)
+
+
+Count = Callable[[Any, Path], Amount]
+
+COUNTS: Mapping[tuple[str, str], Count] = {
+    ("", "Pod"): _one,
+    ("batch", "Job"): of_job,
+    ("apps", "Deployment"): _replicas,
+    ("apps", "ReplicaSet"): _replicas,
+    ("apps", "StatefulSet"): _replicas,
+    ("jobset.x-k8s.io", "JobSet"): _jobset,
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _lws,
+    ("batch.volcano.sh", "Job"): _replicas,
+    ("kubeflow.org", "MPIJob"): _mpi,
+    ("kubeflow.org", "PyTorchJob"): _replicas,
+    ("kubeflow.org", "TFJob"): _replicas,
+    ("kubeflow.org", "JAXJob"): _replicas,
+    ("kubeflow.org", "XGBoostJob"): _replicas,
+    ("ray.io", "RayCluster"): _ray,
+    ("ray.io", "RayJob"): _ray,
+}
+"""API group and kind -> the number of pods of the template at a path."""

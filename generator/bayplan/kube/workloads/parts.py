@@ -1,0 +1,99 @@
+"""What the readers of workloads share: seats, and what is wrong with them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors, warning
+from bayplan.kube.counts import amount
+from bayplan.kube.objects import name, title
+from bayplan.kube.safe import get, items, number, text
+from bayplan.model.augment import Path, Roster, Seat
+from bayplan.model.manifest import Object
+from bayplan.words import shorten
+
+Objects = Sequence[Object]
+Reader = Callable[[Object, Objects], Outcome[Roster]]
+"""A workload, and everything that was read with it."""
+
+NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+COUNTED = ("replicas", "size", "parallelism", "completions", "numOfHosts", "minReplicas", "maxReplicas")
+
+
+def seat(one: Object, called: str, path: Path, copy_label: str = "", job: Path | None = None) -> Seat | Diagnostic:
+    """The podSet of a pod template. W502: nobody can tell its number of pods; W503: there is no template."""
+    containers = items(one.data, *path, "spec", "containers")
+    if not containers or not all(isinstance(each, Mapping) for each in containers):
+        message = f"{title(one)} has no pod template with containers here"
+        return error(
+            "W503", _deepest(one, path), message, hint="a pod template has a `spec` with a list of `containers`"
+        )
+    if not NAME.fullmatch(called):
+        what = f'"{shorten(called)}"' if called else "nothing"
+        message = f"pods of {title(one)} are called {what}, and no part of a gang can be called so"
+        hint = "use lower-case letters, digits and dashes, 63 at most"
+        return error("W509", _deepest(one, path), message, hint=hint)
+    found = amount(one.data, path)
+    if found.total is None or found.replicas is None or found.copies is None:
+        message = f"{title(one)} does not say how many pods it makes"
+        return error("W502", _culprit(one, path), message, hint="use a whole number that is not negative")
+    return Seat(called, path, found.replicas, found.copies, copy_label, job)
+
+
+def _deepest(one: Object, path: Path) -> Route:
+    """The place of the path as far as there is anything."""
+    there = next(n for n in range(len(path), -1, -1) if n == 0 or get(one.data, *path[:n]) is not None)
+    return (*one.route, *path[:there])
+
+
+def _culprit(one: Object, path: Path) -> Route:
+    """The number above a template that is none."""
+    places = ((*path[:n], key) for n in range(len(path), 0, -1) for key in COUNTED)
+    return (*one.route, *next((each for each in places if _wrong(one, each)), path))
+
+
+def _wrong(one: Object, path: Path) -> bool:
+    found = number(one.data, *path)
+    return get(one.data, *path) is not None and (found is None or found < 0)
+
+
+def roster(
+    kind: str, one: Object, found: Iterable[Seat | Diagnostic], said: Iterable[Diagnostic] = (), **more: object
+) -> Outcome[Roster]:
+    """The workload's pods. `said`: what else there is to say; `more`: `gangs` and `gang_label`."""
+    every = tuple(found)
+    wrong = [each for each in every if isinstance(each, Diagnostic)]
+    seats = tuple(each for each in every if isinstance(each, Seat) and each.total)
+    made = Roster(kind, one, seats, **more)  # type: ignore[arg-type]
+    wrong += [*said, *_named(one, made), *([] if wrong else _empty(made))]
+    return Outcome(None if has_errors(wrong) else made, tuple(wrong))
+
+
+def _named(one: Object, made: Roster) -> Iterator[Diagnostic]:
+    """W509 and W511."""
+    seen: set[str] = set()
+    for each in made.seats:
+        if each.name in seen:
+            message = f'two parts of {title(one)} are called "{each.name}"'
+            yield error("W509", (*one.route, *each.path), message, hint="give each a name of its own")
+        seen.add(each.name)
+    if not name(one):
+        message = f"this {text(one.data, 'kind')} has no name, and what places it is called after it"
+        hint = "a `generateName` is not enough: set `metadata.name`"
+        yield error("W511", (*one.route, "metadata"), message, hint=hint)
+
+
+def _empty(made: Roster) -> Iterator[Diagnostic]:
+    """W505."""
+    if not made.seats or not made.gangs:
+        message = f"{title(made.object)} makes no pods, so there is nothing to place"
+        yield warning(
+            "W505", made.object.route, message, hint="it is placed once it has replicas, and bayplan runs again"
+        )
+
+
+def one_by_one(one: Object, route: Route, what: str, hint: str) -> Diagnostic:
+    """W512: pods that wait for others of their gang, which waits for them."""
+    message = f"{what}, but a gang of {title(one)} waits for all of its pods: none would ever start"
+    return error("W512", route, message, hint=hint)

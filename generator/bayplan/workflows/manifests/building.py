@@ -1,0 +1,177 @@
+"""A workload and what is asked for it, as a Workflow of one gang."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from bayplan.diagnostics import Diagnostic, Outcome, Route, error
+from bayplan.kube.objects import name, namespace, title
+from bayplan.kube.safe import get, mapping, text
+from bayplan.model.augment import Roster, Seat
+from bayplan.model.policy import KEYS
+from bayplan.model.workflow import GANGS, Gang, Group, PodSet, Workflow
+from bayplan.values import NamedTuple
+from bayplan.words import listing
+from bayplan.workflows.manifests.wishes import GroupWish, Wish
+
+GANG: Route = (*GANGS, 0)
+
+
+class Built(NamedTuple):
+    """A workflow, and where each of its routes comes from."""
+
+    workflow: Workflow
+    origins: Mapping[Route, Route]
+
+
+class Part(NamedTuple):
+    """A group to be, and the podSets in it. `wish`: None where none asks for anything."""
+
+    group: Group
+    seats: tuple[Seat, ...]
+    wish: GroupWish | None
+
+
+def build(roster: Roster, wish: Wish) -> Outcome[Built]:
+    """The workflow. A946: a group of no podSet; A947: two groups of one name."""
+    parts, wrong = _parts(roster, wish) if wish.groups else ((), ())
+    if wrong:
+        return Outcome(None, wrong)
+    said = {key: each.value for key, each in wish.said.items()}
+    fabric = said.pop("fabric", "")
+    whole = {key: said[key] for key in ("placement", "compute_domain", "pool") if key in said}
+    inside = {"groups": tuple(_filled(each, roster, fabric) for each in parts)}
+    gang = Gang(
+        name(roster.object),
+        workload=roster.kind,
+        replicas=roster.gangs,
+        rendezvous="none",
+        **whole,
+        **(inside if parts else {"pod_sets": _pod_sets(roster, roster.seats, fabric)}),
+    )
+    workflow = Workflow(
+        name(roster.object),
+        namespace(roster.object),
+        scheduler=said.get("scheduler", ""),
+        queue=said.get("queue", ""),
+        priority_class=_priority(roster),
+        gangs=(gang,),
+    )
+    return Outcome(Built(workflow, dict(_origins(roster, wish, parts))))
+
+
+def _pod_sets(roster: Roster, seats: Sequence[Seat], fabric: str) -> tuple[PodSet, ...]:
+    return tuple(PodSet(s.name, s.total, fabric=fabric, template=_template(roster, s)) for s in seats)
+
+
+def _template(roster: Roster, seat: Seat) -> dict[str, Any]:
+    """What of the pod template says which resources the pods ask for."""
+    spec = mapping(roster.object.data, *seat.path, "spec")
+    return {"spec": {key: spec[key] for key in ("containers", "initContainers") if spec.get(key)}}
+
+
+def _priority(roster: Roster) -> str:
+    """The PriorityClass that all pods have."""
+    found = {text(roster.object.data, *seat.path, "spec", "priorityClassName") for seat in roster.seats}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _filled(part: Part, roster: Roster, fabric: str) -> Group:
+    return part.group._replace(pod_sets=_pod_sets(roster, part.seats, fabric))
+
+
+def _parts(roster: Roster, wish: Wish) -> tuple[tuple[Part, ...], tuple[Diagnostic, ...]]:
+    """Each podSet goes to the first group whose patterns take it; what none takes stands in a group of its own."""
+    owners = [_owner(seat, wish.groups) for seat in roster.seats]
+    parts: list[Part] = []
+    for index, seat in enumerate(roster.seats):
+        owner = owners[index]
+        if owner is None:
+            parts.append(Part(Group(seat.name), (seat,), None))
+        elif "size" in wish.groups[owner].said:
+            parts.append(Part(_group(wish.groups[owner], seat.name, owners.count(owner)), (seat,), wish.groups[owner]))
+        elif owner not in owners[:index]:
+            seats = tuple(each for each, taken in zip(roster.seats, owners, strict=True) if taken == owner)
+            parts.append(Part(_group(wish.groups[owner], "", 1), seats, wish.groups[owner]))
+    if wish.every_group:
+        parts = [each._replace(group=each.group._replace(compute_domain=wish.every_group.value)) for each in parts]
+    return tuple(parts), (*_unused(roster, wish, owners), *_same(roster, parts))
+
+
+def _owner(seat: Seat, groups: Sequence[GroupWish]) -> int | None:
+    numbered = enumerate(groups)
+    return next((n for n, each in numbered if any(fnmatchcase(seat.name, p) for p in each.pod_sets)), None)
+
+
+def _group(wish: GroupWish, seat: str, shared: int) -> Group:
+    """`shared`: how many podSets are cut alike; each then has groups of its own."""
+    said = {key: each.value for key, each in wish.said.items()}
+    called = f"{said.pop('name')}-{seat}" if shared > 1 else said.pop("name")
+    return Group(called, **said)
+
+
+def _unused(roster: Roster, wish: Wish, owners: Sequence[int | None]) -> Iterator[Diagnostic]:
+    names = listing([seat.name for seat in roster.seats], "and")
+    for number, each in enumerate(wish.groups):
+        if number not in owners:
+            message = f'group "{each.said["name"].value}" takes none of the podSets of {title(roster.object)}: {names}'
+            hint = "a podSet belongs to the first group whose `podSets` match its name"
+            yield error("A946", (*each.route, "podSets"), message, hint=hint)
+
+
+def _same(roster: Roster, parts: Sequence[Part]) -> Iterator[Diagnostic]:
+    seen: set[str] = set()
+    for part in sorted(parts, key=lambda each: each.wish is not None):
+        if part.group.name in seen and part.wish:
+            message = f'{title(roster.object)} would have two groups "{part.group.name}"'
+            hint = "podSets outside all groups are groups of their own name: choose another"
+            yield error("A947", part.wish.said["name"].route, message, hint=hint)
+        seen.add(part.group.name)
+
+
+def _origins(roster: Roster, wish: Wish, parts: Sequence[Part]) -> Iterator[tuple[Route, Route]]:
+    """Workflow route -> where it was said, or what of the workload it is about."""
+    whole = roster.object.route
+    yield ("workflow",), whole
+    yield ("workflow", "metadata", "name"), (*whole, "metadata", "name")
+    yield ("workflow", "metadata", "namespace"), (*whole, "metadata", "namespace")
+    yield ("workflow", "spec"), whole
+    yield GANGS, whole
+    yield GANG, whole
+    for key, each in wish.said.items():
+        top = ("workflow", "spec") if key in ("scheduler", "queue") else GANG
+        yield from _said((*top, KEYS[key]), each.route)
+    for number, part in enumerate(parts):
+        group = (*GANG, "groups", number)
+        yield group, part.wish.route if part.wish else _place(roster, part.seats[0])
+        for key, each in (part.wish.said if part.wish else {}).items():
+            yield from _said((*group, KEYS[key]), each.route)
+        if wish.every_group:
+            yield (*group, "computeDomain"), wish.every_group.route
+        yield from _seats(group, roster, part.seats)
+    if not parts:
+        yield from _seats(GANG, roster, roster.seats)
+
+
+def _said(route: Route, where: Route) -> Iterator[tuple[Route, Route]]:
+    """An annotation is one text: both levels of a placement stand in it."""
+    yield route, where
+    if where[0] != "policy" and route[-1] == "placement":
+        yield (*route, "required"), where
+        yield (*route, "preferred"), where
+
+
+def _seats(owner: Route, roster: Roster, seats: Sequence[Seat]) -> Iterator[tuple[Route, Route]]:
+    for index, seat in enumerate(seats):
+        route, place = (*owner, "podSets", index), _place(roster, seat)
+        yield route, place
+        yield (*route, "template"), place
+        for key in ("name", "replicas"):
+            there = (*seat.path[:-1], key)
+            yield (*route, key), (*roster.object.route, *there) if get(roster.object.data, *there) else place
+
+
+def _place(roster: Roster, seat: Seat) -> Route:
+    return (*roster.object.route, *seat.path)

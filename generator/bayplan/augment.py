@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from bayplan import pipeline
+from bayplan import pipeline, reading
 from bayplan.adorn import Adorned, Dressed, adorned
 from bayplan.arrange import arrange, head
 from bayplan.backends import BACKENDS
@@ -25,6 +25,7 @@ from bayplan.model.augment import Added, Augmented, AugmentRequest, Change, Seat
 from bayplan.model.given import FEATURES
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, Object, PodParts, Shape
 from bayplan.model.plan import Plan, all_pods
+from bayplan.model.policy import Policy
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import PodSet
@@ -51,9 +52,12 @@ class Cluster(NamedTuple):
 def augment(request: AugmentRequest) -> tuple[Outcome[Augmented], Origins]:
     """What changes in the objects of a request, and what is new beside them; nothing where anything is wrong."""
     topology, origins = pipeline.check_topology(request.topology)
-    policy = manifests.policy(request.policy)
-    picked = manifests.select(request.objects, policy.value, request.hooks)
-    found = (*topology.diagnostics, *policy.diagnostics, *picked.diagnostics)
+    policy = reading.policy(request.policy) if request.policy else reading.Read[Policy](Policy())
+    found = (*topology.diagnostics, *policy.diagnostics)
+    if policy.value is None:
+        return Outcome(None, found), origins
+    picked = manifests.select(request.objects, policy.value, request.hooks, request.namespace)
+    found += picked.diagnostics
     if topology.value is None or picked.value is None or has_errors(found):
         return Outcome(None, found), origins
     target = select_target(request.target, topology.value)
@@ -130,7 +134,7 @@ def _planned(selected: Selected, request: AugmentRequest, cluster: Cluster) -> O
         return Outcome(None, found)
     plan = seats.merged(bound.value, roster)
     shaped = seats.seated(plan, roster)
-    found += shaped.diagnostics
+    found += (*seats.shared_domains(bound.value), *shaped.diagnostics)
     if shaped.value is not None:
         rows, title = backend.value.GIVEN, pipeline.title(backend.value, cluster.target)
         found += tuple(compare(seats.needs(shaped.value, roster), rows, cluster.target, title, FEATURES))

@@ -9,4 +9,6 @@ CODES: Mapping[str, str] = {
     "F741": "groups that are the copies of one pod template",
     "F742": "groups that are cut out of the pods of one template",
     "F743": "several gangs that come of one pod template",
+    "F744": "one ComputeDomain for groups of one pod template",
+    "F745": "a ComputeDomain for each of several groups of one pod template",
 }

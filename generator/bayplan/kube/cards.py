@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from bayplan.kube.kinds.parts import GANG_LABEL
 from bayplan.kube.safe import get, is_kind, items, mapping, number, text
 from bayplan.model.manifest import Object
 from bayplan.model.topology import ClusterTopology
@@ -88,11 +89,12 @@ def without(container: Any, topology: ClusterTopology) -> dict[str, Any]:
 
 
 def channels(objects: Iterable[Object]) -> frozenset[tuple[str, str]]:
-    """(namespace, claim template) of the ComputeDomains among some objects: what the driver makes for their pods."""
+    """(namespace, claim template) of the ComputeDomains that others wrote: what the driver makes for their pods."""
     return frozenset(
         (text(one.data, "metadata", "namespace"), text(one.data, "spec", "channel", "resourceClaimTemplate", "name"))
         for one in objects
         if is_kind(one.data, "resource.nvidia.com", "ComputeDomain")
+        and GANG_LABEL not in mapping(one.data, "metadata", "labels")
     )
 
 

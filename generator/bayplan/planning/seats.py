@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan.diagnostics import Diagnostic, Outcome, error
+from bayplan.diagnostics import Diagnostic, Outcome, error, warning
 from bayplan.model.augment import Roster, Seat
 from bayplan.model.features import Need
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
+from bayplan.model.workflow import Gang, Group
 from bayplan.planning import compute_domains
 from bayplan.planning.fold import fold
 
@@ -24,6 +25,33 @@ def merged(plan: Plan, roster: Roster) -> Plan:
     if roster.gangs < 2 or not any(gang.compute_domains for gang in plan.gangs):
         return claimed
     return compute_domains.share(claimed)
+
+
+def shared_domains(plan: Plan) -> Iterator[Diagnostic]:
+    """F744 and F745: groups that would have a ComputeDomain each, and whose pods come of one template."""
+    for gang in plan.gangs[:1]:
+        if not _torn(gang):
+            continue
+        asked = [unit for unit in walk(gang.root) if _asked(unit, gang)]
+        count = len(gang.compute_domains)
+        message = f'the pods of {count} groups of "{gang.name}" come of one pod template and can claim from one'
+        if asked:
+            at = (*asked[0].route, "computeDomain")
+            yield error(
+                "F745", at, f"{message} ComputeDomain only", hint="use `gang`, or a pod template for each group"
+            )
+        else:
+            hint = "their placement keeps NVLink whole in each; a pod template for each group has one each"
+            yield warning("F744", gang.route, f"{message} ComputeDomain, so there is one for all of them", hint=hint)
+
+
+def _asked(unit: Unit, gang: GangPlan) -> bool:
+    """Whether somebody wrote `computeDomain: group`."""
+    node: Gang | Group = gang.gang
+    for key in unit.route[len(gang.route) :]:
+        if isinstance(key, int):
+            node = node.groups[key]
+    return unit is not gang.root and node.compute_domain == "group"
 
 
 def _torn(gang: GangPlan) -> bool:

@@ -19,9 +19,9 @@ from bayplan.checks import levels, references
 from bayplan.companions import compute_domain
 from bayplan.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, origin
 from bayplan.kube import cards
-from bayplan.kube.kinds.parts import GANG_LABEL, gang_labels
+from bayplan.kube.kinds.parts import GANG_LABEL, WORKFLOW_LABEL
 from bayplan.kube.safe import get, items, mapping, text
-from bayplan.model.augment import Added, Augmented, AugmentRequest, Change, Seat
+from bayplan.model.augment import Added, Augmented, AugmentRequest, Change, Roster, Seat
 from bayplan.model.given import FEATURES
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, Object, PodParts, Shape
 from bayplan.model.plan import Plan, all_pods
@@ -120,10 +120,12 @@ def _back(route: Route, selected: Selected) -> Route:
 def _planned(selected: Selected, request: AugmentRequest, cluster: Cluster) -> Outcome[Planned]:
     """The pipeline's check and plan, for a workload whose shape is given."""
     roster, workflow = selected.roster, _completed(selected, request, cluster)
-    workflow = name_accelerators(workflow, cluster.topology)
-    found = tuple(d for each in (references, levels) for d in each.check(workflow, cluster.topology))
     backend = select_backend(request.scheduler, workflow, cluster.topology, BACKENDS)
-    found += backend.diagnostics
+    if backend.value is not None and not workflow.queue:
+        workflow = workflow._replace(queue=_own_queue(roster, backend.value.QUEUE_LABEL))
+    workflow = name_accelerators(workflow, cluster.topology)
+    checks = (d for each in (references, levels) for d in each.check(workflow, cluster.topology))
+    found = (*backend.diagnostics, *checks)
     if backend.value is None or has_errors(found):
         return Outcome(None, found)
     own = Request(request.topology, request.topology, accept=request.accept)
@@ -140,6 +142,13 @@ def _planned(selected: Selected, request: AugmentRequest, cluster: Cluster) -> O
         found += tuple(compare(seats.needs(shaped.value, roster), rows, cluster.target, title, FEATURES))
     settled = pipeline.settled(own, checked, Draft(plan, plan, shaped.value, found))
     return Outcome(settled.value, settled.diagnostics)
+
+
+def _own_queue(roster: Roster, label: str) -> str:
+    """The queue that the workload names already."""
+    data = roster.object.data
+    places = ((), *(seat.path for seat in roster.seats)) if label else ()
+    return next(filter(None, (text(data, *path, "metadata", "labels", label) for path in places)), "")
 
 
 def _completed(selected: Selected, request: AugmentRequest, cluster: Cluster) -> Any:
@@ -178,8 +187,9 @@ def _dressed(selected: Selected, planned: Planned, cluster: Cluster) -> tuple[li
     specs = [mapping(roster.object.data, *seat.path, "spec") for seat in roster.seats]
     own = any(cards.claims_channel(spec, selected.workflow.namespace, cluster.channels) for spec in specs)
     dressed = [_seat(seat, plan, planned.shape, lowered, own) for seat in roster.seats]
-    domains = [] if own else [(gang, each) for gang in plan.gangs for each in gang.compute_domains]
-    made = [_labelled(compute_domain(each, target), gang_labels(plan, gang)) for gang, each in domains]
+    labels = {WORKFLOW_LABEL: plan.workflow.name, GANG_LABEL: _gang_label(plan)}
+    domains = [] if own else [each for gang in plan.gangs for each in gang.compute_domains]
+    made = [_labelled(compute_domain(each, target), labels) for each in domains]
     return dressed, [*made, *(each for each in lowered.documents if isinstance(each, Mapping))]
 
 
@@ -198,20 +208,30 @@ def _seat(seat: Seat, plan: Plan, shape: Shape, lowered: Lowered, own: bool) -> 
     pods = mine[0][1]
     pool = plan.topology.pool(pods.pool)
     parts = PodParts(node_selector=pool.node.node_selector, tolerations=pool.node.tolerations) if pool else PodParts()
-    gang = plan.gangs[0].name if len(plan.gangs) == 1 else plan.workflow.name
-    return Dressed(seat, next(iter(marks.values()), Marks()), parts, "" if own else pods.compute_domain, gang)
+    channel = "" if own else pods.compute_domain
+    return Dressed(seat, next(iter(marks.values()), Marks()), parts, channel, _gang_label(plan))
+
+
+def _gang_label(plan: Plan) -> str:
+    """Gangs of the same templates have one label."""
+    return plan.gangs[0].name if len(plan.gangs) == 1 else plan.workflow.name
 
 
 def _contradictions(selected: Selected, whole: Adorned, planned: Planned) -> Iterator[Diagnostic]:
     """A950: what the workload says against what it was to be given."""
     one = selected.roster.object
-    said = next(iter(selected.origins.values()), one.route)
+    said = next((route for route in selected.origins.values() if _is_wish(route)), one.route)
     for path, there, wanted in whole.conflicts:
         field = ".".join(str(key) for key in path)
         message = f'{field} is "{there}", and its placement by {planned.backend.NAME} needs "{wanted}"'
         notes = (Note("the placement is asked for here", said),)
         hint = "remove it, or let a rule of a policy with `adopt: true` replace it"
         yield error("A950", (*one.route, *path), message, hint=hint, notes=notes)
+
+
+def _is_wish(route: Route) -> bool:
+    """Whether somebody asks for a placement there, rather than describes a workload."""
+    return route[:1] == ("policy",) or "annotations" in route
 
 
 def _news(selected: Selected, documents: list[Manifest], cluster: Cluster) -> tuple[Augmented, list[Diagnostic]]:

@@ -48,6 +48,10 @@ class Backend(Protocol):
         their ComputeDomains become one too."""
 
     @property
+    def QUEUE_LABEL(self) -> str:  # noqa: N802
+        """The label by which a workload or its pods name their queue; empty where there is none."""
+
+    @property
     def GIVEN(self) -> tuple[Support, ...]:  # noqa: N802
         """What it carries of workloads that are there (`model.given.FEATURES`)."""
 

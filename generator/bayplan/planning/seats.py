@@ -28,21 +28,20 @@ def merged(plan: Plan, roster: Roster) -> Plan:
 
 
 def shared_domains(plan: Plan) -> Iterator[Diagnostic]:
-    """F744 and F745: groups that would have a ComputeDomain each, and whose pods come of one template."""
-    for gang in plan.gangs[:1]:
-        if not _torn(gang):
-            continue
-        asked = [unit for unit in walk(gang.root) if _asked(unit, gang)]
-        count = len(gang.compute_domains)
-        message = f'the pods of {count} groups of "{gang.name}" come of one pod template and can claim from one'
-        if asked:
-            at = (*asked[0].route, "computeDomain")
-            yield error(
-                "F745", at, f"{message} ComputeDomain only", hint="use `gang`, or a pod template for each group"
-            )
-        else:
-            hint = "their placement keeps NVLink whole in each; a pod template for each group has one each"
-            yield warning("F744", gang.route, f"{message} ComputeDomain, so there is one for all of them", hint=hint)
+    """F744 and F745: groups or gangs that would have a ComputeDomain each, and whose pods come of one template."""
+    gang = plan.gangs[0]
+    count = sum(len(each.compute_domains) for each in plan.gangs)
+    if not (_torn(gang) or (len(plan.gangs) > 1 and count > 1)):
+        return
+    what = f"{len(plan.gangs)} gangs" if len(plan.gangs) > 1 else f"{count} groups"
+    message = f'the pods of {what} of "{plan.workflow.name}" come of one pod template and can claim from one'
+    asked = [unit for unit in walk(gang.root) if _asked(unit, gang)]
+    if asked:
+        at = (*asked[0].route, "computeDomain")
+        yield error("F745", at, f"{message} ComputeDomain only", hint="use `gang`, or a pod template for each group")
+    else:
+        hint = "their placement keeps NVLink whole in each; a pod template for each has one each"
+        yield warning("F744", gang.route, f"{message} ComputeDomain, so there is one for all of them", hint=hint)
 
 
 def _asked(unit: Unit, gang: GangPlan) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bayplan.backends.kai.cluster import cluster_objects
 from bayplan.backends.kai.estimate import estimate as prove
 from bayplan.backends.kai.given import GIVEN, place
+from bayplan.backends.kai.pod_group import QUEUE as QUEUE_LABEL
 from bayplan.backends.kai.pod_group import lower, needs
 from bayplan.backends.kai.support import FEATURES, SUPPORT
 from bayplan.diagnostics import Diagnostic, Outcome
@@ -33,6 +34,7 @@ __all__ = [
     "GIVEN",
     "KINDS",
     "NAME",
+    "QUEUE_LABEL",
     "SUPPORT",
     "cluster_needs",
     "cluster_objects",

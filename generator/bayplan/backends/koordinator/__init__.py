@@ -26,6 +26,7 @@ KINDS = ("jobset", "job", "pods")
 FOLDS: Mapping[str, Folding] = {}
 """None: with a replicatedJob for each group instance, pod names begin with the group, and sort with it."""
 
+QUEUE_LABEL = ""
 place = lower
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "GIVEN",
     "KINDS",
     "NAME",
+    "QUEUE_LABEL",
     "SUPPORT",
     "cluster_needs",
     "cluster_objects",

@@ -10,6 +10,7 @@ from bayplan.backends.kueue.lower import lower
 from bayplan.backends.kueue.needs import FEATURES, cluster_needs, needs
 from bayplan.backends.kueue.notices import notices
 from bayplan.backends.kueue.support import SUPPORT
+from bayplan.backends.kueue.words import QUEUE as QUEUE_LABEL
 from bayplan.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
 from bayplan.model.given import NOT_YET as GIVEN
@@ -35,6 +36,7 @@ __all__ = [
     "GIVEN",
     "KINDS",
     "NAME",
+    "QUEUE_LABEL",
     "SUPPORT",
     "cluster_needs",
     "cluster_objects",

@@ -27,6 +27,7 @@ KINDS = ("jobset", "job", "pods")
 FOLDS: Mapping[str, Folding] = {}
 """A pod template names one PodGroup, so every placed group needs templates of its own."""
 
+QUEUE_LABEL = ""
 place = lower
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "GIVEN",
     "KINDS",
     "NAME",
+    "QUEUE_LABEL",
     "SUPPORT",
     "cluster_needs",
     "cluster_objects",

@@ -29,6 +29,7 @@ COMPONENT = "slurm"
 KINDS = ("sbatch",)
 FOLDS: Mapping[str, Folding] = {}
 
+QUEUE_LABEL = ""
 place = lower
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "GIVEN",
     "KINDS",
     "NAME",
+    "QUEUE_LABEL",
     "SUPPORT",
     "cluster_needs",
     "cluster_objects",

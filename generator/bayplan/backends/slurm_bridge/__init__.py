@@ -26,6 +26,7 @@ COMPONENT = "slurmBridge"
 KINDS = ("jobset", "job", "pods")
 FOLDS: Mapping[str, Folding] = {}
 
+QUEUE_LABEL = ""
 place = lower
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "GIVEN",
     "KINDS",
     "NAME",
+    "QUEUE_LABEL",
     "SUPPORT",
     "cluster_needs",
     "cluster_objects",

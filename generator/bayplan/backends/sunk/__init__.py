@@ -24,6 +24,7 @@ COMPONENT = "sunk"
 KINDS = ("jobset", "job", "pods")
 FOLDS: Mapping[str, Folding] = {}
 
+QUEUE_LABEL = ""
 place = lower
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "GIVEN",
     "KINDS",
     "NAME",
+    "QUEUE_LABEL",
     "SUPPORT",
     "cluster_needs",
     "cluster_objects",

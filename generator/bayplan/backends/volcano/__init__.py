@@ -26,6 +26,7 @@ COMPONENT = "volcano"
 KINDS = ("jobset", "job", "pods", "volcano-job")
 FOLDS: Mapping[str, Folding] = {"volcano-job": "alike"}
 
+QUEUE_LABEL = ""
 place = lower
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "GIVEN",
     "KINDS",
     "NAME",
+    "QUEUE_LABEL",
     "SUPPORT",
     "cluster_needs",
     "cluster_objects",

@@ -44,7 +44,7 @@ def build(roster: Roster, wish: Wish) -> Outcome[Built]:
     whole = {key: said[key] for key in ("placement", "compute_domain", "pool") if key in said}
     inside = {"groups": tuple(_filled(each, roster, fabric) for each in parts)}
     gang = Gang(
-        name(roster.object),
+        name(roster.placed),
         workload=roster.kind,
         replicas=roster.gangs,
         rendezvous="none",
@@ -52,8 +52,8 @@ def build(roster: Roster, wish: Wish) -> Outcome[Built]:
         **(inside if parts else {"pod_sets": _pod_sets(roster, roster.seats, fabric)}),
     )
     workflow = Workflow(
-        name(roster.object),
-        namespace(roster.object),
+        name(roster.placed),
+        namespace(roster.placed),
         scheduler=said.get("scheduler", ""),
         queue=said.get("queue", ""),
         priority_class=_priority(roster),
@@ -116,7 +116,7 @@ def _unused(roster: Roster, wish: Wish, owners: Sequence[int | None]) -> Iterato
     names = listing([seat.name for seat in roster.seats], "and")
     for number, each in enumerate(wish.groups):
         if number not in owners:
-            message = f'group "{each.said["name"].value}" takes none of the podSets of {title(roster.object)}: {names}'
+            message = f'group "{each.said["name"].value}" takes none of the podSets of {title(roster.placed)}: {names}'
             hint = "a podSet belongs to the first group whose `podSets` match its name"
             yield error("A946", (*each.route, "podSets"), message, hint=hint)
 
@@ -125,7 +125,7 @@ def _same(roster: Roster, parts: Sequence[Part]) -> Iterator[Diagnostic]:
     seen: set[str] = set()
     for part in sorted(parts, key=lambda each: each.wish is not None):
         if part.group.name in seen and part.wish:
-            message = f'{title(roster.object)} would have two groups "{part.group.name}"'
+            message = f'{title(roster.placed)} would have two groups "{part.group.name}"'
             hint = "podSets outside all groups are groups of their own name: choose another"
             yield error("A947", part.wish.said["name"].route, message, hint=hint)
         seen.add(part.group.name)
@@ -133,7 +133,7 @@ def _same(roster: Roster, parts: Sequence[Part]) -> Iterator[Diagnostic]:
 
 def _origins(roster: Roster, wish: Wish, parts: Sequence[Part]) -> Iterator[tuple[Route, Route]]:
     """Workflow route -> where it was said, or what of the workload it is about."""
-    whole = roster.object.route
+    whole = roster.placed.route
     yield ("workflow",), whole
     yield ("workflow", "metadata", "name"), (*whole, "metadata", "name")
     yield ("workflow", "metadata", "namespace"), (*whole, "metadata", "namespace")

@@ -28,7 +28,7 @@ from bayplan.model.plan import Plan, all_pods
 from bayplan.model.policy import Policy
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.model.workflow import PodSet
+from bayplan.model.workflow import PodSet, Workflow
 from bayplan.pipeline import Checked, Draft, Origins, Planned, Request
 from bayplan.planning import seats
 from bayplan.planning.fidelity import compare
@@ -131,7 +131,7 @@ def _planned(selected: Selected, request: AugmentRequest, cluster: Cluster) -> O
     own = Request(request.topology, request.topology, accept=request.accept)
     checked = Checked(workflow, cluster.topology, backend.value, cluster.target)
     bound = pipeline.bound(own, checked)
-    found += bound.diagnostics
+    found += tuple(_milder(each, workflow) for each in bound.diagnostics)
     if bound.value is None:
         return Outcome(None, found)
     plan = seats.merged(bound.value, roster)
@@ -144,6 +144,12 @@ def _planned(selected: Selected, request: AugmentRequest, cluster: Cluster) -> O
     return Outcome(settled.value, settled.diagnostics)
 
 
+def _milder(found: Diagnostic, workflow: Workflow) -> Diagnostic:
+    """P507 as a warning where the ComputeDomain is the chart's own: its pods run, if without NVLink between some."""
+    given = workflow.gangs[0].compute_domain == "gang"
+    return found._replace(severity="warning") if found.code == "P507" and given else found
+
+
 def _own_queue(roster: Roster, label: str) -> str:
     """The queue that the workload names already."""
     data = roster.object.data
@@ -151,7 +157,7 @@ def _own_queue(roster: Roster, label: str) -> str:
     return next(filter(None, (text(data, *path, "metadata", "labels", label) for path in places)), "")
 
 
-def _completed(selected: Selected, request: AugmentRequest, cluster: Cluster) -> Any:
+def _completed(selected: Selected, request: AugmentRequest, cluster: Cluster) -> Workflow:
     """The workload's Workflow with the cards of its pods, and one ComputeDomain where it has one already."""
     workflow, roster = selected.workflow, selected.roster
     where = workflow.namespace
@@ -244,11 +250,18 @@ def _news(selected: Selected, documents: list[Manifest], cluster: Cluster) -> tu
         there = cluster.objects.get(identity(document))
         if there is None:
             added.append(Added(document, one.route))
-        elif there.data != document and get(there.data, "metadata", "labels", GANG_LABEL) is None:
+        elif get(there.data, "metadata", "labels", GANG_LABEL) is None:
             wrong.append(_taken(there, one))
-        elif there.data != document:
-            changes.append(Change(there.route, document))
+        elif (whole := _kept(document, there)) != there.data:
+            changes.append(Change(there.route, whole))
     return Augmented(tuple(changes), tuple(added)), wrong
+
+
+def _kept(document: Manifest, there: Object) -> Manifest:
+    """The object with the labels and annotations that others have put on the one that is there."""
+    own = document["metadata"]
+    kept = {key: {**mapping(there.data, "metadata", key), **own.get(key, {})} for key in ("labels", "annotations")}
+    return {**document, "metadata": {**own, **{key: held for key, held in kept.items() if held}}}
 
 
 def _passed_on(key: str) -> bool:

@@ -10,6 +10,9 @@ from bayplan.values import NamedTuple
 
 Path = tuple[str | int, ...]
 
+MOST_PODS = 1_000_000
+"""Ten times the largest Kubernetes clusters that were shown: more is a slip of the finger."""
+
 
 class Amount(NamedTuple):
     """`copies` alike sets of `replicas` pods each. None: nobody can tell."""

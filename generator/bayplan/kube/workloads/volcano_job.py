@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan.diagnostics import Diagnostic, Outcome, warning
-from bayplan.kube.objects import title
-from bayplan.kube.safe import get, items, number, text
-from bayplan.kube.workloads.parts import Objects, one_by_one, roster, seat
+from bayplan.diagnostics import Diagnostic, Outcome
+from bayplan.kube.safe import get, items, text
+from bayplan.kube.workloads.parts import Objects, fewer, one_by_one, roster, seat
 from bayplan.model.augment import Roster, Seat
 from bayplan.model.manifest import Object
 
@@ -15,7 +14,7 @@ from bayplan.model.manifest import Object
 def volcano_job(one: Object, _: Objects) -> Outcome[Roster]:
     """The podSets are called as the tasks are."""
     seats = tuple(_seats(one))
-    return roster("volcano-job", one, seats, (*_in_order(one), *_fewer(one, seats)))
+    return roster("volcano-job", one, seats, (*_in_order(one), *fewer(one, ("spec", "minAvailable"), seats)))
 
 
 def _seats(one: Object) -> Iterator[Seat | Diagnostic]:
@@ -31,11 +30,3 @@ def _in_order(one: Object) -> Iterator[Diagnostic]:
             route = (*one.route, "spec", "tasks", index, "dependsOn")
             what = f'task "{text(each, "name")}" waits for another'
             yield one_by_one(one, route, what, "make a Job of its own of what runs before, and leave `dependsOn` out")
-
-
-def _fewer(one: Object, seats: tuple[Seat | Diagnostic, ...]) -> Iterator[Diagnostic]:
-    """W506."""
-    least, every = number(one.data, "spec", "minAvailable"), sum(s.total for s in seats if isinstance(s, Seat))
-    if least is not None and 0 < least < every:
-        message = f"{title(one)} may start with {least} of its {every} pods; all {every} are planned as one gang"
-        yield warning("W506", (*one.route, "spec", "minAvailable"), message, hint="plan it so, or lower `replicas`")

@@ -28,11 +28,12 @@ from bayplan.model.plan import Plan, all_pods
 from bayplan.model.policy import Policy
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.model.workflow import PodSet
+from bayplan.model.workflow import PodSet, Workflow
 from bayplan.pipeline import Checked, Draft, Origins, Planned, Request
 from bayplan.planning import seats
 from bayplan.planning.fidelity import compare
 from bayplan.planning.pools import name_accelerators
+from bayplan.planning.rename import renamed
 from bayplan.selection import select_backend, select_target
 from bayplan.values import NamedTuple
 from bayplan.workflows import manifests
@@ -65,7 +66,8 @@ def augment(request: AugmentRequest) -> tuple[Outcome[Augmented], Origins]:
     if target.value is None:
         return Outcome(None, found), origins
     cluster = _cluster(request, topology.value, target.value)
-    results = [_placed(each, request, cluster) for each in picked.value]
+    known: Known = {}
+    results = [_placed(each, request, cluster, known) for each in picked.value]
     found += tuple(dict.fromkeys(d for each in results for d in each.diagnostics))
     return Outcome(None if has_errors(found) else _joined(each.value for each in results if each.value), found), origins
 
@@ -89,9 +91,13 @@ def _joined(each: Iterable[Augmented]) -> Augmented:
     return Augmented(tuple(changes.values()), tuple(reversed(added.values())))
 
 
-def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster) -> Outcome[Augmented]:
+Known = dict[str, Planned]
+"""Plans without findings, by everything that went into them but the workload's name."""
+
+
+def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, known: Known) -> Outcome[Augmented]:
     """One workload. Routes of the workflow are led back to where they were said."""
-    made = _planned(selected, request, cluster)
+    made = _known(selected, request, cluster, known)
     found = tuple(_led_back(each, selected) for each in made.diagnostics)
     if made.value is None:
         return Outcome(None, found)
@@ -117,6 +123,21 @@ def _back(route: Route, selected: Selected) -> Route:
     return (*led[0], *led[1]) if led else (*selected.roster.object.route, "metadata", "name")
 
 
+def _known(selected: Selected, request: AugmentRequest, cluster: Cluster, known: Known) -> Outcome[Planned]:
+    """The plan; of a workload that is alike but for its name, if that had no findings."""
+    workflow, roster = selected.workflow, selected.roster
+    nameless = workflow._replace(name="", gangs=(workflow.gangs[0]._replace(name=""),))
+    key = repr((nameless, roster.seats, roster.gangs, _carries_domain(selected, cluster)))
+    if key in known:
+        found = known[key]
+        plan, shape = renamed(found.plan, found.shape, workflow.name)
+        return Outcome(found._replace(plan=plan, shape=shape))
+    made = _planned(selected, request, cluster)
+    if made.value is not None and not made.diagnostics:
+        known[key] = made.value
+    return made
+
+
 def _planned(selected: Selected, request: AugmentRequest, cluster: Cluster) -> Outcome[Planned]:
     """The pipeline's check and plan, for a workload whose shape is given."""
     roster, workflow = selected.roster, _completed(selected, request, cluster)
@@ -131,7 +152,7 @@ def _planned(selected: Selected, request: AugmentRequest, cluster: Cluster) -> O
     own = Request(request.topology, request.topology, accept=request.accept)
     checked = Checked(workflow, cluster.topology, backend.value, cluster.target)
     bound = pipeline.bound(own, checked)
-    found += bound.diagnostics
+    found += tuple(_milder(each, selected, cluster) for each in bound.diagnostics)
     if bound.value is None:
         return Outcome(None, found)
     plan = seats.merged(bound.value, roster)
@@ -144,6 +165,19 @@ def _planned(selected: Selected, request: AugmentRequest, cluster: Cluster) -> O
     return Outcome(settled.value, settled.diagnostics)
 
 
+def _milder(found: Diagnostic, selected: Selected, cluster: Cluster) -> Diagnostic:
+    """P507 as a warning where the ComputeDomain is the chart's own: its pods run, if without NVLink between some."""
+    mild = found.code == "P507" and _carries_domain(selected, cluster)
+    return found._replace(severity="warning") if mild else found
+
+
+def _carries_domain(selected: Selected, cluster: Cluster) -> bool:
+    """Whether pods claim from a ComputeDomain that others wrote: then there is no second one."""
+    roster, where = selected.roster, selected.workflow.namespace
+    specs = (mapping(roster.object.data, *seat.path, "spec") for seat in roster.seats)
+    return any(cards.claims_channel(spec, where, cluster.channels) for spec in specs)
+
+
 def _own_queue(roster: Roster, label: str) -> str:
     """The queue that the workload names already."""
     data = roster.object.data
@@ -151,13 +185,13 @@ def _own_queue(roster: Roster, label: str) -> str:
     return next(filter(None, (text(data, *path, "metadata", "labels", label) for path in places)), "")
 
 
-def _completed(selected: Selected, request: AugmentRequest, cluster: Cluster) -> Any:
+def _completed(selected: Selected, request: AugmentRequest, cluster: Cluster) -> Workflow:
     """The workload's Workflow with the cards of its pods, and one ComputeDomain where it has one already."""
     workflow, roster = selected.workflow, selected.roster
     where = workflow.namespace
     specs = {seat.name: mapping(roster.object.data, *seat.path, "spec") for seat in roster.seats}
     gang = _with_cards(workflow.gangs[0], specs, where, cluster)
-    if any(cards.claims_channel(spec, where, cluster.channels) for spec in specs.values()):
+    if _carries_domain(selected, cluster):
         gang = gang._replace(compute_domain="gang")
     return workflow._replace(namespace=where or request.namespace, gangs=(gang,))
 
@@ -184,8 +218,7 @@ def _dressed(selected: Selected, planned: Planned, cluster: Cluster) -> tuple[li
     """What each pod template is to carry, and the objects that go with the workload."""
     plan, roster, target = planned.plan, selected.roster, planned.target
     lowered = planned.backend.place(plan, planned.shape, target)
-    specs = [mapping(roster.object.data, *seat.path, "spec") for seat in roster.seats]
-    own = any(cards.claims_channel(spec, selected.workflow.namespace, cluster.channels) for spec in specs)
+    own = _carries_domain(selected, cluster)
     dressed = [_seat(seat, plan, planned.shape, lowered, own) for seat in roster.seats]
     labels = {WORKFLOW_LABEL: plan.workflow.name, GANG_LABEL: _gang_label(plan)}
     domains = [] if own else [each for gang in plan.gangs for each in gang.compute_domains]
@@ -244,11 +277,18 @@ def _news(selected: Selected, documents: list[Manifest], cluster: Cluster) -> tu
         there = cluster.objects.get(identity(document))
         if there is None:
             added.append(Added(document, one.route))
-        elif there.data != document and get(there.data, "metadata", "labels", GANG_LABEL) is None:
+        elif get(there.data, "metadata", "labels", GANG_LABEL) is None:
             wrong.append(_taken(there, one))
-        elif there.data != document:
-            changes.append(Change(there.route, document))
+        elif (whole := _kept(document, there)) != there.data:
+            changes.append(Change(there.route, whole))
     return Augmented(tuple(changes), tuple(added)), wrong
+
+
+def _kept(document: Manifest, there: Object) -> Manifest:
+    """The object with the labels and annotations that others have put on the one that is there."""
+    own = document["metadata"]
+    kept = {key: {**mapping(there.data, "metadata", key), **own.get(key, {})} for key in ("labels", "annotations")}
+    return {**document, "metadata": {**own, **{key: held for key, held in kept.items() if held}}}
 
 
 def _passed_on(key: str) -> bool:

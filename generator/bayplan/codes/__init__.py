@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from bayplan.codes import (
     a,
     a_given,
+    a_policy,
     f,
     f_bridge,
     f_given,
@@ -38,6 +39,7 @@ from bayplan.codes import (
     w,
     w_osmo,
     w_osmo_pool,
+    w_workloads,
 )
 
 _TABLES = (
@@ -47,6 +49,7 @@ _TABLES = (
     w,
     w_osmo,
     w_osmo_pool,
+    w_workloads,
     t,
     t_koordinator,
     t_kueue,
@@ -74,6 +77,7 @@ _TABLES = (
     o,
     a,
     a_given,
+    a_policy,
 )
 CODES: Mapping[str, str] = {code: title for table in _TABLES for code, title in table.CODES.items()}
 """Code -> short title, by stage."""

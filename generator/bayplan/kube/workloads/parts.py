@@ -31,19 +31,21 @@ def seat(
     """
     containers = items(one.data, *path, "spec", "containers")
     if not containers or not all(isinstance(each, Mapping) for each in containers):
-        message = f"{title(one)} has no pod template with containers here"
-        return error(
-            "W503", _deepest(one, path), message, hint="a pod template has a `spec` with a list of `containers`"
-        )
+        return _missing(one, _deepest(one, (*path, "spec", "containers")))
     if not NAME.fullmatch(called):
-        what = f'"{shorten(called)}"' if called else "nothing"
-        message = f"pods of {title(one)} are called {what}, and no part of a gang can be called so"
+        what = f'is called "{shorten(called)}", which cannot be the name of a group' if called else "has no name"
+        message = f"a part of {title(one)} {what}"
         hint = "use lower-case letters, digits and dashes, 63 at most"
         return error("W509", _deepest(one, path), message, hint=hint)
     found = pods or amount(one.data, path)
     if found.total is None or found.replicas is None or found.copies is None:
         return unknown(one, _culprit(one, path))
     return Seat(called, path, found.replicas, found.copies, copy_label, job)
+
+
+def _missing(one: Object, route: Route) -> Diagnostic:
+    hint = "a pod template has a `spec` with a list of `containers`"
+    return error("W503", route, f"{title(one)} has no pod template with containers here", hint=hint)
 
 
 def unknown(one: Object, route: Route) -> Diagnostic:
@@ -75,10 +77,12 @@ def roster(
     """The workload's pods. `said`: what else there is to say; `more`: `gangs` and `gang_label`."""
     every = tuple(found)
     wrong = [each for each in every if isinstance(each, Diagnostic)]
+    if not every:
+        wrong.append(_missing(one, (*one.route, "spec")))
     seats = tuple(each for each in every if isinstance(each, Seat) and each.total)
     made = Roster(kind, one, seats, **more)  # type: ignore[arg-type]
     wrong += [*said, *_named(one, made), *_many(made), *([] if wrong else _empty(made))]
-    return Outcome(None if has_errors(wrong) else made, tuple(wrong))
+    return Outcome(None if has_errors(wrong) else made, tuple(dict.fromkeys(wrong)))
 
 
 def _named(one: Object, made: Roster) -> Iterator[Diagnostic]:

@@ -132,27 +132,28 @@ def _same(roster: Roster, parts: Sequence[Part]) -> Iterator[Diagnostic]:
 
 
 def _origins(roster: Roster, wish: Wish, parts: Sequence[Part]) -> Iterator[tuple[Route, Route]]:
-    """Workflow route -> where it was said, or what of the workload it is about."""
-    whole = roster.placed.route
-    yield ("workflow",), whole
-    yield ("workflow", "metadata", "name"), (*whole, "metadata", "name")
-    yield ("workflow", "metadata", "namespace"), (*whole, "metadata", "namespace")
-    yield ("workflow", "spec"), whole
-    yield GANGS, whole
-    yield GANG, whole
+    """Workflow route -> where it was said, or what of the workload it is about. What was said comes first."""
     for key, each in wish.said.items():
         top = ("workflow", "spec") if key in ("scheduler", "queue") else GANG
         yield from _said((*top, KEYS[key]), each.route)
     for number, part in enumerate(parts):
-        group = (*GANG, "groups", number)
-        yield group, part.wish.route if part.wish else _place(roster, part.seats[0])
-        for key, each in (part.wish.said if part.wish else {}).items():
-            yield from _said((*group, KEYS[key]), each.route)
-        if wish.every_group:
-            yield (*group, "computeDomain"), wish.every_group.route
-        yield from _seats(group, roster, part.seats)
+        yield from _of_part((*GANG, "groups", number), roster, wish, part)
     if not parts:
         yield from _seats(GANG, roster, roster.seats)
+    whole = roster.placed.route
+    for key in ("name", "namespace"):
+        yield ("workflow", "metadata", key), (*whole, "metadata", key)
+    for top in (("workflow",), ("workflow", "spec"), GANGS, GANG):
+        yield top, whole
+
+
+def _of_part(group: Route, roster: Roster, wish: Wish, part: Part) -> Iterator[tuple[Route, Route]]:
+    for key, each in (part.wish.said if part.wish else {}).items():
+        yield from _said((*group, KEYS[key]), each.route)
+    if wish.every_group:
+        yield (*group, "computeDomain"), wish.every_group.route
+    yield from _seats(group, roster, part.seats)
+    yield group, part.wish.route if part.wish else _place(roster, part.seats[0])
 
 
 def _said(route: Route, where: Route) -> Iterator[tuple[Route, Route]]:

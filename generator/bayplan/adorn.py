@@ -54,8 +54,8 @@ def adorned(roster: Roster, dressed: Iterable[Dressed], topology: ClusterTopolog
     data: Any = roster.object.data
     conflicts: list[Conflict] = []
     for wish in _wishes(data, dressed, topology):
-        there = get(data, *wish.path)
-        if blocked := _blocked(data, wish):
+        there, blocked = _there(data, wish)
+        if blocked:
             conflicts.append(blocked)
         elif there is None or wish.join or there == wish.value or adopt:
             value = wish.join(there, wish.value) if wish.join and there is not None else wish.value
@@ -65,14 +65,16 @@ def adorned(roster: Roster, dressed: Iterable[Dressed], topology: ClusterTopolog
     return Adorned(data, tuple(conflicts))
 
 
-def _blocked(data: Any, wish: Wish) -> Conflict | None:
-    """What stands in the way, or in the place, and is of another type: it would be lost."""
-    for length in range(1, len(wish.path)):
-        there = get(data, *wish.path[:length])
-        if there is not None and not isinstance(there, dict | list):
-            return Conflict(wish.path[:length], there, {wish.path[length]: wish.value})
-    there = get(data, *wish.path)
-    return None if there is None or _alike(there, wish.value) else Conflict(wish.path, there, wish.value)
+def _there(data: Any, wish: Wish) -> tuple[Any, Conflict | None]:
+    """What is in the place; and what stands in the way, or in the place, and is of another type: it would be lost."""
+    for length, key in enumerate(wish.path):
+        if data is None:
+            return None, None
+        if not isinstance(data, dict | list):
+            return None, Conflict(wish.path[:length], data, {key: wish.value})
+        data = get(data, key)
+    lost = data is not None and not _alike(data, wish.value)
+    return data, Conflict(wish.path, data, wish.value) if lost else None
 
 
 def _alike(there: Any, wanted: Any) -> bool:

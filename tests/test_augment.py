@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import support
 from bayplan import document
@@ -16,7 +18,7 @@ from bayplan.diagnostics import Diagnostic
 from bayplan.linting.identity import collect
 from bayplan.model.augment import AugmentRequest
 
-COVERS = {"A950", "A951", "F740", "F741", "F742", "F743", "F744", "F745", "P523"}
+COVERS = {"A950", "A951", "A952", "W513", "F740", "F741", "F742", "F743", "F744", "F745", "P523"}
 
 GPUS: dict[str, Any] = {"limits": {"nvidia.com/gpu": 4}}
 
@@ -200,6 +202,16 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
         {},
         ["A950"],
     ),
+    "an amount that is none": (
+        a_job(template=pod(overhead={"cpu": [1]}), placement="required=rack"),
+        {},
+        ["W513"],
+    ),
+    "tolerations that are no list": (
+        a_job(template=pod(tolerations={"key": "x"}, resourceClaims="all"), placement="required=rack"),
+        {},
+        ["A950"],
+    ),
     "a level that the topology lacks": (a_job(placement="required=row"), {}, ["W324"]),
     "more pods than any domain holds": (a_job(40, placement="required=rack"), {}, ["P551"]),
 }
@@ -307,3 +319,67 @@ def test_alike_workloads_are_planned_once_and_come_out_as_if_alone() -> None:
         alone = Outcome(each)
         assert together.after[number] == alone.after[0]
         assert [new for new in together.added if new["metadata"]["name"].startswith(f"j{number}")] == alone.added
+
+
+def test_two_workloads_of_one_name_would_share_a_pod_group() -> None:
+    made = Outcome(a_job(placement="required=rack"), a_jobset(("worker", 1, 4), placement="required=rack"))
+    assert (made.value, made.codes) == (None, ["A952"])
+
+
+JUNK = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from(["", "x", "a" * 80, "4", "nvidia.com/gpu", "64Gi"]),
+    st.sampled_from([[], {}, [1], [{}], [[]], {"a": 1}, {"name": [1]}]),
+)
+BASES = [
+    *SELECTED.values(),
+    workload("StatefulSet", "apps/v1", {"replicas": 4, "template": pod()}, placement="required=rack", pool="gb200"),
+    workload(
+        "PyTorchJob",
+        "kubeflow.org/v1",
+        {"pytorchReplicaSpecs": {"Worker": {"replicas": 16, "template": pod(affinity={"podAffinity": {}})}}},
+        placement="required=rack",
+    ),
+    workload(
+        "RayCluster",
+        "ray.io/v1",
+        {
+            "headGroupSpec": {"template": pod()},
+            "workerGroupSpecs": [{"groupName": "w", "replicas": 3, "template": pod()}],
+        },
+        placement="required=rack",
+    ),
+]
+
+
+def _paths(data: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    yield path
+    for key, each in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
+        yield from _paths(each, (*path, key))
+
+
+def _spoilt(data: Any, path: tuple[str | int, ...], junk: Any) -> Any:
+    whole = json.loads(json.dumps(data))
+    place = whole
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = junk
+    return whole
+
+
+@settings(deadline=None, max_examples=150)
+@given(base=st.sampled_from(BASES), data=st.data())
+def test_whatever_stands_in_a_workload_it_is_placed_for_good_or_refused(
+    base: dict[str, Any], data: st.DataObject
+) -> None:
+    path = data.draw(st.sampled_from([path for path in _paths(base) if path]))
+    asked = _spoilt(base, path, data.draw(JUNK))
+    made = Outcome(asked)
+    assert made.value is not None or made.codes
+    if made.value is not None:
+        again = Outcome(*made.after, *made.added)
+        assert again.value is not None, again.found
+        assert (again.value.changes, again.value.added) == ((), ())

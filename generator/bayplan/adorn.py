@@ -54,14 +54,37 @@ def adorned(roster: Roster, dressed: Iterable[Dressed], topology: ClusterTopolog
     data: Any = roster.object.data
     conflicts: list[Conflict] = []
     for wish in _wishes(data, dressed, topology):
-        there = get(data, *wish.path)
-        value = wish.value if there is None else wish.join(there, wish.value) if wish.join else wish.value
-        if there is not None and wish.join is None and there != wish.value:
+        there, blocked = _there(data, wish)
+        if blocked:
+            conflicts.append(blocked)
+        elif there is None or wish.join or there == wish.value or adopt:
+            value = wish.join(there, wish.value) if wish.join and there is not None else wish.value
+            data = data if value == there else _put(data, wish.path, value)
+        else:
             conflicts.append(Conflict(wish.path, there, wish.value))
-            value = wish.value if adopt else there
-        if value != there:
-            data = _put(data, wish.path, value)
-    return Adorned(data, () if adopt else tuple(conflicts))
+    return Adorned(data, tuple(conflicts))
+
+
+def _there(data: Any, wish: Wish) -> tuple[Any, Conflict | None]:
+    """What is in the place; and what stands in the way, or in the place, and is of another type: it would be lost."""
+    for length, key in enumerate(wish.path):
+        if data is None:
+            return None, None
+        if not isinstance(data, dict | list):
+            return None, Conflict(wish.path[:length], data, {key: wish.value})
+        data = get(data, key)
+    lost = data is not None and not _alike(data, wish.value)
+    return data, Conflict(wish.path, data, wish.value) if lost else None
+
+
+def _alike(there: Any, wanted: Any) -> bool:
+    """Whether both are mappings, with alike values under the keys they share, or lists, or plain values."""
+    if isinstance(wanted, Mapping):
+        pairs = ((there.get(key), value) for key, value in wanted.items()) if isinstance(there, dict) else ()
+        return isinstance(there, dict) and all(own is None or _alike(own, value) for own, value in pairs)
+    if isinstance(wanted, list | tuple):
+        return isinstance(there, list)
+    return not isinstance(there, dict | list)
 
 
 def _wishes(data: Any, dressed: Iterable[Dressed], topology: ClusterTopology) -> Iterator[Wish]:
@@ -91,7 +114,7 @@ def _pod(data: Any, each: Dressed, topology: ClusterTopology) -> Iterator[Wish]:
     yield from _fields((*at, "spec"), spec)
     yield from _fields((*at, "spec", "nodeSelector"), each.pool.node_selector)
     if "affinity" in parts.spec:
-        yield Wish((*at, "spec", "affinity"), parts.spec["affinity"], joined_affinity)
+        yield Wish((*at, "spec", "affinity"), parts.spec["affinity"], _affinity)
     if tolerations := [dict(one) for one in (*each.pool.tolerations, *parts.tolerations)]:
         yield Wish((*at, "spec", "tolerations"), tolerations, _union)
     if each.channel:
@@ -107,6 +130,12 @@ def _claims(data: Any, each: Dressed, topology: ClusterTopology) -> Iterator[Wis
     using = [n for n, container in enumerate(containers) if cards.asks(container, topology)] or [0]
     for number in using:
         yield Wish((*at, "containers", number, "resources", "claims"), [{"name": CHANNEL}], _named)
+
+
+def _affinity(there: Any, wanted: Mapping[str, Any]) -> Any:
+    """The terms of both; kinds of affinity that are not wished for stay as they are."""
+    mine = {kind: there.get(kind) or {} for kind in wanted}
+    return {**there, **joined_affinity(mine, wanted)}
 
 
 def _union(there: Any, wanted: list[Any]) -> list[Any]:

@@ -15,7 +15,7 @@ from bayplan import pipeline, reading
 from bayplan.adorn import Adorned, Dressed, adorned
 from bayplan.arrange import arrange, head
 from bayplan.backends import BACKENDS
-from bayplan.checks import levels, references
+from bayplan.checks import given, levels, references
 from bayplan.companions import compute_domain
 from bayplan.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, origin
 from bayplan.kube import cards
@@ -69,6 +69,7 @@ def augment(request: AugmentRequest) -> tuple[Outcome[Augmented], Origins]:
     known: Known = {}
     results = [_placed(each, request, cluster, known) for each in picked.value]
     found += tuple(dict.fromkeys(d for each in results for d in each.diagnostics))
+    found += tuple(_shared(results))
     return Outcome(None if has_errors(found) else _joined(each.value for each in results if each.value), found), origins
 
 
@@ -84,11 +85,24 @@ def identity(data: Any) -> tuple[str, str, str, str]:
 
 
 def _joined(each: Iterable[Augmented]) -> Augmented:
-    """All of them as one; an object that several workloads want is there once."""
+    """All of them as one."""
     parts = list(each)
-    changes = {change.route: change for part in parts for change in part.changes}
-    added = {identity(new.data): new for part in reversed(parts) for new in reversed(part.added)}
-    return Augmented(tuple(changes.values()), tuple(reversed(added.values())))
+    changes = tuple(change for part in parts for change in part.changes)
+    return Augmented(changes, tuple(new for part in parts for new in part.added))
+
+
+def _shared(results: Iterable[Outcome[Augmented]]) -> Iterator[Diagnostic]:
+    """A952: objects that two workloads want."""
+    owners: dict[tuple[str, str, str, str], Route] = {}
+    for new in (new for each in results if each.value for new in each.value.added):
+        key = identity(new.data)
+        if key not in owners:
+            owners[key] = new.beside
+            continue
+        message = f'{key[1]} "{key[3]}" of this workload would be that of another workload, too'
+        notes = (Note("the other workload is here", (*owners[key], "metadata", "name")),)
+        hint = "objects are called after their workloads: rename one of the two"
+        yield error("A952", (*new.beside, "metadata", "name"), message, hint=hint, notes=notes)
 
 
 Known = dict[str, Planned]
@@ -146,7 +160,7 @@ def _planned(selected: Selected, request: AugmentRequest, cluster: Cluster) -> O
         workflow = workflow._replace(queue=_own_queue(roster, backend.value.QUEUE_LABEL))
     workflow = name_accelerators(workflow, cluster.topology)
     checks = (d for each in (references, levels) for d in each.check(workflow, cluster.topology))
-    found = (*backend.diagnostics, *checks)
+    found = (*backend.diagnostics, *given.check(roster), *checks)
     if backend.value is None or has_errors(found):
         return Outcome(None, found)
     own = Request(request.topology, request.topology, accept=request.accept)
@@ -271,9 +285,9 @@ def _news(selected: Selected, documents: list[Manifest], cluster: Cluster) -> tu
     """The objects that are not there yet; those of ours that are there and differ become what they should be."""
     one = selected.roster.object
     where, labels = text(one.data, "metadata", "namespace"), mapping(one.data, "metadata", "labels")
-    given = Meta({key: str(value) for key, value in labels.items() if _passed_on(key)})
+    handed = Meta({key: str(value) for key, value in labels.items() if _passed_on(key)})
     changes, added, wrong = [], [], []
-    for document in map(head, arrange(documents, where, given)):
+    for document in map(head, arrange(documents, where, handed)):
         there = cluster.objects.get(identity(document))
         if there is None:
             added.append(Added(document, one.route))

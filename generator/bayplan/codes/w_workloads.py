@@ -17,5 +17,6 @@ CODES: Mapping[str, str] = {
     "W509": "a part of a workload without a name of its own",
     "W511": "a workload without a name",
     "W512": "pods that wait for each other",
+    "W513": "an amount of a pod template that is none",
 }
 """Code -> what it is about."""

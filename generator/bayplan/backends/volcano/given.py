@@ -15,12 +15,12 @@ from bayplan.backends.volcano.tiers import Policy, network_topology, policies, p
 from bayplan.kube.fields import given
 from bayplan.kube.kinds.jobset import JOB_INDEX
 from bayplan.model.features import Support
-from bayplan.model.given import carries, refuses
+from bayplan.model.given import PLAIN, carries, refuses
 from bayplan.model.manifest import Lowered, Marks, Meta, Shape
 from bayplan.model.plan import GangPlan, Plan, Unit, all_pods
 from bayplan.model.target import Target
 
-PLACED = ("job", "jobset", "lws", "statefulset", "pytorchjob", "mpijob", "raycluster", "rayjob", "pod", VOLCANO_JOB)
+PLACED = (*PLAIN, VOLCANO_JOB)
 APART = "write a pod template for each group (a replicatedJob, a worker group), or let each group be a Job of a JobSet"
 GIVEN: tuple[Support, ...] = (
     *carries("place", *PLACED),

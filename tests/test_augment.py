@@ -170,6 +170,7 @@ def test_groups_of_a_leader_worker_set_are_gangs_of_their_own() -> None:
     assert made.new("ComputeDomain")["metadata"]["labels"]["bayplan.dev/gang"] == "train"
 
 
+RAILS = {"kind": "hostdevice", "rails": [{"network": "net/rail-0", "resource": "nvidia.com/rail_0"}]}
 REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
     "Jobs of one template, below KAI 0.16": (
         a_jobset(("worker", 2, 16), group_size="16", group_placement="required=rack", compute_domain="never"),
@@ -211,6 +212,11 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
         a_job(template=pod(tolerations={"key": "x"}, resourceClaims="all"), placement="required=rack"),
         {},
         ["A950"],
+    ),
+    "a fabric, which nothing attaches yet": (
+        a_job(placement="required=rack", fabric="rails"),
+        {"topology": {**support.TOPOLOGY, "spec": {**support.TOPOLOGY["spec"], "fabrics": {"rails": RAILS}}}},
+        ["W391"],
     ),
     "a level that the topology lacks": (a_job(placement="required=row"), {}, ["W324"]),
     "more pods than any domain holds": (a_job(40, placement="required=rack"), {}, ["P551"]),

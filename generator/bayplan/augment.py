@@ -15,7 +15,7 @@ from bayplan import pipeline, reading
 from bayplan.adorn import Adorned, Dressed, adorned
 from bayplan.arrange import arrange, head
 from bayplan.backends import BACKENDS
-from bayplan.checks import given, levels, references
+from bayplan.checks import given, levels, pending, references
 from bayplan.companions import compute_domain
 from bayplan.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, origin
 from bayplan.kube import cards
@@ -159,7 +159,10 @@ def _planned(selected: Selected, request: AugmentRequest, cluster: Cluster) -> O
     if backend.value is not None and not workflow.queue:
         workflow = workflow._replace(queue=_own_queue(roster, backend.value.QUEUE_LABEL))
     workflow = name_accelerators(workflow, cluster.topology)
-    checks = (d for each in (references, levels) for d in each.check(workflow, cluster.topology))
+    unbuilt = workflow._replace(
+        gangs=(workflow.gangs[0]._replace(workload="auto"),)
+    )  # its kind is there, not asked for
+    checks = (d for each in (references, levels, pending) for d in each.check(unbuilt, cluster.topology))
     found = (*backend.diagnostics, *given.check(roster), *checks)
     if backend.value is None or has_errors(found):
         return Outcome(None, found)

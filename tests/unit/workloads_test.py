@@ -230,6 +230,7 @@ OF_ONE_POD: dict[str, Any] = {"name": "worker", "template": {"spec": {"template"
         pytest.param("lws", ("spec", "replicas"), 0, "W505 ", id="no-groups"),
         pytest.param("lws", ("spec", "leaderWorkerTemplate", "size"), 1.5, "W502", id="half-a-pod"),
         pytest.param("volcano-job", ("spec", "minAvailable"), 5, "W506 spec.minAvailable", id="five-of-six"),
+        pytest.param("volcano-job", ("spec", "tasks", 1, "minAvailable"), 3, "W506 spec.tasks.1", id="three-of-four"),
         pytest.param("volcano-job", ("spec", "tasks", 1, "dependsOn"), {"name": ["ps"]}, "W512", id="dependent-task"),
         pytest.param(
             "pytorchjob", ("spec", "elasticPolicy"), {"minReplicas": 2}, "W506 spec.elasticPolicy", id="elastic"

@@ -123,7 +123,7 @@ def fewer(one: Object, path: Path, seats: Found) -> Iterator[Diagnostic]:
     """W506: a number at the path says that fewer pods are enough to start."""
     least, every = number(one.data, *path), sum(each.total for each in seats if isinstance(each, Seat))
     if least is not None and 0 < least < every:
-        message = f"{title(one)} may start with {least} of its {every} pods; all {every} are planned as one gang"
+        message = f"{title(one)} may start with {least} of {every} pods; all of them are planned"
         yield warning("W506", (*one.route, *path), message, hint="plan it so, or lower `replicas`")
 
 

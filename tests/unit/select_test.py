@@ -188,7 +188,7 @@ def test_routes_lead_to_where_it_was_said() -> None:
         *template,
         *("spec", "containers", 0),
     )
-    assert at(found, *GANG) == ("manifest:1",)
+    assert at(found, *GANG) == ("manifest:1", "metadata", "name")
     assert at(found, "metadata", "name") == ("manifest:1", "metadata", "name")
 
 

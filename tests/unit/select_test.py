@@ -328,6 +328,11 @@ def test_nothing_is_placed_where_one_is_wrong() -> None:
     assert ([each.workflow.name for each in found], [each.code for each in said]) == (["a"], ["W505"])
 
 
+def test_names_of_others_do_not_break_lines() -> None:
+    _, said = run([of_pods("a\nb", annotations={f"{OURS}queue": "a"}), of_pods("x" * 9000, labels={f"{OURS}queue": 1})])
+    assert all("\n" not in each.message and len(each.message) < 1000 for each in said)
+
+
 def test_the_priority_that_all_pods_have() -> None:
     one = changed(of_pods(annotations={f"{OURS}queue": "a"}), ("spec", "priorityClassName"), "train")
     (found,), _ = run([one])

@@ -49,7 +49,7 @@ from bayplan.selection import (
 from bayplan.topologies import EXPORTS
 from bayplan.values import NamedTuple
 from bayplan.weave import weave
-from bayplan.words import one_line
+from bayplan.words import lined
 
 if TYPE_CHECKING:
     from bayplan.model.formats import Exporter
@@ -311,13 +311,7 @@ UNKNOWN = ClusterTopology("", ())
 def _shown(found: Diagnostic, accepted: frozenset[str]) -> Diagnostic:
     """The finding as a warning where its code is accepted, and fit for one line whatever names were put into it."""
     taken = found.severity == "error" and found.code in accepted
-    notes = tuple(note._replace(message=one_line(note.message)) for note in found.notes)
-    return found._replace(
-        severity="warning" if taken else found.severity,
-        message=one_line(found.message),
-        hint=one_line(found.hint),
-        notes=notes,
-    )
+    return lined(found._replace(severity="warning" if taken else found.severity))
 
 
 def cluster_objects(

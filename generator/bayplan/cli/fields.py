@@ -10,7 +10,7 @@ from typing import Any
 from bayplan.data import data_text
 from bayplan.values import NamedTuple
 
-FORMATS = {"workflow": "workflow", "topology": "cluster-topology"}
+FORMATS = {"workflow": "workflow", "topology": "cluster-topology", "project": "project"}
 """First word of a field's path -> schema."""
 
 SOURCES = {"osmo": "osmo-workflow", "osmo-pool": "osmo-pool", "policy": "policy"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from bayplan.cli import arguments, files, sources
 from bayplan.cli.options import Given
@@ -36,7 +36,12 @@ class Inputs(NamedTuple):
         return Context(topology, self.beside, sources.render)
 
 
-def read_all(given: Given, *, needs_topology: bool = True) -> Inputs:
+Loaded = tuple[Document | None, tuple[Batch, ...]]
+Load = Callable[[str], Loaded]
+"""Reads a topology file."""
+
+
+def read_all(given: Given, *, needs_topology: bool = True, load: Load | None = None) -> Inputs:
     """The workflows and the topology of a command."""
     path, batches = topology_path(given)
     if path is None and needs_topology and not batches:
@@ -49,7 +54,7 @@ def read_all(given: Given, *, needs_topology: bool = True) -> Inputs:
         return Inputs((), None, (*batches, Batch(variables.diagnostics)))
     source = Source(given.one("from"), variables.value)
     read = [sources.workflow(word, source) for word in given.words]
-    topology, found = topology_of(path) if path is not None else (None, ())
+    topology, found = (load or topology_of)(path) if path is not None else (None, ())
     workflows = tuple(document for documents, _ in read for document in documents)
     made = Inputs(workflows, topology, (*batches, *_used(batch for _, batch in read), *found))
     return _beside(given.one("osmo-pool"), made) if given.on("osmo-pool") else made
@@ -95,7 +100,7 @@ def _of_project() -> tuple[str | None, tuple[Batch, ...]]:
     return project.topology()
 
 
-def topology_of(path: str) -> tuple[Document | None, tuple[Batch, ...]]:
+def topology_of(path: str) -> Loaded:
     """The one document of a topology file."""
     documents, batch = files.load(path, "topology")
     if len(documents) < 2:
@@ -103,6 +108,18 @@ def topology_of(path: str) -> tuple[Document | None, tuple[Batch, ...]]:
     message = f"the topology file holds {len(documents)} documents; one ClusterTopology is wanted"
     found = error("A923", ("topology",), message, hint="keep one cluster in one file")
     return None, (Batch((found,), {"topology": documents[1]}),)
+
+
+def remembering() -> Load:
+    """Reads each topology file once."""
+    known: dict[str, Loaded] = {}
+
+    def load(path: str) -> Loaded:
+        if path not in known:
+            known[path] = topology_of(path)
+        return known[path]
+
+    return load
 
 
 def requests(given: Given, inputs: Inputs, *, cluster_objects: bool = False) -> Outcome[tuple[Request, ...]]:

@@ -44,7 +44,7 @@ Load = Callable[[str], Loaded]
 def read_all(given: Given, *, needs_topology: bool = True, load: Load | None = None) -> Inputs:
     """The workflows and the topology of a command."""
     path, batches = topology_path(given)
-    if path is None and needs_topology and not batches:
+    if path is None and needs_topology and not told(batches):
         batches = (Batch((no_topology(),)),)
     if (*given.words, path, given.one("osmo-pool")).count("-") > 1:
         message = "- is standard input, which can be read only once"
@@ -147,13 +147,18 @@ def requests(given: Given, inputs: Inputs, *, cluster_objects: bool = False) -> 
 def without_topology(given: Given) -> bool:
     """Whether neither the command line nor a project names a topology; a broken project counts as naming one."""
     path, batches = topology_path(given)
-    return path is None and not batches
+    return path is None and not told(batches)
+
+
+def told(batches: Iterable[Batch]) -> bool:
+    """Whether anything was found: a project that names no topology is sound."""
+    return any(batch.diagnostics for batch in batches)
 
 
 def one_topology(given: Given) -> tuple[Document | None, tuple[Batch, ...]]:
     """The topology of a command whose argument it is, else the project's."""
     path, batches = (given.words[0], ()) if given.words else _of_project()
     if path is None:
-        return None, batches or (Batch((no_topology(),)),)
+        return None, batches if told(batches) else (Batch((no_topology(),)),)
     document, found = topology_of(path)
     return document, (*batches, *found)

@@ -1,4 +1,4 @@
-"""One output of bayplan.yaml -> the texts of its files, by way of what `bayplan render` does, with its keys for options."""
+"""One output of bayplan.yaml -> the texts of its files, by way of what `render` does: its keys stand for options."""
 
 from __future__ import annotations
 
@@ -77,6 +77,8 @@ def _workflows(project: Project, entry: Entry, route: Route, load: inputs.Load) 
     if not matched.files or has_errors(matched.diagnostics):
         return Texts({}, (odd,))
     given = _given(project, entry, matched.files)
+    if not given.on("topology"):
+        return Texts({}, (odd, Batch((inputs.no_topology(),))))
     read = inputs.read_all(given, load=load)
     asked = inputs.requests(given, read, cluster_objects=bool(entry.get("clusterObjects")))
     compiled, found = compile_all(asked.value or (), read)
@@ -103,7 +105,7 @@ def _grouped(to: str, compiled: Made, batches: Sequence[Batch]) -> Texts:
 
 def _export(project: Project, entry: Entry, load: inputs.Load) -> Texts:
     """What `topology export` writes."""
-    path = inputs.topology_path(_given(project, entry, ()))[0]
+    path = _given(project, entry, ()).one("topology")
     document, found = load(path) if path else (None, (Batch((inputs.no_topology(),)),))
     if document is None:
         return Texts({}, found)

@@ -39,6 +39,8 @@ def _outside(to: str) -> tuple[str, str] | None:
     """Why a place is not below the project's folder, by its name alone."""
     if os.path.isabs(to) or os.pardir in to.split("/"):
         return "leads out of the project", f"outputs lie below the folder of {NAME}"
+    if not to.isprintable():
+        return "has characters that cannot be seen", "write it with letters, digits and the like"
     if ".git" in to.split("/"):
         return "lies in git's own folder", "write elsewhere"
     return None

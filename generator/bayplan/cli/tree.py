@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bayplan.cli import differences, folder, generated, single
 from bayplan.diagnostics import Diagnostic, Outcome, error, warning
@@ -48,10 +48,12 @@ def changes(root: str, texts: Mapping[str, str]) -> Outcome[tuple[Change, ...]]:
     made = [Change(path, _text(root, path), text) for path, text in wanted.items()]
     stale = [path for path in sorted({*listed.value, *ours}) if path not in wanted]
     gone = [Change(path, text, None) for path in stale if (text := _text(root, path)) is not None]
-    found = (*_in_the_way(root, made, ours), *_leading_out(root, (*wanted, *stale)))
+    kept = [each for each in gone if not _is_ours(each, ours)]
+    blocked = [each.path for each in made if not _is_ours(each, ours)]
+    blocked += _blocking(root, wanted, {each.path for each in gone if each not in kept})
+    found = (*(_in_the_way(root, path) for path in blocked), *_leading_out(root, (*wanted, *stale)))
     if found:
         return Outcome(None, tuple(found))
-    kept = [each for each in gone if not _is_ours(each, ours)]
     needed = (*(each for each in made if each.old != each.new), *(each for each in gone if each not in kept))
     return Outcome(tuple(sorted(needed)), tuple(_kept(root, each) for each in kept))
 
@@ -70,7 +72,8 @@ def _listed(root: str) -> Outcome[tuple[str, ...]]:
 def _possible(path: str) -> bool:
     """Whether bayplan could have written a file of this name."""
     parts = path.split("/")
-    return os.path.normpath(path) == path and os.pardir not in parts and ".git" not in parts and not os.path.isabs(path)
+    strange = os.path.isabs(path) or os.path.normpath(path) != path or not path.isprintable()
+    return not strange and os.pardir not in parts and ".git" not in parts
 
 
 def _adopted(root: str, texts: Mapping[str, str]) -> Outcome[tuple[str, ...]]:
@@ -97,11 +100,21 @@ def _is_ours(change: Change, ours: set[str]) -> bool:
     return change.old is None or change.path in ours or generated.is_marked(change.old)
 
 
-def _in_the_way(root: str, made: Sequence[Change], ours: set[str]) -> Iterator[Diagnostic]:
-    for each in made:
-        if not _is_ours(each, ours):
-            message = f'"{os.path.join(root, each.path)}" is in the way: `bayplan generate` did not write it'
-            yield error("O804", (), message, hint="move it or remove it, or choose another place in bayplan.yaml")
+def _blocking(root: str, wanted: Iterable[str], going: set[str]) -> Iterator[str]:
+    """Files where folders are wanted, but for those that go."""
+    places = {place for path in wanted for place in _above(path)}
+    return (place for place in sorted(places - going) if os.path.isfile(os.path.join(root, place)))
+
+
+def _above(path: str) -> Iterator[str]:
+    """Its folders."""
+    while path := os.path.dirname(path):
+        yield path
+
+
+def _in_the_way(root: str, path: str) -> Diagnostic:
+    message = f'"{os.path.join(root, path)}" is in the way: `bayplan generate` did not write it'
+    return error("O804", (), message, hint="move it or remove it, or choose another place in bayplan.yaml")
 
 
 def _leading_out(root: str, paths: Sequence[str]) -> Iterator[Diagnostic]:
@@ -159,9 +172,8 @@ def _move(source: str, path: str) -> None:
 
 def _tidy(root: str, place: str) -> None:
     """Removes folders that nothing is left in, up to the project's own."""
-    while place:
+    for each in (place, *_above(place)) if place else ():
         try:
-            os.rmdir(os.path.join(root, place))
+            os.rmdir(os.path.join(root, each))
         except OSError:
             return
-        place = os.path.dirname(place)

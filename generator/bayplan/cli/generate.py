@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bayplan.cli import differences, inputs, outputs, project, stdout, tree
+from bayplan.cli import differences, outputs, project, stdout, tree
 from bayplan.cli.failures import unwritable
 from bayplan.cli.finish import exit_code, finish, report
 from bayplan.cli.options import Given
@@ -38,12 +38,12 @@ def _texts(found: Project) -> tuple[dict[str, str], list[Batch]]:
     entries: Sequence[Mapping[str, str]] = found.spec.get("outputs") or ()
     if not entries:
         return {}, [_at(found, _no_outputs())]
-    load = inputs.remembering()
+    shared = outputs.sharing()
     texts: dict[str, str] = {}
     makers: dict[str, int] = {}
     batches: list[Batch] = []
     for number in range(len(entries)):
-        made = outputs.make(found, number, load)
+        made = outputs.make(found, number, shared)
         batches += made.batches
         twice = [path for path in made.files if path in makers]
         if twice:

@@ -8,7 +8,7 @@ from typing import Any
 
 from bayplan import pipeline
 from bayplan.cli import folder, generated, inputs, output, patterns, targets
-from bayplan.cli.compiling import Made, compile_all, join
+from bayplan.cli.compiling import Judge, Made, compile_all, join, judging
 from bayplan.cli.options import Command, Given
 from bayplan.cli.project import SUBJECT, Project
 from bayplan.diagnostics import Diagnostic, Route, error, has_errors
@@ -43,14 +43,26 @@ class Texts(NamedTuple):
     batches: tuple[Batch, ...]
 
 
-def make(project: Project, number: int, load: inputs.Load) -> Texts:
+class Shared(NamedTuple):
+    """What the outputs of a project have in common: each topology file is read and checked once."""
+
+    load: inputs.Load
+    judge: Judge
+
+
+def sharing() -> Shared:
+    """Nothing is read yet."""
+    return Shared(inputs.remembering(), judging())
+
+
+def make(project: Project, number: int, shared: Shared) -> Texts:
     """The files of an output; none when there are errors."""
     entry: Entry = project.spec["outputs"][number]
     route: Route = ("spec", "outputs", number)
     wrong = (*_contradictory(entry, route), *targets.wrong(project, entry, route))
     if wrong:
         return Texts({}, (_of_project(project, wrong),))
-    made = _export(project, entry, load) if "export" in entry else _workflows(project, entry, route, load)
+    made = _export(project, entry, shared) if "export" in entry else _workflows(project, entry, route, shared)
     found = tuple(_placed(project, entry, route, batch) for batch in made.batches)
     return Texts({} if any(has_errors(batch.diagnostics) for batch in found) else made.files, found)
 
@@ -70,7 +82,7 @@ EXPORTED = ("export", "topology", "target")
 """The keys that an export goes by."""
 
 
-def _workflows(project: Project, entry: Entry, route: Route, load: inputs.Load) -> Texts:
+def _workflows(project: Project, entry: Entry, route: Route, shared: Shared) -> Texts:
     """What `render` writes of the workflows, by where it goes."""
     matched = patterns.match(project, entry["workflows"], (*route, "workflows"))
     odd = _of_project(project, matched.diagnostics)
@@ -79,9 +91,9 @@ def _workflows(project: Project, entry: Entry, route: Route, load: inputs.Load) 
     given = _given(project, entry, matched.files)
     if not given.on("topology"):
         return Texts({}, (odd, Batch((inputs.no_topology(),))))
-    read = inputs.read_all(given, load=load)
+    read = inputs.read_all(given, load=shared.load)
     asked = inputs.requests(given, read, cluster_objects=bool(entry.get("clusterObjects")))
-    compiled, found = compile_all(asked.value or (), read)
+    compiled, found = compile_all(asked.value or (), read, shared.judge)
     batches = (odd, Batch(asked.diagnostics), *read.batches, *found)
     return _grouped(entry["to"], compiled, batches)
 
@@ -103,10 +115,10 @@ def _grouped(to: str, compiled: Made, batches: Sequence[Batch]) -> Texts:
     return Texts(files, tuple(found))
 
 
-def _export(project: Project, entry: Entry, load: inputs.Load) -> Texts:
+def _export(project: Project, entry: Entry, shared: Shared) -> Texts:
     """What `topology export` writes."""
     path = _given(project, entry, ()).one("topology")
-    document, found = load(path) if path else (None, (Batch((inputs.no_topology(),)),))
+    document, found = shared.load(path) if path else (None, (Batch((inputs.no_topology(),)),))
     if document is None:
         return Texts({}, found)
     outcome, origins = pipeline.cluster_objects(document, entry["export"], entry.get("target", {}))

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import random
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -302,6 +303,16 @@ def test_an_output_holds_what_render_writes(example: str, entry: Mapping[str, An
     run(["render", str(path), "-t", str(topology), *options(entry), "-o", "rendered.yaml"])
     one = (repository.folder / "one.yaml").read_text()
     assert one == generated.marked((repository.folder / "rendered.yaml").read_text())
+
+
+def test_the_example(repository: Repository) -> None:
+    shutil.copytree(EXAMPLES, repository.folder / "examples")
+    code, out, err = repository.generate("examples/project")
+    assert (code, err.count("\n")) == (1, 3), err
+    assert {"manifests/llama/20-jobset-llama.yaml", "cluster/01-topology-hall-1.yaml"} <= {
+        line.removeprefix("created examples/project/") for line in out.splitlines()
+    }
+    assert repository.generate("examples/project") == (0, "", "")
 
 
 def test_variables_keep_their_types(repository: Repository) -> None:

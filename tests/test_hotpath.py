@@ -4,9 +4,11 @@ this list.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tools.run import PRETRAIN, RENDER_64, hooked
+from tools.run import PRETRAIN, RENDER_64, bayplan, hooked
 
 HEAVY = frozenset(
     {
@@ -60,6 +62,14 @@ def loaded(*arguments: str) -> set[str]:
     before, _, after = result.stderr.rpartition("\nLOADED ")
     assert after, before
     return set(after.split())
+
+
+def test_a_generate_that_finds_everything_up_to_date_loads_nothing_heavy(tmp_path: Path) -> None:
+    outputs = f"[{{workflows: [{PRETRAIN}/workflow.yaml], to: out/}}, {{export: kai, to: cluster/}}]"
+    spec = f"{{topology: {TOPOLOGY}, outputs: {outputs}}}"
+    (tmp_path / "bayplan.yaml").write_text(f"apiVersion: bayplan.dev/v1alpha1\nkind: Project\nspec: {spec}\n")
+    assert bayplan("generate", str(tmp_path)).returncode == 1
+    assert sorted(loaded("generate", str(tmp_path)) & (HEAVY | {"json", "difflib"})) == []
 
 
 @pytest.mark.parametrize(

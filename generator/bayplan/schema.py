@@ -18,6 +18,7 @@ SCHEMAS: Mapping[str, str] = {
     "OsmoWorkflow": "osmo-workflow",
     "OsmoPool": "osmo-pool",
     "Policy": "policy",
+    "Project": "project",
 }
 """Kind of document -> schema file."""
 

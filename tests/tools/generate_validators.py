@@ -20,6 +20,7 @@ FORMATS = {
     "osmo-workflow": "osmo_workflow",
     "osmo-pool": "osmo_pool",
     "policy": "policy",
+    "project": "project",
 }
 """Schema file -> module."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bayplan.cli.options import MANY, Argument, Command, Option
 from bayplan.report import FORMATS
 
-SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool", "policy")
+SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool", "policy", "project")
 IMPORTED = ("osmo-pool", "koordinator", "hypernodes", "kueue", "slurm", "slurm-conf")
 """Those of `topologies.IMPORTS` too: a test compares."""
 SHELLS = ("bash", "zsh", "fish")
@@ -162,6 +162,19 @@ COMMANDS = (
         ),
     ),
     Command(
+        "generate",
+        "generate",
+        "Write what bayplan.yaml lists, and remove what it no longer does.",
+        (Argument("PROJECT", 0),),
+        (
+            Option(("--check",), "Write nothing; show the difference, and fail when there is one."),
+            STRICT,
+            DIAGNOSTICS,
+        ),
+        "PROJECT is a project file or its folder (default: the bayplan.yaml of this folder or the nearest above). "
+        "Exit code 1 where anything had to be created, updated or removed.",
+    ),
+    Command(
         "schema",
         "schema",
         "Print the JSON Schema of a format.",
@@ -196,7 +209,6 @@ COMMANDS = (
 
 LATER = (
     "diff",
-    "generate",
     "helm",
     "krm",
     "kustomize",

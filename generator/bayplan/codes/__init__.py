@@ -8,6 +8,7 @@ from bayplan.codes import (
     a,
     a_given,
     a_policy,
+    a_project,
     f,
     f_bridge,
     f_given,
@@ -26,6 +27,7 @@ from bayplan.codes import (
     m_slurm,
     m_volcano,
     o,
+    o_project,
     p,
     p_fit,
     r,
@@ -75,9 +77,11 @@ _TABLES = (
     m_slurm,
     m_volcano,
     o,
+    o_project,
     a,
     a_given,
     a_policy,
+    a_project,
 )
 CODES: Mapping[str, str] = {code: title for table in _TABLES for code, title in table.CODES.items()}
 """Code -> short title, by stage."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from bayplan.codes import (
     a,
     a_given,
+    a_helm,
     a_policy,
     f,
     f_bridge,
@@ -26,6 +27,7 @@ from bayplan.codes import (
     m_slurm,
     m_volcano,
     o,
+    o_helm,
     p,
     p_fit,
     r,
@@ -75,8 +77,10 @@ _TABLES = (
     m_slurm,
     m_volcano,
     o,
+    o_helm,
     a,
     a_given,
+    a_helm,
     a_policy,
 )
 CODES: Mapping[str, str] = {code: title for table in _TABLES for code, title in table.CODES.items()}

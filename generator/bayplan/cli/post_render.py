@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from bayplan.cli import files, inputs
+from bayplan.cli import files
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.clients import cutting
@@ -22,19 +22,28 @@ NAMED = ("ComputeDomain", "PodGroup", "ResourceClaim", "ResourceClaimTemplate")
 
 def run(given: Given) -> int:
     """Passes standard input on, with what annotations and the policy ask for."""
-    path, batches = inputs.topology_path(given)
+    named: tuple[str, tuple[Batch, ...]] = given.one("topology"), ()
+    path, batches = named if given.on("topology") else _of_project(given)
     wrong = _wrong(given, path)
-    raw = files.raw_of("-", "stream") if not wrong and path is not None else Outcome(b"")
-    if wrong or path is None or raw.value is None or batches:
-        found = (*wrong, *raw.diagnostics, *(() if path is not None or batches else (inputs.no_topology(),)))
-        return finish(given, [*batches, Batch(found, {"stream": Document(files.STDIN, "", 0, None)})])
+    raw = files.raw_of("-", "stream") if path is not None and not wrong else Outcome(b"")
+    batches += (Batch((*wrong, *raw.diagnostics), {"stream": Document(files.STDIN, "", 0, None)}),)
+    if path is None or raw.value is None or wrong:
+        return finish(given, batches)
     if not raw.value.strip():
-        return finish(given, [Batch((_empty(),))])
+        return finish(given, [*batches, Batch((_empty(),))])
     if given.on("policy") or cutting.MARK in raw.value:
-        return _placed(given, path, raw.value)
+        return _placed(given, path, raw.value, batches)
     there = files.raw_of(path, "topology")  # nothing is asked of it, but a wrong name should not wait until it matters
     batch = Batch(there.diagnostics, {"topology": Document(path, "", 0, None)})
-    return finish(given, [batch], _writer(raw.value))
+    return finish(given, [*batches, batch], _writer(raw.value))
+
+
+def _of_project(given: Given) -> tuple[str | None, tuple[Batch, ...]]:
+    """The topology that the project file names. Nothing of the pipeline is loaded where -t says it already."""
+    from bayplan.cli import inputs
+
+    path, batches = inputs.topology_path(given)
+    return path, batches if path is not None or batches else (Batch((inputs.no_topology(),)),)
 
 
 def _wrong(given: Given, path: str | None) -> tuple[Diagnostic, ...]:
@@ -53,17 +62,18 @@ def _empty() -> Diagnostic:
     return warning("A973", (), message, hint=hint)
 
 
-def _placed(given: Given, path: str, raw: bytes) -> int:
+def _placed(given: Given, path: str, raw: bytes, batches: tuple[Batch, ...]) -> int:
     """Reads what is needed, has the engine place what is asked for, and writes everything."""
     from bayplan.augment import augment
+    from bayplan.cli import inputs
     from bayplan.clients import stream
 
-    topology, batches = inputs.topology_of(path)
+    topology, about = inputs.topology_of(path)
     policy, more = _policy(given)
     read, found = stream.parse(files.STDIN, raw, _watched(policy))
     said, sources = stream.placed(read, (*found, *stream.strangers(read)))
     request, wrong = _request(given, topology, policy)
-    batches = (*batches, *more, Batch(wrong), Batch(said, sources))
+    batches = (*batches, *about, *more, Batch(wrong), Batch(said, sources))
     if request is None or any(each.severity == "error" for each in said):
         return finish(given, batches)
     made, origins = augment(request._replace(objects=tuple(stream.objects(read))))

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 MARK = b"bayplan.dev"
 """What annotations, labels and files of ours have in them."""
 
-_BORDER = re.compile(rb"\n(?=---(?:[ \t\r\n]|\Z))")
-_TOP = re.compile(rb"""(?:\A|\n)["']?kind["']?[ \t]*:[ \t]*["']?(\w+)""")
-_ANY = re.compile(rb"""\bkind["']?\s*:\s*["']?(\w+)""")
-_DIRECTIVE = re.compile(rb"(?:\A|\n)(?:\xef\xbb\xbf)?%")
+_BORDER = rb"\n(?=---(?:[ \t\r\n]|\Z))"
+_TOP = rb"""(?:\A|\n)["']?kind["']?[ \t]*:[ \t]*["']?(\w+)"""
+_ANY = rb"""\bkind["']?\s*:\s*["']?(\w+)"""
+"""Patterns that most runs do not need are compiled when they are."""
 
 
 def split(raw: bytes) -> Iterator[bytes]:
@@ -20,7 +20,7 @@ def split(raw: bytes) -> Iterator[bytes]:
     Helm and kubectl cut at these lines too. A directive (`%YAML`) stays with the document that it is about.
     """
     start = 0
-    for border in _BORDER.finditer(raw):
+    for border in re.finditer(_BORDER, raw):
         if b"%" in raw[start : border.end()] and _only_directives(raw[start : border.end()]):
             continue
         yield raw[start : border.end()]
@@ -32,7 +32,7 @@ def split(raw: bytes) -> Iterator[bytes]:
 def _only_directives(piece: bytes) -> bool:
     """Whether a piece ends with a directive, so that its document is still to come."""
     lines = [line for line in piece.splitlines() if line.strip() and not line.lstrip().startswith(b"#")]
-    return bool(lines) and bool(_DIRECTIVE.match(lines[-1]))
+    return bool(lines) and lines[-1].removeprefix(b"\xef\xbb\xbf").startswith(b"%")
 
 
 def kinds(piece: bytes) -> set[str]:
@@ -41,6 +41,6 @@ def kinds(piece: bytes) -> set[str]:
     A `kind` at the beginning of a line is that of the document, and decides unless it is a List; without one, as in
     JSON, any `kind` may be.
     """
-    top = set(_TOP.findall(piece))
-    found = top if top and not any(kind.endswith(b"List") for kind in top) else set(_ANY.findall(piece))
+    top = set(re.findall(_TOP, piece))
+    found = top if top and not any(kind.endswith(b"List") for kind in top) else set(re.findall(_ANY, piece))
     return {kind.decode() for kind in found}

@@ -15,8 +15,17 @@ from yaml.events import (
 )
 
 from bayplan._document.faults import Fault
-from bayplan._document.scalars import MERGE, foreign_key
+from bayplan._document.scalars import MERGE, Memo, foreign_key
 from bayplan.values import NamedTuple
+
+
+def _spelled(text: str) -> Any:
+    """A plain key as it is in the data."""
+    name = foreign_key(text)
+    return text if isinstance(name, Fault) else name
+
+
+_NAMES = Memo(_spelled)
 
 
 class Key(NamedTuple):
@@ -106,10 +115,7 @@ def _name(event: Any) -> Any:
     """A key as it is in the data; None for one that is an alias."""
     if not isinstance(event, ScalarEvent):
         return None
-    if not event.implicit[0]:
-        return event.value
-    name = foreign_key(event.value)
-    return event.value if isinstance(name, Fault) else name
+    return _NAMES[event.value] if event.implicit[0] else event.value
 
 
 def _end_of_block(text: str, start: int, end: int) -> int:

@@ -13,8 +13,8 @@ def same(left: Any, right: Any) -> bool:
     kind = type(left)
     if kind is str or kind is bool or left is None or type(right) is bool:
         return type(right) is kind and bool(left == right)
-    if isinstance(left, Mapping):
-        if not isinstance(right, Mapping) or len(left) != len(right):
+    if kind is dict or isinstance(left, Mapping):
+        if (type(right) is not dict and not isinstance(right, Mapping)) or len(left) != len(right):
             return False
         return all(key in right and same(item, right[key]) for key, item in left.items())
     if isinstance(left, list | tuple):

@@ -153,17 +153,17 @@ def _number(route: Route) -> int:
 
 def _rewritten(stream: Stream, changed: Mapping[int, list[tuple[Route, Any]]]) -> dict[int, bytes]:
     """The texts of the pieces in which something changes."""
-    from bayplan.patch import rewrite
+    from bayplan.patch import rewrite_all
 
-    found: dict[int, bytes] = {}
+    tasks = []
     for number, changes in changed.items():
         old = new = stream.documents[number]
         for path, data in changes:
             new = _with(new, path, _dressed(data, template_of(_at(old, path))))
-        piece = stream.pieces[number]
-        mark = _BOM if piece.startswith(_BOM) else b""
-        found[number] = mark + rewrite(piece[len(mark) :].decode(), old, new).encode()
-    return found
+        tasks.append((stream.pieces[number].removeprefix(_BOM).decode(), old, new))
+    texts = (text.encode() for text in rewrite_all(tasks))
+    marks = (_BOM if stream.pieces[number].startswith(_BOM) else b"" for number in changed)
+    return {number: mark + text for number, mark, text in zip(changed, marks, texts, strict=True)}
 
 
 def _at(data: Any, path: Route) -> Any:

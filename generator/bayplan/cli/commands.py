@@ -20,6 +20,7 @@ SOURCES = (
     Option(("--set-string",), "The same, and always a text.", "K=V", many=True),
     OSMO_POOL,
 )
+POLICY = Option(("--policy",), "Rules that say which workloads are placed, and how.", "FILE")
 TARGET = Option(("--target",), "Versions to write for, such as kai=0.17,draDriver=25.12.", "C=V,...", many=True)
 STRICT = Option(("--strict",), "Let warnings fail the run.")
 PLANNING = (
@@ -110,6 +111,37 @@ COMMANDS = (
         ),
         "MANIFEST is a file, a folder, or - for standard input. All are looked at together. Without a topology file "
         "nothing is said about nodes. Diagnostics go to standard output.",
+    ),
+    Command(
+        "post-render",
+        "post_render",
+        "Place the workloads in a chart's manifests: a post-renderer for Helm.",
+        (Argument("-", 0, file=False),),
+        (
+            TOPOLOGY,
+            POLICY,
+            SCHEDULER,
+            *PLANNING,
+            Option(("--include-hooks",), "Let hooks be placed too."),
+            DIAGNOSTICS,
+        ),
+        "Reads manifests from standard input and writes them with what annotations of bayplan.dev and the policy ask "
+        "for; everything else leaves byte for byte as it came. What it said last is kept for `bayplan last-error`.",
+    ),
+    Command(
+        "last-error",
+        "last_error",
+        "Print what post-render said last: Helm 4 shows nothing of it.",
+    ),
+    Command(
+        "helm install-plugin",
+        "helm_plugin",
+        "Put the post-renderer where Helm 4 looks for plugins.",
+        options=(
+            Option(("--helm",), "The Helm to ask where that is (default: helm).", "PROGRAM"),
+            Option(("-o", "--output"), "The folder of plugins, where no Helm is to be asked.", "DIR"),
+            DIAGNOSTICS,
+        ),
     ),
     Command(
         "import",
@@ -209,10 +241,8 @@ COMMANDS = (
 
 LATER = (
     "diff",
-    "helm",
     "krm",
     "kustomize",
-    "post-render",
     "topology diff",
     "topology show",
 )

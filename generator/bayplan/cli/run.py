@@ -14,6 +14,14 @@ INTERRUPTED = 130
 
 def run(argv: Sequence[str]) -> int:
     """Runs a command line. Nothing that it is given makes it raise, but for click's completions, which exit."""
+    if argv[:1] == ["post-render"]:
+        from bayplan.cli import keeping
+
+        return keeping.keep(argv, _guarded)
+    return _guarded(argv)
+
+
+def _guarded(argv: Sequence[str]) -> int:
     try:
         return _dispatch(argv)
     except KeyboardInterrupt:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from bayplan.codes import (
     a,
     a_given,
+    a_helm,
     a_policy,
     a_project,
     f,
@@ -28,6 +29,7 @@ from bayplan.codes import (
     m_volcano,
     o,
     o_project,
+    o_helm,
     p,
     p_fit,
     r,
@@ -78,8 +80,10 @@ _TABLES = (
     m_volcano,
     o,
     o_project,
+    o_helm,
     a,
     a_given,
+    a_helm,
     a_policy,
     a_project,
 )

@@ -7,6 +7,12 @@ import os
 import sys
 
 
+def krm() -> None:
+    """The installed command `bayplan-krm`, which kustomize finds under one name: `bayplan krm`."""
+    sys.argv[1:1] = ["krm"]
+    script()
+
+
 def script() -> None:
     """The installed command. It leaves without tidying up the memory, which is a tenth of a short run."""
     code = main()

@@ -18,6 +18,9 @@ SCHEMAS: Mapping[str, str] = {
     "OsmoWorkflow": "osmo-workflow",
     "OsmoPool": "osmo-pool",
     "Policy": "policy",
+    "ExpandWorkflows": "expand-workflows",
+    "PlaceWorkloads": "place-workloads",
+    "ValidateWorkloads": "validate-workloads",
 }
 """Kind of document -> schema file."""
 

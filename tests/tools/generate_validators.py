@@ -20,6 +20,9 @@ FORMATS = {
     "osmo-workflow": "osmo_workflow",
     "osmo-pool": "osmo_pool",
     "policy": "policy",
+    "expand-workflows": "expand_workflows",
+    "place-workloads": "place_workloads",
+    "validate-workloads": "validate_workloads",
 }
 """Schema file -> module."""
 

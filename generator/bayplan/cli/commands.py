@@ -5,7 +5,8 @@ from __future__ import annotations
 from bayplan.cli.options import MANY, Argument, Command, Option
 from bayplan.report import FORMATS
 
-SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool", "policy")
+FUNCTIONS = ("expand-workflows", "place-workloads", "validate-workloads")
+SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool", "policy", *FUNCTIONS)
 IMPORTED = ("osmo-pool", "koordinator", "hypernodes", "kueue", "slurm", "slurm-conf")
 """Those of `topologies.IMPORTS` too: a test compares."""
 SHELLS = ("bash", "zsh", "fish")
@@ -162,6 +163,22 @@ COMMANDS = (
         ),
     ),
     Command(
+        "krm",
+        "krm",
+        "Answer kustomize as a function: a ResourceList in, a ResourceList out.",
+        (Argument("CONFIG", 0),),
+        (
+            TOPOLOGY,
+            Option(("-s", "--scheduler"), "The scheduler to write for.", "NAME"),
+            Option(("--policy",), "The policy file that says which workloads to place.", "FILE"),
+            Option(("--cluster-objects",), "Write the cluster-scoped objects too that the workflows refer to."),
+            *PLANNING,
+            DIAGNOSTICS,
+        ),
+        "kustomize calls it (as bayplan-krm), and what it does is the kind of its configuration: ExpandWorkflows, "
+        "PlaceWorkloads, ValidateWorkloads or Workflow. CONFIG is given to plugins of the older kind only.",
+    ),
+    Command(
         "schema",
         "schema",
         "Print the JSON Schema of a format.",
@@ -198,7 +215,6 @@ LATER = (
     "diff",
     "generate",
     "helm",
-    "krm",
     "kustomize",
     "post-render",
     "topology diff",

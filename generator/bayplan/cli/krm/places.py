@@ -1,7 +1,7 @@
 """Where the user wrote what kustomize handed over: when there is something to say, the kustomization's files are read.
 
 What a function is given has been merged and written anew, so lines and columns mean nothing. The objects are looked for
-in the files that the kustomization names (resources, patches, plugins, and those of the kustomizations below it) by kind
+in the files that the kustomization names (resources, patches, plugins, those of the kustomizations below it) by kind
 and by the names that they had before. A value that a patch brought is shown in the patch.
 """
 

@@ -45,13 +45,21 @@ WIRE = ("internal.config.kubernetes.io/", "config.kubernetes.io/", "config.k8s.i
 """Annotations that kustomize and kpt put on what they pass around."""
 
 
+def wire(data: Any) -> dict[str, Any]:
+    """The annotations that travel with an object."""
+    metadata = data.get("metadata") if isinstance(data, dict) else None
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    found = annotations.items() if isinstance(annotations, dict) else ()
+    return {key: value for key, value in found if str(key).startswith(WIRE)}
+
+
 def without_wire(data: Mapping[str, Any]) -> dict[str, Any]:
     """An object without the annotations that travel with it."""
-    metadata = data.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    if not isinstance(metadata, dict) or not isinstance(annotations, dict):
+    travelling = wire(data)
+    if not travelling:
         return dict(data)
-    kept = {key: value for key, value in annotations.items() if not str(key).startswith(WIRE)}
+    metadata = data["metadata"]
+    kept = {key: value for key, value in metadata["annotations"].items() if key not in travelling}
     rest = {key: value for key, value in metadata.items() if key != "annotations"}
     return {**data, "metadata": {**rest, **({"annotations": kept} if kept else {})}}
 

@@ -179,6 +179,24 @@ COMMANDS = (
         "PlaceWorkloads, ValidateWorkloads or Workflow. CONFIG is given to plugins of the older kind only.",
     ),
     Command(
+        "kustomize doctor",
+        "kustomize_doctor",
+        "Say why kustomize would not run bayplan's functions, or what they leave broken.",
+        (Argument("DIR", 0),),
+        (STRICT, DIAGNOSTICS),
+        "DIR is a folder with a kustomization (default: the current one). Where kustomize is installed, the folder is "
+        "built with it. Diagnostics go to standard output.",
+    ),
+    Command(
+        "kustomize install-legacy",
+        "kustomize_install",
+        "Install bayplan's functions as plugins of the older kind, which kubectl kustomize runs too.",
+        (Argument("DIR", 0),),
+        (DIAGNOSTICS,),
+        "DIR is the folder in which kustomize looks for plugins (default: KUSTOMIZE_PLUGIN_HOME, else "
+        "XDG_CONFIG_HOME/kustomize/plugin, else ~/.config/kustomize/plugin).",
+    ),
+    Command(
         "schema",
         "schema",
         "Print the JSON Schema of a format.",
@@ -215,7 +233,6 @@ LATER = (
     "diff",
     "generate",
     "helm",
-    "kustomize",
     "post-render",
     "topology diff",
     "topology show",

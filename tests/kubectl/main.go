@@ -1,14 +1,18 @@
-// kubectl as it is released, for the tests of what `kubectl kustomize` makes of bayplan's plugins.
+// The command `kubectl kustomize` of a release of kubectl, and none of its others: they would take minutes to build.
 package main
 
 import (
-	"k8s.io/component-base/cli"
-	"k8s.io/kubectl/pkg/cmd"
-	"k8s.io/kubectl/pkg/cmd/util"
+	"os"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/kubectl/pkg/cmd/kustomize"
 )
 
 func main() {
-	if err := cli.RunNoErrOutput(cmd.NewDefaultKubectlCommand()); err != nil {
-		util.CheckErr(err)
+	root := &cobra.Command{Use: "kubectl"}
+	root.AddCommand(kustomize.NewCmdKustomize(genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}))
+	if root.Execute() != nil {
+		os.Exit(1)
 	}
 }

@@ -194,7 +194,7 @@ def _selector(**words: str) -> str:
 
 def lines() -> Iterator[str]:
     """The file."""
-    yield "# Which fields hold the name of another object: kustomize then follows prefixes, suffixes and hashes into them."
+    yield "# Which fields hold the name of another object: kustomize follows prefixes, suffixes and hashes into them."
     yield "# Made by tests/tools/name_references.py. Do not edit."
     yield "nameReference:"
     for target in TARGETS:

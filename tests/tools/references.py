@@ -1,4 +1,4 @@
-"""Every reference in a set of objects, followed: what does each name lead to? A judge that imports nothing of bayplan."""
+"""Every reference in a set of objects, followed: what does each name lead to? It imports nothing of bayplan."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ def key(data: Any) -> Key:
 
 def made(data: Any) -> Iterator[Key]:
     """The object, and what a controller or a driver makes of it by name."""
-    group, kind, namespace, name = key(data)
-    yield key(data)
+    _, kind, namespace, name = own = key(data)
+    yield own
     if kind == "ComputeDomain":
-        yield "resource.k8s.io", "ResourceClaimTemplate", namespace, data["spec"]["channel"]["resourceClaimTemplate"]["name"]
+        channel = data["spec"]["channel"]["resourceClaimTemplate"]["name"]
+        yield "resource.k8s.io", "ResourceClaimTemplate", namespace, channel
     if kind == "JobSet":
         yield "", "Service", namespace, data["spec"].get("network", {}).get("subdomain", name)
     if kind == "LeaderWorkerSet":
@@ -96,7 +97,11 @@ def wanted(data: Any) -> Iterator[tuple[str, str, str]]:
             yield from (("", "ConfigMap", e["configMapRef"]["name"]) for e in container.get("envFrom", ()))
     if kind == "PodGroup":
         places = [spec, *spec.get("subGroups", ())]
-        yield from (("kai.scheduler", "Topology", p["topologyConstraint"]["topology"]) for p in places if "topologyConstraint" in p)
+        yield from (
+            ("kai.scheduler", "Topology", p["topologyConstraint"]["topology"])
+            for p in places
+            if "topologyConstraint" in p
+        )
     if kind == "RoleBinding":
         yield "rbac.authorization.k8s.io", "Role", data["roleRef"]["name"]
         yield from (("", "ServiceAccount", each["name"]) for each in data["subjects"])
@@ -106,7 +111,9 @@ def addresses(data: Any) -> Iterator[str]:
     """Host names in the environment of its pods."""
     for pod in templates(data):
         for container in pod["spec"]["containers"]:
-            yield from (e["value"] for e in container.get("env", ()) if e["name"] in ADDRESSES and "." in e.get("value", ""))
+            yield from (
+                e["value"] for e in container.get("env", ()) if e["name"] in ADDRESSES and "." in e.get("value", "")
+            )
 
 
 def dangling(objects: Iterable[Any], outside: Iterable[tuple[str, str]] = ()) -> list[str]:

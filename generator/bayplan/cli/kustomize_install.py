@@ -26,7 +26,7 @@ SCRIPT = "bayplan-krm"
 def run(given: Given) -> int:
     """Writes a small script for each kind, and says which are new."""
     home = given.words[0] if given.words else plugin_home()
-    text = f"#!/bin/sh\n{MARK}\nexec {program()} \"$@\"\n"
+    text = f'#!/bin/sh\n{MARK}\nexec {program()} "$@"\n'
     paths = [path_of(home, kind) for kind in KINDS]
     wrong = [found for path in paths if (found := _in_the_way(path))]
     if wrong:

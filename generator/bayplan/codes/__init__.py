@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from bayplan.codes import (
     a,
     a_given,
+    a_krm,
     f,
     f_bridge,
     f_given,
@@ -25,6 +26,7 @@ from bayplan.codes import (
     m_slurm,
     m_volcano,
     o,
+    o_krm,
     p,
     p_fit,
     r,
@@ -72,8 +74,10 @@ _TABLES = (
     m_slurm,
     m_volcano,
     o,
+    o_krm,
     a,
     a_given,
+    a_krm,
 )
 CODES: Mapping[str, str] = {code: title for table in _TABLES for code, title in table.CODES.items()}
 """Code -> short title, by stage."""

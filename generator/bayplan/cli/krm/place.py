@@ -62,7 +62,9 @@ def _policy(path: str) -> tuple[Document | None, Sequence[Batch]]:
     if len(documents) < 2:
         return (documents[0] if documents else None), (batch,)
     message = f"the policy file holds {len(documents)} documents; one Policy is wanted"
-    return None, (Batch((error("A965", ("policy",), message, hint="put all rules into one"),), {"policy": documents[1]}),)
+    return None, (
+        Batch((error("A965", ("policy",), message, hint="put all rules into one"),), {"policy": documents[1]}),
+    )
 
 
 def _objects(documents: Sequence[Document]) -> Iterable[Object]:

@@ -56,7 +56,7 @@ def _walk(folder: str, depth: int) -> Iterator[Found]:
     for patch in reversed(list(_patches(folder, file))):
         yield from patch
     folders = []
-    for word in (word for key in LISTS for word in _words(data, key)):
+    for word in (word for key in LISTS for word in words(data, key)):
         path = os.path.normpath(os.path.join(folder, word))
         if os.path.isdir(path):
             folders.append(path)
@@ -80,7 +80,16 @@ def documents(path: str) -> tuple[Document, ...]:
     return files.load(path, "file", own=False)[0] if os.path.isfile(path) else ()
 
 
-def _words(data: Mapping[str, Any], key: str) -> list[str]:
+def objects(path: str) -> tuple[Document, ...]:
+    """What a file of a list holds; in the place of a folder, what its kustomization lists."""
+    if not os.path.isdir(path):
+        return documents(path)
+    inner = kustomization(path)
+    listed = words(inner.data, "resources") if inner else ()
+    return tuple(each for word in listed for each in documents(os.path.normpath(os.path.join(path, word))))
+
+
+def words(data: Mapping[str, Any], key: str) -> list[str]:
     """The paths in a list of the kustomization: no URLs, and no objects written in place."""
     listed = data.get(key)
     return [each for each in listed if isinstance(each, str) and "\n" not in each] if isinstance(listed, list) else []
@@ -155,6 +164,3 @@ def _outer(inner: Span, span: Span, text: str) -> Span:
         return span
     indent = len(first) - len(first.lstrip(" "))
     return Span(span.line + inner.line, inner.column + indent, span.line + inner.end_line, inner.end_column + indent)
-
-
-__all__ = ["Source", "below", "documents", "kustomization"]

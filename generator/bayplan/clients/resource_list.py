@@ -97,6 +97,9 @@ def _foreign(number: int, data: Any) -> Diagnostic:
     return error("A962", route, f"item {number} has no {what}", hint="kustomize takes no object without them")
 
 
+_SHARING = (": &", ": *", "- &", "- *")
+"""What may be an anchor or an alias: an item cannot be read by itself that shares something with another."""
+
 _ITEMS, _CONFIG = "\nitems:\n", "\nfunctionConfig:\n"
 
 
@@ -111,7 +114,9 @@ def _split(raw: bytes) -> tuple[str, tuple[Item, ...], str] | None:
     body = body if configured else body.removesuffix("\n")
     lines = head.split("\n")
     version = lines[0].removeprefix("apiVersion: ")
-    if not found or lines[1:] != [f"kind: {KIND}"] or not version.startswith(GROUP) or "\r" in text:
+    if not found or lines[1:] != [f"kind: {KIND}"] or not version.startswith(GROUP):
+        return None
+    if any(mark in text for mark in _SHARING) or "\r" in text:
         return None
     below = (each[:2] == "  " or not each for each in tail.split("\n"))
     chunks = _chunks(body)

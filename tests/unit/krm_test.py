@@ -92,7 +92,10 @@ def test_a_workflow_makes_room_for_its_manifests(write: Any) -> None:
 
 
 def test_items_that_nobody_reads_come_out_byte_for_byte() -> None:
-    odd = "- apiVersion: v1\n  kind: Odd  # why\n  metadata:\n    name: odd\n  text: |+\n    a\n\n  number: 1.10\n  keep: |+\n    b\n\n\n"
+    odd = (
+        "- apiVersion: v1\n  kind: Odd  # why\n  metadata:\n    name: odd\n"
+        "  text: |+\n    a\n\n  number: 1.10\n  keep: |+\n    b\n\n\n"
+    )
     head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
     tail = as_kustomize({"functionConfig": EXPAND})
     done = krm(f"{head}{odd}{as_kustomize([prefixed()])}{odd}{tail}")

@@ -168,3 +168,99 @@ def test_kubectl_builds_the_same_with_plugins(
 
 def test_the_fields_that_hold_names_are_what_the_table_makes() -> None:
     assert name_references.FILE.read_text(encoding="utf-8") == name_references.text()
+
+
+def generator(**more: Any) -> str:
+    """A Workflow as a generator's configuration."""
+    data = yaml.safe_load((EXAMPLES / "bare-pods" / "workflow.yaml").read_text(encoding="utf-8"))
+    return yaml.safe_dump({**data, **more})
+
+
+def generated(folder: Path, workflow: str, **keys: Any) -> Path:
+    """A kustomization with a generator, and the references beside."""
+    references = os.path.relpath(PLUGIN / "references", folder)
+    kustomization(folder, generators=["workflow.yaml"], components=[references], **keys)
+    (folder / "workflow.yaml").write_text(workflow, encoding="utf-8")
+    shutil.copy(EXAMPLES / "bare-pods" / "topology.yaml", folder / "cluster.yaml")
+    return folder
+
+
+def test_a_generator_and_the_fields_that_follow_its_names(programs: Path, tmp_path: Path) -> None:
+    exec_ = {"config.kubernetes.io/function": "exec: {path: bayplan-krm, args: [-t, cluster.yaml]}\n"}
+    workflow = generator(metadata={"name": "probe", "annotations": exec_})
+    built = objects(build(programs, generated(tmp_path, workflow, namePrefix="dev-", namespace="lab")))
+    assert {each["metadata"]["namespace"] for each in built} == {"lab"}
+    assert [each for each in built if not each["metadata"]["name"].startswith("dev-")] == []
+    lost = dangling(built, topologies(built))
+    assert lost
+    assert all(" -> host " in each for each in lost), "free text is what no configuration repairs"
+
+
+def test_kubectl_generates_with_arguments(programs: Path, plugins: Path, tmp_path: Path) -> None:
+    folder = generated(tmp_path, generator(argsOneLiner="-t cluster.yaml"))
+    command = (tool("kubectl"), "kustomize", "--enable-alpha-plugins", ".")
+    built = objects(call(programs, *command, cwd=folder, KUSTOMIZE_PLUGIN_HOME=str(plugins)))
+    assert {each["kind"] for each in built} == {"Pod", "PodGroup", "Service", "ComputeDomain"}
+    assert dangling(built, topologies(built)) == []
+
+
+@pytest.mark.parametrize("what", ["expand", "place"])
+def test_what_is_around_a_base_that_was_placed(what: str, programs: Path, tmp_path: Path) -> None:
+    """Fields follow an outer prefix; the texts that do not are what doctor warns of."""
+    inner = os.path.relpath(PLUGIN / "example" / what / "overlays" / "dev", tmp_path)
+    kustomization(tmp_path, resources=[inner], namePrefix="our-")
+    built = objects(build(programs, tmp_path))
+    assert [each for each in built if not each["metadata"]["name"].startswith("our-dev-")] == []
+    lost = dangling(built, [("Topology", "hall-1")])
+    assert [each for each in lost if " -> host " not in each] == []
+    assert bool(lost) == (what == "expand")
+
+
+VALIDATE = function("ValidateWorkloads", topology="../../../cluster/topology.yaml", strict=True)
+
+
+def copied(folder: Path) -> Path:
+    """The folder of examples, to change it."""
+    shutil.copytree(PLUGIN, folder / "plugin")
+    return folder / "plugin" / "example" / "expand" / "overlays" / "dev"
+
+
+def added(folder: Path, **keys: Any) -> None:
+    """Changes a kustomization."""
+    path = folder / "kustomization.yaml"
+    data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    path.write_text(yaml.safe_dump({**data, **keys}), encoding="utf-8")
+
+
+def test_a_validator_lets_a_sound_build_pass_and_stops_another(programs: Path, tmp_path: Path) -> None:
+    folder = copied(tmp_path)
+    (folder / "validate.yaml").write_text(yaml.safe_dump(VALIDATE), encoding="utf-8")
+    added(folder, validators=["validate.yaml"])
+    assert len(objects(build(programs, folder))) == 4
+    added(folder, transformers=[])
+    done = build(programs, folder)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "../../base/workflow.yaml:2:1: error[A967]" in done.stderr
+
+
+def test_an_error_is_shown_at_its_place_and_fails_the_build(programs: Path, tmp_path: Path) -> None:
+    folder = copied(tmp_path)
+    (folder / "size.yaml").write_text(
+        "- op: replace\n  path: /spec/gangs/0/groups/0/replicas\n  value: 400\n", encoding="utf-8"
+    )
+    done = build(programs, folder)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "error[P" in done.stderr
+    assert "size.yaml:3:10" in done.stderr
+
+
+def test_the_flag_that_is_missing_leaves_a_workflow_that_doctor_finds(programs: Path) -> None:
+    folder = PLUGIN / "example" / "expand" / "overlays" / "dev"
+    built = objects(build(programs, folder, "--enable-alpha-plugins"))
+    assert "Workflow" in {each["kind"] for each in built}
+    command = (sys.executable, "-m", "bayplan", "kustomize", "doctor", str(folder))
+    path = f"{programs}{os.pathsep}{Path(tool('kustomize')).parent}"
+    done = call(programs, *command, cwd=programs, PATH=path)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("info[") == 1
+    assert "info[O833]" in done.stdout

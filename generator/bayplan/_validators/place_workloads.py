@@ -59,6 +59,8 @@ def validate(data: Any) -> Any:
                     data__metadata__annotations = data__metadata["annotations"]
                     if not isinstance(data__metadata__annotations, (dict)):
                         raise Refused
+                if data__metadata_keys:
+                    raise Refused
         if "spec" in data_keys:
             data_keys.remove("spec")
             data__spec = data["spec"]

@@ -21,7 +21,10 @@ WIDTH = 100
 """Columns of the help, the same everywhere: asking the terminal costs more than all the rest."""
 
 EXITS = "Exit codes: 0 no error, 1 errors or a difference, 2 wrong usage, 3 a bug of bayplan."
-GROUPS = {"topology": "Check cluster topology files and write them in other formats."}
+GROUPS = {
+    "topology": "Check cluster topology files and write them in other formats.",
+    "kustomize": "Find out why functions do not run, and install them as plugins.",
+}
 
 
 def main(argv: Sequence[str], run: Run) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.run import PRETRAIN, RENDER_64, bayplan, hooked
+from tools.run import PRETRAIN, RENDER_64, bayplan, hooked, python
 
 HEAVY = frozenset(
     {
@@ -73,6 +73,38 @@ def test_a_generate_that_finds_everything_up_to_date_loads_nothing_heavy(tmp_pat
     (tmp_path / "bayplan.yaml").write_text(f"apiVersion: bayplan.dev/v1alpha1\nkind: Project\nspec: {spec}\n")
     assert bayplan("generate", str(tmp_path)).returncode == 1
     assert sorted(loaded("generate", str(tmp_path)) & (HEAVY | {"json", "difflib"})) == []
+
+
+RESOURCE_LIST = f"""\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+- apiVersion: bayplan.dev/v1alpha1
+  kind: Workflow
+  metadata:
+    name: train
+  spec:
+    gangs:
+    - name: train
+      placement: {{required: rack}}
+      podSets:
+      - {{name: worker, replicas: 4, accelerator: {{name: gb200, count: 4}}, image: a, command: [b]}}
+functionConfig:
+  apiVersion: bayplan.dev/v1alpha1
+  kind: ExpandWorkflows
+  spec:
+    topology: {TOPOLOGY}
+"""
+UNSEEN = HEAVY | {"json", "bayplan.emit", "bayplan.cli.commands", "bayplan.cli.krm.places", "bayplan.report.findings"}
+"""Modules that kustomize's function may not load while all goes well."""
+
+
+def test_a_function_of_kustomize_loads_nothing_heavy() -> None:
+    call = "import sys\nfrom bayplan.cli.run import krm\nsys.exit(krm([]))\n"
+    result = python("-c", REPORT + call, stdin=RESOURCE_LIST)
+    assert result.returncode == 0, result.stderr
+    assert "ComputeDomain" in result.stdout
+    assert sorted(set(result.stderr.rpartition("\nLOADED ")[2].split()) & UNSEEN) == []
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,9 @@ SCHEMAS: Mapping[str, str] = {
     "OsmoPool": "osmo-pool",
     "Policy": "policy",
     "Project": "project",
+    "ExpandWorkflows": "expand-workflows",
+    "PlaceWorkloads": "place-workloads",
+    "ValidateWorkloads": "validate-workloads",
 }
 """Kind of document -> schema file."""
 

@@ -21,6 +21,9 @@ FORMATS = {
     "osmo-pool": "osmo_pool",
     "policy": "policy",
     "project": "project",
+    "expand-workflows": "expand_workflows",
+    "place-workloads": "place_workloads",
+    "validate-workloads": "validate_workloads",
 }
 """Schema file -> module."""
 

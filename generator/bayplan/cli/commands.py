@@ -5,7 +5,8 @@ from __future__ import annotations
 from bayplan.cli.options import MANY, Argument, Command, Option
 from bayplan.report import FORMATS
 
-SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool", "policy", "project")
+FUNCTIONS = ("expand-workflows", "place-workloads", "validate-workloads")
+SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool", "policy", "project", *FUNCTIONS)
 IMPORTED = ("osmo-pool", "koordinator", "hypernodes", "kueue", "slurm", "slurm-conf")
 """Those of `topologies.IMPORTS` too: a test compares."""
 SHELLS = ("bash", "zsh", "fish")
@@ -207,6 +208,40 @@ COMMANDS = (
         "Exit code 1 where anything had to be created, updated or removed.",
     ),
     Command(
+        "krm",
+        "krm",
+        "Answer kustomize as a function: a ResourceList in, a ResourceList out.",
+        (Argument("CONFIG", 0),),
+        (
+            TOPOLOGY,
+            Option(("-s", "--scheduler"), "The scheduler to write for.", "NAME"),
+            POLICY,
+            Option(("--cluster-objects",), "Write the cluster-scoped objects too that the workflows refer to."),
+            *PLANNING,
+            DIAGNOSTICS,
+        ),
+        "kustomize calls it (as bayplan-krm), and what it does is the kind of its configuration: ExpandWorkflows, "
+        "PlaceWorkloads, ValidateWorkloads or Workflow. CONFIG is given to plugins of the older kind only.",
+    ),
+    Command(
+        "kustomize doctor",
+        "kustomize_doctor",
+        "Say why kustomize would not run bayplan's functions, or what they leave broken.",
+        (Argument("DIR", 0),),
+        (STRICT, DIAGNOSTICS),
+        "DIR is a folder with a kustomization (default: the current one). Where kustomize is installed, the folder is "
+        "built with it. Diagnostics go to standard output.",
+    ),
+    Command(
+        "kustomize install-legacy",
+        "kustomize_install",
+        "Install bayplan's functions as plugins of the older kind, which kubectl kustomize runs too.",
+        (Argument("DIR", 0),),
+        (DIAGNOSTICS,),
+        "DIR is the folder in which kustomize looks for plugins (default: KUSTOMIZE_PLUGIN_HOME, else "
+        "XDG_CONFIG_HOME/kustomize/plugin, else ~/.config/kustomize/plugin).",
+    ),
+    Command(
         "schema",
         "schema",
         "Print the JSON Schema of a format.",
@@ -241,8 +276,6 @@ COMMANDS = (
 
 LATER = (
     "diff",
-    "krm",
-    "kustomize",
     "topology diff",
     "topology show",
 )

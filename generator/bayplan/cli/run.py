@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from bayplan.cli import fast
-from bayplan.cli.commands import COMMANDS, LATER
-from bayplan.cli.options import Given
+from bayplan.cli.options import Command, Given
 
 INTERRUPTED = 130
 """Exit code: 128 and the signal's number, as shells have it."""
@@ -21,9 +19,21 @@ def run(argv: Sequence[str]) -> int:
     return _guarded(argv)
 
 
+def krm(argv: Sequence[str]) -> int:
+    """Runs `bayplan krm`. kustomize gives it no arguments, and then no table of commands is loaded."""
+    if argv:
+        return run(["krm", *argv])
+    return _answered(lambda: execute(Given(Command("krm", "krm", ""), (), {})))
+
+
 def _guarded(argv: Sequence[str]) -> int:
+    return _answered(lambda: _dispatch(argv))
+
+
+def _answered(work: Callable[[], int]) -> int:
+    """The exit code of the work, or of what is said about its failure."""
     try:
-        return _dispatch(argv)
+        return work()
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as problem:
@@ -34,6 +44,9 @@ def _guarded(argv: Sequence[str]) -> int:
 
 def _dispatch(argv: Sequence[str]) -> int:
     """The fast parser where it understands, click where not."""
+    from bayplan.cli import fast
+    from bayplan.cli.commands import COMMANDS, LATER
+
     found = fast.find(argv, COMMANDS)
     plain = fast.parse(*found) if found else None
     if plain is not None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.kube import cards
 from bayplan.kube.kinds.parts import GANG_LABEL
 from bayplan.kube.pod import joined_affinity
-from bayplan.kube.safe import get, items
+from bayplan.kube.safe import get, items, mapping
 from bayplan.model.augment import Path, Roster, Seat
-from bayplan.model.manifest import Manifest, Marks, Meta, PodParts
+from bayplan.model.manifest import Manifest, Marks, Meta, Object, PodParts
 from bayplan.model.topology import ClusterTopology
 from bayplan.values import NamedTuple
 from bayplan.weave import CHANNEL
@@ -43,26 +43,43 @@ class Dressed(NamedTuple):
 
 
 class Adorned(NamedTuple):
-    """The workload with its marks, and what contradicted them."""
+    """An object, its data with all marks, and what contradicted them."""
 
+    object: Object
     data: Manifest
     conflicts: tuple[Conflict, ...]
 
 
-def adorned(roster: Roster, dressed: Iterable[Dressed], topology: ClusterTopology, adopt: bool) -> Adorned:
-    """The workload's data with all marks. With `adopt` marks replace what contradicts them."""
-    data: Any = roster.object.data
+NOTHING = "nothing"
+"""What is wished where nothing may stand."""
+
+
+def adorned(roster: Roster, dressed: Sequence[Dressed], topology: ClusterTopology, adopt: bool) -> tuple[Adorned, ...]:
+    """The workload with all marks; where its pod templates stand in another object, the two. With `adopt` marks replace
+    what contradicts them."""
+    own = [wish for each in dressed for wish in _owner(each)]
+    inside = [wish for each in dressed for wish in _template(roster.object.data, each, topology)]
+    if roster.placed is roster.object:
+        return (_granted(roster.object, (*own, *inside), adopt),)
+    return _granted(roster.placed, own, adopt), _granted(roster.object, inside, adopt)
+
+
+def _granted(one: Object, wishes: Iterable[Wish], adopt: bool) -> Adorned:
+    data: Any = one.data
     conflicts: list[Conflict] = []
-    for wish in _wishes(data, dressed, topology):
+    for wish in wishes:
         there, blocked = _there(data, wish)
         if blocked:
             conflicts.append(blocked)
+        elif wish.value is NOTHING:
+            data = _without(data, wish.path) if adopt else data
+            conflicts += [] if adopt or there is None else [Conflict(wish.path, there, NOTHING)]
         elif there is None or wish.join or there == wish.value or adopt:
             value = wish.join(there, wish.value) if wish.join and there is not None else wish.value
             data = data if value == there else _put(data, wish.path, value)
         else:
             conflicts.append(Conflict(wish.path, there, wish.value))
-    return Adorned(data, tuple(conflicts))
+    return Adorned(one, data, tuple(conflicts))
 
 
 def _there(data: Any, wish: Wish) -> tuple[Any, Conflict | None]:
@@ -87,14 +104,16 @@ def _alike(there: Any, wanted: Any) -> bool:
     return not isinstance(there, dict | list)
 
 
-def _wishes(data: Any, dressed: Iterable[Dressed], topology: ClusterTopology) -> Iterator[Wish]:
-    for each in dressed:
-        yield from _meta((), each.marks.owner)
-        yield from _fields(("spec",), each.marks.owner.spec)
-        if each.seat.job is not None:
-            yield from _meta(each.seat.job, each.marks.job)
-            yield from _fields(each.seat.job, each.marks.job.spec)
-        yield from _pod(data, each, topology)
+def _owner(each: Dressed) -> Iterator[Wish]:
+    yield from _meta((), each.marks.owner)
+    yield from _fields(("spec",), each.marks.owner.spec)
+
+
+def _template(data: Any, each: Dressed, topology: ClusterTopology) -> Iterator[Wish]:
+    if each.seat.job is not None:
+        yield from _meta(each.seat.job, each.marks.job)
+        yield from _fields(each.seat.job, each.marks.job.spec)
+    yield from _pod(data, each, topology)
 
 
 def _meta(at: Path, meta: Meta) -> Iterator[Wish]:
@@ -117,8 +136,18 @@ def _pod(data: Any, each: Dressed, topology: ClusterTopology) -> Iterator[Wish]:
         yield Wish((*at, "spec", "affinity"), parts.spec["affinity"], _affinity)
     if tolerations := [dict(one) for one in (*each.pool.tolerations, *parts.tolerations)]:
         yield Wish((*at, "spec", "tolerations"), tolerations, _union)
+    yield from _unlimited(data, at, parts.unlimited)
     if each.channel:
         yield from _claims(data, each, topology)
+
+
+def _unlimited(data: Any, at: Path, names: frozenset[str]) -> Iterator[Wish]:
+    """Resources that must have no limit: where they have one, it is in the way."""
+    containers = (*at, "spec", "containers")
+    for number, container in enumerate(items(data, *containers)):
+        limits = mapping(container, "resources", "limits")
+        for name in sorted(names.intersection(limits)):
+            yield Wish((*containers, number, "resources", "limits", name), NOTHING)
 
 
 def _claims(data: Any, each: Dressed, topology: ClusterTopology) -> Iterator[Wish]:
@@ -159,3 +188,9 @@ def _put(data: Any, path: Path, value: Any) -> Any:
         return [_put(each, rest, value) if number == key else each for number, each in enumerate(data)]
     own = data if isinstance(data, Mapping) else {}
     return {**own, key: _put(own.get(key), rest, value)}
+
+
+def _without(data: Any, path: Path) -> Any:
+    """A copy without what stands at the path, which is there, in a mapping."""
+    above = get(data, *path[:-1])
+    return _put(data, path[:-1], {key: value for key, value in above.items() if key != path[-1]})

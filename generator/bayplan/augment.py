@@ -117,12 +117,11 @@ def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, known
     if made.value is None:
         return Outcome(None, found)
     dressed, documents = _dressed(selected, made.value, cluster)
-    whole = adorned(selected.roster, dressed, cluster.topology, selected.adopt)
+    every = adorned(selected.roster, dressed, cluster.topology, selected.adopt)
     news, more = _news(selected, documents, cluster)
-    found += (*_contradictions(selected, whole, made.value), *more)
-    one = selected.roster.object
-    change = (Change(one.route, whole.data),) if whole.data != one.data else ()
-    return Outcome(None if has_errors(found) else Augmented((*change, *news.changes), news.added), found)
+    found += (*(d for each in every for d in _contradictions(selected, each, made.value)), *more)
+    changed = tuple(Change(each.object.route, each.data) for each in every if each.data != each.object.data)
+    return Outcome(None if has_errors(found) else Augmented((*changed, *news.changes), news.added), found)
 
 
 def _led_back(found: Diagnostic, selected: Selected) -> Diagnostic:
@@ -135,27 +134,32 @@ def _back(route: Route, selected: Selected) -> Route:
     if route[:1] != ("workflow",):
         return route
     led = origin(route, selected.origins)
-    return (*led[0], *led[1]) if led else (*selected.roster.object.route, "metadata", "name")
+    return (*led[0], *led[1]) if led else (*selected.roster.placed.route, "metadata", "name")
 
 
 def _known(selected: Selected, request: AugmentRequest, cluster: Cluster, known: Known) -> Outcome[Planned]:
     """The plan; of a workload that is alike but for its name, if that had no findings."""
-    workflow, roster = selected.workflow, selected.roster
+    workflow, roster = _completed(selected, request, cluster), selected.roster
     nameless = workflow._replace(name="", gangs=(workflow.gangs[0]._replace(name=""),))
-    key = repr((nameless, roster.seats, roster.gangs, _carries_domain(selected, cluster)))
+    labels = [mapping(data, "metadata", "labels") for data in (roster.placed.data, *_templates(roster))]
+    key = repr((nameless, len(workflow.name), roster.seats, roster.gangs, labels, _carries_domain(selected, cluster)))
     if key in known:
         found = known[key]
         plan, shape = renamed(found.plan, found.shape, workflow.name)
         return Outcome(found._replace(plan=plan, shape=shape))
-    made = _planned(selected, request, cluster)
+    made = _planned(selected, workflow, request, cluster)
     if made.value is not None and not made.diagnostics:
         known[key] = made.value
     return made
 
 
-def _planned(selected: Selected, request: AugmentRequest, cluster: Cluster) -> Outcome[Planned]:
+def _templates(roster: Roster) -> Iterator[Mapping[str, Any]]:
+    return (mapping(roster.object.data, *seat.path) for seat in roster.seats)
+
+
+def _planned(selected: Selected, workflow: Workflow, request: AugmentRequest, cluster: Cluster) -> Outcome[Planned]:
     """The pipeline's check and plan, for a workload whose shape is given."""
-    roster, workflow = selected.roster, _completed(selected, request, cluster)
+    roster = selected.roster
     backend = select_backend(request.scheduler, workflow, cluster.topology, BACKENDS)
     if backend.value is not None and not workflow.queue:
         workflow = workflow._replace(queue=_own_queue(roster, backend.value.QUEUE_LABEL))
@@ -178,7 +182,10 @@ def _planned(selected: Selected, request: AugmentRequest, cluster: Cluster) -> O
     found += (*seats.shared_domains(bound.value), *shaped.diagnostics)
     if shaped.value is not None:
         rows, title = backend.value.GIVEN, pipeline.title(backend.value, cluster.target)
-        found += tuple(compare(seats.needs(shaped.value, roster), rows, cluster.target, title, FEATURES))
+        lost = tuple(compare(seats.needs(shaped.value, roster), rows, cluster.target, title, FEATURES))
+        found += lost
+        if any(each.code == "F740" for each in lost):
+            return Outcome(None, lost)  # whatever else there is to say would be of no use
     settled = pipeline.settled(own, checked, Draft(plan, plan, shaped.value, found))
     return Outcome(settled.value, settled.diagnostics)
 
@@ -192,15 +199,14 @@ def _milder(found: Diagnostic, selected: Selected, cluster: Cluster) -> Diagnost
 def _carries_domain(selected: Selected, cluster: Cluster) -> bool:
     """Whether pods claim from a ComputeDomain that others wrote: then there is no second one."""
     roster, where = selected.roster, selected.workflow.namespace
-    specs = (mapping(roster.object.data, *seat.path, "spec") for seat in roster.seats)
+    specs = (mapping(each, "spec") for each in _templates(roster))
     return any(cards.claims_channel(spec, where, cluster.channels) for spec in specs)
 
 
 def _own_queue(roster: Roster, label: str) -> str:
     """The queue that the workload names already."""
-    data = roster.object.data
-    places = ((), *(seat.path for seat in roster.seats)) if label else ()
-    return next(filter(None, (text(data, *path, "metadata", "labels", label) for path in places)), "")
+    every = (roster.placed.data, *_templates(roster)) if label else ()
+    return next(filter(None, (text(each, "metadata", "labels", label) for each in every)), "")
 
 
 def _completed(selected: Selected, request: AugmentRequest, cluster: Cluster) -> Workflow:
@@ -227,9 +233,18 @@ def _with_own_cards(pods: PodSet, spec: Mapping[str, Any], where: str, cluster: 
         for key in ("containers", "initContainers")
         if items(spec, key)
     }
-    kept = {key: spec[key] for key in ("nodeSelector", "affinity", "overhead", "resources") if spec.get(key)}
+    kept = {key: spec[key] for key in ("affinity", "overhead", "resources") if spec.get(key)}
+    if selector := _own_selector(spec, cluster.topology):
+        kept["nodeSelector"] = selector
     asked = cards.accelerator(spec, where, cluster.topology, cluster.claims)
     return pods._replace(accelerator=asked, template={"spec": {**lists, **kept}})
+
+
+def _own_selector(spec: Mapping[str, Any], topology: ClusterTopology) -> dict[str, Any]:
+    """The nodes that the pods choose themselves. What their pool asks for is no choice, and a second run finds it."""
+    pools = [pool.node.node_selector for pool in topology.pools]
+    chosen = mapping(spec, "nodeSelector").items()
+    return {key: value for key, value in chosen if not any(each.get(key) == value for each in pools)}
 
 
 def _dressed(selected: Selected, planned: Planned, cluster: Cluster) -> tuple[list[Dressed], list[Manifest]]:
@@ -270,7 +285,7 @@ def _gang_label(plan: Plan) -> str:
 
 def _contradictions(selected: Selected, whole: Adorned, planned: Planned) -> Iterator[Diagnostic]:
     """A950: what the workload says against what it was to be given."""
-    one = selected.roster.object
+    one = whole.object
     said = next((route for route in selected.origins.values() if _is_wish(route)), one.route)
     for path, there, wanted in whole.conflicts:
         field = ".".join(str(key) for key in path)
@@ -287,7 +302,7 @@ def _is_wish(route: Route) -> bool:
 
 def _news(selected: Selected, documents: list[Manifest], cluster: Cluster) -> tuple[Augmented, list[Diagnostic]]:
     """The objects that are not there yet; those of ours that are there and differ become what they should be."""
-    one = selected.roster.object
+    one = selected.roster.placed
     where, labels = text(one.data, "metadata", "namespace"), mapping(one.data, "metadata", "labels")
     handed = Meta({key: str(value) for key, value in labels.items() if _passed_on(key)})
     changes, added, wrong = [], [], []

@@ -26,6 +26,9 @@ TITLES: Mapping[str, str] = {
 }
 """Kinds of workloads that are read, and what messages call them."""
 
+PLAIN = ("job", "jobset", "lws", "statefulset", "pytorchjob", "mpijob", "raycluster", "rayjob", "pod")
+"""Kinds whose pods are scheduled as their templates say: no scheduler and no PodGroup comes with them."""
+
 LED = "lws-led"
 """A LeaderWorkerSet whose leader has a pod template of its own: where its workers are cut, the leader may count."""
 
@@ -73,7 +76,11 @@ def refuses(
     )
 
 
-NOT_YET = refuses(
-    "place", "workloads that are there can be placed by other schedulers only", "use `-s kai`", word="not yet here"
+NOT_YET: tuple[Support, ...] = tuple(
+    row
+    for feature in ("place", "copies", "ranks", "gangs")
+    for row in refuses(
+        feature, "workloads that are there can be placed by other schedulers only", "use `-s kai`", word="not yet here"
+    )
 )
 """Of a backend that does not."""

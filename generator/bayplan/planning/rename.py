@@ -15,7 +15,7 @@ def renamed(plan: Plan, shape: Shape, name: str) -> tuple[Plan, Shape]:
         each._replace(name=name, gangs=tuple(_gang(gang, old, name) for gang in each.gangs)) for each in shape.workloads
     )
     made = plan._replace(workflow=workflow, gangs=tuple(_gang(gang, old, name) for gang in plan.gangs))
-    return made, Shape(workloads)
+    return made, shape._replace(workloads=workloads)
 
 
 def _gang(gang: GangPlan, old: str, new: str) -> GangPlan:

@@ -66,7 +66,7 @@ def seated(plan: Plan, roster: Roster) -> Outcome[Shape]:
     gangs = tuple(map(fold, plan.gangs))
     wrong = tuple(_uneven(gangs[0], roster))
     workload = Workload(roster.kind, plan.workflow.name, gangs)
-    return Outcome(None if wrong else Shape((workload,)), wrong)
+    return Outcome(None if wrong else Shape((workload,), given=True), wrong)
 
 
 def _uneven(gang: GangPlan, roster: Roster) -> Iterator[Diagnostic]:
@@ -82,7 +82,7 @@ def needs(shape: Shape, roster: Roster) -> Iterator[Need]:
     """What the workload's own shape asks of a scheduler."""
     gang = shape.workloads[0].gangs[0]
     kind, subject = roster.kind, f'{roster.kind} "{gang.name}"'
-    yield Need(f"place-{kind}", 1, gang.route, subject=subject)
+    yield Need(f"place-{kind}", len(roster.seats), gang.route, subject=subject)
     if roster.gangs > 1:
         yield Need(f"gangs-{kind}", roster.gangs, gang.route, subject=subject)
     for unit in walk(gang.root):

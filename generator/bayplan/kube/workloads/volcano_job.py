@@ -21,7 +21,7 @@ def _seats(one: Object) -> Iterator[Seat | Diagnostic]:
     """A task without a name is `default` and its number (Volcano 1.15, webhooks/admission/jobs/mutate)."""
     for index, each in enumerate(items(one.data, "spec", "tasks")):
         called = f"default{index}" if get(each, "name") in (None, "") else text(each, "name")
-        yield seat(one, called, ("spec", "tasks", index, "template"))
+        yield seat(one, called, ("spec", "tasks", index, "template"), job=("spec", "tasks", index))
 
 
 def _fewer(one: Object, seats: Found) -> Iterator[Diagnostic]:

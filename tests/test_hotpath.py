@@ -4,9 +4,11 @@ this list.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tools.run import PRETRAIN, RENDER_64, hooked
+from tools.run import PRETRAIN, RENDER_64, bayplan, hooked, python
 
 HEAVY = frozenset(
     {
@@ -46,6 +48,9 @@ BARE = HEAVY | {"yaml", "bayplan.pipeline", "bayplan.model", "bayplan.schema", "
 NO_OUTPUT = HEAVY | {"json", "bayplan.emit", "bayplan.cli.folder", "bayplan.cli.differences"}
 """Modules that a command may not load that writes no manifests."""
 
+PASSING = BARE | {"json", "bayplan.cli.inputs", "bayplan.clients.stream", "bayplan.augment"}
+"""Modules that post-render may not load where nobody asks for anything."""
+
 REPORT = """
 import atexit, sys
 BEFORE = set(sys.modules)
@@ -55,11 +60,51 @@ atexit.register(lambda: print("\\nLOADED", *sorted(set(sys.modules) - BEFORE), f
 
 def loaded(*arguments: str) -> set[str]:
     """The modules that a run adds to what the interpreter itself had loaded."""
-    result = hooked(REPORT, arguments)
+    result = hooked(REPORT, arguments, stdin="kind: ConfigMap\n")
     assert result.returncode == 0, result.stderr
     before, _, after = result.stderr.rpartition("\nLOADED ")
     assert after, before
     return set(after.split())
+
+
+def test_a_generate_that_finds_everything_up_to_date_loads_nothing_heavy(tmp_path: Path) -> None:
+    outputs = f"[{{workflows: [{PRETRAIN}/workflow.yaml], to: out/}}, {{export: kai, to: cluster/}}]"
+    spec = f"{{topology: {TOPOLOGY}, outputs: {outputs}}}"
+    (tmp_path / "bayplan.yaml").write_text(f"apiVersion: bayplan.dev/v1alpha1\nkind: Project\nspec: {spec}\n")
+    assert bayplan("generate", str(tmp_path)).returncode == 1
+    assert sorted(loaded("generate", str(tmp_path)) & (HEAVY | {"json", "difflib"})) == []
+
+
+RESOURCE_LIST = f"""\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+- apiVersion: bayplan.dev/v1alpha1
+  kind: Workflow
+  metadata:
+    name: train
+  spec:
+    gangs:
+    - name: train
+      placement: {{required: rack}}
+      podSets:
+      - {{name: worker, replicas: 4, accelerator: {{name: gb200, count: 4}}, image: a, command: [b]}}
+functionConfig:
+  apiVersion: bayplan.dev/v1alpha1
+  kind: ExpandWorkflows
+  spec:
+    topology: {TOPOLOGY}
+"""
+UNSEEN = HEAVY | {"json", "bayplan.emit", "bayplan.cli.commands", "bayplan.cli.krm.places", "bayplan.report.findings"}
+"""Modules that kustomize's function may not load while all goes well."""
+
+
+def test_a_function_of_kustomize_loads_nothing_heavy() -> None:
+    call = "import sys\nfrom bayplan.cli.run import krm\nsys.exit(krm([]))\n"
+    result = python("-c", REPORT + call, stdin=RESOURCE_LIST)
+    assert result.returncode == 0, result.stderr
+    assert "ComputeDomain" in result.stdout
+    assert sorted(set(result.stderr.rpartition("\nLOADED ")[2].split()) & UNSEEN) == []
 
 
 @pytest.mark.parametrize(
@@ -73,6 +118,8 @@ def loaded(*arguments: str) -> set[str]:
         pytest.param(["import", RENDER_64[1]], HEAVY | {"json", "bayplan.hosts"}, id="import"),
         pytest.param(["topology", "check", TOPOLOGY], NO_OUTPUT, id="topology-check"),
         pytest.param(["topology", "export", TOPOLOGY], HEAVY | {"json"}, id="topology-export"),
+        pytest.param(["post-render", "-t", TOPOLOGY], PASSING, id="post-render"),
+        pytest.param(["last-error"], PASSING, id="last-error"),
         pytest.param(["schema", "workflow"], BARE | {"json"}, id="schema"),
         pytest.param(["explain", "A901"], BARE, id="explain-a-code"),
         pytest.param(["explain", "spec.gangs"], BARE, id="explain-a-field"),

@@ -36,6 +36,7 @@ from bayplan.planning.pools import name_accelerators
 from bayplan.planning.rename import renamed
 from bayplan.selection import select_backend, select_target
 from bayplan.values import NamedTuple
+from bayplan.words import lined
 from bayplan.workflows import manifests
 from bayplan.workflows.manifests import Selected
 
@@ -68,7 +69,7 @@ def augment(request: AugmentRequest) -> tuple[Outcome[Augmented], Origins]:
     cluster = _cluster(request, topology.value, target.value)
     known: Known = {}
     results = [_placed(each, request, cluster, known) for each in picked.value]
-    found += tuple(dict.fromkeys(d for each in results for d in each.diagnostics))
+    found += tuple(dict.fromkeys(lined(d) for each in results for d in each.diagnostics))
     found += tuple(_shared(results))
     return Outcome(None if has_errors(found) else _joined(each.value for each in results if each.value), found), origins
 

@@ -18,6 +18,10 @@ SCHEMAS: Mapping[str, str] = {
     "OsmoWorkflow": "osmo-workflow",
     "OsmoPool": "osmo-pool",
     "Policy": "policy",
+    "Project": "project",
+    "ExpandWorkflows": "expand-workflows",
+    "PlaceWorkloads": "place-workloads",
+    "ValidateWorkloads": "validate-workloads",
 }
 """Kind of document -> schema file."""
 

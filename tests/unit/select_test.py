@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scenes import changed
+from scenes import ROOT, changed
 
 from bayplan import reading, schema
 from bayplan.diagnostics import Diagnostic, origin
@@ -16,7 +18,9 @@ from bayplan.document import read as read_document
 from bayplan.model.manifest import Object
 from bayplan.model.policy import GangRule, GroupRule, Match, Policy, Rule
 from bayplan.model.workflow import Gang, Placement
+from bayplan.workflows import policy as reader
 from bayplan.workflows.manifests import Selected, select
+from bayplan.workflows.manifests.annotated import WORDS
 
 COVERS = {"A940", "A941", "A942", "A943", "A944", "A945", "A946", "A947", "A948"}
 
@@ -184,7 +188,7 @@ def test_routes_lead_to_where_it_was_said() -> None:
         *template,
         *("spec", "containers", 0),
     )
-    assert at(found, *GANG) == ("manifest:1",)
+    assert at(found, *GANG) == ("manifest:1", "metadata", "name")
     assert at(found, "metadata", "name") == ("manifest:1", "metadata", "name")
 
 
@@ -324,6 +328,11 @@ def test_nothing_is_placed_where_one_is_wrong() -> None:
     assert ([each.workflow.name for each in found], [each.code for each in said]) == (["a"], ["W505"])
 
 
+def test_names_of_others_do_not_break_lines() -> None:
+    _, said = run([of_pods("a\nb", annotations={f"{OURS}queue": "a"}), of_pods("x" * 9000, labels={f"{OURS}queue": 1})])
+    assert all("\n" not in each.message and len(each.message) < 1000 for each in said)
+
+
 def test_the_priority_that_all_pods_have() -> None:
     one = changed(of_pods(annotations={f"{OURS}queue": "a"}), ("spec", "priorityClassName"), "train")
     (found,), _ = run([one])
@@ -403,9 +412,18 @@ def test_policies_that_cannot_be_understood(old: str, new: str, said: str) -> No
     assert (found.value, [each.code for each in found.diagnostics]) == (None, [said])
 
 
+def test_the_examples_of_the_page() -> None:
+    page = (ROOT / "docs" / "policy.md").read_text(encoding="utf-8")
+    own, rules = re.findall(r"```yaml\n(.*?)```", page, re.S)
+    metadata = yaml.safe_load(own)["metadata"]
+    assert groups(gang([{**jobset(), "metadata": metadata}]))[1] == ("worker", 16, RACK, ["worker"])
+    read = policy(rules)
+    assert read.value is not None
+    assert len(read.value.rules) == 2
+    assert re.findall(r"^\| `bayplan.dev/([a-z-]+)`", page, re.M) == list(WORDS)
+
+
 def test_the_schema_and_the_values_have_the_same_keys() -> None:
     definitions = schema.load("Policy")["definitions"]
-    from bayplan.workflows import policy as reader
-
     for name, table in (("match", reader.MATCH), ("gang", reader.GANG), ("group", reader.GROUP), ("rule", reader.RULE)):
         assert list(definitions[name]["properties"]) == [key for key, _, _ in table]

@@ -214,6 +214,8 @@ OF_ONE_POD: dict[str, Any] = {"name": "worker", "template": {"spec": {"template"
         pytest.param("job", ("spec", "template"), {"spec": {}}, "W503 spec.template.spec", id="no-containers"),
         pytest.param("job", ("spec",), [], "W503 spec", id="a-list"),
         pytest.param("job", ("metadata",), {"generateName": "w-"}, "W511 metadata", id="generated-name"),
+        pytest.param("job", ("metadata", "name"), "w" * 64, "W511 metadata.name", id="long-name"),
+        pytest.param("job", ("metadata", "name"), "w\nkind: y", "W511 metadata.name", id="no-name"),
         pytest.param("pod", ("spec", "containers"), ["main"], "W503 spec.containers", id="no-mappings"),
         pytest.param("jobset", (*JOBS, 1, "replicas"), "3", "W502 spec.replicatedJobs.1.replicas", id="text"),
         pytest.param("jobset", (*JOBS, 1, "replicas"), 10**9, "W309 ", id="a-billion"),
@@ -230,6 +232,7 @@ OF_ONE_POD: dict[str, Any] = {"name": "worker", "template": {"spec": {"template"
         pytest.param("lws", ("spec", "replicas"), 0, "W505 ", id="no-groups"),
         pytest.param("lws", ("spec", "leaderWorkerTemplate", "size"), 1.5, "W502", id="half-a-pod"),
         pytest.param("volcano-job", ("spec", "minAvailable"), 5, "W506 spec.minAvailable", id="five-of-six"),
+        pytest.param("volcano-job", ("spec", "tasks", 1, "minAvailable"), 3, "W506 spec.tasks.1", id="three-of-four"),
         pytest.param("volcano-job", ("spec", "tasks", 1, "dependsOn"), {"name": ["ps"]}, "W512", id="dependent-task"),
         pytest.param(
             "pytorchjob", ("spec", "elasticPolicy"), {"minReplicas": 2}, "W506 spec.elasticPolicy", id="elastic"

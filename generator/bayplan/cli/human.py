@@ -21,7 +21,11 @@ WIDTH = 100
 """Columns of the help, the same everywhere: asking the terminal costs more than all the rest."""
 
 EXITS = "Exit codes: 0 no error, 1 errors or a difference, 2 wrong usage, 3 a bug of bayplan."
-GROUPS = {"topology": "Check cluster topology files and write them in other formats."}
+GROUPS = {
+    "helm": "Set Helm up.",
+    "kustomize": "Find out why functions do not run, and install them as plugins.",
+    "topology": "Check cluster topology files and write them in other formats.",
+}
 
 
 def main(argv: Sequence[str], run: Run) -> int:

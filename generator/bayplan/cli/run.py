@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from bayplan.cli import fast
-from bayplan.cli.commands import COMMANDS, LATER
-from bayplan.cli.options import Given
+from bayplan.cli.options import Command, Given
 
 INTERRUPTED = 130
 """Exit code: 128 and the signal's number, as shells have it."""
@@ -14,8 +12,28 @@ INTERRUPTED = 130
 
 def run(argv: Sequence[str]) -> int:
     """Runs a command line. Nothing that it is given makes it raise, but for click's completions, which exit."""
+    if argv[:1] == ["post-render"]:
+        from bayplan.cli import keeping
+
+        return keeping.keep(argv, _guarded)
+    return _guarded(argv)
+
+
+def krm(argv: Sequence[str]) -> int:
+    """Runs `bayplan krm`. kustomize gives it no arguments, and then no table of commands is loaded."""
+    if argv:
+        return run(["krm", *argv])
+    return _answered(lambda: execute(Given(Command("krm", "krm", ""), (), {})))
+
+
+def _guarded(argv: Sequence[str]) -> int:
+    return _answered(lambda: _dispatch(argv))
+
+
+def _answered(work: Callable[[], int]) -> int:
+    """The exit code of the work, or of what is said about its failure."""
     try:
-        return _dispatch(argv)
+        return work()
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as problem:
@@ -26,6 +44,9 @@ def run(argv: Sequence[str]) -> int:
 
 def _dispatch(argv: Sequence[str]) -> int:
     """The fast parser where it understands, click where not."""
+    from bayplan.cli import fast
+    from bayplan.cli.commands import COMMANDS, LATER
+
     found = fast.find(argv, COMMANDS)
     plain = fast.parse(*found) if found else None
     if plain is not None:

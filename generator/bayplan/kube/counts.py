@@ -52,6 +52,11 @@ def _replicas(data: Any, path: Path) -> Amount:
     return Amount(_default(data, *path[:-1], "replicas"))
 
 
+def _task(data: Any, path: Path) -> Amount:
+    """A task of Volcano has no pods unless it says so (Volcano 1.15, `TaskSpec.Replicas`)."""
+    return Amount(_default(data, *path[:-1], "replicas", default=0))
+
+
 def of_job(data: Any, path: Path) -> Amount:
     """Pods that run at once, of the Job whose pod template stands at the path."""
     parallelism = _default(data, *path[:-1], "parallelism")
@@ -109,7 +114,7 @@ COUNTS: Mapping[tuple[str, str], Count] = {
     ("apps", "StatefulSet"): _replicas,
     ("jobset.x-k8s.io", "JobSet"): _jobset,
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _lws,
-    ("batch.volcano.sh", "Job"): _replicas,
+    ("batch.volcano.sh", "Job"): _task,
     ("kubeflow.org", "MPIJob"): _mpi,
     ("kubeflow.org", "PyTorchJob"): _replicas,
     ("kubeflow.org", "TFJob"): _replicas,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors, warning
 from bayplan.kube.counts import MOST_PODS, Amount, amount
-from bayplan.kube.objects import name, title
+from bayplan.kube.objects import name, named, title
 from bayplan.kube.safe import get, items, number, text
 from bayplan.model.augment import Path, Roster, Seat
 from bayplan.model.manifest import Object
@@ -18,6 +18,7 @@ Reader = Callable[[Object, Objects], Outcome[Roster]]
 """A workload, and everything that was read with it."""
 
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+DOTTED = re.compile(r"[a-z0-9]([-.a-z0-9]{0,61}[a-z0-9])?")
 GROWS = "pods that are added later find their place without the gang"
 COUNTED = ("replicas", "size", "parallelism", "completions", "numOfHosts", "minReplicas", "maxReplicas")
 
@@ -93,10 +94,23 @@ def _named(one: Object, made: Roster) -> Iterator[Diagnostic]:
             message = f'two parts of {title(one)} are called "{each.name}"'
             yield error("W509", (*one.route, *each.path), message, hint="give each a name of its own")
         seen.add(each.name)
-    if not name(made.placed):
-        message = f"this {text(made.placed.data, 'kind')} has no name, and what places it is called after it"
+    yield from _nameless(made.placed)
+
+
+def _nameless(one: Object) -> Iterator[Diagnostic]:
+    """W511. The name becomes a label of the pods too."""
+    if DOTTED.fullmatch(name(one)):
+        return
+    hint = "use lower-case letters, digits, dashes and dots, 63 at most"
+    if not name(one):
+        message = f"this {text(one.data, 'kind')} has no name, and what places it is called after it"
         hint = "a `generateName` is not enough: set `metadata.name`"
-        yield error("W511", (*made.placed.route, "metadata"), message, hint=hint)
+        yield error("W511", (*one.route, "metadata"), message, hint=hint)
+    else:
+        message = (
+            f'what places this {text(one.data, "kind")} is called after it, and "{shorten(name(one))}" will not do'
+        )
+        yield error("W511", named(one), message, hint=hint)
 
 
 def _many(made: Roster) -> Iterator[Diagnostic]:
@@ -123,7 +137,7 @@ def fewer(one: Object, path: Path, seats: Found) -> Iterator[Diagnostic]:
     """W506: a number at the path says that fewer pods are enough to start."""
     least, every = number(one.data, *path), sum(each.total for each in seats if isinstance(each, Seat))
     if least is not None and 0 < least < every:
-        message = f"{title(one)} may start with {least} of its {every} pods; all {every} are planned as one gang"
+        message = f"{title(one)} may start with {least} of {every} pods; all of them are planned"
         yield warning("W506", (*one.route, *path), message, hint="plan it so, or lower `replicas`")
 
 

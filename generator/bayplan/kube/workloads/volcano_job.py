@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bayplan.diagnostics import Diagnostic, Outcome
 from bayplan.kube.safe import get, items, text
-from bayplan.kube.workloads.parts import Objects, fewer, one_by_one, roster, seat
+from bayplan.kube.workloads.parts import Found, Objects, fewer, one_by_one, roster, seat
 from bayplan.model.augment import Roster, Seat
 from bayplan.model.manifest import Object
 
@@ -14,7 +14,7 @@ from bayplan.model.manifest import Object
 def volcano_job(one: Object, _: Objects) -> Outcome[Roster]:
     """The podSets are called as the tasks are."""
     seats = tuple(_seats(one))
-    return roster("volcano-job", one, seats, (*_in_order(one), *fewer(one, ("spec", "minAvailable"), seats)))
+    return roster("volcano-job", one, seats, (*_in_order(one), *_fewer(one, seats)))
 
 
 def _seats(one: Object) -> Iterator[Seat | Diagnostic]:
@@ -22,6 +22,16 @@ def _seats(one: Object) -> Iterator[Seat | Diagnostic]:
     for index, each in enumerate(items(one.data, "spec", "tasks")):
         called = f"default{index}" if get(each, "name") in (None, "") else text(each, "name")
         yield seat(one, called, ("spec", "tasks", index, "template"), job=("spec", "tasks", index))
+
+
+def _fewer(one: Object, seats: Found) -> Iterator[Diagnostic]:
+    """W506: of the Job, else of its tasks, whose numbers are added up."""
+    if get(one.data, "spec", "minAvailable"):
+        yield from fewer(one, ("spec", "minAvailable"), seats)
+        return
+    for each in seats:
+        if isinstance(each, Seat):
+            yield from fewer(one, (*each.path[:-1], "minAvailable"), (each,))
 
 
 def _in_order(one: Object) -> Iterator[Diagnostic]:

@@ -144,7 +144,7 @@ def _origins(roster: Roster, wish: Wish, parts: Sequence[Part]) -> Iterator[tupl
     for key in ("name", "namespace"):
         yield ("workflow", "metadata", key), (*whole, "metadata", key)
     for top in (("workflow",), ("workflow", "spec"), GANGS, GANG):
-        yield top, whole
+        yield top, (*whole, "metadata", "name")
 
 
 def _of_part(group: Route, roster: Roster, wish: Wish, part: Part) -> Iterator[tuple[Route, Route]]:

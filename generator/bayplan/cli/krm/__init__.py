@@ -1,0 +1,145 @@
+"""`bayplan krm` and `bayplan-krm`: a function of kustomize. A ResourceList in, a ResourceList out.
+
+What it does is the kind of its configuration: `ExpandWorkflows`, `PlaceWorkloads`, `ValidateWorkloads`, or a
+`Workflow` to generate from. With a word on the command line it is a plugin of the older kind: the word names the
+configuration, and the objects are a plain stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bayplan import schema
+from bayplan.cli import files
+from bayplan.cli.finish import finish
+from bayplan.cli.krm.job import Answer, Job
+from bayplan.cli.options import Given
+from bayplan.clients import resource_list
+from bayplan.clients.resource_list import ResourceList
+from bayplan.diagnostics import Diagnostic, Outcome, error
+from bayplan.document import Document
+from bayplan.report.batch import Batch
+from bayplan.words import suggest
+
+API_VERSION = "bayplan.dev/v1alpha1"
+KINDS: Mapping[str, str] = {
+    "ExpandWorkflows": "expand",
+    "PlaceWorkloads": "place",
+    "ValidateWorkloads": "validate",
+    "Workflow": "generate",
+}
+"""Kind of the function's configuration -> the module that does it."""
+
+
+def run(given: Given) -> int:
+    """Answers standard input. With errors nothing is written, but for callers that read `results`."""
+    asked = _plugin(given.words[0]) if given.words else _function()
+    if asked.value is None:
+        return finish(given, [_input(asked.diagnostics)])
+    job = _job(given, asked.value)
+    if job.value is None:
+        return _refuse(Job(given, asked.value.config or {}, asked.value.items), job.diagnostics)
+    module = __import__(f"bayplan.cli.krm.{KINDS[job.value.config['kind']]}", fromlist=["run"])
+    answer: Answer = module.run(job.value)
+    return _write(job.value, answer)
+
+
+def _function() -> Outcome[ResourceList]:
+    raw = files.raw_of("-", resource_list.SUBJECT)
+    return Outcome(None, raw.diagnostics) if raw.value is None else resource_list.parse(raw.value)
+
+
+def _plugin(path: str) -> Outcome[ResourceList]:
+    """What a plugin of the older kind is given: a file with its configuration, and a stream that may be empty."""
+    raw = files.raw_of("-", resource_list.SUBJECT)
+    config = files.load(path, "function", own=False)
+    if raw.value is None or not config[0]:
+        return Outcome(None, (*raw.diagnostics, *config[1].diagnostics))
+    found = resource_list.stream(raw.value)
+    given = None if found.value is None else ResourceList(found.value, config[0][0].data)
+    return Outcome(given, found.diagnostics)
+
+
+def _input(found: tuple[Diagnostic, ...]) -> Batch:
+    return Batch(found, {resource_list.SUBJECT: Document(resource_list.NAME, "", 0, None)})
+
+
+def _job(given: Given, found: ResourceList) -> Outcome[Job]:
+    """The work, if the configuration is one of ours. A961: it is none."""
+    config: Any = found.config
+    kind = str(config.get("kind")) if isinstance(config, dict) else ""
+    if kind not in KINDS or config.get("apiVersion") != API_VERSION:
+        return Outcome(None, (_unknown(config),))
+    wrong = schema.validate(kind, config, "function") if kind != "Workflow" else ()
+    if wrong:
+        return Outcome(None, wrong)
+    return Outcome(Job(_merged(given, config), config, found.items, found.version, bool(given.words)))
+
+
+def _refuse(job: Job, found: tuple[Diagnostic, ...]) -> int:
+    """The configuration is at fault."""
+    function = Document("functionConfig", "", 0, job.config)
+    return _write(job, Answer(None, [Batch(found, {"function": function})]))
+
+
+def _unknown(config: Any) -> Diagnostic:
+    if not isinstance(config, dict):
+        hint = "kustomize passes the file that `transformers:`, `generators:` or `validators:` name"
+        return error("A961", (), "the ResourceList has no functionConfig", hint=hint)
+    kind, version = str(config.get("kind")), config.get("apiVersion")
+    message = f"bayplan has no function {kind} of {version}"
+    if kind in KINDS:
+        return error("A961", ("function",), message, hint=f"write `apiVersion: {API_VERSION}`")
+    return error("A961", ("function",), message, hint=suggest(kind, KINDS))
+
+
+def _merged(given: Given, config: Mapping[str, Any]) -> Given:
+    """The options with those of the configuration; the command line wins."""
+    spec = config.get("spec", {}) if config["kind"] != "Workflow" else {}
+    said: dict[str, tuple[str, ...]] = {
+        **{key: (spec[key],) for key in ("topology", "scheduler", "policy") if key in spec},
+        **{option: ("",) for key, option in _SWITCHES.items() if spec.get(key)},
+    }
+    if "target" in spec:
+        said["target"] = tuple(f"{name}={version}" for name, version in spec["target"].items())
+    if "accept" in spec:
+        said["accept"] = tuple(spec["accept"])
+    return given._replace(options={**said, **given.options})
+
+
+_SWITCHES = {"strict": "strict", "clusterObjects": "cluster-objects", "includeHooks": "include-hooks"}
+"""Key of a function's spec -> option."""
+
+
+def _write(job: Job, answer: Answer) -> int:
+    """The answer, and what was found."""
+    from bayplan.cli import stdout
+
+    batches = answer.batches
+    results: list[Any] = []
+    if any(batch.diagnostics for batch in batches):
+        from bayplan.cli.krm import places
+
+        batches = places.found(job, batches)
+        results = _results(batches)
+    if answer.items is not None:
+        return finish(job.given, batches, lambda: stdout.write(_text(job, answer.items or (), results)))
+    code = finish(job.given, batches)
+    if job.keeps_results and not job.plugin:
+        stdout.write(_text(job, job.items, results))
+    return code
+
+
+def _text(job: Job, items: Any, results: list[Any]) -> Any:
+    if job.plugin:
+        return resource_list.streamed(items)
+    silent = job.config["kind"] == "ValidateWorkloads" and not items
+    return () if silent else resource_list.listed(job.version, items, results)
+
+
+def _results(batches: Any) -> list[Any]:
+    from bayplan.clients.results import results
+    from bayplan.report.findings import findings
+
+    return results(findings(batches))

@@ -1,0 +1,70 @@
+"""What a function has to do, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bayplan.cli.options import Given
+from bayplan.clients.resource_list import Item
+from bayplan.report.batch import Batch
+from bayplan.values import NamedTuple
+
+
+class Job(NamedTuple):
+    """One call. `given`: the command line together with the configuration's spec; `plugin`: of the older kind."""
+
+    given: Given
+    config: Mapping[str, Any]
+    items: tuple[Item, ...]
+    version: str = ""
+    plugin: bool = False
+
+    @property
+    def keeps_results(self) -> bool:
+        """Whether the caller reads `results` (kpt, `kustomize fn run`): only those say which file an item is from."""
+        return any(_PATH in each.text or _says_path(each.data) for each in self.items[:1])
+
+
+_PATH = "internal.config.kubernetes.io/path: "
+
+
+def _says_path(data: Any) -> bool:
+    annotations = data.get("metadata", {}).get("annotations") if isinstance(data, dict) else None
+    return isinstance(annotations, dict) and _PATH.rstrip(": ") in annotations
+
+
+class Answer(NamedTuple):
+    """Items as they came or JSON texts; None where something failed."""
+
+    items: Sequence[Item | str] | None
+    batches: Sequence[Batch]
+
+
+WIRE = ("internal.config.kubernetes.io/", "config.kubernetes.io/", "config.k8s.io/", "kustomize.config.k8s.io/")
+"""Annotations that kustomize and kpt put on what they pass around."""
+
+
+def wire(data: Any) -> dict[str, Any]:
+    """The annotations that travel with an object."""
+    metadata = data.get("metadata") if isinstance(data, dict) else None
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    found = annotations.items() if isinstance(annotations, dict) else ()
+    return {key: value for key, value in found if str(key).startswith(WIRE)}
+
+
+def without_wire(data: Mapping[str, Any]) -> dict[str, Any]:
+    """An object without the annotations that travel with it."""
+    travelling = wire(data)
+    if not travelling:
+        return dict(data)
+    metadata = data["metadata"]
+    kept = {key: value for key, value in metadata["annotations"].items() if key not in travelling}
+    rest = {key: value for key, value in metadata.items() if key != "annotations"}
+    return {**data, "metadata": {**rest, **({"annotations": kept} if kept else {})}}
+
+
+def is_workflow(data: Any) -> bool:
+    """Whether it claims to be a Workflow of ours."""
+    ours = isinstance(data, dict) and str(data.get("apiVersion", "")).startswith("bayplan.dev/")
+    return ours and data.get("kind") == "Workflow"

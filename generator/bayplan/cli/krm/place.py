@@ -1,0 +1,120 @@
+"""PlaceWorkloads: workloads among the items are placed as their annotations or a policy ask; nothing else changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from bayplan.augment import augment
+from bayplan.cli import arguments, files, inputs
+from bayplan.cli.krm.job import Answer, Job, wire, without_wire
+from bayplan.clients import resource_list
+from bayplan.clients.json_lines import line
+from bayplan.clients.resource_list import Item
+from bayplan.diagnostics import error
+from bayplan.document import Document
+from bayplan.linting.identity import flattened
+from bayplan.model.augment import Augmented, AugmentRequest
+from bayplan.model.manifest import Object
+from bayplan.report.batch import Batch
+
+
+def run(job: Job) -> Answer:
+    """Items that the engine changes, with what it adds before the workload; all others as they came."""
+    path, batches = inputs.topology_path(job.given)
+    if path is None:
+        return Answer(None, list(batches or (Batch((inputs.no_topology(),)),)))
+    topology, more = inputs.topology_of(path)
+    policy, about_policy = _policy(job.given.one("policy"))
+    target, accept = arguments.target(job.given), arguments.accept(job.given)
+    known = resource_list.known(job.items, lambda _: True)
+    wrong = Batch((*target.diagnostics, *accept.diagnostics, *known.diagnostics))
+    batches = (*batches, *more, *about_policy, wrong)
+    unread = known.value is None or topology is None or (policy is None and job.given.on("policy"))
+    if unread or target.value is None or accept.value is None:
+        return Answer(None, batches)
+    assert known.value is not None
+    assert topology is not None
+    documents = [Document("item", "", number, without_wire(each.data)) for number, each in enumerate(known.value)]
+    request = AugmentRequest(
+        tuple(_objects(documents)),
+        topology,
+        policy,
+        job.given.one("scheduler"),
+        "",
+        target.value,
+        accept.value,
+        job.given.on("include-hooks"),
+    )
+    outcome, origins = augment(request)
+    sources = {f"manifest:{number}": document for number, document in enumerate(documents)}
+    beside = {"topology": topology, **({"policy": policy} if policy else {})}
+    said = Batch(outcome.diagnostics, {**sources, **beside}, origins)
+    items = None if outcome.value is None else _merged(known.value, outcome.value)
+    return Answer(items, [*batches, said])
+
+
+def _policy(path: str) -> tuple[Document | None, Sequence[Batch]]:
+    """The one document of a policy file."""
+    if not path:
+        return None, ()
+    documents, batch = files.load(path, "policy")
+    if len(documents) < 2:
+        return (documents[0] if documents else None), (batch,)
+    message = f"the policy file holds {len(documents)} documents; one Policy is wanted"
+    return None, (
+        Batch((error("A965", ("policy",), message, hint="put all rules into one"),), {"policy": documents[1]}),
+    )
+
+
+def _objects(documents: Sequence[Document]) -> Iterable[Object]:
+    """Everything but what is bayplan's own, items of Lists one by one."""
+    for number, document in enumerate(documents):
+        if not str(document.data.get("apiVersion", "")).startswith("bayplan.dev/"):
+            yield from flattened(Object((f"manifest:{number}",), document.data))
+
+
+def _merged(items: Sequence[Item], made: Augmented) -> list[Item | str]:
+    """The items in their order, with what changed and what is new."""
+    changed: dict[int, Any] = {}
+    for change in made.changes:
+        number, path = _number(change.route), change.route[1:]
+        whole = changed.get(number, items[number].data)
+        changed[number] = _put(whole, path, _with_wire(change.data, _get(whole, path)))
+    added: dict[int, list[str]] = {}
+    for new in made.added:
+        added.setdefault(_number(new.beside), []).append(line(new.data))
+    merged: list[Item | str] = []
+    for number, item in enumerate(items):
+        merged += [*added.get(number, ()), line(changed[number]) if number in changed else item]
+    return merged
+
+
+def _number(route: Sequence[Any]) -> int:
+    return int(str(route[0]).partition(":")[2])
+
+
+def _get(data: Any, path: Sequence[Any]) -> Any:
+    for key in path:
+        data = data[key]
+    return data
+
+
+def _put(data: Any, path: Sequence[Any], value: Any) -> Any:
+    """The data with another value at the end of a path."""
+    if not path:
+        return value
+    inner = _put(data[path[0]], path[1:], value)
+    if isinstance(data, list):
+        return [inner if number == path[0] else each for number, each in enumerate(data)]
+    return {**data, path[0]: inner}
+
+
+def _with_wire(data: Mapping[str, Any], before: Any) -> Mapping[str, Any]:
+    """The object with the annotations that travel with it."""
+    travelling = wire(before)
+    if not travelling:
+        return data
+    metadata = data["metadata"]
+    annotations = {**travelling, **metadata.get("annotations", {})}
+    return {**data, "metadata": {**metadata, "annotations": annotations}}

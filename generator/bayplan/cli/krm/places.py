@@ -1,0 +1,118 @@
+"""Where the user wrote what kustomize handed over: when there is something to say, the kustomization's files are read.
+
+What a function is given has been merged and written anew, so lines and columns mean nothing. The objects are looked for
+in the files that the kustomization names (resources, patches, plugins, those of the kustomizations below it) by kind
+and by the names that they had before. A value that a patch brought is shown in the patch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.cli.krm import sources
+from bayplan.cli.krm.job import Job, without_wire
+from bayplan.cli.krm.sources import Source
+from bayplan.clients import resource_list
+from bayplan.diagnostics import AT, KEY, Route, origin
+from bayplan.document import Document
+from bayplan.report.batch import Batch
+
+NAMES = "internal.config.kubernetes.io/previousNames"
+Path = tuple[str | int, ...]
+
+
+def found(job: Job, batches: Sequence[Batch]) -> list[Batch]:
+    """The batches with the files in which their subjects were written, as far as they are found."""
+    known = resource_list.known(job.items, lambda _: True).value or ()
+    given = [each.data for each in known if isinstance(each.data, dict)] + [job.config]
+    written = list(sources.below("."))
+    return [_batch(batch, given, written) for batch in batches]
+
+
+def _batch(batch: Batch, given: Sequence[Any], written: Sequence[Source]) -> Batch:
+    """Routes of subjects that came over the wire lead into files."""
+    told: dict[str, Document] = {}
+    origins: dict[str, dict[Route, Route]] = {subject: dict(table) for subject, table in batch.origins.items()}
+    routes = [route for each in batch.diagnostics for route in (each.route, *(note.route for note in each.notes))]
+    for subject, document in batch.sources.items():
+        if document.text or not isinstance(document.data, dict):
+            continue
+        whole = next((each for each in given if without_wire(each) == document.data), document.data)
+        told[subject] = document._replace(name=title(whole), data=None)
+        near = [each for each in written if each.concerns(whole, names(whole))]
+        for route in {each for each in routes if each and each[0] == subject and AT not in each}:
+            mapped = _mapped(route, batch.origins.get(subject, {}))
+            place = _place(mapped[1:], whole, near)
+            if place is not None:
+                told[place[0]] = near_document(place[0], near)
+                origins.setdefault(subject, {})[route] = place[1]
+    return batch._replace(sources={**batch.sources, **told}, origins=origins)
+
+
+def _mapped(route: Route, table: Mapping[Route, Route]) -> Route:
+    """As the report maps it: to where a default was written."""
+    found = origin(route, table)
+    return (*found[0], *found[1]) if found else route
+
+
+def near_document(subject: str, near: Sequence[Source]) -> Document:
+    """The document that a place is in."""
+    return next(each.document for each in near if each.subject == subject)
+
+
+def title(data: Mapping[str, Any]) -> str:
+    """`Workflow "prod-train"`, for what no file holds."""
+    metadata = data.get("metadata")
+    name = metadata.get("name", "") if isinstance(metadata, dict) else ""
+    return f'{data.get("kind", "object")} "{name}"' if name else str(data.get("kind") or "functionConfig")
+
+
+def names(data: Mapping[str, Any]) -> frozenset[str]:
+    """What the object is called, and was called before prefixes."""
+    metadata = data.get("metadata")
+    if not isinstance(metadata, dict):
+        return frozenset()
+    annotations = metadata.get("annotations")
+    before = str(annotations.get(NAMES, "")) if isinstance(annotations, dict) else ""
+    return frozenset({str(metadata.get("name", "")), *before.split(",")} - {""})
+
+
+def _place(path: Path, whole: Any, near: Sequence[Source]) -> tuple[str, Route] | None:
+    """Subject and route of the best file: the outermost that holds the value, else the one that comes closest."""
+    marked = path[-1:] == (KEY,)
+    plain = path[:-1] if marked else path
+    value = _at(whole, plain)
+    best: tuple[int, tuple[str, Route] | None] = (-1, None)
+    for source in near:
+        for inner, length in _ways(source, plain):
+            same = length == len(plain) and (value is _NOTHING or _at(source.document.data, inner) == value)
+            depth = len(plain) + 1 if same else min(length, len(plain) - 1) if length else 0
+            if depth > best[0]:
+                tail = (KEY,) if marked and length == len(plain) else ()
+                best = depth, (source.subject, (source.subject, *inner, *tail))
+    return best[1]
+
+
+def _ways(source: Source, path: Path) -> Iterator[tuple[Path, int]]:
+    """Paths in the source that lead along the path, and how far each goes."""
+    for at, begin in source.parts:
+        if path[: len(at)] == at or at[: len(path)] == path:
+            rest = path[len(at) :]
+            length = next(
+                (n for n in range(len(rest), 0, -1) if _at(source.document.data, (*begin, *rest[:n])) is not _NOTHING),
+                0,
+            )
+            yield (*begin, *rest[:length]), min(len(path), len(at) + length)
+
+
+_NOTHING = object()
+
+
+def _at(data: Any, path: Path) -> Any:
+    for key in path:
+        listed = isinstance(data, list) and isinstance(key, int) and 0 <= key < len(data)
+        if not listed and not (isinstance(data, dict) and key in data):
+            return _NOTHING
+        data = data[key]
+    return data

@@ -1,0 +1,65 @@
+"""ValidateWorkloads: `bayplan lint` over the items.
+
+kustomize takes a validator that prints nothing, and refuses one that prints its input (kustomize#5036). Other callers
+get the items back.
+"""
+
+from __future__ import annotations
+
+import os
+
+from bayplan import pipeline
+from bayplan.cli import arguments, inputs
+from bayplan.cli.krm import sources
+from bayplan.cli.krm.job import Answer, Job, is_workflow, without_wire
+from bayplan.clients import resource_list
+from bayplan.clients.resource_list import Item
+from bayplan.diagnostics import Diagnostic, error
+from bayplan.document import Document
+from bayplan.report.batch import Batch
+
+
+def run(job: Job) -> Answer:
+    """Nothing when all is well."""
+    if not job.plugin and _deletes(job):
+        message = "ValidateWorkloads stands under `transformers:`, where every object would be deleted"
+        wrong = error("A964", ("function", "kind"), message, hint="list it under `validators:`")
+        return Answer(None, [Batch((wrong,), {"function": Document("function", "", 0, job.config)})])
+    path, batches = inputs.topology_path(job.given)
+    topology, more = inputs.topology_of(path) if path is not None else (None, ())
+    target, accept = arguments.target(job.given), arguments.accept(job.given, "FM")
+    known = resource_list.known(job.items, lambda _: True)
+    batches = (*batches, *more, Batch((*target.diagnostics, *accept.diagnostics, *known.diagnostics)))
+    if known.value is None or target.value is None or accept.value is None or (path is not None and topology is None):
+        return Answer(None, batches)
+    documents = tuple(map(_document, known.value))
+    scheduler = job.given.one("scheduler")
+    request = pipeline.LintRequest(documents, topology, scheduler, target.value, accept.value)
+    outcome, origins = pipeline.lint(request)
+    subjects = {f"manifest:{number}": document for number, document in enumerate(documents)}
+    raw = tuple(_unexpanded(number, each) for number, each in enumerate(documents) if is_workflow(each.data))
+    said = Batch((*outcome.diagnostics, *raw), {**subjects, **({"topology": topology} if topology else {})}, origins)
+    return Answer(_echo(job), [*batches, said])
+
+
+def _deletes(job: Job) -> bool:
+    """Whether the kustomization takes what this function prints for all the objects that there are."""
+    here = sources.kustomization(os.curdir)
+    paths = sources.words(here.data, "transformers") if here else ()
+    listed = [each.data for path in paths for each in sources.objects(path)]
+    return any(isinstance(each, dict) and without_wire(each) == without_wire(job.config) for each in listed)
+
+
+def _echo(job: Job) -> tuple[Item, ...]:
+    return job.items if job.keeps_results else ()
+
+
+def _document(item: Item) -> Document:
+    return Document("item", "", 0, without_wire(item.data))
+
+
+def _unexpanded(number: int, document: Document) -> Diagnostic:
+    """A967: no function has made manifests of a Workflow."""
+    name = document.data.get("metadata", {}).get("name", "")
+    hint = "list a configuration of kind ExpandWorkflows under `transformers:`"
+    return error("A967", (f"manifest:{number}",), f'nothing has expanded the Workflow "{name}"', hint=hint)

@@ -1,0 +1,196 @@
+"""kustomize's wire formats: a ResourceList (KRM functions), or a plain stream of objects (its older plugins).
+
+kustomize writes each item in block style; items that nobody looks at are passed on as they came, byte for byte, and
+only what a function reads is parsed. A list in any other shape (JSON, flow style, comments) is parsed whole.
+Source: kustomize 5.8.1, cmd/config/docs/api-conventions/functions-spec.md and kyaml/kio/byteio_writer.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from bayplan.clients.json_lines import UnfitError, line
+from bayplan.diagnostics import Diagnostic, Outcome, error
+from bayplan.document import Document, read
+from bayplan.values import NamedTuple
+
+SUBJECT = "input"
+NAME = "<stdin>"
+GROUP = "config.kubernetes.io/"
+KIND = "ResourceList"
+
+
+class Item(NamedTuple):
+    """One object: its text as it came (indented below a `- `), and its data where somebody has read it."""
+
+    text: str = ""
+    data: Any = None
+
+
+class ResourceList(NamedTuple):
+    """What a function is given. `config`: the function's own configuration, None where there is none."""
+
+    items: tuple[Item, ...]
+    config: Any = None
+    version: str = "config.kubernetes.io/v1"
+
+
+def parse(raw: bytes) -> Outcome[ResourceList]:
+    """A ResourceList. A960: it is none; A962: an item is no object; else what `document.read` finds."""
+    pieces = _split(raw)
+    if pieces is not None:
+        head, items, tail = pieces
+        config = _data([tail]) if tail else [None]
+        if config is not None:
+            return Outcome(ResourceList(items, config[0], head))
+    return _whole(raw)
+
+
+def _whole(raw: bytes) -> Outcome[ResourceList]:
+    """The list from its data."""
+    if not raw.strip():
+        hint = "kustomize calls this command; to render a file yourself, use `bayplan render`"
+        return Outcome(None, (error("A960", (), "standard input is empty; a ResourceList is wanted", hint=hint),))
+    found = read(NAME, raw, SUBJECT, own=False)
+    if found.value is None:
+        return Outcome(None, found.diagnostics)
+    data = found.value[0].data
+    wrong = _not_a_list(found.value)
+    if wrong:
+        return Outcome(None, (wrong,))
+    items = data.get("items") or []
+    foreign = tuple(_foreign(number, each) for number, each in enumerate(items) if not _is_object(each))
+    listed = tuple(Item("", each) for each in items)
+    return Outcome(None if foreign else ResourceList(listed, data.get("functionConfig"), data["apiVersion"]), foreign)
+
+
+def _not_a_list(documents: Sequence[Document]) -> Diagnostic | None:
+    data = documents[0].data
+    hint = "kustomize writes one for a function with `config.kubernetes.io/function: |` and `exec: {path: bayplan-krm}`"
+    if len(documents) > 1:
+        message = f"standard input holds {len(documents)} documents; one ResourceList is wanted"
+        return error("A960", (SUBJECT,), message, hint=hint)
+    if not isinstance(data, dict):
+        return error("A960", (SUBJECT,), "standard input holds no mapping; a ResourceList is wanted", hint=hint)
+    version, kind = data.get("apiVersion"), data.get("kind")
+    if kind != KIND or not str(version).startswith(GROUP):
+        message = f'standard input holds kind "{kind}" of {version}; a ResourceList of {GROUP}v1 is wanted'
+        return error("A960", (SUBJECT,), message, hint=hint)
+    if not isinstance(data.get("items") or [], list):
+        return error("A960", (SUBJECT, "items"), "the items of a ResourceList are a list, and these are none")
+    return None
+
+
+def _is_object(data: Any) -> bool:
+    metadata = data.get("metadata") if isinstance(data, dict) else None
+    named = isinstance(metadata, dict) and isinstance(metadata.get("name"), str)
+    return named and all(isinstance(data.get(key), str) for key in ("apiVersion", "kind"))
+
+
+def _foreign(number: int, data: Any) -> Diagnostic:
+    route = (SUBJECT, "items", number)
+    if not isinstance(data, dict):
+        return error("A962", route, f"item {number} is no object but a {type(data).__name__}")
+    lacking = [key for key in ("apiVersion", "kind") if not isinstance(data.get(key), str)]
+    what = " and ".join(f"`{key}`" for key in lacking) or "`metadata.name`"
+    return error("A962", route, f"item {number} has no {what}", hint="kustomize takes no object without them")
+
+
+_SHARING = (": &", ": *", "- &", "- *")
+"""What may be an anchor or an alias: an item cannot be read by itself that shares something with another."""
+
+_ITEMS, _CONFIG = "\nitems:\n", "\nfunctionConfig:\n"
+
+
+def _split(raw: bytes) -> tuple[str, tuple[Item, ...], str] | None:
+    """Version, items and function config of a list in the shape that kustomize writes; None for any other."""
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        return None
+    head, found, rest = text.partition(_ITEMS)
+    body, configured, tail = rest.partition(_CONFIG)
+    body = body if configured else body.removesuffix("\n")
+    lines = head.split("\n")
+    version = lines[0].removeprefix("apiVersion: ")
+    if not found or lines[1:] != [f"kind: {KIND}"] or not version.startswith(GROUP):
+        return None
+    if any(mark in text for mark in _SHARING) or "\r" in text:
+        return None
+    below = (each[:2] == "  " or not each for each in tail.split("\n"))
+    chunks = _chunks(body)
+    return (version, chunks, tail) if chunks and all(below) else None
+
+
+def _chunks(body: str) -> tuple[Item, ...]:
+    """The items of a block sequence that starts at the margin; none where anything else stands there."""
+    lines = body.split("\n")
+    starts = [number for number, each in enumerate(lines) if each[:2] == "- "]
+    margin = [each for each in lines if each and each[:2] not in ("- ", "  ")]
+    if margin or not starts or starts[0]:
+        return ()
+    ends = [*starts[1:], len(lines)]
+    texts = ["\n".join(lines[start:end]) for start, end in zip(starts, ends, strict=True)]
+    whole = all("apiVersion: " in each and "kind: " in each and "\n    name: " in each for each in texts)
+    return tuple(Item(each) for each in texts) if whole else ()
+
+
+def _data(texts: Sequence[str]) -> list[Any] | None:
+    """What the texts hold, read as one; None where they cannot be read by themselves."""
+    found = read(NAME, "\n---\n".join(texts).encode(), SUBJECT, own=False)
+    return [each.data for each in found.value] if found.value and len(found.value) == len(texts) else None
+
+
+def known(items: Sequence[Item], wanted: Callable[[str], bool]) -> Outcome[tuple[Item, ...]]:
+    """The items with the data of those whose text is wanted; parsed in one go, or one by one to say what is wrong."""
+    asked = [number for number, each in enumerate(items) if each.data is None and wanted(each.text)]
+    if not asked:
+        return Outcome(tuple(items))
+    found = read(NAME, "\n".join(items[number].text for number in asked).encode(), SUBJECT, own=False)
+    data = found.value[0].data if found.value else None
+    if not isinstance(data, list) or len(data) != len(asked):
+        return Outcome(None, found.diagnostics or (error("A962", (SUBJECT,), "the items cannot be told apart"),))
+    wrong = tuple(_foreign(number, each) for number, each in zip(asked, data, strict=True) if not _is_object(each))
+    table = dict(zip(asked, data, strict=True))
+    return Outcome(
+        None if wrong else tuple(each._replace(data=table.get(n, each.data)) for n, each in enumerate(items)), wrong
+    )
+
+
+def stream(raw: bytes) -> Outcome[tuple[Item, ...]]:
+    """The objects of a plain stream, as kustomize gives it to its older plugins; none in an empty one."""
+    if not raw.strip():
+        return Outcome(())
+    found = read(NAME, raw, SUBJECT, own=False)
+    data = [each.data for each in found.value or ()]
+    wrong = tuple(_foreign(number, each) for number, each in enumerate(data) if not _is_object(each))
+    return Outcome(
+        None if wrong or found.value is None else tuple(Item("", each) for each in data), (*found.diagnostics, *wrong)
+    )
+
+
+def listed(version: str, items: Iterable[Item | str], results: Sequence[Any] = ()) -> Iterator[str]:
+    """The text of a ResourceList: items as they came, or in JSON; `str` items are JSON already."""
+    yield f"apiVersion: {version}\nkind: {KIND}\n"
+    head = "items:\n"
+    for each in items:
+        yield f"{head}{_entry(each)}\n"
+        head = ""
+    yield "items: []\n" if head else ""
+    yield f"results: {line(list(results))}\n" if results else ""
+
+
+def _entry(item: Item | str) -> str:
+    if isinstance(item, str):
+        return f"- {item}"
+    return item.text or f"- {line(item.data)}"
+
+
+def streamed(items: Iterable[Item | str]) -> Iterator[str]:
+    """The text of a plain stream, all in JSON."""
+    for each in items:
+        yield f"---\n{each if isinstance(each, str) else line(each.data)}\n"
+
+
+__all__ = ["Item", "ResourceList", "UnfitError", "known", "listed", "parse", "stream", "streamed"]

@@ -1,0 +1,266 @@
+"""bayplan as kustomize's function, called by the real kustomize and by kubectl: every reference of what is built leads
+somewhere, and two overlays live in one namespace.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tools import name_references
+from tools.clients import tool
+from tools.references import dangling, twice
+from tools.run import EXAMPLES, ROOT, environment
+
+PLUGIN = ROOT / "kustomize-plugin"
+FLAGS = ("--enable-alpha-plugins", "--enable-exec")
+OVERLAYS = ("dev", "prod")
+SCRIPT = """\
+#!{python}
+import sys
+sys.path.insert(0, {source!r})
+from bayplan.__main__ import krm
+krm()
+"""
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with bayplan-krm in it, as an installation has it."""
+    folder = tmp_path_factory.mktemp("bin")
+    script = folder / "bayplan-krm"
+    script.write_text(SCRIPT.format(python=sys.executable, source=str(ROOT / "generator")), encoding="utf-8")
+    script.chmod(0o755)
+    return folder
+
+
+def call(programs: Path, *command: str, cwd: Path, **extra: str) -> subprocess.CompletedProcess[str]:
+    """A program that finds bayplan-krm."""
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    env = environment({"PATH": path, "HOME": str(programs), **extra})
+    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, encoding="utf-8", timeout=300, check=False)
+
+
+def build(programs: Path, folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
+    """`kustomize build`."""
+    return call(programs, tool("kustomize"), "build", *(flags or FLAGS), ".", cwd=folder)
+
+
+def objects(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
+    """What a build that must succeed wrote."""
+    assert done.returncode == 0, done.stderr
+    return list(yaml.load_all(done.stdout, yaml.CSafeLoader))
+
+
+def topologies(built: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """The Topologies that the cluster has: those of the topology file, whatever the overlay."""
+    named = {str(each["topology"]) for data in built for each in _constraints(data)}
+    yield from (("Topology", name) for name in named if not name.startswith(tuple(f"{word}-" for word in OVERLAYS)))
+
+
+def _constraints(data: Any) -> Iterator[dict[str, Any]]:
+    if data["kind"] == "PodGroup":
+        spec = data["spec"]
+        yield from (p["topologyConstraint"] for p in (spec, *spec.get("subGroups", ())) if "topologyConstraint" in p)
+
+
+NATIVE = sorted(
+    path.parent.name
+    for path in EXAMPLES.glob("*/workflow.yaml")
+    if "\nkind: Workflow\n" in path.read_text(encoding="utf-8")
+)
+
+
+def kustomization(folder: Path, **keys: Any) -> None:
+    """Writes one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "kustomization.yaml").write_text(yaml.safe_dump(keys), encoding="utf-8")
+
+
+def function(kind: str, plugin: bool = False, **spec: Any) -> dict[str, Any]:
+    """The configuration of a function, or of a plugin of the older kind."""
+    exec_ = {"annotations": {"config.kubernetes.io/function": "exec: {path: bayplan-krm}\n"}}
+    metadata = {"name": "function", **({} if plugin else exec_)}
+    return {"apiVersion": "bayplan.dev/v1alpha1", "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def overlays(folder: Path, example: str, config: dict[str, Any]) -> list[Path]:
+    """A base with an example's workflow, and two overlays that expand it into one namespace."""
+    for name in ("workflow.yaml", "topology.yaml"):
+        (folder / "base").mkdir(exist_ok=True)
+        shutil.copy(EXAMPLES / example / name, folder / "base" / name)
+    kustomization(folder / "base", resources=["workflow.yaml"])
+    for word in OVERLAYS:
+        kustomization(
+            folder / word,
+            namePrefix=f"{word}-",
+            namespace="ml",
+            resources=["../base"],
+            components=[os.path.relpath(PLUGIN / "references", folder / word)],
+            transformers=["function.yaml"],
+        )
+        (folder / word / "function.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    return [folder / word for word in OVERLAYS]
+
+
+@pytest.mark.parametrize("example", NATIVE)
+def test_expanded_twice_in_one_namespace(example: str, programs: Path, tmp_path: Path) -> None:
+    folders = overlays(tmp_path, example, function("ExpandWorkflows", topology="../base/topology.yaml"))
+    both = [objects(build(programs, folder)) for folder in folders]
+    for word, built in zip(OVERLAYS, both, strict=True):
+        assert not [each for each in built if each["kind"] == "Workflow"]
+        assert {each["metadata"]["namespace"] for each in built} == {"ml"}
+        assert all(each["metadata"]["name"].startswith(f"{word}-") for each in built)
+        assert dangling(built, topologies(built)) == []
+    assert twice(*both) == []
+
+
+@pytest.mark.parametrize("what", ["expand", "place"])
+def test_the_example_of_the_folder(what: str, programs: Path) -> None:
+    both = [objects(build(programs, PLUGIN / "example" / what / "overlays" / word)) for word in OVERLAYS]
+    for word, built in zip(OVERLAYS, both, strict=True):
+        kinds = {each["kind"] for each in built}
+        assert kinds == {"ConfigMap", "JobSet", "ComputeDomain", "PodGroup"}
+        assert all(each["metadata"]["name"].startswith(f"{word}-") for each in built)
+        assert {each["metadata"]["namespace"] for each in built} == {"ml"}
+        assert dangling(built, [("Topology", "hall-1")]) == []
+    assert twice(*both) == []
+    sizes = [[each["spec"]["minMember"] for each in built if each["kind"] == "PodGroup"] for built in both]
+    assert sizes == ([[4], [64]] if what == "expand" else [[2], [16]])
+
+
+@pytest.fixture(scope="session")
+def plugins(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of plugins that install-legacy fills."""
+    home = tmp_path_factory.mktemp("plugins")
+    command = (sys.executable, "-m", "bayplan", "kustomize", "install-legacy", str(home))
+    done = call(programs, *command, cwd=programs)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("created ") == 4
+    assert call(programs, *command, cwd=programs).stdout == ""
+    return home
+
+
+@pytest.mark.parametrize("what", ["expand", "place"])
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_kubectl_builds_the_same_with_plugins(
+    what: str, overlay: str, programs: Path, plugins: Path, tmp_path: Path
+) -> None:
+    kubectl = tool("kubectl")
+    expected = objects(build(programs, PLUGIN / "example" / what / "overlays" / overlay))
+    shutil.copytree(PLUGIN, tmp_path / "plugin")
+    config = tmp_path / "plugin" / "example" / what / "function" / f"{what}.yaml"
+    data = yaml.safe_load(config.read_text(encoding="utf-8"))
+    del data["metadata"]["annotations"]
+    config.write_text(yaml.safe_dump(data), encoding="utf-8")
+    folder = tmp_path / "plugin" / "example" / what / "overlays" / overlay
+    command = (kubectl, "kustomize", "--enable-alpha-plugins", ".")
+    assert objects(call(programs, *command, cwd=folder, KUSTOMIZE_PLUGIN_HOME=str(plugins))) == expected
+
+
+def test_the_fields_that_hold_names_are_what_the_table_makes() -> None:
+    assert name_references.FILE.read_text(encoding="utf-8") == name_references.text()
+
+
+def generator(**more: Any) -> str:
+    """A Workflow as a generator's configuration."""
+    data = yaml.safe_load((EXAMPLES / "bare-pods" / "workflow.yaml").read_text(encoding="utf-8"))
+    return yaml.safe_dump({**data, **more})
+
+
+def generated(folder: Path, workflow: str, **keys: Any) -> Path:
+    """A kustomization with a generator, and the references beside."""
+    references = os.path.relpath(PLUGIN / "references", folder)
+    kustomization(folder, generators=["workflow.yaml"], components=[references], **keys)
+    (folder / "workflow.yaml").write_text(workflow, encoding="utf-8")
+    shutil.copy(EXAMPLES / "bare-pods" / "topology.yaml", folder / "cluster.yaml")
+    return folder
+
+
+def test_a_generator_and_the_fields_that_follow_its_names(programs: Path, tmp_path: Path) -> None:
+    exec_ = {"config.kubernetes.io/function": "exec: {path: bayplan-krm, args: [-t, cluster.yaml]}\n"}
+    workflow = generator(metadata={"name": "probe", "annotations": exec_})
+    built = objects(build(programs, generated(tmp_path, workflow, namePrefix="dev-", namespace="lab")))
+    assert {each["metadata"]["namespace"] for each in built} == {"lab"}
+    assert [each for each in built if not each["metadata"]["name"].startswith("dev-")] == []
+    lost = dangling(built, topologies(built))
+    assert lost
+    assert all(" -> host " in each for each in lost), "free text is what no configuration repairs"
+
+
+def test_kubectl_generates_with_arguments(programs: Path, plugins: Path, tmp_path: Path) -> None:
+    folder = generated(tmp_path, generator(argsOneLiner="-t cluster.yaml"))
+    command = (tool("kubectl"), "kustomize", "--enable-alpha-plugins", ".")
+    built = objects(call(programs, *command, cwd=folder, KUSTOMIZE_PLUGIN_HOME=str(plugins)))
+    assert {each["kind"] for each in built} == {"Pod", "PodGroup", "Service", "ComputeDomain"}
+    assert dangling(built, topologies(built)) == []
+
+
+@pytest.mark.parametrize("what", ["expand", "place"])
+def test_what_is_around_a_base_that_was_placed(what: str, programs: Path, tmp_path: Path) -> None:
+    """Fields follow an outer prefix; the texts that do not are what doctor warns of."""
+    inner = os.path.relpath(PLUGIN / "example" / what / "overlays" / "dev", tmp_path)
+    kustomization(tmp_path, resources=[inner], namePrefix="our-")
+    built = objects(build(programs, tmp_path))
+    assert [each for each in built if not each["metadata"]["name"].startswith("our-dev-")] == []
+    lost = dangling(built, [("Topology", "hall-1")])
+    assert [each for each in lost if " -> host " not in each] == []
+    assert bool(lost) == (what == "expand")
+
+
+VALIDATE = function("ValidateWorkloads", topology="../../../cluster/topology.yaml", strict=True)
+
+
+def copied(folder: Path) -> Path:
+    """The folder of examples, to change it."""
+    shutil.copytree(PLUGIN, folder / "plugin")
+    return folder / "plugin" / "example" / "expand" / "overlays" / "dev"
+
+
+def added(folder: Path, **keys: Any) -> None:
+    """Changes a kustomization."""
+    path = folder / "kustomization.yaml"
+    data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    path.write_text(yaml.safe_dump({**data, **keys}), encoding="utf-8")
+
+
+def test_a_validator_lets_a_sound_build_pass_and_stops_another(programs: Path, tmp_path: Path) -> None:
+    folder = copied(tmp_path)
+    (folder / "validate.yaml").write_text(yaml.safe_dump(VALIDATE), encoding="utf-8")
+    added(folder, validators=["validate.yaml"])
+    assert len(objects(build(programs, folder))) == 4
+    added(folder, transformers=[])
+    done = build(programs, folder)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "../../base/workflow.yaml:2:1: error[A967]" in done.stderr
+
+
+def test_an_error_is_shown_at_its_place_and_fails_the_build(programs: Path, tmp_path: Path) -> None:
+    folder = copied(tmp_path)
+    (folder / "size.yaml").write_text(
+        "- op: replace\n  path: /spec/gangs/0/groups/0/replicas\n  value: 400\n", encoding="utf-8"
+    )
+    done = build(programs, folder)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "error[P" in done.stderr
+    assert "size.yaml:3:10" in done.stderr
+
+
+def test_the_flag_that_is_missing_leaves_a_workflow_that_doctor_finds(programs: Path) -> None:
+    folder = PLUGIN / "example" / "expand" / "overlays" / "dev"
+    built = objects(build(programs, folder, "--enable-alpha-plugins"))
+    assert "Workflow" in {each["kind"] for each in built}
+    command = (sys.executable, "-m", "bayplan", "kustomize", "doctor", str(folder))
+    path = f"{programs}{os.pathsep}{Path(tool('kustomize')).parent}"
+    done = call(programs, *command, cwd=programs, PATH=path)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("info[") == 1
+    assert "info[O833]" in done.stdout

@@ -7,15 +7,16 @@ v0.19.0, pkg/controller/jobs and pkg/controller/tas/topology_ungater.go.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from bayplan.backends.kueue.lower import written
 from bayplan.backends.kueue.requests import Request, requests
-from bayplan.backends.kueue.words import QUEUE
+from bayplan.backends.kueue.words import PLACEMENT, QUEUE
 from bayplan.diagnostics import Diagnostic, info
 from bayplan.kube.kinds import instances
 from bayplan.model.features import Support
 from bayplan.model.given import LED, TITLES, carries, refuses
-from bayplan.model.manifest import Lowered, Marks, Meta, PodParts, Shape
+from bayplan.model.manifest import Absent, Lowered, Marks, Meta, PodParts, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 
@@ -99,10 +100,15 @@ def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
     own = {"shutdownAfterJobFinishes": True} if workload.kind == "rayjob" else {}  # else the webhook refuses it
     owner = Meta({QUEUE: plan.queue}, spec=own)
     marks = {
-        (gang.name, pods.name): Marks(owner, pod=PodParts(annotations=written(_named(plan, asked[pods.name]))))
+        (gang.name, pods.name): Marks(owner, pod=PodParts(annotations=_annotations(plan, asked[pods.name])))
         for gang, pods in instances(workload)
     }
     return Lowered((), marks)
+
+
+def _annotations(plan: Plan, request: Request) -> dict[str, Any]:
+    """What is asked for, and nothing else of the kind: of several, Kueue refuses some and heeds one of others."""
+    return {**dict.fromkeys(PLACEMENT, Absent()), **written(_named(plan, request))}
 
 
 def _named(plan: Plan, request: Request) -> Request:

@@ -26,7 +26,7 @@ SINGLE = ("job", "statefulset", "pod", "lws")
 TEMPLATES = {"jobset": 0, "pytorchjob": 0, "mpijob": 0, "raycluster": 0, "rayjob": 1, "trainjob": 0}
 """Kinds of any number of pod templates -> the podSets that Kueue makes besides: the pod that submits a RayJob."""
 
-MOST = (("0.19", 18), ("0.18", 10), ("", 8))
+MOST = (("", 8), ("0.18", 10), ("0.19", 18))
 """Since which version a Workload holds so many podSets (CRD workloads.kueue.x-k8s.io)."""
 
 PATCHES = "0.17"
@@ -34,8 +34,6 @@ PATCHES = "0.17"
 
 SLICED = ("job", "jobset", "statefulset", "lws", "pytorchjob", "mpijob", "trainjob")
 """Kinds whose pods carry an index by which Kueue deals them out."""
-
-SOME = "leave `replicas` of what needs no placement as they are, and merge equal pod templates into one of more pods"
 
 
 def _places() -> Iterator[Support]:
@@ -58,8 +56,8 @@ def _places() -> Iterator[Support]:
             f"place-{kind}",
             "absent",
             word="never",
-            reason=f"{TITLES[kind]} of so many pod templates has more podSets than a Workload of Kueue holds",
-            hint=SOME,
+            reason="it has more pod templates than a Workload of Kueue holds podSets",
+            hint="merge equal pod templates into one of more pods, or split the workload",
         )
 
 

@@ -4,9 +4,11 @@ this list.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tools.run import PRETRAIN, RENDER_64, hooked, python
+from tools.run import PRETRAIN, RENDER_64, bayplan, hooked, python
 
 HEAVY = frozenset(
     {
@@ -46,6 +48,9 @@ BARE = HEAVY | {"yaml", "bayplan.pipeline", "bayplan.model", "bayplan.schema", "
 NO_OUTPUT = HEAVY | {"json", "bayplan.emit", "bayplan.cli.folder", "bayplan.cli.differences"}
 """Modules that a command may not load that writes no manifests."""
 
+PASSING = BARE | {"json", "bayplan.cli.inputs", "bayplan.clients.stream", "bayplan.augment"}
+"""Modules that post-render may not load where nobody asks for anything."""
+
 REPORT = """
 import atexit, sys
 BEFORE = set(sys.modules)
@@ -55,11 +60,19 @@ atexit.register(lambda: print("\\nLOADED", *sorted(set(sys.modules) - BEFORE), f
 
 def loaded(*arguments: str) -> set[str]:
     """The modules that a run adds to what the interpreter itself had loaded."""
-    result = hooked(REPORT, arguments)
+    result = hooked(REPORT, arguments, stdin="kind: ConfigMap\n")
     assert result.returncode == 0, result.stderr
     before, _, after = result.stderr.rpartition("\nLOADED ")
     assert after, before
     return set(after.split())
+
+
+def test_a_generate_that_finds_everything_up_to_date_loads_nothing_heavy(tmp_path: Path) -> None:
+    outputs = f"[{{workflows: [{PRETRAIN}/workflow.yaml], to: out/}}, {{export: kai, to: cluster/}}]"
+    spec = f"{{topology: {TOPOLOGY}, outputs: {outputs}}}"
+    (tmp_path / "bayplan.yaml").write_text(f"apiVersion: bayplan.dev/v1alpha1\nkind: Project\nspec: {spec}\n")
+    assert bayplan("generate", str(tmp_path)).returncode == 1
+    assert sorted(loaded("generate", str(tmp_path)) & (HEAVY | {"json", "difflib"})) == []
 
 
 RESOURCE_LIST = f"""\
@@ -105,6 +118,8 @@ def test_a_function_of_kustomize_loads_nothing_heavy() -> None:
         pytest.param(["import", RENDER_64[1]], HEAVY | {"json", "bayplan.hosts"}, id="import"),
         pytest.param(["topology", "check", TOPOLOGY], NO_OUTPUT, id="topology-check"),
         pytest.param(["topology", "export", TOPOLOGY], HEAVY | {"json"}, id="topology-export"),
+        pytest.param(["post-render", "-t", TOPOLOGY], PASSING, id="post-render"),
+        pytest.param(["last-error"], PASSING, id="last-error"),
         pytest.param(["schema", "workflow"], BARE | {"json"}, id="schema"),
         pytest.param(["explain", "A901"], BARE, id="explain-a-code"),
         pytest.param(["explain", "spec.gangs"], BARE, id="explain-a-field"),

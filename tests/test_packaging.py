@@ -5,7 +5,6 @@ packaged schemas, texts and examples are found, and all shapes print the same.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +16,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-import yaml
 
 from tools.run import ROOT
 
@@ -151,14 +149,3 @@ def test_the_sdist_holds_what_a_packager_needs(checkout: Path, tmp_path: Path) -
     with tarfile.open(build(checkout, "sdist", tmp_path)) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"pyproject.toml", "LICENSE", "README.md", "schemas/workflow.json", "tests/conftest.py"} <= names
-
-
-@pytest.mark.parametrize("hook", yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text()), ids=lambda h: h["id"])
-def test_a_pre_commit_hook_runs_on_the_files_it_selects(hook: dict[str, str], tmp_path: Path) -> None:
-    files = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "examples").glob("*/*.yaml"))]
-    selected = [path for path in files if re.search(hook["files"], path)]
-    assert {path.rpartition("/")[2] for path in selected} == {"workflow.yaml"}
-    program, *arguments = hook["entry"].split()
-    assert program == "bayplan"
-    here = {**clean(), "PYTHONPATH": str(ROOT / "generator")}
-    run([sys.executable, "-m", "bayplan", *arguments, *(str(ROOT / path) for path in selected)], tmp_path, here)

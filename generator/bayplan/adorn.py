@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.kube import cards
 from bayplan.kube.kinds.parts import GANG_LABEL
 from bayplan.kube.pod import joined_affinity
-from bayplan.kube.safe import get, items
+from bayplan.kube.safe import get, items, mapping
 from bayplan.model.augment import Path, Roster, Seat
-from bayplan.model.manifest import Manifest, Marks, Meta, PodParts
+from bayplan.model.manifest import Manifest, Marks, Meta, Object, PodParts
 from bayplan.model.topology import ClusterTopology
 from bayplan.values import NamedTuple
 from bayplan.weave import CHANNEL
@@ -43,35 +43,77 @@ class Dressed(NamedTuple):
 
 
 class Adorned(NamedTuple):
-    """The workload with its marks, and what contradicted them."""
+    """An object, its data with all marks, and what contradicted them."""
 
+    object: Object
     data: Manifest
     conflicts: tuple[Conflict, ...]
 
 
-def adorned(roster: Roster, dressed: Iterable[Dressed], topology: ClusterTopology, adopt: bool) -> Adorned:
-    """The workload's data with all marks. With `adopt` marks replace what contradicts them."""
-    data: Any = roster.object.data
+NOTHING = "nothing"
+"""What is wished where nothing may stand."""
+
+
+def adorned(roster: Roster, dressed: Sequence[Dressed], topology: ClusterTopology, adopt: bool) -> tuple[Adorned, ...]:
+    """The workload with all marks; where its pod templates stand in another object, the two. With `adopt` marks replace
+    what contradicts them."""
+    own = [wish for each in dressed for wish in _owner(each)]
+    inside = [wish for each in dressed for wish in _template(roster.object.data, each, topology)]
+    if roster.placed is roster.object:
+        return (_granted(roster.object, (*own, *inside), adopt),)
+    return _granted(roster.placed, own, adopt), _granted(roster.object, inside, adopt)
+
+
+def _granted(one: Object, wishes: Iterable[Wish], adopt: bool) -> Adorned:
+    data: Any = one.data
     conflicts: list[Conflict] = []
-    for wish in _wishes(data, dressed, topology):
-        there = get(data, *wish.path)
-        value = wish.value if there is None else wish.join(there, wish.value) if wish.join else wish.value
-        if there is not None and wish.join is None and there != wish.value:
+    for wish in wishes:
+        there, blocked = _there(data, wish)
+        if blocked:
+            conflicts.append(blocked)
+        elif wish.value is NOTHING:
+            data = _without(data, wish.path) if adopt else data
+            conflicts += [] if adopt or there is None else [Conflict(wish.path, there, NOTHING)]
+        elif there is None or wish.join or there == wish.value or adopt:
+            value = wish.join(there, wish.value) if wish.join and there is not None else wish.value
+            data = data if value == there else _put(data, wish.path, value)
+        else:
             conflicts.append(Conflict(wish.path, there, wish.value))
-            value = wish.value if adopt else there
-        if value != there:
-            data = _put(data, wish.path, value)
-    return Adorned(data, () if adopt else tuple(conflicts))
+    return Adorned(one, data, tuple(conflicts))
 
 
-def _wishes(data: Any, dressed: Iterable[Dressed], topology: ClusterTopology) -> Iterator[Wish]:
-    for each in dressed:
-        yield from _meta((), each.marks.owner)
-        yield from _fields(("spec",), each.marks.owner.spec)
-        if each.seat.job is not None:
-            yield from _meta(each.seat.job, each.marks.job)
-            yield from _fields(each.seat.job, each.marks.job.spec)
-        yield from _pod(data, each, topology)
+def _there(data: Any, wish: Wish) -> tuple[Any, Conflict | None]:
+    """What is in the place; and what stands in the way, or in the place, and is of another type: it would be lost."""
+    for length, key in enumerate(wish.path):
+        if data is None:
+            return None, None
+        if not isinstance(data, dict | list):
+            return None, Conflict(wish.path[:length], data, {key: wish.value})
+        data = get(data, key)
+    lost = data is not None and not _alike(data, wish.value)
+    return data, Conflict(wish.path, data, wish.value) if lost else None
+
+
+def _alike(there: Any, wanted: Any) -> bool:
+    """Whether both are mappings, with alike values under the keys they share, or lists, or plain values."""
+    if isinstance(wanted, Mapping):
+        pairs = ((there.get(key), value) for key, value in wanted.items()) if isinstance(there, dict) else ()
+        return isinstance(there, dict) and all(own is None or _alike(own, value) for own, value in pairs)
+    if isinstance(wanted, list | tuple):
+        return isinstance(there, list)
+    return not isinstance(there, dict | list)
+
+
+def _owner(each: Dressed) -> Iterator[Wish]:
+    yield from _meta((), each.marks.owner)
+    yield from _fields(("spec",), each.marks.owner.spec)
+
+
+def _template(data: Any, each: Dressed, topology: ClusterTopology) -> Iterator[Wish]:
+    if each.seat.job is not None:
+        yield from _meta(each.seat.job, each.marks.job)
+        yield from _fields(each.seat.job, each.marks.job.spec)
+    yield from _pod(data, each, topology)
 
 
 def _meta(at: Path, meta: Meta) -> Iterator[Wish]:
@@ -91,11 +133,21 @@ def _pod(data: Any, each: Dressed, topology: ClusterTopology) -> Iterator[Wish]:
     yield from _fields((*at, "spec"), spec)
     yield from _fields((*at, "spec", "nodeSelector"), each.pool.node_selector)
     if "affinity" in parts.spec:
-        yield Wish((*at, "spec", "affinity"), parts.spec["affinity"], joined_affinity)
+        yield Wish((*at, "spec", "affinity"), parts.spec["affinity"], _affinity)
     if tolerations := [dict(one) for one in (*each.pool.tolerations, *parts.tolerations)]:
         yield Wish((*at, "spec", "tolerations"), tolerations, _union)
+    yield from _unlimited(data, at, parts.unlimited)
     if each.channel:
         yield from _claims(data, each, topology)
+
+
+def _unlimited(data: Any, at: Path, names: frozenset[str]) -> Iterator[Wish]:
+    """Resources that must have no limit: where they have one, it is in the way."""
+    containers = (*at, "spec", "containers")
+    for number, container in enumerate(items(data, *containers)):
+        limits = mapping(container, "resources", "limits")
+        for name in sorted(names.intersection(limits)):
+            yield Wish((*containers, number, "resources", "limits", name), NOTHING)
 
 
 def _claims(data: Any, each: Dressed, topology: ClusterTopology) -> Iterator[Wish]:
@@ -107,6 +159,12 @@ def _claims(data: Any, each: Dressed, topology: ClusterTopology) -> Iterator[Wis
     using = [n for n, container in enumerate(containers) if cards.asks(container, topology)] or [0]
     for number in using:
         yield Wish((*at, "containers", number, "resources", "claims"), [{"name": CHANNEL}], _named)
+
+
+def _affinity(there: Any, wanted: Mapping[str, Any]) -> Any:
+    """The terms of both; kinds of affinity that are not wished for stay as they are."""
+    mine = {kind: there.get(kind) or {} for kind in wanted}
+    return {**there, **joined_affinity(mine, wanted)}
 
 
 def _union(there: Any, wanted: list[Any]) -> list[Any]:
@@ -130,3 +188,9 @@ def _put(data: Any, path: Path, value: Any) -> Any:
         return [_put(each, rest, value) if number == key else each for number, each in enumerate(data)]
     own = data if isinstance(data, Mapping) else {}
     return {**own, key: _put(own.get(key), rest, value)}
+
+
+def _without(data: Any, path: Path) -> Any:
+    """A copy without what stands at the path, which is there, in a mapping."""
+    above = get(data, *path[:-1])
+    return _put(data, path[:-1], {key: value for key, value in above.items() if key != path[-1]})

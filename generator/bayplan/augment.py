@@ -15,7 +15,7 @@ from bayplan import pipeline, reading
 from bayplan.adorn import Adorned, Dressed, adorned
 from bayplan.arrange import arrange, head
 from bayplan.backends import BACKENDS
-from bayplan.checks import levels, references
+from bayplan.checks import given, levels, pending, references
 from bayplan.companions import compute_domain
 from bayplan.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, origin
 from bayplan.kube import cards
@@ -28,13 +28,15 @@ from bayplan.model.plan import Plan, all_pods
 from bayplan.model.policy import Policy
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.model.workflow import PodSet
+from bayplan.model.workflow import PodSet, Workflow
 from bayplan.pipeline import Checked, Draft, Origins, Planned, Request
 from bayplan.planning import seats
 from bayplan.planning.fidelity import compare
 from bayplan.planning.pools import name_accelerators
+from bayplan.planning.rename import renamed
 from bayplan.selection import select_backend, select_target
 from bayplan.values import NamedTuple
+from bayplan.words import lined
 from bayplan.workflows import manifests
 from bayplan.workflows.manifests import Selected
 
@@ -65,8 +67,10 @@ def augment(request: AugmentRequest) -> tuple[Outcome[Augmented], Origins]:
     if target.value is None:
         return Outcome(None, found), origins
     cluster = _cluster(request, topology.value, target.value)
-    results = [_placed(each, request, cluster) for each in picked.value]
-    found += tuple(dict.fromkeys(d for each in results for d in each.diagnostics))
+    known: Known = {}
+    results = [_placed(each, request, cluster, known) for each in picked.value]
+    found += tuple(dict.fromkeys(lined(d) for each in results for d in each.diagnostics))
+    found += tuple(_shared(results))
     return Outcome(None if has_errors(found) else _joined(each.value for each in results if each.value), found), origins
 
 
@@ -82,26 +86,42 @@ def identity(data: Any) -> tuple[str, str, str, str]:
 
 
 def _joined(each: Iterable[Augmented]) -> Augmented:
-    """All of them as one; an object that several workloads want is there once."""
+    """All of them as one."""
     parts = list(each)
-    changes = {change.route: change for part in parts for change in part.changes}
-    added = {identity(new.data): new for part in reversed(parts) for new in reversed(part.added)}
-    return Augmented(tuple(changes.values()), tuple(reversed(added.values())))
+    changes = tuple(change for part in parts for change in part.changes)
+    return Augmented(changes, tuple(new for part in parts for new in part.added))
 
 
-def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster) -> Outcome[Augmented]:
+def _shared(results: Iterable[Outcome[Augmented]]) -> Iterator[Diagnostic]:
+    """A952: objects that two workloads want."""
+    owners: dict[tuple[str, str, str, str], Route] = {}
+    for new in (new for each in results if each.value for new in each.value.added):
+        key = identity(new.data)
+        if key not in owners:
+            owners[key] = new.beside
+            continue
+        message = f'{key[1]} "{key[3]}" of this workload would be that of another workload, too'
+        notes = (Note("the other workload is here", (*owners[key], "metadata", "name")),)
+        hint = "objects are called after their workloads: rename one of the two"
+        yield error("A952", (*new.beside, "metadata", "name"), message, hint=hint, notes=notes)
+
+
+Known = dict[str, Planned]
+"""Plans without findings, by everything that went into them but the workload's name."""
+
+
+def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, known: Known) -> Outcome[Augmented]:
     """One workload. Routes of the workflow are led back to where they were said."""
-    made = _planned(selected, request, cluster)
+    made = _known(selected, request, cluster, known)
     found = tuple(_led_back(each, selected) for each in made.diagnostics)
     if made.value is None:
         return Outcome(None, found)
     dressed, documents = _dressed(selected, made.value, cluster)
-    whole = adorned(selected.roster, dressed, cluster.topology, selected.adopt)
+    every = adorned(selected.roster, dressed, cluster.topology, selected.adopt)
     news, more = _news(selected, documents, cluster)
-    found += (*_contradictions(selected, whole, made.value), *more)
-    one = selected.roster.object
-    change = (Change(one.route, whole.data),) if whole.data != one.data else ()
-    return Outcome(None if has_errors(found) else Augmented((*change, *news.changes), news.added), found)
+    found += (*(d for each in every for d in _contradictions(selected, each, made.value)), *more)
+    changed = tuple(Change(each.object.route, each.data) for each in every if each.data != each.object.data)
+    return Outcome(None if has_errors(found) else Augmented((*changed, *news.changes), news.added), found)
 
 
 def _led_back(found: Diagnostic, selected: Selected) -> Diagnostic:
@@ -114,24 +134,47 @@ def _back(route: Route, selected: Selected) -> Route:
     if route[:1] != ("workflow",):
         return route
     led = origin(route, selected.origins)
-    return (*led[0], *led[1]) if led else (*selected.roster.object.route, "metadata", "name")
+    return (*led[0], *led[1]) if led else (*selected.roster.placed.route, "metadata", "name")
 
 
-def _planned(selected: Selected, request: AugmentRequest, cluster: Cluster) -> Outcome[Planned]:
+def _known(selected: Selected, request: AugmentRequest, cluster: Cluster, known: Known) -> Outcome[Planned]:
+    """The plan; of a workload that is alike but for its name, if that had no findings."""
+    workflow, roster = _completed(selected, request, cluster), selected.roster
+    nameless = workflow._replace(name="", gangs=(workflow.gangs[0]._replace(name=""),))
+    labels = [mapping(data, "metadata", "labels") for data in (roster.placed.data, *_templates(roster))]
+    key = repr((nameless, len(workflow.name), roster.seats, roster.gangs, labels, _carries_domain(selected, cluster)))
+    if key in known:
+        found = known[key]
+        plan, shape = renamed(found.plan, found.shape, workflow.name)
+        return Outcome(found._replace(plan=plan, shape=shape))
+    made = _planned(selected, workflow, request, cluster)
+    if made.value is not None and not made.diagnostics:
+        known[key] = made.value
+    return made
+
+
+def _templates(roster: Roster) -> Iterator[Mapping[str, Any]]:
+    return (mapping(roster.object.data, *seat.path) for seat in roster.seats)
+
+
+def _planned(selected: Selected, workflow: Workflow, request: AugmentRequest, cluster: Cluster) -> Outcome[Planned]:
     """The pipeline's check and plan, for a workload whose shape is given."""
-    roster, workflow = selected.roster, _completed(selected, request, cluster)
+    roster = selected.roster
     backend = select_backend(request.scheduler, workflow, cluster.topology, BACKENDS)
     if backend.value is not None and not workflow.queue:
         workflow = workflow._replace(queue=_own_queue(roster, backend.value.QUEUE_LABEL))
     workflow = name_accelerators(workflow, cluster.topology)
-    checks = (d for each in (references, levels) for d in each.check(workflow, cluster.topology))
-    found = (*backend.diagnostics, *checks)
+    unbuilt = workflow._replace(
+        gangs=(workflow.gangs[0]._replace(workload="auto"),)
+    )  # its kind is there, not asked for
+    checks = (d for each in (references, levels, pending) for d in each.check(unbuilt, cluster.topology))
+    found = (*backend.diagnostics, *given.check(roster), *checks)
     if backend.value is None or has_errors(found):
         return Outcome(None, found)
     own = Request(request.topology, request.topology, accept=request.accept)
     checked = Checked(workflow, cluster.topology, backend.value, cluster.target)
     bound = pipeline.bound(own, checked)
-    found += bound.diagnostics
+    found += tuple(_milder(each, selected, cluster) for each in bound.diagnostics)
     if bound.value is None:
         return Outcome(None, found)
     plan = seats.merged(bound.value, roster)
@@ -139,25 +182,40 @@ def _planned(selected: Selected, request: AugmentRequest, cluster: Cluster) -> O
     found += (*seats.shared_domains(bound.value), *shaped.diagnostics)
     if shaped.value is not None:
         rows, title = backend.value.GIVEN, pipeline.title(backend.value, cluster.target)
-        found += tuple(compare(seats.needs(shaped.value, roster), rows, cluster.target, title, FEATURES))
+        lost = tuple(compare(seats.needs(shaped.value, roster), rows, cluster.target, title, FEATURES))
+        found += lost
+        if any(each.code == "F740" for each in lost):
+            return Outcome(None, lost)  # whatever else there is to say would be of no use
     settled = pipeline.settled(own, checked, Draft(plan, plan, shaped.value, found))
     return Outcome(settled.value, settled.diagnostics)
 
 
+def _milder(found: Diagnostic, selected: Selected, cluster: Cluster) -> Diagnostic:
+    """P507 as a warning where the ComputeDomain is the chart's own: its pods run, if without NVLink between some."""
+    mild = found.code == "P507" and _carries_domain(selected, cluster)
+    return found._replace(severity="warning") if mild else found
+
+
+def _carries_domain(selected: Selected, cluster: Cluster) -> bool:
+    """Whether pods claim from a ComputeDomain that others wrote: then there is no second one."""
+    roster, where = selected.roster, selected.workflow.namespace
+    specs = (mapping(each, "spec") for each in _templates(roster))
+    return any(cards.claims_channel(spec, where, cluster.channels) for spec in specs)
+
+
 def _own_queue(roster: Roster, label: str) -> str:
     """The queue that the workload names already."""
-    data = roster.object.data
-    places = ((), *(seat.path for seat in roster.seats)) if label else ()
-    return next(filter(None, (text(data, *path, "metadata", "labels", label) for path in places)), "")
+    every = (roster.placed.data, *_templates(roster)) if label else ()
+    return next(filter(None, (text(each, "metadata", "labels", label) for each in every)), "")
 
 
-def _completed(selected: Selected, request: AugmentRequest, cluster: Cluster) -> Any:
+def _completed(selected: Selected, request: AugmentRequest, cluster: Cluster) -> Workflow:
     """The workload's Workflow with the cards of its pods, and one ComputeDomain where it has one already."""
     workflow, roster = selected.workflow, selected.roster
     where = workflow.namespace
     specs = {seat.name: mapping(roster.object.data, *seat.path, "spec") for seat in roster.seats}
     gang = _with_cards(workflow.gangs[0], specs, where, cluster)
-    if any(cards.claims_channel(spec, where, cluster.channels) for spec in specs.values()):
+    if _carries_domain(selected, cluster):
         gang = gang._replace(compute_domain="gang")
     return workflow._replace(namespace=where or request.namespace, gangs=(gang,))
 
@@ -175,17 +233,25 @@ def _with_own_cards(pods: PodSet, spec: Mapping[str, Any], where: str, cluster: 
         for key in ("containers", "initContainers")
         if items(spec, key)
     }
-    kept = {key: spec[key] for key in ("nodeSelector", "affinity", "overhead", "resources") if spec.get(key)}
+    kept = {key: spec[key] for key in ("affinity", "overhead", "resources") if spec.get(key)}
+    if selector := _own_selector(spec, cluster.topology):
+        kept["nodeSelector"] = selector
     asked = cards.accelerator(spec, where, cluster.topology, cluster.claims)
     return pods._replace(accelerator=asked, template={"spec": {**lists, **kept}})
+
+
+def _own_selector(spec: Mapping[str, Any], topology: ClusterTopology) -> dict[str, Any]:
+    """The nodes that the pods choose themselves. What their pool asks for is no choice, and a second run finds it."""
+    pools = [pool.node.node_selector for pool in topology.pools]
+    chosen = mapping(spec, "nodeSelector").items()
+    return {key: value for key, value in chosen if not any(each.get(key) == value for each in pools)}
 
 
 def _dressed(selected: Selected, planned: Planned, cluster: Cluster) -> tuple[list[Dressed], list[Manifest]]:
     """What each pod template is to carry, and the objects that go with the workload."""
     plan, roster, target = planned.plan, selected.roster, planned.target
     lowered = planned.backend.place(plan, planned.shape, target)
-    specs = [mapping(roster.object.data, *seat.path, "spec") for seat in roster.seats]
-    own = any(cards.claims_channel(spec, selected.workflow.namespace, cluster.channels) for spec in specs)
+    own = _carries_domain(selected, cluster)
     dressed = [_seat(seat, plan, planned.shape, lowered, own) for seat in roster.seats]
     labels = {WORKFLOW_LABEL: plan.workflow.name, GANG_LABEL: _gang_label(plan)}
     domains = [] if own else [each for gang in plan.gangs for each in gang.compute_domains]
@@ -219,7 +285,7 @@ def _gang_label(plan: Plan) -> str:
 
 def _contradictions(selected: Selected, whole: Adorned, planned: Planned) -> Iterator[Diagnostic]:
     """A950: what the workload says against what it was to be given."""
-    one = selected.roster.object
+    one = whole.object
     said = next((route for route in selected.origins.values() if _is_wish(route)), one.route)
     for path, there, wanted in whole.conflicts:
         field = ".".join(str(key) for key in path)
@@ -236,19 +302,26 @@ def _is_wish(route: Route) -> bool:
 
 def _news(selected: Selected, documents: list[Manifest], cluster: Cluster) -> tuple[Augmented, list[Diagnostic]]:
     """The objects that are not there yet; those of ours that are there and differ become what they should be."""
-    one = selected.roster.object
+    one = selected.roster.placed
     where, labels = text(one.data, "metadata", "namespace"), mapping(one.data, "metadata", "labels")
-    given = Meta({key: str(value) for key, value in labels.items() if _passed_on(key)})
+    handed = Meta({key: str(value) for key, value in labels.items() if _passed_on(key)})
     changes, added, wrong = [], [], []
-    for document in map(head, arrange(documents, where, given)):
+    for document in map(head, arrange(documents, where, handed)):
         there = cluster.objects.get(identity(document))
         if there is None:
             added.append(Added(document, one.route))
-        elif there.data != document and get(there.data, "metadata", "labels", GANG_LABEL) is None:
+        elif get(there.data, "metadata", "labels", GANG_LABEL) is None:
             wrong.append(_taken(there, one))
-        elif there.data != document:
-            changes.append(Change(there.route, document))
+        elif (whole := _kept(document, there)) != there.data:
+            changes.append(Change(there.route, whole))
     return Augmented(tuple(changes), tuple(added)), wrong
+
+
+def _kept(document: Manifest, there: Object) -> Manifest:
+    """The object with the labels and annotations that others have put on the one that is there."""
+    own = document["metadata"]
+    kept = {key: {**mapping(there.data, "metadata", key), **own.get(key, {})} for key in ("labels", "annotations")}
+    return {**document, "metadata": {**own, **{key: held for key, held in kept.items() if held}}}
 
 
 def _passed_on(key: str) -> bool:

@@ -24,8 +24,22 @@ from bayplan.values import NamedTuple
 
 if TYPE_CHECKING:
     from bayplan._document.loader import Rules
+    from bayplan._document.outline import Node
 
-__all__ = ["LARGEST", "Document", "Lens", "Span", "load", "locate", "locate_all", "places", "read", "text_of", "unfold"]
+__all__ = [
+    "LARGEST",
+    "Document",
+    "Lens",
+    "Span",
+    "load",
+    "locate",
+    "locate_all",
+    "outline",
+    "places",
+    "read",
+    "text_of",
+    "unfold",
+]
 
 _DEEPEST = 100
 
@@ -197,6 +211,14 @@ def locate_all(text: str, wanted: Iterable[tuple[int, Path]], *, loaded: bool = 
     found = places.find(events, asked, plain="&" not in text and "<<" not in text, loaded=loaded)
     lines = Lines(text)
     return {key: Span(*lines.at(start), *lines.at(end)) for key in asked for start, end in [found.get(key, (0, 0))]}
+
+
+def outline(text: str) -> "Node | None":
+    """The extents of all values of a text's one document, which `read` must take."""
+    libyaml.load()
+    from bayplan._document import outline
+
+    return outline.outline(_events(text), text)
 
 
 def _loaded(text: str) -> Iterator[Any]:

@@ -49,7 +49,7 @@ from bayplan.selection import (
 from bayplan.topologies import EXPORTS
 from bayplan.values import NamedTuple
 from bayplan.weave import weave
-from bayplan.words import one_line
+from bayplan.words import lined
 
 if TYPE_CHECKING:
     from bayplan.model.formats import Exporter
@@ -57,6 +57,8 @@ if TYPE_CHECKING:
 Origins = Mapping[str, Mapping[Route, Route]]
 Found = tuple[Diagnostic, ...]
 Documents = tuple[Item, ...]
+Judged = tuple[Outcome[ClusterTopology], Origins]
+"""A topology file that was read and checked alone."""
 
 
 class Request(NamedTuple):
@@ -73,6 +75,7 @@ class Request(NamedTuple):
     workflow_format: str = ""
     beside: Mapping[str, Document] = {}  # subject -> what the workflow's format reads besides
     render: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None  # runs templates elsewhere
+    judged: Judged | None = None  # what `check_topology` says of the topology, where that is known already
 
 
 class Checked(NamedTuple):
@@ -133,7 +136,7 @@ def check_workflow(
     return Outcome(None if has_errors(found) else read.value, found), {"workflow": read.origins}
 
 
-def check_topology(document: Document) -> tuple[Outcome[ClusterTopology], Origins]:
+def check_topology(document: Document) -> Judged:
     """A cluster topology alone."""
     read = reading.topology(document)
     found = read.diagnostics
@@ -152,7 +155,7 @@ def survey(document: Document) -> tuple[Outcome[ClusterTopology], Origins]:
 
 def check(request: Request) -> tuple[Outcome[Checked], Origins]:
     """Read both documents, check each alone, then both together. Findings of all of them come in one run."""
-    topology, from_topology = check_topology(request.topology)
+    topology, from_topology = request.judged or check_topology(request.topology)
     context = Context(topology.value, request.beside, request.render)
     workflow, from_workflow = check_workflow(request.workflow, request.workflow_format, context)
     workflow = _then(workflow, lambda value: select_namespace(request.namespace, value))
@@ -311,13 +314,7 @@ UNKNOWN = ClusterTopology("", ())
 def _shown(found: Diagnostic, accepted: frozenset[str]) -> Diagnostic:
     """The finding as a warning where its code is accepted, and fit for one line whatever names were put into it."""
     taken = found.severity == "error" and found.code in accepted
-    notes = tuple(note._replace(message=one_line(note.message)) for note in found.notes)
-    return found._replace(
-        severity="warning" if taken else found.severity,
-        message=one_line(found.message),
-        hint=one_line(found.hint),
-        notes=notes,
-    )
+    return lined(found._replace(severity="warning" if taken else found.severity))
 
 
 def cluster_objects(

@@ -18,6 +18,7 @@ SCHEMAS: Mapping[str, str] = {
     "OsmoWorkflow": "osmo-workflow",
     "OsmoPool": "osmo-pool",
     "Policy": "policy",
+    "Project": "project",
     "ExpandWorkflows": "expand-workflows",
     "PlaceWorkloads": "place-workloads",
     "ValidateWorkloads": "validate-workloads",

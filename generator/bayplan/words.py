@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from bayplan.diagnostics import Diagnostic
+
 _MANY = 2000
 """Beyond so many candidates a guess costs more than it helps."""
 
@@ -58,3 +60,9 @@ def one_line(text: str) -> str:
     """A sentence without anything that would break its line, and not longer than anyone reads."""
     shown = text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
     return shown if len(shown) <= _LINE else f"{shown[:_LINE]}..."
+
+
+def lined(found: Diagnostic) -> Diagnostic:
+    """The finding in sentences of one line each, whatever names of others were put into them."""
+    notes = tuple(note._replace(message=one_line(note.message)) for note in found.notes)
+    return found._replace(message=one_line(found.message), hint=one_line(found.hint), notes=notes)

@@ -20,6 +20,7 @@ FORMATS = {
     "osmo-workflow": "osmo_workflow",
     "osmo-pool": "osmo_pool",
     "policy": "policy",
+    "project": "project",
     "expand-workflows": "expand_workflows",
     "place-workloads": "place_workloads",
     "validate-workloads": "validate_workloads",

@@ -53,7 +53,11 @@ def rendered(*arguments: str, cwd: Path = ROOT, env: Mapping[str, str] = {}) -> 
     return result.stdout
 
 
-def hooked(code: str, arguments: Sequence[str], env: Mapping[str, str] = {}) -> subprocess.CompletedProcess[str]:
+def hooked(
+    code: str, arguments: Sequence[str], env: Mapping[str, str] = {}, stdin: str = ""
+) -> subprocess.CompletedProcess[str]:
     """`bayplan ARGUMENTS` in a process that runs `code` first."""
     start = f"{code}\nimport runpy, sys\nsys.argv = ['bayplan', *{list(arguments)!r}]\n"
-    return python("-c", start + "runpy.run_module('bayplan', run_name='__main__', alter_sys=True)", env=env)
+    return python(
+        "-c", start + "runpy.run_module('bayplan', run_name='__main__', alter_sys=True)", env=env, stdin=stdin
+    )

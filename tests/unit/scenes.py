@@ -13,8 +13,10 @@ from bayplan.model.topology import AcceleratorKind, ClusterTopology, Domain, Lev
 from bayplan.model.workflow import Accelerator, Binary, Gang, Group, Placement, PodSet, Workflow
 
 ROOT = Path(__file__).resolve().parents[2]
-EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*/*.yaml") if path.name != "osmo.yaml")
-"""All but OSMO's files, which are templates."""
+EXAMPLES = sorted(
+    path for path in (ROOT / "examples").glob("*/*.yaml") if path.name not in ("osmo.yaml", "bayplan.yaml")
+)
+"""All but OSMO's files, which are templates, and the project's, which is tried by its command."""
 
 
 def load(path: Path) -> Any:

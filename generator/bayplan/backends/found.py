@@ -6,9 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from bayplan.kube.kinds import KINDS, PodsRead
+from bayplan.kube.kinds.parts import read_name
 from bayplan.kube.names import COMPUTE_DOMAIN_API
+from bayplan.kube.objects import group, kind
+from bayplan.kube.safe import mapping
+from bayplan.kube.workloads import WORKLOADS
 from bayplan.model.intent import PodsIntent
-from bayplan.model.manifest import Manifest
+from bayplan.model.manifest import Manifest, Object
 
 Channels = Mapping[tuple[str, str], str]
 """Namespace and claim template -> ComputeDomain."""
@@ -28,7 +32,21 @@ def by(key: Callable[[A], B], values: Iterable[A]) -> dict[B, list[A]]:
 
 def found_pods(documents: Iterable[Manifest]) -> Iterator[PodsRead]:
     """The podSet instances of all kinds of workloads."""
-    return (pods for document in documents for kind in KINDS.values() for pods in kind.read(document))
+    listed = [Object((), document) for document in documents]
+    for one in listed:
+        own = [pods for each in KINDS.values() for pods in each.read(one.data)]
+        yield from own or _seats(one, listed)
+
+
+def _seats(one: Object, beside: Sequence[Object]) -> Iterator[PodsRead]:
+    """Those of kinds that bayplan places and does not write. Gangs of one template are one here."""
+    reader = WORKLOADS.get((group(one), kind(one)))
+    roster = reader(one, beside).value if reader else None
+    for seat in roster.seats if roster else ():
+        data = roster.object.data if roster else {}
+        template, owner = mapping(data, *seat.path), mapping(one.data, "metadata")
+        job = owner if seat.job is None else mapping(data, *seat.job, "metadata")
+        yield PodsRead(read_name(template, seat.name), seat.total, template, owner, job)
 
 
 def merged(found: Iterable[PodsRead]) -> list[PodsRead]:

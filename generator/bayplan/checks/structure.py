@@ -6,11 +6,9 @@ from collections.abc import Iterator
 
 from bayplan.checks.places import Owner, Place, instances, owners, pod_sets
 from bayplan.diagnostics import Diagnostic, Route, error
+from bayplan.kube.counts import MOST_PODS
 from bayplan.kube.pod import container_name
 from bayplan.model.workflow import Gang, Group, Workflow
-
-MOST_PODS = 1_000_000
-"""Ten times the largest Kubernetes clusters that were shown: more is a slip of the finger."""
 
 
 def check(workflow: Workflow) -> Iterator[Diagnostic]:

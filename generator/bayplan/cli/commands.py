@@ -6,7 +6,7 @@ from bayplan.cli.options import MANY, Argument, Command, Option
 from bayplan.report import FORMATS
 
 FUNCTIONS = ("expand-workflows", "place-workloads", "validate-workloads")
-SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool", "policy", *FUNCTIONS)
+SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool", "policy", "project", *FUNCTIONS)
 IMPORTED = ("osmo-pool", "koordinator", "hypernodes", "kueue", "slurm", "slurm-conf")
 """Those of `topologies.IMPORTS` too: a test compares."""
 SHELLS = ("bash", "zsh", "fish")
@@ -21,6 +21,7 @@ SOURCES = (
     Option(("--set-string",), "The same, and always a text.", "K=V", many=True),
     OSMO_POOL,
 )
+POLICY = Option(("--policy",), "Rules that say which workloads are placed, and how.", "FILE")
 TARGET = Option(("--target",), "Versions to write for, such as kai=0.17,draDriver=25.12.", "C=V,...", many=True)
 STRICT = Option(("--strict",), "Let warnings fail the run.")
 PLANNING = (
@@ -113,6 +114,37 @@ COMMANDS = (
         "nothing is said about nodes. Diagnostics go to standard output.",
     ),
     Command(
+        "post-render",
+        "post_render",
+        "Place the workloads in a chart's manifests: a post-renderer for Helm.",
+        (Argument("-", 0, file=False),),
+        (
+            TOPOLOGY,
+            POLICY,
+            SCHEDULER,
+            *PLANNING,
+            Option(("--include-hooks",), "Let hooks be placed too."),
+            DIAGNOSTICS,
+        ),
+        "Reads manifests from standard input and writes them with what annotations of bayplan.dev and the policy ask "
+        "for; everything else leaves byte for byte as it came. What it said last is kept for `bayplan last-error`.",
+    ),
+    Command(
+        "last-error",
+        "last_error",
+        "Print what post-render said last: Helm 4 shows nothing of it.",
+    ),
+    Command(
+        "helm install-plugin",
+        "helm_plugin",
+        "Put the post-renderer where Helm 4 looks for plugins.",
+        options=(
+            Option(("--helm",), "The Helm to ask where that is (default: helm).", "PROGRAM"),
+            Option(("-o", "--output"), "The folder of plugins, where no Helm is to be asked.", "DIR"),
+            DIAGNOSTICS,
+        ),
+    ),
+    Command(
         "import",
         "import_workflow",
         "Print workflows of any format as native ones.",
@@ -163,6 +195,19 @@ COMMANDS = (
         ),
     ),
     Command(
+        "generate",
+        "generate",
+        "Write what bayplan.yaml lists, and remove what it no longer does.",
+        (Argument("PROJECT", 0),),
+        (
+            Option(("--check",), "Write nothing; show the difference, and fail when there is one."),
+            STRICT,
+            DIAGNOSTICS,
+        ),
+        "PROJECT is a project file or its folder (default: the bayplan.yaml of this folder or the nearest above). "
+        "Exit code 1 where anything had to be created, updated or removed.",
+    ),
+    Command(
         "krm",
         "krm",
         "Answer kustomize as a function: a ResourceList in, a ResourceList out.",
@@ -170,7 +215,7 @@ COMMANDS = (
         (
             TOPOLOGY,
             Option(("-s", "--scheduler"), "The scheduler to write for.", "NAME"),
-            Option(("--policy",), "The policy file that says which workloads to place.", "FILE"),
+            POLICY,
             Option(("--cluster-objects",), "Write the cluster-scoped objects too that the workflows refer to."),
             *PLANNING,
             DIAGNOSTICS,
@@ -233,9 +278,6 @@ COMMANDS = (
 
 LATER = (
     "diff",
-    "generate",
-    "helm",
-    "post-render",
     "topology diff",
     "topology show",
 )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from bayplan import pipeline
 from bayplan.cli.inputs import Inputs
 from bayplan.diagnostics import Diagnostic, info
 from bayplan.document import Document
 from bayplan.model.manifest import Item
-from bayplan.pipeline import Compiled, Request
+from bayplan.pipeline import Compiled, Judged, Request
 from bayplan.report.batch import Batch
 
 Made = list[tuple[Document, Compiled]]
@@ -18,12 +18,28 @@ NATIVE = ("P", "F", "W3")
 """Codes of stages that know no format."""
 
 
-def compile_all(requests: Iterable[Request], read: Inputs) -> tuple[Made, list[Batch]]:
+Judge = Callable[[Document], Judged]
+
+
+def judging() -> Judge:
+    """`pipeline.check_topology` of each document once: with 100,000 nodes it takes longer than all else."""
+    known: dict[int, tuple[Document, Judged]] = {}  # with the document, so that no other gets its number
+
+    def judge(document: Document) -> Judged:
+        if id(document) not in known:
+            known[id(document)] = document, pipeline.check_topology(document)
+        return known[id(document)][1]
+
+    return judge
+
+
+def compile_all(requests: Iterable[Request], read: Inputs, judge: Judge | None = None) -> tuple[Made, list[Batch]]:
     """The workflows that compile; the rest have errors among the batches."""
+    judge = judge or judging()
     compiled: Made = []
     batches: list[Batch] = []
     for request in requests:
-        outcome, origins = pipeline.compile(request)
+        outcome, origins = pipeline.compile(request._replace(judged=judge(request.topology)))
         found = (*outcome.diagnostics, *_in_native_words(outcome.diagnostics, request.workflow))
         batches.append(Batch(found, read.sources(request.workflow), origins))
         if outcome.value is not None:

@@ -21,7 +21,7 @@ def show(path: str, wanted: Mapping[str, str], stale: Iterable[str]) -> tuple[Di
     changed = {name: pair for name, pair in {**found, **gone}.items() if pair[0] != pair[1]}
     if not changed:
         return ()
-    failed = stdout.write(line for name, (old, new) in changed.items() for line in _diff(name, old, new))
+    failed = stdout.write(line for name, (old, new) in changed.items() for line in unified(name, old, new))
     files = f"{len(changed)} files" if len(changed) > 1 else "1 file"
     message = f'"{path}" is not what would be written: {files} would change'
     return (*failed, error("O805", (), message, hint="run it again without --check, and read the difference"))
@@ -36,7 +36,7 @@ def text_at(name: str) -> str | None:
         return None
 
 
-def _diff(name: str, old: str | None, new: str | None) -> Iterator[str]:
+def unified(name: str, old: str | None, new: str | None) -> Iterator[str]:
     """A unified diff; a file that is not there is /dev/null."""
     from difflib import unified_diff
 

@@ -10,7 +10,7 @@ from typing import Any
 from bayplan.data import data_text
 from bayplan.values import NamedTuple
 
-FORMATS = {"workflow": "workflow", "topology": "cluster-topology"}
+FORMATS = {"workflow": "workflow", "topology": "cluster-topology", "project": "project"}
 """First word of a field's path -> schema."""
 
 SOURCES = {"osmo": "osmo-workflow", "osmo-pool": "osmo-pool", "policy": "policy"}
@@ -101,7 +101,9 @@ def _resolve(schema: Json, root: Json) -> tuple[tuple[str, ...], Json]:
 def find(asked: str) -> list[Field]:
     """The fields whose path ends in the last word and holds the others in order; nearest to the root first."""
     words = tuple(word.partition("[")[0] for word in asked.split("."))
-    return _found(words, own=True) or _found(words, own=False)
+    found = _found(words, own=True)
+    read_only = [] if found and found[0].path == words else _found(words, own=False)
+    return read_only if not found or (read_only and read_only[0].path == words) else found
 
 
 def _found(words: tuple[str, ...], own: bool) -> list[Field]:

@@ -50,13 +50,13 @@ def _stem(text: str) -> str:
 def write(path: str, wanted: Mapping[str, str]) -> tuple[Diagnostic, ...]:
     """Makes the folder hold exactly these files of ours; those of others stay, and must not be in the way."""
     try:
-        listed = _listed(path)
-        if listed.value is None:
-            return listed.diagnostics
-        foreign = [name for name in wanted if name not in listed.value and os.path.lexists(os.path.join(path, name))]
+        known = listed(path)
+        if known.value is None:
+            return known.diagnostics
+        foreign = [name for name in wanted if name not in known.value and os.path.lexists(os.path.join(path, name))]
         if foreign:
             return tuple(_foreign(os.path.join(path, name)) for name in foreign)
-        _replace(path, wanted, listed.value)
+        _replace(path, wanted, known.value)
     except (OSError, ValueError) as problem:
         return (unwritable(path, problem),)
     return ()
@@ -65,17 +65,17 @@ def write(path: str, wanted: Mapping[str, str]) -> tuple[Diagnostic, ...]:
 def compare(path: str, wanted: Mapping[str, str]) -> tuple[Diagnostic, ...]:
     """Shows on standard output how the folder differs from what would be written."""
     try:
-        listed = _listed(path)
+        known = listed(path)
     except (OSError, ValueError) as problem:
         return (unwritable(path, problem),)
-    if listed.value is None:
-        return listed.diagnostics
-    stale = [name for name in listed.value if name not in wanted and os.path.lexists(os.path.join(path, name))]
+    if known.value is None:
+        return known.diagnostics
+    stale = [name for name in known.value if name not in wanted and os.path.lexists(os.path.join(path, name))]
     there = {os.path.join(path, name): text for name, text in wanted.items()}
     return differences.show(path, there, [os.path.join(path, name) for name in stale])
 
 
-def _listed(path: str) -> Outcome[tuple[str, ...]]:
+def listed(path: str) -> Outcome[tuple[str, ...]]:
     """The files that the index lists. A line that cannot be ours could remove anything: an error."""
     text = differences.text_at(os.path.join(path, INDEX)) or ""
     names = tuple(line for line in text.splitlines() if line and not line.startswith("#"))

@@ -22,8 +22,9 @@ WIDTH = 100
 
 EXITS = "Exit codes: 0 no error, 1 errors or a difference, 2 wrong usage, 3 a bug of bayplan."
 GROUPS = {
-    "topology": "Check cluster topology files and write them in other formats.",
+    "helm": "Set Helm up.",
     "kustomize": "Find out why functions do not run, and install them as plugins.",
+    "topology": "Check cluster topology files and write them in other formats.",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from bayplan.cli import arguments, files, sources
 from bayplan.cli.options import Given
@@ -36,10 +36,15 @@ class Inputs(NamedTuple):
         return Context(topology, self.beside, sources.render)
 
 
-def read_all(given: Given, *, needs_topology: bool = True) -> Inputs:
+Loaded = tuple[Document | None, tuple[Batch, ...]]
+Load = Callable[[str], Loaded]
+"""Reads a topology file."""
+
+
+def read_all(given: Given, *, needs_topology: bool = True, load: Load | None = None) -> Inputs:
     """The workflows and the topology of a command."""
     path, batches = topology_path(given)
-    if path is None and needs_topology and not batches:
+    if path is None and needs_topology and not told(batches):
         batches = (Batch((no_topology(),)),)
     if (*given.words, path, given.one("osmo-pool")).count("-") > 1:
         message = "- is standard input, which can be read only once"
@@ -49,7 +54,7 @@ def read_all(given: Given, *, needs_topology: bool = True) -> Inputs:
         return Inputs((), None, (*batches, Batch(variables.diagnostics)))
     source = Source(given.one("from"), variables.value)
     read = [sources.workflow(word, source) for word in given.words]
-    topology, found = topology_of(path) if path is not None else (None, ())
+    topology, found = (load or topology_of)(path) if path is not None else (None, ())
     workflows = tuple(document for documents, _ in read for document in documents)
     made = Inputs(workflows, topology, (*batches, *_used(batch for _, batch in read), *found))
     return _beside(given.one("osmo-pool"), made) if given.on("osmo-pool") else made
@@ -95,7 +100,7 @@ def _of_project() -> tuple[str | None, tuple[Batch, ...]]:
     return project.topology()
 
 
-def topology_of(path: str) -> tuple[Document | None, tuple[Batch, ...]]:
+def topology_of(path: str) -> Loaded:
     """The one document of a topology file."""
     documents, batch = files.load(path, "topology")
     if len(documents) < 2:
@@ -103,6 +108,18 @@ def topology_of(path: str) -> tuple[Document | None, tuple[Batch, ...]]:
     message = f"the topology file holds {len(documents)} documents; one ClusterTopology is wanted"
     found = error("A923", ("topology",), message, hint="keep one cluster in one file")
     return None, (Batch((found,), {"topology": documents[1]}),)
+
+
+def remembering() -> Load:
+    """Reads each topology file once."""
+    known: dict[str, Loaded] = {}
+
+    def load(path: str) -> Loaded:
+        if path not in known:
+            known[path] = topology_of(path)
+        return known[path]
+
+    return load
 
 
 def requests(given: Given, inputs: Inputs, *, cluster_objects: bool = False) -> Outcome[tuple[Request, ...]]:
@@ -130,13 +147,18 @@ def requests(given: Given, inputs: Inputs, *, cluster_objects: bool = False) -> 
 def without_topology(given: Given) -> bool:
     """Whether neither the command line nor a project names a topology; a broken project counts as naming one."""
     path, batches = topology_path(given)
-    return path is None and not batches
+    return path is None and not told(batches)
+
+
+def told(batches: Iterable[Batch]) -> bool:
+    """Whether anything was found: a project that names no topology is sound."""
+    return any(batch.diagnostics for batch in batches)
 
 
 def one_topology(given: Given) -> tuple[Document | None, tuple[Batch, ...]]:
     """The topology of a command whose argument it is, else the project's."""
     path, batches = (given.words[0], ()) if given.words else _of_project()
     if path is None:
-        return None, batches or (Batch((no_topology(),)),)
+        return None, batches if told(batches) else (Batch((no_topology(),)),)
     document, found = topology_of(path)
     return document, (*batches, *found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from errno import EISDIR
 
 from bayplan.cli import stdout
@@ -32,17 +32,17 @@ def writer(given: Given, documents: Documents) -> Callable[[], tuple[Diagnostic,
         into = folder.compare if given.on("check") else folder.write
         return lambda: into(path, folder.files(documents))
     found = tuple(documents)
-    if len(found) > 1 and any(isinstance(each, File) for each in found):
-        return lambda: (_several(found),)
-    return file_writer(given, emit(found))
+    wrong = several(found)
+    return (lambda: wrong) if wrong else file_writer(given, emit(found))
 
 
-def _several(documents: tuple[Item, ...]) -> Diagnostic:
+def several(documents: Sequence[Item], hint: str = "write them into a folder: -o DIR/") -> tuple[Diagnostic, ...]:
+    """O808 where one text would have to hold more than one file."""
     names = ", ".join(each.name for each in documents if isinstance(each, File))
-    hint = "write them into a folder: -o DIR/"
-    return error(
-        "O808", ("argument", "--output"), f"there are several files, and one text holds one: {names}", hint=hint
-    )
+    if len(documents) < 2 or not names:
+        return ()
+    message = f"there are several files, and one text holds one: {names}"
+    return (error("O808", ("argument", "--output"), message, hint=hint),)
 
 
 def file_writer(given: Given, pieces: Iterable[str]) -> Callable[[], tuple[Diagnostic, ...]]:

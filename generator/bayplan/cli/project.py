@@ -1,33 +1,70 @@
-"""bayplan.yaml, the project file: found in the current folder or the nearest one above, it gives -t its default."""
+"""bayplan.yaml, the project file: found in the current folder or the nearest one above, it gives -t its default, and
+says what `bayplan generate` writes.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
+from bayplan import schema
 from bayplan.cli import files
-from bayplan.diagnostics import Diagnostic, Route, error
+from bayplan.diagnostics import Diagnostic, error
 from bayplan.document import Document
 from bayplan.report.batch import Batch
+from bayplan.values import NamedTuple
 
 NAME = "bayplan.yaml"
+SUBJECT = "project"
 API_VERSION = "bayplan.dev/v1alpha1"
 HINT = f"it should read: apiVersion: {API_VERSION}, kind: Project, spec: {{topology: FILE}}"
 
 
+class Project(NamedTuple):
+    """A project file that follows its schema; `folder` is where it lies, as seen from the current one ("": here)."""
+
+    folder: str
+    document: Document
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        """What it says."""
+        said: Mapping[str, Any] = self.document.data.get("spec", {})
+        return said
+
+    def path(self, name: str) -> str:
+        """A file that it names, as seen from the current folder. `-` is a file here, not standard input."""
+        joined = os.path.join(self.folder, name)
+        return joined if joined != "-" else os.path.join(os.curdir, joined)
+
+
+Found = tuple[Project | None, tuple[Batch, ...]]
+
+
 def topology() -> tuple[str | None, tuple[Batch, ...]]:
     """The topology file that the project names, seen from the current folder; None when there is no project."""
-    path = find()
+    return named("topology")
+
+
+def named(key: str) -> tuple[str | None, tuple[Batch, ...]]:
+    """The file that `spec` of the project names under this key: `topology` or `policy`."""
+    project, batches = load()
+    name = project.spec.get(key) if project else None
+    return project.path(name) if project and name else None, batches
+
+
+def load(word: str = "") -> Found:
+    """The project in that file or folder, else the nearest one, and what is wrong with it."""
+    path = (os.path.join(word, NAME) if os.path.isdir(word) else word) or find()
     if path is None:
         return None, ()
-    documents, batch = files.load(path, "project")
+    documents, batch = files.load(path, SUBJECT)
     if not documents:
         return None, (batch,)
     wrong = _wrong(documents)
-    if wrong:
-        return None, (Batch((wrong,), {"project": documents[0]}),)
-    named = documents[0].data.get("spec", {}).get("topology")
-    return os.path.join(os.path.dirname(path), named) if named else None, (batch,)
+    batches = (Batch(wrong, {SUBJECT: documents[0]}),)
+    return None if wrong else Project(os.path.dirname(path), documents[0]), batches
 
 
 def find() -> str | None:
@@ -41,18 +78,11 @@ def find() -> str | None:
     return None
 
 
-def _wrong(documents: tuple[Document, ...]) -> Diagnostic | None:
-    """The first thing in it that cannot be understood."""
+def _wrong(documents: tuple[Document, ...]) -> tuple[Diagnostic, ...]:
+    """What in it cannot be understood."""
     data: Any = documents[0].data
     if len(documents) > 1:
-        return error("A929", ("project",), f"the project file holds {len(documents)} documents; one is wanted")
+        return (error("A929", (SUBJECT,), f"the project file holds {len(documents)} documents; one is wanted"),)
     if not isinstance(data, dict) or data.get("apiVersion") != API_VERSION or data.get("kind") != "Project":
-        return error("A929", ("project", "kind"), f"this is no Project of {API_VERSION}", hint=HINT)
-    spec = data.get("spec", {})
-    if not isinstance(spec, dict):
-        return error("A929", ("project", "spec"), "spec must be a mapping", hint=HINT)
-    named = spec.get("topology", "")
-    route: Route = ("project", "spec", "topology")
-    return (
-        None if isinstance(named, str) else error("A929", route, "the topology must be the name of a file", hint=HINT)
-    )
+        return (error("A929", (SUBJECT, "kind"), f"this is no Project of {API_VERSION}", hint=HINT),)
+    return schema.validate("Project", data, SUBJECT)

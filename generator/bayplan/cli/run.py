@@ -12,7 +12,11 @@ INTERRUPTED = 130
 
 def run(argv: Sequence[str]) -> int:
     """Runs a command line. Nothing that it is given makes it raise, but for click's completions, which exit."""
-    return _answered(lambda: _dispatch(argv))
+    if argv[:1] == ["post-render"]:
+        from bayplan.cli import keeping
+
+        return keeping.keep(argv, _guarded)
+    return _guarded(argv)
 
 
 def krm(argv: Sequence[str]) -> int:
@@ -20,6 +24,10 @@ def krm(argv: Sequence[str]) -> int:
     if argv:
         return run(["krm", *argv])
     return _answered(lambda: execute(Given(Command("krm", "krm", ""), (), {})))
+
+
+def _guarded(argv: Sequence[str]) -> int:
+    return _answered(lambda: _dispatch(argv))
 
 
 def _answered(work: Callable[[], int]) -> int:

@@ -14,10 +14,15 @@ CHUNK = 1 << 20
 
 def write(pieces: Iterable[str]) -> tuple[Diagnostic, ...]:
     """Writes all pieces; what prevented it. A reader that went away is a BrokenPipeError, which `run` knows."""
+    return write_bytes(chunks(pieces))
+
+
+def write_bytes(pieces: Iterable[bytes]) -> tuple[Diagnostic, ...]:
+    """The same with bytes."""
     try:
         if sys.stdout is None:
             raise OSError("it is closed")
-        for chunk in chunks(pieces):
+        for chunk in pieces:
             sys.stdout.buffer.write(chunk)
         sys.stdout.buffer.flush()
     except BrokenPipeError:

@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from bayplan.codes import (
     a,
     a_given,
+    a_helm,
     a_krm,
+    a_policy,
+    a_project,
     f,
     f_bridge,
     f_given,
@@ -26,7 +29,9 @@ from bayplan.codes import (
     m_slurm,
     m_volcano,
     o,
+    o_helm,
     o_krm,
+    o_project,
     p,
     p_fit,
     r,
@@ -40,6 +45,7 @@ from bayplan.codes import (
     w,
     w_osmo,
     w_osmo_pool,
+    w_workloads,
 )
 
 _TABLES = (
@@ -49,6 +55,7 @@ _TABLES = (
     w,
     w_osmo,
     w_osmo_pool,
+    w_workloads,
     t,
     t_koordinator,
     t_kueue,
@@ -74,10 +81,15 @@ _TABLES = (
     m_slurm,
     m_volcano,
     o,
+    o_project,
+    o_helm,
     o_krm,
     a,
     a_given,
+    a_helm,
     a_krm,
+    a_policy,
+    a_project,
 )
 CODES: Mapping[str, str] = {code: title for table in _TABLES for code, title in table.CODES.items()}
 """Code -> short title, by stage."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bayplan.kube.kinds.parts import GANG_LABEL
-from bayplan.kube.safe import get, is_kind, items, mapping, number, text
+from bayplan.kube.safe import is_kind, items, mapping, number, text
 from bayplan.model.manifest import Object
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Accelerator
@@ -67,9 +67,8 @@ def _amount(container: Any, names: frozenset[str]) -> int:
 
 def _claimed(spec: Mapping[str, Any], namespace: str, topology: ClusterTopology, known: Claims) -> int:
     classes = {kind.device_class for kind in topology.accelerators.values() if kind.device_class}
-    asked = (
-        known.get((namespace, text(claim, "resourceClaimTemplateName")), {}) for claim in items(spec, "resourceClaims")
-    )
+    names = [text(claim, "resourceClaimTemplateName") for claim in items(spec, "resourceClaims")]
+    asked = (each for (where, name), each in known.items() if name in names and meets(namespace, where))
     return sum(count for each in asked for name, count in each.items() if name in classes)
 
 
@@ -100,5 +99,10 @@ def channels(objects: Iterable[Object]) -> frozenset[tuple[str, str]]:
 
 def claims_channel(spec: Mapping[str, Any], namespace: str, known: frozenset[tuple[str, str]]) -> bool:
     """Whether a pod claims a channel of one of these ComputeDomains."""
-    names = (get(claim, "resourceClaimTemplateName") for claim in items(spec, "resourceClaims"))
-    return any((namespace, name) in known for name in names)
+    names = {text(claim, "resourceClaimTemplateName") for claim in items(spec, "resourceClaims")}
+    return any(name in names and meets(namespace, where) for where, name in known)
+
+
+def meets(namespace: str, other: str) -> bool:
+    """Whether two objects may stand in one namespace: a chart often leaves it to the release."""
+    return namespace == other or not (namespace and other)

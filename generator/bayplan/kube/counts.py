@@ -10,6 +10,9 @@ from bayplan.values import NamedTuple
 
 Path = tuple[str | int, ...]
 
+MOST_PODS = 1_000_000
+"""Ten times the largest Kubernetes clusters that were shown: more is a slip of the finger."""
+
 
 class Amount(NamedTuple):
     """`copies` alike sets of `replicas` pods each. None: nobody can tell."""
@@ -47,6 +50,11 @@ def _one(data: Any, path: Path) -> Amount:
 def _replicas(data: Any, path: Path) -> Amount:
     """`replicas` beside the template: ReplicaSets, tasks of Volcano, roles of Kubeflow, and others."""
     return Amount(_default(data, *path[:-1], "replicas"))
+
+
+def _task(data: Any, path: Path) -> Amount:
+    """A task of Volcano has no pods unless it says so (Volcano 1.15, `TaskSpec.Replicas`)."""
+    return Amount(_default(data, *path[:-1], "replicas", default=0))
 
 
 def of_job(data: Any, path: Path) -> Amount:
@@ -106,7 +114,7 @@ COUNTS: Mapping[tuple[str, str], Count] = {
     ("apps", "StatefulSet"): _replicas,
     ("jobset.x-k8s.io", "JobSet"): _jobset,
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _lws,
-    ("batch.volcano.sh", "Job"): _replicas,
+    ("batch.volcano.sh", "Job"): _task,
     ("kubeflow.org", "MPIJob"): _mpi,
     ("kubeflow.org", "PyTorchJob"): _replicas,
     ("kubeflow.org", "TFJob"): _replicas,

@@ -9,17 +9,19 @@ from typing import Any
 def get(data: Any, *path: str | int) -> Any:
     """The value at the end of a path; None where there is none."""
     for key in path:
-        if isinstance(key, int):
-            data = data[key] if isinstance(data, list) and 0 <= key < len(data) else None
+        if isinstance(data, dict):
+            data = None if isinstance(key, int) else data.get(key)
+        elif isinstance(data, list) and isinstance(key, int) and 0 <= key < len(data):
+            data = data[key]
         else:
-            data = data.get(key) if isinstance(data, Mapping) else None
+            return None
     return data
 
 
 def mapping(data: Any, *path: str | int) -> Mapping[str, Any]:
     """The mapping at the end of a path; empty where there is none."""
     found = get(data, *path)
-    return found if isinstance(found, Mapping) else {}
+    return found if isinstance(found, dict) else {}
 
 
 def items(data: Any, *path: str | int) -> Sequence[Any]:

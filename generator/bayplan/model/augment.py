@@ -45,6 +45,12 @@ class Roster(NamedTuple):
     seats: tuple[Seat, ...]
     gangs: int = 1
     gang_label: str = ""
+    workload: Object | None = None  # what is placed, where `object` holds only its pod templates (a TrainJob's runtime)
+
+    @property
+    def placed(self) -> Object:
+        """The workload itself, after which everything is called."""
+        return self.workload or self.object
 
 
 class AugmentRequest(NamedTuple):

@@ -26,6 +26,12 @@ TITLES: Mapping[str, str] = {
 }
 """Kinds of workloads that are read, and what messages call them."""
 
+PLAIN = ("job", "jobset", "lws", "statefulset", "pytorchjob", "mpijob", "raycluster", "rayjob", "pod")
+"""Kinds whose pods are scheduled as their templates say: no scheduler and no PodGroup comes with them."""
+
+LED = "lws-led"
+"""A LeaderWorkerSet whose leader has a pod template of its own: where its workers are cut, the leader may count."""
+
 FEATURES: Mapping[str, Feature] = {
     **{f"place-{kind}": Feature(f"{title} that is there", code="F740", firm=True) for kind, title in TITLES.items()},
     **{
@@ -40,6 +46,12 @@ FEATURES: Mapping[str, Feature] = {
         )
         for kind, title in TITLES.items()
     },
+    f"ranks-{LED}": Feature(
+        "groups of neighbouring ranks, cut from the workers of a LeaderWorkerSet beside a leader of another template",
+        "groups",
+        "F742",
+        firm=True,
+    ),
     **{
         f"gangs-{kind}": Feature(f"several gangs that come of one pod template of {title}", "gangs", "F743", firm=True)
         for kind, title in TITLES.items()
@@ -59,12 +71,16 @@ def refuses(
     """Rows for all other kinds: with `but`, those that stand in rows before."""
     return tuple(
         Support(f"{feature}-{kind}", "absent", word=word, reason=reason, hint=hint)
-        for kind in TITLES
+        for kind in (*TITLES, *((LED,) if feature == "ranks" else ()))
         if kind not in but
     )
 
 
-NOT_YET = refuses(
-    "place", "workloads that are there can be placed by other schedulers only", "use `-s kai`", word="not yet here"
+NOT_YET: tuple[Support, ...] = tuple(
+    row
+    for feature in ("place", "copies", "ranks", "gangs")
+    for row in refuses(
+        feature, "workloads that are there can be placed by other schedulers only", "use `-s kai`", word="not yet here"
+    )
 )
 """Of a backend that does not."""

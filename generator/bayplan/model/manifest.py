@@ -106,6 +106,10 @@ class Workload(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """How the plan is cut into workloads."""
+    """How the plan is cut into workloads.
+
+    `given`: they are there already, and their pods are called as their controllers call them.
+    """
 
     workloads: tuple[Workload, ...]
+    given: bool = False

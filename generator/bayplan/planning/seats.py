@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from bayplan.diagnostics import Diagnostic, Outcome, error, warning
 from bayplan.model.augment import Roster, Seat
 from bayplan.model.features import Need
+from bayplan.model.given import LED
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
 from bayplan.model.workflow import Gang, Group
@@ -65,7 +66,7 @@ def seated(plan: Plan, roster: Roster) -> Outcome[Shape]:
     gangs = tuple(map(fold, plan.gangs))
     wrong = tuple(_uneven(gangs[0], roster))
     workload = Workload(roster.kind, plan.workflow.name, gangs)
-    return Outcome(None if wrong else Shape((workload,)), wrong)
+    return Outcome(None if wrong else Shape((workload,), given=True), wrong)
 
 
 def _uneven(gang: GangPlan, roster: Roster) -> Iterator[Diagnostic]:
@@ -81,14 +82,16 @@ def needs(shape: Shape, roster: Roster) -> Iterator[Need]:
     """What the workload's own shape asks of a scheduler."""
     gang = shape.workloads[0].gangs[0]
     kind, subject = roster.kind, f'{roster.kind} "{gang.name}"'
-    yield Need(f"place-{kind}", 1, gang.route, subject=subject)
+    yield Need(f"place-{kind}", len(roster.seats), gang.route, subject=subject)
     if roster.gangs > 1:
         yield Need(f"gangs-{kind}", roster.gangs, gang.route, subject=subject)
     for unit in walk(gang.root):
         if unit.copies > 1:
             whole = all(_is_copy(pods, roster) for pods in all_pods(unit))
-            feature = "copies" if whole else "ranks"
-            yield Need(f"{feature}-{kind}", unit.copies, unit.route, subject=f'group "{unit.name}"')
+            cut = LED if kind == "lws" and len(roster.seats) > 1 else kind
+            yield Need(
+                f"copies-{kind}" if whole else f"ranks-{cut}", unit.copies, unit.route, subject=f'group "{unit.name}"'
+            )
 
 
 def _is_copy(pods: Pods, roster: Roster) -> bool:

@@ -70,37 +70,41 @@ def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
 
 
 def _marks(plan: Plan, gang: GangPlan, pods: Pods, workload: Workload, target: Target) -> Marks:
-    """What the podgrouper reads on the workload, and what every pod for KAI carries."""
+    """What the podgrouper reads: on the workload, on the Job template (JobSets), on the pod template (segments)."""
     own = plan.topology.schedulers.get("kai", {})
     queue = {QUEUE: plan.queue, **pod_group.shard(plan, gang)}
     unit = next((unit for unit in walk(gang.root) if unit.copies > 1 and pods in all_pods(unit)), None)
     jobs = workload.kind == "jobset"
     return Marks(
-        owner=Meta(queue, {**_placement(plan, gang, gang.root, target), **({} if jobs else _segments(plan, gang))}),
-        job=Meta(annotations=_placement(plan, gang, unit, target)) if jobs and unit else Meta(),
-        pod=PodParts(labels=queue, spec={"schedulerName": own.get("schedulerName", "kai-scheduler")}),
+        owner=Meta(queue, _placement(plan, gang, gang.root)),
+        job=Meta(annotations=_placement(plan, gang, unit)) if jobs and unit else Meta(),
+        pod=PodParts(
+            labels=queue,
+            annotations=_segments(plan, gang, unit, pods) if unit and not jobs else {},
+            spec={"schedulerName": own.get("schedulerName", "kai-scheduler")},
+        ),
     )
 
 
-def _placement(plan: Plan, gang: GangPlan, unit: Unit, target: Target) -> dict[str, str]:
+def _placement(plan: Plan, gang: GangPlan, unit: Unit) -> dict[str, str]:
     """A required level is preferred too, as in PodGroups: without that KAI misses domains that hold all nodes."""
     pool = next(all_pods(unit)).pool
-    required = level_label(plan.topology, pool, unit.required)
-    preferred = level_label(plan.topology, pool, unit.preferred) or required
-    topology = topology_of(plan, gang, pool) if required or preferred else ""
+    required, preferred = _levels(plan, unit, pool)
+    topology = topology_of(plan, gang, pool) if preferred else ""
     return given(**{TOPOLOGY: topology, REQUIRED: required, PREFERRED: preferred})
 
 
-def _segments(plan: Plan, gang: GangPlan) -> dict[str, str]:
-    """Groups of neighbouring ranks: the podgrouper cuts them itself."""
-    unit = next((unit for unit in walk(gang.root) if unit.copies > 1), None)
-    if unit is None:
-        return {}
-    pods = next(all_pods(unit))
-    required = level_label(plan.topology, pods.pool, unit.required)
-    preferred = level_label(plan.topology, pods.pool, unit.preferred) or required
+def _segments(plan: Plan, gang: GangPlan, unit: Unit, pods: Pods) -> dict[str, str]:
+    """Groups of neighbouring ranks: the podgrouper cuts them itself, by what the workers' pod template says."""
+    required, preferred = _levels(plan, unit, pods.pool)
     return {
         TOPOLOGY: topology_of(plan, gang, pods.pool),
         SEGMENT: str(pods.replicas),
         **given(**{SEGMENT_REQUIRED: required, SEGMENT_PREFERRED: preferred}),
     }
+
+
+def _levels(plan: Plan, unit: Unit, pool: str) -> tuple[str, str]:
+    """Required and preferred, as node labels."""
+    required = level_label(plan.topology, pool, unit.required)
+    return required, level_label(plan.topology, pool, unit.preferred) or required

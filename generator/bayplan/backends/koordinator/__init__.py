@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from bayplan.backends.koordinator.pod_group import lower
+from bayplan.backends.koordinator.given import GIVEN, place
+from bayplan.backends.koordinator.pod_group import QUOTA, lower
 from bayplan.backends.koordinator.support import FEATURES, SUPPORT
 from bayplan.backends.koordinator.wants import cluster_needs, needs, notices
 from bayplan.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
-from bayplan.model.given import NOT_YET as GIVEN
 from bayplan.model.manifest import Manifest, Object
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
@@ -26,9 +26,7 @@ KINDS = ("jobset", "job", "pods")
 FOLDS: Mapping[str, Folding] = {}
 """None: with a replicatedJob for each group instance, pod names begin with the group, and sort with it."""
 
-QUEUE_LABEL = ""
-place = lower
-
+QUEUE_LABEL = QUOTA
 __all__ = [
     "COMPONENT",
     "FEATURES",

@@ -148,12 +148,13 @@ def mixed_names(gang: GangPlan) -> str:
     for level in inner_sizes(gang):
         units = [unit for unit in held(gang) if unit.required == level]
         owner = {pods.name + "-": unit.name for unit in units for pods in all_pods(unit)}
-        if _mixed(owner):
+        if mixed(owner):
             return level
     return ""
 
 
-def _mixed(owner: Mapping[str, str]) -> bool:
+def mixed(owner: Mapping[str, str]) -> bool:
+    """Whether pods of one owner come between those of another. The keys: what the names of their pods begin with."""
     names = sorted(owner)
     begun: set[str] = set()
     for before, name in zip(("", *names), names, strict=False):

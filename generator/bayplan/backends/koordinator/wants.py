@@ -17,6 +17,7 @@ from bayplan.backends.koordinator.gather import (
     unlike,
     unlike_pods,
 )
+from bayplan.backends.koordinator.given import scattered
 from bayplan.diagnostics import Diagnostic, error, info
 from bayplan.model.features import Need
 from bayplan.model.manifest import Shape
@@ -82,6 +83,11 @@ def _whole(gang: GangPlan) -> bool:
 
 
 def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
+    """What must be switched on; and pods that their controller calls otherwise than bayplan would."""
+    return (*_switched_off(plan), *scattered(shape))
+
+
+def _switched_off(plan: Plan) -> tuple[Diagnostic, ...]:
     """The planner is off unless the scheduler's configuration has it on, and then no placed gang starts: the second pod
     finds no plan (network_topology_workflow.go PreFilter; config/v1/defaults.go, 1.7 and 1.8)."""
     placed = next((gang for gang in plan.gangs if gather(plan, gang).placed), None)

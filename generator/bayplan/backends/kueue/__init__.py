@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bayplan.backends.kueue.at_once import prove
+from bayplan.backends.kueue.given import GIVEN, place
 from bayplan.backends.kueue.lower import lower
 from bayplan.backends.kueue.needs import FEATURES, cluster_needs, needs
 from bayplan.backends.kueue.notices import notices
@@ -13,7 +14,6 @@ from bayplan.backends.kueue.support import SUPPORT
 from bayplan.backends.kueue.words import QUEUE as QUEUE_LABEL
 from bayplan.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
-from bayplan.model.given import NOT_YET as GIVEN
 from bayplan.model.manifest import Manifest, Object
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
@@ -26,8 +26,6 @@ NAME = "kueue"
 COMPONENT = "kueue"
 KINDS = ("jobset", "job")  # bare pods where a gang asks for them: Kueue tells their podSets apart by requests alone
 FOLDS: Mapping[str, Folding] = {"jobset": "all", "job": "all"}
-
-place = lower
 
 __all__ = [
     "COMPONENT",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bayplan.backends.kueue.given import switches
 from bayplan.backends.kueue.requests import requests
 from bayplan.backends.kueue.words import LAYER_GATE
 from bayplan.diagnostics import Diagnostic, error, info
@@ -19,7 +20,7 @@ CHANNEL_CLASS = "compute-domain-default-channel.nvidia.com"
 
 def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
     """One finding for each thing."""
-    return (*_gates(plan), *_pods(plan, shape, target), *_channels(plan, target))
+    return (*_gates(plan), *_pods(plan, shape, target), *switches(shape, target), *_channels(plan, target))
 
 
 def _gates(plan: Plan) -> Iterator[Diagnostic]:

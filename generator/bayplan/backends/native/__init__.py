@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bayplan.backends.native.gates import notices
+from bayplan.backends.native.given import GIVEN, place
 from bayplan.backends.native.groups import lower
 from bayplan.backends.native.needs import needs
 from bayplan.backends.native.support import FEATURES, SUPPORT
 from bayplan.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
 from bayplan.model.features import Need
-from bayplan.model.given import NOT_YET as GIVEN
 from bayplan.model.manifest import Manifest, Object
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
@@ -28,8 +28,6 @@ FOLDS: Mapping[str, Folding] = {}
 """A pod template names one PodGroup, so every placed group needs templates of its own."""
 
 QUEUE_LABEL = ""
-place = lower
-
 __all__ = [
     "COMPONENT",
     "FEATURES",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bayplan.backends.slurm import needs as needing
 from bayplan.backends.slurm.confines import prove
+from bayplan.backends.slurm.given import GIVEN, place
 from bayplan.backends.slurm.needs import needs
 from bayplan.backends.slurm.notices import notices
 from bayplan.backends.slurm.submit import lower
@@ -14,7 +15,6 @@ from bayplan.backends.slurm.support import FEATURES, SUPPORT
 from bayplan.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
 from bayplan.model.features import Need
-from bayplan.model.given import NOT_YET as GIVEN
 from bayplan.model.manifest import File, Manifest, Object
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
@@ -30,8 +30,6 @@ KINDS = ("sbatch",)
 FOLDS: Mapping[str, Folding] = {}
 
 QUEUE_LABEL = ""
-place = lower
-
 __all__ = [
     "COMPONENT",
     "FEATURES",

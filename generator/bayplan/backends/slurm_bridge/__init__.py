@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from bayplan.backends.slurm_bridge.given import GIVEN, place
 from bayplan.backends.slurm_bridge.jobs import needs
 from bayplan.backends.slurm_bridge.nodes import prove
 from bayplan.backends.slurm_bridge.pod_group import lower, notices
@@ -12,7 +13,6 @@ from bayplan.backends.slurm_bridge.support import FEATURES, SUPPORT
 from bayplan.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
 from bayplan.model.features import Need
-from bayplan.model.given import NOT_YET as GIVEN
 from bayplan.model.manifest import Manifest, Object
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
@@ -27,8 +27,6 @@ KINDS = ("jobset", "job", "pods")
 FOLDS: Mapping[str, Folding] = {}
 
 QUEUE_LABEL = ""
-place = lower
-
 __all__ = [
     "COMPONENT",
     "FEATURES",

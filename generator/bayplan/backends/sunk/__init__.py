@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from bayplan.backends.sunk.given import GIVEN, place
 from bayplan.backends.sunk.marks import lower, needs, notices
 from bayplan.backends.sunk.support import FEATURES, SUPPORT
 from bayplan.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
 from bayplan.model.features import Need
-from bayplan.model.given import NOT_YET as GIVEN
 from bayplan.model.manifest import Manifest, Object
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
@@ -25,8 +25,6 @@ KINDS = ("jobset", "job", "pods")
 FOLDS: Mapping[str, Folding] = {}
 
 QUEUE_LABEL = ""
-place = lower
-
 __all__ = [
     "COMPONENT",
     "FEATURES",

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bayplan.backends.volcano.cluster import cluster_objects
+from bayplan.backends.volcano.given import GIVEN, place
 from bayplan.backends.volcano.lowering import lower
 from bayplan.backends.volcano.needs import cluster_needs, needs
 from bayplan.backends.volcano.notices import notices
 from bayplan.backends.volcano.support import FEATURES, SUPPORT
 from bayplan.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
-from bayplan.model.given import NOT_YET as GIVEN
 from bayplan.model.manifest import Manifest, Object
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
@@ -27,8 +27,6 @@ KINDS = ("jobset", "job", "pods", "volcano-job")
 FOLDS: Mapping[str, Folding] = {"volcano-job": "alike"}
 
 QUEUE_LABEL = ""
-place = lower
-
 __all__ = [
     "COMPONENT",
     "FEATURES",

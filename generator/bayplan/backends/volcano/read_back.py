@@ -14,6 +14,7 @@ from bayplan.backends.volcano.pod_group import POD_GROUP, POLICY, PREEMPTABLE, R
 from bayplan.backends.volcano.tiers import network_topology, policies
 from bayplan.diagnostics import Outcome
 from bayplan.kube.kinds import PodsRead, volcano_job
+from bayplan.kube.kinds.jobset import JOB_INDEX
 from bayplan.kube.kinds.parts import GROUP_LABEL
 from bayplan.kube.safe import is_kind, items, mapping, number, text
 from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent
@@ -121,6 +122,8 @@ def _read_policy(policy: Fields, pods: Sequence[Seen], least: Fields) -> Sequenc
     for each in pods:
         by_unit.setdefault(str(each.labels.get(key, "")), []).append(each)
     required, preferred = _levels(policy)
+    if key == JOB_INDEX:
+        return _grouped(text(policy, "name"), policy.get("minSubGroups", 0), list(_read_copies(policy, pods)))
     units = [
         UnitIntent(
             name,
@@ -131,6 +134,16 @@ def _read_policy(policy: Fields, pods: Sequence[Seen], least: Fields) -> Sequenc
         for name, mine in by_unit.items()
     ]
     return _grouped(text(policy, "name"), policy.get("minSubGroups", 0), units)
+
+
+def _read_copies(policy: Fields, pods: Sequence[Seen]) -> Iterator[UnitIntent]:
+    """Jobs of a JobSet, which only their controller tells apart: each is as large as a subgroup."""
+    size = number(policy, "subGroupSize") or 1
+    required, preferred = _levels(policy)
+    for each in pods:
+        for copy in range(each.pods.replicas // size):
+            name = f"{each.pods.name}-{copy}"
+            yield UnitIntent(name, required, preferred, pods=(PodsIntent(name, size, size, each.domain),))
 
 
 def _read_pods(pods: Iterable[Seen], least: Fields, alone: int | None) -> tuple[PodsIntent, ...]:

@@ -30,12 +30,12 @@ def marks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Marks]]
             **network_topology(plan, gang.root),
         },
     )
-    partitions = _partitions(plan, gang.root)
+    found = partitions(plan, gang.root)
     for pods in all_pods(gang.root):
         own = {
             "minAvailable": pods.minimum * pods.copies,
             **given(topologyPolicy=pods.spec.numa),
-            **partitions.get(pods.name, {}),
+            **found.get(pods.name, {}),
         }
         yield (gang.name, pods.name), Marks(owner, Meta(spec=own))
 
@@ -46,7 +46,7 @@ def _total_minimum(root: Unit) -> int:
     return sum(pods.minimum * pods.copies for pods in all_pods(root)) if folded else minimum(root)
 
 
-def _partitions(plan: Plan, root: Unit) -> Mapping[str, Mapping[str, Any]]:
+def partitions(plan: Plan, root: Unit) -> Mapping[str, Mapping[str, Any]]:
     """The `partitionPolicy` of each podSet that is in a placed group."""
     return {
         pods.name: {

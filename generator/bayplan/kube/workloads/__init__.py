@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from bayplan.diagnostics import Outcome, error
 from bayplan.kube.objects import group, kind, title
-from bayplan.kube.workloads import apps, batch, jobset, lws, pod, volcano_job
+from bayplan.kube.workloads import apps, batch, jobset, kubeflow, lws, pod, ray, trainer, volcano_job
 from bayplan.kube.workloads.parts import Objects, Reader
 from bayplan.model.augment import Roster
 from bayplan.model.manifest import Object
@@ -17,6 +17,11 @@ WORKLOADS: Mapping[tuple[str, str], Reader] = {
     ("jobset.x-k8s.io", "JobSet"): jobset.jobset,
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): lws.leader_worker_set,
     ("apps", "StatefulSet"): apps.stateful_set,
+    ("kubeflow.org", "PyTorchJob"): kubeflow.pytorch_job,
+    ("kubeflow.org", "MPIJob"): kubeflow.mpi_job,
+    ("trainer.kubeflow.org", "TrainJob"): trainer.train_job,
+    ("ray.io", "RayCluster"): ray.ray_cluster,
+    ("ray.io", "RayJob"): ray.ray_job,
     ("batch.volcano.sh", "Job"): volcano_job.volcano_job,
     ("", "Pod"): pod.pod,
 }

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bayplan.diagnostics import Diagnostic, Outcome, error
 from bayplan.kube.objects import title
-from bayplan.kube.safe import number
+from bayplan.kube.safe import get, number
 from bayplan.kube.workloads.parts import Objects, roster, seat
 from bayplan.model.augment import Path, Roster
 from bayplan.model.manifest import Object
@@ -21,12 +21,12 @@ def job(one: Object, _: Objects) -> Outcome[Roster]:
 
 def waves(one: Object, spec: Path) -> Iterator[Diagnostic]:
     """W504: of 8 completions by 4 pods at once, the second 4 start one by one as the first end."""
-    parallelism, completions = number(one.data, *spec, "parallelism"), number(one.data, *spec, "completions")
-    at_once = 1 if parallelism is None else parallelism
-    if completions is not None and 0 < at_once < completions:
+    said, completions = get(one.data, *spec, "parallelism"), number(one.data, *spec, "completions")
+    at_once = 1 if said is None else number(one.data, *spec, "parallelism")
+    if completions is not None and at_once is not None and 0 < at_once < completions:
         message = f"{title(one)} runs {completions} pods, {at_once} at a time: a gang starts all at once, or none"
         hint = f"set `parallelism: {completions}`, or leave the placement out"
-        key = "completions" if parallelism is None else "parallelism"
+        key = "completions" if said is None else "parallelism"
         yield error("W504", (*one.route, *spec, key), message, hint=hint)
 
 

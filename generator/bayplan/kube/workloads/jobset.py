@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.diagnostics import Diagnostic, Outcome
+from bayplan.kube.counts import of_replicated_job
 from bayplan.kube.safe import get, items, text
 from bayplan.kube.workloads.batch import waves
 from bayplan.kube.workloads.parts import Objects, one_by_one, roster, seat
@@ -24,7 +25,8 @@ def seats(one: Object, spec: Path) -> Iterator[Seat | Diagnostic]:
     """One for each replicatedJob of a JobSet's spec at a path."""
     for index, each in enumerate(items(one.data, *spec, "replicatedJobs")):
         job = (*spec, "replicatedJobs", index, "template")
-        yield seat(one, text(each, "name"), (*job, "spec", "template"), COPY, job)
+        path = (*job, "spec", "template")
+        yield seat(one, text(each, "name"), path, COPY, job, of_replicated_job(one.data, path))
 
 
 def said(one: Object, spec: Path) -> Iterator[Diagnostic]:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors, warning
-from bayplan.kube.counts import amount
-from bayplan.kube.objects import name, title
+from bayplan.kube.counts import MOST_PODS, Amount, amount
+from bayplan.kube.objects import name, named, title
 from bayplan.kube.safe import get, items, number, text
 from bayplan.model.augment import Path, Roster, Seat
 from bayplan.model.manifest import Object
@@ -18,27 +18,41 @@ Reader = Callable[[Object, Objects], Outcome[Roster]]
 """A workload, and everything that was read with it."""
 
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+DOTTED = re.compile(r"[a-z0-9]([-.a-z0-9]{0,61}[a-z0-9])?")
+GROWS = "pods that are added later find their place without the gang"
 COUNTED = ("replicas", "size", "parallelism", "completions", "numOfHosts", "minReplicas", "maxReplicas")
 
 
-def seat(one: Object, called: str, path: Path, copy_label: str = "", job: Path | None = None) -> Seat | Diagnostic:
-    """The podSet of a pod template. W502: nobody can tell its number of pods; W503: there is no template."""
+def seat(
+    one: Object, called: str, path: Path, copy_label: str = "", job: Path | None = None, pods: Amount | None = None
+) -> Seat | Diagnostic:
+    """The podSet of a pod template; `pods`: where the object alone says not how many there are.
+
+    W502: nobody can tell its number of pods; W503: there is no template; W509: it cannot be called so.
+    """
     containers = items(one.data, *path, "spec", "containers")
     if not containers or not all(isinstance(each, Mapping) for each in containers):
-        message = f"{title(one)} has no pod template with containers here"
-        return error(
-            "W503", _deepest(one, path), message, hint="a pod template has a `spec` with a list of `containers`"
-        )
+        return _missing(one, _deepest(one, (*path, "spec", "containers")))
     if not NAME.fullmatch(called):
-        what = f'"{shorten(called)}"' if called else "nothing"
-        message = f"pods of {title(one)} are called {what}, and no part of a gang can be called so"
+        what = f'is called "{shorten(called)}", which cannot be the name of a group' if called else "has no name"
+        message = f"a part of {title(one)} {what}"
         hint = "use lower-case letters, digits and dashes, 63 at most"
         return error("W509", _deepest(one, path), message, hint=hint)
-    found = amount(one.data, path)
+    found = pods or amount(one.data, path)
     if found.total is None or found.replicas is None or found.copies is None:
-        message = f"{title(one)} does not say how many pods it makes"
-        return error("W502", _culprit(one, path), message, hint="use a whole number that is not negative")
+        return unknown(one, _culprit(one, path))
     return Seat(called, path, found.replicas, found.copies, copy_label, job)
+
+
+def _missing(one: Object, route: Route) -> Diagnostic:
+    hint = "a pod template has a `spec` with a list of `containers`"
+    return error("W503", route, f"{title(one)} has no pod template with containers here", hint=hint)
+
+
+def unknown(one: Object, route: Route) -> Diagnostic:
+    """W502: what stands at the route is no number of pods."""
+    message = f"{title(one)} does not say how many pods it makes"
+    return error("W502", route, message, hint="use a whole number that is not negative")
 
 
 def _deepest(one: Object, path: Path) -> Route:
@@ -64,10 +78,12 @@ def roster(
     """The workload's pods. `said`: what else there is to say; `more`: `gangs` and `gang_label`."""
     every = tuple(found)
     wrong = [each for each in every if isinstance(each, Diagnostic)]
+    if not every:
+        wrong.append(_missing(one, (*one.route, "spec")))
     seats = tuple(each for each in every if isinstance(each, Seat) and each.total)
     made = Roster(kind, one, seats, **more)  # type: ignore[arg-type]
-    wrong += [*said, *_named(one, made), *([] if wrong else _empty(made))]
-    return Outcome(None if has_errors(wrong) else made, tuple(wrong))
+    wrong += [*said, *_named(one, made), *_many(made), *([] if wrong else _empty(made))]
+    return Outcome(None if has_errors(wrong) else made, tuple(dict.fromkeys(wrong)))
 
 
 def _named(one: Object, made: Roster) -> Iterator[Diagnostic]:
@@ -78,10 +94,31 @@ def _named(one: Object, made: Roster) -> Iterator[Diagnostic]:
             message = f'two parts of {title(one)} are called "{each.name}"'
             yield error("W509", (*one.route, *each.path), message, hint="give each a name of its own")
         seen.add(each.name)
+    yield from _nameless(made.placed)
+
+
+def _nameless(one: Object) -> Iterator[Diagnostic]:
+    """W511. The name becomes a label of the pods too."""
+    if DOTTED.fullmatch(name(one)):
+        return
+    hint = "use lower-case letters, digits, dashes and dots, 63 at most"
     if not name(one):
         message = f"this {text(one.data, 'kind')} has no name, and what places it is called after it"
         hint = "a `generateName` is not enough: set `metadata.name`"
         yield error("W511", (*one.route, "metadata"), message, hint=hint)
+    else:
+        message = (
+            f'what places this {text(one.data, "kind")} is called after it, and "{shorten(name(one))}" will not do'
+        )
+        yield error("W511", named(one), message, hint=hint)
+
+
+def _many(made: Roster) -> Iterator[Diagnostic]:
+    """W309."""
+    total = made.gangs * sum(each.total for each in made.seats)
+    if total > MOST_PODS:
+        message = f"{title(made.placed)} makes {total} pods; the most that can be planned is {MOST_PODS}"
+        yield error("W309", made.placed.route, message, hint="check every replicas")
 
 
 def _empty(made: Roster) -> Iterator[Diagnostic]:
@@ -91,6 +128,17 @@ def _empty(made: Roster) -> Iterator[Diagnostic]:
         yield warning(
             "W505", made.object.route, message, hint="it is placed once it has replicas, and bayplan runs again"
         )
+
+
+Found = Sequence[Seat | Diagnostic]
+
+
+def fewer(one: Object, path: Path, seats: Found) -> Iterator[Diagnostic]:
+    """W506: a number at the path says that fewer pods are enough to start."""
+    least, every = number(one.data, *path), sum(each.total for each in seats if isinstance(each, Seat))
+    if least is not None and 0 < least < every:
+        message = f"{title(one)} may start with {least} of {every} pods; all of them are planned"
+        yield warning("W506", (*one.route, *path), message, hint="plan it so, or lower `replicas`")
 
 
 def one_by_one(one: Object, route: Route, what: str, hint: str) -> Diagnostic:

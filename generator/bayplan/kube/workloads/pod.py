@@ -10,4 +10,4 @@ from bayplan.model.manifest import Object
 
 def pod(one: Object, _: Objects) -> Outcome[Roster]:
     """One podSet, called `worker`."""
-    return roster("pods", one, [seat(one, "worker", ())])
+    return roster("pod", one, [seat(one, "worker", ())])

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan.diagnostics import Diagnostic, Outcome, warning
-from bayplan.kube.objects import title
-from bayplan.kube.safe import get, items, number, text
-from bayplan.kube.workloads.parts import Objects, one_by_one, roster, seat
+from bayplan.diagnostics import Diagnostic, Outcome
+from bayplan.kube.safe import get, items, text
+from bayplan.kube.workloads.parts import Found, Objects, fewer, one_by_one, roster, seat
 from bayplan.model.augment import Roster, Seat
 from bayplan.model.manifest import Object
 
@@ -22,7 +21,17 @@ def _seats(one: Object) -> Iterator[Seat | Diagnostic]:
     """A task without a name is `default` and its number (Volcano 1.15, webhooks/admission/jobs/mutate)."""
     for index, each in enumerate(items(one.data, "spec", "tasks")):
         called = f"default{index}" if get(each, "name") in (None, "") else text(each, "name")
-        yield seat(one, called, ("spec", "tasks", index, "template"))
+        yield seat(one, called, ("spec", "tasks", index, "template"), job=("spec", "tasks", index))
+
+
+def _fewer(one: Object, seats: Found) -> Iterator[Diagnostic]:
+    """W506: of the Job, else of its tasks, whose numbers are added up."""
+    if get(one.data, "spec", "minAvailable"):
+        yield from fewer(one, ("spec", "minAvailable"), seats)
+        return
+    for each in seats:
+        if isinstance(each, Seat):
+            yield from fewer(one, (*each.path[:-1], "minAvailable"), (each,))
 
 
 def _in_order(one: Object) -> Iterator[Diagnostic]:
@@ -31,11 +40,3 @@ def _in_order(one: Object) -> Iterator[Diagnostic]:
             route = (*one.route, "spec", "tasks", index, "dependsOn")
             what = f'task "{text(each, "name")}" waits for another'
             yield one_by_one(one, route, what, "make a Job of its own of what runs before, and leave `dependsOn` out")
-
-
-def _fewer(one: Object, seats: tuple[Seat | Diagnostic, ...]) -> Iterator[Diagnostic]:
-    """W506."""
-    least, every = number(one.data, "spec", "minAvailable"), sum(s.total for s in seats if isinstance(s, Seat))
-    if least is not None and 0 < least < every:
-        message = f"{title(one)} may start with {least} of its {every} pods; all {every} are planned as one gang"
-        yield warning("W506", (*one.route, "spec", "minAvailable"), message, hint="plan it so, or lower `replicas`")

@@ -12,6 +12,7 @@ from bayplan.model.manifest import Object
 from bayplan.model.policy import RULES, Policy
 from bayplan.model.workflow import Workflow
 from bayplan.values import NamedTuple
+from bayplan.words import lined
 from bayplan.workflows.manifests import annotated, rules
 from bayplan.workflows.manifests.building import build
 from bayplan.workflows.manifests.wishes import wish
@@ -52,7 +53,7 @@ def select(
         elif (group(one), kind(one)) in workloads.WORKLOADS:
             said += annotated.misplaced(one)
     said += rules.findings(policy, matched) if policy else ()
-    return Outcome(None if has_errors(said) else tuple(found), tuple(said))
+    return Outcome(None if has_errors(said) else tuple(found), tuple(map(lined, said)))
 
 
 def _selected(

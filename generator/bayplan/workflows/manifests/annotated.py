@@ -133,18 +133,20 @@ WORDS: Mapping[str, Callable[[str], Any]] = {
 """Word after the prefix -> what makes a value of its text."""
 
 
+ASKED = frozenset(PREFIX + word for word in WORDS)
+
+
 def misplaced(one: Object) -> Iterator[Diagnostic]:
     """A948: what is asked for where nobody looks, among labels or on pod templates."""
-    for word in WORDS:
-        if PREFIX + word in mapping(one.data, "metadata", "labels"):
-            yield _misplaced(one, (*one.route, "metadata", "labels", PREFIX + word), word, "a label")
+    yield from _among(one, mapping(one.data, "metadata", "labels"), (*one.route, "metadata", "labels"), "a label")
     for each in templates((one,)):
-        for kept, what in (("labels", "a label of its pods"), ("annotations", "an annotation of its pods")):
-            for word in WORDS:
-                if each.owned and PREFIX + word in mapping(each.data, "metadata", kept):
-                    yield _misplaced(one, (*each.route, "metadata", kept, PREFIX + word), word, what)
+        if each.owned:
+            at = (*each.route, "metadata")
+            yield from _among(one, each.labels, (*at, "labels"), "a label of its pods")
+            yield from _among(one, each.annotations, (*at, "annotations"), "an annotation of its pods")
 
 
-def _misplaced(one: Object, route: Route, word: str, what: str) -> Diagnostic:
-    message = f"{PREFIX}{word} is {what} here, and {title(one)} is placed by its own annotations"
-    return error("A948", (*route, KEY), message, hint="move it to `metadata.annotations` of the workload")
+def _among(one: Object, kept: Mapping[str, Any], route: Route, what: str) -> Iterator[Diagnostic]:
+    for key in sorted(ASKED & kept.keys()):
+        message = f"{key} is {what} here, and {title(one)} is placed by its own annotations"
+        yield error("A948", (*route, key, KEY), message, hint="move it to `metadata.annotations` of the workload")

@@ -44,7 +44,7 @@ def build(roster: Roster, wish: Wish) -> Outcome[Built]:
     whole = {key: said[key] for key in ("placement", "compute_domain", "pool") if key in said}
     inside = {"groups": tuple(_filled(each, roster, fabric) for each in parts)}
     gang = Gang(
-        name(roster.object),
+        name(roster.placed),
         workload=roster.kind,
         replicas=roster.gangs,
         rendezvous="none",
@@ -52,8 +52,8 @@ def build(roster: Roster, wish: Wish) -> Outcome[Built]:
         **(inside if parts else {"pod_sets": _pod_sets(roster, roster.seats, fabric)}),
     )
     workflow = Workflow(
-        name(roster.object),
-        namespace(roster.object),
+        name(roster.placed),
+        namespace(roster.placed),
         scheduler=said.get("scheduler", ""),
         queue=said.get("queue", ""),
         priority_class=_priority(roster),
@@ -116,7 +116,7 @@ def _unused(roster: Roster, wish: Wish, owners: Sequence[int | None]) -> Iterato
     names = listing([seat.name for seat in roster.seats], "and")
     for number, each in enumerate(wish.groups):
         if number not in owners:
-            message = f'group "{each.said["name"].value}" takes none of the podSets of {title(roster.object)}: {names}'
+            message = f'group "{each.said["name"].value}" takes none of the podSets of {title(roster.placed)}: {names}'
             hint = "a podSet belongs to the first group whose `podSets` match its name"
             yield error("A946", (*each.route, "podSets"), message, hint=hint)
 
@@ -125,34 +125,35 @@ def _same(roster: Roster, parts: Sequence[Part]) -> Iterator[Diagnostic]:
     seen: set[str] = set()
     for part in sorted(parts, key=lambda each: each.wish is not None):
         if part.group.name in seen and part.wish:
-            message = f'{title(roster.object)} would have two groups "{part.group.name}"'
+            message = f'{title(roster.placed)} would have two groups "{part.group.name}"'
             hint = "podSets outside all groups are groups of their own name: choose another"
             yield error("A947", part.wish.said["name"].route, message, hint=hint)
         seen.add(part.group.name)
 
 
 def _origins(roster: Roster, wish: Wish, parts: Sequence[Part]) -> Iterator[tuple[Route, Route]]:
-    """Workflow route -> where it was said, or what of the workload it is about."""
-    whole = roster.object.route
-    yield ("workflow",), whole
-    yield ("workflow", "metadata", "name"), (*whole, "metadata", "name")
-    yield ("workflow", "metadata", "namespace"), (*whole, "metadata", "namespace")
-    yield ("workflow", "spec"), whole
-    yield GANGS, whole
-    yield GANG, whole
+    """Workflow route -> where it was said, or what of the workload it is about. What was said comes first."""
     for key, each in wish.said.items():
         top = ("workflow", "spec") if key in ("scheduler", "queue") else GANG
         yield from _said((*top, KEYS[key]), each.route)
     for number, part in enumerate(parts):
-        group = (*GANG, "groups", number)
-        yield group, part.wish.route if part.wish else _place(roster, part.seats[0])
-        for key, each in (part.wish.said if part.wish else {}).items():
-            yield from _said((*group, KEYS[key]), each.route)
-        if wish.every_group:
-            yield (*group, "computeDomain"), wish.every_group.route
-        yield from _seats(group, roster, part.seats)
+        yield from _of_part((*GANG, "groups", number), roster, wish, part)
     if not parts:
         yield from _seats(GANG, roster, roster.seats)
+    whole = roster.placed.route
+    for key in ("name", "namespace"):
+        yield ("workflow", "metadata", key), (*whole, "metadata", key)
+    for top in (("workflow",), ("workflow", "spec"), GANGS, GANG):
+        yield top, (*whole, "metadata", "name")
+
+
+def _of_part(group: Route, roster: Roster, wish: Wish, part: Part) -> Iterator[tuple[Route, Route]]:
+    for key, each in (part.wish.said if part.wish else {}).items():
+        yield from _said((*group, KEYS[key]), each.route)
+    if wish.every_group:
+        yield (*group, "computeDomain"), wish.every_group.route
+    yield from _seats(group, roster, part.seats)
+    yield group, part.wish.route if part.wish else _place(roster, part.seats[0])
 
 
 def _said(route: Route, where: Route) -> Iterator[tuple[Route, Route]]:

@@ -22,11 +22,17 @@ def matching(one: Object, policy: Policy, where: str) -> tuple[int, ...]:
 def matches(rule: Rule, one: Object, where: str) -> bool:
     """Kinds whose pods nobody can count are matched by their very name alone, as if by an annotation."""
     match = rule.match
-    if (group(one), kind(one)) not in WORKLOADS and match.kind != kind(one):
+    if match.kind != kind(one) and ((group(one), kind(one)) not in WORKLOADS or not _fits(kind(one), match.kind)):
         return False
-    pairs = ((kind(one), match.kind), (name(one), match.name), (namespace(one) or where, match.namespace))
-    labels = mapping(one.data, "metadata", "labels")
-    return all(fnmatchcase(*pair) for pair in pairs) and all(labels.get(k) == v for k, v in match.labels.items())
+    if not (_fits(name(one), match.name) and _fits(namespace(one) or where, match.namespace)):
+        return False
+    labels = mapping(one.data, "metadata", "labels") if match.labels else {}
+    return all(labels.get(key) == value for key, value in match.labels.items())
+
+
+def _fits(text: str, pattern: str) -> bool:
+    """Most patterns are plain, or fit everything."""
+    return pattern == "*" or text == pattern or fnmatchcase(text, pattern)
 
 
 def findings(policy: Policy, matched: Sequence[tuple[Object, tuple[int, ...]]]) -> Iterator[Diagnostic]:

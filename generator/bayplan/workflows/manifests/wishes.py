@@ -67,18 +67,18 @@ def _groups(
         return Outcome(groups)
     own = {key: each for key, each in (("size", size), ("placement", placement)) if each}
     if len(groups) > 1:
-        message = f"the policy cuts {title(roster.object)} into several groups, and an annotation says one thing of all"
+        message = f"the policy cuts {title(roster.placed)} into several groups, and an annotation says one thing of all"
         note = Note("the groups are here", groups[0].route[:-1])
         return _unclear(first.route, message, "say it in the policy, for each group", (note,))
     if groups:
         return Outcome((groups[0]._replace(said={**groups[0].said, **own}),))
     if size is None:
-        message = f"nothing says how many pods of {title(roster.object)} make a group"
+        message = f"nothing says how many pods of {title(roster.placed)} make a group"
         return _unclear(first.route, message, f"add {PREFIX}group-size, or use {PREFIX}placement for all of them")
     meant = [each for each in roster.seats if _devices(roster, each)] or list(roster.seats)
     if len(meant) != 1:
         names = listing([each.name for each in meant], "and")
-        message = f"{title(roster.object)} has the podSets {names}, and a group-size cuts one"
+        message = f"{title(roster.placed)} has the podSets {names}, and a group-size cuts one"
         return _unclear(first.route, message, "say in a policy which podSets make the groups")
     made = {"name": Said(meant[0].name, size.route), **own}
     return Outcome((GroupWish(made, (meant[0].name,), size.route),))

@@ -1,0 +1,1 @@
+"""The parts of `bayplan.patch`; nothing else imports them."""

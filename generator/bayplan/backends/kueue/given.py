@@ -1,0 +1,134 @@
+"""Kueue and workloads that are there: annotations on their pod templates, the queue on the workload.
+
+Kueue's webhooks suspend or gate everything that names a queue, so nothing is suspended here. Read from Kueue v0.14.0 to
+v0.19.0, pkg/controller/jobs and pkg/controller/tas/topology_ungater.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bayplan.backends.kueue.lower import written
+from bayplan.backends.kueue.requests import Request, requests
+from bayplan.backends.kueue.words import QUEUE
+from bayplan.diagnostics import Diagnostic, info
+from bayplan.kube.kinds import instances
+from bayplan.model.features import Support
+from bayplan.model.given import LED, TITLES, carries, refuses
+from bayplan.model.manifest import Lowered, Marks, Meta, PodParts, Shape
+from bayplan.model.plan import Plan
+from bayplan.model.target import Target
+
+SINGLE = ("job", "statefulset", "pod", "lws")
+"""Kinds of one or two pod templates."""
+
+TEMPLATES = {"jobset": 0, "pytorchjob": 0, "mpijob": 0, "raycluster": 0, "rayjob": 1, "trainjob": 0}
+"""Kinds of any number of pod templates -> the podSets that Kueue makes besides: the pod that submits a RayJob."""
+
+MOST = (("0.19", 18), ("0.18", 10), ("", 8))
+"""Since which version a Workload holds so many podSets (CRD workloads.kueue.x-k8s.io)."""
+
+PATCHES = "0.17"
+"""The first version that knows `runtimePatches` of Trainer 2.2."""
+
+SLICED = ("job", "jobset", "statefulset", "lws", "pytorchjob", "mpijob", "trainjob")
+"""Kinds whose pods carry an index by which Kueue deals them out."""
+
+SOME = "leave `replicas` of what needs no placement as they are, and merge equal pod templates into one of more pods"
+
+
+def _places() -> Iterator[Support]:
+    yield from carries("place", *SINGLE)
+    for kind, extra in TEMPLATES.items():
+        for since, most in MOST:
+            first = max(since, PATCHES) if kind == "trainjob" else since
+            yield Support(f"place-{kind}", up_to=most - extra, component="kueue" if first else "", since=first)
+    yield Support(
+        "place-trainjob",
+        "absent",
+        component="kueue",
+        until=PATCHES,
+        word="not yet upstream",
+        reason="Kueue below 0.17 speaks to Trainer 2.0 and 2.1 alone, whose TrainJobs have no `runtimePatches`",
+        hint="target Kueue 0.17 or later, or use a JobSet",
+    )
+    for kind in TEMPLATES:
+        yield Support(
+            f"place-{kind}",
+            "absent",
+            word="never",
+            reason=f"{TITLES[kind]} of so many pod templates has more podSets than a Workload of Kueue holds",
+            hint=SOME,
+        )
+
+
+GIVEN: tuple[Support, ...] = (
+    *_places(),
+    *refuses(
+        "place",
+        "Kueue has no integration that takes its pods as one gang",
+        "use a JobSet or a Job, or leave the placement out",
+        but=(*SINGLE, *TEMPLATES),
+    ),
+    *carries("copies", "jobset", "trainjob"),
+    *refuses("copies", "its pods carry no number of a copy", "use a JobSet", but=("jobset", "trainjob")),
+    *carries("ranks", *SLICED),
+    Support(
+        f"ranks-{LED}",
+        "absent",
+        word="not yet upstream",
+        reason="beside a leader of another template the workers count from 1, and Kueue would cut groups of any pods",
+        hint="leave the leader's template out where it may be a worker's, or give the groups no size",
+    ),
+    *refuses(
+        "ranks",
+        "its pods carry no index by which Kueue could tell neighbours, so a group would be any pods",
+        "give each group a pod template of its own, such as a worker group, or use a JobSet",
+        word="not yet upstream",
+        but=(*SLICED, LED),
+    ),
+    *carries("gangs", "lws"),
+    *refuses("gangs", "its pods are one Workload of Kueue", "write a workload for each gang", but=("lws",)),
+)
+
+
+def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
+    """No documents. Gangs of a LeaderWorkerSet are alike, and each is a Workload of its own."""
+    workload, first = shape.workloads[0], plan.gangs[0]
+    asked = requests(plan, first)
+    own = {"shutdownAfterJobFinishes": True} if workload.kind == "rayjob" else {}  # else the webhook refuses it
+    owner = Meta({QUEUE: plan.queue}, spec=own)
+    marks = {
+        (gang.name, pods.name): Marks(owner, pod=PodParts(annotations=written(_named(plan, asked[pods.name]))))
+        for gang, pods in instances(workload)
+    }
+    return Lowered((), marks)
+
+
+def _named(plan: Plan, request: Request) -> Request:
+    """Pairs are called after the workload: all gangs of one template have the same annotations."""
+    if not request.together:
+        return request
+    return request._replace(together=plan.workflow.name + request.together.removeprefix(plan.gangs[0].name))
+
+
+EARLY, LATE = ("", "0.16"), ("0.19", "")
+"""From which version, below which version: an integration is off where nobody has switched it on."""
+
+OFF = {
+    "pod": ("pod", EARLY),
+    "statefulset": ("pod and statefulset", EARLY),
+    "lws": ("pod and leaderworkerset.x-k8s.io/leaderworkerset", EARLY),
+    "pytorchjob": ("kubeflow.org/pytorchjob", LATE),
+}
+"""Kind -> `integrations.frameworks` that Kueue's default configuration leaves out, in which versions."""
+
+
+def switches(shape: Shape, target: Target) -> Iterator[Diagnostic]:
+    """F689: an integration that is not on by default (Kueue v0.14.0 to v0.19.0, controller_manager_config.yaml)."""
+    workload = shape.workloads[0]
+    name, (since, until) = OFF.get(workload.kind, ("", EARLY))
+    if shape.given and name and target.between("kueue", since, until):
+        version, at = target.version("kueue"), workload.gangs[0].route
+        message = f"Kueue {version} leaves {TITLES[workload.kind]} alone unless its configuration says so"
+        yield info("F689", at, message, hint=f"add {name} to `integrations.frameworks`")

@@ -1,0 +1,69 @@
+"""kube-scheduler and workloads that are there: their pods name one PodGroup a pod template.
+
+A CRD drops `schedulingGroup` from its pod templates unless it knows the field: JobSet since 0.12, LeaderWorkerSet since
+0.9 (their CRDs); `workloadRef` of Kubernetes 1.35 no CRD of these keeps.
+"""
+
+from __future__ import annotations
+
+from bayplan.backends.native.groups import lower
+from bayplan.backends.native.tree import COMPONENT, FIRST, LEVELS
+from bayplan.model.features import Support
+from bayplan.model.given import TITLES, carries, refuses
+from bayplan.model.manifest import Lowered, Shape
+from bayplan.model.plan import Plan
+from bayplan.model.target import Target
+
+BUILT_IN = ("job", "statefulset", "pod")
+"""Kinds of Kubernetes itself."""
+
+KEPT = {"jobset": "0.12", "lws": "0.9"}
+"""Kind, which is its component too -> since when its CRD keeps the field."""
+
+
+def _kept(kind: str, since: str) -> tuple[Support, ...]:
+    early = Support(
+        f"place-{kind}",
+        "absent",
+        component=COMPONENT,
+        until=LEVELS,
+        word="never",
+        reason="Kubernetes 1.35 marks pods with `workloadRef`, which CRDs drop from their pod templates",
+        hint="target Kubernetes 1.36 or later, or use a Job",
+    )
+    late = Support(
+        f"place-{kind}",
+        "absent",
+        word="never",
+        reason=f"its CRD below {since} drops `schedulingGroup` from pod templates without a word",
+        hint=f"target {since} or later (`versions: {{{kind}: ...}}`)",
+    )
+    return early, Support(f"place-{kind}", component=kind, since=since), late
+
+
+ONE = "a pod template names one PodGroup, so all pods of it are in one group"
+GIVEN: tuple[Support, ...] = (
+    *carries("place", *BUILT_IN, component=COMPONENT, since=FIRST),
+    *(row for kind, since in KEPT.items() for row in _kept(kind, since)),
+    *refuses(
+        "place",
+        "kube-scheduler groups pods since Kubernetes 1.35",
+        "target Kubernetes 1.35 or later",
+        but=tuple(refused for refused in TITLES if refused not in BUILT_IN),
+    ),
+    *refuses(
+        "place",
+        "its CRD is not known to keep `schedulingGroup`, and drops fields that it does not know without a word",
+        "use a Job, a StatefulSet, a JobSet or a LeaderWorkerSet",
+        word="not yet here",
+        but=(*BUILT_IN, *KEPT),
+    ),
+    *refuses("copies", ONE, "write a replicatedJob for each group"),
+    *refuses("ranks", ONE, "write a pod template for each group, such as a replicatedJob of a JobSet"),
+    *refuses("gangs", ONE, "write a workload for each gang"),
+)
+
+
+def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
+    """The same objects as for workloads that bayplan writes: no group shares a template with another."""
+    return lower(plan, shape, target)

@@ -1,0 +1,42 @@
+"""Pod affinity on workloads that are there: pods are selected by the labels of their templates."""
+
+from __future__ import annotations
+
+from bayplan.backends.none.affinity import lower, steps
+from bayplan.kube.kinds.parts import GROUP_LABEL
+from bayplan.model.features import Support
+from bayplan.model.given import PLAIN, carries, refuses
+from bayplan.model.manifest import Lowered, Marks, Shape
+from bayplan.model.plan import Plan
+from bayplan.model.target import Target
+
+ALIKE = "affinity selects pods by labels, and all pods of one template carry the same"
+GIVEN: tuple[Support, ...] = (
+    *carries("place", *PLAIN),
+    *refuses(
+        "place",
+        "its pods have a scheduler of their own, or a template that several workloads may share",
+        "use a JobSet, or another workload whose pods are scheduled as their template says",
+        word="not yet here",
+        but=PLAIN,
+    ),
+    *refuses("copies", ALIKE, "write a replicatedJob for each group, or use a scheduler of gangs", word="not yet here"),
+    *refuses("ranks", ALIKE, "write a pod template for each group, or use a scheduler of gangs"),
+    *refuses("gangs", ALIKE, "write a workload for each gang, or use a scheduler of gangs", word="not yet here"),
+)
+
+
+def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
+    """The same terms, and the label of the group that pods are selected by: others write it on pods that they build."""
+    lowered = lower(plan, shape, target)
+    groups = {
+        (gang.name, pods.name): {GROUP_LABEL: way[-1].unit.name}
+        for gang in plan.gangs
+        for pods, way in steps(gang.root)
+        if way[1:]
+    }
+    return Lowered((), {key: _labelled(marks, groups.get(key, {})) for key, marks in lowered.marks.items()})
+
+
+def _labelled(marks: Marks, labels: dict[str, str]) -> Marks:
+    return marks._replace(pod=marks.pod._replace(labels={**marks.pod.labels, **labels}))

@@ -1,0 +1,111 @@
+"""`bayplan helm install-plugin`: the file by which Helm 4 knows the post-renderer."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from bayplan import __version__
+from bayplan.cli import single, stdout
+from bayplan.cli.failures import reason
+from bayplan.cli.finish import finish
+from bayplan.cli.options import Given
+from bayplan.diagnostics import Diagnostic, Outcome, error
+from bayplan.emit import scalar
+from bayplan.report.batch import Batch
+
+NAME = "bayplan"
+
+_PLUGIN = """\
+# Written by `bayplan helm install-plugin`.
+apiVersion: v1
+name: bayplan
+version: {version}
+type: postrenderer/v1
+runtime: subprocess
+runtimeConfig:
+  platformCommand:
+  - command: {command}
+    args: [post-render]
+"""
+
+
+def run(given: Given) -> int:
+    """Writes plugin.yaml into a folder of its own; says which."""
+    folder = Outcome(given.one("output")) if given.on("output") else _folder(given.one("helm", "helm"))
+    if folder.value is None:
+        return finish(given, [Batch(folder.diagnostics)])
+    path = os.path.join(folder.value, NAME, "plugin.yaml")
+    wrong = _foreign(path) or _made(os.path.dirname(path))
+    text = _PLUGIN.format(version=__version__, command=scalar(_command()))
+    if not wrong:
+        wrong = single.write(path, [text])
+    return finish(given, [Batch(wrong)], lambda: stdout.write([f"{path}\n"]))
+
+
+def _folder(helm: str) -> Outcome[str]:
+    """Where this Helm looks for plugins. O821: there is no such Helm; O822: it is Helm 3."""
+    version = _asked(helm, "version", "--template", "{{.Version}}")
+    if version.value is None:
+        return version
+    if version.value.startswith("v3."):
+        message = f"{helm} is Helm {version.value[1:]}, which has no plugins of this kind"
+        hint = (
+            "Helm 3 runs the program itself: --post-renderer bayplan --post-renderer-args post-render; for Helm 4 pass"
+        )
+        return Outcome(None, (error("O822", (), message, hint=f"{hint} --helm PROGRAM"),))
+    return _asked(helm, "env", "HELM_PLUGINS")
+
+
+def _asked(helm: str, *arguments: str) -> Outcome[str]:
+    """What a Helm prints."""
+    import subprocess
+
+    try:
+        done = subprocess.run([helm, *arguments], capture_output=True, timeout=60, check=False)
+    except (OSError, ValueError, subprocess.TimeoutExpired) as problem:
+        why = str(problem) if isinstance(problem, subprocess.TimeoutExpired) else reason(problem)
+        return Outcome(None, (_unasked(helm, why),))
+    text = done.stdout.decode(errors="replace").strip()
+    if done.returncode or not text:
+        said = done.stderr.decode(errors="replace").strip().partition("\n")[0]
+        return Outcome(None, (_unasked(helm, said or "it says nothing"),))
+    return Outcome(text)
+
+
+def _unasked(helm: str, why: str) -> Diagnostic:
+    message = f'Helm cannot be asked where its plugins are: "{helm}": {why}'
+    return error("O821", (), message, hint="name it with --helm PROGRAM, or the folder of plugins with -o DIR")
+
+
+def _foreign(path: str) -> tuple[Diagnostic, ...]:
+    """O823: somebody else's plugin has the name."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            if "post-render" in file.read():
+                return ()
+    except FileNotFoundError:
+        return ()
+    except OSError:
+        pass
+    message = f'"{path}" is there already, and is no plugin that bayplan wrote'
+    return (error("O823", (), message, hint="remove that plugin, or name another folder with -o DIR"),)
+
+
+def _made(folder: str) -> tuple[Diagnostic, ...]:
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except (OSError, ValueError) as problem:
+        from bayplan.cli.failures import unwritable
+
+        return (unwritable(folder, problem),)
+    return ()
+
+
+def _command() -> str:
+    """`bayplan` if the shell finds it, else the program that runs now."""
+    folders = os.environ.get("PATH", "").split(os.pathsep)
+    if any(os.access(os.path.join(folder, NAME), os.X_OK) for folder in folders if folder):
+        return NAME
+    own = os.path.abspath(sys.argv[0])
+    return own if os.path.basename(own) == NAME and os.access(own, os.X_OK) else NAME

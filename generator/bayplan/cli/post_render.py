@@ -1,0 +1,132 @@
+"""`bayplan post-render`: Helm's manifests in, the same with placement out; Helm runs it for each release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from bayplan.cli import files
+from bayplan.cli.finish import finish
+from bayplan.cli.options import Given
+from bayplan.clients import cutting
+from bayplan.diagnostics import Diagnostic, Outcome, error, warning
+from bayplan.document import Document
+from bayplan.report.batch import Batch
+
+if TYPE_CHECKING:
+    from bayplan.model.augment import AugmentRequest
+
+NAMED = ("ComputeDomain", "PodGroup", "ResourceClaim", "ResourceClaimTemplate")
+"""Kinds that say something about the pods of others."""
+
+
+def run(given: Given) -> int:
+    """Passes standard input on, with what annotations and the policy ask for."""
+    named: tuple[str, tuple[Batch, ...]] = given.one("topology"), ()
+    path, batches = named if given.on("topology") else _of_project(given)
+    wrong = _wrong(given, path)
+    raw = files.raw_of("-", "stream") if path is not None and not wrong else Outcome(b"")
+    batches += (Batch((*wrong, *raw.diagnostics), {"stream": Document(files.STDIN, "", 0, None)}),)
+    if path is None or raw.value is None or wrong:
+        return finish(given, batches)
+    if not raw.value.strip():
+        return finish(given, [*batches, Batch((_empty(),))])
+    if given.on("policy") or cutting.MARK in raw.value:
+        return _placed(given, path, raw.value, batches)
+    there = files.raw_of(path, "topology")  # nothing is asked of it, but a wrong name should not wait until it matters
+    batch = Batch(there.diagnostics, {"topology": Document(path, "", 0, None)})
+    return finish(given, [*batches, batch], _writer(raw.value))
+
+
+def _of_project(given: Given) -> tuple[str | None, tuple[Batch, ...]]:
+    """The topology that the project file names. Nothing of the pipeline is loaded where -t says it already."""
+    from bayplan.cli import inputs
+
+    path, batches = inputs.topology_path(given)
+    return path, batches if path is not None or batches else (Batch((inputs.no_topology(),)),)
+
+
+def _wrong(given: Given, path: str | None) -> tuple[Diagnostic, ...]:
+    """What is wrong with the arguments."""
+    if any(word != "-" for word in given.words):
+        message = f'post-render reads standard input, and "{given.words[0]}" is something else'
+        return (error("A970", ("argument", given.words[0]), message, hint="pipe the manifests into it"),)
+    if "-" in (path, given.one("policy")):
+        return (error("A922", ("argument", "-"), "- is standard input, which holds the manifests"),)
+    return ()
+
+
+def _empty() -> Diagnostic:
+    message = "standard input is empty, and so is the output"
+    hint = "with --output-dir, Helm 3 writes its files without asking a post-renderer: use Helm 4, or render to a file"
+    return warning("A973", (), message, hint=hint)
+
+
+def _placed(given: Given, path: str, raw: bytes, batches: tuple[Batch, ...]) -> int:
+    """Reads what is needed, has the engine place what is asked for, and writes everything."""
+    from bayplan.augment import augment
+    from bayplan.cli import inputs
+    from bayplan.clients import stream
+
+    topology, about = inputs.topology_of(path)
+    policy, more = _policy(given)
+    read, found = stream.parse(files.STDIN, raw, _watched(policy))
+    said, sources = stream.placed(read, (*found, *stream.strangers(read)))
+    request, wrong = _request(given, topology, policy)
+    batches = (*batches, *about, *more, Batch(wrong), Batch(said, sources))
+    if request is None or any(each.severity == "error" for each in said):
+        return finish(given, batches)
+    made, origins = augment(request._replace(objects=tuple(stream.objects(read))))
+    said, sources = stream.placed(read, made.diagnostics)
+    sources |= {subject: each for subject, each in (("topology", topology), ("policy", policy)) if each is not None}
+    batches = (*batches, Batch(said, sources, origins))
+    if made.value is None:
+        return finish(given, batches)
+    changed = any(made.value)
+    return finish(given, batches, _writer(b"".join(stream.written(read, made.value)) if changed else raw))
+
+
+def _request(
+    given: Given, topology: Document | None, policy: Document | None
+) -> tuple[AugmentRequest | None, tuple[Diagnostic, ...]]:
+    """What to ask of the engine, still without objects; None where a part of it is wrong."""
+    from bayplan.cli import arguments
+    from bayplan.model.augment import AugmentRequest
+
+    target, accept = arguments.target(given), arguments.accept(given)
+    wrong = (*target.diagnostics, *accept.diagnostics)
+    if topology is None or wrong or target.value is None or accept.value is None:
+        return None, wrong
+    if policy is None and given.on("policy"):
+        return None, ()
+    scheduler, namespace = given.one("scheduler"), given.one("namespace")
+    hooks = given.on("include-hooks")
+    return AugmentRequest((), topology, policy, scheduler, namespace, target.value, accept.value, hooks), ()
+
+
+def _policy(given: Given) -> tuple[Document | None, tuple[Batch, ...]]:
+    """The one document of a policy file."""
+    if not given.on("policy"):
+        return None, ()
+    documents, batch = files.load(given.one("policy"), "policy")
+    if len(documents) < 2:
+        return (documents[0] if documents else None), (batch,)
+    message = f"the policy file holds {len(documents)} documents; one Policy is wanted"
+    found = error("A974", ("policy",), message, hint="put all rules under one `rules:`")
+    return None, (Batch((found,), {"policy": documents[1]}),)
+
+
+def _watched(policy: Document | None) -> Callable[[str], bool]:
+    """Whether objects of a kind may have to be placed, or say something about those that have."""
+    from bayplan.kube.safe import items, text
+    from bayplan.kube.workloads import REFUSED, WORKLOADS
+
+    rules: Any = items(policy.data, "spec", "rules") if policy else ()
+    named = {text(rule, "match", "kind") for rule in rules}
+    return frozenset({*NAMED, *(kind for _, kind in (*WORKLOADS, *REFUSED)), *named}).__contains__
+
+
+def _writer(raw: bytes) -> Callable[[], tuple[Diagnostic, ...]]:
+    from bayplan.cli import stdout
+
+    return lambda: stdout.write_bytes([raw])

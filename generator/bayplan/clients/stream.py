@@ -1,0 +1,256 @@
+"""Helm's stream: documents that come in as one text, of which few are read and fewer are changed.
+
+A stream is cut at its `---` lines without reading it. Only documents that may matter are read: those that carry a word
+of ours and, where there is anything to place at all, those of a kind that counts. All others leave as they came, byte
+for byte, whatever is in them.
+
+Helm 3 names the template of each document in a comment, `# Source: chart/templates/file.yaml`; Helm 4 in an annotation
+(Helm 4.1, pkg/action, `annotateAndMerge`), which no object keeps in the cluster. New documents carry the same as the
+workload that they go with, and stand before it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.clients.cutting import MARK, kinds, split
+from bayplan.diagnostics import AT, Diagnostic, Route, error, warning
+from bayplan.document import Document, Lens, Span, read, text_of
+from bayplan.kube.safe import text
+from bayplan.model.augment import Added, Augmented
+from bayplan.model.manifest import Object
+from bayplan.values import NamedTuple
+
+FILE = "postrenderer.helm.sh/postrender-filename"
+"""Helm 4's annotation."""
+
+LARGEST = 8 * 2**20
+"""Bytes of a document that is read: many times what an API server takes, and room for long Lists."""
+
+_SOURCE = re.compile(rb"^# Source: (.*?)\r?$", re.M)
+_BOM = b"\xef\xbb\xbf"
+
+
+class Stream(NamedTuple):
+    """A stream in pieces, and the documents in those that were read: number of the piece -> data."""
+
+    name: str
+    pieces: tuple[bytes, ...]
+    documents: Mapping[int, Any]
+
+
+def parse(name: str, raw: bytes, watched: Callable[[str], bool]) -> tuple[Stream, tuple[Diagnostic, ...]]:
+    """Cuts a stream, and reads those of its documents that carry a word of ours or are of a watched kind."""
+    pieces = tuple(split(raw))
+    numbers = [number for number, piece in enumerate(pieces) if MARK in piece or any(map(watched, kinds(piece)))]
+    wrong = [_too_large(number) for number in numbers if len(pieces[number]) > LARGEST]
+    if wrong:
+        return Stream(name, pieces, {}), tuple(wrong)
+    documents = _together(name, pieces, numbers)
+    if documents is not None:
+        return Stream(name, pieces, documents), ()
+    documents, found = {}, list[Diagnostic]()
+    for number in numbers:
+        documents[number], said = _one(name, pieces[number], number)
+        found += said
+    return Stream(name, pieces, {key: data for key, data in documents.items() if data is not None}), tuple(found)
+
+
+def _together(name: str, pieces: Sequence[bytes], numbers: Sequence[int]) -> dict[int, Any] | None:
+    """All of them in one go, which is faster; None where that cannot be told from one by one."""
+    chosen = [pieces[number] for number in numbers]
+    if any(b"\n..." in piece or b"\n%" in piece or piece.startswith(b"%") for piece in chosen):
+        return None
+    begun = (piece if piece.startswith(b"---") else b"---\n" + piece for piece in chosen)
+    found = read(name, b"\n".join(begun), "manifest", own=False).value if chosen else ()
+    return None if found is None else {numbers[each.index]: each.data for each in found}
+
+
+def _one(name: str, piece: bytes, number: int) -> tuple[Any, tuple[Diagnostic, ...]]:
+    """The data of a piece; None for one without any."""
+    found = read(name, piece, subject(number), own=False)
+    if found.value is None:
+        return None, tuple(each for each in found.diagnostics if each.code != "R106")
+    return found.value[0].data, found.diagnostics
+
+
+def _too_large(number: int) -> Diagnostic:
+    message = f"this document has more than {LARGEST:,} bytes, and it may be one to place"
+    hint = "no API server takes an object of that size; of a List, make several documents"
+    return error("A971", (subject(number), AT, 1, 1), message, hint=hint)
+
+
+def subject(number: int) -> str:
+    """The first word of routes into a piece."""
+    return f"manifest:{number}"
+
+
+# In
+
+
+def objects(stream: Stream) -> Iterator[Object]:
+    """The objects that were read, items of Lists one by one, without what Helm put into them."""
+    for number, data in stream.documents.items():
+        yield from _flattened((subject(number),), data)
+
+
+def _flattened(route: Route, data: Any) -> Iterator[Object]:
+    items = data.get("items") if isinstance(data, dict) else None
+    if isinstance(items, list) and str(data.get("kind")).endswith("List"):
+        for index, each in enumerate(items):
+            yield from _flattened((*route, "items", index), each)
+    elif isinstance(data, dict) and ("kind" in data or "apiVersion" in data):
+        yield Object(route, _bare(data))
+
+
+def _bare(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The object without Helm 4's annotation."""
+    if not template_of(data):
+        return data
+    metadata = data["metadata"]
+    kept = {key: value for key, value in metadata["annotations"].items() if key != FILE}
+    rest = {key: value for key, value in metadata.items() if key != "annotations"}
+    return {**data, "metadata": {**rest, "annotations": kept} if kept else rest}
+
+
+def template_of(data: Any) -> str:
+    """The template that an object comes from, if Helm 4 says so."""
+    for key in ("metadata", "annotations", FILE):
+        data = data.get(key) if isinstance(data, Mapping) else None
+    return data if isinstance(data, str) else ""
+
+
+def _dressed(data: Mapping[str, Any], template: str) -> Mapping[str, Any]:
+    """The object with Helm 4's annotation, where there is one."""
+    if not template:
+        return data
+    metadata = data.get("metadata") or {}
+    return {**data, "metadata": {**metadata, "annotations": {**(metadata.get("annotations") or {}), FILE: template}}}
+
+
+# Out
+
+
+def written(stream: Stream, made: Augmented) -> Iterator[bytes]:
+    """The stream with what was made of it."""
+    changed: dict[int, list[tuple[Route, Any]]] = {}
+    added: dict[int, list[Added]] = {}
+    for change in made.changes:
+        changed.setdefault(_number(change.route), []).append((change.route[1:], change.data))
+    for new in made.added:
+        added.setdefault(_number(new.beside), []).append(new)
+    texts = _rewritten(stream, changed)
+    for number, piece in enumerate(stream.pieces):
+        after = texts.get(number, piece)
+        yield _preceded(stream, number, after, added[number]) if number in added else after
+
+
+def _number(route: Route) -> int:
+    return int(str(route[0]).partition(":")[2])
+
+
+def _rewritten(stream: Stream, changed: Mapping[int, list[tuple[Route, Any]]]) -> dict[int, bytes]:
+    """The texts of the pieces in which something changes."""
+    from bayplan.patch import rewrite_all
+
+    tasks = []
+    for number, changes in changed.items():
+        old = new = stream.documents[number]
+        for path, data in changes:
+            new = _with(new, path, _dressed(data, template_of(_at(old, path))))
+        tasks.append((stream.pieces[number].removeprefix(_BOM).decode(), old, new))
+    texts = (text.encode() for text in rewrite_all(tasks))
+    marks = (_BOM if stream.pieces[number].startswith(_BOM) else b"" for number in changed)
+    return {number: mark + text for number, mark, text in zip(changed, marks, texts, strict=True)}
+
+
+def _at(data: Any, path: Route) -> Any:
+    for step in path:
+        data = data[step]
+    return data
+
+
+def _with(data: Any, path: Route, value: Any) -> Any:
+    """The data with another value at that place."""
+    if not path:
+        return value
+    inner = _with(data[path[0]], path[1:], value)
+    if isinstance(data, list):
+        return [inner if number == path[0] else each for number, each in enumerate(data)]
+    return {**data, path[0]: inner}
+
+
+def _preceded(stream: Stream, number: int, piece: bytes, added: Iterable[Added]) -> bytes:
+    """The piece with new documents before it."""
+    from bayplan.emit import emit
+
+    source = _SOURCE.search(stream.pieces[number])
+    comment = f"# Source: {source[1].decode(errors='replace')}\n" if source else ""
+    document = stream.documents[number]
+    texts = []
+    for new in added:
+        template = template_of(_at(document, new.beside[1:])) or template_of(document)
+        texts.append(comment + "".join(emit([_dressed(new.data, template)])))
+    if piece.startswith(b"---"):
+        return "".join(f"---\n{text}" for text in texts).encode() + piece
+    mark = _BOM if piece.startswith(_BOM) else b""
+    return mark + "".join(f"{text}---\n" for text in texts).encode() + piece[len(mark) :]
+
+
+# Where things stand
+
+
+def strangers(stream: Stream) -> Iterator[Diagnostic]:
+    """A972: files of ours among the manifests, which no cluster knows."""
+    for number, data in stream.documents.items():
+        if text(data, "apiVersion").startswith("bayplan.dev/"):
+            message = f"this {text(data, 'kind') or 'file'} is a file of bayplan, and no object that a cluster knows"
+            hint = "`bayplan render` makes manifests of a Workflow; files that post-render reads stay out of the chart"
+            yield warning("A972", (subject(number), "kind"), message, hint=hint)
+
+
+def placed(stream: Stream, found: Iterable[Diagnostic]) -> tuple[tuple[Diagnostic, ...], dict[str, Document]]:
+    """The diagnostics with places of the whole stream, and a document for each piece that they speak of."""
+    said = tuple(found)
+    routes = [route for each in said for route in (each.route, *(note.route for note in each.notes)) if route]
+    numbers = {_number(route) for route in routes if str(route[0]).startswith("manifest:")}
+    if not numbers:
+        return said, {}
+    lines, before = {}, 0
+    for number, piece in enumerate(stream.pieces):
+        lines[number] = before
+        before += piece.count(b"\n")
+    whole = text_of(b"".join(stream.pieces))
+    return (
+        tuple(_shifted(each, lines) for each in said),
+        {subject(number): _document(stream, number, whole, lines[number]) for number in numbers},
+    )
+
+
+def _shifted(found: Diagnostic, lines: Mapping[int, int]) -> Diagnostic:
+    notes = tuple(note._replace(route=_moved(note.route, lines)) for note in found.notes)
+    return found._replace(route=_moved(found.route, lines), notes=notes)
+
+
+def _moved(route: Route, lines: Mapping[int, int]) -> Route:
+    """A line of a piece as that of the stream."""
+    if AT not in route or not str(route[0]).startswith("manifest:"):
+        return route
+    before = lines[_number(route)]
+    head, numbers = route[:2], [int(each) for each in route[2:]]
+    return (*head, *(each + (0 if place % 2 else before) for place, each in enumerate(numbers)))
+
+
+def _document(stream: Stream, number: int, whole: str, before: int) -> Document:
+    """A piece, to be found again in the stream."""
+    piece = stream.pieces[number]
+    source = _SOURCE.search(piece)
+    template = template_of(stream.documents.get(number)) or (source[1].decode(errors="replace") if source else "")
+    remark = f"this was rendered from {template}" if template else ""
+
+    def back(span: Span) -> tuple[Span, str]:
+        return span._replace(line=span.line + before, end_line=span.end_line + before), remark
+
+    return Document(stream.name, whole, number, stream.documents.get(number), Lens(text_of(piece), back))

@@ -1,0 +1,391 @@
+"""Workloads that are there: what is put on them, what goes beside them, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import support
+from bayplan import document
+from bayplan.augment import augment
+from bayplan.backends import BACKENDS
+from bayplan.diagnostics import Diagnostic
+from bayplan.linting.identity import collect
+from bayplan.model.augment import AugmentRequest
+
+COVERS = {"A950", "A951", "A952", "W513", "F740", "F741", "F742", "F743", "F744", "F745", "P523"}
+
+GPUS: dict[str, Any] = {"limits": {"nvidia.com/gpu": 4}}
+
+
+def pod(**more: Any) -> dict[str, Any]:
+    return {"spec": {"containers": [{"name": "main", "image": "x:1", "resources": GPUS}], **more}}
+
+
+def job(pods: int = 4, template: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    return {"parallelism": pods, "completions": pods, "completionMode": "Indexed", "template": template or pod()}
+
+
+def workload(kind: str, version: str, spec: Mapping[str, Any], **annotations: str) -> dict[str, Any]:
+    asked = {f"bayplan.dev/{key.replace('_', '-')}": value for key, value in annotations.items()}
+    return {
+        "apiVersion": version,
+        "kind": kind,
+        "metadata": {"name": "train", "labels": {"app.kubernetes.io/instance": "r1"}, "annotations": asked},
+        "spec": dict(spec),
+    }
+
+
+def a_job(pods: int = 4, template: Mapping[str, Any] | None = None, **asked: str) -> dict[str, Any]:
+    return workload("Job", "batch/v1", job(pods, template), **asked)
+
+
+def a_jobset(*jobs: tuple[str, int, int], **asked: str) -> dict[str, Any]:
+    """(name, Jobs, pods a Job) of each replicatedJob."""
+    parts = [{"name": name, "replicas": copies, "template": {"spec": job(pods)}} for name, copies, pods in jobs]
+    return workload("JobSet", "jobset.x-k8s.io/v1alpha2", {"replicatedJobs": parts}, **asked)
+
+
+def an_lws(replicas: int, size: int, leader: bool = False, **asked: str) -> dict[str, Any]:
+    template = {"size": size, "workerTemplate": pod(), **({"leaderTemplate": pod()} if leader else {})}
+    return workload(
+        "LeaderWorkerSet",
+        "leaderworkerset.x-k8s.io/v1",
+        {"replicas": replicas, "leaderWorkerTemplate": template},
+        **asked,
+    )
+
+
+class Outcome:
+    """What came of it: the objects as they are afterwards, and what was said."""
+
+    def __init__(self, *objects: Mapping[str, Any], policy: Sequence[Mapping[str, Any]] = (), **more: Any) -> None:
+        self.before = objects
+        (topology,) = _documents([more.pop("topology", support.TOPOLOGY)], "topology")
+        rules = {"apiVersion": "bayplan.dev/v1alpha1", "kind": "Policy", "metadata": {"name": "p"}}
+        given = _documents([{**rules, "spec": {"rules": list(policy)}}], "policy")[0] if policy else None
+        collected = collect(_documents(objects, "manifest")).objects
+        outcome, _ = augment(AugmentRequest(collected, topology, given, **more))
+        self.found: tuple[Diagnostic, ...] = outcome.diagnostics
+        self.codes = sorted({each.code for each in self.found if each.severity != "info"})
+        self.value = outcome.value
+        changed = {each.route: each.data for each in outcome.value.changes} if outcome.value else {}
+        self.after = [changed.get(each.route, each.data) for each in collected]
+        self.added = [each.data for each in outcome.value.added] if outcome.value else []
+
+    def new(self, kind: str) -> Mapping[str, Any]:
+        (found,) = [each for each in self.added if each["kind"] == kind]
+        return found
+
+
+def _documents(objects: Sequence[Mapping[str, Any]], subject: str) -> tuple[document.Document, ...]:
+    return tuple(
+        document.Document(f"{subject}.yaml", json.dumps(each), 0, json.loads(json.dumps(each))) for each in objects
+    )
+
+
+def test_a_job_gets_a_pod_group_and_keeps_what_it_says() -> None:
+    asked = a_job(placement="required=rack")
+    made = Outcome(asked, namespace="ml")
+    assert made.found == ()
+    (after,) = made.after
+    template = after["spec"]["template"]
+    group = made.new("PodGroup")
+    assert template["metadata"]["annotations"]["pod-group-name"] == group["metadata"]["name"]
+    assert template["spec"]["schedulerName"] == "kai-scheduler"
+    assert template["spec"]["resourceClaims"] == [{"name": "compute-domain", "resourceClaimTemplateName": "train"}]
+    assert template["spec"]["containers"][0]["resources"] == {**GPUS, "claims": [{"name": "compute-domain"}]}
+    assert group["spec"]["minMember"] == 4
+    assert group["spec"]["topologyConstraint"]["requiredTopologyLevel"] == "nvidia.com/gpu.clique"
+    assert group["metadata"]["labels"]["app.kubernetes.io/instance"] == "r1"
+    assert "namespace" not in group["metadata"]
+    assert made.new("ComputeDomain")["metadata"]["name"] == "train"
+    assert {key: after["spec"][key] for key in ("parallelism", "completions")} == {"parallelism": 4, "completions": 4}
+
+
+def test_what_was_placed_is_read_back() -> None:
+    made = Outcome(a_jobset(("lead", 1, 1), ("worker", 1, 15), placement="required=rack"))
+    (gang,) = BACKENDS["kai"].read([*made.after, *made.added]).value or ()
+    assert (gang.queue, gang.root.required, gang.compute_domains) == ("research", "nvidia.com/gpu.clique", ("train",))
+    assert sorted((each.name, each.replicas, each.minimum) for each in gang.root.pods) == [
+        ("lead", 1, 1),
+        ("worker", 15, 15),
+    ]
+
+
+GROUPS = [
+    {"name": "one", "placement": {"required": "rack"}, "podSets": ["one"]},
+    {"name": "two", "placement": {"required": "rack"}, "podSets": ["two"]},
+]
+
+
+def test_groups_with_templates_of_their_own_are_subgroups_with_a_compute_domain_each() -> None:
+    rule = {"match": {"kind": "JobSet"}, "gang": {"placement": {"required": "spine"}}, "groups": GROUPS}
+    made = Outcome(a_jobset(("one", 1, 16), ("two", 1, 16)), policy=[rule])
+    assert made.codes == []
+    assert [each["name"] for each in made.new("PodGroup")["spec"]["subGroups"]] == ["one-0", "two-0"]
+    names = [each["metadata"]["name"] for each in made.added if each["kind"] == "ComputeDomain"]
+    assert names == ["train-one-0", "train-two-0"]
+    (after,) = made.after
+    claims = [
+        part["template"]["spec"]["template"]["spec"]["resourceClaims"][0]["resourceClaimTemplateName"]
+        for part in after["spec"]["replicatedJobs"]
+    ]
+    assert claims == names
+
+
+def test_jobs_of_one_template_are_left_to_the_podgrouper_with_one_compute_domain() -> None:
+    asked = a_jobset(("worker", 4, 16), placement="required=spine", group_size="16", group_placement="required=rack")
+    made = Outcome(asked)
+    assert made.codes == ["F744"]
+    (after,) = made.after
+    notes = after["metadata"]["annotations"]
+    assert notes["kai.scheduler/topology-required-placement"] == "example.com/spine"
+    job_notes = after["spec"]["replicatedJobs"][0]["template"]["metadata"]["annotations"]
+    assert job_notes["kai.scheduler/topology-required-placement"] == "nvidia.com/gpu.clique"
+    assert [each["kind"] for each in made.added] == ["ComputeDomain"]
+
+
+def test_segments_stand_on_the_workers_template() -> None:
+    """KAI 0.17, pkg/podgrouper/podgrouper/plugins/leaderworkerset."""
+    asked = an_lws(1, 32, placement="required=spine", group_size="16", group_placement="required=rack")
+    made = Outcome(asked)
+    assert made.codes == ["F744"]
+    (after,) = made.after
+    notes = after["spec"]["leaderWorkerTemplate"]["workerTemplate"]["metadata"]["annotations"]
+    assert notes["kai.scheduler/segment-size"] == "16"
+    assert notes["kai.scheduler/segment-topology-required-placement"] == "nvidia.com/gpu.clique"
+    assert "kai.scheduler/segment-size" not in after["metadata"]["annotations"]
+
+
+def test_groups_of_a_leader_worker_set_are_gangs_of_their_own() -> None:
+    made = Outcome(an_lws(3, 4, placement="required=rack"))
+    assert made.codes == ["F744"]
+    assert [(each["kind"], each["metadata"]["name"]) for each in made.added] == [("ComputeDomain", "train")]
+    assert made.new("ComputeDomain")["metadata"]["labels"]["bayplan.dev/gang"] == "train"
+
+
+RAILS = {"kind": "hostdevice", "rails": [{"network": "net/rail-0", "resource": "nvidia.com/rail_0"}]}
+REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
+    "Jobs of one template, below KAI 0.16": (
+        a_jobset(("worker", 2, 16), group_size="16", group_placement="required=rack", compute_domain="never"),
+        {"target": {"kai": "0.15"}},
+        ["F741"],
+    ),
+    "ranks of a Job": (
+        a_job(32, group_size="16", group_placement="required=rack", compute_domain="never"),
+        {},
+        ["F742"],
+    ),
+    "any controller, below KAI 0.15": (a_job(placement="required=rack"), {"target": {"kai": "0.14"}}, ["F740"]),
+    "several gangs of one template, below KAI 0.15": (
+        an_lws(2, 4, placement="required=rack"),
+        {"target": {"kai": "0.14"}},
+        ["F743"],
+    ),
+    "a size that does not divide": (
+        a_jobset(("worker", 1, 20), group_size="16", group_placement="required=rack", compute_domain="never"),
+        {},
+        ["P523"],
+    ),
+    "a ComputeDomain for each Job of one template": (
+        a_jobset(("worker", 2, 16), group_size="16", group_placement="required=rack", compute_domain="group"),
+        {},
+        ["F745"],
+    ),
+    "another scheduler's pods": (
+        a_job(template=pod(schedulerName="volcano"), placement="required=rack"),
+        {},
+        ["A950"],
+    ),
+    "an amount that is none": (
+        a_job(template=pod(overhead={"cpu": [1]}), placement="required=rack"),
+        {},
+        ["W513"],
+    ),
+    "tolerations that are no list": (
+        a_job(template=pod(tolerations={"key": "x"}, resourceClaims="all"), placement="required=rack"),
+        {},
+        ["A950"],
+    ),
+    "a fabric, which nothing attaches yet": (
+        a_job(placement="required=rack", fabric="rails"),
+        {"topology": {**support.TOPOLOGY, "spec": {**support.TOPOLOGY["spec"], "fabrics": {"rails": RAILS}}}},
+        ["W391"],
+    ),
+    "a level that the topology lacks": (a_job(placement="required=row"), {}, ["W324"]),
+    "more pods than any domain holds": (a_job(40, placement="required=rack"), {}, ["P551"]),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_is_refused_and_changes_nothing(name: str) -> None:
+    asked, more, codes = REFUSED[name]
+    made = Outcome(asked, **more)
+    assert made.value is None
+    assert set(codes) <= set(made.codes), made.found
+    assert all(each.route for each in made.found)
+
+
+def test_a_rule_that_adopts_replaces_what_contradicts() -> None:
+    rule = {"match": {"kind": "Job"}, "gang": {"placement": {"required": "rack"}}, "adopt": True}
+    made = Outcome(a_job(template=pod(schedulerName="volcano")), policy=[rule])
+    assert made.codes == []
+    assert made.after[0]["spec"]["template"]["spec"]["schedulerName"] == "kai-scheduler"
+
+
+def test_a_contradiction_names_both_places() -> None:
+    (found,) = Outcome(a_job(template=pod(schedulerName="volcano"), placement="required=rack")).found
+    assert found.route == ("manifest:0", "spec", "template", "spec", "schedulerName")
+    assert found.notes[0].route == ("manifest:0", "metadata", "annotations", "bayplan.dev/placement")
+
+
+def test_the_queue_that_the_workload_names_is_kept() -> None:
+    asked = a_job(placement="required=rack")
+    asked["metadata"]["labels"]["kai.scheduler/queue"] = "prod"
+    made = Outcome(asked)
+    assert made.codes == []
+    assert made.new("PodGroup")["spec"]["queue"] == "prod"
+
+
+DOMAIN = {
+    "apiVersion": "resource.nvidia.com/v1beta1",
+    "kind": "ComputeDomain",
+    "metadata": {"name": "mine"},
+    "spec": {"numNodes": 4, "channel": {"resourceClaimTemplate": {"name": "mine-channel"}}},
+}
+CLAIM = {"resourceClaims": [{"name": "channel", "resourceClaimTemplateName": "mine-channel"}]}
+
+
+@pytest.mark.parametrize("level", ["rack", "spine"])
+def test_a_charts_own_compute_domain_is_kept_and_checked(level: str) -> None:
+    made = Outcome(DOMAIN, a_job(template=pod(**CLAIM), placement=f"required={level}"))
+    assert made.codes == ([] if level == "rack" else ["P507"])
+    assert [each["kind"] for each in made.added] == ["PodGroup"]
+    assert made.after[1]["spec"]["template"]["spec"]["resourceClaims"] == CLAIM["resourceClaims"]
+    assert made.after[0] == DOMAIN
+
+
+def test_somebody_elses_object_of_the_same_name_stays() -> None:
+    taken = {**DOMAIN, "metadata": {"name": "train"}}
+    made = Outcome(taken, a_job(placement="required=rack"))
+    assert (made.value, made.codes) == (None, ["A951"])
+
+
+SELECTED = {
+    "job": a_job(placement="required=rack"),
+    "jobset": a_jobset(("worker", 4, 16), placement="required=spine", group_size="16", group_placement="required=rack"),
+    "lws": an_lws(3, 4, placement="required=rack"),
+    "two replicatedJobs": a_jobset(("lead", 1, 1), ("worker", 1, 15), placement="required=rack"),
+}
+
+
+@pytest.mark.parametrize("name", SELECTED)
+def test_a_second_run_changes_nothing(name: str) -> None:
+    first = Outcome(SELECTED[name])
+    noted = [
+        {**each, "metadata": {**each["metadata"], "annotations": {"example.com/by": "another tool"}}}
+        for each in first.added
+    ]
+    again = Outcome(*first.after, *noted)
+    assert again.value is not None
+    assert (again.value.changes, again.value.added) == ((), ())
+
+
+def test_what_changed_since_is_brought_up_to_date() -> None:
+    first = Outcome(a_job(4, placement="required=rack"))
+    (group,) = (each for each in first.added if each["kind"] == "PodGroup")
+    larger = {**first.after[0], "spec": {**first.after[0]["spec"], "parallelism": 8, "completions": 8}}
+    again = Outcome(larger, *first.added)
+    assert again.value is not None
+    assert [each.data["spec"]["minMember"] for each in again.value.changes] == [8]
+    assert group["spec"]["minMember"] == 4
+
+
+def test_objects_that_nobody_selects_are_left_alone() -> None:
+    asked = a_job()
+    del asked["metadata"]["annotations"]
+    made = Outcome(asked, {"apiVersion": "example.com/v1", "kind": "Strange", "metadata": {"name": "x"}, "spec": [1]})
+    assert made.value is not None
+    assert (made.value.changes, made.value.added, made.found) == ((), (), ())
+
+
+def test_alike_workloads_are_planned_once_and_come_out_as_if_alone() -> None:
+    several = [
+        {**(one := a_job(placement="required=rack")), "metadata": {**one["metadata"], "name": f"j{n}"}}
+        for n in range(3)
+    ]
+    together = Outcome(*several)
+    for number, each in enumerate(several):
+        alone = Outcome(each)
+        assert together.after[number] == alone.after[0]
+        assert [new for new in together.added if new["metadata"]["name"].startswith(f"j{number}")] == alone.added
+
+
+def test_two_workloads_of_one_name_would_share_a_pod_group() -> None:
+    made = Outcome(a_job(placement="required=rack"), a_jobset(("worker", 1, 4), placement="required=rack"))
+    assert (made.value, made.codes) == (None, ["A952"])
+
+
+JUNK = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from(["", "x", "a" * 80, "4", "nvidia.com/gpu", "64Gi"]),
+    st.sampled_from([[], {}, [1], [{}], [[]], {"a": 1}, {"name": [1]}]),
+)
+BASES = [
+    *SELECTED.values(),
+    workload("StatefulSet", "apps/v1", {"replicas": 4, "template": pod()}, placement="required=rack", pool="gb200"),
+    workload(
+        "PyTorchJob",
+        "kubeflow.org/v1",
+        {"pytorchReplicaSpecs": {"Worker": {"replicas": 16, "template": pod(affinity={"podAffinity": {}})}}},
+        placement="required=rack",
+    ),
+    workload(
+        "RayCluster",
+        "ray.io/v1",
+        {
+            "headGroupSpec": {"template": pod()},
+            "workerGroupSpecs": [{"groupName": "w", "replicas": 3, "template": pod()}],
+        },
+        placement="required=rack",
+    ),
+]
+
+
+def _paths(data: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    yield path
+    for key, each in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
+        yield from _paths(each, (*path, key))
+
+
+def _spoilt(data: Any, path: tuple[str | int, ...], junk: Any) -> Any:
+    whole = json.loads(json.dumps(data))
+    place = whole
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = junk
+    return whole
+
+
+@settings(deadline=None, max_examples=150)
+@given(base=st.sampled_from(BASES), data=st.data())
+def test_whatever_stands_in_a_workload_it_is_placed_for_good_or_refused(
+    base: dict[str, Any], data: st.DataObject
+) -> None:
+    path = data.draw(st.sampled_from([path for path in _paths(base) if path]))
+    asked = _spoilt(base, path, data.draw(JUNK))
+    made = Outcome(asked)
+    assert made.value is not None or made.codes
+    if made.value is not None:
+        again = Outcome(*made.after, *made.added)
+        assert again.value is not None, again.found
+        assert (again.value.changes, again.value.added) == ((), ())

@@ -1,0 +1,193 @@
+"""What docs/gitops.md and docs/pre-commit.md give to other tools is tried: the plugin's command as Argo CD runs it,
+folders of manifests as Flux builds them, and the commands of the CI job.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bayplan.cli.run import run
+from tools.clients import output, tool
+from tools.docs import prepare
+from tools.run import EXAMPLES, PRETRAIN, ROOT, bayplan, rendered
+
+ARGOCD = ROOT / "docs" / "argocd"
+CONFIG = yaml.safe_load((ARGOCD / "plugin.yaml").read_text(encoding="utf-8"))
+SPEC = {
+    "version": str,
+    "init": {"command": list, "args": list},
+    "generate": {"command": list, "args": list},
+    "discover": {"fileName": str, "find": {"command": list, "args": list, "glob": str}},
+    "parameters": {"static": list, "dynamic": {"command": list, "args": list}},
+    "preserveFileMode": bool,
+    "provideGitCreds": bool,
+}
+"""The keys of a plugin (Argo CD 3.5, cmpserver/plugin/config.go)."""
+
+
+def blocks(page: str, language: str = "yaml") -> list[str]:
+    """The code blocks of a page."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def fits(value: Any, shape: Any) -> bool:
+    """Whether a value has no other keys and types than the shape."""
+    if isinstance(shape, dict):
+        return isinstance(value, dict) and all(key in shape and fits(value[key], shape[key]) for key in value)
+    return isinstance(value, shape)
+
+
+class TestPlugin:
+    @pytest.fixture
+    def application(self, tmp_path: Path) -> Path:
+        """The folder of an application, in a repository whose project file lies above."""
+        folder = tmp_path / "work" / "team" / "jobs"
+        prepare(tmp_path)
+        folder.mkdir(parents=True)
+        (folder.parent / "bayplan.yaml").write_text(
+            "apiVersion: bayplan.dev/v1alpha1\nkind: Project\nspec: {topology: hall.yaml}\n"
+        )
+        shutil.copy(PRETRAIN / "topology.yaml", folder.parent / "hall.yaml")
+        shutil.copy(PRETRAIN / "workflow.yaml", folder / "pretrain.workflow.yaml")
+        return folder
+
+    def generate(self, application: Path, **given: str) -> subprocess.CompletedProcess[str]:
+        """The command, as Argo CD runs it (cmpserver/plugin/plugin.go, `runCommand`)."""
+        command = CONFIG["spec"]["generate"]
+        env = {
+            "PATH": f"{application.parents[2] / 'bin'}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT / "generator"),
+            "ARGOCD_APP_NAME": "training",
+            "ARGOCD_APP_NAMESPACE": "elsewhere",
+            "KUBE_VERSION": "1.34.1",
+            **{f"ARGOCD_ENV_{key}": value for key, value in given.items()},
+        }
+        words = [*command["command"], *command["args"]]
+        return subprocess.run(words, cwd=application, env=env, capture_output=True, encoding="utf-8", check=False)
+
+    def test_it_is_a_plugin(self) -> None:
+        assert (CONFIG["apiVersion"], CONFIG["kind"]) == ("argoproj.io/v1alpha1", "ConfigManagementPlugin")
+        assert CONFIG["metadata"] == {"name": "bayplan"}
+        assert fits(CONFIG["spec"], SPEC)
+
+    def test_it_prints_what_render_writes(self, application: Path) -> None:
+        done = self.generate(application)
+        assert (done.returncode, done.stderr) == (0, "")
+        hall = PRETRAIN / "topology.yaml"
+        assert done.stdout == rendered("render", f"{PRETRAIN}/workflow.yaml", "-t", f"{hall}")
+
+    def test_the_application_chooses(self, application: Path) -> None:
+        (application / "other.yaml").write_text((PRETRAIN / "topology.yaml").read_text().replace("hall-1", "hall-2"))
+        done = self.generate(application, SCHEDULER="volcano", NAMESPACE="lab", TOPOLOGY="other.yaml")
+        assert done.returncode == 0, done.stderr
+        objects = list(yaml.safe_load_all(done.stdout))
+        assert {each["metadata"].get("namespace") for each in objects} == {"lab"}
+        assert "scheduling.volcano.sh/v1beta1" in {each["apiVersion"] for each in objects}
+        assert "SCHEDULER" in (ARGOCD / "application.yaml").read_text()
+
+    @pytest.mark.parametrize("hostile", ["kai; touch hacked", "$(touch hacked)", "`touch hacked`", "' touch hacked '"])
+    def test_nothing_in_a_variable_is_run(self, hostile: str, application: Path) -> None:
+        done = self.generate(application, SCHEDULER=hostile)
+        assert done.returncode == 2
+        assert not (application / "hacked").exists()
+
+    def test_an_error_shows_and_prints_nothing(self, application: Path) -> None:
+        path = application / "pretrain.workflow.yaml"
+        path.write_text(path.read_text().replace("replicas: 16", "replicas: 60"))
+        done = self.generate(application)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "pretrain.workflow.yaml:13:29: error[P5" in done.stderr
+
+    def test_an_empty_folder_is_an_error(self, application: Path) -> None:
+        (application / "pretrain.workflow.yaml").unlink()
+        done = self.generate(application)
+        assert (done.returncode, done.stdout) == (1, "")
+
+    def test_what_it_is_for(self) -> None:
+        pattern = CONFIG["spec"]["discover"]["fileName"].removeprefix("./")
+        assert fnmatch.fnmatch("pretrain.workflow.yaml", pattern)
+        assert not fnmatch.fnmatch("values.yaml", pattern)
+
+    def test_the_application_sets_what_the_command_reads(self) -> None:
+        (application,) = yaml.safe_load_all((ARGOCD / "application.yaml").read_text())
+        plugin = application["spec"]["source"]["plugin"]
+        read = set(re.findall(r"ARGOCD_ENV_([A-Z]+)", CONFIG["spec"]["generate"]["args"][-1]))
+        assert plugin["name"] == CONFIG["metadata"]["name"]
+        assert {each["name"] for each in plugin["env"]} <= read == {"TOPOLOGY", "SCHEDULER", "NAMESPACE"}
+
+    def test_the_sidecar_has_what_its_image_and_argo_cd_want(self) -> None:
+        pod = yaml.safe_load((ARGOCD / "sidecar.yaml").read_text())["spec"]["template"]["spec"]
+        (container,) = pod["containers"]
+        assert container["command"] == ["/var/run/argocd/argocd-cmp-server"]
+        mounted = {each["name"]: each["mountPath"] for each in container["volumeMounts"]}
+        assert set(mounted) - {"var-files", "plugins"} == {each["name"] for each in pod["volumes"]}
+        assert set(mounted.values()) == {"/var/run/argocd", "/home/argocd/cmp-server/plugins", "/tmp"}
+        image = (ARGOCD / "Dockerfile").read_text()
+        assert f"USER {container['securityContext']['runAsUser']}\n" in image
+        copied = re.findall(r"^COPY (\S+) (\S+)$", image, re.MULTILINE)
+        assert all((ROOT / source).exists() for source, _ in copied)
+        assert copied[-1] == ("docs/argocd/plugin.yaml", "/home/argocd/cmp-server/config/plugin.yaml")
+
+
+def identity(data: Any) -> tuple[str, ...]:
+    """What makes an object itself."""
+    return data["apiVersion"], data["kind"], data["metadata"].get("namespace", ""), data["metadata"]["name"]
+
+
+def test_folders_of_manifests_are_what_flux_builds(tmp_path: Path) -> None:
+    """Flux lists every YAML file below the path in a kustomization, and builds that."""
+    shutil.copytree(EXAMPLES, tmp_path / "examples")
+    project = tmp_path / "examples" / "project"
+    assert bayplan("generate", str(project)).returncode == 1
+    for name in ("manifests", "cluster"):
+        path = project / name
+        files = sorted(path.rglob("*.yaml"))
+        output(tool("kustomize"), "create", "--autodetect", "--recursive", cwd=path)
+        built = [*yaml.safe_load_all(output(tool("kustomize"), "build", ".", cwd=path))]
+        made = [yaml.safe_load(each.read_text()) for each in files]
+        assert sorted(built, key=identity) == sorted(made, key=identity)
+    assert run(["generate", str(project)]) == 0, "a kustomization.yaml beside them stays"
+    assert (path / "kustomization.yaml").exists()
+
+
+def test_the_configuration_of_pre_commit(tmp_path: Path) -> None:
+    config = blocks("pre-commit.md")[0]
+    (tmp_path / "config.yaml").write_text(config)
+    words = [sys.executable, "-m", "pre_commit", "validate-config", str(tmp_path / "config.yaml")]
+    env = {**os.environ, "PRE_COMMIT_HOME": str(tmp_path)}
+    assert subprocess.run(words, env=env, check=False).returncode == 0
+    there = {each["id"] for each in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
+    assert {each["id"] for each in yaml.safe_load(config)["repos"][0]["hooks"]} == there
+
+
+def test_the_commands_of_the_ci_job(tmp_path: Path) -> None:
+    steps = yaml.safe_load(blocks("pre-commit.md")[1])["jobs"]["manifests"]["steps"]
+    commands = [each["run"] for each in steps if each.get("run", "").startswith("bayplan")]
+    env = prepare(tmp_path)
+    folder = tmp_path / "work" / "examples" / "project"
+    done = [subprocess.run(["bash", "-ec", each], cwd=folder, env=env, stderr=-1, stdout=-1) for each in commands]
+    assert [each.returncode for each in done] == [1, 0]
+    assert done[0].stderr.startswith(b"::error file=.bayplan-generated,title=O805 ")
+    (upload,) = (each["with"]["sarif_file"] for each in steps if "upload-sarif" in each.get("uses", ""))
+    log = json.loads((folder / upload).read_text())
+    assert log["version"] == "2.1.0"
+    uris = [each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for each in log["runs"][0]["results"]]
+    assert "manifests/probe/20-jobset-probe.yaml" in uris
+
+
+@pytest.mark.parametrize("page", ["gitops.md", "pre-commit.md", "project.md"])
+def test_every_block_is_yaml(page: str) -> None:
+    for block in blocks(page):
+        assert all(isinstance(each, dict) for each in yaml.safe_load_all(block))

@@ -1,0 +1,360 @@
+"""Helm's streams go through `bayplan post-render`: what is asked for is placed, and all else keeps its bytes."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bayplan.clients import cutting, stream
+from bayplan.emit import emit
+from bayplan.model.augment import Added, Augmented, Change
+from judges.versions import UPSTREAM
+from support import TOPOLOGY
+from tools.run import bayplan
+
+COVERS = {"A970", "A971", "A972", "A973", "A974", "O820"}
+
+PLACED = {"bayplan.dev/placement": "required=rack"}
+
+JOB: dict[str, Any] = {
+    "apiVersion": "batch/v1",
+    "kind": "Job",
+    "metadata": {"name": "train", "annotations": PLACED},
+    "spec": {
+        "completions": 4,
+        "parallelism": 4,
+        "completionMode": "Indexed",
+        "template": {
+            "spec": {
+                "restartPolicy": "Never",
+                "containers": [{"name": "main", "image": "i", "resources": {"limits": {"nvidia.com/gpu": 4}}}],
+            }
+        },
+    },
+}
+"""A rack's worth of nothing much."""
+
+MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}   # kept\ndata: {a: yes}\n"
+
+
+def text(*documents: dict[str, Any] | str) -> str:
+    """A stream as Helm 3 has it."""
+    parts = (each if isinstance(each, str) else "".join(emit([each])) for each in documents)
+    return "".join(f"---\n# Source: chart/templates/{number}.yaml\n{part}" for number, part in enumerate(parts))
+
+
+class Place:
+    """A folder with a topology and what a run may write to."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "topology.yaml").write_text("".join(emit([TOPOLOGY])), encoding="utf-8")
+
+    def run(self, stdin: str, *arguments: str, name: str = "post-render") -> subprocess.CompletedProcess[str]:
+        env = {"XDG_STATE_HOME": str(self.folder / "state")}
+        given = ["-t", "topology.yaml", *arguments] if name == "post-render" else arguments
+        return bayplan(*name.split(), *given, cwd=self.folder, env=env, stdin=stdin)
+
+    def passed(self, stdin: str, *arguments: str) -> str:
+        done = self.run(stdin, *arguments)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def refused(self, stdin: str, *arguments: str, code: int = 1) -> str:
+        done = self.run(stdin, *arguments)
+        assert (done.returncode, done.stdout) == (code, ""), done.stderr
+        return done.stderr
+
+    def policy(self, *rules: dict[str, Any]) -> Sequence[str]:
+        document = {"apiVersion": "bayplan.dev/v1alpha1", "kind": "Policy", "spec": {"rules": list(rules)}}
+        (self.folder / "policy.yaml").write_text("".join(emit([document])), encoding="utf-8")
+        return ("--policy", "policy.yaml")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def kinds(output: str) -> list[str]:
+    return [each["kind"] for each in yaml.load_all(output, yaml.CSafeLoader) if each]
+
+
+def common(before: str, after: str) -> bool:
+    """Whether all lines of the one stand in the other in their order."""
+    lines: Iterator[str] = iter(after.splitlines())
+    return all(line in lines for line in before.splitlines())
+
+
+# What passes
+
+
+@pytest.mark.parametrize(
+    "stdin",
+    [
+        pytest.param(text(MAP, MAP), id="foreign"),
+        pytest.param("---\n# nothing\n---\n\n---\n...\n", id="without documents"),
+        pytest.param("a: 1\na: 2\n---\n- x\n---\ntext\n", id="duplicates and others"),
+        pytest.param("a: [\n", id="broken"),
+        pytest.param("\ufeff" + MAP, id="with a mark"),
+        pytest.param(json.dumps(TOPOLOGY["spec"]), id="json"),
+    ],
+)
+def test_what_nobody_asks_for_passes_as_it_is(place: Place, stdin: str) -> None:
+    assert place.passed(stdin) == stdin
+
+
+def test_windows_lines_stay() -> None:
+    raw = text(MAP, JOB).replace("\n", "\r\n").encode()
+    read, _ = stream.parse("-", raw, frozenset().__contains__)
+    (one,) = stream.objects(read)
+    made = Augmented((Change(one.route, {**one.data, "spec": {**one.data["spec"], "suspend": True}}),), ())
+    after = b"".join(stream.written(read, made))
+    assert after.splitlines() == [*raw.splitlines(), b"  suspend: true"]
+    assert after.count(b"\n") == after.count(b"\r\n")
+
+
+def test_bytes_that_are_no_text_pass_too() -> None:
+    raw = b"a: \xff\n---\nkind: ConfigMap\n---\nkind: Job\nmetadata: {name: x}\n"
+    read, found = stream.parse("-", raw, frozenset({"Job"}).__contains__)
+    assert (found, list(read.documents)) == ((), [2])
+    assert b"".join(stream.written(read, Augmented())) == raw
+
+
+# What is placed
+
+
+def test_an_annotated_workload_is_placed_and_the_rest_is_kept(place: Place) -> None:
+    before = text(MAP, JOB, MAP)
+    after = place.passed(before)
+    assert kinds(after) == ["ConfigMap", "ComputeDomain", "PodGroup", "Job", "ConfigMap"]
+    assert common(before, after)
+    assert after.count("# Source: chart/templates/1.yaml\n") == 3
+    assert place.passed(after) == after
+
+
+def test_a_policy_places_what_says_nothing(place: Place) -> None:
+    bare = {**JOB, "metadata": {"name": "train"}}
+    rules = place.policy({"match": {"kind": "Job"}, "gang": {"placement": {"required": "rack"}}})
+    after = place.passed(text(MAP, bare), *rules)
+    assert kinds(after) == ["ConfigMap", "ComputeDomain", "PodGroup", "Job"]
+    assert place.passed(after, *rules) == after
+
+
+def test_helm_4_finds_the_template_of_what_is_new(place: Place) -> None:
+    metadata = {**JOB["metadata"], "annotations": {**PLACED, stream.FILE: "chart/templates/job.yaml"}}
+    before = "".join(emit([{**JOB, "metadata": metadata}]))
+    after = place.passed(before)
+    found = list(yaml.load_all(after, yaml.CSafeLoader))
+    assert {each["metadata"]["annotations"][stream.FILE] for each in found} == {"chart/templates/job.yaml"}
+    assert common(before, after)
+    assert place.passed(after) == after
+
+
+def test_items_of_a_list_are_placed_where_they_are(place: Place) -> None:
+    other = {**JOB, "metadata": {"name": "other"}}
+    before = "".join(emit([{"apiVersion": "v1", "kind": "List", "items": [other, JOB]}]))
+    after = place.passed(before)
+    assert kinds(after) == ["ComputeDomain", "PodGroup", "List"]
+    *_, whole = yaml.load_all(after, yaml.CSafeLoader)
+    assert whole["items"][0] == other
+    assert "schedulerName" in whole["items"][1]["spec"]["template"]["spec"]
+    assert place.passed(after) == after
+
+
+def test_json_is_placed_as_json(place: Place) -> None:
+    before = json.dumps(JOB, indent=2)
+    after = place.passed(before)
+    *_, last = after.split("---\n")
+    assert json.loads(last)["spec"]["template"]["spec"]["schedulerName"] == "kai-scheduler"
+
+
+def test_new_documents_are_those_of_the_engine_before_their_workload() -> None:
+    raw = b"%YAML 1.1\n---\nkind: Job\nname: a\n---\nkind: Job\nname: b\n"
+    read, _ = stream.parse("-", raw, frozenset({"Job"}).__contains__)
+    new = Added({"kind": "New"}, ("manifest:1",))
+    change = Change(("manifest:0",), {"kind": "Job", "name": "c"})
+    assert b"".join(stream.written(read, Augmented((change,), (new,)))) == (
+        b"%YAML 1.1\n---\nkind: Job\nname: c\n---\nkind: New\n---\nkind: Job\nname: b\n"
+    )
+
+
+# What is cut and looked at
+
+
+def test_pieces_are_the_stream() -> None:
+    for raw in (b"", b"---\n", b"a\n---\nb", b"---\n---\n", b"--- # x\n---x\n--- {}\n", b"a: |\n  ---\n---\r\nb\r\n"):
+        assert b"".join(cutting.split(raw)) == raw
+    assert len([*cutting.split(b"a: |\n  ---\n---\nb\n---c\n")]) == 2
+
+
+@pytest.mark.parametrize(
+    ("piece", "expected"),
+    [
+        ("kind: Job\nspec: {kind: Pod}\n", {"Job"}),
+        ('"kind": Job\n', {"Job"}),
+        ('{"a": 1, "kind": "Job"}', {"Job"}),
+        ("kind: PodList\nitems:\n- kind: Pod\n", {"PodList", "Pod"}),
+        ("kind: CustomResourceDefinition\nspec:\n  names:\n    kind: JobSet\n", {"CustomResourceDefinition"}),
+        ("  kind: Job\n", {"Job"}),
+        ("a: 1\n", set()),
+    ],
+)
+def test_a_glance_tells_the_kinds(piece: str, expected: set[str]) -> None:
+    assert cutting.kinds(piece.encode()) == expected
+
+
+# What is refused
+
+
+def test_the_place_of_an_error_is_that_of_the_stream(place: Place) -> None:
+    wrong = {**JOB, "metadata": {"name": "train", "annotations": {"bayplan.dev/placement": "required=rock"}}}
+    before = text(MAP, wrong)
+    said = place.refused(before)
+    line = before.splitlines().index("    bayplan.dev/placement: required=rock") + 1
+    assert said.startswith(f"<stdin>:{line}:28: error[")
+    assert "this was rendered from chart/templates/1.yaml" in said
+
+
+@pytest.mark.parametrize(
+    ("stdin", "code", "line"),
+    [
+        pytest.param(text(MAP, f"# bayplan.dev\n{MAP}data: 1\n"), "R110", 14, id="duplicate keys"),
+        pytest.param(text(MAP, "# bayplan.dev\na: [\n"), "R107", 11, id="broken"),
+        pytest.param(text(MAP, f"# bayplan.dev{'x' * (stream.LARGEST + 1)}\n"), "A971", 7, id="large"),
+    ],
+)
+def test_a_marked_document_must_be_readable(place: Place, stdin: str, code: str, line: int) -> None:
+    said = place.refused(stdin)
+    assert re.match(rf"<stdin>:{line}:\d+: error\[{code}\]", said), said
+
+
+def test_a_file_of_ours_in_a_chart_is_worth_a_word(place: Place) -> None:
+    stdin = text(TOPOLOGY)
+    done = place.run(stdin)
+    assert (done.returncode, done.stdout) == (0, stdin)
+    assert "<stdin>:4:7: warning[A972]: this ClusterTopology" in done.stderr
+    assert "A972" in place.refused(stdin, "--strict")
+
+
+def test_wrong_arguments(place: Place) -> None:
+    assert "A970" in place.refused("", "manifests.yaml", code=2)
+    assert "A922" in place.refused("", "--policy", "-", code=2)
+    assert "R101" in place.refused(text(MAP), "-t", "none.yaml")
+    assert "R101" in place.refused(text(JOB), "-t", "none.yaml")
+    assert "R101" in place.refused(text(MAP), "--policy", "none.yaml")
+    assert "A920" in place.refused(text(JOB), "--target", "x", code=2)
+    rules = place.policy({"match": {"kind": "Job"}})
+    policy = place.folder / "policy.yaml"
+    policy.write_text(f"{policy.read_text()}---\n{policy.read_text()}", encoding="utf-8")
+    assert "A974" in place.refused(text(MAP), *rules)
+
+
+def test_nothing_in_is_nothing_out(place: Place) -> None:
+    done = place.run("", "-")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "warning[A973]" in done.stderr
+
+
+def test_fifty_megabytes_pass_or_are_refused_soon(place: Place) -> None:
+    filler = f"kind: ConfigMap\ndata:\n  x: {'x' * 25_000_000}\n"
+    assert place.passed(text(filler, filler)) == text(filler, filler)
+    assert "A971" in place.refused(text(filler, JOB, f"# bayplan.dev\n{filler}"))
+    assert kinds(place.passed(text(JOB, filler)))[:3] == ["ComputeDomain", "PodGroup", "Job"]
+
+
+# What is kept
+
+
+def test_the_last_message_is_kept(place: Place) -> None:
+    assert "info[O820]" in place.run("", name="last-error").stderr
+    said = place.refused("---\n# bayplan.dev\na: [\n")
+    kept = place.run("", name="last-error").stdout
+    head, _, rest = kept.partition("\n")
+    assert head == f"`bayplan post-render -t topology.yaml` in {place.folder} ended with exit code 1:"
+    assert rest == said
+    place.passed(text(MAP))
+    assert place.run("", name="last-error").stdout == kept
+    place.run("", "--nonsense")
+    assert "No such option" in place.run("", name="last-error").stdout
+
+
+def test_a_message_that_cannot_be_kept_is_no_error(place: Place) -> None:
+    (place.folder / "state").write_text("a file", encoding="utf-8")
+    assert "R107" in place.refused("---\n# bayplan.dev\na: [\n")
+
+
+# Real charts
+
+CAPTURES = sorted((UPSTREAM / "examples" / "helm").glob("*/stdin.*.yaml"))
+JOBSETS = [path for path in CAPTURES if "kind: JobSet" in path.read_text(encoding="utf-8")]
+
+
+def name(path: Path) -> str:
+    return f"{path.parent.name}-{path.name.split('.')[1]}"
+
+
+def eights(topology: dict[str, Any]) -> dict[str, Any]:
+    """The same cluster with eight GPUs a node."""
+    (pool,) = topology["spec"]["pools"]
+    return {**topology, "spec": {**topology["spec"], "pools": [{**pool, "node": {**pool["node"], "count": 8}}]}}
+
+
+@pytest.mark.skipif(not CAPTURES, reason="no captures upstream")
+@pytest.mark.parametrize("asked", ["policy", "annotation"])
+@pytest.mark.parametrize("path", JOBSETS, ids=name)
+def test_a_captured_stream_is_placed(path: Path, asked: str, place: Place) -> None:
+    if not path.parent.name.startswith("gb200"):
+        (place.folder / "topology.yaml").write_text("".join(emit([eights(TOPOLOGY)])), encoding="utf-8")
+    before, arguments = path.read_bytes().decode(), ["-n", "ml"]
+    if asked == "policy":
+        arguments += place.policy({"match": {"kind": "JobSet"}, "gang": {"placement": {"required": "spine"}}})
+    else:
+        before = annotated(before)
+    after = place.passed(before, *arguments)
+    assert common(before, after)
+    assert others(before) == [each for each in others(after) if "kind: PodGroup" not in each]
+    assert kinds(after).count("PodGroup") == 1
+    assert place.passed(after, *arguments) == after
+    if path.name == "stdin.helm4.yaml":
+        assert all(stream.template_of(each) for each in yaml.load_all(after, yaml.CSafeLoader))
+
+
+def annotated(before: str) -> str:
+    """The stream with an annotation on its JobSet."""
+    ours = "\n    bayplan.dev/placement: required=spine"
+    head, jobset, rest = before.partition("kind: JobSet\n")
+    more = "\n  annotations:"
+    rest = (
+        rest.replace(more, more + ours, 1)
+        if more in rest.partition("spec:")[0]
+        else (rest.replace("\n  labels:", f"{more}{ours}\n  labels:", 1))
+    )
+    return head + jobset + rest
+
+
+def others(output: str) -> list[str]:
+    """The documents that are no JobSets, as text."""
+    return [each for each in re.split(r"(?:\A|\n)---\n", output) if "kind: JobSet" not in each and each]
+
+
+@pytest.mark.skipif(not CAPTURES, reason="no captures upstream")
+@pytest.mark.parametrize("path", CAPTURES, ids=name)
+def test_a_captured_stream_without_a_word_of_ours_passes(path: Path, place: Place) -> None:
+    raw = path.read_bytes().decode()
+    assert place.passed(raw) == raw
+    assert place.passed(raw, *place.policy({"match": {"kind": "*", "name": "nobody"}})) == raw
+
+
+@pytest.mark.skipif(not CAPTURES, reason="no captures upstream")
+@pytest.mark.parametrize("path", [each for each in CAPTURES if "llm-d" in each.parent.name], ids=name)
+def test_deployments_are_no_gangs(path: Path, place: Place) -> None:
+    said = place.refused(path.read_bytes().decode(), *place.policy({"match": {"kind": "Deployment"}}))
+    assert said.count("error[W5") == 2

@@ -1,0 +1,337 @@
+"""Workloads that others wrote: how many pods of which templates, and why some cannot be read."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scenes import changed
+
+from bayplan.kube.safe import get
+from bayplan.kube.templates import templates
+from bayplan.kube.workloads import REFUSED, WORKLOADS, read
+from bayplan.model.augment import Roster
+from bayplan.model.manifest import Object
+
+COVERS = {"W500", "W501", "W502", "W503", "W504", "W505", "W506", "W507", "W508", "W509", "W511", "W512"}
+
+POD = {"spec": {"containers": [{"name": "main", "image": "i"}]}}
+RUNTIME = """
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainingRuntime
+metadata: {name: torch}
+spec:
+  mlPolicy: {numNodes: 2}
+  template:
+    spec:
+      replicatedJobs:
+      - name: node
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec: {template: POD}
+"""
+TEXTS = {
+    "job": "{apiVersion: batch/v1, kind: Job, spec: {parallelism: 4, completions: 4, template: POD}}",
+    "jobset": """
+        apiVersion: jobset.x-k8s.io/v1alpha2
+        kind: JobSet
+        spec:
+          replicatedJobs:
+          - {name: leader, template: {spec: {template: POD}}}
+          - {name: worker, replicas: 3, template: {spec: {parallelism: 16, completions: 16, template: POD}}}
+        """,
+    "lws": """
+        apiVersion: leaderworkerset.x-k8s.io/v1
+        kind: LeaderWorkerSet
+        spec: {replicas: 2, leaderWorkerTemplate: {size: 8, leaderTemplate: POD, workerTemplate: POD}}
+        """,
+    "statefulset": """
+        apiVersion: apps/v1
+        kind: StatefulSet
+        spec: {replicas: 5, podManagementPolicy: Parallel, template: POD}
+        """,
+    "pytorchjob": """
+        apiVersion: kubeflow.org/v1
+        kind: PyTorchJob
+        spec: {pytorchReplicaSpecs: {Worker: {replicas: 7, template: POD}, Master: {template: POD}}}
+        """,
+    "mpijob": """
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec: {mpiReplicaSpecs: {Launcher: {template: POD}, Worker: {replicas: 4, template: POD}}}
+        """,
+    "trainjob": """
+        apiVersion: trainer.kubeflow.org/v1alpha1
+        kind: TrainJob
+        spec: {runtimeRef: {kind: TrainingRuntime, name: torch}, trainer: {numNodes: 6}}
+        """,
+    "raycluster": """
+        apiVersion: ray.io/v1
+        kind: RayCluster
+        spec:
+          headGroupSpec: {template: POD}
+          workerGroupSpecs: [{groupName: gpu, replicas: 4, numOfHosts: 2, template: POD}]
+        """,
+    "rayjob": """
+        apiVersion: ray.io/v1
+        kind: RayJob
+        spec:
+          rayClusterSpec:
+            headGroupSpec: {template: POD}
+            workerGroupSpecs: [{groupName: gpu, replicas: 3, template: POD}]
+        """,
+    "volcano-job": """
+        apiVersion: batch.volcano.sh/v1alpha1
+        kind: Job
+        spec: {tasks: [{name: ps, replicas: 2, template: POD}, {replicas: 4, template: POD}]}
+        """,
+    "pod": "{apiVersion: v1, kind: Pod, spec: {containers: [{name: main, image: i}]}}",
+}
+"""One workload of each kind. POD stands for a pod template."""
+
+SEATS = {
+    "job": ["worker 4"],
+    "jobset": ["leader 1", "worker 16 x 3"],
+    "lws": ["leader 1", "worker 7"],
+    "statefulset": ["worker 5"],
+    "pytorchjob": ["master 1", "worker 7"],
+    "mpijob": ["launcher 1", "worker 4"],
+    "trainjob": ["node 6"],
+    "raycluster": ["head 1", "gpu 8"],
+    "rayjob": ["head 1", "gpu 3"],
+    "volcano-job": ["ps 2", "default1 4"],
+    "pod": ["worker 1"],
+}
+
+
+def parsed(text: str) -> Any:
+    """The data of a text, with POD filled in."""
+
+    def filled(data: Any) -> Any:
+        if isinstance(data, dict):
+            return {key: filled(value) for key, value in data.items()}
+        if isinstance(data, list):
+            return [filled(each) for each in data]
+        return copy.deepcopy(POD) if data == "POD" else data
+
+    return filled(yaml.safe_load(text))
+
+
+def data(kind: str) -> Any:
+    """A workload of that kind, called `w`."""
+    return {**parsed(TEXTS[kind]), "metadata": {"name": "w"}}
+
+
+BESIDE = (Object(("manifest:9",), parsed(RUNTIME)),)
+
+
+def one(given: Any) -> Object:
+    """An object."""
+    return Object(("manifest:0",), given)
+
+
+def roster(kind: str) -> Roster:
+    """What is read of the workload of that kind."""
+    value, diagnostics = read(one(data(kind)), BESIDE)
+    assert value is not None, diagnostics
+    assert diagnostics == ()
+    return value
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_every_kind_is_read(kind: str) -> None:
+    found = roster(kind)
+    shown = [f"{s.name} {s.replicas}" + (f" x {s.copies}" if s.copies > 1 else "") for s in found.seats]
+    assert (found.kind, shown) == (kind, SEATS[kind])
+    assert found.placed.data["metadata"]["name"] == "w"
+
+
+def test_every_kind_of_the_table_is_tried() -> None:
+    tried = {(get(parsed(t), "apiVersion").rpartition("/")[0], get(parsed(t), "kind")) for t in TEXTS.values()}
+    assert tried == set(WORKLOADS)
+    assert not set(REFUSED) & set(WORKLOADS)
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_paths_lead_to_the_pod_templates(kind: str) -> None:
+    found = roster(kind)
+    for seat in found.seats:
+        assert get(found.object.data, *seat.path, "spec") == POD["spec"]
+        assert seat.job is None or seat.path[: len(seat.job)] == seat.job
+
+
+@pytest.mark.parametrize("kind", sorted(set(TEXTS) - {"trainjob"}))
+def test_lint_counts_the_same_pods(kind: str) -> None:
+    found = roster(kind)
+    counted = {each.path: each.pods for each in templates((found.object,))}
+    assert counted == {seat.path: seat.total * found.gangs for seat in found.seats}
+
+
+def test_groups_of_a_leader_worker_set_are_gangs() -> None:
+    found = roster("lws")
+    assert (found.gangs, found.gang_label) == (2, "leaderworkerset.sigs.k8s.io/group-index")
+    given = data("lws")
+    del given["spec"]["leaderWorkerTemplate"]["leaderTemplate"]
+    (only,) = (read(one(given)).value or found).seats
+    assert (only.name, only.total) == ("worker", 8)
+
+
+def test_jobs_of_a_replicated_job_are_copies() -> None:
+    leader, worker = roster("jobset").seats
+    assert leader.job == ("spec", "replicatedJobs", 0, "template")
+    assert worker.copy_label == "jobset.sigs.k8s.io/job-index"
+
+
+def test_a_train_job_is_placed_in_its_runtime() -> None:
+    found = roster("trainjob")
+    assert found.object is BESIDE[0]
+    (seat,) = (read(one(changed(data("trainjob"), ("spec", "trainer"), {})), BESIDE).value or found).seats
+    assert seat.total == 2
+
+
+JOBS = ("spec", "replicatedJobs")
+RAY = ("spec", "workerGroupSpecs", 0)
+OF_ONE_POD: dict[str, Any] = {"name": "worker", "template": {"spec": {"template": POD}}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "value", "said"),
+    [
+        pytest.param("job", ("spec", "parallelism"), "four", "W502 spec.parallelism", id="no-number"),
+        pytest.param("job", ("spec", "parallelism"), -1, "W502 spec.parallelism", id="negative"),
+        pytest.param("job", ("spec", "parallelism"), True, "W502 spec.parallelism", id="boolean"),
+        pytest.param("job", ("spec", "completions"), 9, "W504 spec.parallelism", id="waves"),
+        pytest.param(
+            "job", ("spec",), {"completions": 2, "template": POD}, "W504 spec.completions", id="one-at-a-time"
+        ),
+        pytest.param("job", ("spec", "parallelism"), 0, "W505 ", id="nothing-to-do"),
+        pytest.param("job", ("spec", "template"), None, "W503 spec", id="no-template"),
+        pytest.param("job", ("spec", "template"), {"spec": {}}, "W503 spec.template.spec", id="no-containers"),
+        pytest.param("job", ("spec",), [], "W503 spec", id="a-list"),
+        pytest.param("job", ("metadata",), {"generateName": "w-"}, "W511 metadata", id="generated-name"),
+        pytest.param("job", ("metadata", "name"), "w" * 64, "W511 metadata.name", id="long-name"),
+        pytest.param("job", ("metadata", "name"), "w\nkind: y", "W511 metadata.name", id="no-name"),
+        pytest.param("pod", ("spec", "containers"), ["main"], "W503 spec.containers", id="no-mappings"),
+        pytest.param("jobset", (*JOBS, 1, "replicas"), "3", "W502 spec.replicatedJobs.1.replicas", id="text"),
+        pytest.param("jobset", (*JOBS, 1, "replicas"), 10**9, "W309 ", id="a-billion"),
+        pytest.param("jobset", (*JOBS, 1, "name"), "Worker!", "W509 spec.replicatedJobs.1", id="!"),
+        pytest.param("jobset", JOBS, [OF_ONE_POD] * 2, "W509 spec.replicatedJobs.1", id="twice"),
+        pytest.param("jobset", (*JOBS, 1, "dependsOn"), [{"name": "leader"}], "W512", id="dependent"),
+        pytest.param("jobset", ("spec", "startupPolicy"), {"startupPolicyOrder": "InOrder"}, "W512", id="in-order"),
+        pytest.param("jobset", ("spec", "replicatedJobs"), {}, "W503 spec", id="no-list"),
+        pytest.param(
+            "statefulset", ("spec", "podManagementPolicy"), None, "W512 spec.podManagementPolicy", id="ordered"
+        ),
+        pytest.param("lws", ("spec", "startupPolicy"), "LeaderReady", "W512 spec.startupPolicy", id="leader-first"),
+        pytest.param("lws", ("spec", "replicas"), {}, "W502 spec.replicas", id="mapping"),
+        pytest.param("lws", ("spec", "replicas"), 0, "W505 ", id="no-groups"),
+        pytest.param("lws", ("spec", "leaderWorkerTemplate", "size"), 1.5, "W502", id="half-a-pod"),
+        pytest.param("volcano-job", ("spec", "minAvailable"), 5, "W506 spec.minAvailable", id="five-of-six"),
+        pytest.param("volcano-job", ("spec", "tasks", 1, "minAvailable"), 3, "W506 spec.tasks.1", id="three-of-four"),
+        pytest.param("volcano-job", ("spec", "tasks", 1, "dependsOn"), {"name": ["ps"]}, "W512", id="dependent-task"),
+        pytest.param(
+            "pytorchjob", ("spec", "elasticPolicy"), {"minReplicas": 2}, "W506 spec.elasticPolicy", id="elastic"
+        ),
+        pytest.param("mpijob", ("spec", "launcherCreationPolicy"), "WaitForWorkersReady", "W506", id="launcher-last"),
+        pytest.param("raycluster", ("spec", "enableInTreeAutoscaling"), True, "W506", id="autoscaled"),
+        pytest.param(
+            "raycluster", (*RAY, "minReplicas"), 1, "W506 spec.workerGroupSpecs.0.minReplicas", id="may-shrink"
+        ),
+        pytest.param("raycluster", (*RAY, "groupName"), "head", "W509", id="two-heads"),
+        pytest.param("raycluster", (*RAY, "numOfHosts"), "2", "W502 spec.workerGroupSpecs.0.numOfHosts", id="hosts"),
+        pytest.param("rayjob", ("spec", "clusterSelector"), {"a": "b"}, "W503 spec.clusterSelector", id="elsewhere"),
+        pytest.param(
+            "trainjob", ("spec", "runtimeRef"), {"name": "torch"}, "W507 spec.runtimeRef", id="of-the-cluster"
+        ),
+        pytest.param("trainjob", ("spec", "trainer", "numNodes"), "6", "W502 spec.trainer.numNodes", id="nodes"),
+        pytest.param("trainjob", ("spec", "runtimePatches"), [{}], "W508 spec.runtimePatches", id="patched"),
+        pytest.param(
+            "trainjob", ("spec", "trainer", "resourcesPerNode"), {"limits": {}}, "W508 spec.trainer", id="resources"
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_said_in_place(kind: str, path: tuple[str | int, ...], value: Any, said: str) -> None:
+    found = read(one(changed(data(kind), path, value)), BESIDE).diagnostics
+    assert [each.code for each in found] == [said[:4]]
+    assert ".".join(map(str, found[0].route[1:])).startswith(said[5:])
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "code"),
+    [
+        ("apps/v1", "Deployment", "W501"),
+        ("batch/v1", "CronJob", "W501"),
+        ("apps/v1", "DaemonSet", "W500"),
+        ("", "", "W500"),
+        ("batch/v2/x", "Job", "W500"),
+    ],
+)
+def test_kinds_that_make_no_gang_are_refused(group: str, kind: str, code: str) -> None:
+    found = read(one({"apiVersion": group, "kind": kind, "metadata": {"name": "w"}}))
+    assert (found.value, [each.code for each in found.diagnostics]) == (None, [code])
+
+
+def test_a_launcher_that_comes_last_is_no_part_of_the_gang() -> None:
+    found = read(one(changed(data("mpijob"), ("spec", "launcherCreationPolicy"), "WaitForWorkersReady")))
+    assert found.value is not None
+    assert [seat.name for seat in found.value.seats] == ["worker"]
+    assert [each.severity for each in found.diagnostics] == ["info"]
+
+
+def test_a_runtime_of_several_train_jobs_is_refused() -> None:
+    other = Object(("manifest:1",), {**data("trainjob"), "metadata": {"name": "other"}})
+    found = read(one(data("trainjob")), (*BESIDE, one(data("trainjob")), other))
+    assert [each.code for each in found.diagnostics] == ["W508"]
+    assert 'TrainJob "other"' in found.diagnostics[0].message
+    of_all = Object(("manifest:9",), {**parsed(RUNTIME), "kind": "ClusterTrainingRuntime"})
+    found = read(one(changed(data("trainjob"), ("spec", "runtimeRef"), {"name": "torch"})), (of_all,))
+    assert [each.code for each in found.diagnostics] == ["W508"]
+
+
+@pytest.mark.parametrize(
+    ("group", "pods"),
+    [
+        ({"replicas": 4, "minReplicas": 5}, 5),
+        ({"replicas": 4, "maxReplicas": 3}, 3),
+        ({"minReplicas": 2}, 2),
+        ({"replicas": 4, "suspend": True}, 0),
+        ({}, 0),
+        ({"replicas": 2, "numOfHosts": 3}, 6),
+    ],
+)
+def test_ray_keeps_workers_within_their_bounds(group: dict[str, Any], pods: int) -> None:
+    given = changed(data("raycluster"), RAY, {"groupName": "gpu", "template": POD, **group})
+    found = read(one(given)).value
+    assert found is not None
+    assert sum(seat.total for seat in found.seats) == 1 + pods
+
+
+def paths(node: Any, here: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Every path into some data."""
+    yield here
+    children = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    for key, value in children:
+        yield from paths(value, (*here, key))
+
+
+PLACES = [(kind, path) for kind in TEXTS for path in paths(data(kind)) if path]
+ANYTHING = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=3)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=2), st.dictionaries(st.one_of(st.text(max_size=3), st.integers()), inner, max_size=2)
+    ),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=400)
+@given(st.sampled_from(PLACES), ANYTHING)
+def test_nothing_that_stands_anywhere_is_a_crash(place: tuple[str, tuple[str | int, ...]], value: Any) -> None:
+    kind, path = place
+    found = read(one(changed(data(kind), path, value)), BESIDE)
+    assert found.value is not None or any(each.severity == "error" for each in found.diagnostics)

@@ -573,12 +573,34 @@ class TestBadInput:
         assert "error[A980]" in repository.fails()
         repository.write("bayplan.yaml", "kind: [")
         assert "error[R107]" in repository.fails()
-        assert "error[R101]" in repository.fails("gone")
+        assert "error[R101]" in repository.fails("gone/bayplan.yaml")
+        for word in ("gone", "other.yaml", "-", "gone/"):
+            assert "error[A980]" in repository.fails(word) or word == "gone/"
 
     def test_a_file_where_a_folder_is_wanted(self, repository: Repository) -> None:
         repository.write("out", "a file")
         repository.project(EVERY)
         assert "error[O804]" in repository.fails()
+
+    def test_no_pipe_is_read(self, repository: Repository) -> None:
+        for path in ("out/20-jobset-one.yaml", "out/.bayplan-index", INDEX, "jobs/two.yaml"):
+            (repository.folder / path).parent.mkdir(exist_ok=True)
+            os.mkfifo(repository.folder / path)
+        repository.project(EVERY)
+        assert "error[O804]" in repository.fails()
+
+    def test_a_name_too_long_and_a_folder_in_the_way(self, repository: Repository) -> None:
+        repository.project(EVERY, {**EVERY, "to": f"{'x' * 300}/"})
+        assert "error[O802]" in repository.fails()
+        (repository.folder / "out/20-jobset-one.yaml").mkdir(parents=True)
+        repository.project(EVERY)
+        assert "error[O804]" in repository.fails()
+
+    @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+    def test_a_folder_that_takes_nothing(self, repository: Repository) -> None:
+        (repository.folder / "shut").mkdir(mode=0o555)
+        repository.project(EVERY, {**EVERY, "to": "shut/"})
+        assert "error[O802]" in repository.fails()
 
     def test_two_outputs_of_one_place(self, repository: Repository) -> None:
         repository.project(EVERY, {**EVERY, "to": "out/sub/../"}, {**EVERY, "to": "all.yaml"})

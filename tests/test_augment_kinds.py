@@ -15,7 +15,7 @@ from bayplan.kube.safe import get
 from bayplan.kube.workloads import read
 from bayplan.model.augment import Augmented, AugmentRequest
 from bayplan.model.manifest import Object
-from foreign_workloads import RUNTIME, SEATS, TEXTS, data, parsed
+from foreign_workloads import RUNTIME, TEXTS, data, parsed
 
 TOPOLOGY = Document("topology.yaml", json.dumps(support.TOPOLOGY), 0, support.TOPOLOGY)
 ASKED = {"bayplan.dev/placement": "required=spine", "bayplan.dev/queue": "research"}
@@ -58,8 +58,7 @@ def test_every_pod_template_is_marked(kind: str) -> None:
         assert get(holder, *seat.path, "spec", "schedulerName") == "kai-scheduler"
     groups = [each for each in after if each["kind"] == "PodGroup"]
     if before.gangs == 1:
-        total = sum(int(each.rpartition(" ")[2]) for each in SEATS[kind] if " x " not in each)
-        assert [each["spec"]["minMember"] for each in groups] == [total + (48 if kind == "jobset" else 0)]
+        assert [each["spec"]["minMember"] for each in groups] == [sum(seat.total for seat in before.seats)]
     assert made.changes
     again, _ = run(after)
     assert again == Augmented()

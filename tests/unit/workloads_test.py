@@ -17,7 +17,7 @@ from bayplan.model.augment import Roster
 from bayplan.model.manifest import Object
 from foreign_workloads import POD, RUNTIME, SEATS, TEXTS, data, parsed
 
-COVERS = {"W500", "W501", "W502", "W503", "W504", "W505", "W506", "W507", "W508", "W509", "W511", "W512"}
+COVERS = {"W500", "W501", "W502", "W503", "W504", "W505", "W506", "W507", "W508", "W509", "W510", "W511", "W512"}
 
 BESIDE = (Object(("manifest:9",), parsed(RUNTIME)),)
 
@@ -175,11 +175,14 @@ def test_a_launcher_that_comes_last_is_no_part_of_the_gang() -> None:
     assert [each.severity for each in found.diagnostics] == ["info"]
 
 
-def test_a_runtime_of_several_train_jobs_is_refused() -> None:
+def test_a_runtime_that_is_not_for_this_train_job_alone_is_refused() -> None:
     other = Object(("manifest:1",), {**data("trainjob"), "metadata": {"name": "other"}})
     found = read(one(data("trainjob")), (*BESIDE, one(data("trainjob")), other))
     assert [each.code for each in found.diagnostics] == ["W508"]
     assert 'TrainJob "other"' in found.diagnostics[0].message
+    grouped = Object(("manifest:9",), changed(parsed(RUNTIME), ("spec", "podGroupPolicy"), {"coscheduling": {}}))
+    found = read(one(data("trainjob")), (grouped,))
+    assert [(each.code, each.route[0]) for each in found.diagnostics] == [("W510", "manifest:9")]
     of_all = Object(("manifest:9",), {**parsed(RUNTIME), "kind": "ClusterTrainingRuntime"})
     found = read(one(changed(data("trainjob"), ("spec", "runtimeRef"), {"name": "torch"})), (of_all,))
     assert [each.code for each in found.diagnostics] == ["W508"]

@@ -22,6 +22,7 @@ from bayplan.kube import cards
 from bayplan.kube.kinds.parts import GANG_LABEL, WORKFLOW_LABEL
 from bayplan.kube.safe import get, items, mapping, text
 from bayplan.model.augment import Added, Augmented, AugmentRequest, Change, Roster, Seat
+from bayplan.model.backend import Backend
 from bayplan.model.given import FEATURES
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, Object, PodParts, Shape
 from bayplan.model.plan import Plan, all_pods
@@ -140,14 +141,18 @@ def _back(route: Route, selected: Selected) -> Route:
 def _known(selected: Selected, request: AugmentRequest, cluster: Cluster, known: Known) -> Outcome[Planned]:
     """The plan; of a workload that is alike but for its name, if that had no findings."""
     workflow, roster = _completed(selected, request, cluster), selected.roster
+    backend = select_backend(request.scheduler, workflow, cluster.topology, BACKENDS)
+    if backend.value is None:
+        return Outcome(None, backend.diagnostics)
+    if not workflow.queue:
+        workflow = workflow._replace(queue=_own_queue(roster, backend.value.QUEUE_LABEL))
     nameless = workflow._replace(name="", gangs=(workflow.gangs[0]._replace(name=""),))
-    labels = [mapping(data, "metadata", "labels") for data in (roster.placed.data, *_templates(roster))]
-    key = repr((nameless, len(workflow.name), roster.seats, roster.gangs, labels, _carries_domain(selected, cluster)))
+    key = repr((nameless, len(workflow.name), roster.seats, roster.gangs, _carries_domain(selected, cluster)))
     if key in known:
         found = known[key]
         plan, shape = renamed(found.plan, found.shape, workflow.name)
         return Outcome(found._replace(plan=plan, shape=shape))
-    made = _planned(selected, workflow, request, cluster)
+    made = _planned(selected, workflow, backend.value, request, cluster)
     if made.value is not None and not made.diagnostics:
         known[key] = made.value
     return made
@@ -157,22 +162,21 @@ def _templates(roster: Roster) -> Iterator[Mapping[str, Any]]:
     return (mapping(roster.object.data, *seat.path) for seat in roster.seats)
 
 
-def _planned(selected: Selected, workflow: Workflow, request: AugmentRequest, cluster: Cluster) -> Outcome[Planned]:
+def _planned(
+    selected: Selected, workflow: Workflow, backend: Backend, request: AugmentRequest, cluster: Cluster
+) -> Outcome[Planned]:
     """The pipeline's check and plan, for a workload whose shape is given."""
     roster = selected.roster
-    backend = select_backend(request.scheduler, workflow, cluster.topology, BACKENDS)
-    if backend.value is not None and not workflow.queue:
-        workflow = workflow._replace(queue=_own_queue(roster, backend.value.QUEUE_LABEL))
     workflow = name_accelerators(workflow, cluster.topology)
     unbuilt = workflow._replace(
         gangs=(workflow.gangs[0]._replace(workload="auto"),)
     )  # its kind is there, not asked for
     checks = (d for each in (references, levels, pending) for d in each.check(unbuilt, cluster.topology))
-    found = (*backend.diagnostics, *given.check(roster), *checks)
-    if backend.value is None or has_errors(found):
+    found = (*given.check(roster), *checks)
+    if has_errors(found):
         return Outcome(None, found)
     own = Request(request.topology, request.topology, accept=request.accept)
-    checked = Checked(workflow, cluster.topology, backend.value, cluster.target)
+    checked = Checked(workflow, cluster.topology, backend, cluster.target)
     bound = pipeline.bound(own, checked)
     found += tuple(_milder(each, selected, cluster) for each in bound.diagnostics)
     if bound.value is None:
@@ -181,7 +185,7 @@ def _planned(selected: Selected, workflow: Workflow, request: AugmentRequest, cl
     shaped = seats.seated(plan, roster)
     found += (*seats.shared_domains(bound.value), *shaped.diagnostics)
     if shaped.value is not None:
-        rows, title = backend.value.GIVEN, pipeline.title(backend.value, cluster.target)
+        rows, title = backend.GIVEN, pipeline.title(backend, cluster.target)
         lost = tuple(compare(seats.needs(shaped.value, roster), rows, cluster.target, title, FEATURES))
         found += lost
         if any(each.code == "F740" for each in lost):
@@ -206,7 +210,8 @@ def _carries_domain(selected: Selected, cluster: Cluster) -> bool:
 def _own_queue(roster: Roster, label: str) -> str:
     """The queue that the workload names already."""
     every = (roster.placed.data, *_templates(roster)) if label else ()
-    return next(filter(None, (text(each, "metadata", "labels", label) for each in every)), "")
+    told = (text(each, "metadata", kind, label) for kind in ("labels", "annotations") for each in every)
+    return roster.queue or next(filter(None, told), "")
 
 
 def _completed(selected: Selected, request: AugmentRequest, cluster: Cluster) -> Workflow:

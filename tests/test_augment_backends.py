@@ -43,7 +43,11 @@ VERSIONS: Mapping[str, tuple[Mapping[str, str], ...]] = {
 
 ANYWHERE = frozenset(PLAIN)
 PLACED: Mapping[str, Mapping[str, frozenset[str]]] = {
-    "kai": {"gang": ANYWHERE, "copies": frozenset({"jobset"}), "ranks": frozenset({"lws", "pytorchjob"})},
+    "kai": {
+        "gang": ANYWHERE | {"trainjob"},
+        "copies": frozenset({"jobset"}),
+        "ranks": frozenset({"lws", "pytorchjob"}),
+    },
     "kueue": {
         "gang": ANYWHERE | {"trainjob"},
         "copies": frozenset({"jobset"}),

@@ -195,8 +195,8 @@ def _planned(
 
 
 def _milder(found: Diagnostic, selected: Selected, cluster: Cluster) -> Diagnostic:
-    """P507 as a warning where the ComputeDomain is the chart's own: its pods run, if without NVLink between some."""
-    mild = found.code == "P507" and _carries_domain(selected, cluster)
+    """P506 and P507 as warnings where the ComputeDomain is the chart's own: its pods run, if not as they could."""
+    mild = found.code in ("P506", "P507") and _carries_domain(selected, cluster)
     return found._replace(severity="warning") if mild else found
 
 

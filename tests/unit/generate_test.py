@@ -573,12 +573,34 @@ class TestBadInput:
         assert "error[A980]" in repository.fails()
         repository.write("bayplan.yaml", "kind: [")
         assert "error[R107]" in repository.fails()
-        assert "error[R101]" in repository.fails("gone")
+        assert "error[R101]" in repository.fails("gone/bayplan.yaml")
+        for word in ("gone", "other.yaml", "-", "gone/"):
+            assert "error[A980]" in repository.fails(word) or word == "gone/"
 
     def test_a_file_where_a_folder_is_wanted(self, repository: Repository) -> None:
         repository.write("out", "a file")
         repository.project(EVERY)
         assert "error[O804]" in repository.fails()
+
+    def test_no_pipe_is_read(self, repository: Repository) -> None:
+        for path in ("out/20-jobset-one.yaml", "out/.bayplan-index", INDEX, "jobs/two.yaml"):
+            (repository.folder / path).parent.mkdir(exist_ok=True)
+            os.mkfifo(repository.folder / path)
+        repository.project(EVERY)
+        assert "error[O804]" in repository.fails()
+
+    def test_a_name_too_long_and_a_folder_in_the_way(self, repository: Repository) -> None:
+        repository.project(EVERY, {**EVERY, "to": f"{'x' * 300}/"})
+        assert "error[O802]" in repository.fails()
+        (repository.folder / "out/20-jobset-one.yaml").mkdir(parents=True)
+        repository.project(EVERY)
+        assert "error[O804]" in repository.fails()
+
+    def test_a_folder_that_takes_nothing(self, repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+        (repository.folder / "shut").mkdir()
+        repository.project(EVERY, {**EVERY, "to": "shut/"})
+        monkeypatch.setattr(os, "access", lambda path, mode: "shut" not in str(path))  # root may write everywhere
+        assert "error[O802]" in repository.fails()
 
     def test_two_outputs_of_one_place(self, repository: Repository) -> None:
         repository.project(EVERY, {**EVERY, "to": "out/sub/../"}, {**EVERY, "to": "all.yaml"})
@@ -641,3 +663,62 @@ def test_the_same_bytes_under_any_hash_seed(repository: Repository) -> None:
         repository.generate()
         repository.project(EVERY, {"export": "kai", "to": "cluster/"})
     assert states[0] == states[1]
+
+
+PLACES = ["out/", "out/{workflow}/", "{namespace}/{workflow}.yaml", "all.yaml", "out/deep/", "./", "jobs/made/"]
+
+
+def step(repository: Repository, chance: random.Random) -> None:
+    """Something that people do to a repository."""
+    made = [path for path in repository.made() if path != INDEX and not path.startswith("mine")]
+    path = f"jobs/{chance.choice('abcd')}.yaml"
+    match chance.choice(["write", "delete", "outputs", "outputs", "edit", "lose", "index", "mine"]):
+        case "write":
+            repository.write(path, job(chance.choice(["one", "two", "three"]), chance.choice(["ml", "lab"])))
+        case "delete":
+            (repository.folder / path).unlink(missing_ok=True)
+        case "outputs":
+            entries = [{**EVERY, "to": to} for to in chance.sample(PLACES, chance.randint(0, 2))]
+            repository.project(*entries, {"export": "kai", "to": chance.choice(["cluster/", "out/"])})
+        case "edit" if made:
+            text = (repository.folder / made[0]).read_text()
+            repository.write(made[0], text.replace("name: ", "name: x"))
+        case "lose" if made:
+            (repository.folder / chance.choice(made)).unlink()
+        case "index":
+            lines = (repository.folder / INDEX).read_text() if (repository.folder / INDEX).exists() else ""
+            repository.write(INDEX, f"{lines}<<<<<<< ours\n=======\ngone/13-x.yaml\n>>>>>>> theirs\n")
+        case "mine":
+            repository.write("mine/notes.md", "mine")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_happened_before_the_result_is_that_of_a_fresh_run(
+    seed: int, repository: Repository, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    chance = random.Random(seed)
+    repository.project(EVERY)
+    for _ in range(12):
+        before = repository.state()
+        step(repository, chance)
+        changed = repository.state()
+        code, _, err = repository.generate()
+        if "error[" in err:
+            assert repository.state() == changed
+            for path in set(changed) - set(before) - {INDEX}:  # taken back: what follows would fail as well
+                (repository.folder / path).unlink()
+            for path, text in before.items():
+                repository.write(path, text)
+            continue
+        assert code in (0, 1)
+        assert repository.generate()[0] == 0
+        fresh = tmp_path_factory.mktemp("fresh")
+        for path, text in repository.state().items():
+            if path == INDEX or generated.is_marked(text):
+                continue
+            (fresh / path).parent.mkdir(parents=True, exist_ok=True)
+            (fresh / path).write_text(text)
+        repository.generate(str(fresh))
+        made = Repository.__new__(Repository)
+        made.folder = fresh
+        assert made.state() == repository.state()

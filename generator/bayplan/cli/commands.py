@@ -226,18 +226,20 @@ COMMANDS = (
     Command(
         "kustomize doctor",
         "kustomize_doctor",
-        "Say why kustomize would not run bayplan's functions, or what they leave broken.",
+        "Find out why functions do not run.",
         (Argument("DIR", 0),),
         (STRICT, DIAGNOSTICS),
+        "It also says which names a build leaves broken. "
         "DIR is a folder with a kustomization (default: the current one). Where kustomize is installed, the folder is "
         "built with it. Diagnostics go to standard output.",
     ),
     Command(
         "kustomize install-legacy",
         "kustomize_install",
-        "Install bayplan's functions as plugins of the older kind, which kubectl kustomize runs too.",
+        "Install functions as older plugins.",
         (Argument("DIR", 0),),
         (DIAGNOSTICS,),
+        "`kubectl kustomize` runs plugins of the older kind and no functions. "
         "DIR is the folder in which kustomize looks for plugins (default: KUSTOMIZE_PLUGIN_HOME, else "
         "XDG_CONFIG_HOME/kustomize/plugin, else ~/.config/kustomize/plugin).",
     ),

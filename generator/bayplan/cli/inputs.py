@@ -122,6 +122,18 @@ def remembering() -> Load:
     return load
 
 
+def policy_of(given: Given) -> tuple[Document | None, tuple[Batch, ...]]:
+    """The one document of a policy file."""
+    if not given.on("policy"):
+        return None, ()
+    documents, batch = files.load(given.one("policy"), "policy")
+    if len(documents) < 2:
+        return (documents[0] if documents else None), (batch,)
+    message = f"the policy file holds {len(documents)} documents; one Policy is wanted"
+    found = error("A974", ("policy",), message, hint="put all rules under one `rules:`")
+    return None, (Batch((found,), {"policy": documents[1]}),)
+
+
 def requests(given: Given, inputs: Inputs, *, cluster_objects: bool = False) -> Outcome[tuple[Request, ...]]:
     """One request for each workflow document; None where the arguments are wrong."""
     target, accept = arguments.target(given), arguments.accept(given)

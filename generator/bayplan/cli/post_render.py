@@ -69,7 +69,7 @@ def _placed(given: Given, path: str, raw: bytes, batches: tuple[Batch, ...]) -> 
     from bayplan.clients import stream
 
     topology, about = inputs.topology_of(path)
-    policy, more = _policy(given)
+    policy, more = inputs.policy_of(given)
     read, found = stream.parse(files.STDIN, raw, _watched(policy))
     said, sources = stream.placed(read, (*found, *stream.strangers(read)))
     request, wrong = _request(given, topology, policy)
@@ -102,18 +102,6 @@ def _request(
     scheduler, namespace = given.one("scheduler"), given.one("namespace")
     hooks = given.on("include-hooks")
     return AugmentRequest((), topology, policy, scheduler, namespace, target.value, accept.value, hooks), ()
-
-
-def _policy(given: Given) -> tuple[Document | None, tuple[Batch, ...]]:
-    """The one document of a policy file."""
-    if not given.on("policy"):
-        return None, ()
-    documents, batch = files.load(given.one("policy"), "policy")
-    if len(documents) < 2:
-        return (documents[0] if documents else None), (batch,)
-    message = f"the policy file holds {len(documents)} documents; one Policy is wanted"
-    found = error("A974", ("policy",), message, hint="put all rules under one `rules:`")
-    return None, (Batch((found,), {"policy": documents[1]}),)
 
 
 def _watched(policy: Document | None) -> Callable[[str], bool]:

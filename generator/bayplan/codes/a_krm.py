@@ -10,7 +10,6 @@ CODES: Mapping[str, str] = {
     "A962": "an item that is no object",
     "A963": "a file among kustomize's objects",
     "A964": "a function in the wrong list",
-    "A965": "several policies in one file",
     "A966": "a function that cannot be called",
     "A967": "a Workflow that nothing expands",
     "A968": "a name that leads nowhere",

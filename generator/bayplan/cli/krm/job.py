@@ -22,16 +22,19 @@ class Job(NamedTuple):
 
     @property
     def keeps_results(self) -> bool:
-        """Whether the caller reads `results` (kpt, `kustomize fn run`): only those say which file an item is from."""
-        return any(_PATH in each.text or _says_path(each.data) for each in self.items[:1])
+        """Whether the caller reads `results`: kpt, and `kustomize fn run`.
+
+        Those say which file an object is from. `kustomize build` says it too, of items that went through a function
+        already, but never of the configuration (5.8.1), in which it has found the function.
+        """
+        travelling = wire(self.config)
+        from_files = any(_PATH in each.text or _PATH in wire(each.data) for each in self.items[:1])
+        return _PATH in travelling or (from_files and not any(key in travelling for key in FUNCTION))
 
 
-_PATH = "internal.config.kubernetes.io/path: "
-
-
-def _says_path(data: Any) -> bool:
-    annotations = data.get("metadata", {}).get("annotations") if isinstance(data, dict) else None
-    return isinstance(annotations, dict) and _PATH.rstrip(": ") in annotations
+_PATH = "internal.config.kubernetes.io/path"
+FUNCTION = ("config.kubernetes.io/function", "config.k8s.io/function")
+"""The annotation by which a configuration names its program, and its former spelling."""
 
 
 class Answer(NamedTuple):

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bayplan.augment import augment
-from bayplan.cli import arguments, files, inputs
+from bayplan.cli import arguments, inputs
 from bayplan.cli.krm.job import Answer, Job, wire, without_wire
 from bayplan.clients import resource_list
 from bayplan.clients.json_lines import line
 from bayplan.clients.resource_list import Item
-from bayplan.diagnostics import error
 from bayplan.document import Document
 from bayplan.linting.identity import flattened
 from bayplan.model.augment import Augmented, AugmentRequest
@@ -25,7 +24,7 @@ def run(job: Job) -> Answer:
     if path is None:
         return Answer(None, list(batches or (Batch((inputs.no_topology(),)),)))
     topology, more = inputs.topology_of(path)
-    policy, about_policy = _policy(job.given.one("policy"))
+    policy, about_policy = inputs.policy_of(job.given)
     target, accept = arguments.target(job.given), arguments.accept(job.given)
     known = resource_list.known(job.items, lambda _: True)
     wrong = Batch((*target.diagnostics, *accept.diagnostics, *known.diagnostics))
@@ -52,19 +51,6 @@ def run(job: Job) -> Answer:
     said = Batch(outcome.diagnostics, {**sources, **beside}, origins)
     items = None if outcome.value is None else _merged(known.value, outcome.value)
     return Answer(items, [*batches, said])
-
-
-def _policy(path: str) -> tuple[Document | None, Sequence[Batch]]:
-    """The one document of a policy file."""
-    if not path:
-        return None, ()
-    documents, batch = files.load(path, "policy")
-    if len(documents) < 2:
-        return (documents[0] if documents else None), (batch,)
-    message = f"the policy file holds {len(documents)} documents; one Policy is wanted"
-    return None, (
-        Batch((error("A965", ("policy",), message, hint="put all rules into one"),), {"policy": documents[1]}),
-    )
 
 
 def _objects(documents: Sequence[Document]) -> Iterable[Object]:

@@ -84,7 +84,7 @@ def _place(path: Path, whole: Any, near: Sequence[Source]) -> tuple[str, Route] 
     plain = path[:-1] if marked else path
     value = _at(whole, plain)
     best: tuple[int, tuple[str, Route] | None] = (-1, None)
-    for source in near:
+    for source in near if plain else reversed(near):  # an object as a whole stands where it was first written
         for inner, length in _ways(source, plain):
             same = length == len(plain) and (value is _NOTHING or _at(source.document.data, inner) == value)
             depth = len(plain) + 1 if same else min(length, len(plain) - 1) if length else 0
@@ -97,7 +97,7 @@ def _place(path: Path, whole: Any, near: Sequence[Source]) -> tuple[str, Route] 
 def _ways(source: Source, path: Path) -> Iterator[tuple[Path, int]]:
     """Paths in the source that lead along the path, and how far each goes."""
     for at, begin in source.parts:
-        if path[: len(at)] == at or at[: len(path)] == path:
+        if path[: len(at)] == at:
             rest = path[len(at) :]
             length = next(
                 (n for n in range(len(rest), 0, -1) if _at(source.document.data, (*begin, *rest[:n])) is not _NOTHING),

@@ -38,7 +38,9 @@ def run(job: Job) -> Answer:
     outcome, origins = pipeline.lint(request)
     subjects = {f"manifest:{number}": document for number, document in enumerate(documents)}
     raw = tuple(_unexpanded(number, each) for number, each in enumerate(documents) if is_workflow(each.data))
-    said = Batch((*outcome.diagnostics, *raw), {**subjects, **({"topology": topology} if topology else {})}, origins)
+    whole = {each.route for each in raw}
+    found = tuple(each for each in outcome.diagnostics if each.route not in whole)
+    said = Batch((*found, *raw), {**subjects, **({"topology": topology} if topology else {})}, origins)
     return Answer(_echo(job), [*batches, said])
 
 

@@ -6,8 +6,9 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from bayplan.cli.krm.job import FUNCTION
 from bayplan.cli.kustomize_doctor import names
-from bayplan.cli.kustomize_doctor.tree import FUNCTION, Kustomization, annotated, ours
+from bayplan.cli.kustomize_doctor.tree import Kustomization, annotated, ours
 from bayplan.diagnostics import Diagnostic, Note, error, info
 from bayplan.document import read
 from bayplan.words import one_line

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bayplan.cli.krm import KINDS
-from bayplan.cli.kustomize_doctor.tree import FUNCTION, Kustomization, Listed, annotated, ours
+from bayplan.cli.krm.job import FUNCTION
+from bayplan.cli.kustomize_doctor.tree import Kustomization, Listed, annotated, ours
 from bayplan.cli.kustomize_install import path_of, plugin_home
 from bayplan.diagnostics import KEY, Diagnostic, Note, Route, error, info, warning
 from bayplan.document import read

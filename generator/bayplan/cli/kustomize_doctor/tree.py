@@ -11,7 +11,6 @@ from bayplan.document import Document
 from bayplan.values import NamedTuple
 
 LISTS = ("generators", "transformers", "validators")
-FUNCTION = ("config.kubernetes.io/function", "config.k8s.io/function")
 
 
 class Listed(NamedTuple):

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from workloads import chart, write
+from workloads import chart, kustomization, write
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples" / "pretrain"
@@ -34,6 +34,8 @@ class Row(NamedTuple):
     rounds: int  # at most
     stdin: str = os.devnull
     other: tuple[str, ...] = ()  # the command it is a ratio to
+    program: str = ""  # bayplan, unless it is another
+    less: tuple[str, ...] = ()  # arguments of a run whose time is taken off
 
 
 class Result(NamedTuple):
@@ -53,6 +55,7 @@ def rows(folder: Path) -> list[Row]:
         Row("render 10,000 bare pods, proven", write(folder, 10_000), "x", 30, 7),
         Row("render 100,000 bare pods, memory", write(folder, 100_000), "MB", 128, 1),
         *helm_rows(folder),
+        *functions(folder),
     ]
 
 
@@ -70,6 +73,22 @@ def helm_rows(folder: Path) -> Iterator[Row]:
     rest = (7, str(manifests), template)
     yield Row("post-render, 5,000 documents, nothing to do", post, "helm template", 0.1, *rest)
     yield Row("post-render, 5,000 pods placed", [*post, "--policy", made["policy"]], "helm template", 1, *rest)
+
+
+def functions(folder: Path) -> Iterator[Row]:
+    """What `kustomize build` takes longer with bayplan as its function than with `cat` of the same answer."""
+    program = shutil.which("kustomize")
+    if program is None:
+        print("kustomize is not in PATH: what a function adds to it is not measured", file=sys.stderr)
+        return
+    function, answer = f"{folder}/venv/bin/bayplan-krm", f"{folder}/answer.yaml"
+    record = kustomization(folder / "record", EXAMPLE, "/bin/sh", "-c", f"{function} | tee {answer}")
+    subprocess.run([program, *record], check=True, stdout=subprocess.DEVNULL)
+    less = kustomization(folder / "cat", EXAMPLE, "/bin/cat", answer)
+    expand = kustomization(folder / "expand", EXAMPLE, function)
+    yield Row(
+        "kustomize build, what 64 pods expanded add to it", expand, "x", 4.5, 99, program=program, less=tuple(less)
+    )
 
 
 def install(folder: Path) -> tuple[str, str]:
@@ -105,17 +124,19 @@ def results(selected: list[Row], bayplan: str, python: str, rounds: int) -> Iter
     bare: list[float] = []
     others: dict[str, list[float]] = {row.name: [] for row in selected}
     measured: dict[str, list[tuple[float, float]]] = {row.name: [] for row in selected}
+    taken_off: dict[str, list[float]] = {row.name: [] for row in selected}
     for number in range(rounds):
         bare += [measure([python, "-c", "pass"])[0] for _ in range(3)]
         for row in selected:
             if number < row.rounds:
-                measured[row.name].append(measure([bayplan, *row.arguments], row.stdin))
+                measured[row.name].append(measure([row.program or bayplan, *row.arguments], row.stdin))
                 others[row.name] += [measure(row.other)[0]] if row.other else []
+                taken_off[row.name] += [measure([row.program or bayplan, *row.less])[0]] if row.less else []
     for row in selected:
         times, memory = zip(*measured[row.name], strict=True)
         base = statistics.median(others[row.name] or bare)
-        value = max(memory) if row.unit == "MB" else statistics.median(times) / base
-        yield Result(row, value)
+        took = statistics.median(times) - (statistics.median(taken_off[row.name]) if row.less else 0)
+        yield Result(row, max(memory) if row.unit == "MB" else took / base)
 
 
 def table(found: Iterable[Result]) -> str:
@@ -137,8 +158,9 @@ def main() -> int:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        installed = install(folder)
         selected = [row for row in rows(folder) if options.only in row.name]
-        found = list(results(selected, *install(folder), options.rounds))
+        found = list(results(selected, *installed, options.rounds))
     print(table(found))
     if options.write:
         where = f"CPython {platform.python_version()} on {platform.system()} {platform.machine()}"

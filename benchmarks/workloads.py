@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 PODS_A_RACK = 16
@@ -106,3 +107,29 @@ def chart(folder: Path, pods: int) -> dict[str, str]:
     (folder / "policy.yaml").write_text(POLICY, encoding="utf-8")
     topology = write(folder, 640)[-1]
     return {"chart": str(folder / "chart"), "policy": str(folder / "policy.yaml"), "topology": topology}
+
+
+FUNCTION = """\
+apiVersion: bayplan.dev/v1alpha1
+kind: ExpandWorkflows
+metadata:
+  name: function
+  annotations:
+    config.kubernetes.io/function: |
+      exec: {{path: {program}, args: {arguments}}}
+spec:
+  topology: topology.yaml
+"""
+
+
+def kustomization(folder: Path, example: Path, program: str, *arguments: str) -> list[str]:
+    """A kustomization that passes an example's workflow through a program; the arguments that build it."""
+    folder.mkdir()
+    for name in ("workflow.yaml", "topology.yaml"):
+        (folder / name).write_text((example / name).read_text(encoding="utf-8"), encoding="utf-8")
+    (folder / "function.yaml").write_text(
+        FUNCTION.format(program=program, arguments=json.dumps(arguments)), encoding="utf-8"
+    )
+    text = "namePrefix: dev-\nresources: [workflow.yaml]\ntransformers: [function.yaml]\n"
+    (folder / "kustomization.yaml").write_text(text, encoding="utf-8")
+    return ["build", "--enable-alpha-plugins", "--enable-exec", str(folder)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -10,9 +12,10 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from bayplan.cli import run
 from bayplan.clients import json_lines, resource_list
 from bayplan.model.manifest import Many, Slot
 from tools.run import EXAMPLES, PRETRAIN, bayplan
@@ -343,6 +346,52 @@ def test_many_objects_are_filled() -> None:
 def test_what_json_cannot_hold_is_refused(value: Any) -> None:
     with pytest.raises(json_lines.UnfitError):
         json_lines.line(value)
+
+
+def answer(text: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    """Exit code, output and errors of `bayplan-krm` in this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode("utf-8", "surrogatepass"))))
+        patch.chdir(PRETRAIN)
+        return (run.krm([]), *capsys.readouterr())
+
+
+WORDS = st.sampled_from(
+    ["apiVersion", "kind", "metadata", "name", "spec", "gangs", "annotations", "labels", "podSets", "replicas", "items"]
+)
+WILD = st.recursive(values, lambda inner: st.dictionaries(WORDS, inner, max_size=4), max_leaves=8)
+KINDS = st.sampled_from(["ExpandWorkflows", "PlaceWorkloads", "ValidateWorkloads", "Workflow"])
+
+
+def spoiled(data: Any, draw: Any) -> Any:
+    """The data with something else in one place."""
+    if isinstance(data, dict) and data and draw(st.integers(0, 4)):
+        key = draw(st.sampled_from(sorted(data)))
+        return {**data, key: spoiled(data[key], draw)}
+    if isinstance(data, list) and data and draw(st.integers(0, 4)):
+        number = draw(st.integers(0, len(data) - 1))
+        return [spoiled(each, draw) if index == number else each for index, each in enumerate(data)]
+    return draw(WILD)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.data())
+def test_nothing_that_comes_in_ends_in_a_traceback(capsys: pytest.CaptureFixture[str], data: st.DataObject) -> None:
+    function = config(data.draw(KINDS), topology="topology.yaml")
+    whole = listed(SECRET, prefixed(), JOBSET, function=WORKFLOW if function["kind"] == "Workflow" else function)
+    for _ in range(data.draw(st.integers(1, 3))):
+        whole = spoiled(whole, data.draw)
+    text = data.draw(st.sampled_from([json.dumps, lambda each: yaml.safe_dump(each, sort_keys=False)]))(whole)
+    code, out, err = answer(text, capsys)
+    assert code in (0, 1, 2), err
+    assert code == 0 or not out or "results:" in out
+    assert code == 0 or "error[" in err
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_list_or_a_diagnostic(raw: bytes) -> None:
+    found = resource_list.parse(raw)
+    assert (found.value is None) == bool(found.diagnostics)
 
 
 @given(st.lists(st.dictionaries(st.sampled_from(["spec", "data", "text"]), values, max_size=3), min_size=1, max_size=4))

@@ -176,6 +176,17 @@ def test_names_that_lead_nowhere_in_a_real_build(tmp_path: Path) -> None:
     assert 'Pod "dev-train-0" speaks of the host "train-0.train", and it is Service "dev-train" now' in said
 
 
+def test_a_channel_template_with_a_name_of_its_own(tmp_path: Path) -> None:
+    write(
+        tmp_path / "top" / "rendered.yaml",
+        RENDERED.partition("---")[0].replace("{name: train}}}", "{name: train-channel}}}"),
+    )
+    write(tmp_path / "top" / "kustomization.yaml", {"resources": ["rendered.yaml"], "namePrefix": "dev-"})
+    code, said = doctor(tmp_path, None)
+    assert code == 0
+    assert 'warning[A968]: ComputeDomain "dev-train" has another name now' in said
+
+
 def test_the_references_that_are_shipped_repair_fields_and_no_text(tmp_path: Path) -> None:
     from tools.run import ROOT
 

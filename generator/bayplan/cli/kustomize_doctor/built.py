@@ -9,7 +9,7 @@ from typing import Any
 from bayplan.cli.krm.job import FUNCTION
 from bayplan.cli.kustomize_doctor import names
 from bayplan.cli.kustomize_doctor.tree import Kustomization, annotated, ours
-from bayplan.diagnostics import Diagnostic, Note, error, info
+from bayplan.diagnostics import Diagnostic, Note, error, info, warning
 from bayplan.document import read
 from bayplan.words import one_line
 
@@ -36,7 +36,7 @@ def check(folder: str, found: Sequence[Kustomization]) -> Iterator[Diagnostic]:
     flags = () if plain else (PLUGINS,) if not _functions(found) else (PLUGINS, EXEC)
     code, out, err = _run(program, "build", *flags, folder)
     if code:
-        lines = [line for line in err.splitlines() if line.strip()]
+        lines = [line for line in err.splitlines() if line[:1].strip()]
         notes = tuple(Note(one_line(line)) for line in lines[:20])
         yield error("O831", route, f"`{' '.join(['kustomize build', *flags, folder])}` fails", notes=notes)
         return
@@ -75,6 +75,10 @@ def _result(objects: Sequence[Any], outermost: Kustomization) -> Iterator[Diagno
         message = f'{owner}: {field} says "{said}", and it is {target} now'
         hint = "list the folder kustomize-plugin/references under `components:`"
         yield error("A968", route, message, hint=hint)
+    for owner, channel in names.channels(objects):
+        message = f'{owner} has another name now, and its channel template is still "{channel}"'
+        hint = "give both one name, which kustomize can follow: two overlays in one namespace would share the template"
+        yield warning("A968", route, message, hint=hint)
     for owner, said, target in names.hosts(objects):
         message = f'{owner} speaks of the host "{said}", and it is {target} now'
         hint = "no configuration repairs free text: let ExpandWorkflows make it, or use `replacements:`"

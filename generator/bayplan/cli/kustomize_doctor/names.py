@@ -66,6 +66,15 @@ def _renamed(before: str, now: str) -> bool:
     return now != before and (now.endswith(f"-{before}") or now.startswith(f"{before}-"))
 
 
+def channels(objects: Sequence[Any]) -> Iterator[tuple[str, str]]:
+    """ComputeDomains that were renamed while their channel template, with a name of its own, was not."""
+    for each in (each for each in objects if text(each, "kind") == "ComputeDomain"):
+        channel, words = text(each, "spec", "channel", "resourceClaimTemplate", "name"), name(each).split("-")
+        former = ("-".join(words[cut:]) for cut in range(1, len(words)))
+        if any(channel.startswith(f"{word}-") for word in former) and not channel.startswith(name(each)):
+            yield title(each), channel
+
+
 def hosts(objects: Sequence[Any]) -> Iterator[tuple[str, str, str]]:
     """Owner, host name in an environment or an argument, and what now has the name of its Service."""
     services = [each for each in objects if text(each, "kind") in ("Service", "JobSet", "LeaderWorkerSet")]

@@ -583,6 +583,14 @@ class TestBadInput:
         repository.project(EVERY)
         assert "error[O804]" in repository.fails()
 
+    def test_objects_of_one_name_in_two_folders(self, repository: Repository) -> None:
+        gang = "{name: %s, podSets: [{name: w, replicas: 2, image: a, command: [b]}]}"
+        head = "apiVersion: bayplan.dev/v1alpha1\nkind: Workflow\nmetadata: {name: %s}\nspec: {gangs: [%s]}\n"
+        repository.write("jobs/two.yaml", head % ("two", f"{gang % 'x'}, {gang % 'z'}"))
+        repository.write("jobs/three.yaml", head % ("two-x", gang % "only"))
+        repository.project({**EVERY, "to": "{workflow}/"})
+        assert "error[O801]: " in repository.fails()
+
     def test_no_pipe_is_read(self, repository: Repository) -> None:
         for path in ("out/20-jobset-one.yaml", "out/.bayplan-index", INDEX, "jobs/two.yaml"):
             (repository.folder / path).parent.mkdir(exist_ok=True)

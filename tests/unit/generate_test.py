@@ -7,6 +7,7 @@ import json
 import os
 import random
 import shutil
+import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -582,6 +583,14 @@ class TestBadInput:
         repository.project(EVERY)
         assert "error[O804]" in repository.fails()
 
+    def test_objects_of_one_name_in_two_folders(self, repository: Repository) -> None:
+        gang = "{name: %s, podSets: [{name: w, replicas: 2, image: a, command: [b]}]}"
+        head = "apiVersion: bayplan.dev/v1alpha1\nkind: Workflow\nmetadata: {name: %s}\nspec: {gangs: [%s]}\n"
+        repository.write("jobs/two.yaml", head % ("two", f"{gang % 'x'}, {gang % 'z'}"))
+        repository.write("jobs/three.yaml", head % ("two-x", gang % "only"))
+        repository.project({**EVERY, "to": "{workflow}/"})
+        assert "error[O801]: " in repository.fails()
+
     def test_no_pipe_is_read(self, repository: Repository) -> None:
         for path in ("out/20-jobset-one.yaml", "out/.bayplan-index", INDEX, "jobs/two.yaml"):
             (repository.folder / path).parent.mkdir(exist_ok=True)
@@ -722,3 +731,38 @@ def test_whatever_happened_before_the_result_is_that_of_a_fresh_run(
         made = Repository.__new__(Repository)
         made.folder = fresh
         assert made.state() == repository.state()
+
+
+FOREIGN = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, namespace: ml}
+spec:
+  completions: 4
+  parallelism: 4
+  completionMode: Indexed
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+      - {name: main, image: example.com/train, resources: {limits: {nvidia.com/gpu: 4}}}
+"""
+
+
+def test_post_render_takes_cluster_and_policy_of_the_project(repository: Repository) -> None:
+    def passed(*options: str) -> subprocess.CompletedProcess[str]:
+        state = {"XDG_STATE_HOME": str(repository.folder / "state")}
+        return bayplan("post-render", *options, cwd=repository.folder, stdin=FOREIGN, env=state)
+
+    rule = {"match": {"name": "train"}, "gang": {"placement": {"required": "rack"}}}
+    head = {"apiVersion": "bayplan.dev/v1alpha1", "kind": "Policy", "spec": {"rules": [rule]}}
+    repository.write("policy.yaml", json.dumps(head))
+    repository.project(policy="policy.yaml")
+    assert "kind: ComputeDomain" in passed().stdout
+    assert passed("-t", "hall.yaml").stdout == FOREIGN, "who names a cluster does not ask the project"
+    repository.project(policy="gone.yaml")
+    assert "error[R101]" in passed().stderr
+    repository.write("bayplan.yaml", "apiVersion: bayplan.dev/v1alpha1\nkind: Project\nspec: {policy: policy.yaml}\n")
+    done = passed()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "error[A921]" in done.stderr

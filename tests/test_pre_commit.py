@@ -338,6 +338,8 @@ def test_a_hook_selects_workflows_alone(hook: Mapping[str, Any]) -> None:
     files = [path.relative_to(ROOT).as_posix() for path in sorted(EXAMPLES.glob("*/*.yaml"))]
     selected = [path for path in files if re.search(hook["files"], path)]
     assert {path.rpartition("/")[2] for path in selected} == {"workflow.yaml"}
+    assert re.search(hook["files"], "jobs/llama.workflow.yaml")
+    assert not re.search(hook["files"], "manifests/my-workflow/20-jobset-my-workflow.yaml")
 
 
 def borrowed(folder: Path) -> dict[str, str]:

@@ -16,7 +16,7 @@ from bayplan.report.batch import Batch
 if TYPE_CHECKING:
     from bayplan.model.augment import AugmentRequest
 
-NAMED = ("ComputeDomain", "PodGroup", "ResourceClaim", "ResourceClaimTemplate")
+NAMED = ("ComputeDomain", "PodGroup", "ResourceClaim", "ResourceClaimTemplate", "TrainingRuntime", "ClusterTrainingRuntime")
 """Kinds that say something about the pods of others."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from bayplan.emit import emit
 from bayplan.model.augment import Added, Augmented, Change
 from judges.versions import UPSTREAM
 from support import TOPOLOGY
-from tools.run import bayplan
+from tools.run import bayplan, environment
 
 COVERS = {"A970", "A971", "A972", "A973", "A974", "O820"}
 
@@ -278,6 +279,24 @@ def test_wrong_arguments(place: Place) -> None:
     policy = place.folder / "policy.yaml"
     policy.write_text(f"{policy.read_text()}---\n{policy.read_text()}", encoding="utf-8")
     assert "A974" in place.refused(text(MAP), *rules)
+
+
+def test_closed_streams(place: Place) -> None:
+    (place.folder / "in.yaml").write_text("# bayplan.dev\na: [\n", encoding="utf-8")
+    for closed in ("2>&-", ">&-", "<&-"):
+        program = f'"{sys.executable}" -m bayplan post-render -t topology.yaml < in.yaml {closed}'
+        env = environment({"XDG_STATE_HOME": str(place.folder / "state")})
+        done = subprocess.run(["sh", "-c", program], cwd=place.folder, env=env, capture_output=True, check=False)
+        assert (done.returncode, done.stdout) == (1, b"")
+
+
+def test_another_encoding_of_the_whole_is_said(place: Place) -> None:
+    program = [sys.executable, "-m", "bayplan", "post-render", "-t", "topology.yaml"]
+    env = environment({"XDG_STATE_HOME": str(place.folder / "state")})
+    raw = text(MAP).encode("utf-16")
+    done = subprocess.run(program, cwd=place.folder, env=env, input=raw, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"error[R104]" in done.stderr
 
 
 def test_nothing_in_is_nothing_out(place: Place) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,13 @@ from typing import Any
 import pytest
 import yaml
 
+import judges
 from bayplan.clients import cutting, helm, stream
 from bayplan.emit import emit
 from bayplan.model.augment import Added, Augmented, Change
 from judges.versions import UPSTREAM
 from support import TOPOLOGY
-from tools.run import bayplan
+from tools.run import bayplan, environment
 
 COVERS = {"A970", "A971", "A972", "A973", "A974", "O820"}
 
@@ -279,6 +281,24 @@ def test_wrong_arguments(place: Place) -> None:
     assert "A974" in place.refused(text(MAP), *rules)
 
 
+def test_closed_streams(place: Place) -> None:
+    (place.folder / "in.yaml").write_text("# bayplan.dev\na: [\n", encoding="utf-8")
+    for closed in ("2>&-", ">&-", "<&-"):
+        program = f'"{sys.executable}" -m bayplan post-render -t topology.yaml < in.yaml {closed}'
+        env = environment({"XDG_STATE_HOME": str(place.folder / "state")})
+        done = subprocess.run(["sh", "-c", program], cwd=place.folder, env=env, capture_output=True, check=False)
+        assert (done.returncode, done.stdout) == (1, b"")
+
+
+def test_another_encoding_of_the_whole_is_said(place: Place) -> None:
+    program = [sys.executable, "-m", "bayplan", "post-render", "-t", "topology.yaml"]
+    env = environment({"XDG_STATE_HOME": str(place.folder / "state")})
+    raw = text(MAP).encode("utf-16")
+    done = subprocess.run(program, cwd=place.folder, env=env, input=raw, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"error[R104]" in done.stderr
+
+
 def test_nothing_in_is_nothing_out(place: Place) -> None:
     done = place.run("", "-")
     assert (done.returncode, done.stdout) == (0, "")
@@ -316,7 +336,8 @@ def test_a_message_that_cannot_be_kept_is_no_error(place: Place) -> None:
 # Real charts
 
 CAPTURES = sorted((UPSTREAM / "examples" / "helm").glob("*/stdin.*.yaml"))
-JOBSETS = [path for path in CAPTURES if "kind: JobSet" in path.read_text(encoding="utf-8")]
+WORKLOADS = {"gb200": "JobSet", "b200": "JobSet", "h200": "JobSet", "kuberay": "RayCluster"}
+PLACEABLE = [path for path in CAPTURES if path.parent.name.split("-")[0] in WORKLOADS]
 
 
 def name(path: Path) -> str:
@@ -331,40 +352,46 @@ def eights(topology: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.skipif(not CAPTURES, reason="no captures upstream")
 @pytest.mark.parametrize("asked", ["policy", "annotation"])
-@pytest.mark.parametrize("path", JOBSETS, ids=name)
+@pytest.mark.parametrize("path", PLACEABLE, ids=name)
 def test_a_captured_stream_is_placed(path: Path, asked: str, place: Place) -> None:
     if not path.parent.name.startswith("gb200"):
         (place.folder / "topology.yaml").write_text("".join(emit([eights(TOPOLOGY)])), encoding="utf-8")
     before, arguments = path.read_bytes().decode(), ["-n", "ml"]
+    kind = WORKLOADS[path.parent.name.split("-")[0]]
     if asked == "policy":
-        arguments += place.policy({"match": {"kind": "JobSet"}, "gang": {"placement": {"required": "spine"}}})
+        arguments += place.policy({"match": {"kind": kind}, "gang": {"placement": {"required": "spine"}}})
     else:
-        before = annotated(before)
+        before = annotated(before, kind)
     after = place.passed(before, *arguments)
     assert common(before, after)
-    assert others(before) == [each for each in others(after) if "kind: PodGroup" not in each]
-    assert kinds(after).count("PodGroup") == 1
+    assert others(before, kind) == [each for each in others(after, kind) if "kind: PodGroup" not in each]
+    assert "kai-scheduler" in after
     assert place.passed(after, *arguments) == after
     if path.name == "stdin.helm4.yaml":
         assert all(helm.template_of(each) for each in yaml.load_all(after, yaml.CSafeLoader))
+    assert complaints(after) <= complaints(before)
 
 
-def annotated(before: str) -> str:
-    """The stream with an annotation on its JobSet."""
+def complaints(output: str) -> set[str]:
+    """What upstream's schemas and rules say against the objects of a stream."""
+    versions = {**TOPOLOGY["spec"]["versions"], "kuberay": "1.5"}
+    return set(judges.judge_all([each for each in yaml.load_all(output, yaml.CSafeLoader) if each], versions))
+
+
+def annotated(before: str, kind: str) -> str:
+    """The stream with an annotation on its workload."""
     ours = "\n    bayplan.dev/placement: required=spine"
-    head, jobset, rest = before.partition("kind: JobSet\n")
+    head, border, rest = before.partition(f"kind: {kind}\n")
+    top, spec, rest = rest.partition("\nspec:")
     more = "\n  annotations:"
-    rest = (
-        rest.replace(more, more + ours, 1)
-        if more in rest.partition("spec:")[0]
-        else (rest.replace("\n  labels:", f"{more}{ours}\n  labels:", 1))
-    )
-    return head + jobset + rest
+    top = top.replace(more, more + ours) if more in top else top.replace("\n  labels:", f"{more}{ours}\n  labels:")
+    assert ours in top
+    return head + border + top + spec + rest
 
 
-def others(output: str) -> list[str]:
-    """The documents that are no JobSets, as text."""
-    return [each for each in re.split(r"(?:\A|\n)---\n", output) if "kind: JobSet" not in each and each]
+def others(output: str, kind: str) -> list[str]:
+    """The documents that are not of that kind, as text."""
+    return [each for each in re.split(r"(?:\A|\n)---\n", output) if f"kind: {kind}\n" not in each and each]
 
 
 @pytest.mark.skipif(not CAPTURES, reason="no captures upstream")

@@ -24,6 +24,10 @@ class Tee:
         self.kept.append(text)
         return int(size)
 
+    def isatty(self) -> bool:
+        """Whether people read it."""
+        return self.stream is not None and bool(self.stream.isatty())
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)
 

@@ -16,7 +16,14 @@ from bayplan.report.batch import Batch
 if TYPE_CHECKING:
     from bayplan.model.augment import AugmentRequest
 
-NAMED = ("ComputeDomain", "PodGroup", "ResourceClaim", "ResourceClaimTemplate")
+NAMED = (
+    "ComputeDomain",
+    "PodGroup",
+    "ResourceClaim",
+    "ResourceClaimTemplate",
+    "TrainingRuntime",
+    "ClusterTrainingRuntime",
+)
 """Kinds that say something about the pods of others."""
 
 
@@ -26,7 +33,7 @@ def run(given: Given) -> int:
     named: tuple[str, tuple[Batch, ...]] = given.one("topology"), ()
     path, batches = named if given.on("topology") else _of_project(given)
     wrong = _wrong(given, path)
-    raw = files.raw_of("-", "stream") if path is not None and not wrong else Outcome(b"")
+    raw = _stream() if path is not None and not wrong else Outcome(b"")
     batches += (Batch((*wrong, *raw.diagnostics), {"stream": Document(files.STDIN, "", 0, None)}),)
     if path is None or raw.value is None or wrong:
         return finish(given, batches)
@@ -37,6 +44,15 @@ def run(given: Given) -> int:
     there = files.raw_of(path, "topology")  # nothing is asked of it, but a wrong name should not wait until it matters
     batch = Batch(there.diagnostics, {"topology": Document(path, "", 0, None)})
     return finish(given, [*batches, batch], _writer(raw.value))
+
+
+def _stream() -> Outcome[bytes]:
+    """Standard input. Some shells make UTF-16 of what goes through a pipe, and no word in it would be found."""
+    raw = files.raw_of("-", "stream")
+    if raw.value is None or not raw.value.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return raw
+    message = "the stream is UTF-16, and Helm writes UTF-8"
+    return Outcome(None, (error("R104", ("stream",), message, hint="let Helm run the post-renderer itself"),))
 
 
 def _of_project(given: Given) -> tuple[str | None, tuple[Batch, ...]]:

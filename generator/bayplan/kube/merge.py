@@ -42,8 +42,10 @@ def overlay(base: Any, patch: Any, field: str = "") -> Any:
     return patch
 
 
-def identity(field: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
-    """What tells the entries of a list that merges apart."""
+def identity(field: str, entry: Any) -> tuple[str, ...]:
+    """What tells the entries of a list that merges apart; of what is no mapping, all of it."""
+    if not isinstance(entry, Mapping):
+        return ("", repr(entry))
     return tuple(str(entry.get(key)) for key in MERGE_KEYS[field])
 
 

@@ -28,11 +28,13 @@ class Job(NamedTuple):
         already, but never of the configuration (5.8.1), in which it has found the function.
         """
         travelling = wire(self.config)
-        from_files = any(_PATH in each.text or _PATH in wire(each.data) for each in self.items[:1])
-        return _PATH in travelling or (from_files and not any(key in travelling for key in FUNCTION))
+        from_files = any(PATH in each.text or PATH in wire(each.data) for each in self.items[:1])
+        return PATH in travelling or (from_files and not any(key in travelling for key in FUNCTION))
 
 
-_PATH = "internal.config.kubernetes.io/path"
+PATH = "internal.config.kubernetes.io/path"
+"""The annotation that says which file an object is from."""
+
 FUNCTION = ("config.kubernetes.io/function", "config.k8s.io/function")
 """The annotation by which a configuration names its program, and its former spelling."""
 

@@ -63,6 +63,52 @@ def write(folder: Path, pods: int) -> list[str]:
     return ["render", str(workflow), "-t", str(topology)]
 
 
+CHART = """\
+{{{{- range $number := until {pods} }}}}
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: worker-{{{{ $number }}}}
+  labels:
+    app: large
+    app.kubernetes.io/name: large
+spec:
+  restartPolicy: Never
+  containers:
+  - name: main
+    image: nvcr.io/nvidia/pytorch:25.08-py3
+    command: [torchrun, train.py]
+    env:
+    - name: NCCL_DEBUG
+      value: "WARN"
+    resources:
+      limits:
+        nvidia.com/gpu: 4
+{{{{- end }}}}
+"""
+
+POLICY = """\
+apiVersion: bayplan.dev/v1alpha1
+kind: Policy
+spec:
+  rules:
+  - match: {kind: Pod}
+    gang: {queue: research, placement: {preferred: rack}}
+"""
+
+
+def chart(folder: Path, pods: int) -> dict[str, str]:
+    """Write a chart of so many pods, a policy that places each of them, and a topology; their paths."""
+    templates = folder / "chart" / "templates"
+    templates.mkdir(parents=True)
+    (folder / "chart" / "Chart.yaml").write_text("apiVersion: v2\nname: large\nversion: 0.1.0\n", encoding="utf-8")
+    (templates / "pods.yaml").write_text(CHART.format(pods=pods), encoding="utf-8")
+    (folder / "policy.yaml").write_text(POLICY, encoding="utf-8")
+    topology = write(folder, 640)[-1]
+    return {"chart": str(folder / "chart"), "policy": str(folder / "policy.yaml"), "topology": topology}
+
+
 FUNCTION = """\
 apiVersion: bayplan.dev/v1alpha1
 kind: ExpandWorkflows

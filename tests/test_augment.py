@@ -330,6 +330,9 @@ def test_alike_workloads_are_planned_once_and_come_out_as_if_alone() -> None:
 def test_two_workloads_of_one_name_would_share_a_pod_group() -> None:
     made = Outcome(a_job(placement="required=rack"), a_jobset(("worker", 1, 4), placement="required=rack"))
     assert (made.value, made.codes) == (None, ["A952"])
+    (group,) = (each for each in Outcome(a_job(placement="required=rack")).added if each["kind"] == "PodGroup")
+    later = Outcome(group, a_job(placement="required=rack"), a_jobset(("worker", 1, 8), placement="required=rack"))
+    assert (later.value, later.codes) == (None, ["A952"])
 
 
 JUNK = st.one_of(

@@ -43,7 +43,11 @@ VERSIONS: Mapping[str, tuple[Mapping[str, str], ...]] = {
 
 ANYWHERE = frozenset(PLAIN)
 PLACED: Mapping[str, Mapping[str, frozenset[str]]] = {
-    "kai": {"gang": ANYWHERE, "copies": frozenset({"jobset"}), "ranks": frozenset({"lws", "pytorchjob"})},
+    "kai": {
+        "gang": ANYWHERE | {"trainjob"},
+        "copies": frozenset({"jobset"}),
+        "ranks": frozenset({"lws", "pytorchjob"}),
+    },
     "kueue": {
         "gang": ANYWHERE | {"trainjob"},
         "copies": frozenset({"jobset"}),
@@ -217,16 +221,18 @@ def taken_upstream(result: Result, case: Case) -> None:
 
 
 def requests_of_kueue(pods: Documents, version: str) -> None:
-    """Pods of one template are a podSet."""
-    sets: dict[str, list[Any]] = {}
+    """Pods of one template are a podSet; each group of a LeaderWorkerSet is a workload."""
+    gangs: dict[str, dict[str, list[Any]]] = {}
     for each in pods:
-        own = each["metadata"].get("annotations", {})
-        sets.setdefault(json.dumps([own, each["spec"]], sort_keys=True), []).append(own)
-    listed = [kueue_judge.PodSet(len(same), same[0]) for same in sets.values()]
-    assert [
-        c for each in listed for c in (*kueue_judge.request(each.annotations), *kueue_judge.sizes(each, version))
-    ] == []
-    assert list(kueue_judge.groups(listed)) == []
+        labels, own = each["metadata"]["labels"], each["metadata"].get("annotations", {})
+        template = json.dumps([labels.get("role"), own, each["spec"]], sort_keys=True)
+        gang = labels.get("leaderworkerset.sigs.k8s.io/group-index", "")
+        gangs.setdefault(gang, {}).setdefault(template, []).append(own)
+    for sets in gangs.values():
+        listed = [kueue_judge.PodSet(len(same), same[0]) for same in sets.values()]
+        rules = (kueue_judge.request(each.annotations) for each in listed)
+        sizes = (kueue_judge.sizes(each, version) for each in listed)
+        assert [complaint for each in (*rules, *sizes, kueue_judge.groups(listed)) for complaint in each] == []
 
 
 def read_back(result: Result, case: Case, plan: Plan) -> None:
@@ -237,7 +243,11 @@ def read_back(result: Result, case: Case, plan: Plan) -> None:
     read = backend.read([*result.after, *result.added])
     assert read.diagnostics == ()
     meant = backend.intent(plan, Target({**support.TOPOLOGY["spec"]["versions"], **case.versions}))
-    assert sorted(map(nameless, read.value or ())) == sorted(map(nameless, meant))
+    found = read.value or ()
+    if len(meant) > 1:  # gangs of one template are read as one, with one ComputeDomain
+        assert [_nameless(each.root) for each in found] == [_nameless(meant[0].root)]
+        return
+    assert sorted(map(nameless, found)) == sorted(map(nameless, meant))
 
 
 def nameless(gang: GangIntent) -> Any:
@@ -266,3 +276,261 @@ def test_every_row_has_a_feature_and_every_feature_a_row(backend: str) -> None:
     assert {row.feature for row in rows} >= {each for each in FEATURES if not each.startswith("gangs-")} | {"gangs-lws"}
     for row in rows:
         assert bool(row.word and row.reason and row.hint) == (row.fidelity == "absent"), row
+
+
+def two_jobs(first: int = 8, second: int = 8, names: tuple[str, ...] = ("alpha", "beta")) -> Documents:
+    """A JobSet of several replicatedJobs."""
+    sizes = (first, second, *([8] * len(names)))
+    jobs = [
+        {"name": name, "replicas": 1, "template": {"spec": workloads.job(size)[0]["spec"]}}
+        for name, size in zip(names, sizes, strict=False)
+    ]
+    made = workloads.jobset()
+    made[0]["spec"] = {"replicatedJobs": jobs}
+    return made
+
+
+def led(pods: int = 16, groups: int = 1) -> Documents:
+    """A LeaderWorkerSet whose leader has a template of its own."""
+    made = workloads.lws(pods)
+    made[0]["spec"]["replicas"] = groups
+    leader = workloads.template("")
+    leader["spec"]["containers"][0]["name"] = "leader"
+    made[0]["spec"]["leaderWorkerTemplate"]["leaderTemplate"] = leader
+    return made
+
+
+def mastered() -> Documents:
+    """A PyTorchJob with a master."""
+    made = workloads.pytorchjob(15)
+    master = workloads.template("")
+    master["metadata"]["labels"]["role"] = "master"
+    made[0]["spec"]["pytorchReplicaSpecs"]["Master"] = {"replicas": 1, "template": master}
+    return made
+
+
+def several(objects: Documents, groups: int) -> Documents:
+    """A LeaderWorkerSet of several groups."""
+    objects[0]["spec"]["replicas"] = groups
+    return objects
+
+
+def rules(*groups: Mapping[str, Any], **gang: Any) -> dict[str, Any]:
+    """A policy with one rule for everything."""
+    rule = {"match": {"name": "*"}, **({"gang": gang} if gang else {}), **({"groups": list(groups)} if groups else {})}
+    head = {"apiVersion": "bayplan.dev/v1alpha1", "kind": "Policy", "metadata": {"name": "all"}}
+    return {**head, "spec": {"rules": [rule]}}
+
+
+def group(name: str, *pod_sets: str, level: str = "rack", **more: Any) -> dict[str, Any]:
+    """One group of a policy."""
+    return {"name": name, "placement": {"required": level}, "podSets": list(pod_sets), **more}
+
+
+SPINE, RACK = {"required": "spine"}, {"required": "rack"}
+APART = rules(group("one", "alpha"), group("two", "beta"), placement=SPINE)
+
+MIXED: Mapping[str, tuple[Documents, Any, frozenset[str]]] = {
+    "two-jobs-apart": (two_jobs(), APART, frozenset({"kai", "volcano", "koordinator", "native-1.37"})),
+    "two-jobs-apart-no-spine": (
+        two_jobs(),
+        rules(group("one", "alpha"), group("two", "beta")),
+        frozenset({"kai", "kueue", "volcano", "koordinator", "native-1.37", "none"}),
+    ),
+    "two-jobs-together": (
+        two_jobs(),
+        rules(placement=RACK),
+        frozenset({"kai", "volcano", "koordinator", "native", "slurm-bridge", "none"}),
+    ),
+    "one-of-two-jobs": (
+        two_jobs(),
+        rules(group("one", "alpha")),
+        frozenset({"kai", "kueue", "volcano", "native-1.37", "none"}),
+    ),
+    "unlike-jobs": (
+        two_jobs(8, 4),
+        APART,
+        frozenset({"kai", "volcano", "native-1.37"}),
+    ),
+    "cut-beside-others": (
+        two_jobs(16, 1),
+        rules(group("part", "alpha", size=8)),
+        frozenset({"kueue"}),
+    ),
+    "led": (led(), rules(placement=RACK), frozenset({"kai", "kueue", "volcano", "koordinator", "native", "none"})),
+    "led-and-cut": (led(17), rules(group("part", "worker", size=8)), frozenset()),
+    "mastered": (mastered(), rules(placement=RACK), frozenset({"kai", "kueue", "volcano", "koordinator", "none"})),
+    "groups-of-leaders": (led(4, 3), rules(placement=RACK), frozenset({"kai", "kueue"})),
+    "groups": (several(workloads.lws(8), 3), rules(placement=RACK), frozenset({"kai", "kueue"})),
+}
+"""Objects, what is asked of them, and the schedulers (or versions of them) that place them."""
+
+
+@pytest.mark.parametrize(
+    "versions",
+    [(name, each) for name, every in VERSIONS.items() for each in every],
+    ids=lambda versions: "-".join((versions[0], *versions[1].values())),
+)
+@pytest.mark.parametrize("name", MIXED)
+def test_more_than_one_template(
+    name: str, versions: tuple[str, Mapping[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend, at = versions
+    objects, policy, placing = MIXED[name]
+    case = Case(backend, at, "jobset", "gang")
+    plans = watched(backend, monkeypatch)
+    policy = without_domains(policy) if backend == "slurm-bridge" else policy
+    result = run(objects, backend, at, policy)
+    wanted = bool({backend, f"{backend}-{next(iter(at.values()))}"} & placing)
+    assert result.refused != wanted, [(each.code, each.message) for each in result.found]
+    if result.refused:
+        assert result.errors
+        return
+    taken_upstream(result, case._replace(kind="pod" if "PyTorchJob" not in str(objects) else "pytorchjob"))
+    if backend != "kai" or "groups" not in name:
+        read_back(result, case, plans[-1])
+    again = run([*result.after, *result.added], backend, at, policy)
+    assert not again.refused, again.errors
+    assert not again.changed
+
+
+def without_domains(policy: Any) -> Any:
+    """The same, with nothing claimed."""
+    (rule,) = policy["spec"]["rules"]
+    gang = {**rule.get("gang", {}), "computeDomain": "never"}
+    return {**policy, "spec": {"rules": [{**rule, "gang": gang}]}}
+
+
+# --- what workloads say already ---------------------------------------------------------------------------------------
+
+
+def conflicts(objects: Documents, backend: str, **words: str) -> dict[str, str]:
+    """Path -> the message of each A950."""
+    result = run(workloads.asking(objects, **words), backend, VERSIONS[backend][-1])
+    assert {each.code for each in result.errors} <= {"A950"}
+    return {".".join(map(str, each.route[1:])): each.message for each in result.errors}
+
+
+def edited(objects: Documents, *path: Any, value: Any) -> Documents:
+    """The objects with a value at a path in the first."""
+    data: Any = objects[0]
+    for key in path[:-1]:
+        data = data.setdefault(key, {}) if isinstance(data, dict) else data[key]
+    data[path[-1]] = value
+    return objects
+
+
+TEMPLATE = ("spec", "template")
+KUEUE = "kueue.x-k8s.io/podset-"
+
+
+@pytest.mark.parametrize(
+    ("backend", "objects", "path"),
+    [
+        ("kueue", workloads.job(), (*TEMPLATE, "metadata", "annotations", f"{KUEUE}preferred-topology")),
+        ("kueue", workloads.job(), (*TEMPLATE, "metadata", "annotations", f"{KUEUE}slice-size")),
+        ("kueue", workloads.jobset(), ("metadata", "annotations", "alpha.jobset.sigs.k8s.io/exclusive-topology")),
+        ("volcano", workloads.lws(), ("metadata", "annotations", "leaderworkerset.sigs.k8s.io/exclusive-topology")),
+        ("volcano", workloads.job(), (*TEMPLATE, "spec", "schedulerName")),
+        ("volcano", workloads.job(), (*TEMPLATE, "metadata", "annotations", "scheduling.k8s.io/group-name")),
+        ("koordinator", workloads.job(), (*TEMPLATE, "metadata", "labels", "pod-group.scheduling.sigs.k8s.io")),
+        ("native", workloads.job(), (*TEMPLATE, "spec", "schedulerName")),
+        ("none", workloads.statefulset(), (*TEMPLATE, "spec", "schedulerName")),
+    ],
+    ids=str,
+)
+def test_what_contradicts_is_named(backend: str, objects: Documents, path: tuple[str, ...]) -> None:
+    found = conflicts(edited(objects, *path, value="x"), backend, placement="required=spine")
+    assert list(found) == [".".join(path)]
+
+
+def test_the_default_scheduler_may_be_named() -> None:
+    asked = edited(workloads.job(), *TEMPLATE, "spec", "schedulerName", value="default-scheduler")
+    assert conflicts(asked, "native", placement="required=spine") == {}
+
+
+def test_a_queue_that_a_workload_names_is_its_queue() -> None:
+    for backend, objects in {
+        "kueue": edited(workloads.jobset(), "metadata", "labels", value={"kueue.x-k8s.io/queue-name": "batch"}),
+        "volcano": edited(workloads.volcano_job(), "spec", "queue", value="batch"),
+        "koordinator": edited(
+            workloads.job(), *TEMPLATE, "metadata", "labels", "quota.scheduling.koordinator.sh/name", value="batch"
+        ),
+    }.items():
+        result = run(workloads.asking(objects, placement="required=spine"), backend, VERSIONS[backend][-1])
+        assert not result.refused, result.errors
+        assert "research" not in json.dumps([result.after, result.added])
+
+
+def test_a_volcano_job_says_itself_how_many_pods_may_be_missing() -> None:
+    asked = edited(workloads.volcano_job(), "spec", "minAvailable", value=24)
+    result = run(workloads.asking(asked, placement="required=spine"), "volcano", {"volcano": "1.15.1"})
+    assert [each.code for each in result.found if each.severity == "warning"] == ["W506"]
+    assert result.after[0]["spec"]["minAvailable"] == 24
+    assert "minAvailable" not in result.after[0]["spec"]["tasks"][0]
+    fewer = edited(workloads.volcano_job(), "spec", "tasks", 0, "minAvailable", value=24)
+    assert list(conflicts(fewer, "volcano", group_size="16", group_placement="required=rack")) == [
+        "spec.tasks.0.minAvailable"
+    ]
+
+
+def test_pods_of_sunk_have_no_limit_of_cpus() -> None:
+    limit = ("spec", "template", "spec", "containers", 0, "resources", "limits", "cpu")
+    asked = edited(workloads.job(1), *limit, value="32")
+    assert list(conflicts(asked, "sunk", compute_domain="never")) == [".".join(map(str, limit))]
+    adopting = rules(computeDomain="never")
+    adopting["spec"]["rules"][0]["adopt"] = True
+    result = run(asked, "sunk", VERSIONS["sunk"][-1], adopting)
+    resources = result.after[0]["spec"]["template"]["spec"]["containers"][0]["resources"]
+    assert resources["limits"] == {"memory": "64Gi", "nvidia.com/gpu": "4"}
+    assert resources["requests"]["cpu"] == "32"
+
+
+def test_a_ray_job_under_kueue_gives_its_nodes_back() -> None:
+    asked = workloads.rayjob(15)
+    del asked[0]["spec"]["shutdownAfterJobFinishes"]
+    result = run(workloads.asking(asked, placement="required=rack"), "kueue", {"kueue": "0.19"})
+    assert result.after[0]["spec"]["shutdownAfterJobFinishes"] is True
+
+
+def test_as_many_pod_templates_as_kueue_holds() -> None:
+    for version, most in (("0.14", 8), ("0.18", 10), ("0.19", 18)):
+        for jobs in (most, most + 1):
+            names = tuple(f"job-{number}" for number in range(jobs))
+            asked = workloads.asking(two_jobs(8, 8, names), compute_domain="never")
+            result = run(asked, "kueue", {"kueue": version})
+            assert [each.code for each in result.errors] == (["F740"] if jobs > most else [])
+
+
+def test_groups_that_koordinator_would_mix() -> None:
+    names = ("a", "b", "c", "d")
+    for first, second, refused in ((("a", "b"), ("c", "d"), False), (("a", "c"), ("b", "d"), True)):
+        policy = rules(group("one", *first), group("two", *second))
+        result = run(two_jobs(8, 8, names), "koordinator", {"koordinator": "1.8"}, policy)
+        assert result.refused is refused
+        assert [each.code for each in result.errors] == (["F665"] if refused else [])
+
+
+def test_koordinator_deals_out_whole_jobs() -> None:
+    """As its planner does: pods by name, so many to a domain."""
+    asked = workloads.jobset(96)
+    words = {"group_size": "8", "group_placement": "required=rack", "compute_domain": "never"}
+    result = run(workloads.asking(asked, **words), "koordinator", {"koordinator": "1.8"})
+    assert not result.refused
+    names = sorted(each["metadata"]["name"] for each in workloads.pods(result.after))
+    runs = [names[start : start + 8] for start in range(0, len(names), 8)]
+    assert all(len({name.rsplit("-", 2)[0] for name in each}) == 1 for each in runs)
+
+
+def test_what_the_pool_asks_for_is_no_choice_of_the_pods(monkeypatch: pytest.MonkeyPatch) -> None:
+    """slurm-bridge reads no node selector: one that the first run wrote is not held against the workload."""
+    (pool,) = support.TOPOLOGY["spec"]["pools"]
+    node = {**pool["node"], "nodeSelector": {"gpu": "gb200"}, "tolerations": [{"key": "gpu", "operator": "Exists"}]}
+    monkeypatch.setitem(support.TOPOLOGY["spec"], "pools", [{**pool, "node": node}])
+    for backend, every in VERSIONS.items():
+        words = {"compute_domain": "never", **({"placement": "required=rack"} if backend != "sunk" else {})}
+        asked = workloads.asking(workloads.job(1), **words)
+        result = run(asked, backend, every[-1])
+        if backend != "slurm":
+            assert result.after[0]["spec"]["template"]["spec"]["nodeSelector"] == {"gpu": "gb200"}
+            assert not run([*result.after, *result.added], backend, every[-1]).changed

@@ -24,6 +24,7 @@ from tools.run import EXAMPLES, PRETRAIN, ROOT, bayplan, rendered
 
 ARGOCD = ROOT / "docs" / "argocd"
 CONFIG = yaml.safe_load((ARGOCD / "plugin.yaml").read_text(encoding="utf-8"))
+CHARTS = yaml.safe_load((ARGOCD / "helm-plugin.yaml").read_text(encoding="utf-8"))
 SPEC = {
     "version": str,
     "init": {"command": list, "args": list},
@@ -49,38 +50,54 @@ def fits(value: Any, shape: Any) -> bool:
     return isinstance(value, shape)
 
 
+def launch(config: Any, application: Path, **given: str) -> subprocess.CompletedProcess[str]:
+    """The command, as Argo CD runs it (3.5, cmpserver/plugin/plugin.go, `runCommand`)."""
+    command = config["spec"]["generate"]
+    env = {
+        "PATH": f"{application.parents[2] / 'bin'}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT / "generator"),
+        "ARGOCD_APP_NAME": "training",
+        "ARGOCD_APP_NAMESPACE": "elsewhere",
+        "KUBE_VERSION": "1.34.1",
+        **{f"ARGOCD_ENV_{key}": value for key, value in given.items()},
+    }
+    words = [*command["command"], *command["args"]]
+    return subprocess.run(words, cwd=application, env=env, capture_output=True, encoding="utf-8", check=False)
+
+
+@pytest.fixture
+def application(tmp_path: Path) -> Path:
+    """The folder of an application, in a repository whose project file lies above."""
+    folder = tmp_path / "work" / "team" / "jobs"
+    prepare(tmp_path)
+    folder.mkdir(parents=True)
+    (folder.parent / "bayplan.yaml").write_text(
+        "apiVersion: bayplan.dev/v1alpha1\nkind: Project\nspec: {topology: hall.yaml, policy: policy.yaml}\n"
+    )
+    rule = "{match: {name: by-policy}, gang: {placement: {required: rack}}}"
+    policy = f"apiVersion: bayplan.dev/v1alpha1\nkind: Policy\nspec: {{rules: [{rule}]}}\n"
+    (folder.parent / "policy.yaml").write_text(policy)
+    shutil.copy(PRETRAIN / "topology.yaml", folder.parent / "hall.yaml")
+    return folder
+
+
+@pytest.mark.parametrize("config", [CONFIG, CHARTS], ids=lambda config: config["metadata"]["name"])
+def test_it_is_a_plugin(config: Any) -> None:
+    assert (config["apiVersion"], config["kind"]) == ("argoproj.io/v1alpha1", "ConfigManagementPlugin")
+    assert set(config["metadata"]) == {"name"}
+    assert fits(config["spec"], SPEC)
+
+
 class TestPlugin:
     @pytest.fixture
-    def application(self, tmp_path: Path) -> Path:
-        """The folder of an application, in a repository whose project file lies above."""
-        folder = tmp_path / "work" / "team" / "jobs"
-        prepare(tmp_path)
-        folder.mkdir(parents=True)
-        (folder.parent / "bayplan.yaml").write_text(
-            "apiVersion: bayplan.dev/v1alpha1\nkind: Project\nspec: {topology: hall.yaml}\n"
-        )
-        shutil.copy(PRETRAIN / "topology.yaml", folder.parent / "hall.yaml")
-        shutil.copy(PRETRAIN / "workflow.yaml", folder / "pretrain.workflow.yaml")
-        return folder
+    def application(self, application: Path) -> Path:
+        """With a workflow."""
+        shutil.copy(PRETRAIN / "workflow.yaml", application / "pretrain.workflow.yaml")
+        return application
 
     def generate(self, application: Path, **given: str) -> subprocess.CompletedProcess[str]:
-        """The command, as Argo CD runs it (cmpserver/plugin/plugin.go, `runCommand`)."""
-        command = CONFIG["spec"]["generate"]
-        env = {
-            "PATH": f"{application.parents[2] / 'bin'}{os.pathsep}{os.environ['PATH']}",
-            "PYTHONPATH": str(ROOT / "generator"),
-            "ARGOCD_APP_NAME": "training",
-            "ARGOCD_APP_NAMESPACE": "elsewhere",
-            "KUBE_VERSION": "1.34.1",
-            **{f"ARGOCD_ENV_{key}": value for key, value in given.items()},
-        }
-        words = [*command["command"], *command["args"]]
-        return subprocess.run(words, cwd=application, env=env, capture_output=True, encoding="utf-8", check=False)
-
-    def test_it_is_a_plugin(self) -> None:
-        assert (CONFIG["apiVersion"], CONFIG["kind"]) == ("argoproj.io/v1alpha1", "ConfigManagementPlugin")
-        assert CONFIG["metadata"] == {"name": "bayplan"}
-        assert fits(CONFIG["spec"], SPEC)
+        """The command of plugin.yaml."""
+        return launch(CONFIG, application, **given)
 
     def test_it_prints_what_render_writes(self, application: Path) -> None:
         done = self.generate(application)
@@ -139,6 +156,65 @@ class TestPlugin:
         copied = re.findall(r"^COPY (\S+) (\S+)$", image, re.MULTILINE)
         assert all((ROOT / source).exists() for source, _ in copied)
         assert copied[-1] == ("docs/argocd/plugin.yaml", "/home/argocd/cmp-server/config/plugin.yaml")
+
+
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{ .Values.name }}
+  namespace: {{ .Release.Namespace }}
+spec:
+  completions: 4
+  parallelism: 4
+  completionMode: Indexed
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+      - {name: main, image: example.com/train, resources: {limits: {nvidia.com/gpu: 4}}}
+"""
+
+
+@pytest.mark.parametrize("helm", ["helm3", "helm4"])
+class TestChartsPlugin:
+    @pytest.fixture
+    def application(self, application: Path, helm: str) -> Path:
+        """With a chart, and that Helm as `helm`."""
+        (application.parents[2] / "bin" / "helm").symlink_to(tool(helm))
+        (application / "Chart.yaml").write_text("apiVersion: v2\nname: chart\nversion: 0.1.0\n")
+        (application / "values.yaml").write_text("name: foreign\n")
+        (application / "mine.yaml").write_text("name: by-policy\n")
+        (application / "templates").mkdir()
+        (application / "templates" / "job.yaml").write_text(JOB)
+        return application
+
+    def test_a_chart_that_nobody_asks_for_passes(self, application: Path) -> None:
+        done = launch(CHARTS, application, TOPOLOGY="../hall.yaml")
+        assert done.returncode == 0, done.stderr
+        assert [each["kind"] for each in yaml.safe_load_all(done.stdout)] == ["Job"]
+
+    def test_the_projects_policy_places(self, application: Path) -> None:
+        done = launch(CHARTS, application, VALUES="mine.yaml")
+        assert done.returncode == 0, done.stderr
+        objects = [*yaml.safe_load_all(done.stdout)]
+        assert {each["kind"] for each in objects} == {"ComputeDomain", "Job", "PodGroup"}
+        assert {each["metadata"].get("namespace") for each in objects} == {"elsewhere"}
+
+    def test_a_rule_that_matches_nothing_fails_a_strict_sync(self, application: Path) -> None:
+        assert launch(CHARTS, application).returncode == 0
+        done = launch(CHARTS, application, STRICT="1")
+        assert (done.returncode, done.stdout) == (1, ""), done.stderr
+
+    def test_a_chart_that_fails_is_no_empty_one(self, application: Path) -> None:
+        (application / "templates" / "job.yaml").write_text("{{ fail `no` }}")
+        done = launch(CHARTS, application, TOPOLOGY="../hall.yaml")
+        assert done.returncode != 0
+        assert done.stdout == ""
+
+    def test_the_sidecar_is_that_of_the_other(self, application: Path) -> None:
+        read = set(re.findall(r"ARGOCD_ENV_([A-Z]+)", CHARTS["spec"]["generate"]["args"][-1]))
+        assert read == {"VALUES", "TOPOLOGY", "POLICY", "SCHEDULER", "STRICT"}
 
 
 def identity(data: Any) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bayplan.clients import cutting, stream
+from bayplan.clients import cutting, helm, stream
 from bayplan.emit import emit
 from bayplan.model.augment import Added, Augmented, Change
 from judges.versions import UPSTREAM
@@ -149,11 +149,11 @@ def test_a_policy_places_what_says_nothing(place: Place) -> None:
 
 
 def test_helm_4_finds_the_template_of_what_is_new(place: Place) -> None:
-    metadata = {**JOB["metadata"], "annotations": {**PLACED, stream.FILE: "chart/templates/job.yaml"}}
+    metadata = {**JOB["metadata"], "annotations": {**PLACED, helm.FILE: "chart/templates/job.yaml"}}
     before = "".join(emit([{**JOB, "metadata": metadata}]))
     after = place.passed(before)
     found = list(yaml.load_all(after, yaml.CSafeLoader))
-    assert {each["metadata"]["annotations"][stream.FILE] for each in found} == {"chart/templates/job.yaml"}
+    assert {each["metadata"]["annotations"][helm.FILE] for each in found} == {"chart/templates/job.yaml"}
     assert common(before, after)
     assert place.passed(after) == after
 
@@ -167,6 +167,28 @@ def test_items_of_a_list_are_placed_where_they_are(place: Place) -> None:
     assert whole["items"][0] == other
     assert "schedulerName" in whole["items"][1]["spec"]["template"]["spec"]
     assert place.passed(after) == after
+
+
+def test_hooks_are_left_alone_until_asked_for(place: Place) -> None:
+    own = {**JOB["metadata"]["annotations"], "helm.sh/hook": "pre-install", "helm.sh/hook-weight": "3"}
+    hook = text({**JOB, "metadata": {"name": "train", "annotations": own}})
+    assert "--include-hooks" in place.refused(hook)
+    after = place.passed(hook, "--include-hooks")
+    found = {each["kind"]: each["metadata"]["annotations"] for each in yaml.load_all(after, yaml.CSafeLoader)}
+    assert {kind: each["helm.sh/hook"] for kind, each in found.items()} == dict.fromkeys(found, "pre-install")
+    weights = {kind: each["helm.sh/hook-weight"] for kind, each in found.items()}
+    assert weights == {"ComputeDomain": "2", "PodGroup": "2", "Job": "3"}
+    assert place.passed(after, "--include-hooks") == after
+
+
+def test_json_on_one_line_takes_no_longer(place: Place) -> None:
+    jobs = [{**JOB, "metadata": {**JOB["metadata"], "name": f"train-{number}"}} for number in range(100)]
+    filler = [{"kind": "ConfigMap", "data": {"x": "y" * 10_000}} for _ in range(100)]
+    before = json.dumps({"apiVersion": "v1", "kind": "List", "items": [*filler, *jobs]})
+    read, _ = stream.parse("-", before.encode(), frozenset({"Job"}).__contains__)
+    changes = [Change(one.route, {**one.data, "more": {"a": [1]}}) for one in stream.objects(read)]
+    (after,) = stream.written(read, Augmented(tuple(changes)))
+    assert [each.get("more") for each in json.loads(after)["items"]] == [{"a": [1]}] * 200
 
 
 def test_json_is_placed_as_json(place: Place) -> None:
@@ -324,7 +346,7 @@ def test_a_captured_stream_is_placed(path: Path, asked: str, place: Place) -> No
     assert kinds(after).count("PodGroup") == 1
     assert place.passed(after, *arguments) == after
     if path.name == "stdin.helm4.yaml":
-        assert all(stream.template_of(each) for each in yaml.load_all(after, yaml.CSafeLoader))
+        assert all(helm.template_of(each) for each in yaml.load_all(after, yaml.CSafeLoader))
 
 
 def annotated(before: str) -> str:

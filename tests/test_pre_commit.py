@@ -72,11 +72,14 @@ def environment(home: Path) -> dict[str, str]:
 class Repository:
     """A git repository whose commits go through pre-commit."""
 
-    def __init__(self, folder: Path, env: Mapping[str, str], config: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path, env: Mapping[str, str]) -> None:
         self.folder, self.env = folder, env
-        folder.mkdir()
+
+    def start(self, config: Mapping[str, Any]) -> None:
+        """A project without workflows, and the hooks installed."""
+        self.folder.mkdir()
         self.git("init", "-q", "-b", "main")
-        shutil.copy(PRETRAIN / "topology.yaml", folder / "hall.yaml")
+        shutil.copy(PRETRAIN / "topology.yaml", self.folder / "hall.yaml")
         self.write("bayplan.yaml", yaml.safe_dump(PROJECT))
         self.configure(config)
         self.git("add", "-A")
@@ -145,14 +148,21 @@ class Repository:
         assert self.git("status", "--porcelain") == ""
 
 
-@pytest.fixture
-def repository(tmp_path: Path) -> Repository:
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     """A repository with both hooks, one committed workflow and what is made of it."""
-    config = {"repos": [{"repo": "local", "hooks": [here(each) for each in HOOKS.values()]}]}
-    made = Repository(tmp_path / "repository", environment(tmp_path), config)
+    home = tmp_path_factory.mktemp("home")
+    made = Repository(home / "repository", environment(home))
+    made.start({"repos": [{"repo": "local", "hooks": [here(each) for each in HOOKS.values()]}]})
     made.write("jobs/one.workflow.yaml", job("one"))
     made.settle()
     return made
+
+
+@pytest.fixture
+def repository(template: Repository, tmp_path: Path) -> Repository:
+    """A copy of it."""
+    return Repository(Path(shutil.copytree(template.folder, tmp_path / "repository")), template.env)
 
 
 def listed(output: str, word: str) -> list[str]:
@@ -328,6 +338,8 @@ def test_a_hook_selects_workflows_alone(hook: Mapping[str, Any]) -> None:
     files = [path.relative_to(ROOT).as_posix() for path in sorted(EXAMPLES.glob("*/*.yaml"))]
     selected = [path for path in files if re.search(hook["files"], path)]
     assert {path.rpartition("/")[2] for path in selected} == {"workflow.yaml"}
+    assert re.search(hook["files"], "jobs/llama.workflow.yaml")
+    assert not re.search(hook["files"], "manifests/my-workflow/20-jobset-my-workflow.yaml")
 
 
 def borrowed(folder: Path) -> dict[str, str]:
@@ -350,8 +362,8 @@ def hook_repository(folder: Path, env: Mapping[str, str]) -> dict[str, Any]:
 
 def test_pre_commit_installs_the_repository_and_runs_it(tmp_path: Path) -> None:
     env = {**environment(tmp_path), **borrowed(tmp_path / "borrowed")}
-    config = {"repos": [hook_repository(tmp_path / "bayplan", env)]}
-    repository = Repository(tmp_path / "repository", env, config)
+    repository = Repository(tmp_path / "repository", env)
+    repository.start({"repos": [hook_repository(tmp_path / "bayplan", env)]})
     done = repository.pre_commit("install-hooks")
     assert done.returncode == 0, done.stdout
     (program,) = (tmp_path / "pre-commit").glob("repo*/py_env-*/bin/bayplan")

@@ -10,7 +10,7 @@ from bayplan.kube.kinds.parts import GANG_LABEL
 from bayplan.kube.pod import joined_affinity
 from bayplan.kube.safe import get, items, mapping
 from bayplan.model.augment import Path, Roster, Seat
-from bayplan.model.manifest import Manifest, Marks, Meta, Object, PodParts
+from bayplan.model.manifest import Absent, Manifest, Marks, Meta, Object, PodParts
 from bayplan.model.topology import ClusterTopology
 from bayplan.values import NamedTuple
 from bayplan.weave import CHANNEL
@@ -50,8 +50,13 @@ class Adorned(NamedTuple):
     conflicts: tuple[Conflict, ...]
 
 
-NOTHING = "nothing"
-"""What is wished where nothing may stand."""
+EXCLUSIVE = (
+    "alpha.jobset.sigs.k8s.io/exclusive-topology",
+    "leaderworkerset.sigs.k8s.io/exclusive-topology",
+    "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology",
+)
+"""Annotations by which controllers place groups themselves: later pods wait for where the first one runs, and a gang
+waits for all (JobSet 0.12, pod_webhook; LeaderWorkerSet 0.10, pod_controller)."""
 
 
 def adorned(roster: Roster, dressed: Sequence[Dressed], topology: ClusterTopology, adopt: bool) -> tuple[Adorned, ...]:
@@ -71,9 +76,10 @@ def _granted(one: Object, wishes: Iterable[Wish], adopt: bool) -> Adorned:
         there, blocked = _there(data, wish)
         if blocked:
             conflicts.append(blocked)
-        elif wish.value is NOTHING:
-            data = _without(data, wish.path) if adopt else data
-            conflicts += [] if adopt or there is None else [Conflict(wish.path, there, NOTHING)]
+        elif isinstance(wish.value, Absent):
+            wrong = there is not None and there not in wish.value.but
+            data = _without(data, wish.path) if wrong and adopt else data
+            conflicts += [Conflict(wish.path, there, "nothing")] if wrong and not adopt else []
         elif there is None or wish.join or there == wish.value or adopt:
             value = wish.join(there, wish.value) if wish.join and there is not None else wish.value
             data = data if value == there else _put(data, wish.path, value)
@@ -88,9 +94,10 @@ def _there(data: Any, wish: Wish) -> tuple[Any, Conflict | None]:
         if data is None:
             return None, None
         if not isinstance(data, dict | list):
-            return None, Conflict(wish.path[:length], data, {key: wish.value})
+            free = isinstance(wish.value, Absent)
+            return None, None if free else Conflict(wish.path[:length], data, {key: wish.value})
         data = get(data, key)
-    lost = data is not None and not _alike(data, wish.value)
+    lost = data is not None and not isinstance(wish.value, Absent) and not _alike(data, wish.value)
     return data, Conflict(wish.path, data, wish.value) if lost else None
 
 
@@ -106,14 +113,20 @@ def _alike(there: Any, wanted: Any) -> bool:
 
 def _owner(each: Dressed) -> Iterator[Wish]:
     yield from _meta((), each.marks.owner)
+    yield from _rivals(())
     yield from _fields(("spec",), each.marks.owner.spec)
 
 
 def _template(data: Any, each: Dressed, topology: ClusterTopology) -> Iterator[Wish]:
     if each.seat.job is not None:
         yield from _meta(each.seat.job, each.marks.job)
+        yield from _rivals(each.seat.job)
         yield from _fields(each.seat.job, each.marks.job.spec)
     yield from _pod(data, each, topology)
+
+
+def _rivals(at: Path) -> Iterator[Wish]:
+    return _fields((*at, "metadata", "annotations"), dict.fromkeys(EXCLUSIVE, Absent()))
 
 
 def _meta(at: Path, meta: Meta) -> Iterator[Wish]:
@@ -147,7 +160,7 @@ def _unlimited(data: Any, at: Path, names: frozenset[str]) -> Iterator[Wish]:
     for number, container in enumerate(items(data, *containers)):
         limits = mapping(container, "resources", "limits")
         for name in sorted(names.intersection(limits)):
-            yield Wish((*containers, number, "resources", "limits", name), NOTHING)
+            yield Wish((*containers, number, "resources", "limits", name), Absent())
 
 
 def _claims(data: Any, each: Dressed, topology: ClusterTopology) -> Iterator[Wish]:

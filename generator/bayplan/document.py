@@ -42,6 +42,8 @@ __all__ = [
 ]
 
 _DEEPEST = 100
+_LONG = 10_000
+"""Characters from which on it pays to read without a parser what can be read so."""
 
 text_of = lenient
 """The text of a file as far as it is one, to quote lines from what could not be read."""
@@ -168,11 +170,40 @@ def _yaml_trees(text: str, faults: Faults, own: bool, notes: tuple[Note, ...]) -
     yaml = libyaml.load()
     from bayplan._document import loader, yamltext
 
-    values, keys = (own_value, own_key) if own else (foreign_value, foreign_key)
+    rules = _rules(own)
+    if len(text) >= _LONG:
+        from bayplan._document import plain
+
+        found = plain.documents(text, rules.values, rules.keys, lambda piece: _sound(piece, rules))
+        if found is not None:
+            return found
     try:
-        return list(loader.documents(yamltext.events(text), loader.Rules(Memo(values), Memo(keys), own), faults))
+        return list(loader.documents(yamltext.events(text), rules, faults))
     except yaml.YAMLError as problem:
         yamltext.explain(problem, faults, *notes)
+
+
+def _rules(own: bool) -> "Rules":
+    """How scalars are read in our formats, and in others."""
+    from bayplan._document.loader import Rules
+
+    values, keys = (own_value, own_key) if own else (foreign_value, foreign_key)
+    return Rules(Memo(values), Memo(keys), own)
+
+
+def _sound(text: str, rules: "Rules") -> list[Any]:
+    """The data of a piece of YAML; ValueError where there is anything to say about it."""
+    yaml = libyaml.load()
+    from bayplan._document import loader, yamltext
+
+    faults = Faults("", text)
+    try:
+        found = list(loader.documents(yamltext.events(text), rules, faults))
+    except (yaml.YAMLError, GiveUpError) as problem:
+        raise ValueError from problem
+    if faults.found:
+        raise ValueError
+    return found
 
 
 def _json_rules(own: bool) -> "Rules":

@@ -9,7 +9,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "generator"))
 
 from bayplan.backends import BACKENDS
-from bayplan.cli.schedulers import extent, matrix
+from bayplan.cli import schedulers_given
+from bayplan.cli.schedulers import extent, matrix, summed
 from bayplan.kube.kinds import KINDS
 from bayplan.model.backend import Backend
 from bayplan.model.features import FEATURES, Feature, Support
@@ -28,6 +29,14 @@ workflow.
 
 """
 
+GIVEN = """
+## Workloads that are there
+
+What `post-render` and `PlaceWorkloads` can do for workloads that others wrote. Their pod templates are what they are,
+so pods of one template are told apart only where the scheduler does it; `bayplan schedulers NAME` has the reasons.
+
+"""
+
 DETAIL = """
 ## What is lost, and the way out
 
@@ -39,7 +48,9 @@ warning.
 def text() -> str:
     """The whole page."""
     backends = list(BACKENDS.values())
-    return INTRO + "".join(_table(list(matrix(backends)))) + DETAIL + "".join(map(_section, backends))
+    given = "".join(_table(list(schedulers_given.matrix(backends, summed))))
+    carried = INTRO + "".join(_table(list(matrix(backends))))
+    return carried + GIVEN + given + DETAIL + "".join(map(_section, backends))
 
 
 def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:

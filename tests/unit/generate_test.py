@@ -7,6 +7,7 @@ import json
 import os
 import random
 import shutil
+import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -573,12 +574,42 @@ class TestBadInput:
         assert "error[A980]" in repository.fails()
         repository.write("bayplan.yaml", "kind: [")
         assert "error[R107]" in repository.fails()
-        assert "error[R101]" in repository.fails("gone")
+        assert "error[R101]" in repository.fails("gone/bayplan.yaml")
+        for word in ("gone", "other.yaml", "-", "gone/"):
+            assert "error[A980]" in repository.fails(word) or word == "gone/"
 
     def test_a_file_where_a_folder_is_wanted(self, repository: Repository) -> None:
         repository.write("out", "a file")
         repository.project(EVERY)
         assert "error[O804]" in repository.fails()
+
+    def test_objects_of_one_name_in_two_folders(self, repository: Repository) -> None:
+        gang = "{name: %s, podSets: [{name: w, replicas: 2, image: a, command: [b]}]}"
+        head = "apiVersion: bayplan.dev/v1alpha1\nkind: Workflow\nmetadata: {name: %s}\nspec: {gangs: [%s]}\n"
+        repository.write("jobs/two.yaml", head % ("two", f"{gang % 'x'}, {gang % 'z'}"))
+        repository.write("jobs/three.yaml", head % ("two-x", gang % "only"))
+        repository.project({**EVERY, "to": "{workflow}/"})
+        assert "error[O801]: " in repository.fails()
+
+    def test_no_pipe_is_read(self, repository: Repository) -> None:
+        for path in ("out/20-jobset-one.yaml", "out/.bayplan-index", INDEX, "jobs/two.yaml"):
+            (repository.folder / path).parent.mkdir(exist_ok=True)
+            os.mkfifo(repository.folder / path)
+        repository.project(EVERY)
+        assert "error[O804]" in repository.fails()
+
+    def test_a_name_too_long_and_a_folder_in_the_way(self, repository: Repository) -> None:
+        repository.project(EVERY, {**EVERY, "to": f"{'x' * 300}/"})
+        assert "error[O802]" in repository.fails()
+        (repository.folder / "out/20-jobset-one.yaml").mkdir(parents=True)
+        repository.project(EVERY)
+        assert "error[O804]" in repository.fails()
+
+    def test_a_folder_that_takes_nothing(self, repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+        (repository.folder / "shut").mkdir()
+        repository.project(EVERY, {**EVERY, "to": "shut/"})
+        monkeypatch.setattr(os, "access", lambda path, mode: "shut" not in str(path))  # root may write everywhere
+        assert "error[O802]" in repository.fails()
 
     def test_two_outputs_of_one_place(self, repository: Repository) -> None:
         repository.project(EVERY, {**EVERY, "to": "out/sub/../"}, {**EVERY, "to": "all.yaml"})
@@ -641,3 +672,97 @@ def test_the_same_bytes_under_any_hash_seed(repository: Repository) -> None:
         repository.generate()
         repository.project(EVERY, {"export": "kai", "to": "cluster/"})
     assert states[0] == states[1]
+
+
+PLACES = ["out/", "out/{workflow}/", "{namespace}/{workflow}.yaml", "all.yaml", "out/deep/", "./", "jobs/made/"]
+
+
+def step(repository: Repository, chance: random.Random) -> None:
+    """Something that people do to a repository."""
+    made = [path for path in repository.made() if path != INDEX and not path.startswith("mine")]
+    path = f"jobs/{chance.choice('abcd')}.yaml"
+    match chance.choice(["write", "delete", "outputs", "outputs", "edit", "lose", "index", "mine"]):
+        case "write":
+            repository.write(path, job(chance.choice(["one", "two", "three"]), chance.choice(["ml", "lab"])))
+        case "delete":
+            (repository.folder / path).unlink(missing_ok=True)
+        case "outputs":
+            entries = [{**EVERY, "to": to} for to in chance.sample(PLACES, chance.randint(0, 2))]
+            repository.project(*entries, {"export": "kai", "to": chance.choice(["cluster/", "out/"])})
+        case "edit" if made:
+            text = (repository.folder / made[0]).read_text()
+            repository.write(made[0], text.replace("name: ", "name: x"))
+        case "lose" if made:
+            (repository.folder / chance.choice(made)).unlink()
+        case "index":
+            lines = (repository.folder / INDEX).read_text() if (repository.folder / INDEX).exists() else ""
+            repository.write(INDEX, f"{lines}<<<<<<< ours\n=======\ngone/13-x.yaml\n>>>>>>> theirs\n")
+        case "mine":
+            repository.write("mine/notes.md", "mine")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_happened_before_the_result_is_that_of_a_fresh_run(
+    seed: int, repository: Repository, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    chance = random.Random(seed)
+    repository.project(EVERY)
+    for _ in range(12):
+        before = repository.state()
+        step(repository, chance)
+        changed = repository.state()
+        code, _, err = repository.generate()
+        if "error[" in err:
+            assert repository.state() == changed
+            for path in set(changed) - set(before) - {INDEX}:  # taken back: what follows would fail as well
+                (repository.folder / path).unlink()
+            for path, text in before.items():
+                repository.write(path, text)
+            continue
+        assert code in (0, 1)
+        assert repository.generate()[0] == 0
+        fresh = tmp_path_factory.mktemp("fresh")
+        for path, text in repository.state().items():
+            if path == INDEX or generated.is_marked(text):
+                continue
+            (fresh / path).parent.mkdir(parents=True, exist_ok=True)
+            (fresh / path).write_text(text)
+        repository.generate(str(fresh))
+        made = Repository.__new__(Repository)
+        made.folder = fresh
+        assert made.state() == repository.state()
+
+
+FOREIGN = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, namespace: ml}
+spec:
+  completions: 4
+  parallelism: 4
+  completionMode: Indexed
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+      - {name: main, image: example.com/train, resources: {limits: {nvidia.com/gpu: 4}}}
+"""
+
+
+def test_post_render_takes_cluster_and_policy_of_the_project(repository: Repository) -> None:
+    def passed(*options: str) -> subprocess.CompletedProcess[str]:
+        state = {"XDG_STATE_HOME": str(repository.folder / "state")}
+        return bayplan("post-render", *options, cwd=repository.folder, stdin=FOREIGN, env=state)
+
+    rule = {"match": {"name": "train"}, "gang": {"placement": {"required": "rack"}}}
+    head = {"apiVersion": "bayplan.dev/v1alpha1", "kind": "Policy", "spec": {"rules": [rule]}}
+    repository.write("policy.yaml", json.dumps(head))
+    repository.project(policy="policy.yaml")
+    assert "kind: ComputeDomain" in passed().stdout
+    assert passed("-t", "hall.yaml").stdout == FOREIGN, "who names a cluster does not ask the project"
+    repository.project(policy="gone.yaml")
+    assert "error[R101]" in passed().stderr
+    repository.write("bayplan.yaml", "apiVersion: bayplan.dev/v1alpha1\nkind: Project\nspec: {policy: policy.yaml}\n")
+    done = passed()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "error[A921]" in done.stderr

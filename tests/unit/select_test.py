@@ -20,7 +20,7 @@ from bayplan.model.policy import GangRule, GroupRule, Match, Policy, Rule
 from bayplan.model.workflow import Gang, Placement
 from bayplan.workflows import policy as reader
 from bayplan.workflows.manifests import Selected, select
-from bayplan.workflows.manifests.annotated import WORDS
+from bayplan.workflows.manifests.annotated import OWN, WORDS
 
 COVERS = {"A940", "A941", "A942", "A943", "A944", "A945", "A946", "A947", "A948"}
 
@@ -427,3 +427,9 @@ def test_the_schema_and_the_values_have_the_same_keys() -> None:
     definitions = schema.load("Policy")["definitions"]
     for name, table in (("match", reader.MATCH), ("gang", reader.GANG), ("group", reader.GROUP), ("rule", reader.RULE)):
         assert list(definitions[name]["properties"]) == [key for key, _, _ in table]
+
+
+def test_every_key_of_ours_is_known() -> None:
+    texts = (path.read_text(encoding="utf-8") for path in (ROOT / "generator").rglob("*.py"))
+    written = {key for text in texts for key in re.findall(r"\"bayplan\.dev/([a-z][a-z-]*)\"", text)}
+    assert written - set(WORDS) <= OWN

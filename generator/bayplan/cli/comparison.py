@@ -63,7 +63,8 @@ def _code(given: Given, batches: Sequence[Batch], compared: Sequence[Compared]) 
 
 def compare(request: Request, read: Inputs) -> Compared:
     """What each scheduler says of a workflow, and what all of them say."""
-    outcomes = {name: pipeline.compile(request._replace(scheduler=name)) for name in BACKENDS}
+    asked = request._replace(judged=pipeline.check_topology(request.topology))  # the same for all
+    outcomes = {name: pipeline.compile(asked._replace(scheduler=name)) for name in BACKENDS}
     said = {name: outcome.diagnostics for name, (outcome, _) in outcomes.items()}
     first = next(iter(said.values()))
     common = tuple(each for each in first if all(each in found for found in said.values()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 
 from bayplan.cli import differences, outputs, project, stdout, tree
@@ -17,8 +18,10 @@ from bayplan.report.batch import Batch
 
 def run(given: Given) -> int:
     """Writes all outputs or none."""
-    found, said = project.load(*given.words)
-    batches = list(said) or [Batch((_no_project(),))]
+    word = given.words[0] if given.words else ""
+    other = os.path.basename(word) not in ("", project.NAME) and not os.path.isdir(word)
+    found, said = (None, ()) if other else project.load(word)
+    batches = list(said) or [Batch((_misnamed(word) if other else _no_project(),))]
     if found is None:
         return finish(given, batches)
     texts, more = _texts(found)
@@ -26,6 +29,11 @@ def run(given: Given) -> int:
     if exit_code(given, batches):
         return finish(given, batches)
     return _bring(given, found, texts, batches)
+
+
+def _misnamed(word: str) -> Diagnostic:
+    hint = f"name its folder; files of other names would share one list of what was generated with {project.NAME}"
+    return error("A980", ("argument", "PROJECT"), f'"{word}" is neither a folder nor a {project.NAME}', hint=hint)
 
 
 def _no_project() -> Diagnostic:
@@ -79,7 +87,7 @@ def _bring(given: Given, found: Project, texts: Mapping[str, str], batches: list
         if compared.value is None or exit_code(given, batches):
             return finish(given, batches)
         if not compared.value:
-            return finish(given, map(_graver, batches))
+            return finish(given, map(_without_infos, batches))
         changes = [each._replace(path=found.path(each.path)) for each in compared.value]
         if not given.on("check"):
             tree.apply(found.folder, compared.value)
@@ -88,8 +96,8 @@ def _bring(given: Given, found: Project, texts: Mapping[str, str], batches: list
     return _tell(given, changes, batches)
 
 
-def _graver(batch: Batch) -> Batch:
-    """Without infos: they are told when something changes, and not again at each commit."""
+def _without_infos(batch: Batch) -> Batch:
+    """They are told when something changes, and not again at each commit."""
     return batch._replace(diagnostics=tuple(each for each in batch.diagnostics if each.severity != "info"))
 
 

@@ -99,20 +99,16 @@ def _workflows(project: Project, entry: Entry, route: Route, shared: Shared) -> 
 
 
 def _grouped(to: str, compiled: Made, batches: Sequence[Batch]) -> Texts:
-    """The files of each place that `to` comes to."""
+    """The files of each place that `to` comes to. What collides does so in the cluster, wherever its file lies."""
     places: dict[str, Made] = {}
     for pair in compiled:
         plan = pair[1].planned.plan
         place = targets.filled(to, workflow=plan.workflow.name, namespace=plan.namespace)
         places.setdefault(place, []).append(pair)
-    files: dict[str, str] = {}
-    found = list(batches)
-    for place, group in places.items():
-        documents, colliding = join(group)
-        made = _files(place, documents)
-        files |= made.files
-        found += [*colliding, *made.batches]
-    return Texts(files, tuple(found))
+    colliding = join(compiled)[1] if compiled else []
+    made = [_files(place, join(group)[0]) for place, group in places.items()]
+    files = {path: text for each in made for path, text in each.files.items()}
+    return Texts(files, (*batches, *colliding, *(batch for each in made for batch in each.batches)))
 
 
 def _export(project: Project, entry: Entry, shared: Shared) -> Texts:

@@ -22,6 +22,7 @@ NAMED = ("ComputeDomain", "PodGroup", "ResourceClaim", "ResourceClaimTemplate")
 
 def run(given: Given) -> int:
     """Passes standard input on, with what annotations and the policy ask for."""
+    given = given if given.on("topology") or given.on("policy") else _with_policy(given)
     named: tuple[str, tuple[Batch, ...]] = given.one("topology"), ()
     path, batches = named if given.on("topology") else _of_project(given)
     wrong = _wrong(given, path)
@@ -43,7 +44,15 @@ def _of_project(given: Given) -> tuple[str | None, tuple[Batch, ...]]:
     from bayplan.cli import inputs
 
     path, batches = inputs.topology_path(given)
-    return path, batches if path is not None or batches else (Batch((inputs.no_topology(),)),)
+    return path, batches if path is not None or inputs.told(batches) else (Batch((inputs.no_topology(),)),)
+
+
+def _with_policy(given: Given) -> Given:
+    """The same with the policy that the project file names. What is wrong with that file is told with its topology."""
+    from bayplan.cli import project
+
+    path = project.named("policy")[0]
+    return given._replace(options={**given.options, "policy": (path,)}) if path else given
 
 
 def _wrong(given: Given, path: str | None) -> tuple[Diagnostic, ...]:

@@ -8,6 +8,8 @@ from bayplan.backends import BACKENDS
 from bayplan.cli import stdout
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
+from bayplan.cli.schedulers_given import ABSENT
+from bayplan.cli.schedulers_given import detailed as given_rows
 from bayplan.diagnostics import Diagnostic, error
 from bayplan.kube.kinds import KINDS
 from bayplan.model.backend import Backend
@@ -54,19 +56,16 @@ def cell(feature: str, backend: Backend) -> str:
     """
     own = _rows(feature, backend.SUPPORT)
     if own:
-        return _summed(own)
-    kinds = {kind: _summed(_rows(feature, KINDS[kind].SUPPORT)) for kind in backend.KINDS}
-    carrying = {kind: text for kind, text in kinds.items() if text not in WORDS_OF_ABSENCE}
+        return summed(own)
+    kinds = {kind: summed(_rows(feature, KINDS[kind].SUPPORT)) for kind in backend.KINDS}
+    carrying = {kind: text for kind, text in kinds.items() if text not in ABSENT}
     if len(carrying) == len(kinds) and len(set(carrying.values())) == 1:
         return next(iter(carrying.values()))
     told = (kind if text == "yes" else f"{kind} {text}" for kind, text in carrying.items())
     return ", ".join(told) or next(iter(kinds.values()), "never")
 
 
-WORDS_OF_ABSENCE = ("never", "not yet here", "not yet upstream")
-
-
-def _summed(rows: Sequence[Support]) -> str:
+def summed(rows: Sequence[Support]) -> str:
     """The row of the newest versions that carries most; older versions show in `since` alone."""
     newest = Target()
     valid = [row for row in rows if not row.component or newest.between(row.component, row.since, row.until)]
@@ -102,6 +101,7 @@ def _one(backend: Backend) -> Iterator[str]:
     yield from _detailed(backend.SUPPORT, {**FEATURES, **backend.FEATURES})
     for kind in backend.KINDS:
         yield from ("", f"workload {kind}", *_detailed(KINDS[kind].SUPPORT, FEATURES))
+    yield from given_rows(backend, extent, WORDS)
 
 
 def _detailed(support: Sequence[Support], features: Mapping[str, Feature]) -> Iterator[str]:

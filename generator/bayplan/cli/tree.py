@@ -6,6 +6,7 @@ replaced or removed only if it carries the mark of `generated.py`, or `render -o
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -60,7 +61,7 @@ def changes(root: str, texts: Mapping[str, str]) -> Outcome[tuple[Change, ...]]:
 
 def _listed(root: str) -> Outcome[tuple[str, ...]]:
     """The files that the index lists. The two sides of a merge conflict in it are both believed."""
-    text = differences.text_at(os.path.join(root, INDEX)) or ""
+    text = _text(root, INDEX) or ""
     lines = [line for line in text.splitlines() if line and not line.startswith("#") and not _CONFLICT(line)]
     strange = next((line for line in lines if not _possible(line)), None)
     if strange is None:
@@ -80,7 +81,7 @@ def _adopted(root: str, texts: Mapping[str, str]) -> Outcome[tuple[str, ...]]:
     """What `render -o DIR/` wrote into the folders that are written now, its index included."""
     found: list[str] = []
     for place in sorted({os.path.dirname(path) for path in texts}):
-        if os.path.lexists(os.path.join(root, place, folder.INDEX)):
+        if os.path.isfile(os.path.join(root, place, folder.INDEX)):
             names = folder.listed(os.path.join(root, place))
             if names.value is None:
                 return names
@@ -89,11 +90,13 @@ def _adopted(root: str, texts: Mapping[str, str]) -> Outcome[tuple[str, ...]]:
 
 
 def _text(root: str, path: str) -> str | None:
-    """The text of a file; None where there is none, or where its folder is a file."""
+    """The text of a file; None where there is none, or where its folder is a file; "" of what is no file to read."""
+    whole = os.path.join(root, path)
     try:
-        return differences.text_at(os.path.join(root, path))
-    except NotADirectoryError:
+        os.lstat(whole)
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    return differences.text_at(whole) if os.path.isfile(whole) else ""
 
 
 def _is_ours(change: Change, ours: set[str]) -> bool:
@@ -139,6 +142,7 @@ def apply(root: str, needed: Sequence[Change]) -> None:
     try:
         for number, each in enumerate(written):
             single.pour(os.path.join(made, str(number)), [each.new or ""])
+        _check_folders(root, needed)
         _announce(root, needed)
         for each in needed:
             if each.new is None:
@@ -147,11 +151,19 @@ def apply(root: str, needed: Sequence[Change]) -> None:
             _move(os.path.join(made, str(number)), os.path.join(root, each.path))
         for each in needed:
             if each.new is None:
-                _tidy(root, os.path.dirname(each.path))
+                _tidy(root, each.path)
     finally:
         for name in os.listdir(made):
             os.unlink(os.path.join(made, name))
         os.rmdir(made)
+
+
+def _check_folders(root: str, needed: Sequence[Change]) -> None:
+    """PermissionError where a folder takes no changes: better now than halfway."""
+    for path in sorted({each.path for each in needed}):
+        above = [os.path.join(root or os.curdir, each) for each in (*_above(path), "")]
+        if not os.access(next(filter(os.path.isdir, above)), os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 def _announce(root: str, needed: Sequence[Change]) -> None:
@@ -170,9 +182,9 @@ def _move(source: str, path: str) -> None:
     os.replace(source, real)
 
 
-def _tidy(root: str, place: str) -> None:
+def _tidy(root: str, path: str) -> None:
     """Removes folders that nothing is left in, up to the project's own."""
-    for each in (place, *_above(place)) if place else ():
+    for each in _above(path):
         try:
             os.rmdir(os.path.join(root, each))
         except OSError:

@@ -4,9 +4,8 @@ A stream is cut at its `---` lines without reading it. Only documents that may m
 of ours and, where there is anything to place at all, those of a kind that counts. All others leave as they came, byte
 for byte, whatever is in them.
 
-Helm 3 names the template of each document in a comment, `# Source: chart/templates/file.yaml`; Helm 4 in an annotation
-(Helm 4.1, pkg/action, `annotateAndMerge`), which no object keeps in the cluster. New documents carry the same as the
-workload that they go with, and stand before it.
+Helm 3 names the template of each document in a comment, `# Source: chart/templates/file.yaml`, Helm 4 in an annotation.
+New documents carry the same as the workload that they go with, and stand before it.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from bayplan.clients import helm
 from bayplan.clients.cutting import MARK, kinds, split
 from bayplan.diagnostics import AT, Diagnostic, Route, error, warning
 from bayplan.document import Document, Lens, Span, read, text_of
@@ -22,9 +22,6 @@ from bayplan.kube.safe import text
 from bayplan.model.augment import Added, Augmented
 from bayplan.model.manifest import Object
 from bayplan.values import NamedTuple
-
-FILE = "postrenderer.helm.sh/postrender-filename"
-"""Helm 4's annotation."""
 
 LARGEST = 8 * 2**20
 """Bytes of a document that is read: many times what an API server takes, and room for long Lists."""
@@ -102,32 +99,7 @@ def _flattened(route: Route, data: Any) -> Iterator[Object]:
         for index, each in enumerate(items):
             yield from _flattened((*route, "items", index), each)
     elif isinstance(data, dict) and ("kind" in data or "apiVersion" in data):
-        yield Object(route, _bare(data))
-
-
-def _bare(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The object without Helm 4's annotation."""
-    if not template_of(data):
-        return data
-    metadata = data["metadata"]
-    kept = {key: value for key, value in metadata["annotations"].items() if key != FILE}
-    rest = {key: value for key, value in metadata.items() if key != "annotations"}
-    return {**data, "metadata": {**rest, "annotations": kept} if kept else rest}
-
-
-def template_of(data: Any) -> str:
-    """The template that an object comes from, if Helm 4 says so."""
-    for key in ("metadata", "annotations", FILE):
-        data = data.get(key) if isinstance(data, Mapping) else None
-    return data if isinstance(data, str) else ""
-
-
-def _dressed(data: Mapping[str, Any], template: str) -> Mapping[str, Any]:
-    """The object with Helm 4's annotation, where there is one."""
-    if not template:
-        return data
-    metadata = data.get("metadata") or {}
-    return {**data, "metadata": {**metadata, "annotations": {**(metadata.get("annotations") or {}), FILE: template}}}
+        yield Object(route, helm.bare(data))
 
 
 # Out
@@ -159,7 +131,7 @@ def _rewritten(stream: Stream, changed: Mapping[int, list[tuple[Route, Any]]]) -
     for number, changes in changed.items():
         old = new = stream.documents[number]
         for path, data in changes:
-            new = _with(new, path, _dressed(data, template_of(_at(old, path))))
+            new = _with(new, path, helm.dressed(data, helm.for_helm(_at(old, path))))
         tasks.append((stream.pieces[number].removeprefix(_BOM).decode(), old, new))
     texts = (text.encode() for text in rewrite_all(tasks))
     marks = (_BOM if stream.pieces[number].startswith(_BOM) else b"" for number in changed)
@@ -191,8 +163,8 @@ def _preceded(stream: Stream, number: int, piece: bytes, added: Iterable[Added])
     document = stream.documents[number]
     texts = []
     for new in added:
-        template = template_of(_at(document, new.beside[1:])) or template_of(document)
-        texts.append(comment + "".join(emit([_dressed(new.data, template)])))
+        extra = helm.of_workload(_at(document, new.beside[1:]), document)
+        texts.append(comment + "".join(emit([helm.dressed(new.data, extra)])))
     if piece.startswith(b"---"):
         return "".join(f"---\n{text}" for text in texts).encode() + piece
     mark = _BOM if piece.startswith(_BOM) else b""
@@ -247,7 +219,7 @@ def _document(stream: Stream, number: int, whole: str, before: int) -> Document:
     """A piece, to be found again in the stream."""
     piece = stream.pieces[number]
     source = _SOURCE.search(piece)
-    template = template_of(stream.documents.get(number)) or (source[1].decode(errors="replace") if source else "")
+    template = helm.template_of(stream.documents.get(number)) or (source[1].decode(errors="replace") if source else "")
     remark = f"this was rendered from {template}" if template else ""
 
     def back(span: Span) -> tuple[Span, str]:

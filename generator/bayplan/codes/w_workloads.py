@@ -15,6 +15,7 @@ CODES: Mapping[str, str] = {
     "W507": "a runtime that is not there",
     "W508": "a runtime that is not its TrainJob's own",
     "W509": "a part of a workload without a name of its own",
+    "W510": "a PodGroup of the workload's own",
     "W511": "a workload without a name that can be used",
     "W512": "pods that wait for each other",
     "W513": "an amount of a pod template that is none",

@@ -45,6 +45,7 @@ class Roster(NamedTuple):
     seats: tuple[Seat, ...]
     gangs: int = 1
     gang_label: str = ""
+    queue: str = ""  # that its kind has a field for
     workload: Object | None = None  # what is placed, where `object` holds only its pod templates (a TrainJob's runtime)
 
     @property

@@ -49,7 +49,7 @@ class Backend(Protocol):
 
     @property
     def QUEUE_LABEL(self) -> str:  # noqa: N802
-        """The label by which a workload or its pods name their queue; empty where there is none."""
+        """The label or annotation by which workloads or pods name their queue; empty where there is none."""
 
     @property
     def GIVEN(self) -> tuple[Support, ...]:  # noqa: N802

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bayplan.model.features import Feature, Support, Word
+from bayplan.model.manifest import Absent, Lowered, Marks
 
 TITLES: Mapping[str, str] = {
     "job": "a Job",
@@ -84,3 +85,13 @@ NOT_YET: tuple[Support, ...] = tuple(
     )
 )
 """Of a backend that does not."""
+
+
+def for_default_scheduler(lowered: Lowered) -> Lowered:
+    """The same, for pods that must name no scheduler, or the default one: another would heed none of it."""
+    return lowered._replace(marks={key: _unnamed(marks) for key, marks in lowered.marks.items()})
+
+
+def _unnamed(marks: Marks) -> Marks:
+    spec = {"schedulerName": Absent(("default-scheduler",)), **marks.pod.spec}
+    return marks._replace(pod=marks.pod._replace(spec=spec))

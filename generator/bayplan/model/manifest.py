@@ -50,6 +50,12 @@ Item = Manifest | Many | File
 """What a run puts out: one object, many, or a text."""
 
 
+class Absent(NamedTuple):
+    """Instead of a value: nothing may stand there, in a template that others wrote, but one of these."""
+
+    but: tuple[str, ...] = ()
+
+
 class PodParts(NamedTuple):
     """A share of a pod template: what a podSet, an accelerator, a fabric or a backend contributes.
 

@@ -23,7 +23,7 @@ SEGMENT = "kai.scheduler/segment-size"
 SEGMENT_REQUIRED = "kai.scheduler/segment-topology-required-placement"
 SEGMENT_PREFERRED = "kai.scheduler/segment-topology-preferred-placement"
 
-PLACED = ("job", "jobset", "lws", "statefulset", "pytorchjob", "mpijob", "raycluster", "rayjob")
+PLACED = ("job", "jobset", "lws", "statefulset", "pytorchjob", "mpijob", "raycluster", "rayjob", "trainjob")
 GIVEN: tuple[Support, ...] = (
     *carries("place", *PLACED, component="kai", since="0.15"),
     *carries("place", "pod"),

@@ -7,15 +7,16 @@ v0.19.0, pkg/controller/jobs and pkg/controller/tas/topology_ungater.go.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from bayplan.backends.kueue.lower import written
 from bayplan.backends.kueue.requests import Request, requests
-from bayplan.backends.kueue.words import QUEUE
+from bayplan.backends.kueue.words import PLACEMENT, QUEUE
 from bayplan.diagnostics import Diagnostic, info
 from bayplan.kube.kinds import instances
 from bayplan.model.features import Support
 from bayplan.model.given import LED, TITLES, carries, refuses
-from bayplan.model.manifest import Lowered, Marks, Meta, PodParts, Shape
+from bayplan.model.manifest import Absent, Lowered, Marks, Meta, PodParts, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 
@@ -25,7 +26,7 @@ SINGLE = ("job", "statefulset", "pod", "lws")
 TEMPLATES = {"jobset": 0, "pytorchjob": 0, "mpijob": 0, "raycluster": 0, "rayjob": 1, "trainjob": 0}
 """Kinds of any number of pod templates -> the podSets that Kueue makes besides: the pod that submits a RayJob."""
 
-MOST = (("0.19", 18), ("0.18", 10), ("", 8))
+MOST = (("", 8), ("0.18", 10), ("0.19", 18))
 """Since which version a Workload holds so many podSets (CRD workloads.kueue.x-k8s.io)."""
 
 PATCHES = "0.17"
@@ -33,8 +34,6 @@ PATCHES = "0.17"
 
 SLICED = ("job", "jobset", "statefulset", "lws", "pytorchjob", "mpijob", "trainjob")
 """Kinds whose pods carry an index by which Kueue deals them out."""
-
-SOME = "leave `replicas` of what needs no placement as they are, and merge equal pod templates into one of more pods"
 
 
 def _places() -> Iterator[Support]:
@@ -57,8 +56,8 @@ def _places() -> Iterator[Support]:
             f"place-{kind}",
             "absent",
             word="never",
-            reason=f"{TITLES[kind]} of so many pod templates has more podSets than a Workload of Kueue holds",
-            hint=SOME,
+            reason="it has more pod templates than a Workload of Kueue holds podSets",
+            hint="merge equal pod templates into one of more pods, or split the workload",
         )
 
 
@@ -99,10 +98,15 @@ def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
     own = {"shutdownAfterJobFinishes": True} if workload.kind == "rayjob" else {}  # else the webhook refuses it
     owner = Meta({QUEUE: plan.queue}, spec=own)
     marks = {
-        (gang.name, pods.name): Marks(owner, pod=PodParts(annotations=written(_named(plan, asked[pods.name]))))
+        (gang.name, pods.name): Marks(owner, pod=PodParts(annotations=_annotations(plan, asked[pods.name])))
         for gang, pods in instances(workload)
     }
     return Lowered((), marks)
+
+
+def _annotations(plan: Plan, request: Request) -> dict[str, Any]:
+    """What is asked for, and nothing else of the kind: of several, Kueue refuses some and heeds one of others."""
+    return {**dict.fromkeys(PLACEMENT, Absent()), **written(_named(plan, request))}
 
 
 def _named(plan: Plan, request: Request) -> Request:

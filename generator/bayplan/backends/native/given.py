@@ -9,7 +9,7 @@ from __future__ import annotations
 from bayplan.backends.native.groups import lower
 from bayplan.backends.native.tree import COMPONENT, FIRST, LEVELS
 from bayplan.model.features import Support
-from bayplan.model.given import TITLES, carries, refuses
+from bayplan.model.given import TITLES, carries, for_default_scheduler, refuses
 from bayplan.model.manifest import Lowered, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
@@ -66,4 +66,4 @@ GIVEN: tuple[Support, ...] = (
 
 def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
     """The same objects as for workloads that bayplan writes: no group shares a template with another."""
-    return lower(plan, shape, target)
+    return for_default_scheduler(lower(plan, shape, target))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bayplan.backends.none.affinity import lower, steps
 from bayplan.kube.kinds.parts import GROUP_LABEL
 from bayplan.model.features import Support
-from bayplan.model.given import PLAIN, carries, refuses
+from bayplan.model.given import PLAIN, carries, for_default_scheduler, refuses
 from bayplan.model.manifest import Lowered, Marks, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
@@ -35,7 +35,8 @@ def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
         for pods, way in steps(gang.root)
         if way[1:]
     }
-    return Lowered((), {key: _labelled(marks, groups.get(key, {})) for key, marks in lowered.marks.items()})
+    labelled = {key: _labelled(marks, groups.get(key, {})) for key, marks in lowered.marks.items()}
+    return for_default_scheduler(Lowered((), labelled))
 
 
 def _labelled(marks: Marks, labels: dict[str, str]) -> Marks:

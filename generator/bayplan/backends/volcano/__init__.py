@@ -26,7 +26,7 @@ COMPONENT = "volcano"
 KINDS = ("jobset", "job", "pods", "volcano-job")
 FOLDS: Mapping[str, Folding] = {"volcano-job": "alike"}
 
-QUEUE_LABEL = ""
+QUEUE_LABEL = "scheduling.volcano.sh/queue-name"
 __all__ = [
     "COMPONENT",
     "FEATURES",

@@ -26,7 +26,7 @@ def train_job(one: Object, objects: Objects) -> Outcome[Roster]:
         message = f"the pods of {title(one)} are described by {_called(one)}, which is not among the manifests"
         hint = "read a TrainingRuntime of its own with it, or use a JobSet"
         return Outcome(None, (error("W507", (*one.route, "spec", "runtimeRef"), message, hint=hint),))
-    wrong = (*_shared(one, runtime, objects), *_patched(one))
+    wrong = (*_shared(one, runtime, objects), *_patched(one), *_grouped(one, runtime))
     if wrong:
         return Outcome(None, wrong)
     seats = [_counted(each, one, runtime) for each in jobset.seats(runtime, SPEC)]
@@ -73,6 +73,14 @@ def _patched(one: Object) -> Iterator[Diagnostic]:
         if get(one.data, *path):
             message = f"{title(one)} changes its pods by `{path[-1]}`, and bayplan reads the runtime alone"
             yield error("W508", (*one.route, *path), message, hint="write it into the TrainingRuntime")
+
+
+def _grouped(one: Object, runtime: Object) -> Iterator[Diagnostic]:
+    """W510: Trainer's coscheduling and volcano plugins make a PodGroup each."""
+    if get(runtime.data, "spec", "podGroupPolicy"):
+        message = f"{title(runtime)} makes a PodGroup of its own for {title(one)}, and pods belong to one gang only"
+        hint = "remove `podGroupPolicy`, or leave the placement out"
+        yield error("W510", (*runtime.route, "spec", "podGroupPolicy"), message, hint=hint)
 
 
 def _counted(found: Seat | Diagnostic, one: Object, runtime: Object) -> Seat | Diagnostic:

@@ -14,7 +14,8 @@ from bayplan.model.manifest import Object
 def volcano_job(one: Object, _: Objects) -> Outcome[Roster]:
     """The podSets are called as the tasks are."""
     seats = tuple(_seats(one))
-    return roster("volcano-job", one, seats, (*_in_order(one), *_fewer(one, seats)))
+    said, queue = (*_in_order(one), *_fewer(one, seats)), text(one.data, "spec", "queue")
+    return roster("volcano-job", one, seats, said, queue=queue)
 
 
 def _seats(one: Object) -> Iterator[Seat | Diagnostic]:

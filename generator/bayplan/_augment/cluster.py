@@ -1,0 +1,49 @@
+"""What all workloads of a request share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bayplan.kube import cards
+from bayplan.kube.safe import mapping, text
+from bayplan.model.augment import AugmentRequest, Roster
+from bayplan.model.manifest import Object
+from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology
+from bayplan.values import NamedTuple
+from bayplan.workflows.manifests import Selected
+
+
+class Cluster(NamedTuple):
+    """What all workloads of a request share: the topology, and what is known of the other objects."""
+
+    topology: ClusterTopology
+    target: Target
+    claims: cards.Claims
+    channels: frozenset[tuple[str, str]]
+    objects: Mapping[tuple[str, str, str, str], Object]
+
+
+def cluster_of(request: AugmentRequest, topology: ClusterTopology, target: Target) -> Cluster:
+    """What is known of the cluster, and of everything that was read."""
+    known = {identity(each.data): each for each in reversed(request.objects)}
+    return Cluster(topology, target, cards.claims(request.objects), cards.channels(request.objects), known)
+
+
+def identity(data: Any) -> tuple[str, str, str, str]:
+    """API group, kind, namespace and name."""
+    group = text(data, "apiVersion").rpartition("/")[0]
+    return group, text(data, "kind"), text(data, "metadata", "namespace"), text(data, "metadata", "name")
+
+
+def templates(roster: Roster) -> Iterator[Mapping[str, Any]]:
+    """The pod templates of a workload."""
+    return (mapping(roster.object.data, *seat.path) for seat in roster.seats)
+
+
+def carries_domain(selected: Selected, cluster: Cluster) -> bool:
+    """Whether pods claim from a ComputeDomain that others wrote: then there is no second one."""
+    roster, where = selected.roster, selected.workflow.namespace
+    specs = (mapping(each, "spec") for each in templates(roster))
+    return any(cards.claims_channel(spec, where, cluster.channels) for spec in specs)

@@ -1,0 +1,82 @@
+"""The plan of a workload whose shape is given."""
+
+from __future__ import annotations
+
+from bayplan import pipeline
+from bayplan._augment.cluster import Cluster, carries_domain
+from bayplan._augment.completed import completed, own_queue
+from bayplan.backends import BACKENDS
+from bayplan.checks import given, levels, pending, references
+from bayplan.diagnostics import Diagnostic, Outcome, has_errors
+from bayplan.model.augment import AugmentRequest
+from bayplan.model.backend import Backend
+from bayplan.model.given import FEATURES
+from bayplan.model.workflow import Workflow
+from bayplan.pipeline import Checked, Draft, Planned, Request
+from bayplan.planning import seats
+from bayplan.planning.fidelity import compare
+from bayplan.planning.pools import name_accelerators
+from bayplan.planning.rename import renamed
+from bayplan.selection import select_backend
+from bayplan.workflows.manifests import Selected
+
+Known = dict[str, Planned]
+"""Plans without findings, by everything that went into them but the workload's name."""
+
+
+def planned(selected: Selected, request: AugmentRequest, cluster: Cluster, known: Known) -> Outcome[Planned]:
+    """The plan; of a workload that is alike but for its name, if that had no findings."""
+    workflow, roster = completed(selected, request.namespace, cluster), selected.roster
+    backend = select_backend(request.scheduler, workflow, cluster.topology, BACKENDS)
+    if backend.value is None:
+        return Outcome(None, backend.diagnostics)
+    if not workflow.queue:
+        workflow = workflow._replace(queue=own_queue(roster, backend.value.QUEUE_LABEL))
+    nameless = workflow._replace(name="", gangs=(workflow.gangs[0]._replace(name=""),))
+    key = repr((nameless, len(workflow.name), roster.seats, roster.gangs, carries_domain(selected, cluster)))
+    if key in known:
+        found = known[key]
+        plan, shape = renamed(found.plan, found.shape, workflow.name)
+        return Outcome(found._replace(plan=plan, shape=shape))
+    made = _planned(selected, workflow, backend.value, request, cluster)
+    if made.value is not None and not made.diagnostics:
+        known[key] = made.value
+    return made
+
+
+def _planned(
+    selected: Selected, workflow: Workflow, backend: Backend, request: AugmentRequest, cluster: Cluster
+) -> Outcome[Planned]:
+    """The pipeline's check and plan, for a workload whose shape is given."""
+    roster = selected.roster
+    workflow = name_accelerators(workflow, cluster.topology)
+    unbuilt = workflow._replace(
+        gangs=(workflow.gangs[0]._replace(workload="auto"),)
+    )  # its kind is there, not asked for
+    checks = (d for each in (references, levels, pending) for d in each.check(unbuilt, cluster.topology))
+    found = (*given.check(roster), *checks)
+    if has_errors(found):
+        return Outcome(None, found)
+    own = Request(request.topology, request.topology, accept=request.accept)
+    checked = Checked(workflow, cluster.topology, backend, cluster.target)
+    bound = pipeline.bound(own, checked)
+    found += tuple(_milder(each, selected, cluster) for each in bound.diagnostics)
+    if bound.value is None:
+        return Outcome(None, found)
+    plan = seats.merged(bound.value, roster)
+    shaped = seats.seated(plan, roster)
+    found += (*seats.shared_domains(bound.value), *shaped.diagnostics)
+    if shaped.value is not None:
+        rows, title = backend.GIVEN, pipeline.title(backend, cluster.target)
+        lost = tuple(compare(seats.needs(shaped.value, roster), rows, cluster.target, title, FEATURES))
+        found += lost
+        if any(each.code == "F740" for each in lost):
+            return Outcome(None, lost)  # whatever else there is to say would be of no use
+    settled = pipeline.settled(own, checked, Draft(plan, plan, shaped.value, found))
+    return Outcome(settled.value, settled.diagnostics)
+
+
+def _milder(found: Diagnostic, selected: Selected, cluster: Cluster) -> Diagnostic:
+    """P506 and P507 as warnings where the ComputeDomain is the chart's own: its pods run, if not as they could."""
+    mild = found.code in ("P506", "P507") and carries_domain(selected, cluster)
+    return found._replace(severity="warning") if mild else found

@@ -46,8 +46,17 @@ class Answer(NamedTuple):
     batches: Sequence[Batch]
 
 
-WIRE = ("internal.config.kubernetes.io/", "config.kubernetes.io/", "config.k8s.io/", "kustomize.config.k8s.io/")
-"""Annotations that kustomize and kpt put on what they pass around."""
+WIRE = (
+    "internal.config.kubernetes.io/",
+    "config.kubernetes.io/",
+    "config.k8s.io/",
+    "kustomize.config.k8s.io/",
+    "alpha.config.kubernetes.io/",
+)
+"""Annotations that kustomize and kpt put on what they pass around, by their beginning."""
+
+MEANT = "config.kubernetes.io/depends-on"
+"""One of these that users write, for those who apply objects (kpt, cli-utils)."""
 
 
 def wire(data: Any) -> dict[str, Any]:
@@ -55,7 +64,7 @@ def wire(data: Any) -> dict[str, Any]:
     metadata = data.get("metadata") if isinstance(data, dict) else None
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     found = annotations.items() if isinstance(annotations, dict) else ()
-    return {key: value for key, value in found if str(key).startswith(WIRE)}
+    return {key: value for key, value in found if str(key).startswith(WIRE) and key != MEANT}
 
 
 def without_wire(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,47 +16,15 @@ import yaml
 
 from tools import name_references
 from tools.clients import tool
+from tools.kustomize import FLAGS, OVERLAYS, PLUGIN, build, call, install, objects
 from tools.references import dangling, twice
-from tools.run import EXAMPLES, ROOT, environment
-
-PLUGIN = ROOT / "kustomize-plugin"
-FLAGS = ("--enable-alpha-plugins", "--enable-exec")
-OVERLAYS = ("dev", "prod")
-SCRIPT = """\
-#!{python}
-import sys
-sys.path.insert(0, {source!r})
-from bayplan.__main__ import krm
-krm()
-"""
+from tools.run import EXAMPLES
 
 
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with bayplan-krm in it, as an installation has it."""
-    folder = tmp_path_factory.mktemp("bin")
-    script = folder / "bayplan-krm"
-    script.write_text(SCRIPT.format(python=sys.executable, source=str(ROOT / "generator")), encoding="utf-8")
-    script.chmod(0o755)
-    return folder
-
-
-def call(programs: Path, *command: str, cwd: Path, **extra: str) -> subprocess.CompletedProcess[str]:
-    """A program that finds bayplan-krm."""
-    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
-    env = environment({"PATH": path, "HOME": str(programs), **extra})
-    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, encoding="utf-8", timeout=300, check=False)
-
-
-def build(programs: Path, folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
-    """`kustomize build`."""
-    return call(programs, tool("kustomize"), "build", *(flags or FLAGS), ".", cwd=folder)
-
-
-def objects(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
-    """What a build that must succeed wrote."""
-    assert done.returncode == 0, done.stderr
-    return list(yaml.load_all(done.stdout, yaml.CSafeLoader))
+    """A folder with bayplan-krm in it."""
+    return install(tmp_path_factory.mktemp("bin"))
 
 
 def topologies(built: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,47 +16,15 @@ import yaml
 
 from tools import name_references
 from tools.clients import tool
+from tools.kustomize import FLAGS, OVERLAYS, PLUGIN, build, call, install, objects
 from tools.references import dangling, twice
-from tools.run import EXAMPLES, ROOT, environment
-
-PLUGIN = ROOT / "kustomize-plugin"
-FLAGS = ("--enable-alpha-plugins", "--enable-exec")
-OVERLAYS = ("dev", "prod")
-SCRIPT = """\
-#!{python}
-import sys
-sys.path.insert(0, {source!r})
-from bayplan.__main__ import krm
-krm()
-"""
+from tools.run import EXAMPLES
 
 
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with bayplan-krm in it, as an installation has it."""
-    folder = tmp_path_factory.mktemp("bin")
-    script = folder / "bayplan-krm"
-    script.write_text(SCRIPT.format(python=sys.executable, source=str(ROOT / "generator")), encoding="utf-8")
-    script.chmod(0o755)
-    return folder
-
-
-def call(programs: Path, *command: str, cwd: Path, **extra: str) -> subprocess.CompletedProcess[str]:
-    """A program that finds bayplan-krm."""
-    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
-    env = environment({"PATH": path, "HOME": str(programs), **extra})
-    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, encoding="utf-8", timeout=300, check=False)
-
-
-def build(programs: Path, folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
-    """`kustomize build`."""
-    return call(programs, tool("kustomize"), "build", *(flags or FLAGS), ".", cwd=folder)
-
-
-def objects(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
-    """What a build that must succeed wrote."""
-    assert done.returncode == 0, done.stderr
-    return list(yaml.load_all(done.stdout, yaml.CSafeLoader))
+    """A folder with bayplan-krm in it."""
+    return install(tmp_path_factory.mktemp("bin"))
 
 
 def topologies(built: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
@@ -263,3 +230,72 @@ def test_the_flag_that_is_missing_leaves_a_workflow_that_doctor_finds(programs: 
     assert done.returncode == 0, done.stdout
     assert done.stdout.count("info[") == 1
     assert "info[O833]" in done.stdout
+
+
+def test_fn_run_keeps_the_results(programs: Path, tmp_path: Path) -> None:
+    """`kustomize fn run` works on the files themselves, and writes `results` where it is told to."""
+    folder, kept = tmp_path / "work", tmp_path / "results"
+    kept.mkdir()
+    shutil.copytree(EXAMPLES / "pretrain", folder)
+    config = function("ExpandWorkflows", topology="topology.yaml")
+    (folder / "function.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    sound = (folder / "workflow.yaml").read_text(encoding="utf-8")
+    (folder / "workflow.yaml").write_text(sound.replace("required: rack", "required: rock"), encoding="utf-8")
+    command = (tool("kustomize"), "fn", "run", ".", "--enable-exec", "--results-dir", str(kept))
+    assert call(programs, *command, cwd=folder).returncode == 1
+    (result,) = yaml.safe_load((kept / "results-0.yaml").read_text(encoding="utf-8"))
+    assert result["severity"] == "error"
+    assert (result["file"], result["tags"]["line"]) == ({"path": "workflow.yaml"}, "13")
+    (folder / "workflow.yaml").write_text(sound, encoding="utf-8")
+    assert call(programs, *command, cwd=folder).returncode == 0
+    assert not (folder / "workflow.yaml").exists()
+    assert len(list((folder / "ml").glob("computedomain_*.yaml"))) == 4
+
+
+CHART = """\
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{ .Release.Name }}-train
+  annotations: {bayplan.dev/placement: required=rack, bayplan.dev/queue: research}
+spec: &spec
+  parallelism: {{ .Values.pods }}
+  completions: {{ .Values.pods }}
+  completionMode: Indexed
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+      - {name: train, image: a, resources: {limits: {nvidia.com/gpu: 4}}}
+---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{ .Release.Name }}-test
+  annotations: {helm.sh/hook: test}
+spec: *spec
+"""
+
+
+def test_a_chart_in_a_kustomization_is_placed(programs: Path, tmp_path: Path) -> None:
+    chart = tmp_path / "charts" / "job"
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("apiVersion: v2\nname: job\nversion: 0.1.0\n", encoding="utf-8")
+    (chart / "values.yaml").write_text("pods: 2\n", encoding="utf-8")
+    first, second = CHART.replace("&spec", "").split("---\n")
+    (chart / "templates" / "job.yaml").write_text(first, encoding="utf-8")
+    (chart / "templates" / "test.yaml").write_text(
+        second.replace(" *spec", first.partition("spec:")[2]), encoding="utf-8"
+    )
+    shutil.copy(EXAMPLES / "pretrain" / "topology.yaml", tmp_path / "topology.yaml")
+    config = function("PlaceWorkloads", topology="topology.yaml")
+    (tmp_path / "function.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    charts = [{"name": "job", "releaseName": "run", "valuesInline": {"pods": 8}}]
+    kustomization(tmp_path, helmCharts=charts, namespace="ml", namePrefix="dev-", transformers=["function.yaml"])
+    done = build(programs, tmp_path, *FLAGS, "--enable-helm", "--helm-command", tool("helm3"))
+    built = {(each["kind"], each["metadata"]["name"]): each for each in objects(done)}
+    assert built[
+        "PodGroup", built["Job", "dev-run-train"]["spec"]["template"]["metadata"]["annotations"]["pod-group-name"]
+    ]
+    assert "metadata" not in built["Job", "dev-run-test"]["spec"]["template"]
+    assert dangling(built.values(), [("Topology", "hall-1")]) == []

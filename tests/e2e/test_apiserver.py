@@ -17,6 +17,7 @@ from e2e.apiserver.cluster import Cluster, furnish
 from e2e.apiserver.server import running
 from judges import UPSTREAM, at_least
 from judges.samples import CONTAINER, GOOD, REMOVE, Edit, edited
+from tools import kustomize
 from tools.golden import Case, cases, documents
 
 needs_upstream = pytest.mark.skipif(not (UPSTREAM / "crds").is_dir(), reason=f"no upstream CRDs at {UPSTREAM}/crds")
@@ -70,6 +71,18 @@ def started(stack: ExitStack, folder: Path, target: Target) -> Cluster:
 )
 def test_the_server_takes_all_that_is_rendered(clusters: Clusters, name: str, case: Case) -> None:
     assert apply(clusters(name), documents(case)) == []
+
+
+@needs_upstream
+@pytest.mark.parametrize("what", ["expand", "place"])
+def test_the_server_takes_two_overlays_in_one_namespace(clusters: Clusters, what: str, tmp_path: Path) -> None:
+    """What kustomize builds of the examples in kustomize-plugin, applied one after the other and twice each."""
+    programs = kustomize.install(tmp_path)
+    folders = [kustomize.PLUGIN / "example" / what / "overlays" / word for word in kustomize.OVERLAYS]
+    built = [each for folder in folders for each in kustomize.objects(kustomize.build(programs, folder))]
+    assert len({(each["kind"], each["metadata"]["name"]) for each in built}) == len(built)
+    assert {each["metadata"]["namespace"] for each in built} == {"ml"}
+    assert apply(clusters("newest"), built) == []
 
 
 def test_every_kai_version_is_held_somewhere() -> None:

@@ -407,3 +407,59 @@ def test_the_two_ways_of_reading_a_list_agree(extras: list[dict[str, Any]]) -> N
     assert read is not None
     assert [each.data for each in read] == [each.data for each in whole.items]
     assert quick.config == whole.config
+
+
+def test_the_project_file_names_the_topology(tmp_path: Path) -> None:
+    project = f"apiVersion: bayplan.dev/v1alpha1\nkind: Project\nspec: {{topology: {PRETRAIN}/topology.yaml}}\n"
+    (tmp_path / "bayplan.yaml").write_text(project, encoding="utf-8")
+    (tmp_path / "overlay").mkdir()
+    items = answered(krm(as_kustomize(listed(prefixed(), function=config())), cwd=tmp_path / "overlay"))
+    assert "JobSet" in {each["kind"] for each in items}
+
+
+def test_options_win_over_the_configuration(tmp_path: Path) -> None:
+    text = as_kustomize(listed(prefixed(), function=config(topology="none.yaml", scheduler="volcano")))
+    items = answered(krm(text, "-t", f"{PRETRAIN}/topology.yaml", "-s", "kai"))
+    assert "scheduling.run.ai/v2alpha2" in {each["apiVersion"] for each in items}
+
+
+def test_the_workflow_s_own_annotations_go_on_and_those_of_kustomize_do_not() -> None:
+    own = {"example.com/ticket": "ML-1", "config.kubernetes.io/depends-on": "a/b/c"}
+    more = {"alpha.config.kubernetes.io/transformations": "x", "config.kubernetes.io/origin": "path: a\n"}
+    metadata = {**WORKFLOW["metadata"], "annotations": {**own, **more, **TRACES}}
+    for each in answered(krm(as_kustomize(listed({**WORKFLOW, "metadata": metadata})))):
+        assert own.items() <= each["metadata"]["annotations"].items()
+        assert not {**more, **TRACES}.keys() & each["metadata"]["annotations"].keys()
+
+
+PLUGIN = as_kustomize(config(topology=f"{PRETRAIN}/topology.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("configuration", "stream", "code"),
+    [
+        (None, "", "R101"),
+        ("", "", "R106"),
+        ("[1]", "", "A961"),
+        (PLUGIN, "a: [", "R1"),
+        (PLUGIN, "a: 1\n", "A962"),
+        (PLUGIN.replace("ExpandWorkflows", "Expand"), "", "A961"),
+    ],
+)
+def test_bad_input_of_a_plugin(configuration: str | None, stream: str, code: str, tmp_path: Path) -> None:
+    if configuration is not None:
+        (tmp_path / "config").write_text(configuration, encoding="utf-8")
+    done = krm(stream, "config", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"[{code}" in done.stderr
+
+
+def test_a_plugin_answers_with_a_stream(tmp_path: Path) -> None:
+    (tmp_path / "config").write_text(PLUGIN, encoding="utf-8")
+    stream = f"{as_kustomize(SECRET)}---\n{as_kustomize(prefixed())}"
+    done = krm(stream, "config", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    built = list(yaml.safe_load_all(done.stdout))
+    assert built[0] == SECRET
+    assert {each["kind"] for each in built[1:]} == {"ComputeDomain", "JobSet", "PodGroup"}
+    assert krm("", "config", cwd=tmp_path).stdout == ""

@@ -13,7 +13,14 @@ from bayplan.values import NamedTuple
 FORMATS = {"workflow": "workflow", "topology": "cluster-topology", "project": "project"}
 """First word of a field's path -> schema."""
 
-SOURCES = {"osmo": "osmo-workflow", "osmo-pool": "osmo-pool", "policy": "policy"}
+SOURCES = {
+    "osmo": "osmo-workflow",
+    "osmo-pool": "osmo-pool",
+    "policy": "policy",
+    "expand": "expand-workflows",
+    "place": "place-workloads",
+    "validate": "validate-workloads",
+}
 """The same for the other formats; a field is looked for here when ours have none of that name."""
 
 FACTS = {

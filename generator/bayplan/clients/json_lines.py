@@ -1,28 +1,38 @@
 """Objects -> JSON in one line that YAML readers take for the same: what is written into a ResourceList.
 
-The package `json` costs a fifth of a bare interpreter start; its C function for strings is all that is needed of it.
+The package `json` costs a fifth of a bare interpreter start; its encoder in C is all that is needed of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from math import isfinite
 from typing import Any
 
 from bayplan.model.manifest import Item, Many, Slot
 
-try:
-    from _json import encode_basestring  # as `json.dumps(text, ensure_ascii=False)` writes it
-except ImportError:  # another implementation of Python
-    from json.encoder import encode_basestring
-
 Piece = str | Slot
-
-_CONSTANTS = {None: "null", True: "true", False: "false"}
 
 
 class UnfitError(ValueError):
     """JSON has no such value."""
+
+
+def _plain(value: Any) -> Any:
+    """What the encoder knows of what it does not: mappings that are no dict."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise UnfitError(f"a {type(value).__name__} is nothing that JSON knows")
+
+
+try:  # as json.JSONEncoder makes it (CPython 3.11 to 3.14, Lib/json/encoder.py)
+    from _json import encode_basestring, make_encoder
+
+    _encode: Any = make_encoder(None, _plain, encode_basestring, None, ": ", ", ", False, False, False)
+    _encode({"a": [1]}, 0)
+except (ImportError, TypeError):
+    from json.encoder import JSONEncoder
+
+    _encode = JSONEncoder(ensure_ascii=False, check_circular=False, allow_nan=False, default=_plain).iterencode
 
 
 def lines(item: Item) -> Iterator[str]:
@@ -37,7 +47,11 @@ def lines(item: Item) -> Iterator[str]:
 
 def line(value: Any) -> str:
     """Plain data in one line."""
-    return "".join(str(piece) for piece in _pieces(value))
+    try:
+        text = "".join(_encode(value, 0))
+    except (ValueError, TypeError) as problem:
+        raise UnfitError(str(problem)) from None
+    return text if text.isprintable() else "".join(map(_escaped, text))
 
 
 def _merged(pieces: Iterator[Piece]) -> list[Piece]:
@@ -52,17 +66,8 @@ def _merged(pieces: Iterator[Piece]) -> list[Piece]:
 
 
 def _pieces(value: Any) -> Iterator[Piece]:
-    if isinstance(value, str):
-        yield _text(value)
-    elif value is None or isinstance(value, bool):
-        yield _CONSTANTS[value]
-    elif isinstance(value, int):
-        yield str(value)
-    elif isinstance(value, float):
-        if not isfinite(value):
-            raise UnfitError(f"{value} is no number in JSON")
-        yield repr(value)
-    elif isinstance(value, Slot):
+    """The line of a skeleton, cut where something is filled in."""
+    if isinstance(value, Slot):
         yield from (value,) if value.form == "number" else ('"', value, '"')
     elif isinstance(value, Mapping):
         yield from _mapping(value)
@@ -71,14 +76,14 @@ def _pieces(value: Any) -> Iterator[Piece]:
     elif isinstance(value, list | tuple):
         yield from _list(value)
     else:
-        raise UnfitError(f"a {type(value).__name__} is nothing that JSON knows")
+        yield line(value)
 
 
 def _mapping(value: Mapping[Any, Any]) -> Iterator[Piece]:
     between = "{"
     for key, item in value.items():
         yield between
-        yield from _joined((key,)) if isinstance(key, Slot) else _pieces(key if isinstance(key, tuple) else str(key))
+        yield from _joined((key,)) if isinstance(key, Slot) else _pieces(key)
         yield ": "
         yield from _pieces(item)
         between = ", "
@@ -98,13 +103,8 @@ def _joined(parts: tuple[str | Slot, ...]) -> Iterator[Piece]:
     """Texts and slots that make one string. Slots hold names and numbers, which need no escapes."""
     yield '"'
     for part in parts:
-        yield part if isinstance(part, Slot) else _text(part)[1:-1]
+        yield part if isinstance(part, Slot) else line(part)[1:-1]
     yield '"'
-
-
-def _text(text: str) -> str:
-    written = encode_basestring(text)
-    return written if written.isprintable() else "".join(map(_escaped, written))
 
 
 def _escaped(character: str) -> str:

@@ -28,11 +28,13 @@ class Job(NamedTuple):
         already, but never of the configuration (5.8.1), in which it has found the function.
         """
         travelling = wire(self.config)
-        from_files = any(_PATH in each.text or _PATH in wire(each.data) for each in self.items[:1])
-        return _PATH in travelling or (from_files and not any(key in travelling for key in FUNCTION))
+        from_files = any(PATH in each.text or PATH in wire(each.data) for each in self.items[:1])
+        return PATH in travelling or (from_files and not any(key in travelling for key in FUNCTION))
 
 
-_PATH = "internal.config.kubernetes.io/path"
+PATH = "internal.config.kubernetes.io/path"
+"""The annotation that says which file an object is from."""
+
 FUNCTION = ("config.kubernetes.io/function", "config.k8s.io/function")
 """The annotation by which a configuration names its program, and its former spelling."""
 
@@ -44,8 +46,17 @@ class Answer(NamedTuple):
     batches: Sequence[Batch]
 
 
-WIRE = ("internal.config.kubernetes.io/", "config.kubernetes.io/", "config.k8s.io/", "kustomize.config.k8s.io/")
-"""Annotations that kustomize and kpt put on what they pass around."""
+WIRE = (
+    "internal.config.kubernetes.io/",
+    "config.kubernetes.io/",
+    "config.k8s.io/",
+    "kustomize.config.k8s.io/",
+    "alpha.config.kubernetes.io/",
+)
+"""Annotations that kustomize and kpt put on what they pass around, by their beginning."""
+
+MEANT = "config.kubernetes.io/depends-on"
+"""One of these that users write, for those who apply objects (kpt, cli-utils)."""
 
 
 def wire(data: Any) -> dict[str, Any]:
@@ -53,7 +64,7 @@ def wire(data: Any) -> dict[str, Any]:
     metadata = data.get("metadata") if isinstance(data, dict) else None
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     found = annotations.items() if isinstance(annotations, dict) else ()
-    return {key: value for key, value in found if str(key).startswith(WIRE)}
+    return {key: value for key, value in found if str(key).startswith(WIRE) and key != MEANT}
 
 
 def without_wire(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.cli.krm import sources
-from bayplan.cli.krm.job import Job, without_wire
+from bayplan.cli.krm.job import PATH, Job, wire, without_wire
 from bayplan.cli.krm.sources import Source
 from bayplan.clients import resource_list
 from bayplan.diagnostics import AT, KEY, Route, origin
@@ -25,40 +25,49 @@ Path = tuple[str | int, ...]
 def found(job: Job, batches: Sequence[Batch]) -> list[Batch]:
     """The batches with the files in which their subjects were written, as far as they are found."""
     known = resource_list.known(job.items, lambda _: True).value or ()
-    given = [each.data for each in known if isinstance(each.data, dict)] + [job.config]
-    written = list(sources.below("."))
-    return [_batch(batch, given, written) for batch in batches]
+    given = [each for each in (*(item.data for item in known), job.config) if isinstance(each, dict)]
+    paths = (str(wire(each).get(PATH, "")) for each in given)
+    written = [*sources.below("."), *sources.of_files(dict.fromkeys(filter(None, paths)))]
+    alike: dict[str, list[Any]] = {}
+    for each in given:
+        alike.setdefault(title(each), []).append(each)
+    return [_batch(batch, alike, written) for batch in batches]
 
 
-def _batch(batch: Batch, given: Sequence[Any], written: Sequence[Source]) -> Batch:
+def _batch(batch: Batch, alike: Mapping[str, Sequence[Any]], written: Sequence[Source]) -> Batch:
     """Routes of subjects that came over the wire lead into files."""
     told: dict[str, Document] = {}
     origins: dict[str, dict[Route, Route]] = {subject: dict(table) for subject, table in batch.origins.items()}
-    routes = [route for each in batch.diagnostics for route in (each.route, *(note.route for note in each.notes))]
-    for subject, document in batch.sources.items():
-        if document.text or not isinstance(document.data, dict):
+    for subject, asked in _asked(batch).items():
+        document = batch.sources.get(subject)
+        if document is None or document.text or not isinstance(document.data, dict):
             continue
-        whole = next((each for each in given if without_wire(each) == document.data), document.data)
+        same = (each for each in alike.get(title(document.data), ()) if without_wire(each) == document.data)
+        whole = next(same, document.data)
         told[subject] = document._replace(name=title(whole), data=None)
         near = [each for each in written if each.concerns(whole, names(whole))]
-        for route in {each for each in routes if each and each[0] == subject and AT not in each}:
-            mapped = _mapped(route, batch.origins.get(subject, {}))
-            place = _place(mapped[1:], whole, near)
+        for route in asked:
+            place = _place(_mapped(route, batch.origins.get(subject, {}))[1:], whole, near)
             if place is not None:
-                told[place[0]] = near_document(place[0], near)
-                origins.setdefault(subject, {})[route] = place[1]
+                told[str(place[0])] = next(each.document for each in near if each.subject == place[0])
+                origins.setdefault(subject, {})[route] = place
     return batch._replace(sources={**batch.sources, **told}, origins=origins)
+
+
+def _asked(batch: Batch) -> dict[str, set[Route]]:
+    """Subject -> routes that lead to data."""
+    asked: dict[str, set[Route]] = {}
+    for each in batch.diagnostics:
+        for route in (each.route, *(note.route for note in each.notes)):
+            if route and AT not in route:
+                asked.setdefault(str(route[0]), set()).add(route)
+    return asked
 
 
 def _mapped(route: Route, table: Mapping[Route, Route]) -> Route:
     """As the report maps it: to where a default was written."""
     found = origin(route, table)
     return (*found[0], *found[1]) if found else route
-
-
-def near_document(subject: str, near: Sequence[Source]) -> Document:
-    """The document that a place is in."""
-    return next(each.document for each in near if each.subject == subject)
 
 
 def title(data: Mapping[str, Any]) -> str:
@@ -78,19 +87,19 @@ def names(data: Mapping[str, Any]) -> frozenset[str]:
     return frozenset({str(metadata.get("name", "")), *before.split(",")} - {""})
 
 
-def _place(path: Path, whole: Any, near: Sequence[Source]) -> tuple[str, Route] | None:
-    """Subject and route of the best file: the outermost that holds the value, else the one that comes closest."""
+def _place(path: Path, whole: Any, near: Sequence[Source]) -> Route | None:
+    """The route in the best file: the outermost that holds the value, else the one that comes closest."""
     marked = path[-1:] == (KEY,)
     plain = path[:-1] if marked else path
     value = _at(whole, plain)
-    best: tuple[int, tuple[str, Route] | None] = (-1, None)
+    best: tuple[int, Route | None] = (-1, None)
     for source in near if plain else reversed(near):  # an object as a whole stands where it was first written
         for inner, length in _ways(source, plain):
             same = length == len(plain) and (value is _NOTHING or _at(source.document.data, inner) == value)
             depth = len(plain) + 1 if same else min(length, len(plain) - 1) if length else 0
             if depth > best[0]:
                 tail = (KEY,) if marked and length == len(plain) else ()
-                best = depth, (source.subject, (source.subject, *inner, *tail))
+                best = depth, (source.subject, *inner, *tail)
     return best[1]
 
 

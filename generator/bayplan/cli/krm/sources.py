@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bayplan.cli import files
@@ -43,6 +43,13 @@ def below(folder: str) -> Iterator[Source]:
     """All sources of a kustomization and of those below it. Files that cannot be read are left out."""
     for number, (document, group, kind, names, parts) in enumerate(_walk(folder, DEEPEST)):
         yield Source(f"file:{number}", document, group, kind, names, parts)
+
+
+def of_files(paths: Iterable[str]) -> Iterator[Source]:
+    """The objects in some files, as far as those are there."""
+    listed = (each for path in paths for each in documents(path) if isinstance(each.data, dict))
+    for number, (document, group, kind, names, parts) in enumerate(map(_object, listed)):
+        yield Source(f"named:{number}", document, group, kind, names, parts)
 
 
 Found = tuple[Document, str, str, frozenset[str], tuple[tuple[Path, Path], ...]]

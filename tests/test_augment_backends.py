@@ -4,12 +4,15 @@ or refused, with the reason and a way out."""
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from random import Random
 from typing import Any, NamedTuple
 
 import pytest
 
 import judges
+import random_given
 import support
 import workloads
 from bayplan import document
@@ -534,3 +537,58 @@ def test_what_the_pool_asks_for_is_no_choice_of_the_pods(monkeypatch: pytest.Mon
         if backend != "slurm":
             assert result.after[0]["spec"]["template"]["spec"]["nodeSelector"] == {"gpu": "gb200"}
             assert not run([*result.after, *result.added], backend, every[-1]).changed
+
+
+# --- anything that anybody may ask for --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_whatever_is_asked_for(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refused, or taken upstream and read as it was meant; and a second run has nothing to do."""
+    chance = Random(seed)
+    kind, objects, policy = random_given.case(chance)
+    for backend, every in VERSIONS.items():
+        at = chance.choice(every)
+        plans = watched(backend, monkeypatch)
+        result = run(objects, backend, at, policy)
+        if result.refused:
+            assert result.errors
+            continue
+        placed = result._replace(after=lived_in(result.after), added=lived_in(result.added))
+        taken_upstream(placed, Case(backend, at, kind, "gang"))
+        if backend != "kai" or any(each["kind"] == "PodGroup" for each in result.added):
+            reads_the_same(placed, Case(backend, at, kind, "gang"), plans[-1])
+        again = run([*result.after, *result.added], backend, at, policy)
+        assert not again.refused, again.errors
+        assert not again.changed
+
+
+def lived_in(documents: Documents) -> Documents:
+    """In the namespace of whoever applies them."""
+    return [{**each, "metadata": {"namespace": "ml", **each["metadata"]}} for each in documents]
+
+
+def reads_the_same(result: Result, case: Case, plan: Plan) -> None:
+    """The same levels over as many pods, with the same claims."""
+    backend = BACKENDS[case.backend]
+    read = backend.read([*result.after, *result.added])
+    assert read.diagnostics == ()
+    meant = backend.intent(plan, Target({**support.TOPOLOGY["spec"]["versions"], **case.versions}))
+    if len(meant) > 1:
+        meant = meant[:1] if case.backend != "sunk" else meant
+    assert sorted(counted(each.root) for each in read.value or ()) == sorted(counted(each.root) for each in meant)
+
+
+def counted(unit: UnitIntent) -> Any:
+    """The levels in it, and the pods below each by the ComputeDomain that they claim from."""
+    placed: list[Any] = []
+    pods: Counter[bool] = Counter()
+    below = [unit]
+    for each in below:
+        pods.update({bool(one.compute_domain): 0 for one in each.pods})
+        for one in each.pods:
+            pods[bool(one.compute_domain)] += one.replicas
+        inside = [inner for inner in each.units if inner.required or inner.preferred or inner.minimum]
+        placed += map(counted, inside)
+        below += [inner for inner in each.units if inner not in inside]
+    return unit.required, unit.preferred, sorted(placed), sorted(pods.items())

@@ -36,7 +36,7 @@ VERSIONS: Mapping[str, tuple[Mapping[str, str], ...]] = {
     "kueue": ({"kueue": "0.14"}, {"kueue": "0.17"}, {"kueue": "0.19"}),
     "volcano": ({"volcano": "1.14.3"}, {"volcano": "1.15.1"}),
     "koordinator": ({"koordinator": "1.8"},),
-    "native": ({"kubernetes": "1.36", "lws": "0.9"}, {"kubernetes": "1.37"}),
+    "native": ({"kubernetes": "1.36", "lws": "0.9", "trainer": "2.2"}, {"kubernetes": "1.37"}),
     "slurm": ({"slurm": "25.11"},),
     "slurm-bridge": ({"kubernetes": "1.34", "slurmBridge": "1.0"}, {"kubernetes": "1.36", "slurmBridge": "1.2"}),
     "sunk": ({"sunk": "8.2"},),
@@ -47,7 +47,7 @@ VERSIONS: Mapping[str, tuple[Mapping[str, str], ...]] = {
 ANYWHERE = frozenset(PLAIN)
 PLACED: Mapping[str, Mapping[str, frozenset[str]]] = {
     "kai": {
-        "gang": ANYWHERE | {"trainjob"},
+        "gang": ANYWHERE,
         "copies": frozenset({"jobset"}),
         "ranks": frozenset({"lws", "pytorchjob"}),
     },
@@ -62,7 +62,7 @@ PLACED: Mapping[str, Mapping[str, frozenset[str]]] = {
         "ranks": frozenset({"volcano-job"}),
     },
     "koordinator": {"gang": ANYWHERE, "copies": frozenset({"jobset"})},
-    "native": {"gang": frozenset({"job", "jobset", "lws", "statefulset", "pod"})},
+    "native": {"gang": frozenset({"job", "jobset", "lws", "statefulset", "pod", "trainjob"})},
     "slurm": {},
     "slurm-bridge": {"gang": frozenset({"job", "jobset", "pod"})},
     "sunk": {"gang": ANYWHERE - {"raycluster", "rayjob"}},  # a head and a worker are a gang of two
@@ -72,6 +72,7 @@ PLACED: Mapping[str, Mapping[str, frozenset[str]]] = {
 
 TOO_OLD = {
     ("kai", "0.15", "jobset", "copies"),
+    ("native", "2.2", "trainjob", "gang"),
     ("kueue", "0.14", "trainjob", "gang"),
     ("kueue", "0.14", "trainjob", "ranks"),
 }
@@ -445,6 +446,28 @@ KUEUE = "kueue.x-k8s.io/podset-"
 def test_what_contradicts_is_named(backend: str, objects: Documents, path: tuple[str, ...]) -> None:
     found = conflicts(edited(objects, *path, value="x"), backend, placement="required=spine")
     assert list(found) == [".".join(path)]
+
+
+@pytest.mark.parametrize(
+    ("backend", "objects", "path"),
+    [
+        ("kueue", workloads.job(), ("spec", "template", "metadata", "annotations", f"{KUEUE}preferred-topology")),
+        ("volcano", workloads.jobset(), ("metadata", "annotations", "alpha.jobset.sigs.k8s.io/exclusive-topology")),
+        ("volcano", workloads.job(), ("spec", "template", "spec", "schedulerName")),
+        ("none", workloads.job(), ("spec", "template", "spec", "schedulerName")),
+    ],
+    ids=str,
+)
+def test_what_contradicts_can_be_replaced(backend: str, objects: Documents, path: tuple[str, ...]) -> None:
+    policy = rules(placement=SPINE)
+    policy["spec"]["rules"][0]["adopt"] = True
+    result = run(edited(objects, *path, value="x"), backend, VERSIONS[backend][-1], policy)
+    assert not result.refused, result.errors
+    data: Any = result.after[0]
+    for key in path[:-1]:
+        data = data[key]
+    assert data.get(path[-1]) in (None, "volcano")
+    assert not run([*result.after, *result.added], backend, VERSIONS[backend][-1], policy).changed
 
 
 def test_the_default_scheduler_may_be_named() -> None:

@@ -4,12 +4,15 @@ or refused, with the reason and a way out."""
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from random import Random
 from typing import Any, NamedTuple
 
 import pytest
 
 import judges
+import random_given
 import support
 import workloads
 from bayplan import document
@@ -33,7 +36,7 @@ VERSIONS: Mapping[str, tuple[Mapping[str, str], ...]] = {
     "kueue": ({"kueue": "0.14"}, {"kueue": "0.17"}, {"kueue": "0.19"}),
     "volcano": ({"volcano": "1.14.3"}, {"volcano": "1.15.1"}),
     "koordinator": ({"koordinator": "1.8"},),
-    "native": ({"kubernetes": "1.36", "lws": "0.9"}, {"kubernetes": "1.37"}),
+    "native": ({"kubernetes": "1.36", "lws": "0.9", "trainer": "2.2"}, {"kubernetes": "1.37"}),
     "slurm": ({"slurm": "25.11"},),
     "slurm-bridge": ({"kubernetes": "1.34", "slurmBridge": "1.0"}, {"kubernetes": "1.36", "slurmBridge": "1.2"}),
     "sunk": ({"sunk": "8.2"},),
@@ -44,7 +47,7 @@ VERSIONS: Mapping[str, tuple[Mapping[str, str], ...]] = {
 ANYWHERE = frozenset(PLAIN)
 PLACED: Mapping[str, Mapping[str, frozenset[str]]] = {
     "kai": {
-        "gang": ANYWHERE | {"trainjob"},
+        "gang": ANYWHERE,
         "copies": frozenset({"jobset"}),
         "ranks": frozenset({"lws", "pytorchjob"}),
     },
@@ -59,7 +62,7 @@ PLACED: Mapping[str, Mapping[str, frozenset[str]]] = {
         "ranks": frozenset({"volcano-job"}),
     },
     "koordinator": {"gang": ANYWHERE, "copies": frozenset({"jobset"})},
-    "native": {"gang": frozenset({"job", "jobset", "lws", "statefulset", "pod"})},
+    "native": {"gang": frozenset({"job", "jobset", "lws", "statefulset", "pod", "trainjob"})},
     "slurm": {},
     "slurm-bridge": {"gang": frozenset({"job", "jobset", "pod"})},
     "sunk": {"gang": ANYWHERE - {"raycluster", "rayjob"}},  # a head and a worker are a gang of two
@@ -69,6 +72,7 @@ PLACED: Mapping[str, Mapping[str, frozenset[str]]] = {
 
 TOO_OLD = {
     ("kai", "0.15", "jobset", "copies"),
+    ("native", "2.2", "trainjob", "gang"),
     ("kueue", "0.14", "trainjob", "gang"),
     ("kueue", "0.14", "trainjob", "ranks"),
 }
@@ -444,6 +448,28 @@ def test_what_contradicts_is_named(backend: str, objects: Documents, path: tuple
     assert list(found) == [".".join(path)]
 
 
+@pytest.mark.parametrize(
+    ("backend", "objects", "path"),
+    [
+        ("kueue", workloads.job(), ("spec", "template", "metadata", "annotations", f"{KUEUE}preferred-topology")),
+        ("volcano", workloads.jobset(), ("metadata", "annotations", "alpha.jobset.sigs.k8s.io/exclusive-topology")),
+        ("volcano", workloads.job(), ("spec", "template", "spec", "schedulerName")),
+        ("none", workloads.job(), ("spec", "template", "spec", "schedulerName")),
+    ],
+    ids=str,
+)
+def test_what_contradicts_can_be_replaced(backend: str, objects: Documents, path: tuple[str, ...]) -> None:
+    policy = rules(placement=SPINE)
+    policy["spec"]["rules"][0]["adopt"] = True
+    result = run(edited(objects, *path, value="x"), backend, VERSIONS[backend][-1], policy)
+    assert not result.refused, result.errors
+    data: Any = result.after[0]
+    for key in path[:-1]:
+        data = data[key]
+    assert data.get(path[-1]) in (None, "volcano")
+    assert not run([*result.after, *result.added], backend, VERSIONS[backend][-1], policy).changed
+
+
 def test_the_default_scheduler_may_be_named() -> None:
     asked = edited(workloads.job(), *TEMPLATE, "spec", "schedulerName", value="default-scheduler")
     assert conflicts(asked, "native", placement="required=spine") == {}
@@ -534,3 +560,58 @@ def test_what_the_pool_asks_for_is_no_choice_of_the_pods(monkeypatch: pytest.Mon
         if backend != "slurm":
             assert result.after[0]["spec"]["template"]["spec"]["nodeSelector"] == {"gpu": "gb200"}
             assert not run([*result.after, *result.added], backend, every[-1]).changed
+
+
+# --- anything that anybody may ask for --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_whatever_is_asked_for(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refused, or taken upstream and read as it was meant; and a second run has nothing to do."""
+    chance = Random(seed)
+    kind, objects, policy = random_given.case(chance)
+    for backend, every in VERSIONS.items():
+        at = chance.choice(every)
+        plans = watched(backend, monkeypatch)
+        result = run(objects, backend, at, policy)
+        if result.refused:
+            assert result.errors
+            continue
+        placed = result._replace(after=lived_in(result.after), added=lived_in(result.added))
+        taken_upstream(placed, Case(backend, at, kind, "gang"))
+        if backend != "kai" or any(each["kind"] == "PodGroup" for each in result.added):
+            reads_the_same(placed, Case(backend, at, kind, "gang"), plans[-1])
+        again = run([*result.after, *result.added], backend, at, policy)
+        assert not again.refused, again.errors
+        assert not again.changed
+
+
+def lived_in(documents: Documents) -> Documents:
+    """In the namespace of whoever applies them."""
+    return [{**each, "metadata": {"namespace": "ml", **each["metadata"]}} for each in documents]
+
+
+def reads_the_same(result: Result, case: Case, plan: Plan) -> None:
+    """The same levels over as many pods, with the same claims."""
+    backend = BACKENDS[case.backend]
+    read = backend.read([*result.after, *result.added])
+    assert read.diagnostics == ()
+    meant = backend.intent(plan, Target({**support.TOPOLOGY["spec"]["versions"], **case.versions}))
+    if len(meant) > 1:
+        meant = meant[:1] if case.backend != "sunk" else meant
+    assert sorted(counted(each.root) for each in read.value or ()) == sorted(counted(each.root) for each in meant)
+
+
+def counted(unit: UnitIntent) -> Any:
+    """The levels in it, and the pods below each by the ComputeDomain that they claim from."""
+    placed: list[Any] = []
+    pods: Counter[bool] = Counter()
+    below = [unit]
+    for each in below:
+        pods.update({bool(one.compute_domain): 0 for one in each.pods})
+        for one in each.pods:
+            pods[bool(one.compute_domain)] += one.replicas
+        inside = [inner for inner in each.units if inner.required or inner.preferred or inner.minimum]
+        placed += map(counted, inside)
+        below += [inner for inner in each.units if inner not in inside]
+    return unit.required, unit.preferred, sorted(placed), sorted(pods.items())

@@ -27,7 +27,7 @@ TITLES: Mapping[str, str] = {
 }
 """Kinds of workloads that are read, and what messages call them."""
 
-PLAIN = ("job", "jobset", "lws", "statefulset", "pytorchjob", "mpijob", "raycluster", "rayjob", "pod")
+PLAIN = ("job", "jobset", "lws", "statefulset", "pytorchjob", "mpijob", "trainjob", "raycluster", "rayjob", "pod")
 """Kinds whose pods are scheduled as their templates say: no scheduler and no PodGroup comes with them."""
 
 LED = "lws-led"

@@ -22,7 +22,7 @@ GIVEN: tuple[Support, ...] = (
     *carries("place", *PLAIN),
     *refuses(
         "place",
-        "its pods have a scheduler or a PodGroup of their own",
+        "its pods have a scheduler and a PodGroup of their own",
         "use a JobSet, or another workload whose pods Koordinator takes as they are",
         word="not yet here",
         but=PLAIN,

@@ -1,7 +1,7 @@
 """kube-scheduler and workloads that are there: their pods name one PodGroup a pod template.
 
 A CRD drops `schedulingGroup` from its pod templates unless it knows the field: JobSet since 0.12, LeaderWorkerSet since
-0.9 (their CRDs); `workloadRef` of Kubernetes 1.35 no CRD of these keeps.
+0.9, TrainingRuntime since 2.3 (their CRDs); `workloadRef` of Kubernetes 1.35 no CRD of these keeps.
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ KEPT = {"jobset": "0.12", "lws": "0.9"}
 """Kind, which is its component too -> since when its CRD keeps the field."""
 
 
+EARLY = "Kubernetes 1.35 marks pods with `workloadRef`, which CRDs drop from their pod templates"
+WAIT = "target Kubernetes 1.36 or later, or use a Job"
+
+
 def _kept(kind: str, since: str) -> tuple[Support, ...]:
     early = Support(
         f"place-{kind}",
@@ -28,8 +32,8 @@ def _kept(kind: str, since: str) -> tuple[Support, ...]:
         component=COMPONENT,
         until=LEVELS,
         word="never",
-        reason="Kubernetes 1.35 marks pods with `workloadRef`, which CRDs drop from their pod templates",
-        hint="target Kubernetes 1.36 or later, or use a Job",
+        reason=EARLY,
+        hint=WAIT,
     )
     late = Support(
         f"place-{kind}",
@@ -41,10 +45,24 @@ def _kept(kind: str, since: str) -> tuple[Support, ...]:
     return early, Support(f"place-{kind}", component=kind, since=since), late
 
 
+def _runtime() -> tuple[Support, ...]:
+    """The runtime's CRD and that of the JobSet that is made of it keep the field."""
+    late = "below Trainer 2.3 and JobSet 0.12 their CRDs drop `schedulingGroup` from pod templates without a word"
+    hint = "target Trainer 2.3 and JobSet 0.12 or later, or use a JobSet"
+    lost = Support("place-trainjob", "absent", word="never", reason=late, hint=hint)
+    return (
+        Support("place-trainjob", "absent", component=COMPONENT, until=LEVELS, word="never", reason=EARLY, hint=WAIT),
+        lost._replace(component="jobset", until="0.12"),
+        Support("place-trainjob", component="trainer", since="2.3"),
+        lost,
+    )
+
+
 ONE = "a pod template names one PodGroup, so all pods of it are in one group"
 GIVEN: tuple[Support, ...] = (
     *carries("place", *BUILT_IN, component=COMPONENT, since=FIRST),
     *(row for kind, since in KEPT.items() for row in _kept(kind, since)),
+    *_runtime(),
     *refuses(
         "place",
         "kube-scheduler groups pods since Kubernetes 1.35",
@@ -56,7 +74,7 @@ GIVEN: tuple[Support, ...] = (
         "its CRD is not known to keep `schedulingGroup`, and drops fields that it does not know without a word",
         "use a Job, a StatefulSet, a JobSet or a LeaderWorkerSet",
         word="not yet here",
-        but=(*BUILT_IN, *KEPT),
+        but=(*BUILT_IN, *KEPT, "trainjob"),
     ),
     *refuses("copies", ONE, "write a replicatedJob for each group"),
     *refuses("ranks", ONE, "write a pod template for each group, such as a replicatedJob of a JobSet"),

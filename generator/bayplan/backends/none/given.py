@@ -15,7 +15,7 @@ GIVEN: tuple[Support, ...] = (
     *carries("place", *PLAIN),
     *refuses(
         "place",
-        "its pods have a scheduler of their own, or a template that several workloads may share",
+        "its pods have a scheduler of their own",
         "use a JobSet, or another workload whose pods are scheduled as their template says",
         word="not yet here",
         but=PLAIN,

@@ -15,7 +15,7 @@ GIVEN: tuple[Support, ...] = (
     *carries("place", *PLAIN),
     *refuses(
         "place",
-        "its pods have a scheduler of their own, or a template that several workloads may share",
+        "its pods have a scheduler of their own",
         "use a Job or a Pod",
         word="not yet here",
         but=PLAIN,

@@ -26,9 +26,8 @@ GIVEN: tuple[Support, ...] = (
     *carries("place", *PLACED),
     *refuses(
         "place",
-        "its pods come of a runtime, whose own PodGroup bayplan does not write yet",
-        "use a JobSet, or set the runtime's `podGroupPolicy`, which has one level",
-        word="not yet here",
+        "its pods come and go one by one, so that they make no gang",
+        "use a LeaderWorkerSet or a JobSet",
         but=PLACED,
     ),
     *carries("copies", "jobset"),

@@ -306,6 +306,9 @@ def test_the_place_is_the_one_in_the_files(base: str, patch: dict[str, str], pla
     assert done.stderr.startswith(f"{place}: error[")
 
 
+BUSY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+"""On a machine that does other things too, time says nothing."""
+
 texts = st.text(st.characters(exclude_categories=["Cs"]))
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False, allow_infinity=False) | texts,
@@ -314,6 +317,7 @@ values = st.recursive(
 )
 
 
+@settings(BUSY)
 @given(values)
 def test_a_line_of_json_is_what_it_says(value: Any) -> None:
     line = json_lines.line(value)
@@ -321,6 +325,7 @@ def test_a_line_of_json_is_what_it_says(value: Any) -> None:
     assert json.loads(line) == value
 
 
+@settings(BUSY)
 @given(texts)
 def test_a_line_of_json_holds_nothing_that_yaml_refuses_or_folds(text: str) -> None:
     line = json_lines.line([text])
@@ -374,7 +379,7 @@ def spoiled(data: Any, draw: Any) -> Any:
     return draw(WILD)
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(BUSY, max_examples=150)
 @given(st.data())
 def test_nothing_that_comes_in_ends_in_a_traceback(capsys: pytest.CaptureFixture[str], data: st.DataObject) -> None:
     function = config(data.draw(KINDS), topology="topology.yaml")
@@ -388,12 +393,14 @@ def test_nothing_that_comes_in_ends_in_a_traceback(capsys: pytest.CaptureFixture
     assert code == 0 or "error[" in err
 
 
+@settings(BUSY)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_list_or_a_diagnostic(raw: bytes) -> None:
     found = resource_list.parse(raw)
     assert (found.value is None) == bool(found.diagnostics)
 
 
+@settings(BUSY)
 @given(st.lists(st.dictionaries(st.sampled_from(["spec", "data", "text"]), values, max_size=3), min_size=1, max_size=4))
 def test_the_two_ways_of_reading_a_list_agree(extras: list[dict[str, Any]]) -> None:
     items = [{**each, "apiVersion": "v1", "kind": "A", "metadata": {"name": f"n{n}"}} for n, each in enumerate(extras)]

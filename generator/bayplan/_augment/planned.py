@@ -21,11 +21,12 @@ from bayplan.selection import select_backend
 from bayplan.workflows.manifests import Selected
 
 Known = dict[str, Planned]
-"""Plans without findings, by everything that went into them but the workload's name."""
+"""Plans that are well, by everything that went into them but the workload's name."""
 
 
 def planned(selected: Selected, request: AugmentRequest, cluster: Cluster, known: Known) -> Outcome[Planned]:
-    """The plan; of a workload that is alike but for its name, if that had no findings."""
+    """The plan; of a workload that is alike but for its name, if that was well. What is for information alone is said
+    of the first of them."""
     workflow, roster = completed(selected, request.namespace, cluster), selected.roster
     backend = select_backend(request.scheduler, workflow, cluster.topology, BACKENDS)
     if backend.value is None:
@@ -39,7 +40,7 @@ def planned(selected: Selected, request: AugmentRequest, cluster: Cluster, known
         plan, shape = renamed(found.plan, found.shape, workflow.name)
         return Outcome(found._replace(plan=plan, shape=shape))
     made = _planned(selected, workflow, backend.value, request, cluster)
-    if made.value is not None and not made.diagnostics:
+    if made.value is not None and all(each.severity == "info" for each in made.diagnostics):
         known[key] = made.value
     return made
 

@@ -6,12 +6,14 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from patch_test import DOCUMENTS, STYLES
 
 from bayplan import document
 from bayplan._document import plain
+
+SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 TOKENS = [
     *(
@@ -65,7 +67,7 @@ def agree(text: str) -> bool:
     return found is not None
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500, derandomize=True, deadline=None, suppress_health_check=SLOW)
 @given(st.lists(st.sampled_from(TOKENS), max_size=14).map("".join))
 @example("a: |\n  x\n\n  \n\nb: 1\n")
 @example("a: |\n\n    x\n   y\n")
@@ -80,7 +82,7 @@ def test_any_text(text: str) -> None:
     agree(f"{text}\n")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300, derandomize=True, deadline=None, suppress_health_check=SLOW)
 @given(st.lists(st.tuples(st.sampled_from(sorted(STYLES)), DOCUMENTS), min_size=1, max_size=3))
 def test_any_documents(written: list[tuple[str, Any]]) -> None:
     agree("---\n".join(f"{STYLES[style](data)}\n".replace("\n---\n", "\n") for style, data in written))
@@ -106,7 +108,7 @@ LINES = st.sampled_from(
 )
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500, derandomize=True, deadline=None, suppress_health_check=SLOW)
 @given(st.lists(st.tuples(st.integers(0, 4), LINES), max_size=9))
 def test_any_indentation(lines: list[tuple[int, str]]) -> None:
     agree("".join(f"{' ' * pad}{line}\n" for pad, line in lines))

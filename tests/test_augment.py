@@ -327,6 +327,39 @@ def test_alike_workloads_are_planned_once_and_come_out_as_if_alone() -> None:
         assert [new for new in together.added if new["metadata"]["name"].startswith(f"j{number}")] == alone.added
 
 
+def test_cards_that_are_no_number_are_found_beside_a_workload_that_is_alike_without_any() -> None:
+    plain, wrong = ({"spec": {"containers": [{"name": "m", "image": "x", "resources": each}]}} for each in ({}, FOUR))
+    several = [a_job(4, each, placement="required=rack") for each in (plain, wrong)]
+    for name, each in zip("ab", several, strict=True):
+        each["metadata"]["name"] = name
+    assert Outcome(*several).codes == ["W513"]
+
+
+FOUR = {"limits": {"nvidia.com/gpu": "four"}}
+
+
+def test_a_channel_goes_to_the_container_that_claims_the_cards() -> None:
+    topology = json.loads(json.dumps(support.TOPOLOGY))
+    topology["spec"]["accelerators"]["gb200"].update(allocator="dra", deviceClass="gpu.nvidia.com")
+    request = {"name": "gpus", "exactly": {"deviceClassName": "gpu.nvidia.com", "count": 4}}
+    cards = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "gpus"},
+        "spec": {"spec": {"devices": {"requests": [request]}}},
+    }
+    main = {"name": "main", "image": "x:1", "resources": {"claims": [{"name": "gpu"}]}}
+    claim = {"name": "gpu", "resourceClaimTemplateName": "gpus"}
+    template = {"spec": {"resourceClaims": [claim], "containers": [{"name": "log", "image": "x:1"}, main]}}
+    made = Outcome(a_job(4, template, placement="required=rack"), cards, topology=topology)
+    log, trained = made.after[0]["spec"]["template"]["spec"]["containers"]
+    assert "resources" not in log
+    assert trained["resources"]["claims"] == [{"name": "gpu"}, {"name": "compute-domain"}]
+    again = Outcome(*made.after, *made.added, topology=topology)
+    assert again.value is not None
+    assert (again.value.changes, again.value.added) == ((), ())
+
+
 def test_two_workloads_of_one_name_would_share_a_pod_group() -> None:
     made = Outcome(a_job(placement="required=rack"), a_jobset(("worker", 1, 4), placement="required=rack"))
     assert (made.value, made.codes) == (None, ["A952"])

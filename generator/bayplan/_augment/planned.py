@@ -25,7 +25,13 @@ Known = dict[str, Planned]
 
 
 def planned(selected: Selected, request: AugmentRequest, cluster: Cluster, known: Known) -> Outcome[Planned]:
-    """The plan; of a workload that is alike but for its name, if that had no findings."""
+    """The plan; of a workload that is alike but for its name, if that had no findings.
+
+    What no API server takes is found first: cards that are no number look like none at all.
+    """
+    wrong = tuple(given.check(selected.roster))
+    if has_errors(wrong):
+        return Outcome(None, wrong)
     workflow, roster = completed(selected, request.namespace, cluster), selected.roster
     backend = select_backend(request.scheduler, workflow, cluster.topology, BACKENDS)
     if backend.value is None:
@@ -53,8 +59,7 @@ def _planned(
     unbuilt = workflow._replace(
         gangs=(workflow.gangs[0]._replace(workload="auto"),)
     )  # its kind is there, not asked for
-    checks = (d for each in (references, levels, pending) for d in each.check(unbuilt, cluster.topology))
-    found = (*given.check(roster), *checks)
+    found = tuple(d for each in (references, levels, pending) for d in each.check(unbuilt, cluster.topology))
     if has_errors(found):
         return Outcome(None, found)
     own = Request(request.topology, request.topology, accept=request.accept)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bayplan import pipeline
 from bayplan._augment.cluster import Cluster, carries_domain
 from bayplan._augment.completed import completed, own_queue
+from bayplan._augment.strangers import strangers, uncounted
 from bayplan.backends import BACKENDS
 from bayplan.checks import given, levels, pending, references
 from bayplan.diagnostics import Diagnostic, Outcome, has_errors
@@ -29,9 +30,9 @@ def planned(selected: Selected, request: AugmentRequest, cluster: Cluster, known
 
     What no API server takes is found first: cards that are no number look like none at all.
     """
-    wrong = tuple(given.check(selected.roster))
-    if has_errors(wrong):
-        return Outcome(None, wrong)
+    said = tuple(given.check(selected.roster))
+    if has_errors(said):
+        return Outcome(None, said)
     workflow, roster = completed(selected, request.namespace, cluster), selected.roster
     backend = select_backend(request.scheduler, workflow, cluster.topology, BACKENDS)
     if backend.value is None:
@@ -39,12 +40,14 @@ def planned(selected: Selected, request: AugmentRequest, cluster: Cluster, known
     if not workflow.queue:
         workflow = workflow._replace(queue=own_queue(roster, backend.value.QUEUE_LABEL))
     nameless = workflow._replace(name="", gangs=(workflow.gangs[0]._replace(name=""),))
-    key = repr((nameless, len(workflow.name), roster.seats, roster.gangs, carries_domain(selected, cluster)))
-    if key in known:
+    unknown = strangers(roster, selected.workflow.namespace, cluster)
+    key = repr((nameless, len(workflow.name), roster.seats, roster.gangs, carries_domain(selected, cluster), unknown))
+    if key in known and not said:
         found = known[key]
         plan, shape = renamed(found.plan, found.shape, workflow.name)
         return Outcome(found._replace(plan=plan, shape=shape))
     made = _planned(selected, workflow, backend.value, request, cluster)
+    made = made._replace(diagnostics=(*said, *made.diagnostics))
     if made.value is not None and not made.diagnostics:
         known[key] = made.value
     return made
@@ -70,7 +73,8 @@ def _planned(
         return Outcome(None, found)
     plan = seats.merged(bound.value, roster)
     shaped = seats.seated(plan, roster)
-    found += (*seats.shared_domains(bound.value), *shaped.diagnostics)
+    unknown = strangers(roster, selected.workflow.namespace, cluster)
+    found += (*seats.shared_domains(bound.value), *shaped.diagnostics, *uncounted(unknown, plan))
     if shaped.value is not None:
         rows, title = backend.GIVEN, pipeline.title(backend, cluster.target)
         lost = tuple(compare(seats.needs(shaped.value, roster), rows, cluster.target, title, FEATURES))

@@ -407,6 +407,18 @@ def test_what_keeps_pods_from_their_nodes_is_told_of_each_workload(more: dict[st
     assert Outcome(free, bound).codes == codes
 
 
+def test_kueue_cuts_no_groups_of_pods_without_a_number() -> None:
+    words = {"group_size": "16", "group_placement": "required=rack"}
+    mixed = a_job(32, **words)
+    mixed["spec"]["completionMode"] = "NonIndexed"
+    parts = {"Launcher": {"template": pod()}, "Worker": {"replicas": 32, "template": pod()}}
+    led = workload("MPIJob", "kubeflow.org/v2beta1", {"mpiReplicaSpecs": parts, "runLauncherAsWorker": True})
+    rule = {"match": {"kind": "MPIJob"}, "groups": [{"name": "g", "size": 16, "podSets": ["worker"]}]}
+    assert "F742" in Outcome(mixed, scheduler="kueue").codes
+    assert "F742" in Outcome(led, policy=[rule], scheduler="kueue").codes
+    assert "F742" not in Outcome(a_job(32, **words), scheduler="kueue").codes
+
+
 def test_slurm_bridge_refuses_constraints_that_it_does_not_read() -> None:
     asked = a_job(template=pod(topologySpreadConstraints=[SPREAD]), compute_domain="never")
     assert Outcome(asked, scheduler="slurm-bridge").codes == ["F736"]

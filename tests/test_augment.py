@@ -18,7 +18,7 @@ from bayplan.diagnostics import Diagnostic
 from bayplan.linting.identity import collect
 from bayplan.model.augment import AugmentRequest
 
-COVERS = {"A950", "A951", "A952", "W513", "F740", "F741", "F742", "F743", "F744", "F745", "P523"}
+COVERS = {"A950", "A951", "A952", "W513", "W514", "W515", "F740", "F741", "F742", "F743", "F744", "F745", "P523"}
 
 GPUS: dict[str, Any] = {"limits": {"nvidia.com/gpu": 4}}
 
@@ -325,6 +325,110 @@ def test_alike_workloads_are_planned_once_and_come_out_as_if_alone() -> None:
         alone = Outcome(each)
         assert together.after[number] == alone.after[0]
         assert [new for new in together.added if new["metadata"]["name"].startswith(f"j{number}")] == alone.added
+
+
+def test_cards_that_are_no_number_are_found_beside_a_workload_that_is_alike_without_any() -> None:
+    plain, wrong = ({"spec": {"containers": [{"name": "m", "image": "x", "resources": each}]}} for each in ({}, FOUR))
+    several = [a_job(4, each, placement="required=rack") for each in (plain, wrong)]
+    for name, each in zip("ab", several, strict=True):
+        each["metadata"]["name"] = name
+    assert Outcome(*several).codes == ["W513"]
+
+
+FOUR = {"limits": {"nvidia.com/gpu": "four"}}
+
+
+def test_a_channel_goes_to_the_container_that_claims_the_cards() -> None:
+    topology = json.loads(json.dumps(support.TOPOLOGY))
+    topology["spec"]["accelerators"]["gb200"].update(allocator="dra", deviceClass="gpu.nvidia.com")
+    request = {"name": "gpus", "exactly": {"deviceClassName": "gpu.nvidia.com", "count": 4}}
+    cards = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "gpus"},
+        "spec": {"spec": {"devices": {"requests": [request]}}},
+    }
+    main = {"name": "main", "image": "x:1", "resources": {"claims": [{"name": "gpu"}]}}
+    claim = {"name": "gpu", "resourceClaimTemplateName": "gpus"}
+    template = {"spec": {"resourceClaims": [claim], "containers": [{"name": "log", "image": "x:1"}, main]}}
+    made = Outcome(a_job(4, template, placement="required=rack"), cards, topology=topology)
+    log, trained = made.after[0]["spec"]["template"]["spec"]["containers"]
+    assert "resources" not in log
+    assert trained["resources"]["claims"] == [{"name": "gpu"}, {"name": "compute-domain"}]
+    again = Outcome(*made.after, *made.added, topology=topology)
+    assert again.value is not None
+    assert (again.value.changes, again.value.added) == ((), ())
+
+
+def _claiming(template: str) -> dict[str, Any]:
+    main = {"name": "main", "image": "x:1", "resources": {**GPUS, "claims": [{"name": "imex"}]}}
+    return {
+        "spec": {
+            "resourceClaims": [{"name": "imex", "resourceClaimTemplateName": template}],
+            "containers": [main],
+        }
+    }
+
+
+def test_a_claim_that_nobody_describes_may_be_a_channel_and_gets_no_second_one() -> None:
+    asked = a_job(4, _claiming("elsewhere"), placement="required=rack")
+    made = Outcome(asked)
+    assert (made.value, made.codes) == (None, ["W514"])
+    assert made.found[0].route[-1] == "resourceClaimTemplateName"
+    taken = Outcome(asked, accept=frozenset({"W514"}))
+    assert ([each.severity for each in taken.found], len(taken.added)) == (["warning"], 2)
+    without = Outcome(a_job(4, _claiming("elsewhere"), placement="required=rack", compute_domain="never"))
+    assert [(each.code, each.severity) for each in without.found] == [("W514", "warning")]
+    domain = {
+        "apiVersion": "resource.nvidia.com/v1beta1",
+        "kind": "ComputeDomain",
+        "metadata": {"name": "own"},
+        "spec": {"numNodes": 0, "channel": {"resourceClaimTemplate": {"name": "elsewhere"}}},
+    }
+    assert Outcome(asked, domain).codes == []
+
+
+SPREAD = {"maxSkew": 1, "topologyKey": "nvidia.com/gpu.clique", "whenUnsatisfiable": "DoNotSchedule"}
+
+
+@pytest.mark.parametrize(
+    ("more", "codes"),
+    [
+        ({"nodeName": "n00-01"}, ["W515"]),
+        ({"schedulingGates": [{"name": "example.com/later"}]}, ["W515"]),
+        ({"topologySpreadConstraints": [SPREAD]}, ["P518"]),
+        ({"topologySpreadConstraints": [{**SPREAD, "whenUnsatisfiable": "ScheduleAnyway"}]}, []),
+    ],
+)
+def test_what_keeps_pods_from_their_nodes_is_told_of_each_workload(more: dict[str, Any], codes: list[str]) -> None:
+    free, bound = a_job(placement="required=rack"), a_job(template=pod(**more), placement="required=rack")
+    for name, each in zip("ab", (free, bound), strict=True):
+        each["metadata"]["name"] = name
+    assert Outcome(free, bound).codes == codes
+
+
+def test_kueue_cuts_no_groups_of_pods_without_a_number() -> None:
+    words = {"group_size": "16", "group_placement": "required=rack"}
+    mixed = a_job(32, **words)
+    mixed["spec"]["completionMode"] = "NonIndexed"
+    parts = {"Launcher": {"template": pod()}, "Worker": {"replicas": 32, "template": pod()}}
+    led = workload("MPIJob", "kubeflow.org/v2beta1", {"mpiReplicaSpecs": parts, "runLauncherAsWorker": True})
+    rule = {"match": {"kind": "MPIJob"}, "groups": [{"name": "g", "size": 16, "podSets": ["worker"]}]}
+    assert "F742" in Outcome(mixed, scheduler="kueue").codes
+    assert "F742" in Outcome(led, policy=[rule], scheduler="kueue").codes
+    assert "F742" not in Outcome(a_job(32, **words), scheduler="kueue").codes
+
+
+def test_slurm_bridge_refuses_constraints_that_it_does_not_read() -> None:
+    asked = a_job(template=pod(topologySpreadConstraints=[SPREAD]), compute_domain="never")
+    assert Outcome(asked, scheduler="slurm-bridge").codes == ["F736"]
+
+
+def test_cards_of_sidecars_count_beside_the_others() -> None:
+    container = {"name": "side", "image": "x:1", "resources": GPUS}
+    beside = pod(initContainers=[{**container, "restartPolicy": "Always"}])
+    assert Outcome(a_job(template=beside, placement="required=rack")).codes == ["P509"]
+    assert Outcome(a_job(template=pod(initContainers=[container]), placement="required=rack")).codes == []
 
 
 def test_two_workloads_of_one_name_would_share_a_pod_group() -> None:

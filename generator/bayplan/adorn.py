@@ -8,7 +8,7 @@ from typing import Any
 from bayplan.kube import cards
 from bayplan.kube.kinds.parts import GANG_LABEL
 from bayplan.kube.pod import joined_affinity
-from bayplan.kube.safe import get, items, mapping
+from bayplan.kube.safe import get, items, mapping, text
 from bayplan.model.augment import Path, Roster, Seat
 from bayplan.model.manifest import Absent, Manifest, Marks, Meta, Object, PodParts
 from bayplan.model.topology import ClusterTopology
@@ -164,14 +164,20 @@ def _unlimited(data: Any, at: Path, names: frozenset[str]) -> Iterator[Wish]:
 
 
 def _claims(data: Any, each: Dressed, topology: ClusterTopology) -> Iterator[Wish]:
-    """The claim, and its use by every container with cards; without one, by the first."""
+    """The claim, and its use by every container with cards, counted or claimed; without one, by the first."""
     at = (*each.seat.path, "spec")
     claim = {"name": CHANNEL, "resourceClaimTemplateName": each.channel}
     yield Wish((*at, "resourceClaims"), [claim], _named)
     containers = items(data, *at, "containers")
-    using = [n for n, container in enumerate(containers) if cards.asks(container, topology)] or [0]
-    for number in using:
+    counted = [n for n, container in enumerate(containers) if cards.asks(container, topology)]
+    claiming = [n for n, container in enumerate(containers) if _claims_more(container)]
+    for number in counted or claiming or [0]:
         yield Wish((*at, "containers", number, "resources", "claims"), [{"name": CHANNEL}], _named)
+
+
+def _claims_more(container: Any) -> bool:
+    """Whether a container uses a claim besides that of the channel."""
+    return any(text(each, "name") != CHANNEL for each in items(container, "resources", "claims"))
 
 
 def _affinity(there: Any, wanted: Mapping[str, Any]) -> Any:

@@ -57,6 +57,24 @@ def test_paths_lead_to_the_pod_templates(kind: str) -> None:
         assert seat.job is None or seat.path[: len(seat.job)] == seat.job
 
 
+@pytest.mark.parametrize(("led", "nodes"), [(True, 5), (False, 6)])
+def test_the_launcher_of_an_mpi_runtime_may_be_one_of_the_nodes(led: bool, nodes: int) -> None:
+    runtime = changed(parsed(RUNTIME), ("spec", "mlPolicy"), {"numNodes": 1, "mpi": {"runLauncherAsNode": led}})
+    launcher = {**runtime["spec"]["template"]["spec"]["replicatedJobs"][0], "name": "launcher"}
+    node = {"name": "node", "template": {"spec": {"template": POD}}}
+    runtime = changed(runtime, ("spec", "template", "spec", "replicatedJobs"), [launcher, node])
+    found = read(one(data("trainjob")), (Object(("manifest:9",), runtime),)).value
+    assert found is not None
+    assert [(each.name, each.total) for each in found.seats] == [("launcher", 1), ("node", nodes)]
+
+
+def test_a_runtime_may_leave_its_namespace_to_the_release() -> None:
+    mine = {**data("trainjob"), "metadata": {"name": "w", "namespace": "ml"}}
+    elsewhere = changed(parsed(RUNTIME), ("metadata", "namespace"), "other")
+    assert read(one(mine), BESIDE).value is not None
+    assert read(one(mine), (Object(("manifest:9",), elsewhere),)).value is None
+
+
 @pytest.mark.parametrize("kind", sorted(set(TEXTS) - {"trainjob"}))
 def test_lint_counts_the_same_pods(kind: str) -> None:
     found = roster(kind)

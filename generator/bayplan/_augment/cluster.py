@@ -22,13 +22,16 @@ class Cluster(NamedTuple):
     target: Target
     claims: cards.Claims
     channels: frozenset[tuple[str, str]]
+    described: frozenset[tuple[str, str]]  # all templates that pods can claim by, as far as they were read
     objects: Mapping[tuple[str, str, str, str], Object]
 
 
 def cluster_of(request: AugmentRequest, topology: ClusterTopology, target: Target) -> Cluster:
     """What is known of the cluster, and of everything that was read."""
     known = {identity(each.data): each for each in reversed(request.objects)}
-    return Cluster(topology, target, cards.claims(request.objects), cards.channels(request.objects), known)
+    claims, others = cards.claims(request.objects), cards.channels(request.objects)
+    described = frozenset({*claims, *cards.channels(request.objects, ours=True)})
+    return Cluster(topology, target, claims, others, described, known)
 
 
 def identity(data: Any) -> tuple[str, str, str, str]:

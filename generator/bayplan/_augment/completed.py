@@ -42,6 +42,8 @@ def _with_own_cards(pods: PodSet, spec: Mapping[str, Any], where: str, cluster: 
         if items(spec, key)
     }
     kept = {key: spec[key] for key in ("affinity", "overhead", "resources") if spec.get(key)}
+    if spread := items(spec, "topologySpreadConstraints"):
+        kept["topologySpreadConstraints"] = spread
     if selector := _own_selector(spec, cluster.topology):
         kept["nodeSelector"] = selector
     asked = cards.accelerator(spec, where, cluster.topology, cluster.claims)

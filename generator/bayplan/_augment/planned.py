@@ -5,6 +5,7 @@ from __future__ import annotations
 from bayplan import pipeline
 from bayplan._augment.cluster import Cluster, carries_domain
 from bayplan._augment.completed import completed, own_queue
+from bayplan._augment.strangers import strangers, uncounted
 from bayplan.backends import BACKENDS
 from bayplan.checks import given, levels, pending, references
 from bayplan.diagnostics import Diagnostic, Outcome, has_errors
@@ -26,7 +27,13 @@ Known = dict[str, Planned]
 
 def planned(selected: Selected, request: AugmentRequest, cluster: Cluster, known: Known) -> Outcome[Planned]:
     """The plan; of a workload that is alike but for its name, if that was well. What is for information alone is said
-    of the first of them."""
+    of the first of them.
+
+    What no API server takes is found first: cards that are no number look like none at all.
+    """
+    said = tuple(given.check(selected.roster))
+    if has_errors(said):
+        return Outcome(None, said)
     workflow, roster = completed(selected, request.namespace, cluster), selected.roster
     backend = select_backend(request.scheduler, workflow, cluster.topology, BACKENDS)
     if backend.value is None:
@@ -34,12 +41,14 @@ def planned(selected: Selected, request: AugmentRequest, cluster: Cluster, known
     if not workflow.queue:
         workflow = workflow._replace(queue=own_queue(roster, backend.value.QUEUE_LABEL))
     nameless = workflow._replace(name="", gangs=(workflow.gangs[0]._replace(name=""),))
-    key = repr((nameless, len(workflow.name), roster.seats, roster.gangs, carries_domain(selected, cluster)))
-    if key in known:
+    unknown = strangers(roster, selected.workflow.namespace, cluster)
+    key = repr((nameless, len(workflow.name), roster.seats, roster.gangs, carries_domain(selected, cluster), unknown))
+    if key in known and not said:
         found = known[key]
         plan, shape = renamed(found.plan, found.shape, workflow.name)
         return Outcome(found._replace(plan=plan, shape=shape))
     made = _planned(selected, workflow, backend.value, request, cluster)
+    made = made._replace(diagnostics=(*said, *made.diagnostics))
     if made.value is not None and all(each.severity == "info" for each in made.diagnostics):
         known[key] = made.value
     return made
@@ -51,11 +60,9 @@ def _planned(
     """The pipeline's check and plan, for a workload whose shape is given."""
     roster = selected.roster
     workflow = name_accelerators(workflow, cluster.topology)
-    unbuilt = workflow._replace(
-        gangs=(workflow.gangs[0]._replace(workload="auto"),)
-    )  # its kind is there, not asked for
-    checks = (d for each in (references, levels, pending) for d in each.check(unbuilt, cluster.topology))
-    found = (*given.check(roster), *checks)
+    asked = workflow.gangs[0]._replace(workload="auto")  # its kind is there, not asked for
+    unbuilt = workflow._replace(gangs=(asked,))
+    found = tuple(d for each in (references, levels, pending) for d in each.check(unbuilt, cluster.topology))
     if has_errors(found):
         return Outcome(None, found)
     own = Request(request.topology, request.topology, accept=request.accept)
@@ -66,7 +73,8 @@ def _planned(
         return Outcome(None, found)
     plan = seats.merged(bound.value, roster)
     shaped = seats.seated(plan, roster)
-    found += (*seats.shared_domains(bound.value), *shaped.diagnostics)
+    unknown = strangers(roster, selected.workflow.namespace, cluster)
+    found += (*seats.shared_domains(bound.value), *shaped.diagnostics, *uncounted(unknown, plan))
     if shaped.value is not None:
         rows, title = backend.GIVEN, pipeline.title(backend, cluster.target)
         lost = tuple(compare(seats.needs(shaped.value, roster), rows, cluster.target, title, FEATURES))

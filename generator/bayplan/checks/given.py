@@ -1,11 +1,12 @@
-"""The amounts in pod templates that others wrote: nothing has judged them yet, and the proof adds them up."""
+"""Pod templates that others wrote: nothing has judged them yet. The proof adds up their amounts, and a scheduler has to
+be free to place their pods."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Route, error
+from bayplan.diagnostics import Diagnostic, Route, error, warning
 from bayplan.kube import quantity
 from bayplan.kube.safe import get, items, mapping
 from bayplan.model.augment import Roster
@@ -15,7 +16,7 @@ HINT = "write a number with a unit, such as 4, 500m or 64Gi"
 
 
 def check(roster: Roster) -> Iterator[Diagnostic]:
-    """W513, for every amount that no API server would take."""
+    """W513, for every amount that no API server would take; W515, for pods that no scheduler looks at."""
     for seat in roster.seats:
         spec = mapping(roster.object.data, *seat.path, "spec")
         route = (*roster.object.route, *seat.path, "spec")
@@ -24,6 +25,16 @@ def check(roster: Roster) -> Iterator[Diagnostic]:
         for key in ("containers", "initContainers"):
             for number, each in enumerate(items(spec, key)):
                 yield from _requested(each, (*route, key, number))
+        yield from _free(spec, route)
+
+
+def _free(spec: Any, route: Route) -> Iterator[Diagnostic]:
+    if spec.get("nodeName"):
+        message = "pods with a `nodeName` go past every scheduler, and their gang would wait for them"
+        yield error("W515", (*route, "nodeName"), message, hint="remove it, or leave the placement out")
+    if spec.get("schedulingGates"):
+        message = "pods with `schedulingGates` keep their whole gang waiting until somebody opens the gates of all"
+        yield warning("W515", (*route, "schedulingGates"), message, hint="remove them, unless something opens them")
 
 
 def _requested(owner: Any, route: Route) -> Iterator[Diagnostic]:

@@ -19,5 +19,7 @@ CODES: Mapping[str, str] = {
     "W511": "a workload without a name that can be used",
     "W512": "pods that wait for each other",
     "W513": "an amount of a pod template that is none",
+    "W514": "a claim by a template that is not there",
+    "W515": "pods that no scheduler is free to place",
 }
 """Code -> what it is about."""

@@ -50,9 +50,16 @@ def resources(topology: ClusterTopology) -> frozenset[str]:
 
 
 def _counted(spec: Mapping[str, Any], names: frozenset[str]) -> int:
-    """Init containers run before the others, so the larger amount counts (Kubernetes, "Sidecar Containers")."""
+    """Init containers run before the others, so the larger amount counts; those that always restart stay beside them
+    (Kubernetes, "Sidecar Containers")."""
     steady = sum(_amount(each, names) for each in items(spec, "containers"))
-    return max([steady, *(_amount(each, names) for each in items(spec, "initContainers"))])
+    beside = peak = 0
+    for each in items(spec, "initContainers"):
+        if text(each, "restartPolicy") == "Always":
+            beside += _amount(each, names)
+        else:
+            peak = max(peak, beside + _amount(each, names))
+    return max(steady + beside, peak)
 
 
 def _amount(container: Any, names: frozenset[str]) -> int:
@@ -87,13 +94,16 @@ def without(container: Any, topology: ClusterTopology) -> dict[str, Any]:
     return {**mapping(container), "resources": {key: amounts for key, amounts in own.items() if amounts}}
 
 
-def channels(objects: Iterable[Object]) -> frozenset[tuple[str, str]]:
-    """(namespace, claim template) of the ComputeDomains that others wrote: what the driver makes for their pods."""
+def channels(objects: Iterable[Object], *, ours: bool = False) -> frozenset[tuple[str, str]]:
+    """(namespace, claim template) of the ComputeDomains that others wrote: what the driver makes for their pods.
+
+    `ours`: those of bayplan too.
+    """
     return frozenset(
         (text(one.data, "metadata", "namespace"), text(one.data, "spec", "channel", "resourceClaimTemplate", "name"))
         for one in objects
         if is_kind(one.data, "resource.nvidia.com", "ComputeDomain")
-        and GANG_LABEL not in mapping(one.data, "metadata", "labels")
+        and (ours or GANG_LABEL not in mapping(one.data, "metadata", "labels"))
     )
 
 

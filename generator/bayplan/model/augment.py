@@ -17,7 +17,8 @@ class Seat(NamedTuple):
 
     `path` leads from the object to the mapping that has `metadata` and `spec`. The controller makes `copies` alike sets
     of `replicas` pods each from it (the Jobs of a replicatedJob), and tells them apart by the pod label `copy_label`.
-    `job`: the way to the Job template above the pod template, whose metadata some schedulers read.
+    `job`: the way to the Job template above the pod template, whose metadata some schedulers read. `numbered`: whether
+    the pods carry their number, from 0, so that neighbours can be told.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Seat(NamedTuple):
     copies: int = 1
     copy_label: str = ""
     job: Path | None = None
+    numbered: bool = True
 
     @property
     def total(self) -> int:

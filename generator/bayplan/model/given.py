@@ -33,6 +33,10 @@ PLAIN = ("job", "jobset", "lws", "statefulset", "pytorchjob", "mpijob", "trainjo
 LED = "lws-led"
 """A LeaderWorkerSet whose leader has a pod template of its own: where its workers are cut, the leader may count."""
 
+UNNUMBERED = "unnumbered"
+"""Pods without a number of their own from 0 on: those of a Job that is not Indexed, of workers beside a launcher that
+is the first of them."""
+
 FEATURES: Mapping[str, Feature] = {
     **{f"place-{kind}": Feature(f"{title} that is there", code="F740", firm=True) for kind, title in TITLES.items()},
     **{
@@ -53,6 +57,9 @@ FEATURES: Mapping[str, Feature] = {
         "F742",
         firm=True,
     ),
+    f"ranks-{UNNUMBERED}": Feature(
+        "groups of neighbouring ranks, cut from pods that carry no number from 0 on", "groups", "F742", firm=True
+    ),
     **{
         f"gangs-{kind}": Feature(f"several gangs that come of one pod template of {title}", "gangs", "F743", firm=True)
         for kind, title in TITLES.items()
@@ -72,7 +79,7 @@ def refuses(
     """Rows for all other kinds: with `but`, those that stand in rows before."""
     return tuple(
         Support(f"{feature}-{kind}", "absent", word=word, reason=reason, hint=hint)
-        for kind in (*TITLES, *((LED,) if feature == "ranks" else ()))
+        for kind in (*TITLES, *((LED, UNNUMBERED) if feature == "ranks" else ()))
         if kind not in but
     )
 

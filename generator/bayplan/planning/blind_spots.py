@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from bayplan.diagnostics import Diagnostic, warning
+from bayplan.kube.safe import text
 from bayplan.model.plan import Plan, Pods, all_pods, once
 from bayplan.model.topology import ClusterTopology
 
-KEYS = ("nodeSelector", "affinity")
+KEYS = ("nodeSelector", "affinity", "topologySpreadConstraints")
 """Fields of a pod's spec by which Kubernetes leaves out nodes (Kubernetes, "Assigning Pods to Nodes")."""
+
+POOL = "make the nodes that it selects a pool of the topology, and name that with `pool`"
+SPREAD = "pods that are to share a domain cannot be spread over several: remove it, or use `ScheduleAnyway`"
 
 
 def unseen(plan: Plan) -> Iterator[Diagnostic]:
@@ -18,7 +23,7 @@ def unseen(plan: Plan) -> Iterator[Diagnostic]:
         for key in _own(pods, plan.topology):
             what = f'the proof does not see the {key} in the template of podSet "{pods.spec.name}"'
             message = f'{what}; it counts every usable node of pool "{pods.pool}"'
-            hint = "make the nodes that it selects a pool of the topology, and name that with `pool`"
+            hint = SPREAD if key == "topologySpreadConstraints" else POOL
             yield warning("P518", (*pods.route, "template", "spec", key), message, hint=hint)
 
 
@@ -28,5 +33,11 @@ def _own(pods: Pods, topology: ClusterTopology) -> Iterator[str]:
     pool = topology.pool(pods.pool)
     known = pool.node.node_selector if pool else {}
     for key in KEYS:
-        if spec.get(key) and not (key == "nodeSelector" and spec[key].items() <= known.items()):
-            yield key
+        found = spec.get(key)
+        if found and not (key == "nodeSelector" and found.items() <= known.items()):
+            yield from [key] if key != "topologySpreadConstraints" or any(map(_strict, found)) else []
+
+
+def _strict(constraint: Any) -> bool:
+    """Whether a constraint leaves out nodes, rather than to like some better."""
+    return text(constraint, "whenUnsatisfiable") != "ScheduleAnyway"

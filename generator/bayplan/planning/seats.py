@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from bayplan.diagnostics import Diagnostic, Outcome, error, warning
 from bayplan.model.augment import Roster, Seat
 from bayplan.model.features import Need
-from bayplan.model.given import LED
+from bayplan.model.given import LED, UNNUMBERED
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
 from bayplan.model.workflow import Gang, Group
@@ -88,10 +88,15 @@ def needs(shape: Shape, roster: Roster) -> Iterator[Need]:
     for unit in walk(gang.root):
         if unit.copies > 1:
             whole = all(_is_copy(pods, roster) for pods in all_pods(unit))
-            cut = LED if kind == "lws" and len(roster.seats) > 1 else kind
-            yield Need(
-                f"copies-{kind}" if whole else f"ranks-{cut}", unit.copies, unit.route, subject=f'group "{unit.name}"'
-            )
+            asked = f"copies-{kind}" if whole else f"ranks-{_cut(unit, roster)}"
+            yield Need(asked, unit.copies, unit.route, subject=f'group "{unit.name}"')
+
+
+def _cut(unit: Unit, roster: Roster) -> str:
+    """What groups of ranks are cut from."""
+    if roster.kind == "lws" and len(roster.seats) > 1:
+        return LED
+    return roster.kind if all(seat_of(pods, roster).numbered for pods in all_pods(unit)) else UNNUMBERED
 
 
 def _is_copy(pods: Pods, roster: Roster) -> bool:

@@ -15,7 +15,7 @@ from bayplan.backends.kueue.words import PLACEMENT, QUEUE
 from bayplan.diagnostics import Diagnostic, info
 from bayplan.kube.kinds import instances
 from bayplan.model.features import Support
-from bayplan.model.given import LED, TITLES, carries, refuses
+from bayplan.model.given import LED, TITLES, UNNUMBERED, carries, refuses
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, PodParts, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
@@ -79,12 +79,19 @@ GIVEN: tuple[Support, ...] = (
         reason="beside a leader of another template the workers count from 1, and Kueue would cut groups of any pods",
         hint="leave the leader's template out where it may be a worker's, or give the groups no size",
     ),
+    Support(
+        f"ranks-{UNNUMBERED}",
+        "absent",
+        word="never",
+        reason="Kueue tells neighbours by an index from 0 on, and would cut groups of any pods",
+        hint="set `completionMode: Indexed`; of an MPIJob, leave `runLauncherAsWorker` out; or give the groups no size",
+    ),
     *refuses(
         "ranks",
         "its pods carry no index by which Kueue could tell neighbours, so a group would be any pods",
         "give each group a pod template of its own, such as a worker group, or use a JobSet",
         word="not yet upstream",
-        but=(*SLICED, LED),
+        but=(*SLICED, LED, UNNUMBERED),
     ),
     *carries("gangs", "lws"),
     *refuses("gangs", "its pods are one Workload of Kueue", "write a workload for each gang", but=("lws",)),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from bayplan.diagnostics import Diagnostic, Outcome, error
 from bayplan.kube.objects import title
 from bayplan.kube.safe import get, number
-from bayplan.kube.workloads.parts import Objects, roster, seat
+from bayplan.kube.workloads.parts import Objects, numbered, roster, seat
 from bayplan.model.augment import Path, Roster
 from bayplan.model.manifest import Object
 
@@ -16,7 +16,8 @@ TEMPLATE: Path = ("spec", "template")
 
 def job(one: Object, _: Objects) -> Outcome[Roster]:
     """One podSet, called `worker`: the pods that run at once."""
-    return roster("job", one, [seat(one, "worker", TEMPLATE, job=())], waves(one, ("spec",)))
+    indexed = get(one.data, "spec", "completionMode") == "Indexed"
+    return roster("job", one, [numbered(seat(one, "worker", TEMPLATE, job=()), indexed)], waves(one, ("spec",)))
 
 
 def waves(one: Object, spec: Path) -> Iterator[Diagnostic]:

@@ -8,7 +8,7 @@ from bayplan.diagnostics import Diagnostic, Outcome
 from bayplan.kube.counts import of_replicated_job
 from bayplan.kube.safe import get, items, text
 from bayplan.kube.workloads.batch import waves
-from bayplan.kube.workloads.parts import Objects, one_by_one, roster, seat
+from bayplan.kube.workloads.parts import Objects, numbered, one_by_one, roster, seat
 from bayplan.model.augment import Path, Roster, Seat
 from bayplan.model.manifest import Object
 
@@ -26,7 +26,8 @@ def seats(one: Object, spec: Path) -> Iterator[Seat | Diagnostic]:
     for index, each in enumerate(items(one.data, *spec, "replicatedJobs")):
         job = (*spec, "replicatedJobs", index, "template")
         path = (*job, "spec", "template")
-        yield seat(one, text(each, "name"), path, COPY, job, of_replicated_job(one.data, path))
+        indexed = get(one.data, *job, "spec", "completionMode") != "NonIndexed"  # JobSet's webhook completes it
+        yield numbered(seat(one, text(each, "name"), path, COPY, job, of_replicated_job(one.data, path)), indexed)
 
 
 def said(one: Object, spec: Path) -> Iterator[Diagnostic]:

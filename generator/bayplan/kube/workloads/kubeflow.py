@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from bayplan.diagnostics import Diagnostic, Outcome, info, warning
 from bayplan.kube.objects import title
 from bayplan.kube.safe import get, mapping, text
-from bayplan.kube.workloads.parts import GROWS, Found, Objects, fewer, roster, seat
+from bayplan.kube.workloads.parts import GROWS, Found, Objects, fewer, numbered, roster, seat
 from bayplan.model.augment import Roster, Seat
 from bayplan.model.manifest import Object
 
@@ -37,7 +37,8 @@ def _seats(one: Object, key: str) -> Iterator[Seat | Diagnostic]:
     """Keys in any case mean the same (training-operator 1.9, `setTypeNamesToCamelCase`)."""
     types = [each for each in mapping(one.data, "spec", key) if isinstance(each, str)]
     for each in sorted(types, key=lambda each: (each.lower() not in FIRST, each.lower())):
-        yield seat(one, each.lower(), ("spec", key, each, "template"))
+        found = seat(one, each.lower(), ("spec", key, each, "template"))
+        yield numbered(found, get(one.data, "spec", "runLauncherAsWorker") is not True)  # it is 0, and workers follow
 
 
 def _elastic(one: Object, seats: Found) -> Iterator[Diagnostic]:

@@ -44,6 +44,11 @@ def seat(
     return Seat(called, path, found.replicas, found.copies, copy_label, job)
 
 
+def numbered(found: Seat | Diagnostic, indexed: bool) -> Seat | Diagnostic:
+    """The seat, whose pods carry their number or do not."""
+    return found._replace(numbered=indexed) if isinstance(found, Seat) else found
+
+
 def _missing(one: Object, route: Route) -> Diagnostic:
     hint = "a pod template has a `spec` with a list of `containers`"
     return error("W503", route, f"{title(one)} has no pod template with containers here", hint=hint)

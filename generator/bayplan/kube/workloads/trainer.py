@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.diagnostics import Diagnostic, Note, Outcome, error
+from bayplan.kube.cards import meets
 from bayplan.kube.objects import group, kind, name, named, namespace, title
 from bayplan.kube.safe import get, number, text
 from bayplan.kube.workloads import jobset
@@ -17,6 +18,10 @@ STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 SPEC: Path = ("spec", "template", "spec")
 PATCHES = ("runtimePatches", "podTemplateOverrides", "podSpecOverrides")
 """What changes the pods of one TrainJob, in Trainer 2.2, 2.1 and 2.0."""
+
+ASKED: Path = ("spec", "trainer", "numNodes")
+OFFERED: Path = ("spec", "mlPolicy", "numNodes")
+MPI: Path = ("spec", "mlPolicy", "mpi")
 
 
 def train_job(one: Object, objects: Objects) -> Outcome[Roster]:
@@ -47,7 +52,7 @@ def _called(one: Object) -> str:
 def _is_runtime(each: Object, one: Object) -> bool:
     if group(each) != GROUP or (kind(each), name(each)) != _reference(one):
         return False
-    return kind(each) == "ClusterTrainingRuntime" or namespace(each) == namespace(one)
+    return kind(each) == "ClusterTrainingRuntime" or meets(namespace(each), namespace(one))
 
 
 def _shared(one: Object, runtime: Object, objects: Objects) -> Iterator[Diagnostic]:
@@ -84,18 +89,34 @@ def _grouped(one: Object, runtime: Object) -> Iterator[Diagnostic]:
 
 
 def _counted(found: Seat | Diagnostic, one: Object, runtime: Object) -> Seat | Diagnostic:
-    """The trainer's pods are as many as the TrainJob has nodes, else the runtime (Trainer 2.2, plugins/torch)."""
+    """The seat with as many pods as Trainer gives it, where the runtime's Job does not say that itself."""
     if not isinstance(found, Seat) or found.job is None:
         return found
-    if text(runtime.data, *found.job, "metadata", "labels", STEP) != "trainer":
-        return found
-    places = ((one, ("spec", "trainer", "numNodes")), (runtime, ("spec", "mlPolicy", "numNodes")))
-    for holder, path in places:
+    places = _by_mpi if get(runtime.data, *MPI) is not None else _by_role
+    for holder, path in places(found, one, runtime):
         if get(holder.data, *path) is not None:
             nodes = number(holder.data, *path)
-            return (
-                unknown(holder, (*holder.route, *path))
-                if nodes is None or nodes < 0
-                else found._replace(replicas=nodes)
-            )
+            if nodes is None or nodes < 0:
+                return unknown(holder, (*holder.route, *path))
+            led = path == ASKED and get(runtime.data, *MPI, "runLauncherAsNode") is True
+            return found._replace(replicas=max(nodes - 1, 1) if led else nodes)
     return found
+
+
+Places = tuple[tuple[Object, Path], ...]
+
+
+def _by_role(seat: Seat, one: Object, runtime: Object) -> Places:
+    """The trainer's pods are as many as the TrainJob has nodes, else the runtime (Trainer 2.2, plugins/torch)."""
+    return ((one, ASKED), (runtime, OFFERED)) if _trains(seat, runtime) else ()
+
+
+def _by_mpi(seat: Seat, one: Object, runtime: Object) -> Places:
+    """The TrainJob's nodes are those of the Job `node`, less the launcher's where it is one of them; the launcher's own
+    are as many as the runtime says (Trainer 2.2, plugins/mpi and core/trainingruntime.go)."""
+    asked: Places = ((one, ASKED),) if seat.name == "node" else ()
+    return (*asked, (runtime, OFFERED)) if _trains(seat, runtime) else asked
+
+
+def _trains(seat: Seat, runtime: Object) -> bool:
+    return seat.job is not None and text(runtime.data, *seat.job, "metadata", "labels", STEP) == "trainer"

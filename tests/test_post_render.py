@@ -219,6 +219,15 @@ def test_pieces_are_the_stream() -> None:
     assert len([*cutting.split(b"a: |\n  ---\n---\nb\n---c\n")]) == 2
 
 
+@pytest.mark.parametrize("end", ["...\n%YAML 1.1\n---\n", "... # that\n# c\n%TAG ! tag:x,2000:\n# d\n--- # x\n"])
+def test_a_directive_parts_documents_too(place: Place, end: str) -> None:
+    one, other = ("".join(emit([{**JOB, "metadata": {**JOB["metadata"], "name": name}}])) for name in ("one", "other"))
+    after = place.passed(f"{one}{end}{other}")
+    assert kinds(after) == 2 * ["ComputeDomain", "PodGroup", "Job"]
+    assert common(f"{one}{end}{other}", after)
+    assert place.passed(after) == after
+
+
 @pytest.mark.parametrize(
     ("piece", "expected"),
     [
@@ -252,6 +261,8 @@ def test_the_place_of_an_error_is_that_of_the_stream(place: Place) -> None:
     [
         pytest.param(text(MAP, f"# bayplan.dev\n{MAP}data: 1\n"), "R110", 14, id="duplicate keys"),
         pytest.param(text(MAP, "# bayplan.dev\na: [\n"), "R107", 11, id="broken"),
+        pytest.param(text(JOB, MAP).replace("\n", "\r"), "R107", 1, id="carriage returns alone"),
+        pytest.param(text(MAP, JOB) + "\u2028---\u2028kind: Job\n", "R107", 7, id="other line breaks"),
         pytest.param(text(MAP, f"# bayplan.dev{'x' * (stream.LARGEST + 1)}\n"), "A971", 7, id="large"),
     ],
 )

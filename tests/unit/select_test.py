@@ -222,6 +222,7 @@ def test_values_that_say_nothing(key: str, value: Any, hint: str) -> None:
 def test_an_unknown_annotation_is_not_lost() -> None:
     _, (found,) = run([jobset(says={"placment": "required=spine"})])
     assert (found.code, found.hint) == ("A940", 'did you mean "bayplan.dev/placement"?')
+    assert codes([jobset(says={"": "required=spine"})]) == ["A940"]
 
 
 @pytest.mark.parametrize(

@@ -9,19 +9,25 @@ MARK = b"bayplan.dev"
 """What annotations, labels and files of ours have in them."""
 
 _BORDER = rb"\n(?=---(?:[ \t\r\n]|\Z))"
+_ENDED = rb"\n\.\.\.(?:[ \t][^\n]*)?\r?\n"
 _TOP = rb"""(?:\A|\n)["']?kind["']?[ \t]*:[ \t]*["']?(\w+)"""
 _ANY = rb"""\bkind["']?\s*:\s*["']?(\w+)"""
 """Patterns that most runs do not need are compiled when they are."""
 
 
 def split(raw: bytes) -> Iterator[bytes]:
-    """The pieces, of which all but the first begin with a line `---`; together they are the stream.
+    """The pieces, of which most begin with a line `---`; together they are the stream.
 
-    Helm and kubectl cut at these lines too. A directive (`%YAML`) stays with the document that it is about.
+    Helm and kubectl cut at these lines too. A directive (`%YAML`) stays with the document that it is about, and the one
+    before it, which ends with a line `...`, is a piece of its own.
     """
     start = 0
     for border in re.finditer(_BORDER, raw):
         if b"%" in raw[start : border.end()] and _only_directives(raw[start : border.end()]):
+            for ended in re.finditer(_ENDED, raw[start : border.end()]):
+                yield raw[start : start + ended.end()]
+                start += ended.end()
+                break
             continue
         yield raw[start : border.end()]
         start = border.end()

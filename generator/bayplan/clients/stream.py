@@ -58,18 +58,31 @@ def parse(name: str, raw: bytes, watched: Callable[[str], bool]) -> tuple[Stream
 def _together(name: str, pieces: Sequence[bytes], numbers: Sequence[int]) -> dict[int, Any] | None:
     """All of them in one go, which is faster; None where that cannot be told from one by one."""
     chosen = [pieces[number] for number in numbers]
-    if any(b"\n..." in piece or b"\n%" in piece or piece.startswith(b"%") for piece in chosen):
+    if any(piece.startswith(b"%") or any(map(piece.__contains__, _ALONE)) or _bare_returns(piece) for piece in chosen):
         return None
     begun = (piece if piece.startswith(b"---") else b"---\n" + piece for piece in chosen)
     found = read(name, b"\n".join(begun), "manifest", own=False).value if chosen else ()
     return None if found is None else {numbers[each.index]: each.data for each in found}
 
 
+_ALONE = (b"\n...", b"\n%", b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xa9")
+"""What may hide a border from those who look for lines; the last are line breaks of Unicode, which YAML 1.1 takes."""
+
+
+def _bare_returns(piece: bytes) -> bool:
+    """Whether carriage returns alone end lines."""
+    return b"\r" in piece and piece.count(b"\r") != piece.count(b"\r\n")
+
+
 def _one(name: str, piece: bytes, number: int) -> tuple[Any, tuple[Diagnostic, ...]]:
-    """The data of a piece; None for one without any."""
+    """The data of a piece; None for one without any. R107: there are several, which Helm takes for one, too."""
     found = read(name, piece, subject(number), own=False)
     if found.value is None:
         return None, tuple(each for each in found.diagnostics if each.code != "R106")
+    if len(found.value) > 1:
+        hint = "documents are told apart by `---` on lines that end with a line feed"
+        message = "several documents are one here: nothing that Helm and kubectl see stands between them"
+        return None, (error("R107", (subject(number), AT, 1, 1), message, hint=hint),)
     return found.value[0].data, found.diagnostics
 
 
@@ -168,7 +181,9 @@ def _preceded(stream: Stream, number: int, piece: bytes, added: Iterable[Added])
     if piece.startswith(b"---"):
         return "".join(f"---\n{text}" for text in texts).encode() + piece
     mark = _BOM if piece.startswith(_BOM) else b""
-    return mark + "".join(f"{text}---\n" for text in texts).encode() + piece[len(mark) :]
+    end = "...\n" if piece[len(mark) :].startswith(b"%") else "---\n"  # a directive follows the end of a document only
+    before = "---\n" if number else ""
+    return mark + (before + "---\n".join(texts) + end).encode() + piece[len(mark) :]
 
 
 # Where things stand

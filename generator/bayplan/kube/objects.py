@@ -29,7 +29,8 @@ def namespace(one: Object) -> str:
 
 def title(one: Object) -> str:
     """`PodGroup "train"`."""
-    return f'{kind(one)} "{name(one)}"' if name(one) else kind(one)
+    what = kind(one) or "object"
+    return f'{what} "{name(one)}"' if name(one) else what
 
 
 def named(one: Object) -> Route:

@@ -59,8 +59,10 @@ def read(one: Object) -> Outcome[Mapping[str, Said]]:
     found: dict[str, Said] = {}
     wrong: list[Diagnostic] = []
     for key, value in mapping(one.data, "metadata", "annotations").items():
-        word = key[len(PREFIX) :] if isinstance(key, str) and key.startswith(PREFIX) else ""
-        if not word or word in OWN:
+        if not isinstance(key, str) or not key.startswith(PREFIX):
+            continue
+        word = key[len(PREFIX) :]
+        if word in OWN:
             continue
         if word not in WORDS:
             wrong.append(_unknown((*route, key, KEY), key))

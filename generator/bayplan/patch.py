@@ -59,6 +59,8 @@ def _attempts(text: str, old: Any, new: Any) -> Iterator[str]:
         edits = _edits(text, root, writer, coarse, (site, old, new))
         if edits is not None:
             yield _applied(text, edits)
+        if not coarse and not text.endswith("\n"):  # a block of lines may have to end the text
+            yield next(_attempts(f"{text}{writer.newline}", old, new), "")
     draft = Draft(text, writer, frozenset(), True)
     draft.replace(root, site, new)
     yield _applied(text, draft.edits)

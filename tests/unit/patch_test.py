@@ -255,6 +255,11 @@ def test_an_edit_is_small(changes: list[tuple[str, Any]], expected: list[str]) -
     assert edited(windows, *changes) == edited(POD, *changes).replace("\n", "\r\n")
 
 
+def test_a_text_without_a_last_line_break_keeps_its_comments() -> None:
+    assert edited("a: 1   # one", ("b", "x\ny\n")) == "a: 1   # one\nb: |\n  x\n  y\n"
+    assert edited("a: 1   # one", ("b", "x")) == "a: 1   # one\nb: x"
+
+
 def test_json_stays_json() -> None:
     text = json.dumps({"kind": "Pod", "spec": {"a": 1}, "list": ["x"], "none": {}}, indent=2)
     found = edited(text, ("spec.b/c", "it's"), ("list.1", True), ("none", {"z": [1]}))

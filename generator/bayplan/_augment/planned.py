@@ -76,7 +76,7 @@ def _planned(
     unknown = strangers(roster, selected.workflow.namespace, cluster)
     found += (*seats.shared_domains(bound.value), *shaped.diagnostics, *uncounted(unknown, plan))
     if shaped.value is not None:
-        rows, title = backend.GIVEN, pipeline.title(backend, cluster.target)
+        rows, title = backend.placing(), pipeline.title(backend, cluster.target)
         lost = tuple(compare(seats.needs(shaped.value, roster), rows, cluster.target, title, FEATURES))
         found += lost
         if any(each.code == "F740" for each in lost):

@@ -48,7 +48,7 @@ def detailed(backend: Backend, extent: Extent, words: Mapping[str, str]) -> Iter
 def shown(backend: Backend, feature: str) -> list[Support]:
     """The rows of a feature up to the first that holds for everything: none behind it is ever asked."""
     rows: list[Support] = []
-    for row in (each for each in backend.GIVEN if each.feature == feature):
+    for row in (each for each in backend.placing() if each.feature == feature):
         rows.append(row)
         if row.up_to is None and not row.component:
             break

@@ -84,14 +84,11 @@ def refuses(
     )
 
 
-NOT_YET: tuple[Support, ...] = tuple(
-    row
-    for feature in ("place", "copies", "ranks", "gangs")
-    for row in refuses(
-        feature, "workloads that are there can be placed by other schedulers only", "use `-s kai`", word="not yet here"
-    )
-)
-"""Of a backend that does not."""
+def not_yet() -> tuple[Support, ...]:
+    """Rows of a scheduler that places none."""
+    reason, hint = "workloads that are there can be placed by other schedulers only", "use `-s kai`"
+    features = ("place", "copies", "ranks", "gangs")
+    return tuple(row for each in features for row in refuses(each, reason, hint, word="not yet here"))
 
 
 def for_default_scheduler(lowered: Lowered) -> Lowered:

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from bayplan.backends.kai.cluster import cluster_objects
 from bayplan.backends.kai.estimate import estimate as prove
-from bayplan.backends.kai.given import GIVEN, place
 from bayplan.backends.kai.pod_group import QUEUE as QUEUE_LABEL
 from bayplan.backends.kai.pod_group import lower, needs
 from bayplan.backends.kai.support import FEATURES, SUPPORT
 from bayplan.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
-from bayplan.model.features import Need
-from bayplan.model.manifest import Manifest, Object, Shape
+from bayplan.model.features import Need, Support
+from bayplan.model.manifest import Lowered, Manifest, Object, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
@@ -31,7 +30,6 @@ __all__ = [
     "COMPONENT",
     "FEATURES",
     "FOLDS",
-    "GIVEN",
     "KINDS",
     "NAME",
     "QUEUE_LABEL",
@@ -44,6 +42,7 @@ __all__ = [
     "needs",
     "notices",
     "place",
+    "placing",
     "prove",
     "read",
 ]
@@ -57,6 +56,20 @@ def cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:
 def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
     """KAI does all that bayplan asks for as it is installed."""
     return ()
+
+
+def placing() -> tuple[Support, ...]:
+    """What it carries of workloads that are there. Loaded when asked for: rendering makes its own."""
+    from bayplan.backends.kai.given import GIVEN
+
+    return GIVEN
+
+
+def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
+    """Marks and objects for a workload that is there."""
+    from bayplan.backends.kai import given as way
+
+    return way.place(plan, shape, target)
 
 
 def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:

@@ -6,14 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bayplan.backends.native.gates import notices
-from bayplan.backends.native.given import GIVEN, place
 from bayplan.backends.native.groups import lower
 from bayplan.backends.native.needs import needs
 from bayplan.backends.native.support import FEATURES, SUPPORT
 from bayplan.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
-from bayplan.model.features import Need
-from bayplan.model.manifest import Manifest, Object
+from bayplan.model.features import Need, Support
+from bayplan.model.manifest import Lowered, Manifest, Object, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
@@ -32,7 +31,6 @@ __all__ = [
     "COMPONENT",
     "FEATURES",
     "FOLDS",
-    "GIVEN",
     "KINDS",
     "NAME",
     "QUEUE_LABEL",
@@ -45,6 +43,7 @@ __all__ = [
     "needs",
     "notices",
     "place",
+    "placing",
     "prove",
     "read",
 ]
@@ -63,6 +62,20 @@ def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[Manifest
 def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
     """Nothing is known that kube-scheduler never finds; what it may miss is in the rows."""
     return ()
+
+
+def placing() -> tuple[Support, ...]:
+    """What it carries of workloads that are there. Loaded when asked for: rendering makes its own."""
+    from bayplan.backends.native.given import GIVEN
+
+    return GIVEN
+
+
+def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
+    """Marks and objects for a workload that is there."""
+    from bayplan.backends.native import given as way
+
+    return way.place(plan, shape, target)
 
 
 def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bayplan.backends.none.affinity import lower, needs
-from bayplan.backends.none.given import GIVEN, place
 from bayplan.backends.none.support import FEATURES, SUPPORT
 from bayplan.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
-from bayplan.model.features import Need
-from bayplan.model.manifest import Manifest, Object, Shape
+from bayplan.model.features import Need, Support
+from bayplan.model.manifest import Lowered, Manifest, Object, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
@@ -29,7 +28,6 @@ __all__ = [
     "COMPONENT",
     "FEATURES",
     "FOLDS",
-    "GIVEN",
     "KINDS",
     "NAME",
     "QUEUE_LABEL",
@@ -42,6 +40,7 @@ __all__ = [
     "needs",
     "notices",
     "place",
+    "placing",
     "prove",
     "read",
 ]
@@ -65,6 +64,20 @@ def cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:
 def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
     """None: pod affinity reads node labels."""
     return ()
+
+
+def placing() -> tuple[Support, ...]:
+    """What it carries of workloads that are there. Loaded when asked for: rendering makes its own."""
+    from bayplan.backends.none.given import GIVEN
+
+    return GIVEN
+
+
+def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
+    """Marks and objects for a workload that is there."""
+    from bayplan.backends.none import given as way
+
+    return way.place(plan, shape, target)
 
 
 def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 from bayplan.backends.slurm import needs as needing
 from bayplan.backends.slurm.confines import prove
-from bayplan.backends.slurm.given import GIVEN, place
 from bayplan.backends.slurm.needs import needs
 from bayplan.backends.slurm.notices import notices
 from bayplan.backends.slurm.submit import lower
 from bayplan.backends.slurm.support import FEATURES, SUPPORT
 from bayplan.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
-from bayplan.model.features import Need
-from bayplan.model.manifest import File, Manifest, Object
+from bayplan.model.features import Need, Support
+from bayplan.model.manifest import File, Lowered, Manifest, Object, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
@@ -34,7 +33,6 @@ __all__ = [
     "COMPONENT",
     "FEATURES",
     "FOLDS",
-    "GIVEN",
     "KINDS",
     "NAME",
     "QUEUE_LABEL",
@@ -47,6 +45,7 @@ __all__ = [
     "needs",
     "notices",
     "place",
+    "placing",
     "prove",
     "read",
 ]
@@ -61,6 +60,20 @@ def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[File, ..
     """The file that Slurm reads: topology.yaml since 25.05, before it topology.conf."""
     write = slurm_yaml.write if target.since("slurm", "25.05") else slurm_conf.write
     return write(topology, target)
+
+
+def placing() -> tuple[Support, ...]:
+    """What it carries of workloads that are there. Loaded when asked for: rendering makes its own."""
+    from bayplan.backends.slurm.given import GIVEN
+
+    return GIVEN
+
+
+def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
+    """Marks and objects for a workload that is there."""
+    from bayplan.backends.slurm import given as way
+
+    return way.place(plan, shape, target)
 
 
 def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from bayplan.backends.slurm_bridge.given import GIVEN, place
 from bayplan.backends.slurm_bridge.jobs import needs
 from bayplan.backends.slurm_bridge.nodes import prove
 from bayplan.backends.slurm_bridge.pod_group import lower, notices
 from bayplan.backends.slurm_bridge.support import FEATURES, SUPPORT
 from bayplan.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
-from bayplan.model.features import Need
-from bayplan.model.manifest import Manifest, Object
+from bayplan.model.features import Need, Support
+from bayplan.model.manifest import Lowered, Manifest, Object, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
@@ -31,7 +30,6 @@ __all__ = [
     "COMPONENT",
     "FEATURES",
     "FOLDS",
-    "GIVEN",
     "KINDS",
     "NAME",
     "QUEUE_LABEL",
@@ -44,6 +42,7 @@ __all__ = [
     "needs",
     "notices",
     "place",
+    "placing",
     "prove",
     "read",
 ]
@@ -57,6 +56,20 @@ def cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:
 def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
     """None in Kubernetes: levels are Slurm's, whose topology file `topology export --to slurm` writes."""
     return ()
+
+
+def placing() -> tuple[Support, ...]:
+    """What it carries of workloads that are there. Loaded when asked for: rendering makes its own."""
+    from bayplan.backends.slurm_bridge.given import GIVEN
+
+    return GIVEN
+
+
+def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
+    """Marks and objects for a workload that is there."""
+    from bayplan.backends.slurm_bridge import given as way
+
+    return way.place(plan, shape, target)
 
 
 def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:

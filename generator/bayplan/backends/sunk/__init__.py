@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from bayplan.backends.sunk.given import GIVEN, place
 from bayplan.backends.sunk.marks import lower, needs, notices
 from bayplan.backends.sunk.support import FEATURES, SUPPORT
 from bayplan.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
-from bayplan.model.features import Need
-from bayplan.model.manifest import Manifest, Object
+from bayplan.model.features import Need, Support
+from bayplan.model.manifest import Lowered, Manifest, Object, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
@@ -29,7 +28,6 @@ __all__ = [
     "COMPONENT",
     "FEATURES",
     "FOLDS",
-    "GIVEN",
     "KINDS",
     "NAME",
     "QUEUE_LABEL",
@@ -42,6 +40,7 @@ __all__ = [
     "needs",
     "notices",
     "place",
+    "placing",
     "prove",
     "read",
 ]
@@ -60,6 +59,20 @@ def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
 def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
     """None: SUNK writes Slurm's topology from node labels."""
     return ()
+
+
+def placing() -> tuple[Support, ...]:
+    """What it carries of workloads that are there. Loaded when asked for: rendering makes its own."""
+    from bayplan.backends.sunk.given import GIVEN
+
+    return GIVEN
+
+
+def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
+    """Marks and objects for a workload that is there."""
+    from bayplan.backends.sunk import given as way
+
+    return way.place(plan, shape, target)
 
 
 def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:

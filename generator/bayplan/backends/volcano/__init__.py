@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bayplan.backends.volcano.cluster import cluster_objects
-from bayplan.backends.volcano.given import GIVEN, place
 from bayplan.backends.volcano.lowering import lower
 from bayplan.backends.volcano.needs import cluster_needs, needs
 from bayplan.backends.volcano.notices import notices
 from bayplan.backends.volcano.support import FEATURES, SUPPORT
 from bayplan.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
-from bayplan.model.manifest import Manifest, Object
+from bayplan.model.features import Support
+from bayplan.model.manifest import Lowered, Manifest, Object, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
@@ -31,7 +31,6 @@ __all__ = [
     "COMPONENT",
     "FEATURES",
     "FOLDS",
-    "GIVEN",
     "KINDS",
     "NAME",
     "QUEUE_LABEL",
@@ -44,6 +43,7 @@ __all__ = [
     "needs",
     "notices",
     "place",
+    "placing",
     "prove",
     "read",
 ]
@@ -52,6 +52,20 @@ __all__ = [
 def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
     """Nothing is known that Volcano misses for certain; that it takes no subgroup back is told in its docs."""
     return ()
+
+
+def placing() -> tuple[Support, ...]:
+    """What it carries of workloads that are there. Loaded when asked for: rendering makes its own."""
+    from bayplan.backends.volcano.given import GIVEN
+
+    return GIVEN
+
+
+def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
+    """Marks and objects for a workload that is there."""
+    from bayplan.backends.volcano import given as way
+
+    return way.place(plan, shape, target)
 
 
 def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:

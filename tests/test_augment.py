@@ -419,6 +419,25 @@ def test_kueue_cuts_no_groups_of_pods_without_a_number() -> None:
     assert "F742" not in Outcome(a_job(32, **words), scheduler="kueue").codes
 
 
+def test_a_second_group_finds_the_marks_of_a_pod_group_in_the_way() -> None:
+    one = Outcome(an_lws(1, 4, placement="required=rack"))
+    (after,) = one.after
+    more = {**after, "spec": {**after["spec"], "replicas": 2}}
+    made = Outcome(more, *one.added)
+    assert made.codes == ["A950", "F744"]
+    assert sorted(str(each.route[-1]) for each in made.found if each.code == "A950") == [
+        "kai.scheduler/skip-podgrouper",
+        "kai.scheduler/skip-podgrouper",
+        "pod-group-name",
+    ]
+    taken = Outcome(more, *one.added, policy=[{"match": {"kind": "LeaderWorkerSet"}, "adopt": True}])
+    assert taken.value is not None
+    assert "skip-podgrouper" not in json.dumps(taken.after[0])
+    fewer = a_jobset(("worker", 4, 16), placement="required=spine", group_size="16", group_placement="required=rack")
+    fewer["metadata"]["annotations"]["kai.scheduler/batch-min-member"] = "4"
+    assert "A950" in Outcome(fewer).codes
+
+
 def test_slurm_bridge_refuses_constraints_that_it_does_not_read() -> None:
     asked = a_job(template=pod(topologySpreadConstraints=[SPREAD]), compute_domain="never")
     assert Outcome(asked, scheduler="slurm-bridge").codes == ["F736"]

@@ -6,13 +6,15 @@ Read from KAI v0.15.3 to v0.17.0, pkg/podgrouper/podgrouper/plugins: jobset, lea
 
 from __future__ import annotations
 
+from typing import Any
+
 from bayplan.backends.kai import pod_group
-from bayplan.backends.kai.pod_group import QUEUE, topology_of
+from bayplan.backends.kai.pod_group import POD_GROUP, QUEUE, SKIP, SUBGROUP, topology_of
 from bayplan.kube.fields import given
 from bayplan.kube.kinds import instances
 from bayplan.model.features import Support
 from bayplan.model.given import carries, refuses
-from bayplan.model.manifest import Lowered, Marks, Meta, PodParts, Shape, Workload
+from bayplan.model.manifest import Absent, Lowered, Marks, Meta, PodParts, Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
 from bayplan.model.target import Target
 from bayplan.planning.intent import level_label
@@ -22,6 +24,9 @@ REQUIRED, PREFERRED = "kai.scheduler/topology-required-placement", "kai.schedule
 SEGMENT = "kai.scheduler/segment-size"
 SEGMENT_REQUIRED = "kai.scheduler/segment-topology-required-placement"
 SEGMENT_PREFERRED = "kai.scheduler/segment-topology-preferred-placement"
+
+LEAST = "kai.scheduler/batch-min-member"
+"""With how many pods a Job or a JobSet may start."""
 
 PLACED = ("job", "jobset", "lws", "statefulset", "pytorchjob", "mpijob", "raycluster", "rayjob", "trainjob")
 GIVEN: tuple[Support, ...] = (
@@ -70,20 +75,30 @@ def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
 
 
 def _marks(plan: Plan, gang: GangPlan, pods: Pods, workload: Workload, target: Target) -> Marks:
-    """What the podgrouper reads: on the workload, on the Job template (JobSets), on the pod template (segments)."""
+    """What the podgrouper reads: on the workload, on the Job template (JobSets), on the pod template (segments).
+
+    With a PodGroup's name or the skip mark, which an earlier run may have left, it would not look at the pods at all.
+    """
     own = plan.topology.schedulers.get("kai", {})
     queue = {QUEUE: plan.queue, **pod_group.shard(plan, gang)}
     unit = next((unit for unit in walk(gang.root) if unit.copies > 1 and pods in all_pods(unit)), None)
     jobs = workload.kind == "jobset"
     return Marks(
-        owner=Meta(queue, _placement(plan, gang, gang.root)),
+        owner=Meta(queue, {**_none(SKIP, LEAST), **_placement(plan, gang, gang.root)}),
         job=Meta(annotations=_placement(plan, gang, unit)) if jobs and unit else Meta(),
         pod=PodParts(
-            labels=queue,
-            annotations=_segments(plan, gang, unit, pods) if unit and not jobs else {},
+            labels={**queue, **_none(SUBGROUP)},
+            annotations={
+                **_none(SKIP, POD_GROUP),
+                **(_segments(plan, gang, unit, pods) if unit and not jobs else {}),
+            },
             spec={"schedulerName": own.get("schedulerName", "kai-scheduler")},
         ),
     )
+
+
+def _none(*keys: str) -> dict[str, Any]:
+    return dict.fromkeys(keys, Absent())
 
 
 def _placement(plan: Plan, gang: GangPlan, unit: Unit) -> dict[str, str]:

@@ -150,6 +150,18 @@ def test_a_policy_places_what_says_nothing(place: Place) -> None:
     assert place.passed(after, *rules) == after
 
 
+def test_a_policy_that_selects_nothing_is_not_the_one(place: Place) -> None:
+    arguments = place.policy({"match": {"kind": "JobSet"}, "gang": {"placement": {"required": "rack"}}})
+    assert "policy.yaml:" in (said := place.refused(text(MAP, JOB), *arguments))
+    assert "error[A943]" in said
+    project = {"apiVersion": "bayplan.dev/v1alpha1", "kind": "Project"}
+    spec = {"topology": "topology.yaml", "policy": "policy.yaml"}
+    (place.folder / "bayplan.yaml").write_text("".join(emit([{**project, "spec": spec}])), encoding="utf-8")
+    done = bayplan("post-render", cwd=place.folder, env={"XDG_STATE_HOME": str(place.folder)}, stdin=text(MAP))
+    assert (done.returncode, done.stdout) == (0, text(MAP))
+    assert "warning[A943]" in done.stderr
+
+
 def test_helm_4_finds_the_template_of_what_is_new(place: Place) -> None:
     metadata = {**JOB["metadata"], "annotations": {**PLACED, helm.FILE: "chart/templates/job.yaml"}}
     before = "".join(emit([{**JOB, "metadata": metadata}]))

@@ -33,7 +33,7 @@ def augment(request: AugmentRequest) -> tuple[Outcome[Augmented], Origins]:
     found = (*topology.diagnostics, *policy.diagnostics)
     if policy.value is None:
         return Outcome(None, found), origins
-    picked = manifests.select(request.objects, policy.value, request.hooks, request.namespace)
+    picked = manifests.select(request.objects, policy.value, request.hooks, request.namespace, request.shared)
     found += picked.diagnostics
     if topology.value is None or picked.value is None or has_errors(found):
         return Outcome(None, found), origins

@@ -510,6 +510,10 @@ class TestCheck:
         code, _, err = repository.generate("--diagnostics", "json")
         assert (code, json.loads(err)["diagnostics"]) == (0, [])
 
+    def test_patterns_that_take_everything_out_are_told(self, repository: Repository) -> None:
+        repository.project({**EVERY, "workflows": ["!jobs/*"]})
+        assert "no file is left" in repository.fails("--strict")
+
     def test_warnings_fail_a_strict_run_and_change_nothing(self, repository: Repository) -> None:
         repository.project(EVERY, {"workflows": ["none/*"], "to": "other/"})
         assert "warning[A983]" in repository.fails("--strict")
@@ -547,6 +551,8 @@ class TestBadInput:
             ({"outputs": [{**EVERY, "to": "/tmp/x/"}]}, "A986"),
             ({"outputs": [{**EVERY, "to": ".git/hooks/"}]}, "A986"),
             ({"outputs": [{**EVERY, "to": "jobs"}]}, "A986"),
+            ({"outputs": [{**EVERY, "to": ".bayplan-generated"}]}, "A986"),
+            ({"outputs": [{**EVERY, "to": "out"}, {"export": "kai", "to": "out/"}]}, "A982"),
             ({"outputs": [{**EVERY, "to": "{}/"}]}, "A987"),
             ({"outputs": [{**EVERY, "scheduler": "slurm", "to": "all.sh"}]}, "O808"),
         ],

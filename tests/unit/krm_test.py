@@ -210,6 +210,7 @@ def test_callers_that_read_results_get_them_with_the_items() -> None:
         ("kind: ConfigMap\napiVersion: v1\n", "A960"),
         ("a: 1\n---\nb: 2\n", "A960"),
         ("kind: ResourceList\napiVersion: config.kubernetes.io/v1\nitems: 3\n", "A960"),
+        ("kind: ResourceList\napiVersion: config.kubernetes.io/v1\nitems: false\n", "A960"),
         ("kind: ResourceList\napiVersion: config.kubernetes.io/v1\nitems: [1]\n", "A962"),
         (as_kustomize(listed({"apiVersion": "v1", "kind": "Pod"})), "A962"),
         (as_kustomize(listed({"kind": "Pod", "metadata": {"name": "a"}})), "A962"),

@@ -255,6 +255,8 @@ def test_rules_that_match_nothing_and_rules_that_come_later() -> None:
     assert [(each.code, each.severity, each.route[3]) for each in said] == [("A943", "warning", 2), ("A944", "info", 1)]
     assert 'JobSet "w1" and 1 other too' in said[1].message
     assert [each.queue for each in found] == ["a", "a", ""]
+    _, said = run([jobset("x")], *rules[::2])
+    assert [(each.code, each.severity, each.route) for each in said] == [("A943", "error", ("policy", "spec", "rules"))]
     same = Rule(Match(name="w1"), GangRule(queue="a"))
     assert codes([jobset("w1")], same, same._replace(match=Match())) == []
 

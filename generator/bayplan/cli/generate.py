@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from bayplan.cli import differences, outputs, project, stdout, tree
 from bayplan.cli.failures import unwritable
@@ -58,6 +58,7 @@ def _texts(found: Project) -> tuple[dict[str, str], list[Batch]]:
             batches.append(_at(found, _twice(twice, number, makers[twice[0]])))
         texts |= made.files
         makers |= dict.fromkeys(made.files, number)
+    batches += (_at(found, each) for each in _files_and_folders(makers))
     return texts, batches
 
 
@@ -73,6 +74,16 @@ def _twice(paths: Sequence[str], number: int, other: int) -> Diagnostic:
     notes = (Note("the other output", (*route, other, "to")),)
     message = f'"{paths[0]}"{more} would be written by another output too'
     return error("A982", (*route, number, "to"), message, notes=notes, hint="give each a folder of its own")
+
+
+def _files_and_folders(makers: Mapping[str, int]) -> Iterator[Diagnostic]:
+    """A982: no output may have a file where another has a folder."""
+    inside = {above: path for path in makers for above in tree.above(path)}
+    for path in sorted(makers.keys() & inside.keys()):
+        route = (SUBJECT, "spec", "outputs")
+        message = f'"{path}" would be a file, and "{inside[path]}" lies in it'
+        notes = (Note("the folder's output", (*route, makers[inside[path]], "to")),)
+        yield error("A982", (*route, makers[path], "to"), message, notes=notes, hint="give each a folder of its own")
 
 
 def _at(found: Project, diagnostic: Diagnostic) -> Batch:

@@ -30,6 +30,9 @@ def match(project: Project, patterns: Sequence[str], route: Route) -> Matched:
         matched = set(_files(project, plain))
         taken = taken - matched if plain != pattern else taken | matched
         found += _odd(project, plain, bool(matched), (*route, number))
+    if not taken and not found:
+        message = "no file is left of what the patterns match"
+        found.append(warning("A983", (SUBJECT, *route), message, hint="a `!` takes out of what stands before it"))
     return Matched(tuple(sorted(taken)), tuple(found))
 
 

@@ -26,6 +26,9 @@ NAMED = (
 )
 """Kinds that say something about the pods of others."""
 
+SHARED = "shared-policy"
+"""Stands among the options where the policy is the project's, for all charts."""
+
 
 def run(given: Given) -> int:
     """Passes standard input on, with what annotations and the policy ask for."""
@@ -68,7 +71,7 @@ def _with_policy(given: Given) -> Given:
     from bayplan.cli import project
 
     path = project.named("policy")[0]
-    return given._replace(options={**given.options, "policy": (path,)}) if path else given
+    return given._replace(options={**given.options, "policy": (path,), SHARED: ("",)}) if path else given
 
 
 def _wrong(given: Given, path: str | None) -> tuple[Diagnostic, ...]:
@@ -101,7 +104,7 @@ def _placed(given: Given, path: str, raw: bytes, batches: tuple[Batch, ...]) -> 
     batches = (*batches, *about, *more, Batch(wrong), Batch(said, sources))
     if request is None or any(each.severity == "error" for each in said):
         return finish(given, batches)
-    made, origins = augment(request._replace(objects=tuple(stream.objects(read))))
+    made, origins = augment(request._replace(objects=tuple(stream.objects(read)), shared=given.on(SHARED)))
     said, sources = stream.placed(read, made.diagnostics)
     sources |= {subject: each for subject, each in (("topology", topology), ("policy", policy)) if each is not None}
     batches = (*batches, Batch(said, sources, origins))

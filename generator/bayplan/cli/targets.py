@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.cli.project import NAME, SUBJECT, Project
+from bayplan.cli.tree import INDEX
 from bayplan.diagnostics import Diagnostic, Route, error
 from bayplan.words import did_you_mean
 
@@ -43,6 +44,8 @@ def _outside(to: str) -> tuple[str, str] | None:
         return "has characters that cannot be seen", "write it with letters, digits and the like"
     if ".git" in to.split("/"):
         return "lies in git's own folder", "write elsewhere"
+    if os.path.normpath(to).split("/")[0] == INDEX:
+        return "is the list of what is generated", "choose another name"
     return None
 
 

@@ -105,11 +105,11 @@ def _is_ours(change: Change, ours: set[str]) -> bool:
 
 def _blocking(root: str, wanted: Iterable[str], going: set[str]) -> Iterator[str]:
     """Files where folders are wanted, but for those that go."""
-    places = {place for path in wanted for place in _above(path)}
+    places = {place for path in wanted for place in above(path)}
     return (place for place in sorted(places - going) if os.path.isfile(os.path.join(root, place)))
 
 
-def _above(path: str) -> Iterator[str]:
+def above(path: str) -> Iterator[str]:
     """Its folders."""
     while path := os.path.dirname(path):
         yield path
@@ -161,8 +161,8 @@ def apply(root: str, needed: Sequence[Change]) -> None:
 def _check_folders(root: str, needed: Sequence[Change]) -> None:
     """PermissionError where a folder takes no changes: better now than halfway."""
     for path in sorted({each.path for each in needed}):
-        above = [os.path.join(root or os.curdir, each) for each in (*_above(path), "")]
-        if not os.access(next(filter(os.path.isdir, above)), os.W_OK | os.X_OK):
+        places = [os.path.join(root or os.curdir, each) for each in (*above(path), "")]
+        if not os.access(next(filter(os.path.isdir, places)), os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
@@ -184,7 +184,7 @@ def _move(source: str, path: str) -> None:
 
 def _tidy(root: str, path: str) -> None:
     """Removes folders that nothing is left in, up to the project's own."""
-    for each in _above(path):
+    for each in above(path):
         try:
             os.rmdir(os.path.join(root, each))
         except OSError:

@@ -77,7 +77,7 @@ def _not_a_list(documents: Sequence[Document]) -> Diagnostic | None:
     if kind != KIND or not str(version).startswith(GROUP):
         message = f'standard input holds kind "{kind}" of {version}; a ResourceList of {GROUP}v1 is wanted'
         return error("A960", (SUBJECT,), message, hint=hint)
-    if not isinstance(data.get("items") or [], list):
+    if not isinstance(data.get("items"), list | None):
         return error("A960", (SUBJECT, "items"), "the items of a ResourceList are a list, and these are none")
     return None
 

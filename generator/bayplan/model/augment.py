@@ -60,6 +60,7 @@ class AugmentRequest(NamedTuple):
     """Objects that others wrote, as one set, and what is said about placing them.
 
     `objects`: everything the client has read, items of Lists one by one. `namespace`: where objects go that name none.
+    `shared`: whether the policy is for other manifests too, and may select nothing here.
     """
 
     objects: tuple[Object, ...]
@@ -70,6 +71,7 @@ class AugmentRequest(NamedTuple):
     target: Mapping[str, str] = {}
     accept: frozenset[str] = frozenset()
     hooks: bool = False  # whether objects with `helm.sh/hook` may be selected
+    shared: bool = False
 
 
 class Change(NamedTuple):

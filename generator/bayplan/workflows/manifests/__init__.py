@@ -34,11 +34,16 @@ class Selected(NamedTuple):
 
 
 def select(
-    objects: Sequence[Object], policy: Policy | None = None, hooks: bool = False, namespace: str = ""
+    objects: Sequence[Object],
+    policy: Policy | None = None,
+    hooks: bool = False,
+    namespace: str = "",
+    shared: bool = False,
 ) -> Outcome[tuple[Selected, ...]]:
     """The workloads to place, in the order of the objects. None of them where anything is wrong with one.
 
-    `hooks`: whether those that Helm runs as hooks may be placed; `namespace`: that of objects that name none.
+    `hooks`: whether those that Helm runs as hooks may be placed; `namespace`: that of objects that name none;
+    `shared`: whether the policy is for other manifests too, and may select nothing here.
     """
     found: list[Selected] = []
     said: list[Diagnostic] = []
@@ -52,7 +57,7 @@ def select(
             found += [made.value] if made.value else []
         elif (group(one), kind(one)) in workloads.WORKLOADS:
             said += annotated.misplaced(one)
-    said += rules.findings(policy, matched) if policy else ()
+    said += rules.findings(policy, matched, shared) if policy else ()
     return Outcome(None if has_errors(said) else tuple(found), tuple(map(lined, said)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
-from bayplan.diagnostics import Diagnostic, Note, info, warning
+from bayplan.diagnostics import Diagnostic, Note, error, info, warning
 from bayplan.kube.objects import group, kind, name, namespace, title
 from bayplan.kube.safe import mapping
 from bayplan.kube.workloads import WORKLOADS
@@ -35,9 +35,15 @@ def _fits(text: str, pattern: str) -> bool:
     return pattern == "*" or text == pattern or fnmatchcase(text, pattern)
 
 
-def findings(policy: Policy, matched: Sequence[tuple[Object, tuple[int, ...]]]) -> Iterator[Diagnostic]:
-    """A943: a rule that matches nothing; A944: one that asks for something else, but comes later."""
+def findings(
+    policy: Policy, matched: Sequence[tuple[Object, tuple[int, ...]]], shared: bool = False
+) -> Iterator[Diagnostic]:
+    """A943: a rule that matches nothing, or no rule that matches; A944: one that asks for more, but comes later."""
     used = {index for _, found in matched for index in found}
+    if policy.rules and not used and not shared:
+        message = "the policy selects nothing: no workload among the manifests is what one of its rules describes"
+        yield error("A943", RULES, message, hint="see `match`; where there is nothing to place, leave the policy away")
+        return
     for index in range(len(policy.rules)):
         if index not in used:
             message = f"rule {index + 1} of the policy matches none of the workloads"

@@ -591,5 +591,5 @@ def test_a_signal_reaches_the_command() -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     process.terminate()
-    assert process.wait(5) == 143
+    assert process.wait(60) == 143  # a loaded machine takes its time
     process.stdout.close()

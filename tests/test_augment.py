@@ -438,6 +438,35 @@ def test_a_second_group_finds_the_marks_of_a_pod_group_in_the_way() -> None:
     assert "A950" in Outcome(fewer).codes
 
 
+def test_a_level_that_only_some_of_the_pools_have_names_who_runs_in_the_others() -> None:
+    topology = json.loads(json.dumps(support.TOPOLOGY))
+    level = {"name": "row", "label": "example.com/row"}
+    cpus = {"name": "cpu", "node": {"cpu": "64", "memory": "256Gi"}, "levels": [level]}
+    topology["spec"]["pools"].append({**cpus, "domains": [{"path": "r1", "nodes": "c[1-9]"}]})
+    head = {"spec": {"containers": [{"name": "head", "image": "x:1"}]}}
+    workers = [{"groupName": "w", "replicas": 3, "template": pod()}]
+    spec = {"headGroupSpec": {"template": head}, "workerGroupSpecs": workers}
+    made = Outcome(workload("RayCluster", "ray.io/v1", spec, placement="required=rack"), topology=topology)
+    (found,) = (each for each in made.found if each.severity == "error")
+    assert (found.code, 'podSet "head"' in found.hint) == ("P504", True)
+
+
+def test_a_compute_domain_that_is_there_is_not_one_for_each_group() -> None:
+    asked = a_jobset(("one", 1, 4), ("two", 1, 4))
+    for part in asked["spec"]["replicatedJobs"]:
+        part["template"]["spec"]["template"] = _claiming("own")
+    domain = {
+        "apiVersion": "resource.nvidia.com/v1beta1",
+        "kind": "ComputeDomain",
+        "metadata": {"name": "own"},
+        "spec": {"numNodes": 0, "channel": {"resourceClaimTemplate": {"name": "own"}}},
+    }
+    groups = [{**each, "computeDomain": "group"} for each in GROUPS]
+    made = Outcome(asked, domain, policy=[{"match": {"kind": "JobSet"}, "groups": groups}])
+    assert (made.value, made.codes) == (None, ["F745"])
+    assert made.found[0].route == ("policy", "spec", "rules", 0, "groups", 0, "computeDomain")
+
+
 def test_slurm_bridge_refuses_constraints_that_it_does_not_read() -> None:
     asked = a_job(template=pod(topologySpreadConstraints=[SPREAD]), compute_domain="never")
     assert Outcome(asked, scheduler="slurm-bridge").codes == ["F736"]

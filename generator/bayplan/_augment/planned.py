@@ -63,6 +63,8 @@ def _planned(
     asked = workflow.gangs[0]._replace(workload="auto")  # its kind is there, not asked for
     unbuilt = workflow._replace(gangs=(asked,))
     found = tuple(d for each in (references, levels, pending) for d in each.check(unbuilt, cluster.topology))
+    if carries_domain(selected, cluster):
+        found += tuple(seats.kept_domain(workflow.gangs[0]))
     if has_errors(found):
         return Outcome(None, found)
     own = Request(request.topology, request.topology, accept=request.accept)

@@ -53,7 +53,7 @@ def _levels(root: Unit, topology: ClusterTopology) -> Iterator[Diagnostic]:
         for key in ("required", "preferred"):
             name = getattr(unit, key)
             if name:
-                yield from _level(name, (*unit.route, "placement", key), pools)
+                yield from _level(name, (*unit.route, "placement", key), pools, unit)
 
 
 def _distinct(unit: Unit, seen: set[Route]) -> Iterator[Unit]:
@@ -65,12 +65,13 @@ def _distinct(unit: Unit, seen: set[Route]) -> Iterator[Unit]:
             yield from _distinct(units.members[0], seen)
 
 
-def _level(name: str, route: Route, pools: list[Pool]) -> Iterator[Diagnostic]:
+def _level(name: str, route: Route, pools: list[Pool], unit: Unit) -> Iterator[Diagnostic]:
     for pool in pools:
         if pool.level(name) is None:
             names = [level.name for level in pool.levels] + ["host"]
             message = f'pool "{pool.name}" has no level "{name}"; its levels are {", ".join(names)}'
-            yield error("P504", route, message, hint=did_you_mean(name, names))
+            elsewhere = _elsewhere(pool, unit) if any(each.level(name) for each in pools) else ""
+            yield error("P504", route, message, hint=elsewhere or did_you_mean(name, names))
             return
     paths = {tuple(level.label for level in pool.levels[: pool.depth(name) + 1]) for pool in pools}
     if len(paths) > 1:
@@ -82,6 +83,12 @@ def _level(name: str, route: Route, pools: list[Pool]) -> Iterator[Diagnostic]:
             " so no domain can hold all of them",
             hint="put the pods of each pool in a group of their own, or let the pools share their upper levels",
         )
+
+
+def _elsewhere(pool: Pool, unit: Unit) -> str:
+    """For a level that other pools of the unit have: whose pods the matter is about."""
+    stray = next(pods.spec.name for pods in all_pods(unit) if pods.pool == pool.name)
+    return f'podSet "{stray}" runs there: name the `pool` of all, or give it a group without this level'
 
 
 def _counts(root: Unit, topology: ClusterTopology) -> Iterator[Diagnostic]:

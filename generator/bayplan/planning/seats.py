@@ -14,7 +14,7 @@ from bayplan.model.features import Need
 from bayplan.model.given import LED, UNNUMBERED
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
-from bayplan.model.workflow import Gang, Group
+from bayplan.model.workflow import GANGS, Gang, Group
 from bayplan.planning import compute_domains
 from bayplan.planning.fold import fold
 
@@ -43,6 +43,15 @@ def shared_domains(plan: Plan) -> Iterator[Diagnostic]:
     else:
         hint = "their placement keeps NVLink whole in each; a pod template for each has one each"
         yield warning("F744", gang.route, f"{message} ComputeDomain, so there is one for all of them", hint=hint)
+
+
+def kept_domain(gang: Gang) -> Iterator[Diagnostic]:
+    """F745, of a workload that brings a ComputeDomain, which is kept."""
+    for number, group in enumerate(gang.groups):
+        if group.compute_domain == "group":
+            message = f'the pods of "{gang.name}" claim from the ComputeDomain that comes with them, and from no other'
+            hint = "take that claim out of the pod templates, or leave `computeDomain` out"
+            yield error("F745", (*GANGS, 0, "groups", number, "computeDomain"), message, hint=hint)
 
 
 def _asked(unit: Unit, gang: GangPlan) -> bool:

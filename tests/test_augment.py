@@ -18,7 +18,22 @@ from bayplan.diagnostics import Diagnostic
 from bayplan.linting.identity import collect
 from bayplan.model.augment import AugmentRequest
 
-COVERS = {"A950", "A951", "A952", "W513", "W514", "W515", "F740", "F741", "F742", "F743", "F744", "F745", "P523"}
+COVERS = {
+    "A950",
+    "A951",
+    "A952",
+    "W513",
+    "W514",
+    "W515",
+    "W516",
+    "F740",
+    "F741",
+    "F742",
+    "F743",
+    "F744",
+    "F745",
+    "P523",
+}
 
 GPUS: dict[str, Any] = {"limits": {"nvidia.com/gpu": 4}}
 
@@ -544,3 +559,14 @@ def test_whatever_stands_in_a_workload_it_is_placed_for_good_or_refused(
         again = Outcome(*made.after, *made.added)
         assert again.value is not None, again.found
         assert (again.value.changes, again.value.added) == ((), ())
+
+
+def test_a_gang_has_one_priority_or_says_so() -> None:
+    asked = a_jobset(("lead", 1, 1), ("worker", 1, 15), placement="required=rack")
+    first = asked["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    asked["spec"]["replicatedJobs"][0]["template"]["spec"]["template"] = {
+        "spec": {**first, "priorityClassName": "high"}
+    }
+    made = Outcome(asked)
+    assert made.codes == ["W516"]
+    assert "priorityClassName" not in made.new("PodGroup")["spec"]

@@ -16,7 +16,7 @@ HINT = "write a number with a unit, such as 4, 500m or 64Gi"
 
 
 def check(roster: Roster) -> Iterator[Diagnostic]:
-    """W513, for every amount that no API server would take; W515, for pods that no scheduler looks at."""
+    """W513, for every amount that no API server would take; W515, for pods that no scheduler looks at; W516."""
     for seat in roster.seats:
         spec = mapping(roster.object.data, *seat.path, "spec")
         route = (*roster.object.route, *seat.path, "spec")
@@ -26,6 +26,23 @@ def check(roster: Roster) -> Iterator[Diagnostic]:
             for number, each in enumerate(items(spec, key)):
                 yield from _requested(each, (*route, key, number))
         yield from _free(spec, route)
+    yield from _priorities(roster)
+
+
+def _priorities(roster: Roster) -> Iterator[Diagnostic]:
+    """W516. A PodGroup has one priority for all of its pods."""
+    data = roster.object.data
+    found = {get(data, *seat.path, "spec", "priorityClassName"): seat for seat in roster.seats}
+    if len(found) > 1:
+        names = ", ".join(f'"{shorten(str(name))}"' if name else "none" for name in found)
+        at = next(seat.path for name, seat in found.items() if name)
+        message = f"the pods of one gang have different priority classes ({names}), so the gang as a whole gets none"
+        yield warning(
+            "W516",
+            (*roster.object.route, *at, "spec", "priorityClassName"),
+            message,
+            hint="give all of its pod templates the same `priorityClassName`",
+        )
 
 
 def _free(spec: Any, route: Route) -> Iterator[Diagnostic]:

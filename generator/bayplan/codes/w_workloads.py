@@ -21,5 +21,6 @@ CODES: Mapping[str, str] = {
     "W513": "an amount of a pod template that is none",
     "W514": "a claim by a template that is not there",
     "W515": "pods that no scheduler is free to place",
+    "W516": "pods of one gang with different priorities",
 }
 """Code -> what it is about."""

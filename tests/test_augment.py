@@ -218,6 +218,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
         {},
         ["A950"],
     ),
+    "more gangs than can be proven": (an_lws(250_000, 4, placement="required=rack"), {}, ["W309"]),
     "an amount that is none": (
         a_job(template=pod(overhead={"cpu": [1]}), placement="required=rack"),
         {},

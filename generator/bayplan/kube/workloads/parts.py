@@ -17,6 +17,9 @@ Objects = Sequence[Object]
 Reader = Callable[[Object, Objects], Outcome[Roster]]
 """A workload, and everything that was read with it."""
 
+MOST_GANGS = 10_000
+"""Each is proven; more than these would take minutes."""
+
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 DOTTED = re.compile(r"[a-z0-9]([-.a-z0-9]{0,61}[a-z0-9])?")
 GROWS = "pods that are added later find their place without the gang"
@@ -121,7 +124,10 @@ def _nameless(one: Object) -> Iterator[Diagnostic]:
 def _many(made: Roster) -> Iterator[Diagnostic]:
     """W309."""
     total = made.gangs * sum(each.total for each in made.seats)
-    if total > MOST_PODS:
+    if made.gangs > MOST_GANGS:
+        message = f"{title(made.placed)} makes {made.gangs} gangs; the most that can be planned is {MOST_GANGS}"
+        yield error("W309", made.placed.route, message, hint="check its replicas")
+    elif total > MOST_PODS:
         message = f"{title(made.placed)} makes {total} pods; the most that can be planned is {MOST_PODS}"
         yield error("W309", made.placed.route, message, hint="check every replicas")
 

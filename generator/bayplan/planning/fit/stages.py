@@ -13,10 +13,13 @@ MOST = 64
 def stages(gangs: tuple[GangPlan, ...]) -> tuple[tuple[GangPlan, ...], ...]:
     """The largest sets of gangs that may run at the same time, in file order; () when there are more than `MOST`."""
     before = _ancestors(gangs)
+    after: dict[str, list[str]] = {}
+    for name, ancestors in before.items():
+        for ancestor in ancestors:
+            after.setdefault(ancestor, []).append(name)
     alike: dict[tuple[frozenset[str], frozenset[str]], list[str]] = {}
     for gang in gangs:
-        after = frozenset(name for name, ancestors in before.items() if gang.name in ancestors)
-        alike.setdefault((before[gang.name], after), []).append(gang.name)
+        alike.setdefault((before[gang.name], frozenset(after.get(gang.name, ()))), []).append(gang.name)
     classes = tuple(tuple(names) for names in alike.values())
     found: list[frozenset[str]] = []
     for stage in _largest((), classes, (), before):

@@ -229,6 +229,7 @@ def test_pieces_are_the_stream() -> None:
     for raw in (b"", b"---\n", b"a\n---\nb", b"---\n---\n", b"--- # x\n---x\n--- {}\n", b"a: |\n  ---\n---\r\nb\r\n"):
         assert b"".join(cutting.split(raw)) == raw
     assert len([*cutting.split(b"a: |\n  ---\n---\nb\n---c\n")]) == 2
+    assert len([*cutting.split(b"%a\n---\n" * 100_000)]) == 1  # in no time
 
 
 @pytest.mark.parametrize("end", ["...\n%YAML 1.1\n---\n", "... # that\n# c\n%TAG ! tag:x,2000:\n# d\n--- # x\n"])

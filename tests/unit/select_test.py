@@ -249,6 +249,12 @@ def test_a_group_size_cuts_the_pods_that_have_gpus() -> None:
     assert codes([of_claims]) == ["A942"]
 
 
+def test_a_fabric_stands_where_it_was_asked_for() -> None:
+    (found,), _ = run([jobset(says={"fabric": "east-west"})])
+    asked = ("manifest:0", "metadata", "annotations", f"{OURS}fabric")
+    assert found.origins[("workflow", "spec", "gangs", 0, "podSets", 1, "fabric")] == asked
+
+
 def test_rules_that_match_nothing_and_rules_that_come_later() -> None:
     rules = (Rule(Match("JobSet", "w*"), GangRule(queue="a")), Rule(Match("JobSet")), Rule(Match("Pod")))
     found, said = run([jobset("w1"), jobset("w2"), jobset("x")], *rules)

@@ -21,16 +21,17 @@ def split(raw: bytes) -> Iterator[bytes]:
     Helm and kubectl cut at these lines too. A directive (`%YAML`) stays with the document that it is about, and the one
     before it, which ends with a line `...`, is a piece of its own.
     """
-    start = 0
+    start = before = 0
     for border in re.finditer(_BORDER, raw):
-        if b"%" in raw[start : border.end()] and _only_directives(raw[start : border.end()]):
-            for ended in re.finditer(_ENDED, raw[start : border.end()]):
-                yield raw[start : start + ended.end()]
-                start += ended.end()
-                break
+        chunk, offset, before = raw[before : border.end()], before, border.end()
+        if b"%" in chunk and _only_directives(chunk):
+            ended = re.search(_ENDED, chunk)
+            if ended:
+                yield raw[start : offset + ended.end()]
+                start = offset + ended.end()
             continue
-        yield raw[start : border.end()]
-        start = border.end()
+        yield raw[start:before]
+        start = before
     if start < len(raw):
         yield raw[start:]
 

@@ -139,7 +139,7 @@ def _origins(roster: Roster, wish: Wish, parts: Sequence[Part]) -> Iterator[tupl
     for number, part in enumerate(parts):
         yield from _of_part((*GANG, "groups", number), roster, wish, part)
     if not parts:
-        yield from _seats(GANG, roster, roster.seats)
+        yield from _seats(GANG, roster, wish, roster.seats)
     whole = roster.placed.route
     for key in ("name", "namespace"):
         yield ("workflow", "metadata", key), (*whole, "metadata", key)
@@ -152,7 +152,7 @@ def _of_part(group: Route, roster: Roster, wish: Wish, part: Part) -> Iterator[t
         yield from _said((*group, KEYS[key]), each.route)
     if wish.every_group:
         yield (*group, "computeDomain"), wish.every_group.route
-    yield from _seats(group, roster, part.seats)
+    yield from _seats(group, roster, wish, part.seats)
     yield group, part.wish.route if part.wish else _place(roster, part.seats[0])
 
 
@@ -164,11 +164,13 @@ def _said(route: Route, where: Route) -> Iterator[tuple[Route, Route]]:
         yield (*route, "preferred"), where
 
 
-def _seats(owner: Route, roster: Roster, seats: Sequence[Seat]) -> Iterator[tuple[Route, Route]]:
+def _seats(owner: Route, roster: Roster, wish: Wish, seats: Sequence[Seat]) -> Iterator[tuple[Route, Route]]:
     for index, seat in enumerate(seats):
         route, place = (*owner, "podSets", index), _place(roster, seat)
         yield route, place
         yield (*route, "template"), place
+        if "fabric" in wish.said:
+            yield (*route, "fabric"), wish.said["fabric"].route
         for key in ("name", "replicas"):
             there = (*seat.path[:-1], key)
             yield (*route, key), (*roster.object.route, *there) if get(roster.object.data, *there) else place

@@ -300,6 +300,7 @@ def test_wrong_arguments(place: Place) -> None:
     assert "R101" in place.refused(text(MAP), "--policy", "none.yaml")
     assert "A920" in place.refused(text(JOB), "--target", "x", code=2)
     rules = place.policy({"match": {"kind": "Job"}})
+    assert "A974" in place.refused(text(MAP), *rules, *rules, code=2)
     policy = place.folder / "policy.yaml"
     policy.write_text(f"{policy.read_text()}---\n{policy.read_text()}", encoding="utf-8")
     assert "A974" in place.refused(text(MAP), *rules)

@@ -208,3 +208,14 @@ def test_a_foreign_plugin_is_left_alone(tmp_path: Path) -> None:
     assert done.stdout == ""
     assert "mine" in path.read_text(encoding="utf-8")
     assert [each.name for each in (tmp_path / "home" / "bayplan.dev" / "v1alpha1").iterdir()] == ["workflow"]
+
+
+def test_ways_that_multiply_are_not_followed_for_ever(place: Path) -> None:
+    """Three bases a level that list the same three below: 3 to the power of 12 ways."""
+    for level in range(12):
+        for number in range(3):
+            below = [f"../l{level + 1}-{n}" for n in range(3)] if level < 11 else []
+            write(place / f"l{level}-{number}" / "kustomization.yaml", {"resources": below})
+    write(place / "top" / "kustomization.yaml", {"resources": [f"../l0-{n}" for n in range(3)]})
+    code, report = doctor(place)
+    assert code in (0, 1), report

@@ -21,7 +21,7 @@ SOURCES = (
     Option(("--set-string",), "The same, and always a text.", "K=V", many=True),
     OSMO_POOL,
 )
-POLICY = Option(("--policy",), "Rules that say which workloads are placed, and how.", "FILE")
+POLICY = Option(("--policy",), "Rules that say which workloads are placed, and how.", "FILE", many=True)
 TARGET = Option(("--target",), "Versions to write for, such as kai=0.17,draDriver=25.12.", "C=V,...", many=True)
 STRICT = Option(("--strict",), "Let warnings fail the run.")
 PLANNING = (

@@ -126,6 +126,10 @@ def policy_of(given: Given) -> tuple[Document | None, tuple[Batch, ...]]:
     """The one document of a policy file."""
     if not given.on("policy"):
         return None, ()
+    if len(given.all("policy")) > 1:
+        message = "--policy is given twice, and the rules of one file hold"
+        hint = "put all rules into one file: the first that matches a workload holds for it"
+        return None, (Batch((error("A974", ("argument", "--policy"), message, hint=hint),)),)
     documents, batch = files.load(given.one("policy"), "policy")
     if len(documents) < 2:
         return (documents[0] if documents else None), (batch,)

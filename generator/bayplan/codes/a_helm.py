@@ -9,6 +9,6 @@ CODES: Mapping[str, str] = {
     "A971": "a document too large to be placed",
     "A972": "a file of bayplan among the manifests",
     "A973": "nothing to post-render",
-    "A974": "several policies in one file",
+    "A974": "several policies",
 }
 """Code -> what it is about."""

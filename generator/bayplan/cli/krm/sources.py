@@ -41,7 +41,7 @@ class Source(NamedTuple):
 
 def below(folder: str) -> Iterator[Source]:
     """All sources of a kustomization and of those below it. Files that cannot be read are left out."""
-    for number, (document, group, kind, names, parts) in enumerate(_walk(folder, DEEPEST)):
+    for number, (document, group, kind, names, parts) in enumerate(_walk(folder, DEEPEST, set())):
         yield Source(f"file:{number}", document, group, kind, names, parts)
 
 
@@ -55,10 +55,12 @@ def of_files(paths: Iterable[str]) -> Iterator[Source]:
 Found = tuple[Document, str, str, frozenset[str], tuple[tuple[Path, Path], ...]]
 
 
-def _walk(folder: str, depth: int) -> Iterator[Found]:
+def _walk(folder: str, depth: int, seen: set[str]) -> Iterator[Found]:
+    """Each folder once: several kustomizations may list one."""
     file = kustomization(folder)
-    if file is None or not depth:
+    if file is None or not depth or folder in seen:
         return
+    seen.add(folder)
     data = file.data
     for patch in reversed(list(_patches(folder, file))):
         yield from patch
@@ -70,7 +72,7 @@ def _walk(folder: str, depth: int) -> Iterator[Found]:
         else:
             yield from (_object(each) for each in documents(path) if isinstance(each.data, dict))
     for path in folders:
-        yield from _walk(path, depth - 1)
+        yield from _walk(path, depth - 1, seen)
 
 
 def kustomization(folder: str) -> Document | None:

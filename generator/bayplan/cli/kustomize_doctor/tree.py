@@ -12,6 +12,9 @@ from bayplan.values import NamedTuple
 
 LISTS = ("generators", "transformers", "validators")
 
+MOST = 1000
+"""Ways through a tree of kustomizations that are followed: folders that list each other's bases multiply them."""
+
 
 class Listed(NamedTuple):
     """A document that a kustomization lists. `key`: the list in which it stands."""
@@ -46,7 +49,7 @@ def walk(folder: str) -> list[Kustomization]:
 
 def _walk(folder: str, above: tuple[Kustomization, ...], found: list[Kustomization]) -> None:
     document = sources.kustomization(folder)
-    if document is None or len(above) >= sources.DEEPEST:
+    if document is None or len(above) >= sources.DEEPEST or len(found) >= MOST:
         return
     subject = f"kustomization:{len(found)}"
     functions = tuple(_listed(folder, document, LISTS, subject, deep=True))

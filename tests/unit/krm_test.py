@@ -425,6 +425,17 @@ def test_the_project_file_names_the_topology(tmp_path: Path) -> None:
     assert "JobSet" in {each["kind"] for each in items}
 
 
+@pytest.mark.parametrize("kind", ["ExpandWorkflows", "PlaceWorkloads"])
+def test_a_project_that_names_no_topology_is_told_so(kind: str, tmp_path: Path) -> None:
+    """An empty answer with exit code 0 would delete every object of the kustomization."""
+    (tmp_path / "bayplan.yaml").write_text(
+        "apiVersion: bayplan.dev/v1alpha1\nkind: Project\nspec: {}\n", encoding="utf-8"
+    )
+    done = krm(as_kustomize(listed(prefixed(), function=config(kind))), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "error[A921]" in done.stderr
+
+
 def test_options_win_over_the_configuration(tmp_path: Path) -> None:
     text = as_kustomize(listed(prefixed(), function=config(topology="none.yaml", scheduler="volcano")))
     items = answered(krm(text, "-t", f"{PRETRAIN}/topology.yaml", "-s", "kai"))

@@ -43,9 +43,7 @@ Load = Callable[[str], Loaded]
 
 def read_all(given: Given, *, needs_topology: bool = True, load: Load | None = None) -> Inputs:
     """The workflows and the topology of a command."""
-    path, batches = topology_path(given)
-    if path is None and needs_topology and not told(batches):
-        batches = (Batch((no_topology(),)),)
+    path, batches = (needed_topology if needs_topology else topology_path)(given)
     if (*given.words, path, given.one("osmo-pool")).count("-") > 1:
         message = "- is standard input, which can be read only once"
         return Inputs((), None, (Batch((error("A922", ("argument", "-"), message),)),))
@@ -92,6 +90,15 @@ def no_topology() -> Diagnostic:
 def topology_path(given: Given) -> tuple[str | None, tuple[Batch, ...]]:
     """-t, else what the project file says."""
     return (given.one("topology"), ()) if given.on("topology") else _of_project()
+
+
+def needed_topology(given: Given) -> tuple[str | None, tuple[Batch, ...]]:
+    """The same for those who cannot do without: where nothing names one, that is told (A921)."""
+    return _needed(*topology_path(given))
+
+
+def _needed(path: str | None, batches: tuple[Batch, ...]) -> tuple[str | None, tuple[Batch, ...]]:
+    return path, batches if path is not None or _told(batches) else (Batch((no_topology(),)),)
 
 
 def _of_project() -> tuple[str | None, tuple[Batch, ...]]:
@@ -163,18 +170,18 @@ def requests(given: Given, inputs: Inputs, *, cluster_objects: bool = False) -> 
 def without_topology(given: Given) -> bool:
     """Whether neither the command line nor a project names a topology; a broken project counts as naming one."""
     path, batches = topology_path(given)
-    return path is None and not told(batches)
+    return path is None and not _told(batches)
 
 
-def told(batches: Iterable[Batch]) -> bool:
+def _told(batches: Iterable[Batch]) -> bool:
     """Whether anything was found: a project that names no topology is sound."""
     return any(batch.diagnostics for batch in batches)
 
 
 def one_topology(given: Given) -> tuple[Document | None, tuple[Batch, ...]]:
     """The topology of a command whose argument it is, else the project's."""
-    path, batches = (given.words[0], ()) if given.words else _of_project()
+    path, batches = (given.words[0], ()) if given.words else _needed(*_of_project())
     if path is None:
-        return None, batches if told(batches) else (Batch((no_topology(),)),)
+        return None, batches
     document, found = topology_of(path)
     return document, (*batches, *found)

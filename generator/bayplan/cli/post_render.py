@@ -62,8 +62,7 @@ def _of_project(given: Given) -> tuple[str | None, tuple[Batch, ...]]:
     """The topology that the project file names. Nothing of the pipeline is loaded where -t says it already."""
     from bayplan.cli import inputs
 
-    path, batches = inputs.topology_path(given)
-    return path, batches if path is not None or inputs.told(batches) else (Batch((inputs.no_topology(),)),)
+    return inputs.needed_topology(given)
 
 
 def _with_policy(given: Given) -> Given:

@@ -39,9 +39,9 @@ def run(job: Job) -> Answer:
 
 def manifests(job: Job, workflows: Sequence[Document]) -> tuple[list[str] | None, list[Batch]]:
     """The objects of the workflows in JSON, if all of them compile."""
-    path, batches = inputs.topology_path(job.given)
+    path, batches = inputs.needed_topology(job.given)
     if path is None:
-        return None, list(batches or (Batch((inputs.no_topology(),)),))
+        return None, list(batches)
     topology, more = inputs.topology_of(path)
     read = Inputs(tuple(workflows), topology, ())
     asked = inputs.requests(job.given, read, cluster_objects=job.given.on("cluster-objects"))

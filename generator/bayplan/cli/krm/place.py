@@ -20,9 +20,9 @@ from bayplan.report.batch import Batch
 
 def run(job: Job) -> Answer:
     """Items that the engine changes, with what it adds before the workload; all others as they came."""
-    path, batches = inputs.topology_path(job.given)
+    path, batches = inputs.needed_topology(job.given)
     if path is None:
-        return Answer(None, list(batches or (Batch((inputs.no_topology(),)),)))
+        return Answer(None, list(batches))
     topology, more = inputs.topology_of(path)
     policy, about_policy = inputs.policy_of(job.given)
     target, accept = arguments.target(job.given), arguments.accept(job.given)

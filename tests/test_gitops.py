@@ -18,6 +18,7 @@ import pytest
 import yaml
 
 from bayplan.cli.run import run
+from tools.charts import FOUR_PODS
 from tools.clients import output, tool
 from tools.docs import prepare
 from tools.run import EXAMPLES, PRETRAIN, ROOT, bayplan, rendered
@@ -158,22 +159,16 @@ class TestPlugin:
         assert copied[-1] == ("docs/argocd/plugin.yaml", "/home/argocd/cmp-server/config/plugin.yaml")
 
 
-JOB = """\
+JOB = (
+    """\
 apiVersion: batch/v1
 kind: Job
 metadata:
   name: {{ .Values.name }}
   namespace: {{ .Release.Namespace }}
-spec:
-  completions: 4
-  parallelism: 4
-  completionMode: Indexed
-  template:
-    spec:
-      restartPolicy: Never
-      containers:
-      - {name: main, image: example.com/train, resources: {limits: {nvidia.com/gpu: 4}}}
 """
+    + FOUR_PODS
+)
 
 
 @pytest.mark.parametrize("helm", ["helm3", "helm4"])

@@ -13,6 +13,7 @@ import yaml
 
 from bayplan.emit import emit
 from support import TOPOLOGY
+from tools.charts import FOUR_PODS
 from tools.clients import tool
 from tools.run import environment
 
@@ -20,23 +21,17 @@ COVERS = {"O821", "O822", "O823"}
 
 HELMS = ["helm3", "helm4"]
 
-JOB = """\
+JOB = (
+    """\
 apiVersion: batch/v1
 kind: Job
 metadata:
   name: {{ .Release.Name }}   # the release
   annotations:
     bayplan.dev/placement: {{ .Values.placement | default "required=rack" }}
-spec:
-  completions: 4
-  parallelism: 4
-  completionMode: Indexed
-  template:
-    spec:
-      restartPolicy: Never
-      containers:
-      - {name: main, image: example.com/train, resources: {limits: {nvidia.com/gpu: 4}}}
 """
+    + FOUR_PODS
+)
 
 OTHERS = """\
 # A comment before

@@ -8,7 +8,7 @@ from typing import Any
 from bayplan.kube import cards
 from bayplan.kube.kinds.parts import GANG_LABEL
 from bayplan.kube.pod import joined_affinity
-from bayplan.kube.safe import get, items, mapping, text
+from bayplan.kube.safe import get, items, mapping, put, text
 from bayplan.model.augment import Path, Roster, Seat
 from bayplan.model.manifest import Absent, Manifest, Marks, Meta, Object, PodParts
 from bayplan.model.topology import ClusterTopology
@@ -82,7 +82,7 @@ def _granted(one: Object, wishes: Iterable[Wish], adopt: bool) -> Adorned:
             conflicts += [Conflict(wish.path, there, "nothing")] if wrong and not adopt else []
         elif there is None or wish.join or there == wish.value or adopt:
             value = wish.join(there, wish.value) if wish.join and there is not None else wish.value
-            data = data if value == there else _put(data, wish.path, value)
+            data = data if value == there else put(data, wish.path, value)
         else:
             conflicts.append(Conflict(wish.path, there, wish.value))
     return Adorned(one, data, tuple(conflicts))
@@ -198,18 +198,7 @@ def _named(there: Any, wanted: list[Any]) -> list[Any]:
     return [*own, *(each for each in wanted if each["name"] not in names)]
 
 
-def _put(data: Any, path: Path, value: Any) -> Any:
-    """A copy with the value at the path; what is missing on the way are mappings."""
-    if not path:
-        return value
-    key, rest = path[0], path[1:]
-    if isinstance(key, int):
-        return [_put(each, rest, value) if number == key else each for number, each in enumerate(data)]
-    own = data if isinstance(data, Mapping) else {}
-    return {**own, key: _put(own.get(key), rest, value)}
-
-
 def _without(data: Any, path: Path) -> Any:
     """A copy without what stands at the path, which is there, in a mapping."""
     above = get(data, *path[:-1])
-    return _put(data, path[:-1], {key: value for key, value in above.items() if key != path[-1]})
+    return put(data, path[:-1], {key: value for key, value in above.items() if key != path[-1]})

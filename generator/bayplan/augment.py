@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from bayplan import pipeline, reading
-from bayplan._augment.cluster import Cluster, cluster_of, identity
+from bayplan._augment.case import case_of
+from bayplan._augment.cluster import Cluster, cluster_of
 from bayplan._augment.dressed import dress
 from bayplan._augment.news import news
 from bayplan._augment.planned import Known, planned
 from bayplan.adorn import Adorned, adorned
 from bayplan.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, origin
+from bayplan.kube.objects import identity
 from bayplan.model.augment import Augmented, AugmentRequest, Change
 from bayplan.model.policy import Policy
 from bayplan.pipeline import Origins, Planned
@@ -51,11 +53,12 @@ def augment(request: AugmentRequest) -> tuple[Outcome[Augmented], Origins]:
 
 def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, known: Known) -> Outcome[Augmented]:
     """One workload. Routes of the workflow are led back to where they were said."""
-    made = planned(selected, request, cluster, known)
+    case = case_of(selected, cluster)
+    made = planned(case, request, cluster, known)
     found = tuple(_led_back(each, selected) for each in made.diagnostics)
     if made.value is None:
         return Outcome(None, found)
-    dressed, documents = dress(selected, made.value, cluster)
+    dressed, documents = dress(case, made.value)
     every = adorned(selected.roster, dressed, cluster.topology, selected.adopt)
     fresh, more = news(selected.roster, documents, cluster)
     found += (*(d for each in every for d in _contradictions(selected, each, made.value)), *more)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from bayplan.accelerators import CLAIMS, allocator
 from bayplan.kube.fields import given
@@ -74,11 +74,12 @@ def companions(plan: Plan, shape: Shape, target: Target) -> Iterator[Manifest]:
     outside = {gang.name for each in shape.workloads if each.kind in OUTSIDE for gang in each.gangs}
     for gang in (each for each in plan.gangs if each.name not in outside):
         for domain in gang.compute_domains:
-            yield _labelled(compute_domain(domain, target), plan, gang)
+            yield labelled(compute_domain(domain, target), gang_labels(plan, gang))
         for document in (*claim_templates(plan, gang, target), *config_maps(gang)):
-            yield _labelled(document, plan, gang)
+            yield labelled(document, gang_labels(plan, gang))
 
 
-def _labelled(document: Manifest, plan: Plan, gang: GangPlan) -> Manifest:
+def labelled(document: Manifest, labels: Mapping[str, str]) -> Manifest:
+    """The object with labels besides its own."""
     metadata = document["metadata"]
-    return {**document, "metadata": {**metadata, "labels": {**gang_labels(plan, gang), **metadata.get("labels", {})}}}
+    return {**document, "metadata": {**metadata, "labels": {**labels, **metadata.get("labels", {})}}}

@@ -18,6 +18,7 @@ import yaml
 from bayplan.cli import generated, single, tree
 from bayplan.cli.run import run
 from bayplan.schema import load
+from tools.charts import FOUR_PODS
 from tools.run import EXAMPLES, PRETRAIN, bayplan
 
 COVERS = {"A988", "O809", "O810"}
@@ -739,20 +740,14 @@ def test_whatever_happened_before_the_result_is_that_of_a_fresh_run(
         assert made.state() == repository.state()
 
 
-FOREIGN = """\
+FOREIGN = (
+    """\
 apiVersion: batch/v1
 kind: Job
 metadata: {name: train, namespace: ml}
-spec:
-  completions: 4
-  parallelism: 4
-  completionMode: Indexed
-  template:
-    spec:
-      restartPolicy: Never
-      containers:
-      - {name: main, image: example.com/train, resources: {limits: {nvidia.com/gpu: 4}}}
 """
+    + FOUR_PODS
+)
 
 
 def test_post_render_takes_cluster_and_policy_of_the_project(repository: Repository) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.kube import cards
-from bayplan.kube.safe import mapping, text
+from bayplan.kube.objects import identity
+from bayplan.kube.safe import mapping
 from bayplan.model.augment import AugmentRequest, Roster
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.values import NamedTuple
-from bayplan.workflows.manifests import Selected
 
 
 class Cluster(NamedTuple):
@@ -34,19 +34,6 @@ def cluster_of(request: AugmentRequest, topology: ClusterTopology, target: Targe
     return Cluster(topology, target, claims, others, described, known)
 
 
-def identity(data: Any) -> tuple[str, str, str, str]:
-    """API group, kind, namespace and name."""
-    group = text(data, "apiVersion").rpartition("/")[0]
-    return group, text(data, "kind"), text(data, "metadata", "namespace"), text(data, "metadata", "name")
-
-
 def templates(roster: Roster) -> Iterator[Mapping[str, Any]]:
     """The pod templates of a workload."""
     return (mapping(roster.object.data, *seat.path) for seat in roster.seats)
-
-
-def carries_domain(selected: Selected, cluster: Cluster) -> bool:
-    """Whether pods claim from a ComputeDomain that others wrote: then there is no second one."""
-    roster, where = selected.roster, selected.workflow.namespace
-    specs = (mapping(each, "spec") for each in templates(roster))
-    return any(cards.claims_channel(spec, where, cluster.channels) for spec in specs)

@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bayplan._augment.cluster import Cluster, carries_domain, templates
+from bayplan._augment.case import Case
+from bayplan._augment.cluster import Cluster, templates
 from bayplan.kube import cards
 from bayplan.kube.safe import items, mapping, text
 from bayplan.model.augment import Roster
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import PodSet, Workflow
-from bayplan.workflows.manifests import Selected
 
 
-def completed(selected: Selected, namespace: str, cluster: Cluster) -> Workflow:
+def completed(case: Case, namespace: str, cluster: Cluster) -> Workflow:
     """The workload's Workflow with the cards of its pods, and one ComputeDomain where it has one already.
 
     `namespace`: that of workloads that name none.
     """
-    workflow, roster = selected.workflow, selected.roster
+    workflow, roster = case.selected.workflow, case.roster
     where = workflow.namespace
     specs = {seat.name: mapping(roster.object.data, *seat.path, "spec") for seat in roster.seats}
     gang = _with_cards(workflow.gangs[0], specs, where, cluster)
-    if carries_domain(selected, cluster):
+    if case.carried:
         gang = gang._replace(compute_domain="gang")
     return workflow._replace(namespace=where or namespace, gangs=(gang,))
 

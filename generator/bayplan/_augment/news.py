@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bayplan._augment.cluster import Cluster, identity
+from bayplan._augment.cluster import Cluster
 from bayplan.arrange import arrange, head
 from bayplan.diagnostics import Diagnostic, Note, error
 from bayplan.kube.kinds.parts import GANG_LABEL
+from bayplan.kube.objects import identity
 from bayplan.kube.safe import get, mapping, text
 from bayplan.model.augment import Added, Augmented, Change, Roster
 from bayplan.model.manifest import Manifest, Meta, Object

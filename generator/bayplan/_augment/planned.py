@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bayplan import pipeline
-from bayplan._augment.cluster import Cluster, carries_domain
+from bayplan._augment.case import Case
+from bayplan._augment.cluster import Cluster
 from bayplan._augment.completed import completed, own_queue
-from bayplan._augment.strangers import strangers, uncounted
+from bayplan._augment.strangers import uncounted
 from bayplan.backends import BACKENDS
 from bayplan.checks import given, levels, pending, references
 from bayplan.diagnostics import Diagnostic, Outcome, has_errors
@@ -19,35 +20,33 @@ from bayplan.planning.fidelity import compare
 from bayplan.planning.pools import name_accelerators
 from bayplan.planning.rename import renamed
 from bayplan.selection import select_backend
-from bayplan.workflows.manifests import Selected
 
 Known = dict[str, Planned]
 """Plans that are well, by everything that went into them but the workload's name."""
 
 
-def planned(selected: Selected, request: AugmentRequest, cluster: Cluster, known: Known) -> Outcome[Planned]:
+def planned(case: Case, request: AugmentRequest, cluster: Cluster, known: Known) -> Outcome[Planned]:
     """The plan; of a workload that is alike but for its name, if that was well. What is for information alone is said
     of the first of them.
 
     What no API server takes is found first: cards that are no number look like none at all.
     """
-    said = tuple(given.check(selected.roster))
+    said = tuple(given.check(case.roster))
     if has_errors(said):
         return Outcome(None, said)
-    workflow, roster = completed(selected, request.namespace, cluster), selected.roster
+    workflow, roster = completed(case, request.namespace, cluster), case.roster
     backend = select_backend(request.scheduler, workflow, cluster.topology, BACKENDS)
     if backend.value is None:
         return Outcome(None, backend.diagnostics)
     if not workflow.queue:
         workflow = workflow._replace(queue=own_queue(roster, backend.value.QUEUE_LABEL))
     nameless = workflow._replace(name="", gangs=(workflow.gangs[0]._replace(name=""),))
-    unknown = strangers(roster, selected.workflow.namespace, cluster)
-    key = repr((nameless, len(workflow.name), roster.seats, roster.gangs, carries_domain(selected, cluster), unknown))
+    key = repr((nameless, len(workflow.name), roster.seats, roster.gangs, case.carried, case.strangers))
     if key in known and not said:
         found = known[key]
         plan, shape = renamed(found.plan, found.shape, workflow.name)
         return Outcome(found._replace(plan=plan, shape=shape))
-    made = _planned(selected, workflow, backend.value, request, cluster)
+    made = _planned(case, workflow, backend.value, request, cluster)
     made = made._replace(diagnostics=(*said, *made.diagnostics))
     if made.value is not None and all(each.severity == "info" for each in made.diagnostics):
         known[key] = made.value
@@ -55,28 +54,27 @@ def planned(selected: Selected, request: AugmentRequest, cluster: Cluster, known
 
 
 def _planned(
-    selected: Selected, workflow: Workflow, backend: Backend, request: AugmentRequest, cluster: Cluster
+    case: Case, workflow: Workflow, backend: Backend, request: AugmentRequest, cluster: Cluster
 ) -> Outcome[Planned]:
     """The pipeline's check and plan, for a workload whose shape is given."""
-    roster = selected.roster
+    roster = case.roster
     workflow = name_accelerators(workflow, cluster.topology)
     asked = workflow.gangs[0]._replace(workload="auto")  # its kind is there, not asked for
     unbuilt = workflow._replace(gangs=(asked,))
     found = tuple(d for each in (references, levels, pending) for d in each.check(unbuilt, cluster.topology))
-    if carries_domain(selected, cluster):
+    if case.carried:
         found += tuple(seats.kept_domain(workflow.gangs[0]))
     if has_errors(found):
         return Outcome(None, found)
     own = Request(request.topology, request.topology, accept=request.accept)
     checked = Checked(workflow, cluster.topology, backend, cluster.target)
     bound = pipeline.bound(own, checked)
-    found += tuple(_milder(each, selected, cluster) for each in bound.diagnostics)
+    found += tuple(_milder(each) if case.carried else each for each in bound.diagnostics)
     if bound.value is None:
         return Outcome(None, found)
     plan = seats.merged(bound.value, roster)
     shaped = seats.seated(plan, roster)
-    unknown = strangers(roster, selected.workflow.namespace, cluster)
-    found += (*seats.shared_domains(bound.value), *shaped.diagnostics, *uncounted(unknown, plan))
+    found += (*seats.shared_domains(bound.value), *shaped.diagnostics, *uncounted(case.strangers, plan))
     if shaped.value is not None:
         rows, title = backend.placing(), pipeline.title(backend, cluster.target)
         lost = tuple(compare(seats.needs(shaped.value, roster), rows, cluster.target, title, FEATURES))
@@ -87,7 +85,6 @@ def _planned(
     return Outcome(settled.value, settled.diagnostics)
 
 
-def _milder(found: Diagnostic, selected: Selected, cluster: Cluster) -> Diagnostic:
+def _milder(found: Diagnostic) -> Diagnostic:
     """P506 and P507 as warnings where the ComputeDomain is the chart's own: its pods run, if not as they could."""
-    mild = found.code in ("P506", "P507") and carries_domain(selected, cluster)
-    return found._replace(severity="warning") if mild else found
+    return found._replace(severity="warning") if found.code in ("P506", "P507") else found

@@ -14,18 +14,10 @@ from yaml.events import (
     SequenceEndEvent,
 )
 
-from bayplan._document.faults import Fault
-from bayplan._document.scalars import MERGE, Memo, foreign_key
+from bayplan._document.scalars import MERGE, Memo, spelled
 from bayplan.values import NamedTuple
 
-
-def _spelled(text: str) -> Any:
-    """A plain key as it is in the data."""
-    name = foreign_key(text)
-    return text if isinstance(name, Fault) else name
-
-
-_NAMES = Memo(_spelled)
+_NAMES = Memo(spelled)
 
 
 class Key(NamedTuple):

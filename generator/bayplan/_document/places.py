@@ -19,8 +19,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from bayplan._document.faults import Fault
-from bayplan._document.scalars import MERGE, foreign_key
+from bayplan._document.scalars import MERGE, spelled
 from bayplan.diagnostics import KEY
 from bayplan.values import NamedTuple
 
@@ -201,8 +200,7 @@ def _key(event: Any) -> Any:
     """A mapping key as it is in the data."""
     if not isinstance(event, ScalarEvent):
         return None
-    key = foreign_key(event.value) if event.implicit[0] else event.value
-    return event.value if isinstance(key, Fault) else key
+    return spelled(event.value) if event.implicit[0] else event.value
 
 
 def _loaded_key(event: Any) -> Any:

@@ -119,6 +119,12 @@ def foreign_key(text: str) -> Any:
     return _wrong_key(text, value) if value is None or isinstance(value, float) else _spelled(value)
 
 
+def spelled(text: str) -> Any:
+    """A plain key of such a file as it is in the data; one that cannot be a key stays as it is written."""
+    key = foreign_key(text)
+    return text if isinstance(key, Fault) else key
+
+
 def own_key(text: str) -> Any:
     """A key in our own formats."""
     if text == "<<":

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayplan.cli import files
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.clients import cutting
-from bayplan.diagnostics import Diagnostic, Outcome, error, warning
+from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors, warning
 from bayplan.document import Document
 from bayplan.report.batch import Batch
-
-if TYPE_CHECKING:
-    from bayplan.model.augment import AugmentRequest
 
 NAMED = (
     "ComputeDomain",
@@ -92,18 +89,18 @@ def _empty() -> Diagnostic:
 def _placed(given: Given, path: str, raw: bytes, batches: tuple[Batch, ...]) -> int:
     """Reads what is needed, has the engine place what is asked for, and writes everything."""
     from bayplan.augment import augment
-    from bayplan.cli import inputs
+    from bayplan.cli import inputs, placing
     from bayplan.clients import stream
 
     topology, about = inputs.topology_of(path)
     policy, more = inputs.policy_of(given)
     read, found = stream.parse(files.STDIN, raw, _watched(policy))
     said, sources = stream.placed(read, (*found, *stream.strangers(read)))
-    request, wrong = _request(given, topology, policy)
-    batches = (*batches, *about, *more, Batch(wrong), Batch(said, sources))
-    if request is None or any(each.severity == "error" for each in said):
+    asked = placing.request(given, topology, policy)
+    batches = (*batches, *about, *more, Batch(asked.diagnostics), Batch(said, sources))
+    if asked.value is None or has_errors(said):
         return finish(given, batches)
-    made, origins = augment(request._replace(objects=tuple(stream.objects(read)), shared=given.on(SHARED)))
+    made, origins = augment(asked.value._replace(objects=tuple(stream.objects(read)), shared=given.on(SHARED)))
     said, sources = stream.placed(read, made.diagnostics)
     sources |= {subject: each for subject, each in (("topology", topology), ("policy", policy)) if each is not None}
     batches = (*batches, Batch(said, sources, origins))
@@ -111,24 +108,6 @@ def _placed(given: Given, path: str, raw: bytes, batches: tuple[Batch, ...]) -> 
         return finish(given, batches)
     changed = any(made.value)
     return finish(given, batches, _writer(b"".join(stream.written(read, made.value)) if changed else raw))
-
-
-def _request(
-    given: Given, topology: Document | None, policy: Document | None
-) -> tuple[AugmentRequest | None, tuple[Diagnostic, ...]]:
-    """What to ask of the engine, still without objects; None where a part of it is wrong."""
-    from bayplan.cli import arguments
-    from bayplan.model.augment import AugmentRequest
-
-    target, accept = arguments.target(given), arguments.accept(given)
-    wrong = (*target.diagnostics, *accept.diagnostics)
-    if topology is None or wrong or target.value is None or accept.value is None:
-        return None, wrong
-    if policy is None and given.on("policy"):
-        return None, ()
-    scheduler, namespace = given.one("scheduler"), given.one("namespace")
-    hooks = given.on("include-hooks")
-    return AugmentRequest((), topology, policy, scheduler, namespace, target.value, accept.value, hooks), ()
 
 
 def _watched(policy: Document | None) -> Callable[[str], bool]:

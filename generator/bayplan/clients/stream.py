@@ -18,7 +18,9 @@ from bayplan.clients import helm
 from bayplan.clients.cutting import MARK, kinds, split
 from bayplan.diagnostics import AT, Diagnostic, Route, error, warning
 from bayplan.document import Document, Lens, Span, read, text_of
-from bayplan.kube.safe import text
+from bayplan.kube.objects import flattened
+from bayplan.kube.objects import number as number_of
+from bayplan.kube.safe import get, put, text
 from bayplan.model.augment import Added, Augmented
 from bayplan.model.manifest import Object
 from bayplan.values import NamedTuple
@@ -103,16 +105,9 @@ def subject(number: int) -> str:
 def objects(stream: Stream) -> Iterator[Object]:
     """The objects that were read, items of Lists one by one, without what Helm put into them."""
     for number, data in stream.documents.items():
-        yield from _flattened((subject(number),), data)
-
-
-def _flattened(route: Route, data: Any) -> Iterator[Object]:
-    items = data.get("items") if isinstance(data, dict) else None
-    if isinstance(items, list) and str(data.get("kind")).endswith("List"):
-        for index, each in enumerate(items):
-            yield from _flattened((*route, "items", index), each)
-    elif isinstance(data, dict) and ("kind" in data or "apiVersion" in data):
-        yield Object(route, helm.bare(data))
+        for one in flattened(Object((subject(number),), data)):
+            if isinstance(one.data, dict) and ("kind" in one.data or "apiVersion" in one.data):
+                yield one._replace(data=helm.bare(one.data))
 
 
 # Out
@@ -123,17 +118,13 @@ def written(stream: Stream, made: Augmented) -> Iterator[bytes]:
     changed: dict[int, list[tuple[Route, Any]]] = {}
     added: dict[int, list[Added]] = {}
     for change in made.changes:
-        changed.setdefault(_number(change.route), []).append((change.route[1:], change.data))
+        changed.setdefault(number_of(change.route), []).append((change.route[1:], change.data))
     for new in made.added:
-        added.setdefault(_number(new.beside), []).append(new)
+        added.setdefault(number_of(new.beside), []).append(new)
     texts = _rewritten(stream, changed)
     for number, piece in enumerate(stream.pieces):
         after = texts.get(number, piece)
         yield _preceded(stream, number, after, added[number]) if number in added else after
-
-
-def _number(route: Route) -> int:
-    return int(str(route[0]).partition(":")[2])
 
 
 def _rewritten(stream: Stream, changed: Mapping[int, list[tuple[Route, Any]]]) -> dict[int, bytes]:
@@ -144,27 +135,11 @@ def _rewritten(stream: Stream, changed: Mapping[int, list[tuple[Route, Any]]]) -
     for number, changes in changed.items():
         old = new = stream.documents[number]
         for path, data in changes:
-            new = _with(new, path, helm.dressed(data, helm.for_helm(_at(old, path))))
+            new = put(new, path, helm.dressed(data, helm.for_helm(get(old, *path))))
         tasks.append((stream.pieces[number].removeprefix(_BOM).decode(), old, new))
     texts = (text.encode() for text in rewrite_all(tasks))
     marks = (_BOM if stream.pieces[number].startswith(_BOM) else b"" for number in changed)
     return {number: mark + text for number, mark, text in zip(changed, marks, texts, strict=True)}
-
-
-def _at(data: Any, path: Route) -> Any:
-    for step in path:
-        data = data[step]
-    return data
-
-
-def _with(data: Any, path: Route, value: Any) -> Any:
-    """The data with another value at that place."""
-    if not path:
-        return value
-    inner = _with(data[path[0]], path[1:], value)
-    if isinstance(data, list):
-        return [inner if number == path[0] else each for number, each in enumerate(data)]
-    return {**data, path[0]: inner}
 
 
 def _preceded(stream: Stream, number: int, piece: bytes, added: Iterable[Added]) -> bytes:
@@ -176,7 +151,7 @@ def _preceded(stream: Stream, number: int, piece: bytes, added: Iterable[Added])
     document = stream.documents[number]
     texts = []
     for new in added:
-        extra = helm.of_workload(_at(document, new.beside[1:]), document)
+        extra = helm.of_workload(get(document, *new.beside[1:]), document)
         texts.append(comment + "".join(emit([helm.dressed(new.data, extra)])))
     if piece.startswith(b"---"):
         return "".join(f"---\n{text}" for text in texts).encode() + piece
@@ -202,7 +177,7 @@ def placed(stream: Stream, found: Iterable[Diagnostic]) -> tuple[tuple[Diagnosti
     """The diagnostics with places of the whole stream, and a document for each piece that they speak of."""
     said = tuple(found)
     routes = [route for each in said for route in (each.route, *(note.route for note in each.notes)) if route]
-    numbers = {_number(route) for route in routes if str(route[0]).startswith("manifest:")}
+    numbers = {number_of(route) for route in routes if str(route[0]).startswith("manifest:")}
     if not numbers:
         return said, {}
     lines, before = {}, 0
@@ -225,7 +200,7 @@ def _moved(route: Route, lines: Mapping[int, int]) -> Route:
     """A line of a piece as that of the stream."""
     if AT not in route or not str(route[0]).startswith("manifest:"):
         return route
-    before = lines[_number(route)]
+    before = lines[number_of(route)]
     head, numbers = route[:2], [int(each) for each in route[2:]]
     return (*head, *(each + (0 if place % 2 else before) for place, each in enumerate(numbers)))
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bayplan.kube.safe import get, mapping, number, text
+from bayplan.kube.safe import api_group, get, mapping, number, text
 from bayplan.values import NamedTuple
 
 Path = tuple[str | int, ...]
 
 MOST_PODS = 1_000_000
 """Ten times the largest Kubernetes clusters that were shown: more is a slip of the finger."""
+
+MOST_GANGS = 10_000
+"""Of one workload that others wrote: each is proven, and more than these would take minutes."""
 
 
 class Amount(NamedTuple):
@@ -33,8 +36,7 @@ UNKNOWN = Amount(None)
 
 def amount(data: Any, path: Path) -> Amount:
     """That of the template at a path; unknown for kinds without a row."""
-    group = text(data, "apiVersion").rpartition("/")[0]
-    count = COUNTS.get((group, text(data, "kind")))
+    count = COUNTS.get((api_group(data), text(data, "kind")))
     return count(data, path) if count else UNKNOWN
 
 

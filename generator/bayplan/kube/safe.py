@@ -42,6 +42,22 @@ def number(data: Any, *path: str | int) -> int | None:
     return found if isinstance(found, int) and not isinstance(found, bool) else None
 
 
+def put(data: Any, path: Sequence[str | int], value: Any) -> Any:
+    """A copy with the value at the end of a path; what is missing on the way are mappings."""
+    if not path:
+        return value
+    key, rest = path[0], path[1:]
+    if isinstance(key, int):
+        return [put(each, rest, value) if number == key else each for number, each in enumerate(data)]
+    own = data if isinstance(data, Mapping) else {}
+    return {**own, key: put(own.get(key), rest, value)}
+
+
+def api_group(data: Any) -> str:
+    """`scheduling.run.ai` of an object of `scheduling.run.ai/v2`; empty for the core group."""
+    return text(data, "apiVersion").rpartition("/")[0]
+
+
 def is_kind(data: Any, group: str, kind: str) -> bool:
     """Whether the object is of that API group (empty: the core group) and kind, in any version."""
     version = text(data, "apiVersion")

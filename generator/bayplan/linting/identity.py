@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from bayplan.diagnostics import Diagnostic, Note, error, warning
 from bayplan.document import Document
-from bayplan.kube.safe import get, items, mapping, text
-from bayplan.linting.world import World, group, grouped, kind, name, named, namespace, title
+from bayplan.kube.objects import flattened, identity
+from bayplan.kube.safe import get, mapping, text
+from bayplan.linting.world import World, group, grouped, kind, name, named, title
 from bayplan.model.manifest import Object
 from bayplan.values import NamedTuple
 
@@ -45,15 +46,6 @@ def collect(documents: Sequence[Document]) -> Collected:
     return Collected(tuple(objects), tuple(wrong))
 
 
-def flattened(one: Object) -> Iterator[Object]:
-    """The items of a List, which may hold Lists; anything else as it is."""
-    if kind(one).endswith("List") and isinstance(get(one.data, "items"), list | tuple):
-        for index, each in enumerate(items(one.data, "items")):
-            yield from flattened(Object((*one.route, "items", index), each))
-    else:
-        yield one
-
-
 def foreign(one: Object) -> Diagnostic | None:
     """M702 for what is no Kubernetes object at all."""
     if text(one.data, "apiVersion").startswith(OURS):
@@ -77,7 +69,7 @@ def check(world: World) -> Iterator[Diagnostic]:
     """M703 and M704."""
     for one in world.objects:
         yield from _half(one)
-    keys = grouped(lambda one: (group(one), kind(one), namespace(one), name(one)), filter(name, world.objects))
+    keys = grouped(lambda one: identity(one.data), filter(name, world.objects))
     for (_, _, where, _), same in keys.items():
         for other in same[1:]:
             place = f' in namespace "{where}"' if where else ""

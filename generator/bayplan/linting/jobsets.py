@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from bayplan.diagnostics import Diagnostic, Route, error, info
-from bayplan.kube.safe import get, items, number, text
+from bayplan.kube.safe import api_group, get, items, number, text
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.schedulers import DEFAULT, asked
 from bayplan.linting.world import World, name, named
@@ -75,8 +75,7 @@ def _exclusive(template: PodTemplate) -> Iterator[Diagnostic]:
 
 def exclusive(template: PodTemplate) -> Iterator[tuple[Route, str]]:
     """The annotation on the whole, or on the replicatedJob."""
-    api = text(template.object.data, "apiVersion").rpartition("/")[0]
-    key = EXCLUSIVE.get(api, "")
+    key = EXCLUSIVE.get(api_group(template.object.data), "")
     for path in ((), template.path[:4]) if key else ():
         label = text(template.object.data, *path, "metadata", "annotations", key)
         if label:

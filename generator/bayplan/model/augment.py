@@ -51,6 +51,11 @@ class Roster(NamedTuple):
     workload: Object | None = None  # what is placed, where `object` holds only its pod templates (a TrainJob's runtime)
 
     @property
+    def idle(self) -> bool:
+        """Whether it makes no pods, so that there is nothing to place."""
+        return not (self.seats and self.gangs)
+
+    @property
     def placed(self) -> Object:
         """The workload itself, after which everything is called."""
         return self.workload or self.object

@@ -6,14 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bayplan.augment import augment
-from bayplan.cli import arguments, inputs
+from bayplan.cli import inputs, placing
 from bayplan.cli.krm.job import Answer, Job, wire, without_wire
 from bayplan.clients import resource_list
 from bayplan.clients.json_lines import line
 from bayplan.clients.resource_list import Item
 from bayplan.document import Document
-from bayplan.linting.identity import flattened
-from bayplan.model.augment import Augmented, AugmentRequest
+from bayplan.kube.objects import flattened
+from bayplan.kube.objects import number as number_of
+from bayplan.kube.safe import get, put
+from bayplan.model.augment import Augmented
 from bayplan.model.manifest import Object
 from bayplan.report.batch import Batch
 
@@ -25,26 +27,14 @@ def run(job: Job) -> Answer:
         return Answer(None, list(batches))
     topology, more = inputs.topology_of(path)
     policy, about_policy = inputs.policy_of(job.given)
-    target, accept = arguments.target(job.given), arguments.accept(job.given)
     known = resource_list.known(job.items, lambda _: True)
-    wrong = Batch((*target.diagnostics, *accept.diagnostics, *known.diagnostics))
-    batches = (*batches, *more, *about_policy, wrong)
-    unread = known.value is None or topology is None or (policy is None and job.given.on("policy"))
-    if unread or target.value is None or accept.value is None:
+    asked = placing.request(job.given, topology, policy)
+    batches = (*batches, *more, *about_policy, Batch((*asked.diagnostics, *known.diagnostics)))
+    if known.value is None or asked.value is None or topology is None:
         return Answer(None, batches)
-    assert known.value is not None
-    assert topology is not None
     documents = [Document("item", "", number, without_wire(each.data)) for number, each in enumerate(known.value)]
-    request = AugmentRequest(
-        tuple(_objects(documents)),
-        topology,
-        policy,
-        job.given.one("scheduler"),
-        "",
-        target.value,
-        accept.value,
-        job.given.on("include-hooks"),
-    )
+    objects = tuple(_objects(documents))
+    request = asked.value._replace(objects=objects, namespace="")  # kustomize has set those that there are
     outcome, origins = augment(request)
     sources = {f"manifest:{number}": document for number, document in enumerate(documents)}
     beside = {"topology": topology, **({"policy": policy} if policy else {})}
@@ -64,36 +54,16 @@ def _merged(items: Sequence[Item], made: Augmented) -> list[Item | str]:
     """The items in their order, with what changed and what is new."""
     changed: dict[int, Any] = {}
     for change in made.changes:
-        number, path = _number(change.route), change.route[1:]
+        number, path = number_of(change.route), change.route[1:]
         whole = changed.get(number, items[number].data)
-        changed[number] = _put(whole, path, _with_wire(change.data, _get(whole, path)))
+        changed[number] = put(whole, path, _with_wire(change.data, get(whole, *path)))
     added: dict[int, list[str]] = {}
     for new in made.added:
-        added.setdefault(_number(new.beside), []).append(line(new.data))
+        added.setdefault(number_of(new.beside), []).append(line(new.data))
     merged: list[Item | str] = []
     for number, item in enumerate(items):
         merged += [*added.get(number, ()), line(changed[number]) if number in changed else item]
     return merged
-
-
-def _number(route: Sequence[Any]) -> int:
-    return int(str(route[0]).partition(":")[2])
-
-
-def _get(data: Any, path: Sequence[Any]) -> Any:
-    for key in path:
-        data = data[key]
-    return data
-
-
-def _put(data: Any, path: Sequence[Any], value: Any) -> Any:
-    """The data with another value at the end of a path."""
-    if not path:
-        return value
-    inner = _put(data[path[0]], path[1:], value)
-    if isinstance(data, list):
-        return [inner if number == path[0] else each for number, each in enumerate(data)]
-    return {**data, path[0]: inner}
 
 
 def _with_wire(data: Mapping[str, Any], before: Any) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from bayplan.data import data_text
 from bayplan.document import read
-from bayplan.kube.safe import get, items, pod_templates, text
+from bayplan.kube.safe import api_group, get, items, pod_templates, text
 
 HOST = re.compile(r"(?<![-a-z0-9.])([a-z0-9][-a-z0-9]*)\.([a-z0-9][-a-z0-9]*)")
 
@@ -42,8 +42,7 @@ def lost(objects: Sequence[Any]) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _is(data: Any, row: Any) -> bool:
-    group = text(data, "apiVersion").rpartition("/")[0]
-    return text(data, "kind") == text(row, "kind") and text(row, "group") in ("", group)
+    return text(data, "kind") == text(row, "kind") and text(row, "group") in ("", api_group(data))
 
 
 def _path(path: str) -> list[str]:

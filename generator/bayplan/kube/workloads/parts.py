@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors, warning
-from bayplan.kube.counts import MOST_PODS, Amount, amount
+from bayplan.kube.counts import MOST_GANGS, MOST_PODS, Amount, amount
 from bayplan.kube.objects import name, named, title
 from bayplan.kube.safe import get, items, number, text
 from bayplan.model.augment import Path, Roster, Seat
@@ -16,9 +16,6 @@ from bayplan.words import shorten
 Objects = Sequence[Object]
 Reader = Callable[[Object, Objects], Outcome[Roster]]
 """A workload, and everything that was read with it."""
-
-MOST_GANGS = 10_000
-"""Each is proven; more than these would take minutes."""
 
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 DOTTED = re.compile(r"[a-z0-9]([-.a-z0-9]{0,61}[a-z0-9])?")
@@ -134,7 +131,7 @@ def _many(made: Roster) -> Iterator[Diagnostic]:
 
 def _empty(made: Roster) -> Iterator[Diagnostic]:
     """W505."""
-    if not made.seats or not made.gangs:
+    if made.idle:
         message = f"{title(made.object)} makes no pods, so there is nothing to place"
         yield warning(
             "W505", made.object.route, message, hint="it is placed once it has replicas, and bayplan runs again"

@@ -67,12 +67,7 @@ def _selected(
     asked, early = annotated.read(one), (*annotated.misplaced(one), *_hook(one, rule, hooks))
     roster = workloads.read(one, objects)
     said = (*asked.diagnostics, *early, *roster.diagnostics)
-    if (
-        has_errors(said)
-        or asked.value is None
-        or roster.value is None
-        or not (roster.value.seats and roster.value.gangs)
-    ):
+    if has_errors(said) or asked.value is None or roster.value is None or roster.value.idle:
         return Outcome(None, said)
     wanted = wish(roster.value, policy, rule, asked.value)
     built = build(roster.value, wanted.value) if wanted.value else None
@@ -82,10 +77,6 @@ def _selected(
     workflow, origins = built.value
     adopt = wanted.value.adopt
     return Outcome(Selected(roster.value, workflow, origins, workflow.scheduler, workflow.queue, adopt), said)
-
-
-def _pods(roster: Roster) -> bool:
-    return bool(roster.seats and roster.gangs)
 
 
 def _hook(one: Object, rule: int | None, hooks: bool) -> Iterator[Diagnostic]:

@@ -23,7 +23,7 @@ from bayplan.backends.kai.linting.parts import (
     subgroups,
 )
 from bayplan.diagnostics import Diagnostic, Route, error, warning
-from bayplan.kube.safe import get, number, text
+from bayplan.kube.safe import api_group, get, number, text
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.compute_domains import gpus
 from bayplan.linting.world import World
@@ -93,7 +93,7 @@ def _too_low(route: Route, pods: int, level: str, what: str) -> Diagnostic:
 def _grouped(template: PodTemplate) -> Iterator[Diagnostic]:
     """The same where the podgrouper makes the PodGroup: a Job's gang is one pod unless an annotation says more."""
     data = template.object.data
-    kind = (text(data, "apiVersion").rpartition("/")[0], text(data, "kind"))
+    kind = (api_group(data), text(data, "kind"))
     level = text(data, "metadata", "annotations", REQUIRED)
     if kind not in ALONE or not level or not template.pods or template.pods < 2:
         return

@@ -1,0 +1,29 @@
+"""What a command asks of the engine that places workloads, out of its options."""
+
+from __future__ import annotations
+
+from bayplan.cli import arguments
+from bayplan.cli.options import Given
+from bayplan.diagnostics import Outcome
+from bayplan.document import Document
+from bayplan.model.augment import AugmentRequest
+
+
+def request(given: Given, topology: Document | None, policy: Document | None) -> Outcome[AugmentRequest]:
+    """The request, still without objects. None where an option is wrong, or a file that one names cannot be used."""
+    target, accept = arguments.target(given), arguments.accept(given)
+    wrong = (*target.diagnostics, *accept.diagnostics)
+    unread = topology is None or (policy is None and given.on("policy"))
+    if unread or topology is None or target.value is None or accept.value is None:
+        return Outcome(None, wrong)
+    made = AugmentRequest(
+        objects=(),
+        topology=topology,
+        policy=policy,
+        scheduler=given.one("scheduler"),
+        namespace=given.one("namespace"),
+        target=target.value,
+        accept=accept.value,
+        hooks=given.on("include-hooks"),
+    )
+    return Outcome(made, wrong)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from bayplan.kube.safe import mapping, text
+from bayplan.kube.safe import mapping, text, without_annotations
 
 FILE = "postrenderer.helm.sh/postrender-filename"
 """Helm 4's annotation."""
@@ -24,13 +24,7 @@ COMPANIONS = ("ComputeDomain", "PodGroup", "ResourceClaimTemplate")
 
 def bare(data: Mapping[str, Any]) -> Mapping[str, Any]:
     """The object without what is for Helm alone."""
-    extra = for_helm(data)
-    if not extra:
-        return data
-    metadata = data["metadata"]
-    kept = {key: value for key, value in metadata["annotations"].items() if key not in extra}
-    rest = {key: value for key, value in metadata.items() if key != "annotations"}
-    return {**data, "metadata": {**rest, "annotations": kept} if kept else rest}
+    return without_annotations(data, for_helm(data))
 
 
 def for_helm(data: Any) -> dict[str, Any]:

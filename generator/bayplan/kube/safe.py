@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 
@@ -51,6 +51,16 @@ def put(data: Any, path: Sequence[str | int], value: Any) -> Any:
         return [put(each, rest, value) if number == key else each for number, each in enumerate(data)]
     own = data if isinstance(data, Mapping) else {}
     return {**own, key: put(own.get(key), rest, value)}
+
+
+def without_annotations(data: Mapping[str, Any], names: Container[str]) -> Mapping[str, Any]:
+    """The object without annotations of these names; without any that are left, it has no `annotations`."""
+    found = mapping(data, "metadata", "annotations")
+    kept = {key: value for key, value in found.items() if key not in names}
+    if len(kept) == len(found):
+        return data
+    rest = {key: value for key, value in data["metadata"].items() if key != "annotations"}
+    return {**data, "metadata": {**rest, "annotations": kept} if kept else rest}
 
 
 def api_group(data: Any) -> str:

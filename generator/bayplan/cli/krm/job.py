@@ -7,6 +7,7 @@ from typing import Any
 
 from bayplan.cli.options import Given
 from bayplan.clients.resource_list import Item
+from bayplan.kube.safe import mapping, without_annotations
 from bayplan.report.batch import Batch
 from bayplan.values import NamedTuple
 
@@ -61,21 +62,13 @@ MEANT = "config.kubernetes.io/depends-on"
 
 def wire(data: Any) -> dict[str, Any]:
     """The annotations that travel with an object."""
-    metadata = data.get("metadata") if isinstance(data, dict) else None
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    found = annotations.items() if isinstance(annotations, dict) else ()
+    found = mapping(data, "metadata", "annotations").items()
     return {key: value for key, value in found if str(key).startswith(WIRE) and key != MEANT}
 
 
-def without_wire(data: Mapping[str, Any]) -> dict[str, Any]:
+def without_wire(data: Mapping[str, Any]) -> Mapping[str, Any]:
     """An object without the annotations that travel with it."""
-    travelling = wire(data)
-    if not travelling:
-        return dict(data)
-    metadata = data["metadata"]
-    kept = {key: value for key, value in metadata["annotations"].items() if key not in travelling}
-    rest = {key: value for key, value in metadata.items() if key != "annotations"}
-    return {**data, "metadata": {**rest, **({"annotations": kept} if kept else {})}}
+    return without_annotations(data, wire(data))
 
 
 def is_workflow(data: Any) -> bool:

@@ -16,6 +16,7 @@ from bayplan.cli.krm.sources import Source
 from bayplan.clients import resource_list
 from bayplan.diagnostics import AT, KEY, Route, origin
 from bayplan.document import Document
+from bayplan.kube.safe import mapping
 from bayplan.report.batch import Batch
 
 NAMES = "internal.config.kubernetes.io/previousNames"
@@ -79,12 +80,9 @@ def title(data: Mapping[str, Any]) -> str:
 
 def names(data: Mapping[str, Any]) -> frozenset[str]:
     """What the object is called, and was called before prefixes."""
-    metadata = data.get("metadata")
-    if not isinstance(metadata, dict):
-        return frozenset()
-    annotations = metadata.get("annotations")
-    before = str(annotations.get(NAMES, "")) if isinstance(annotations, dict) else ""
-    return frozenset({str(metadata.get("name", "")), *before.split(",")} - {""})
+    own = str(mapping(data, "metadata").get("name", ""))
+    before = str(mapping(data, "metadata", "annotations").get(NAMES, ""))
+    return frozenset({own, *before.split(",")} - {""})
 
 
 def _place(path: Path, whole: Any, near: Sequence[Source]) -> Route | None:

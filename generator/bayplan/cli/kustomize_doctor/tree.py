@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.cli.krm import sources
 from bayplan.document import Document
+from bayplan.kube.safe import mapping
 from bayplan.values import NamedTuple
 
 LISTS = ("generators", "transformers", "validators")
@@ -80,11 +81,9 @@ def documents(each: Kustomization) -> Iterator[tuple[str, Document]]:
     yield from ((one.subject, one.document) for one in (*each.functions, *each.resources))
 
 
-def annotated(data: Any) -> dict[str, Any]:
+def annotated(data: Any) -> Mapping[str, Any]:
     """The annotations of an object."""
-    metadata = data.get("metadata")
-    found = metadata.get("annotations") if isinstance(metadata, dict) else None
-    return found if isinstance(found, dict) else {}
+    return mapping(data, "metadata", "annotations")
 
 
 def ours(data: Any) -> bool:

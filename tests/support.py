@@ -10,9 +10,11 @@ import yaml
 
 from bayplan import document, pipeline
 from bayplan.arrange import head
-from bayplan.diagnostics import Diagnostic, has_errors
+from bayplan.diagnostics import Diagnostic, Outcome, has_errors
 from bayplan.emit import emit
+from bayplan.model.formats import Asked, SourceFile
 from bayplan.model.manifest import File, Item
+from bayplan.topologies import native as native_topology
 
 TOPOLOGY: dict[str, Any] = {
     "apiVersion": "bayplan.dev/v1alpha1",
@@ -188,3 +190,9 @@ def _sum(expression: str, env: Mapping[str, str]) -> str:
     filled = re.sub(r"[A-Z_]+", lambda name: env[name[0]], expression).replace("/", "//")
     assert re.fullmatch(r"[0-9+*%/]+", filled), expression
     return str(eval(filled))  # digits and operators only
+
+
+def brought(format_: Any, source: SourceFile) -> Outcome[dict[str, Any]]:
+    """What a format of other systems makes of a file, as a native document."""
+    made = format_.new(source, Asked())
+    return Outcome(made.value and native_topology.write(made.value.topology), made.diagnostics)

@@ -54,7 +54,7 @@ def read(text: str) -> tuple[dict[str, Any] | None, list[str]]:
     """The native document, and the codes."""
     given = source(text)
     module = next((each for each in (slurm_yaml, slurm_conf) if each.sniff(given)), slurm_conf)
-    outcome = module.new(given)
+    outcome = support.brought(module, given)
     return outcome.value, [each.code for each in outcome.diagnostics]
 
 

@@ -141,8 +141,13 @@ def check_topology(document: Document) -> Judged:
     read = reading.topology(document)
     found = read.diagnostics
     if read.value is not None:
-        found += tuple(d for each in TOPOLOGY_CHECKS for d in each(read.value))
+        found += judge_topology(read.value)
     return Outcome(None if has_errors(found) else read.value, found), {"topology": read.origins}
+
+
+def judge_topology(topology: ClusterTopology) -> Found:
+    """What is wrong with a topology, whatever it was made from."""
+    return tuple(d for each in TOPOLOGY_CHECKS for d in each(topology))
 
 
 def survey(document: Document) -> tuple[Outcome[ClusterTopology], Origins]:

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from bayplan import topologies
 from bayplan.backends import BACKENDS
-from bayplan.cli import commands, fields, topology_import
+from bayplan.cli import commands, fields, topology_sources
 from bayplan.cli.commands import SCHEMAS, SHELLS
 from bayplan.cli.explain import section
 from bayplan.cli.run import run
@@ -191,4 +190,4 @@ class TestSeveralWorkflows:
 
 
 def test_every_topology_format_can_be_asked_for() -> None:
-    assert (*topology_import.IMPORTERS, *topologies.IMPORTS) == commands.IMPORTED
+    assert topology_sources.WORDS == commands.IMPORTED

@@ -60,7 +60,7 @@ def test_what_is_written_is_read_back(topology: ClusterTopology) -> None:
     assert list(judge.tree(documents)) == []
     assert len({each["metadata"]["name"] for each in documents}) == len(documents)
     assert hypernodes.sniff(source(documents))
-    made = hypernodes.new(source(documents))
+    made = support.brought(hypernodes, source(documents))
     assert made.diagnostics == ()
     assert made.value is not None
     read = native.read(made.value).value
@@ -143,7 +143,7 @@ def test_hyper_nodes_of_others_are_read_by_their_names() -> None:
         {"apiVersion": "topology.volcano.sh/v1alpha1", "kind": "HyperNode", "metadata": {"name": name}, "spec": spec}
         for name, spec in (("s0", spine), ("r0", rack))
     ]
-    made = hypernodes.new(source([{"apiVersion": "v1", "kind": "List", "items": items}])).value
+    made = support.brought(hypernodes, source([{"apiVersion": "v1", "kind": "List", "items": items}])).value
     assert made is not None
     (pool,) = made["spec"]["pools"]
     assert pool["domains"] == [{"path": "s0/r0", "nodes": "n[1-2]"}]

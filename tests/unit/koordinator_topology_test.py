@@ -82,7 +82,7 @@ def test_what_is_written_is_read(names: list[str]) -> None:
     (written,) = koordinator.write(topology(levels(**labels)), Target())
     file = source({"kind": "Pod"}, written)
     assert koordinator.sniff(file)
-    outcome = koordinator.new(file)
+    outcome = support.brought(koordinator, file)
     assert outcome.diagnostics == ()
     assert outcome.value is not None
     (pool,) = outcome.value["spec"]["pools"]
@@ -122,7 +122,7 @@ spec:
     ],
 )
 def test_topologies_that_others_wrote(code: str, old: str, new: str) -> None:
-    outcome = koordinator.new(source(yaml.safe_load(GOOD.replace(old, new, 1) if old else GOOD)))
+    outcome = support.brought(koordinator, source(yaml.safe_load(GOOD.replace(old, new, 1) if old else GOOD)))
     assert [each.code for each in outcome.diagnostics] == ([code] if code else [])
     assert (outcome.value is None) == (code in ("T465", "T466"))
-    assert all(each.route[0] == "source:0" for each in outcome.diagnostics)
+    assert all(each.route[0] == "source:0:0" for each in outcome.diagnostics)

@@ -56,7 +56,7 @@ def source(documents: list[Any]) -> SourceFile:
 
 
 def read(documents: list[Any]) -> dict[str, Any]:
-    made = kueue.new(source(documents))
+    made = support.brought(kueue, source(documents))
     assert made.value is not None, made.diagnostics
     return made.value
 
@@ -203,7 +203,7 @@ junk = st.recursive(
 @given(kind=st.sampled_from(kueue.KINDS), spec=junk, metadata=junk, beside=st.booleans())
 def test_anything_may_stand_in_the_objects(kind: str, spec: Any, metadata: Any, beside: bool) -> None:
     one = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": metadata, "spec": spec}
-    made = kueue.new(source([one, *(written(cluster()) if beside else [])]))
+    made = support.brought(kueue, source([one, *(written(cluster()) if beside else [])]))
     assert made.value is not None or made.diagnostics
 
 

@@ -40,6 +40,12 @@ def is_dns_subdomain(text: str) -> bool:
     return len(text) <= 253 and (DNS_LABEL.search(text) or all(map(DNS_LABEL.search, text.split("."))))
 
 
+def is_label_key(text: str) -> bool:
+    """Whether the text can be the key of a label: a name, behind a DNS subdomain and a slash if it has one."""
+    prefix, slash, name = text.rpartition("/")
+    return len(name) <= 63 and bool(name) and LABEL_VALUE.search(name) and (not slash or is_dns_subdomain(prefix))
+
+
 class Patterns(dict[str, "Word | re.Pattern[str]"]):
     """Patterns by their text; what is no `Word` is compiled when it is first used."""
 

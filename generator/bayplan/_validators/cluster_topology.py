@@ -927,6 +927,10 @@ def validate___definitions_domain(data: Any) -> Any:
             data_keys.remove("nvlinkDomain")
             data__nvlinkDomain = data["nvlinkDomain"]
             validate___definitions_nvlinkdomain(data__nvlinkDomain)
+        if "leaves" in data_keys:
+            data_keys.remove("leaves")
+            data__leaves = data["leaves"]
+            validate___definitions_hostlist(data__leaves)
         if data_keys:
             raise Refused
     return data
@@ -979,6 +983,11 @@ def validate___definitions_level(data: Any) -> Any:
             data_keys.remove("unique")
             data__unique = data["unique"]
             if not (isinstance(data__unique, str) and data__unique == 'global' or isinstance(data__unique, str) and data__unique == 'parent'):
+                raise Refused
+        if "apply" in data_keys:
+            data_keys.remove("apply")
+            data__apply = data["apply"]
+            if not isinstance(data__apply, (bool)):
                 raise Refused
         if data_keys:
             raise Refused

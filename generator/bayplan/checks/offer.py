@@ -97,7 +97,11 @@ def _nvlink_vendor(topology: ClusterTopology, pool: Pool, route: Route) -> Itera
         if level.nvlink and (not pool.node.accelerator or (kind and kind.vendor != "nvidia")):
             whose = f"cards of {kind.vendor}" if kind else "no accelerator"
             message = f'level "{level.name}" is marked `nvlink`, and the nodes of pool "{pool.name}" have {whose}'
-            yield error("T432", (*route, "levels", index, "nvlink"), message, hint="remove the mark")
+            here = (*route, "levels", index, "nvlink")
+            if not pool.node.described:  # so imports of networks leave nodes
+                yield warning("T432", here, message, hint="describe the nodes: `node: {accelerator: gb200, count: 4}`")
+            else:
+                yield error("T432", here, message, hint="remove the mark")
 
 
 def _plan(pool: Pool, route: Route) -> Iterator[Diagnostic]:

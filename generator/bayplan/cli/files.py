@@ -7,7 +7,7 @@ import stat
 import sys
 
 from bayplan._document.encodings import LARGEST
-from bayplan.diagnostics import Diagnostic, Outcome, error
+from bayplan.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.document import Document, read, text_of
 from bayplan.report.batch import Batch
 
@@ -55,15 +55,21 @@ def _stdin(subject: str) -> Outcome[bytes]:
 
 
 def _file(path: str, subject: str) -> Outcome[bytes]:
-    status = os.stat(path)
-    kind = next((word for test, word in _KINDS if test(status.st_mode)), "")
-    if kind:
-        hint = "name the files in it" if kind == "a folder" else "pass - and pipe the text into standard input"
-        return Outcome(None, (error("R102", (subject,), f"a file is wanted here, and this is {kind}", hint=hint),))
-    if status.st_size > LARGEST:
+    wrong = irregular(path, (subject,))
+    if wrong:
+        return Outcome(None, (wrong,))
+    if os.stat(path).st_size > LARGEST:
         return Outcome(None, (_too_large(subject),))
     with open(path, "rb") as file:
         return _limited(file.read(LARGEST + 1), subject)
+
+
+def irregular(path: str, route: Route) -> Diagnostic | None:
+    """R102 where the path is something else than a regular file: reading it could block or never end."""
+    mode = os.stat(path).st_mode
+    kind = next((word for test, word in _KINDS if test(mode)), "")
+    hint = "name the files in it" if kind == "a folder" else "pass - and pipe the text into standard input"
+    return error("R102", route, f"a file is wanted here, and this is {kind}", hint=hint) if kind else None
 
 
 def _limited(raw: bytes, subject: str) -> Outcome[bytes]:

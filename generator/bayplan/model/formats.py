@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from bayplan.diagnostics import Outcome, Route
 from bayplan.document import Document
 from bayplan.model.manifest import File, Manifest
 from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import ClusterTopology, Level, Pool
 from bayplan.values import NamedTuple
 
 T = TypeVar("T")
@@ -28,15 +28,66 @@ class Source(NamedTuple):
     render: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
 
 
-class SourceFile(NamedTuple):
-    """A file that another system wrote: its text, and its documents where it is YAML or JSON.
+class SourceFile:
+    """A file that another system wrote. What is here is held in memory; `bayplan.cli.source_files` reads on demand.
 
-    Routes into it start with `source:N` for document N of the list, `source:0` for the text.
+    Routes into document N of it start with `at(N)`; with `at(), AT, line, column` for a place in its text.
     """
 
-    name: str
-    text: str
-    documents: tuple[Document, ...] = ()
+    def __init__(self, name: str, text: str = "", documents: tuple[Document, ...] = (), number: int = 0) -> None:
+        self.name, self.number, self._text, self._documents = name, number, text, documents
+
+    @property
+    def head(self) -> str:
+        """Its beginning: enough to recognise a file that is too large to be read for that."""
+        return self._text[:HEAD]
+
+    @property
+    def text(self) -> str:
+        """All of it: no byte order mark, each line ended by a line feed."""
+        return self._text
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        """What it holds if it is YAML or JSON; nothing where it is neither."""
+        return self._documents
+
+    def chunks(self) -> Iterator[str]:
+        """The text in pieces, never whole in memory."""
+        yield self._text
+
+    def at(self, document: int = 0) -> Route:
+        """How routes into a document start, and routes into the text."""
+        return (f"source:{self.number}:{document}",)
+
+
+HEAD = 2**16
+"""Characters of `SourceFile.head`."""
+
+
+class Asked(NamedTuple):
+    """What the command line, and other sources beside, ask of a format that knows nodes."""
+
+    levels: tuple[Level, ...] = ()  # --level, coarse to fine
+    frames: tuple[Pool, ...] = ()  # pools without domains: their levels and selectors say how nodes are sorted
+    preset: str = ""  # --preset: whose labels to read
+    labels: frozenset[str] = frozenset()  # keys that other sources ask of every node
+    exclude_incomplete: bool = False  # leave out nodes that lack a level's label, rather than refuse them
+    plan: int = 0  # nodes of each finest domain that may be planned
+    nodes: Mapping[str, Mapping[str, str]] = {}  # node -> the `labels` that it has, as another source said
+
+
+class Part(NamedTuple):
+    """What one source says of a cluster.
+
+    A pool may have no domains (a frame: levels, selectors), no levels (shapes only), an empty node (a tree only).
+    """
+
+    topology: ClusterTopology
+    places: Mapping[str, Route] = {}  # node -> where the source speaks of it
+    aliases: Mapping[str, str] = {}  # another name of a node (instance id, Slurm's name, host name) -> its name
+    labels: Mapping[str, Mapping[str, str]] = {}  # node -> those of `Asked.labels` that it has
+    source: str = ""  # the file's name, for messages
 
 
 class Context(NamedTuple):
@@ -78,17 +129,21 @@ if TYPE_CHECKING:  # making a Protocol takes longer than reading a workflow
             """The value in the data."""
 
     class Importer(Protocol):
-        """A topology format that other systems write."""
+        """A topology format that other systems write.
+
+        Two attributes are optional: `FRAME = True` where its pools have no nodes, so that it is read before those that
+        have; `label_keys(source) -> frozenset[str]`, the labels that it must know of every node (`Asked.nodes`).
+        """
 
         @property
         def NAME(self) -> str:  # noqa: N802
             """The word after `topology import --from`."""
 
         def sniff(self, source: SourceFile, /) -> bool:
-            """Whether the file looks like this format."""
+            """Whether the file looks like this format, or holds objects of it."""
 
-        def new(self, source: SourceFile, /) -> Outcome[dict[str, Any]]:
-            """A ClusterTopology in the native format; pools with `domains: []` where the source knows no nodes."""
+        def new(self, source: SourceFile, asked: Asked, /) -> Outcome[Part]:
+            """What the file says of a cluster."""
 
     class Exporter(Protocol):
         """A topology format that no scheduler's cluster objects are."""

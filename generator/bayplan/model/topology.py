@@ -17,6 +17,7 @@ class Level(NamedTuple):
     nvlink: bool = False
     plan: int | None = None
     unique: str = "global"  # "parent": its values repeat under other parents
+    apply: bool = False  # no node carries the label yet: `topology export --to node-labels` writes it
 
 
 HOST = Level(HOST_LEVEL, HOSTNAME_LABEL)
@@ -29,6 +30,7 @@ class Domain(NamedTuple):
     path: tuple[str, ...]
     nodes: tuple[str, ...]
     nvlink_domain: str = ""
+    leaves: tuple[str, ...] = ()  # switches of a rail-optimised fabric that were merged into this domain
 
 
 class NodeShape(NamedTuple):
@@ -39,6 +41,11 @@ class NodeShape(NamedTuple):
     resources: Mapping[str, int] = {}  # cpu, memory, ephemeral-storage, pods, extended resources: thousandths
     node_selector: Mapping[str, str] = {}
     tolerations: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def described(self) -> bool:
+        """Whether anybody has said what the nodes offer."""
+        return bool(self.accelerator or self.accelerators or set(self.resources) - {"pods"})
 
 
 class Pool(NamedTuple):

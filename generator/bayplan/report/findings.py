@@ -84,6 +84,8 @@ def _source_route(route: Route, origins: Mapping[str, Mapping[Route, Route]]) ->
     if not table or AT in route:
         return route
     found = origin(route, table)
+    if found and AT in found[0]:
+        return found[0]
     return (*found[0], *found[1]) if found else route
 
 
@@ -133,7 +135,7 @@ def _place(
         return None, ""
     name = sources[subject].name
     span, remark = (_at(route), "") if AT in route else spans.get(subject, {}).get(route[1:], (None, ""))
-    if span is None or not sources[subject].text:
+    if span is None or not (sources[subject].text or AT in route):
         return Place(name), remark
     text = lines[subject]
     return Place(name, *span, text[span.line - 1] if span.line <= len(text) else ""), remark

@@ -23,6 +23,9 @@ IMPORTS: Mapping[str, str] = {
 }
 """The word after `topology import --from` -> the module in this folder, in the order in which they sniff."""
 
+OBJECTS: tuple[str, ...] = ("koordinator", "hypernodes", "kueue")
+"""Those whose files hold Kubernetes objects: one file may hold objects of several."""
+
 EXPORTS: Mapping[str, str] = {
     "slurm-conf": "slurm_conf",
 }

@@ -15,7 +15,7 @@ from typing import Any
 
 from bayplan.diagnostics import Outcome
 from bayplan.kube.safe import is_kind, items
-from bayplan.model.formats import SourceFile
+from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
@@ -151,8 +151,8 @@ def _objects(data: Any) -> Iterator[Any]:
     yield from items(data, "items")
 
 
-def new(source: SourceFile) -> Outcome[dict[str, Any]]:
-    """The native topology of a tree of HyperNodes."""
+def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+    """The topology of a tree of HyperNodes."""
     from bayplan.topologies import hypernodes_read
 
-    return hypernodes_read.new(source)
+    return hypernodes_read.new(source, asked)

@@ -8,17 +8,21 @@ from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, warning
 from bayplan.kube.safe import is_kind, items, text
-from bayplan.model.formats import SourceFile
+from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Object
-from bayplan.topologies import hostlist
+from bayplan.topologies import hostlist, native
 from bayplan.topologies.hypernode_tree import GROUP, HYPER_NODE, LEVEL, NODE, PATH, TOPOLOGY, Seen, Tree, faults, seen
 
 Chain = tuple[Seen, ...]
 """HyperNodes from a root down to a leaf."""
 
 
-def new(source: SourceFile) -> Outcome[dict[str, Any]]:
+def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     """The topology, or why the HyperNodes are none."""
+    return native.part(_made(source), source, asked)
+
+
+def _made(source: SourceFile) -> Outcome[dict[str, Any]]:
     objects = list(_hyper_nodes(source))
     found = [seen(each) for each in objects]
     tree: Tree = {each.name: each for each in found}
@@ -47,7 +51,7 @@ def _broken(found: Sequence[Seen]) -> Iterator[Diagnostic]:
 
 def _hyper_nodes(source: SourceFile) -> Iterator[Object]:
     for number, document in enumerate(source.documents):
-        at: Route = (f"source:{number}",)
+        at = source.at(number)
         inside = (((*at, "items", i), each) for i, each in enumerate(items(document.data, "items")))
         listed: list[tuple[Route, Any]] = [(at, document.data), *inside]
         yield from (Object(route, data) for route, data in listed if is_kind(data, GROUP, "HyperNode"))

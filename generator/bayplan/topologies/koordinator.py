@@ -13,10 +13,11 @@ from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error, warning
 from bayplan.kube import safe
-from bayplan.model.formats import SourceFile
+from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
+from bayplan.topologies import native
 from bayplan.values import NamedTuple
 
 NAME = "koordinator"
@@ -106,10 +107,14 @@ def sniff(source: SourceFile) -> bool:
     return any(is_topology(each.data) for each in source.documents)
 
 
-def new(source: SourceFile) -> Outcome[dict[str, Any]]:
+def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     """The levels of the ClusterNetworkTopology. It names no nodes, so the one pool has no domains yet."""
+    return native.part(_document(source), source, asked)
+
+
+def _document(source: SourceFile) -> Outcome[dict[str, Any]]:
     number = next(i for i, each in enumerate(source.documents) if is_topology(each.data))
-    route: Route = (f"source:{number}", "spec", "networkTopologySpec")
+    route: Route = (*source.at(number), "spec", "networkTopologySpec")
     layers = list(read_layers(source.documents[number].data))
     sorted_layers, broken = ordered(layers)
     if broken:

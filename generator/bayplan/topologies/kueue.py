@@ -12,8 +12,9 @@ from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.kube.safe import get, items, mapping, text
-from bayplan.model.formats import SourceFile
+from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import HOST_LEVEL, HOSTNAME_LABEL
+from bayplan.topologies import native
 from bayplan.topologies.kueue_objects import EVERY_NODE
 from bayplan.topologies.kueue_objects import cluster_objects as write
 from bayplan.values import NamedTuple
@@ -48,7 +49,7 @@ def read_objects(objects: Iterable[Found]) -> Outcome[dict[str, Any]]:
     for each in objects:
         by_kind[each.kind].append(each)
     if not by_kind["Topology"]:
-        route = next((each.route for kinds in by_kind.values() for each in kinds), ("source:0",))
+        route = next((each.route for kinds in by_kind.values() for each in kinds), ("source:0:0",))
         hint = "give the Topology too: `kubectl get topologies.kueue.x-k8s.io,resourceflavors -o yaml`"
         return Outcome(None, (error("T460", route, "there is no Topology among Kueue's objects", hint=hint),))
     found = [d for each in by_kind["Topology"] for d in _faults(each)]
@@ -178,14 +179,14 @@ def sniff(source: SourceFile) -> bool:
     return any(True for _ in _objects(source))
 
 
-def new(source: SourceFile) -> Outcome[dict[str, Any]]:
-    """The native topology in a file of Kueue's objects."""
-    return read_objects(_objects(source))
+def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+    """The pools and levels in a file of Kueue's objects."""
+    return native.part(read_objects(_objects(source)), source, asked)
 
 
 def _objects(source: SourceFile) -> Iterator[Found]:
     for number, document in enumerate(source.documents):
-        route: Route = (f"source:{number}",)
+        route = source.at(number)
         listed = items(document.data, "items")
         nested = [((*route, "items", n), each) for n, each in enumerate(listed)] if listed else [(route, document.data)]
         for at, data in nested:

@@ -7,7 +7,7 @@ from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.kube import quantity
-from bayplan.model.formats import Context, Read
+from bayplan.model.formats import Asked, Context, Part, Read, SourceFile
 from bayplan.model.rows import Table, fields, keys, ordered, plain, texts
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Domain, Level, Namespace, NodeShape, Pool
 from bayplan.topologies import hostlist
@@ -36,6 +36,28 @@ def read(data: Any, _context: Context = Context()) -> Outcome[Read[ClusterTopolo
     if found:
         return Outcome(None, tuple(found))
     return Outcome(Read(ClusterTopology(name=data["metadata"]["name"], pools=pools, **fields(SPEC, spec))))
+
+
+def part(made: Outcome[dict[str, Any]], source: SourceFile, asked: Asked) -> Outcome[Part]:
+    """A native document that a source was turned into, as its part of a cluster."""
+    if made.value is None:
+        return Outcome(None, made.diagnostics)
+    read_again = read(made.value)
+    found = (*made.diagnostics, *read_again.diagnostics)
+    topology = read_again.value.value if read_again.value else None
+    return Outcome(Part(planned(topology, asked.plan), source=source.name) if topology else None, found)
+
+
+def planned(topology: ClusterTopology, plan: int) -> ClusterTopology:
+    """The topology with `plan` nodes of each finest domain to be planned, where that is asked for."""
+    if not plan:
+        return topology
+    return topology._replace(pools=tuple(_planned(pool, plan) for pool in topology.pools))
+
+
+def _planned(pool: Pool, plan: int) -> Pool:
+    *above, finest = pool.levels or (None,)
+    return pool._replace(levels=(*above, finest._replace(plan=plan))) if finest else pool
 
 
 def write(topology: ClusterTopology) -> dict[str, Any]:
@@ -68,7 +90,9 @@ def _domains(data: list[Any], route: Route, found: list[Diagnostic]) -> Iterator
     for index, each in enumerate(data):
         path = each.get("path")
         values = tuple(path.split("/")) if path else ()
-        yield Domain(values, _expand(each["nodes"], (*route, index, "nodes"), found), each.get("nvlinkDomain", ""))
+        nodes = _expand(each["nodes"], (*route, index, "nodes"), found)
+        leaves = _expand(each["leaves"], (*route, index, "leaves"), found) if "leaves" in each else ()
+        yield Domain(values, nodes, each.get("nvlinkDomain", ""), leaves)
 
 
 def _expand(text: str, route: Route, found: list[Diagnostic]) -> tuple[str, ...]:
@@ -119,6 +143,8 @@ def _domain_document(domain: Domain) -> dict[str, Any]:
     document["nodes"] = hostlist.compress(domain.nodes)
     if domain.nvlink_domain:
         document["nvlinkDomain"] = domain.nvlink_domain
+    if domain.leaves:
+        document["leaves"] = hostlist.compress(domain.leaves)
     return document
 
 
@@ -171,6 +197,7 @@ LEVEL: Table = (
     ("nvlink", "nvlink", bool),
     ("plan", "plan", int),
     ("unique", "unique", str),
+    ("apply", "apply", bool),
 )
 ACCELERATOR: Table = (
     ("vendor", "vendor", str),

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error
-from bayplan.model.formats import SourceFile
+from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import File
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.topologies import hostlist, slurm_native
+from bayplan.topologies import hostlist, native, slurm_native
 from bayplan.topologies.slurm_layout import Laid, one_layout
 from bayplan.topologies.slurm_units import BLOCK, TREE, UNCUT, Network, Unit, judged, names_in, remarks
 from bayplan.values import NamedTuple
@@ -48,20 +47,20 @@ def sniff(source: SourceFile) -> bool:
     return bool(_FIRST.match(next(lines, "")))
 
 
-def new(source: SourceFile) -> Outcome[dict[str, Any]]:
-    """The native document of the file."""
-    read = networks(source.text)
+def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+    """The pool that the file describes."""
+    read = networks(source.text, source.at())
     if read.value is None:
         return Outcome(None, read.diagnostics)
     made = slurm_native.document(read.value, remarks(source.text), source.name)
-    return Outcome(made.value, (*read.diagnostics, *made.diagnostics))
+    return native.part(Outcome(made.value, (*read.diagnostics, *made.diagnostics)), source, asked)
 
 
-def networks(text: str) -> Outcome[tuple[Network, ...]]:
+def networks(text: str, at: Route = ("source:0:0",)) -> Outcome[tuple[Network, ...]]:
     """The one topology of the file."""
     found: list[Diagnostic] = []
-    lines = [line for line in _lines(text, found) if _known(line, found)]
-    start: Route = ("source:0", AT, 1, 1)
+    lines = [line for line in _lines(text, at, found) if _known(line, found)]
+    start: Route = (*at, AT, 1, 1)
     blocks = [line for line in lines if line.kind != "switchname"]
     if blocks and len(blocks) < len(lines):
         found.append(error("T470", start, "blocks and switches in one topology.conf; Slurm reads one kind", hint=APART))
@@ -74,7 +73,7 @@ def networks(text: str) -> Outcome[tuple[Network, ...]]:
 APART = "describe the two as topologies of a topology.yaml (Slurm 25.05)"
 
 
-def _lines(text: str, found: list[Diagnostic]) -> Iterator[Line]:
+def _lines(text: str, at: Route, found: list[Diagnostic]) -> Iterator[Line]:
     held, first = "", 0
     for number, raw in enumerate(text.splitlines(), 1):
         whole = raw.split("#", 1)[0].rstrip()
@@ -83,7 +82,7 @@ def _lines(text: str, found: list[Diagnostic]) -> Iterator[Line]:
         if whole.endswith("\\"):
             continue
         if held.strip():
-            yield from _line(held.strip(), ("source:0", AT, first, 1), found)
+            yield from _line(held.strip(), (*at, AT, first, 1), found)
         held = ""
 
 

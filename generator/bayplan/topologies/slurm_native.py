@@ -13,8 +13,8 @@ from bayplan.topologies.slurm_units import BLOCK, Network, Remarks, Unit
 from bayplan.values import NamedTuple
 
 Path = tuple[str, ...]
-PLACEHOLDER = "example.com"
-"""The prefix of labels that the file does not know: nobody's nodes carry them."""
+PLACEHOLDER = "topology.bayplan.dev"
+"""The prefix of labels that the file does not know: nodes get them by `topology export --to node-labels`."""
 
 
 class Row(NamedTuple):
@@ -52,12 +52,18 @@ def document(networks: Sequence[Network], said: Remarks, source: str) -> Outcome
 
 def _pool(name: str, held: Held) -> dict[str, Any]:
     levels = [
-        {"name": level, "label": label, **({"nvlink": True} if nvlink else {})} for level, label, nvlink in held.levels
+        {"name": level, "label": label, **({"nvlink": True} if nvlink else {}), **_unknown(label)}
+        for level, label, nvlink in held.levels
     ]
     if held.base and held.base < max((len(row.nodes) for row in held.rows), default=0):
         levels[-1]["plan"] = held.base
     domains = [{"path": "/".join(row.path), "nodes": hostlist.compress(row.nodes)} for row in held.rows]
     return {"name": name, "node": {}, "levels": levels, "domains": domains}
+
+
+def _unknown(label: str) -> dict[str, bool]:
+    """The mark of a label that no node carries yet."""
+    return {"apply": True} if label.startswith(f"{PLACEHOLDER}/") else {}
 
 
 def _word(text: str) -> str:
@@ -74,7 +80,7 @@ def _unlabelled(network: Network, held: Held) -> Iterator[Diagnostic]:
     made_up = [f'"{label}"' for _, label, _ in held.levels if label.startswith(f"{PLACEHOLDER}/")]
     if made_up:
         message = f'Slurm knows no node labels: topology "{network.name}" has {", ".join(made_up)} in their place'
-        hint = "write the labels that your nodes carry, mark the level of NVLink with `nvlink: true`, describe the node"
+        hint = "write the labels that your nodes carry, or give them these: `topology export --to node-labels`"
         yield info("T482", network.route, message, hint=hint)
 
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error, warning
-from bayplan.model.formats import SourceFile
+from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import File
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.topologies import hostlist, slurm_native
+from bayplan.topologies import hostlist, native, slurm_native
 from bayplan.topologies.slurm_layout import Laid, layouts
 from bayplan.topologies.slurm_units import BLOCK, FLAT, TREE, Network, Unit, judged, names_in, remarks
 
@@ -30,20 +30,19 @@ def sniff(source: SourceFile) -> bool:
     return isinstance(each, dict) and "topology" in each and any(kind in each for kind in KINDS)
 
 
-def new(source: SourceFile) -> Outcome[dict[str, Any]]:
-    """The native document: one pool for each topology."""
+def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+    """One pool for each topology."""
     data = source.documents[0].data if source.documents else None
-    read = networks(data)
+    read = networks(data, source.at())
     if read.value is None:
         return Outcome(None, read.diagnostics)
     made = slurm_native.document(read.value, remarks(source.text), source.name)
-    return Outcome(made.value, (*read.diagnostics, *made.diagnostics))
+    return native.part(Outcome(made.value, (*read.diagnostics, *made.diagnostics)), source, asked)
 
 
-def networks(data: Any) -> Outcome[tuple[Network, ...]]:
+def networks(data: Any, top: Route = ("source:0:0",)) -> Outcome[tuple[Network, ...]]:
     """Every topology of the file that bayplan can hold."""
     found: list[Diagnostic] = []
-    top: Route = ("source:0",)
     listed = [((*top, number), each) for number, each in enumerate(data)] if isinstance(data, list) else [(top, data)]
     made = [network for route, each in listed for network in _network(each, route, found)]
     names = [network.name for network in made]

@@ -1,0 +1,156 @@
+"""The files that `topology import` names, read when somebody asks: a list of all nodes can have a gigabyte."""
+
+from __future__ import annotations
+
+import codecs
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
+from io import IncrementalNewlineDecoder
+from itertools import chain
+from typing import IO
+
+from bayplan._document.encodings import LARGEST
+from bayplan._document.faults import Lines
+from bayplan.cli import files
+from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error
+from bayplan.document import Document, read, text_of, unfold
+from bayplan.model.formats import HEAD, SourceFile
+from bayplan.report.batch import Batch
+
+PIECE = 2**22
+"""Bytes that are read at a time."""
+
+
+class UnreadableError(Exception):
+    """The file cannot be read, or only a part of it."""
+
+    def __init__(self, found: tuple[Diagnostic, ...]) -> None:
+        self.found = found
+
+
+class OpenedFile(SourceFile):
+    """A file, or standard input, behind the interface that formats see. UnreadableError: there is no reading it."""
+
+    def __init__(self, path: str, number: int) -> None:
+        super().__init__(files.STDIN if path == "-" else path, number=number)
+        self._path = path
+        self._stream: Iterator[bytes] = iter(())
+
+    @cached_property
+    def _begin(self) -> bytes:
+        """The first piece; standard input gives it once."""
+        self._stream = self._pieces()
+        return next(self._stream, b"")
+
+    def _pieces(self) -> Iterator[bytes]:
+        try:
+            with _open(self._path, self.at()) as file:
+                while piece := file.read(PIECE):
+                    yield piece
+        except (OSError, ValueError) as problem:  # ValueError: a name with a NUL, or a closed standard input
+            from bayplan.cli.failures import reason
+
+            raise UnreadableError((error("R101", self.at(), f"the file cannot be read: {reason(problem)}"),)) from None
+
+    @property
+    def _all(self) -> Iterator[bytes]:
+        """All pieces; those of standard input, which gives them once, are kept only by who reads them whole."""
+        if "_raw" in self.__dict__:
+            return iter((self._raw,))
+        return chain((self._begin,), self._stream) if self._path == "-" else self._pieces()
+
+    @cached_property
+    def _raw(self) -> bytes:
+        held, size = [], 0
+        for piece in self._all:
+            held.append(piece)
+            size += len(piece)
+            if size > LARGEST:
+                message = f"the file has more than {LARGEST:,} bytes, the most that is read of this format"
+                raise UnreadableError((error("R103", self.at(), message, hint="is it the right file?"),))
+        return b"".join(held)
+
+    @cached_property
+    def head(self) -> str:
+        """Its beginning; what is no text in it is replaced."""
+        begin = self._raw if "_raw" in self.__dict__ else self._begin
+        return text_of(begin[: 4 * HEAD])[:HEAD].replace("\r\n", "\n")
+
+    @property
+    def small(self) -> bool:
+        """Whether it can be read whole as often as somebody likes."""
+        return "_raw" in self.__dict__ or len(self._begin) < PIECE
+
+    @cached_property
+    def text(self) -> str:
+        """All of it."""
+        return _value(unfold(self._raw, str(self.at()[0])))
+
+    @cached_property
+    def _read(self) -> Outcome[tuple[Document, ...]]:
+        return read(self.name, self._raw, str(self.at()[0]), own=False)
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        """What it holds as YAML or JSON."""
+        return self._read.value or ()
+
+    @property
+    def faults(self) -> tuple[Diagnostic, ...]:
+        """Why there are no documents."""
+        return self._read.diagnostics
+
+    def chunks(self) -> Iterator[str]:
+        """The text in pieces."""
+        pieces = self._all
+        first = next(pieces, b"")
+        encoding = "utf-16" if first.startswith(_UTF_16) else "utf-8-sig"
+        strict = codecs.getincrementaldecoder(encoding)("strict")
+        decoder = IncrementalNewlineDecoder(strict, translate=True)
+        line = 1
+        for piece in chain((first,), pieces, (b"",)):
+            try:
+                text = decoder.decode(piece, final=not piece)
+            except UnicodeDecodeError as problem:
+                raise UnreadableError((self._unfit(problem, line, encoding),)) from None
+            line += text.count("\n")
+            yield text
+
+    def _unfit(self, problem: UnicodeDecodeError, line: int, encoding: str) -> Diagnostic:
+        before = problem.object[: problem.start].decode(encoding, "replace")
+        row, column = Lines(before).at(len(before))
+        found = problem.object[problem.start : problem.end].hex(" ")
+        message = f"the file is not {encoding.removesuffix('-sig').upper()}: {found} is no character"
+        return error("R104", (*self.at(), AT, line + row - 1, column), message, hint="save it as UTF-8")
+
+    def batch(self, found: tuple[Diagnostic, ...]) -> Batch:
+        """Findings about this file, with the texts that they quote lines from."""
+        text = self.__dict__.get("text", "")
+        if not text and "_raw" in self.__dict__ and found:
+            text = unfold(self._raw, "").value or ""
+        subjects = {str(each.route[0]) for each in found if each.route}
+        numbered = {str(self.at(number)[0]): document for number, document in enumerate(self.documents)} if text else {}
+        plain = {subject: Document(self.name, text, 0, None) for subject in (*subjects, str(self.at()[0]))}
+        return Batch(found, {**plain, **numbered})
+
+
+def _open(path: str, route: Route) -> AbstractContextManager[IO[bytes]]:
+    if path == "-":
+        if sys.stdin is None:
+            raise ValueError("standard input is closed")
+        return nullcontext(sys.stdin.buffer)
+    wrong = files.irregular(path, route)
+    if wrong:
+        raise UnreadableError((wrong,))
+    return open(path, "rb")
+
+
+def _value(outcome: Outcome[str]) -> str:
+    if outcome.value is None:
+        raise UnreadableError(outcome.diagnostics)
+    return outcome.value
+
+
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)

@@ -1,0 +1,168 @@
+"""The sources of a cluster topology: each is recognised, read as its part of the cluster, and all are merged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from bayplan.cli import osmo_pool
+from bayplan.cli.options import Given
+from bayplan.cli.source_files import OpenedFile, UnreadableError
+from bayplan.diagnostics import Diagnostic, Outcome, error, info
+from bayplan.model.formats import Asked, Part
+from bayplan.model.topology import Level
+from bayplan.report.batch import Batch
+from bayplan.topologies import IMPORTS, OBJECTS
+from bayplan.topologies import osmo_pool as osmo_pools
+from bayplan.values import NamedTuple
+
+if TYPE_CHECKING:
+    from bayplan.model.formats import Importer
+
+WORDS = (osmo_pools.NAME, *IMPORTS)
+"""What may stand after --from."""
+
+
+class Picked(NamedTuple):
+    """A file and the formats that read it: several where it holds objects of several. None: OSMO's, or nobody's."""
+
+    file: OpenedFile
+    formats: tuple[Importer, ...] = ()
+    pool: str = ""  # of an OSMO configuration, behind FILE#
+    guessed: bool = False  # no format recognised it
+
+
+def asked(given: Given) -> Outcome[Asked]:
+    """What the command line asks of formats. A938: a level, a plan or --from that cannot be meant."""
+    found: list[Diagnostic] = []
+    levels = tuple(level for word in given.all("level") for level in _level(word, found))
+    plan = given.one("plan", "0")
+    if not plan.isdecimal() or not plan.isascii() or len(plan) > 6:
+        found.append(error("A938", ("argument", "--plan"), f'"{plan}" is no number of nodes', hint="such as --plan 16"))
+    if len(given.all("from")) not in (0, 1, len(given.words)):
+        message = f"--from is given {len(given.all('from'))} times for {len(given.words)} sources"
+        found.append(error("A938", ("argument", "--from"), message, hint="give it once for all, or once for each"))
+    made = Asked(levels, preset=given.one("preset"), exclude_incomplete=given.on("exclude-incomplete"))
+    return Outcome(None if found else made._replace(plan=int(plan)), tuple(found))
+
+
+def _level(word: str, found: list[Diagnostic]) -> Iterator[Level]:
+    """`[NAME=]KEY[,nvlink]`."""
+    from bayplan._validators import is_label_key
+    from bayplan.topologies.kueue import dns_label, level_name
+
+    text, _, mark = word.partition(",")
+    name, equals, key = text.rpartition("=")
+    if mark not in ("", "nvlink") or (equals and dns_label(name) != name) or not is_label_key(key):
+        message = f'"{word[:80]}" is no level: a label key, such as rack=example.com/rack or example.com/rack,nvlink'
+        found.append(error("A938", ("argument", "--level"), message, hint="write [NAME=]KEY[,nvlink], coarse to fine"))
+        return
+    yield Level(name or level_name(key), key, mark == "nvlink")
+
+
+def pick(given: Given) -> tuple[tuple[Picked, ...], list[Batch]]:
+    """Every source with its formats; a file that cannot be read is told of, and is not among them."""
+    names = given.all("from")
+    batches, picked = [], []
+    for number, word in enumerate(given.words):
+        name = names[number] if len(names) > 1 else given.one("from")
+        path, pool = osmo_pool.split(word) if name in ("", osmo_pools.NAME) else (word, "")
+        file = OpenedFile(path, number)
+        try:
+            formats = () if pool or name == osmo_pools.NAME else tuple(_formats(name, file))
+            guessed = not (formats or pool or name)
+            if guessed and file.faults:
+                batches.append(file.batch(file.faults))
+            else:
+                picked.append(Picked(file, formats, pool, guessed))
+        except UnreadableError as problem:
+            batches.append(file.batch(problem.found))
+    return tuple(picked), batches
+
+
+def _formats(name: str, file: OpenedFile) -> Iterator[Importer]:
+    """The format of that name; else every one whose objects the file holds, or the first that recognises it."""
+    if name:
+        yield _module(name)
+        return
+    objects = OBJECTS if file.small else OBJECTS[:1]
+    found = [module for each in objects if (module := _module(each)).sniff(file)] if "apiVersion" in file.head else []
+    others = (module for each in IMPORTS if (module := _module(each)).sniff(file))
+    yield from found or [module for module in (next(others, None),) if module]
+
+
+def _module(name: str) -> Importer:
+    module: Importer = import_module(f"bayplan.topologies.{IMPORTS[name]}")
+    return module
+
+
+class Gathered(NamedTuple):
+    """What all sources say: those that know nodes last. None: one of them has errors."""
+
+    parts: tuple[Part, ...] | None
+    batches: tuple[Batch, ...]
+
+
+def gather(picked: Sequence[Picked], wanted: Asked) -> Gathered:
+    """The part of each source. Frames are read first: they say which labels of nodes are levels."""
+    pairs = [(each.file, format_) for each in picked for format_ in each.formats]
+    frames = [pair for pair in pairs if _frame(pair[1])]
+    trees = sorted((pair for pair in pairs if not _frame(pair[1])), key=lambda pair: pair[1].NAME != "nodes")
+    parts: list[Part] = []
+    batches: list[Batch] = []
+    failed = False
+    for part, batch in (_osmo(each) for each in picked if not each.formats):
+        failed |= part is None
+        parts += [part] if part else []
+        batches.append(batch)
+    wanted = wanted._replace(labels=frozenset(_needed(trees)))
+    for file, format_ in chain(frames, trees):
+        known = {node: held for part in parts for node, held in part.labels.items()}
+        pools = (*wanted.frames, *(pool for part in parts for pool in part.topology.pools if not pool.domains))
+        part, batch = _part(file, format_, wanted._replace(frames=pools, nodes=known))
+        failed |= part is None
+        parts += [part] if part else []
+        batches.append(batch)
+    return Gathered(None if failed else tuple(parts), tuple(batches))
+
+
+def _frame(format_: Importer) -> bool:
+    return bool(getattr(format_, "FRAME", False))
+
+
+def _needed(trees: Iterable[tuple[OpenedFile, Importer]]) -> Iterator[str]:
+    """The labels that formats must know of every node."""
+    for file, format_ in trees:
+        if hasattr(format_, "label_keys"):
+            yield from format_.label_keys(file)
+
+
+def _part(file: OpenedFile, format_: Importer, wanted: Asked) -> tuple[Part | None, Batch]:
+    try:
+        made = format_.new(file, wanted)
+        return made.value and made.value._replace(source=file.name), file.batch(made.diagnostics)
+    except UnreadableError as problem:
+        return None, file.batch(problem.found)
+
+
+def _osmo(picked: Picked) -> tuple[Part | None, Batch]:
+    """The pools of an OSMO configuration; of what nobody recognises, why it is none (A936)."""
+    from bayplan.topologies import native
+
+    document, batch = osmo_pool.pick(picked.file.documents, picked.pool)
+    if document is None:
+        return None, batch
+    made = native.part(osmo_pools.new(document), picked.file, Asked())
+    found = made.diagnostics
+    if picked.guessed and any(each.code == "W471" for each in found):
+        found = (*found, unrecognised())
+    return made.value, Batch(found, {osmo_pools.SUBJECT: document})
+
+
+def unrecognised() -> Diagnostic:
+    """A936: the format could not be told, and what was found may be about another one."""
+    message = f"no format recognises the source, so it is read as {osmo_pools.NAME}"
+    hint = f"name its format with --from: {', '.join(WORDS)}"
+    return info("A936", ("argument", "SOURCE"), message, hint=hint)

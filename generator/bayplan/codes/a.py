@@ -35,5 +35,6 @@ CODES: Mapping[str, str] = {
     "A934": "an import that updates nothing",
     "A935": "nothing to export",
     "A936": "a source of no known format",
+    "A938": "a level, a plan or a source that cannot be meant",
 }
 """Code -> what it is about."""

@@ -13,11 +13,11 @@ from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors, warning
 from bayplan.model.formats import Part
-from bayplan.model.topology import Pool
+from bayplan.model.topology import AcceleratorKind, Pool
 from bayplan.topologies import merge_pools
 from bayplan.words import listing
 
-OWN = ("versions", "schedulers", "fabrics", "images", "accelerators", "namespaces")
+OWN = ("versions", "schedulers", "fabrics", "images", "namespaces")
 """Of these the parts must agree where both speak; of `defaults` the first to speak counts."""
 
 
@@ -36,8 +36,9 @@ def _joined(one: Part, other: Part, found: list[Diagnostic]) -> Part:
     first, second = one.topology, other.topology
     own = {key: _together(getattr(first, key), getattr(second, key), (key,), one, other, found) for key in OWN}
     queues = first.queues if second.queues is None else tuple(dict.fromkeys((*(first.queues or ()), *second.queues)))
-    defaults = {**second.defaults, **first.defaults}
-    topology = first._replace(pools=pools, queues=queues, defaults=dict(sorted(defaults.items())), **own)
+    defaults = dict(sorted({**second.defaults, **first.defaults}.items()))
+    kinds = _kinds(first.accelerators, second.accelerators)
+    topology = first._replace(pools=pools, queues=queues, defaults=defaults, accelerators=kinds, **own)
     return Part(
         topology,
         {**other.places, **one.places},
@@ -45,6 +46,18 @@ def _joined(one: Part, other: Part, found: list[Diagnostic]) -> Part:
         {**other.labels, **one.labels},
         f"{one.source} and {other.source}" if other.topology.pools else one.source,
     )
+
+
+def _kinds(one: Mapping[str, AcceleratorKind], other: Mapping[str, AcceleratorKind]) -> dict[str, AcceleratorKind]:
+    """The kinds of both; one that both know can be allocated as either says."""
+    made = {**other, **one}
+    for name in one.keys() & other.keys():
+        mine, theirs = one[name], other[name]
+        allocators = tuple(dict.fromkeys((*mine.allocators, *theirs.allocators)))
+        resources = {**theirs.resources, **mine.resources}
+        device_class = mine.device_class or theirs.device_class
+        made[name] = mine._replace(allocators=allocators, resources=resources, device_class=device_class)
+    return dict(sorted(made.items()))
 
 
 def _renamed(part: Part, other: Part) -> Part:

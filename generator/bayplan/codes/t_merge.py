@@ -1,0 +1,14 @@
+"""Topology: what several sources say of one cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+CODES: Mapping[str, str] = {
+    "T437": "a pool that no node is in",
+    "T438": "sources that contradict each other",
+    "T439": "sources that share no node",
+    "T440": "a node whose place nobody says",
+    "T441": "a node that only a later source knows",
+    "T442": "levels that cross",
+}

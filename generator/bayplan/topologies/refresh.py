@@ -62,20 +62,16 @@ def _pool(pair: Pair, pool: Pool, new: Pool, states: Collection[str], found: lis
 
 
 def _row(path: tuple[str | int, ...], domain: Domain, row: Domain | None) -> Iterator[Edit]:
-    """What changes in a row: its path, its nodes, its partition, where a source says it."""
+    """What changes in a row: its path, its nodes, its partition or switches where a source says them."""
     if row is None:
         yield Edit(path, remove=True)
-        return
-    if row.path != domain.path:
-        yield Edit((*path, "path"), "/".join(row.path))
-    if set(row.nodes) != set(domain.nodes):
-        yield Edit((*path, "nodes"), hostlist.compress(row.nodes))
-    if row.nvlink_domain and row.nvlink_domain != domain.nvlink_domain:
-        yield Edit((*path, "nvlinkDomain"), row.nvlink_domain)
+    elif row != domain:
+        before, after = _row_data(domain), _row_data(row)
+        yield from (Edit((*path, key), after[key]) for key in after if after[key] != before.get(key))
 
 
 def _row_data(row: Domain) -> dict[str, Any]:
-    """A new row as the native format writes it."""
+    """A row as the native format writes it."""
     document = native.write(ClusterTopology("", (Pool("", NodeShape(), domains=(row,)),)))
     data: dict[str, Any] = document["spec"]["pools"][0]["domains"][0]
     return data

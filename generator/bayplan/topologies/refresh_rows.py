@@ -58,8 +58,9 @@ def _by_unit(new: Pool, units: Units) -> dict[Path, Domain]:
     for domain in new.domains:
         path = units.now(domain.path)
         if path in wanted:
-            nodes = (*wanted[path].nodes, *domain.nodes)
-            wanted[path] = wanted[path]._replace(nodes=nodes, nvlink_domain="")
+            folded = wanted[path]
+            nodes, leaves = (*folded.nodes, *domain.nodes), dict.fromkeys((*folded.leaves, *domain.leaves))
+            wanted[path] = folded._replace(nodes=nodes, nvlink_domain="", leaves=tuple(leaves))
         else:
             wanted[path] = domain
     return wanted
@@ -76,10 +77,12 @@ def _fill(
             found.append(_placeless(old, unit.units, more, (*route, "domains", indices[-1])))
     for index in indices:
         row = old.domains[index]
-        mine = nodes if len(indices) == 1 else tuple(node for node in row.nodes if node in set(nodes))
-        mark = unit.domain.nvlink_domain if len(indices) == 1 else ""
         path = _renamed(row.path, unit.path, unit.units)
-        kept[index] = row._replace(path=path, nodes=_ordered(row.nodes, mine), nvlink_domain=mark or row.nvlink_domain)
+        mine = nodes if len(indices) == 1 else tuple(node for node in row.nodes if node in set(nodes))
+        kept[index] = row._replace(path=path, nodes=_ordered(row.nodes, mine))
+        if len(indices) == 1:
+            marks = unit.domain.nvlink_domain or row.nvlink_domain, unit.domain.leaves or row.leaves
+            kept[index] = Domain(path, _ordered(row.nodes, mine), *marks)
 
 
 def _renamed(path: Path, now: Path, units: Units) -> Path:
@@ -122,29 +125,37 @@ def _inserted(
     yield from ((index, row) for index, _, row in sorted(made, key=lambda each: each[:2]))
 
 
-Shelf = Mapping[Path, tuple[list[Path], list[int], bool]]
-"""Parent, of any level -> the paths of its rows, their numbers, and whether they are in the order of their paths."""
+Shelf = Mapping[Path, tuple[list[str], list[int], bool]]
+"""Parent, of any level -> the values below it, where the last row of each stands, and whether they are in order."""
 
 
 def _shelf(kept: Sequence[Domain | None]) -> Shelf:
-    shelf: dict[Path, tuple[list[Path], list[int]]] = {}
+    ends: dict[Path, dict[str, int]] = {(): {}}
     for index, row in enumerate(kept):
-        for depth in range(len(row.path) + 1 if row else 0):
+        for depth, value in enumerate(row.path if row and row.nodes else ()):
             assert row is not None
-            paths, numbers = shelf.setdefault(row.path[:depth], ([], []))
-            paths.append(row.path)
-            numbers.append(index)
-    return {parent: (paths, numbers, sorted(paths) == paths) for parent, (paths, numbers) in shelf.items()}
+            ends.setdefault(row.path[:depth], {})[value] = index
+    return {parent: ([*below], [*below.values()], sorted(below) == [*below]) for parent, below in ends.items()}
 
 
 def _place(path: Path, shelf: Shelf) -> int:
     """The number of the row before which a new one stands: in order where there is one, else behind its like."""
-    parent = next((path[:depth] for depth in range(len(path), -1, -1) if path[:depth] in shelf), None)
-    if parent is None:
-        return 0
-    paths, numbers, in_order = shelf[parent]
-    after = bisect(paths, path) if in_order else len(paths)
-    return numbers[after - 1] + 1 if after else numbers[0]
+    depth = next(depth for depth in range(len(path) - 1, -1, -1) if path[:depth] in shelf) if path else 0
+    values, ends, in_order = shelf[path[:depth]]
+    after = bisect(values, path[depth]) if path and in_order else len(values)
+    if after:
+        return ends[after - 1] + 1
+    return _before(path[:depth], shelf)
+
+
+def _before(parent: Path, shelf: Shelf) -> int:
+    """The row in front of all of a parent: behind the one before that, if there is one."""
+    while parent:
+        parent, value = parent[:-1], parent[-1]
+        values, ends, _ = shelf[parent]
+        if place := values.index(value):
+            return ends[place - 1] + 1
+    return 0
 
 
 def _completed(old: Pool, now: Path, units: Units, kept: Sequence[Domain | None]) -> Path | None:

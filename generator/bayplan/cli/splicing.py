@@ -85,24 +85,29 @@ def _sequence(draft: Draft, node: Node, data: Sequence[Any], steps: Mapping[Step
         work = staying(steps.get(number, ()))
         if work and not gone[number]:
             _value(draft, item, sites[number], data[number], work)
+    first = draft.dashes(node)[0] if node.block else 0
     for number in range(len(data) + 1):
         if extra := inserted(steps.get(number, ())):
             draft.touch()
-            _insert(draft, node, gone, number, extra)
+            _insert(draft, node, _standing(gone, number), extra, first)
 
 
-def _insert(draft: Draft, node: Node, gone: Sequence[bool], number: int, extra: Sequence[Any]) -> None:
+def _standing(gone: Sequence[bool], number: int) -> int:
+    """Where items are put that come before that one: the place before the first line may go with it."""
+    return number or next(place for place, going in enumerate(gone) if not going)
+
+
+def _insert(draft: Draft, node: Node, number: int, extra: Sequence[Any], first: int) -> None:
     """Puts items before that one, below a line that stays or goes; in flow style where their neighbours are."""
-    if number == 0:  # the place before the first line goes with it
-        number = next(place for place, going in enumerate(gone) if not going)
-    if not node.block or node.items[min(number, len(node.items) - 1)].block:
+    if not node.block:
         draft.insert(node, number, extra)
         return
-    dashes = draft.dashes(node)
-    pad = " " * draft.column(dashes[0])
-    lines = [f"- {draft.writer.flow(each)}" for each in extra]
-    if number:
-        draft.below(node.items[number - 1].stop, draft.writer.newline.join(pad + line for line in lines))
+    pad = draft.column(first)
+    if node.items[min(number, len(node.items) - 1)].block:
+        lines = draft.writer.lines(extra, pad)
     else:
-        between = draft.writer.newline + pad
-        draft.edits.append(Piece(dashes[0], dashes[0], between.join([*lines, ""])))
+        lines = draft.writer.newline.join(f"{' ' * pad}- {draft.writer.flow(each)}" for each in extra)
+    if number:
+        draft.below(node.items[number - 1].stop, lines)
+    else:
+        draft.edits.append(Piece(first, first, f"{lines[pad:]}{draft.writer.newline}{' ' * pad}"))

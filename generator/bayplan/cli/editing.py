@@ -1,7 +1,8 @@
 """Edits of a YAML file that keep its comments and its order; of a JSON file that keep its order.
 
-ruamel.yaml is imported here and nowhere else, and what it writes is read again: only a text that says exactly what was
-wanted is taken.
+Rows of a topology come, change and go in the text itself (`splicing`): thousands of them take ruamel.yaml seconds. The
+rest is ruamel.yaml's, which is imported here and nowhere else. What is written is read again: only a text that says
+exactly what was wanted is taken.
 """
 
 from __future__ import annotations
@@ -22,12 +23,29 @@ WORDS = ("y", "n", "yes", "no", "on", "off", "true", "false", "null", "none")
 
 def apply(document: Document, edits: Iterable[Edit]) -> Outcome[str]:
     """The text of a topology file with the edits. W499: there is no ruamel.yaml, or the file cannot be kept."""
+    edits = tuple(edits)
     wanted = edited(document.data, edits)
     try:
         json.loads(document.text)
     except ValueError:
-        return _yaml(document, tuple(edits), wanted)
+        return _spliced(document, edits, wanted) or _yaml(document, edits, wanted)
     return Outcome(f"{json.dumps(wanted, indent=2, ensure_ascii=False)}\n")
+
+
+def _spliced(document: Document, edits: tuple[Edit, ...], wanted: Any) -> Outcome[str] | None:
+    """The text with its lines changed; None where ruamel.yaml has to."""
+    if any(edit.append for edit in edits):
+        return None
+    from bayplan.cli.splicing import spliced
+
+    text = spliced(document.text, document.data, edits)
+    return Outcome(text) if text is not None and _says(document.name, text, wanted) else None
+
+
+def _says(name: str, text: str, wanted: Any) -> bool:
+    """Whether the text is read as what was wanted."""
+    again = read(name, text.encode("utf-8", "surrogatepass"), "topology").value or ()
+    return len(again) == 1 and bool(again[0].data == wanted)
 
 
 def _yaml(document: Document, edits: tuple[Edit, ...], wanted: Any) -> Outcome[str]:
@@ -41,8 +59,7 @@ def _yaml(document: Document, edits: tuple[Edit, ...], wanted: Any) -> Outcome[s
     except (YAMLError, ValueError, TypeError, KeyError) as problem:
         why = str(problem).partition("\n")[0]
         return _failed(f"ruamel.yaml cannot change the file: {why}", "make the changes by hand")
-    again = read(document.name, text.encode("utf-8", "surrogatepass"), "topology").value or ()
-    if len(again) != 1 or again[0].data != wanted:
+    if not _says(document.name, text, wanted):
         return _failed("the file cannot be changed without changing its meaning", "make the changes by hand")
     return Outcome(text)
 
@@ -60,8 +77,11 @@ def _written(yaml: Any, text: str, edits: tuple[Edit, ...]) -> str:
     step, offset = _indents(text)
     yaml.indent(mapping=2, sequence=step, offset=offset)
     tree = yaml.load(text)
-    for edit in reversed(edits):
+    for edit in reversed([each for each in edits if not each.insert and not each.remove]):
         _edit(tree, edit)
+    moving = [each for each in edits if each.insert or each.remove]
+    for edit in sorted(moving, key=lambda edit: (edit.path[:-1], edit.path[-1], edit.remove))[::-1]:
+        _shift(tree, edit)
     out = StringIO()
     yaml.dump(tree, out)
     return out.getvalue()
@@ -93,6 +113,17 @@ def _edit(tree: Any, edit: Edit) -> None:
         _put(here, last, CommentedSeq())
     for place, value in enumerate(edit.value):
         here[last].insert(place, _marked(value))
+
+
+def _shift(tree: Any, edit: Edit) -> None:
+    """Takes an entry out, or puts one before it; the last ones first, so that the places of the others hold."""
+    here = tree
+    for step in edit.path[:-1]:
+        here = here[step]
+    if edit.remove:
+        del here[edit.path[-1]]
+    else:
+        here.insert(edit.path[-1], _marked(edit.value))
 
 
 def _put(mapping: Any, key: str | int, value: Any) -> None:

@@ -47,7 +47,14 @@ def _twice(given: Given) -> tuple[Diagnostic, ...]:
 
 
 def _new(given: Given, picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> str | None:
-    made = _merged(picked, asked, batches)
+    from bayplan.topologies import merge
+
+    said = _gathered(picked, asked, batches)
+    if said is None:
+        return None
+    merged = merge.merge(said)
+    batches.append(_quoted(merged.diagnostics, picked))
+    made = merged.value
     if made is None:
         return None
     topology = made.topology._replace(name=given.one("name", made.topology.name))
@@ -59,17 +66,16 @@ def _new(given: Given, picked: Sequence[Picked], asked: Asked, batches: list[Bat
     return _commented(native.write(topology))
 
 
-def _merged(picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> Part | None:
-    """What all sources say together."""
-    from bayplan.topologies import merge
-
+def _gathered(picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> tuple[Part, ...] | None:
+    """What each source says."""
     parts, found = topology_sources.gather(picked, asked)
     batches += found
-    if parts is None:
-        return None
-    made = merge.merge(parts)
-    batches.append(_quoted(made.diagnostics, picked))
-    return made.value
+    return parts
+
+
+def _pools(made: Part | None) -> set[str]:
+    """The pools with nodes, by name."""
+    return {pool.name for pool in made.topology.pools if pool.domains} if made else set()
 
 
 def _quoted(found: tuple[Diagnostic, ...], picked: Sequence[Picked]) -> Batch:
@@ -111,16 +117,53 @@ def _updated(given: Given, picked: Sequence[Picked], asked: Asked, batches: list
         return None
     if not any(each.formats for each in picked):
         return _applied(document, _osmo(picked, topology.value, document, batches), batches)
-    batches.append(_no_update(picked))
-    return None
+    if not any(topology_sources.knows_nodes(each) for each in picked):
+        batches.append(_no_update(picked))
+        return None
+    return _refreshed(picked, asked, topology.value, document, batches)
 
 
 def _no_update(picked: Sequence[Picked]) -> Batch:
-    """A934: --update with a format that adds nothing to a topology."""
+    """A934: --update with sources that know no nodes: levels and selectors stay as the file has them."""
     name = next(format_.NAME for each in picked for format_ in each.formats)
-    message = f"{name} makes a new topology, and nothing of it can be laid over another one yet"
-    hint = "leave --update out, and copy what you need from the result"
+    message = f"{name} knows no nodes, so there is nothing to bring up to date"
+    hint = "name a source with nodes too, such as `kubectl get nodes -o json`; or leave --update out"
     return Batch((error("A934", ("argument", "--update"), message, hint=hint),))
+
+
+def _refreshed(
+    picked: Sequence[Picked], asked: Asked, old: ClusterTopology, document: Document, batches: list[Batch]
+) -> str | None:
+    """The text with what the sources say of nodes in place of what the file said; the rest of it stays."""
+    from bayplan.topologies import merge, refresh
+
+    frames = tuple(pool._replace(domains=(), unusable={}) for pool in old.pools)
+    said = _gathered(picked, asked._replace(frames=frames), batches)
+    if said is None:
+        return None
+    known = Part(old._replace(pools=frames), aliases=_slurm_names(old), source=document.name)
+    made = merge.merge((known, *said))
+    if not _pools(made.value) & {pool.name for pool in old.pools}:  # networks alone add to what is there
+        made = merge.merge((known._replace(topology=old), *said))
+    batches.append(_quoted(made.diagnostics, picked))
+    if made.value is None:
+        return None
+    judged = pipeline.judge_topology(made.value.topology)
+    if has_errors(judged):
+        batches.append(_at_sources(judged, made.value, picked))
+        return None
+    edits = refresh.edits(old, made.value.topology, states=topology_sources.states(picked))
+    batches.append(Batch(edits.diagnostics, {"topology": document}))
+    return _applied(document, edits.value, batches)
+
+
+def _slurm_names(topology: ClusterTopology) -> dict[str, str]:
+    """What Slurm calls the nodes -> their names, where the file has rules for that."""
+    from bayplan.topologies.slurm_layout import name_rules, slurm_name
+
+    rules = name_rules(topology)
+    names = [node for pool in topology.pools for each in pool.domains for node in each.nodes] if rules else []
+    return {slurm_name(node, rules): node for node in names}
 
 
 def _osmo(

@@ -128,6 +128,16 @@ def gather(picked: Sequence[Picked], wanted: Asked) -> Gathered:
     return Gathered(None if failed else tuple(parts), tuple(batches))
 
 
+def states(picked: Sequence[Picked]) -> frozenset[str]:
+    """The reasons for which nodes are unusable that any of the sources speaks of."""
+    return frozenset(state for each in picked for format_ in each.formats for state in getattr(format_, "STATES", ()))
+
+
+def knows_nodes(picked: Picked) -> bool:
+    """Whether any of its formats names nodes."""
+    return any(not _frame(format_) for format_ in picked.formats)
+
+
 def _frame(format_: Importer) -> bool:
     return bool(getattr(format_, "FRAME", False))
 

@@ -131,8 +131,9 @@ if TYPE_CHECKING:  # making a Protocol takes longer than reading a workflow
     class Importer(Protocol):
         """A topology format that other systems write.
 
-        Two attributes are optional: `FRAME = True` where its pools have no nodes, so that it is read before those that
-        have; `label_keys(source) -> frozenset[str]`, the labels that it must know of every node (`Asked.nodes`).
+        Three attributes are optional: `FRAME = True` where its pools have no nodes, so that it is read before those
+        that have; `STATES`, the reasons for which it calls nodes unusable; `label_keys(source) -> frozenset[str]`, the
+        labels that it must know of every node (`Asked.nodes`).
         """
 
         @property

@@ -21,6 +21,7 @@ from bayplan.topologies import native
 from bayplan.values import NamedTuple
 
 NAME = "koordinator"
+FRAME = True
 API_VERSION = "scheduling.koordinator.sh/v1alpha1"
 KIND = "ClusterNetworkTopology"
 OBJECT = "default"

@@ -21,6 +21,7 @@ from bayplan.values import NamedTuple
 from bayplan.words import suggest
 
 NAME = "kueue"
+FRAME = True
 API = "kueue.x-k8s.io/"
 KINDS = ("Topology", "ResourceFlavor", "ClusterQueue", "LocalQueue")
 NVLINK_LABEL = "nvidia.com/gpu.clique"

@@ -111,7 +111,7 @@ def _without_frames(made: Part, found: list[Diagnostic]) -> Part:
     bare = [pool.name for pool in pools if not pool.domains]
     if not bare or len(bare) == len(pools):
         return made
-    names = listing([f'"{name}"' for name in bare], "and", most=5)
+    names = listing(bare, "and", most=5)
     message = f"{'pool' if len(bare) == 1 else 'pools'} {names} left out: no node of the sources is in there"
     found.append(
         warning("T437", (), message, hint="compare the node selector of the pool with the labels of the nodes")

@@ -254,7 +254,15 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
 def _exported(name: str, topology: ClusterTopology, target: Target, found: Found) -> Outcome[Documents]:
     """The topology in a format that is no scheduler's."""
     exporter: Exporter = import_module(f"bayplan.topologies.{EXPORTS[name]}")
-    return Outcome(None if has_errors(found) else tuple(exporter.write(topology, target)), found)
+    made = () if has_errors(found) else tuple(exporter.write(topology, target))
+    return Outcome(None if has_errors(found) else made, (*found, *_lost(name, topology, target, made)))
+
+
+def _lost(name: str, topology: ClusterTopology, target: Target, made: Documents) -> Found:
+    """What a format cannot hold of the topology that was written in it."""
+    from bayplan.topologies import losses
+
+    return tuple(losses.report(name, topology, target)) if made else ()
 
 
 def title(backend: Backend, target: Target) -> str:
@@ -342,4 +350,5 @@ def cluster_objects(
     objects = backend.value.cluster_objects(topology.value, target.value)
     if not objects and not any(each.code.startswith("F") for each in found):
         found += (nothing_to_export(backend.value.NAME),)
+    found += _lost(backend.value.NAME, topology.value, target.value, objects)
     return Outcome(arrange(objects, topology.value.defaults.get("namespace", "")), found), origins

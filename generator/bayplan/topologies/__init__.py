@@ -28,5 +28,7 @@ OBJECTS: tuple[str, ...] = ("koordinator", "hypernodes", "kueue")
 
 EXPORTS: Mapping[str, str] = {
     "slurm-conf": "slurm_conf",
+    "node-labels": "node_labels",
+    "slinky": "slinky",
 }
 """Words after `topology export --to` besides the schedulers' names -> the module in this folder."""

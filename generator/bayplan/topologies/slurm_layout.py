@@ -216,7 +216,7 @@ def _free(name: str, taken: set[str]) -> str:
 def _switches(pool: Pool, rules: tuple[NameRule, ...], taken: set[str], name: str) -> Laid:
     """A switch for each domain, the leaves last; one above all where there are several at the top, because jobs never
     span switches without a common one."""
-    leaves = {row.path or (pool.name,): row for row in _ordered(pool.domains)}
+    leaves = {row.path or (pool.name,): row for row in _ordered(pool.domains) if row.nodes}
     names: dict[Path, str] = {}
     below: dict[Path, list[str]] = {}
     for depth in range(1, max(len(pool.levels), 1) + 1):

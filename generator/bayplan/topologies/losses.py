@@ -1,0 +1,86 @@
+"""What each format of `topology export` cannot hold: declared here, told on every export, and proven by tests.
+
+A loss is a function that takes something out of a topology. What comes back from a format is the topology less all of
+the format's losses: `minus(word, read(write(t))) == minus(word, t)` (tests/test_round_trips.py). So one table says what
+the documentation promises, what a user is told of the file at hand, and what the tests forgive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from bayplan.diagnostics import Diagnostic, Route, info
+from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology
+from bayplan.topologies import loss_rows as rows
+from bayplan.topologies import loss_slurm as slurm
+from bayplan.topologies.loss_rows import Loss
+
+SETTINGS = (
+    rows.name,
+    rows.versions,
+    rows.images,
+    rows.defaults,
+    rows.schedulers,
+    rows.accelerators,
+    rows.fabrics,
+    rows.namespaces,
+)
+"""What is said of the cluster besides its nodes and its queues."""
+
+OFFER = (rows.cards, rows.resources, rows.template)
+"""What a node offers."""
+
+CHOICE = (rows.selectors, rows.tolerations)
+"""Which pods go to a pool's nodes."""
+
+MARKS = (rows.plan, rows.unique, rows.apply)
+"""What a level is besides a name and a label."""
+
+ROW = (rows.nvlink_domains, rows.leaves)
+"""What a domain is besides a place with nodes."""
+
+NODES = (rows.domains, rows.unusable)
+
+LOST: Mapping[str, tuple[Loss, ...]] = {
+    "kueue": (
+        *(rows.flavors, rows.default_queue, *SETTINGS, *OFFER, rows.every_node),
+        *(rows.level_names, rows.nvlink_unknown, *MARKS, *NODES),
+    ),
+    "koordinator": (*SETTINGS, rows.queues, *OFFER, *CHOICE, rows.nvlink, *MARKS, *NODES, rows.layers),
+    "volcano": (
+        *(*SETTINGS[1:], rows.queues, *OFFER, *CHOICE, rows.nvlink, *MARKS, *ROW),
+        *(rows.unlevelled, rows.unusable_nodes, rows.empty, rows.one_tree, rows.order),
+    ),
+    "slurm": (
+        *(slurm.pools, slurm.nodes, slurm.plan, *SETTINGS, rows.queues, *OFFER, *CHOICE),
+        *(rows.unique, rows.apply, *ROW, rows.unlevelled, rows.unusable, rows.empty, rows.order),
+    ),
+    "slurm-conf": (
+        *(slurm.one, slurm.nodes, slurm.plan, *SETTINGS, rows.queues, *OFFER, *CHOICE),
+        *(rows.unique, rows.apply, *ROW, rows.unusable, rows.empty, rows.order),
+    ),
+}
+"""Word after --to -> what that format lacks, in the order in which it is taken out."""
+
+
+def lost(word: str, target: Target) -> tuple[Loss, ...]:
+    """The losses of a format. Before 25.05, Slurm has a topology.conf."""
+    old = word == "slurm" and not target.since("slurm", "25.05")
+    return LOST.get("slurm-conf" if old else word, ())
+
+
+def minus(word: str, topology: ClusterTopology, target: Target) -> ClusterTopology:
+    """The topology without what the format cannot hold."""
+    for loss in lost(word, target):
+        topology = loss.drop(topology, target)
+    return topology
+
+
+def report(word: str, topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
+    """T580: what of this file the format cannot hold."""
+    titles = [loss.title for loss in lost(word, target) if loss.drop(topology, target) != topology]
+    if titles:
+        route: Route = ("topology", "metadata", "name")
+        message = f"{word} does not hold all of this file. Lost: {'; '.join(titles)}"
+        yield info("T580", route, message, hint="keep this file and export from it; the rest comes back by an import")

@@ -1,0 +1,32 @@
+"""Labels for the nodes that do not carry them yet: what schedulers read, where a topology came from elsewhere.
+
+Each document is a Node with nothing but labels, as `kubectl apply --server-side` takes it: labels of others stay, and
+those written before and now gone are removed (Kubernetes 1.22 and later, field managers).
+"""
+
+from __future__ import annotations
+
+from bayplan.model.manifest import Many, Slot
+from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology, Domain, Pool
+
+NAME = "node-labels"
+
+
+def write(topology: ClusterTopology, target: Target) -> tuple[Many, ...]:
+    """The labels of the levels that are marked `apply`; without such a mark anywhere, all that the file says of nodes.
+
+    A file without marks describes labels that are there, and is exported to make nodes like them: a simulated cluster.
+    """
+    marked = any(level.apply for pool in topology.pools for level in pool.levels)
+    made = (_nodes(pool, domain, marked) for pool in topology.pools for domain in pool.domains if domain.nodes)
+    return tuple(each for each in made if each.skeleton["metadata"]["labels"])
+
+
+def _nodes(pool: Pool, domain: Domain, marked: bool) -> Many:
+    """One skeleton for all nodes of a domain."""
+    own = {} if marked else pool.node.node_selector
+    levels = zip(pool.levels, domain.path, strict=False)
+    labels = {**own, **{level.label: value for level, value in levels if level.apply or not marked}}
+    skeleton = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": Slot(0, "name"), "labels": labels}}
+    return Many(skeleton, tuple((node,) for node in domain.nodes))

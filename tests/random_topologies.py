@@ -61,7 +61,9 @@ def shapes(draw: st.DrawFn, number: int) -> NodeShape:
     resources = {"pods": 110_000, **({"cpu": 64_000, "memory": 2**40 * 1000} if draw(st.booleans()) else {})}
     cards = draw(st.booleans())
     selector = {SELECTOR: str(number)} if number or draw(st.booleans()) else {}
-    tolerations = draw(st.sampled_from([(), ({"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"},)]))
+    tolerations = draw(
+        st.sampled_from([(), ({"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"},)])
+    )
     return NodeShape("h100" if cards else "", 8 if cards else 0, dict(sorted(resources.items())), selector, tolerations)
 
 

@@ -9,7 +9,16 @@ from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
 from bayplan.topologies.kueue import dns_label
 from bayplan.topologies.loss_rows import Loss, Path, of_pools
-from bayplan.topologies.slurm_layout import BLOCK, FLAT, Laid, name_rules, one_layout, plugin_of, slurm_name, topology_name
+from bayplan.topologies.slurm_layout import (
+    BLOCK,
+    FLAT,
+    Laid,
+    name_rules,
+    one_layout,
+    plugin_of,
+    slurm_name,
+    topology_name,
+)
 from bayplan.topologies.slurm_native import PLACEHOLDER
 
 CONF = "default"

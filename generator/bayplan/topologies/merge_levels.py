@@ -8,18 +8,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from bayplan.diagnostics import Diagnostic, error
+from bayplan.model.formats import Part
 from bayplan.model.topology import Level, Pool
 from bayplan.values import NamedTuple
-
-if TYPE_CHECKING:
-    from bayplan.topologies.merge_pools import Sides
 
 Path = tuple[str, ...]
 Pairs = Mapping[tuple[Path, Path], str]
 """Each pair of paths that some node has, one in either source -> such a node."""
+
+
+class Sides(NamedTuple):
+    """The two sources whose pools are compared, for messages."""
+
+    one: Part
+    other: Part
+
+    def notes(self, node: str) -> tuple[Note, ...]:
+        """Where each of them speaks of a node."""
+        pairs = ((self.one, self.one.places.get(node)), (self.other, self.other.places.get(node)))
+        return tuple(Note(f"{node} in {part.source}", place) for part, place in pairs if place)
 
 
 class Rung(NamedTuple):

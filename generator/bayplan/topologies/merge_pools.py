@@ -8,23 +8,10 @@ from typing import Any
 from bayplan.diagnostics import Diagnostic, Note, error, warning
 from bayplan.model.formats import Part
 from bayplan.model.topology import Domain, NodeShape, Pool
-from bayplan.topologies.merge_levels import Chain, chained
-from bayplan.values import NamedTuple
+from bayplan.topologies.merge_levels import Chain, Sides, chained
 from bayplan.words import count, listing
 
 Row = Domain | None
-
-
-class Sides(NamedTuple):
-    """The two sources whose pools are compared, for messages."""
-
-    one: Part
-    other: Part
-
-    def notes(self, node: str) -> tuple[Note, ...]:
-        """Where each of them speaks of a node."""
-        pairs = ((self.one, self.one.places.get(node)), (self.other, self.other.places.get(node)))
-        return tuple(Note(f"{node} in {part.source}", place) for part, place in pairs if place)
 
 
 def together(

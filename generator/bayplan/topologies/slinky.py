@@ -23,11 +23,7 @@ def write(topology: ClusterTopology, target: Target) -> tuple[Many, ...]:
     """The nodes of each unit, with their place in the topologies that Slurm is given."""
     shared = None if target.since("slurm", "25.05") else one_layout(topology, target)
     laid = (shared,) * len(topology.pools) if shared else layouts(topology, target)
-    return tuple(
-        each
-        for pool, own in zip(topology.pools, laid, strict=True)
-        for each in _nodes(topology, pool, own)
-    )
+    return tuple(each for pool, own in zip(topology.pools, laid, strict=True) for each in _nodes(topology, pool, own))
 
 
 def _nodes(topology: ClusterTopology, pool: Pool, laid: Laid) -> Iterator[Many]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from bayplan.diagnostics import Diagnostic, error
+from bayplan.diagnostics import Diagnostic, Note, error
 from bayplan.model.formats import Part
 from bayplan.model.topology import Level, Pool
 from bayplan.values import NamedTuple

@@ -67,6 +67,14 @@ def validate(data: Any) -> Any:
                 if data__spec__missing_keys:
                     raise Refused
                 data__spec_keys = set(data__spec.keys())
+                if "read" in data__spec_keys:
+                    data__spec_keys.remove("read")
+                    data__spec__read = data__spec["read"]
+                    if not isinstance(data__spec__read, (str)):
+                        raise Refused
+                    if isinstance(data__spec__read, str):
+                        if not REGEX_PATTERNS['^[0-9]{4}-[0-9]{2}-[0-9]{2}$'].search(data__spec__read):
+                            raise Refused
                 if "versions" in data__spec_keys:
                     data__spec_keys.remove("versions")
                     data__spec__versions = data__spec["versions"]

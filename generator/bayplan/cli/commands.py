@@ -164,7 +164,12 @@ COMMANDS = (
         "topology_check",
         "Say whether a cluster topology file is sound.",
         (Argument("TOPOLOGY", 0),),
-        (STRICT, DIAGNOSTICS),
+        (
+            Option(("--live",), "What the cluster says of its nodes now, to compare with.", "SOURCE", many=True),
+            Option(("--newer-than",), "The day on which its sources must have been read, or later.", "YYYY-MM-DD"),
+            STRICT,
+            DIAGNOSTICS,
+        ),
     ),
     Command(
         "topology import",
@@ -185,6 +190,7 @@ COMMANDS = (
             Option(("--plan",), "Nodes of each finest domain that may be planned.", "N"),
             Option(("--exclude-incomplete",), "Leave out nodes that lack the label of a level."),
             Option(("--name",), "The name of the topology.", "NAME"),
+            Option(("--read-on",), "The day on which the sources were read, to be kept in the file.", "YYYY-MM-DD"),
             Option(("-o", "--output"), "A file (default: stdout).", "FILE"),
             CHECK,
             STRICT,

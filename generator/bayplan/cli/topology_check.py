@@ -1,18 +1,65 @@
-"""`bayplan topology check`: whether a cluster topology file is sound in itself."""
+"""`bayplan topology check`: whether a cluster topology file is sound in itself, and still true."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from bayplan import pipeline
-from bayplan.cli import inputs
+from bayplan.cli import inputs, topology_sources
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
+from bayplan.diagnostics import Diagnostic, warning
+from bayplan.document import Document
+from bayplan.model.topology import ClusterTopology
 from bayplan.report.batch import Batch
 
 
 def run(given: Given) -> int:
     """Checks the file named, else the project's."""
     document, batches = inputs.one_topology(given)
-    if document is not None:
+    found = list(batches)
+    wrong = topology_sources.day(given, "newer-than")
+    if document is not None and not wrong:
         outcome, origins = pipeline.survey(document)
-        batches += (Batch(outcome.diagnostics, {"topology": document}, origins),)
-    return finish(given, batches, to_stdout=True)
+        age = tuple(_age(outcome.value, given)) if outcome.value else ()
+        found.append(Batch((*outcome.diagnostics, *age), {"topology": document}, origins))
+        if outcome.value and given.on("live"):
+            found += _live(given, outcome.value, document)
+    return finish(given, [Batch(wrong), *found], to_stdout=True)
+
+
+def _age(topology: ClusterTopology, given: Given) -> Iterator[Diagnostic]:
+    """T443: days are compared as texts, so no clock is asked."""
+    since = given.one("newer-than")
+    if since and topology.read < since:
+        known = f"were read on {topology.read}" if topology.read else "were read on an unknown day"
+        hint = "`bayplan topology import SOURCE --update FILE --read-on DAY` brings it up to date"
+        yield warning("T443", ("topology", "spec", "read"), f"its sources {known}, before {since}", hint=hint)
+
+
+def _live(given: Given, topology: ClusterTopology, document: Document) -> list[Batch]:
+    """T444: what the file says of nodes and the sources do not, or say otherwise."""
+    from bayplan.cli import topology_laid
+    from bayplan.topologies.compare import compare
+
+    words = given._replace(words=given.all("live"))
+    picked, batches = topology_sources.pick(words)
+    asked = topology_sources.asked(words)
+    if len(picked) < len(words.words) or asked.value is None:
+        return batches
+    live = topology_laid.over(topology, document.name, picked, asked.value, batches)
+    if live is not None:
+        compared = compare(topology, live)
+        groups = (("gone", compared.gone), ("new", compared.new), ("in another place", compared.moved))
+        found = tuple(_differs(word, [node for each in held for node in each.nodes]) for word, held in groups if held)
+        batches.append(Batch(found, {"topology": document}))
+    return batches
+
+
+def _differs(word: str, nodes: list[str]) -> Diagnostic:
+    from bayplan.words import count, listing
+
+    some = listing([*nodes[:5], *(["..."] if len(nodes) > 5 else [])], "and")
+    message = f"{count(len(nodes), 'node')} ({some}) {'is' if len(nodes) == 1 else 'are'} {word} in the cluster"
+    hint = "`bayplan topology diff` shows all of it, `topology import --update` brings the file up to date"
+    return warning("T444", ("topology", "spec", "pools"), message, hint=hint)

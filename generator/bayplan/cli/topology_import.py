@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bayplan import pipeline
-from bayplan.cli import inputs, osmo_pool, output, topology_sources
+from bayplan.cli import inputs, osmo_pool, output, topology_laid, topology_sources
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.cli.topology_sources import Picked
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors
+from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors
 from bayplan.document import Document
 from bayplan.emit import emit
-from bayplan.model.formats import Asked, Part
+from bayplan.model.formats import Asked
 from bayplan.model.topology import ClusterTopology
 from bayplan.report.batch import Batch
 from bayplan.topologies import native
@@ -47,62 +47,17 @@ def _twice(given: Given) -> tuple[Diagnostic, ...]:
 
 
 def _new(given: Given, picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> str | None:
-    from bayplan.topologies import merge
-
-    said = _gathered(picked, asked, batches)
-    if said is None:
-        return None
-    merged = merge.merge(said)
-    batches.append(_quoted(merged.diagnostics, picked))
-    made = merged.value
+    made = topology_laid.together(picked, asked, batches)
     if made is None:
         return None
-    topology = made.topology._replace(name=given.one("name", made.topology.name))
+    name, read = given.one("name", made.topology.name), given.one("read-on", made.topology.read)
+    topology = made.topology._replace(name=name, read=read)
     if any(pool.domains for pool in topology.pools):
         judged = pipeline.judge_topology(topology)
-        batches.append(_at_sources(judged, made, picked))
+        batches.append(topology_laid.at_sources(judged, made, picked))
         if has_errors(judged):
             return None
     return _commented(native.write(topology))
-
-
-def _gathered(picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> tuple[Part, ...] | None:
-    """What each source says."""
-    parts, found = topology_sources.gather(picked, asked)
-    batches += found
-    return parts
-
-
-def _pools(made: Part | None) -> set[str]:
-    """The pools with nodes, by name."""
-    return {pool.name for pool in made.topology.pools if pool.domains} if made else set()
-
-
-def _quoted(found: tuple[Diagnostic, ...], picked: Sequence[Picked]) -> Batch:
-    """Findings that speak of several sources, with the texts of all."""
-    sources: dict[str, Document] = {}
-    for each in picked if found else ():
-        sources.update(each.file.batch(found).sources)
-    return Batch(found, sources)
-
-
-def _at_sources(found: tuple[Diagnostic, ...], made: Part, picked: Sequence[Picked]) -> Batch:
-    """What is wrong with the result, shown where a source speaks of the first node concerned."""
-    sources: dict[str, Document] = {}
-    for each in picked if found else ():
-        sources.update(each.file.batch(found).sources)
-    only = picked[0].file.at() if len(picked) == 1 else ()
-    return Batch(found, sources, {"topology": dict(_origins(made, only))} if found else {})
-
-
-def _origins(made: Part, only: Route) -> Iterator[tuple[Route, Route]]:
-    """Route of a pool or a domain -> the place of its first node, where a source has told it, else the only source."""
-    if only:
-        yield ("topology",), only
-    for p, pool in enumerate(made.topology.pools):
-        firsts = [next((made.places[node] for node in each.nodes if node in made.places), ()) for each in pool.domains]
-        yield from ((("topology", "spec", "pools", p, "domains", d), at) for d, at in enumerate(firsts) if at)
-        yield from ((("topology", "spec", "pools", p), at) for at in firsts[:1] if at)
 
 
 def _updated(given: Given, picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> str | None:
@@ -120,7 +75,7 @@ def _updated(given: Given, picked: Sequence[Picked], asked: Asked, batches: list
     if not any(topology_sources.knows_nodes(each) for each in picked):
         batches.append(_no_update(picked))
         return None
-    return _refreshed(picked, asked, topology.value, document, batches)
+    return _refreshed(given, picked, asked, topology.value, document, batches)
 
 
 def _no_update(picked: Sequence[Picked]) -> Batch:
@@ -132,38 +87,19 @@ def _no_update(picked: Sequence[Picked]) -> Batch:
 
 
 def _refreshed(
-    picked: Sequence[Picked], asked: Asked, old: ClusterTopology, document: Document, batches: list[Batch]
+    given: Given, picked: Sequence[Picked], asked: Asked, old: ClusterTopology, document: Document, batches: list[Batch]
 ) -> str | None:
     """The text with what the sources say of nodes in place of what the file said; the rest of it stays."""
-    from bayplan.topologies import merge, refresh
+    from bayplan.topologies import refresh
 
-    frames = tuple(pool._replace(domains=(), unusable={}) for pool in old.pools)
-    said = _gathered(picked, asked._replace(frames=frames), batches)
-    if said is None:
+    new = topology_laid.over(old, document.name, picked, asked, batches)
+    if new is None:
         return None
-    known = Part(old._replace(pools=frames), aliases=_slurm_names(old), source=document.name)
-    made = merge.merge((known, *said))
-    if not _pools(made.value) & {pool.name for pool in old.pools}:  # networks alone add to what is there
-        made = merge.merge((known._replace(topology=old), *said))
-    batches.append(_quoted(made.diagnostics, picked))
-    if made.value is None:
-        return None
-    judged = pipeline.judge_topology(made.value.topology)
-    if has_errors(judged):
-        batches.append(_at_sources(judged, made.value, picked))
-        return None
-    edits = refresh.edits(old, made.value.topology, states=topology_sources.states(picked))
+    edits = refresh.edits(old, new, states=topology_sources.states(picked))
     batches.append(Batch(edits.diagnostics, {"topology": document}))
-    return _applied(document, edits.value, batches)
-
-
-def _slurm_names(topology: ClusterTopology) -> dict[str, str]:
-    """What Slurm calls the nodes -> their names, where the file has rules for that."""
-    from bayplan.topologies.slurm_layout import name_rules, slurm_name
-
-    rules = name_rules(topology)
-    names = [node for pool in topology.pools for each in pool.domains for node in each.nodes] if rules else []
-    return {slurm_name(node, rules): node for node in names}
+    read = given.one("read-on", old.read)
+    dated = (Edit(("spec", "read"), read),) if read != old.read else ()
+    return _applied(document, None if edits.value is None else (*dated, *edits.value), batches)
 
 
 def _osmo(

@@ -36,7 +36,7 @@ class Picked(NamedTuple):
 
 def asked(given: Given) -> Outcome[Asked]:
     """What the command line asks of formats. A938: a level, a plan or --from that cannot be meant."""
-    found: list[Diagnostic] = []
+    found = [*day(given, "read-on")]
     levels = tuple(level for word in given.all("level") for level in _level(word, found))
     plan = given.one("plan", "0")
     if not plan.isdecimal() or not plan.isascii() or len(plan) > 6:
@@ -46,6 +46,19 @@ def asked(given: Given) -> Outcome[Asked]:
         found.append(error("A938", ("argument", "--from"), message, hint="give it once for all, or once for each"))
     made = Asked(levels, preset=given.one("preset"), exclude_incomplete=given.on("exclude-incomplete"))
     return Outcome(None if found else made._replace(plan=int(plan)), tuple(found))
+
+
+def day(given: Given, option: str) -> tuple[Diagnostic, ...]:
+    """A938 where an option is no day."""
+    from datetime import date
+
+    text = given.one(option)
+    try:
+        sound = not given.on(option) or date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        sound = False
+    message = f'"{text[:40]}" is no day'
+    return () if sound else (error("A938", ("argument", f"--{option}"), message, hint="write it as 2026-11-22"),)
 
 
 def _level(word: str, found: list[Diagnostic]) -> Iterator[Level]:

@@ -11,4 +11,6 @@ CODES: Mapping[str, str] = {
     "T440": "a node whose place nobody says",
     "T441": "a node that only a later source knows",
     "T442": "levels that cross",
+    "T443": "a topology that is too old",
+    "T444": "a topology that is not true any more",
 }

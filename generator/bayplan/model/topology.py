@@ -100,6 +100,7 @@ class ClusterTopology(NamedTuple):
     fabrics: Mapping[str, Mapping[str, Any]] = {}
     namespaces: Mapping[str, Namespace] = {}
     images: Mapping[str, str] = {}  # kubectl: what the adopt Job runs
+    read: str = ""  # the day on which its sources were read: 2026-11-22
 
     def pool(self, name: str) -> Pool | None:
         """The pool of that name."""

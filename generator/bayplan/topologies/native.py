@@ -212,6 +212,7 @@ NAMESPACE: Table = (
     ("serviceAccount", "service_account", str),
 )
 SPEC: Table = (
+    ("read", "read", str),
     ("versions", "versions", ordered),
     ("defaults", "defaults", ordered),
     ("queues", "queues", tuple),
@@ -221,7 +222,7 @@ SPEC: Table = (
     ("fabrics", "fabrics", _fabrics),
     ("namespaces", "namespaces", _namespaces),
 )
-ORDER = (*[key for key, _, _ in SPEC[:5]], "pools", *[key for key, _, _ in SPEC[5:]])
+ORDER = (*[key for key, _, _ in SPEC[:6]], "pools", *[key for key, _, _ in SPEC[6:]])
 """The keys of `spec` as they are written: the pools before what they refer to."""
 
 TABLES: Mapping[type, Table] = {

@@ -1,0 +1,86 @@
+"""Several sources together, and what they say laid over a topology file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bayplan import pipeline
+from bayplan.cli import topology_sources
+from bayplan.cli.topology_sources import Picked
+from bayplan.diagnostics import Diagnostic, Route, has_errors
+from bayplan.document import Document
+from bayplan.model.formats import Asked, Part
+from bayplan.model.topology import ClusterTopology
+from bayplan.report.batch import Batch
+from bayplan.topologies import merge
+
+
+def together(picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> Part | None:
+    """What all sources say; None where one of them has errors, or they contradict each other."""
+    parts, found = topology_sources.gather(picked, asked)
+    batches += found
+    made = merge.merge(parts) if parts else None
+    batches += [_quoted(made.diagnostics, picked)] if made else []
+    return made.value if made else None
+
+
+def over(
+    old: ClusterTopology, name: str, picked: Sequence[Picked], asked: Asked, batches: list[Batch]
+) -> ClusterTopology | None:
+    """The cluster as the sources say it, sorted into the pools and levels of the file of that name.
+
+    Networks that know no labels are matched by their nodes with what the file says, and can only add to it.
+    """
+    frames = tuple(pool._replace(domains=(), unusable={}) for pool in old.pools)
+    parts, found = topology_sources.gather(picked, asked._replace(frames=frames))
+    batches += found
+    if parts is None:
+        return None
+    known = Part(old._replace(pools=frames), aliases=_slurm_names(old), source=name)
+    made = merge.merge((known, *parts))
+    if not _with_nodes(made.value) & {pool.name for pool in old.pools}:
+        made = merge.merge((known._replace(topology=old), *parts))
+    batches.append(_quoted(made.diagnostics, picked))
+    judged = pipeline.judge_topology(made.value.topology) if made.value else ()
+    if made.value is None or has_errors(judged):
+        batches += [at_sources(judged, made.value, picked)] if made.value else []
+        return None
+    return made.value.topology
+
+
+def _with_nodes(made: Part | None) -> set[str]:
+    """The pools with nodes, by name."""
+    return {pool.name for pool in made.topology.pools if pool.domains} if made else set()
+
+
+def _slurm_names(topology: ClusterTopology) -> dict[str, str]:
+    """What Slurm calls the nodes -> their names, where the file has rules for that."""
+    from bayplan.topologies.slurm_layout import name_rules, slurm_name
+
+    rules = name_rules(topology)
+    names = [node for pool in topology.pools for each in pool.domains for node in each.nodes] if rules else []
+    return {slurm_name(node, rules): node for node in names}
+
+
+def _quoted(found: tuple[Diagnostic, ...], picked: Sequence[Picked]) -> Batch:
+    """Findings that speak of several sources, with the texts of all."""
+    sources: dict[str, Document] = {}
+    for each in picked if found else ():
+        sources.update(each.file.batch(found).sources)
+    return Batch(found, sources)
+
+
+def at_sources(found: tuple[Diagnostic, ...], made: Part, picked: Sequence[Picked]) -> Batch:
+    """What is wrong with the result, shown where a source speaks of the first node concerned."""
+    only = picked[0].file.at() if len(picked) == 1 else ()
+    return _quoted(found, picked)._replace(origins={"topology": dict(_origins(made, only))} if found else {})
+
+
+def _origins(made: Part, only: Route) -> Iterator[tuple[Route, Route]]:
+    """Route of a pool or a domain -> the place of its first node, where a source has told it, else the only source."""
+    if only:
+        yield ("topology",), only
+    for p, pool in enumerate(made.topology.pools):
+        firsts = [next((made.places[node] for node in each.nodes if node in made.places), ()) for each in pool.domains]
+        yield from ((("topology", "spec", "pools", p, "domains", d), at) for d, at in enumerate(firsts) if at)
+        yield from ((("topology", "spec", "pools", p), at) for at in firsts[:1] if at)

@@ -13,6 +13,7 @@ from scenes import EXAMPLES, GANGS, WORKFLOWS, load, topologies, topology_data, 
 
 import support
 from bayplan import schema
+from bayplan._validators import are_dns_subdomains, is_dns_subdomain
 from bayplan.checks import SURVEY_CHECKS, TOGETHER, TOPOLOGY_CHECKS, WORKFLOW_CHECKS, naming, places, template, tree
 from bayplan.diagnostics import Diagnostic
 from bayplan.model.topology import ClusterTopology, Domain, Level, Pool
@@ -496,3 +497,8 @@ def test_every_owner_is_visited_with_its_route(gang: Gang) -> None:
         for step in owner.route[1:]:
             node = node if step == "spec" else node[step] if isinstance(step, int) else getattr(node, names[step])
         assert node == owner.node
+
+
+@given(st.lists(st.text(alphabet="ab1-.,A", max_size=6), max_size=4))
+def test_names_told_of_all_at_once(names: list[str]) -> None:
+    assert are_dns_subdomains(names) == all(map(is_dns_subdomain, names))

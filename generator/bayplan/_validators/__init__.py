@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 
 class Refused(Exception):
@@ -38,6 +39,17 @@ LABEL_VALUE = Word(LOWER + UPPER, LOWER + UPPER + "-._", LOWER + UPPER)
 def is_dns_subdomain(text: str) -> bool:
     """Whether the text is one or more DNS labels joined by dots (Kubernetes apimachinery pkg/util/validation)."""
     return len(text) <= 253 and (DNS_LABEL.search(text) or all(map(DNS_LABEL.search, text.split("."))))
+
+
+def are_dns_subdomains(texts: Sequence[str]) -> bool:
+    """Whether `is_dns_subdomain` holds for each of them, told of all at once."""
+    joined = f",{','.join(texts)},"
+    apart = not any(pair in joined for pair in _APART) and joined.count(",") == len(texts) + 1
+    return apart and not joined.strip(LOWER + "-.,") and max(map(len, texts), default=0) <= 253
+
+
+_APART = (",,", ",-", "-,", ",.", ".,", "..", ".-", "-.")
+"""What is nowhere in a list of such names: each label begins and ends with a letter or digit."""
 
 
 def is_label_key(text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan._validators import is_dns_subdomain
+from bayplan._validators import are_dns_subdomains, is_dns_subdomain
 from bayplan.diagnostics import Diagnostic, Note, Route, error, warning
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.words import did_you_mean, listing
@@ -55,6 +55,8 @@ def _nodes(names: list[str]) -> str:
 
 def _spelling(pool: Pool, route: Route) -> Iterator[Diagnostic]:
     """Node names are DNS subdomains (Kubernetes pkg/apis/core/validation: ValidateNodeName)."""
+    if are_dns_subdomains([name for domain in pool.domains for name in domain.nodes]):
+        return
     for index, domain in enumerate(pool.domains):
         bad = [name for name in domain.nodes if not is_dns_subdomain(name)]
         if bad:

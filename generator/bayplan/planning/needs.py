@@ -42,7 +42,7 @@ def _pool_needs(pool: Pool, route: Route) -> Iterator[Need]:
         yield Need("label-key-length", len(level.label), (*at, "label"), subject=subject)
         if level.unique == "parent" and (value := _repeated(pool, j)):
             yield Need("repeated-values", 1, (*at, "unique"), subject=f'{subject}, where "{value}" stands twice')
-    longest = max(((len(n), k) for k, d in enumerate(pool.domains) for n in d.nodes), default=(0, 0))
+    longest = max(((max(map(len, d.nodes)), k) for k, d in enumerate(pool.domains) if d.nodes), default=(0, 0))
     yield Need("node-name-length", longest[0], (*route, "domains", longest[1], "nodes"))
 
 

@@ -45,7 +45,7 @@ def are_dns_subdomains(texts: Sequence[str]) -> bool:
     """Whether `is_dns_subdomain` holds for each of them, told of all at once."""
     joined = f",{','.join(texts)},"
     apart = not any(pair in joined for pair in _APART) and joined.count(",") == len(texts) + 1
-    return apart and not joined.strip(LOWER + "-.,") and max(map(len, texts), default=0) <= 253
+    return not texts or (apart and not joined.strip(LOWER + "-.,") and max(map(len, texts)) <= 253)
 
 
 _APART = (",,", ",-", "-,", ",.", ".,", "..", ".-", "-.")

@@ -35,6 +35,7 @@ OUTPUT = (
     Option(("-o", "--output"), "A file, or a folder with one file an object (default: stdout).", "FILE|DIR/"),
     CHECK,
 )
+OUTPUT_FILE = (Option(("-o", "--output"), "A file (default: stdout).", "FILE"), CHECK)
 GANG = Option(("--gang",), "Only this gang.", "NAME", many=True)
 WORKFLOWS = Argument("WORKFLOW", 1, MANY)
 
@@ -167,6 +168,20 @@ COMMANDS = (
         (STRICT, DIAGNOSTICS),
     ),
     Command(
+        "topology show",
+        "topology_show",
+        "Show the tree of a cluster, its sizes and spares, and which groups fit it.",
+        (Argument("TOPOLOGY", 0),),
+        (
+            Option(("--format",), "How to show it (default: tree).", "FORM", choices=("tree", "json", "svg")),
+            Option(("--level",), "How deep: down to this level.", "NAME"),
+            Option(("--all",), "Every domain and every node, however many there are."),
+            *OUTPUT_FILE,
+            STRICT,
+            DIAGNOSTICS,
+        ),
+    ),
+    Command(
         "topology import",
         "topology_import",
         "Write a cluster topology out of another system's files.",
@@ -291,6 +306,5 @@ COMMANDS = (
 LATER = (
     "diff",
     "topology diff",
-    "topology show",
 )
 """Commands that are planned: calling one is answered "not yet", not "unknown"."""

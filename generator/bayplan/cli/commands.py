@@ -35,6 +35,7 @@ OUTPUT = (
     Option(("-o", "--output"), "A file, or a folder with one file an object (default: stdout).", "FILE|DIR/"),
     CHECK,
 )
+OUTPUT_FILE = (Option(("-o", "--output"), "A file (default: stdout).", "FILE"), CHECK)
 GANG = Option(("--gang",), "Only this gang.", "NAME", many=True)
 WORKFLOWS = Argument("WORKFLOW", 1, MANY)
 
@@ -172,6 +173,33 @@ COMMANDS = (
         ),
     ),
     Command(
+        "topology show",
+        "topology_show",
+        "Show the tree of a cluster, its sizes and spares, and which groups fit it.",
+        (Argument("TOPOLOGY", 0),),
+        (
+            Option(("--format",), "How to show it (default: tree).", "FORM", choices=("tree", "json", "svg")),
+            Option(("--level",), "How deep a tree, or JSON: down to this level.", "NAME"),
+            Option(("--all",), "A tree of every domain and every node, however many there are."),
+            *OUTPUT_FILE,
+            STRICT,
+            DIAGNOSTICS,
+        ),
+    ),
+    Command(
+        "topology diff",
+        "topology_diff",
+        "Show what differs between two topologies: nodes, units, states, settings.",
+        (Argument("OLD"), Argument("NEW")),
+        (
+            Option(("--format",), "How to show it (default: text).", "FORM", choices=("text", "json")),
+            *OUTPUT_FILE,
+            STRICT,
+            DIAGNOSTICS,
+        ),
+        "OLD and NEW are topology files, or what `topology import` reads. Exit code 1 where they differ.",
+    ),
+    Command(
         "topology import",
         "topology_import",
         "Write a cluster topology out of another system's files.",
@@ -294,9 +322,5 @@ COMMANDS = (
 )
 """Every command that works."""
 
-LATER = (
-    "diff",
-    "topology diff",
-    "topology show",
-)
+LATER = ("diff",)
 """Commands that are planned: calling one is answered "not yet", not "unknown"."""

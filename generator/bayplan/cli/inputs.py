@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bayplan.cli import arguments, files, sources
 from bayplan.cli.options import Given
@@ -110,8 +110,14 @@ def _of_project() -> tuple[str | None, tuple[Batch, ...]]:
 def topology_of(path: str) -> Loaded:
     """The one document of a topology file."""
     documents, batch = files.load(path, "topology")
+    one, found = only(documents)
+    return one, found or (batch,)
+
+
+def only(documents: Sequence[Document]) -> Loaded:
+    """The one document; A923 where there are several."""
     if len(documents) < 2:
-        return (documents[0] if documents else None), (batch,)
+        return (documents[0] if documents else None), ()
     message = f"the topology file holds {len(documents)} documents; one ClusterTopology is wanted"
     found = error("A923", ("topology",), message, hint="keep one cluster in one file")
     return None, (Batch((found,), {"topology": documents[1]}),)

@@ -13,4 +13,5 @@ CODES: Mapping[str, str] = {
     "T575": "nodes offer less than the file says",
     "T576": "what is new",
     "T577": "nodes that have moved",
+    "T578": "a level that no pool has",
 }

@@ -57,7 +57,7 @@ class Pair(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """All that differs. Units and nodes of pools that came or went are listed with the pool alone."""
+    """All that differs. Units of pools that came or went are not listed one by one."""
 
     pairs: tuple[Pair, ...] = ()
     pools_new: tuple[str, ...] = ()

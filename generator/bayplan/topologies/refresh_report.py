@@ -54,14 +54,12 @@ def _renamed(pool: Pool, renamed: Sequence[Renamed], route: Route) -> Iterator[D
         lines = [
             (f'"{"/".join(each.before)}" is "{"/".join(each.after)}" now', rows.get(each.before)) for each in table
         ]
-        message = (
-            f'{count(len(table), "domain")} of level "{level}" in pool "{pool.name}" {_has(table)} other names now'
-        )
+        message = f'{count(len(table), "domain")} of level "{level}" in pool "{pool.name}" {_has(table)} now'
         yield warning("T570", (*route, "domains"), message, hint=FATAL, notes=_notes(lines, route))
 
 
 def _has(table: Sequence[object]) -> str:
-    return "has" if len(table) == 1 else "have"
+    return "has another name" if len(table) == 1 else "have other names"
 
 
 def _rows(pool: Pool) -> dict[Path, int]:
@@ -91,7 +89,7 @@ def _dropped(pool: Pool, paths: Sequence[Path], route: Route) -> Iterator[Diagno
 def _gone(pool: Pool, groups: Sequence[Group], route: Route) -> Iterator[Diagnostic]:
     """T572."""
     if groups:
-        message = f'{_nodes(groups)} of pool "{pool.name}" in no source: taken out'
+        message = f"{_nodes(groups, pool)} in no source, and taken out: {_named(groups)}"
         hint = "a node that was left out of a source is taken for gone; read the difference before you keep it"
         yield warning("T572", (*route, "domains"), message, hint=hint)
 
@@ -99,7 +97,7 @@ def _gone(pool: Pool, groups: Sequence[Group], route: Route) -> Iterator[Diagnos
 def _new(pool: Pool, groups: Sequence[Group], route: Route) -> Iterator[Diagnostic]:
     """T576."""
     if groups:
-        yield info("T576", (*route, "domains"), f'{_nodes(groups)} new in pool "{pool.name}"')
+        yield info("T576", (*route, "domains"), f"{_nodes(groups, pool)} new: {_named(groups)}")
 
 
 def _moved(pool: Pool, groups: Sequence[Group], route: Route) -> Iterator[Diagnostic]:
@@ -108,14 +106,18 @@ def _moved(pool: Pool, groups: Sequence[Group], route: Route) -> Iterator[Diagno
         lines = [
             (f"{_listed(each.nodes)}: from {_place(each.before)} to {_place(each.after)}", None) for each in groups
         ]
-        message = f'{_nodes(groups)} of pool "{pool.name}" in another place now'
+        message = f"{_nodes(groups, pool)} in another place now: {_named(groups)}"
         yield info("T577", (*route, "domains"), message, notes=_notes(lines, route))
 
 
-def _nodes(groups: Iterable[Group]) -> str:
-    """`2 nodes (n[01-02]) are`."""
-    nodes = [node for each in groups for node in each.nodes]
-    return f"{count(len(nodes), 'node')} ({_listed(nodes)}) {'is' if len(nodes) == 1 else 'are'}"
+def _nodes(groups: Iterable[Group], pool: Pool) -> str:
+    """`2 nodes of pool "gb200" are`."""
+    number = sum(len(each.nodes) for each in groups)
+    return f'{count(number, "node")} of pool "{pool.name}" {"is" if number == 1 else "are"}'
+
+
+def _named(groups: Iterable[Group]) -> str:
+    return _listed([node for each in groups for node in each.nodes])
 
 
 def _listed(nodes: Sequence[str]) -> str:

@@ -1,0 +1,136 @@
+"""A comparison of two topologies, for people and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from bayplan.topologies.compare import Comparison, Group, Place, Renamed
+from bayplan.topologies.compare_units import Unit
+from bayplan.topologies.hostlist import compress
+from bayplan.words import count
+
+FATAL = "slurmctld does not start while a saved node is on a unit that has no such name any more"
+
+
+def as_text(found: Comparison, old: str, new: str) -> Iterator[str]:
+    """Sections, each with a line for each thing; nothing where nothing differs."""
+    if found.equal:
+        return
+    yield f"--- {old}\n+++ {new}\n"
+    for title, lines in _sections(found):
+        if lines:
+            yield f"\n{title}\n"
+            yield from (f"  {line}\n" for line in _aligned(lines))
+
+
+def _sections(found: Comparison) -> Iterator[tuple[str, Sequence[Sequence[str]]]]:
+    renamed = [each for each in found.renamed if each.value]
+    shifted = [each for each in found.renamed if not each.value]
+    yield "pools", [*_pools(found)]
+    yield f"renamed domains ({FATAL})", [_renamed(each) for each in renamed]
+    yield "domains under other parents", [_renamed(each) for each in shifted]
+    yield f"domains that are gone ({FATAL})", [*_units(found.units_gone)]
+    yield "new domains", [*_units(found.units_new)]
+    yield "nodes that have moved", [_group(each) for each in found.moved]
+    yield "nodes that are gone", [_group(each) for each in found.gone]
+    yield "new nodes", [_group(each) for each in found.new]
+    yield "states", [(compress(s.nodes), f"{s.before or 'usable'} -> {s.after or 'usable'}") for s in found.states]
+    yield (
+        "settings",
+        [(each.key, f"{each.before or 'not given'} -> {each.after or 'not given'}") for each in found.settings],
+    )
+
+
+def _pools(found: Comparison) -> Iterator[Sequence[str]]:
+    yield from ((name, "new") for name in found.pools_new)
+    yield from ((name, "gone") for name in found.pools_gone)
+    yield from ((old, f"is {new} now") for old, new in found.pools_renamed)
+
+
+def _renamed(each: Renamed) -> Sequence[str]:
+    return f"{each.pool} {each.level}", f"{'/'.join(each.before)} -> {'/'.join(each.after)}", count(each.nodes, "node")
+
+
+def _units(units: Iterable[tuple[str, Unit]]) -> Iterator[Sequence[str]]:
+    """Those whose parents are not listed too."""
+    listed: set[tuple[str, tuple[str, ...]]] = set()
+    for pool, unit in units:
+        listed.add((pool, unit.path))
+        if (pool, unit.path[:-1]) not in listed:
+            yield f"{pool} {unit.level}", "/".join(unit.path), count(unit.nodes, "node")
+
+
+def _group(each: Group) -> Sequence[str]:
+    ends = (_place(place) for place in (each.before, each.after) if place is not None)
+    return compress(each.nodes), " -> ".join(ends)
+
+
+def _place(place: Place) -> str:
+    return f"{place.pool} {'/'.join(place.path)}".rstrip()
+
+
+WIDEST = 60
+"""Characters beyond which a column is not widened."""
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Rows with their columns below each other."""
+    widths = [
+        max((len(text) for text in column if len(text) <= WIDEST), default=0) for column in zip(*rows, strict=True)
+    ]
+    return ("  ".join(t.ljust(w) for t, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+
+
+def as_json(found: Comparison) -> str:
+    """The same as data; all keys are there."""
+    data = {
+        "equal": found.equal,
+        "pools": {
+            "new": found.pools_new,
+            "gone": found.pools_gone,
+            "renamed": [{"before": old, "after": new} for old, new in found.pools_renamed],
+        },
+        "domains": {
+            "renamed": [_renamed_data(each) for each in found.renamed if each.value],
+            "underOtherParents": [_renamed_data(each) for each in found.renamed if not each.value],
+            "gone": [*map(_unit_data, found.units_gone)],
+            "new": [*map(_unit_data, found.units_new)],
+        },
+        "nodes": {
+            "moved": [*map(_group_data, found.moved)],
+            "gone": [*map(_group_data, found.gone)],
+            "new": [*map(_group_data, found.new)],
+            "states": [
+                {**_nodes(each.nodes), "before": each.before or None, "after": each.after or None}
+                for each in found.states
+            ],
+        },
+        "settings": [
+            {"key": each.key, "before": each.before or None, "after": each.after or None} for each in found.settings
+        ],
+    }
+    return json.dumps(data, indent=2) + "\n"
+
+
+def _renamed_data(each: Renamed) -> dict[str, Any]:
+    ends = {"before": "/".join(each.before), "after": "/".join(each.after)}
+    return {"pool": each.pool, "level": each.level, **ends, "nodes": each.nodes}
+
+
+def _unit_data(each: tuple[str, Unit]) -> dict[str, Any]:
+    pool, unit = each
+    return {"pool": pool, "level": unit.level, "path": "/".join(unit.path), "nodes": unit.nodes}
+
+
+def _group_data(each: Group) -> dict[str, Any]:
+    return {**_nodes(each.nodes), "before": _place_data(each.before), "after": _place_data(each.after)}
+
+
+def _nodes(nodes: Sequence[str]) -> dict[str, Any]:
+    return {"nodes": compress(nodes), "count": len(nodes)}
+
+
+def _place_data(place: Place | None) -> dict[str, str] | None:
+    return None if place is None else {"pool": place.pool, "path": "/".join(place.path)}

@@ -1,0 +1,172 @@
+"""A counted topology for the terminal: numbers first, then the tree as deep as it can be taken in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from bayplan.model.topology import HOST_LEVEL, ClusterTopology
+from bayplan.topologies.hostlist import compress
+from bayplan.topologies.inventory import Amount, LevelCount, PoolCount, Unit
+from bayplan.words import count
+
+MOST = 60
+"""Lines of a pool's tree, unless a level is asked for."""
+
+FEW = 4
+"""Sizes of domains that are listed; the rest is counted."""
+
+
+def draw(topology: ClusterTopology, counted: Sequence[PoolCount], level: str) -> Iterator[str]:
+    """The text, line by line. `level`: how deep, `host` for every node; empty for what fits a screen."""
+    total = sum(each.amount.nodes for each in counted)
+    yield f"{topology.name}: {count(len(counted), 'pool')}, {count(total, 'node')}\n"
+    for each in counted:
+        yield "\n"
+        yield from (f"{line.rstrip()}\n" for line in _pool(each, level))
+
+
+def _pool(counted: PoolCount, level: str) -> Iterator[str]:
+    pool, amount = counted.pool, counted.amount
+    cards = f" of {pool.node.accelerators} {pool.node.accelerator}" if pool.node.accelerator else ""
+    yield f"pool {pool.name}: {count(amount.nodes, 'node')}{cards}, {state_of(amount)}"
+    if counted.levels:
+        yield ""
+        yield from _columns([("level", "domains", "nodes each", "usable each", "label"), *map(_level, counted.levels)])
+        yield ""
+        yield from _fits(counted.levels)
+        yield ""
+        yield from _tree(counted, level)
+    elif level == HOST_LEVEL:
+        yield ""
+        yield from _branches(counted, counted.units, "", 1, True)
+
+
+def state_of(amount: Amount, whole: str = "all usable") -> str:
+    """`213 usable, 190 planned, 2 cordoned, 1 notReady`."""
+    usable = whole if amount.usable == amount.nodes else f"{amount.usable} usable"
+    planned = f"{amount.planned} may be planned" if amount.planned != amount.usable else ""
+    reasons = (f"{number} {reason}" for reason, number in sorted(amount.unusable.items()))
+    return ", ".join(filter(None, (usable, planned, *reasons)))
+
+
+def _level(level: LevelCount) -> tuple[str, ...]:
+    marks = ", ".join(filter(None, ("nvlink" if level.nvlink else "", f"plan {level.plan}" if level.plan else "")))
+    label = f"{level.label} ({marks})" if marks else level.label
+    return (level.name, str(level.units), _sizes(level.sizes), _sizes(level.usable), label)
+
+
+def _sizes(sizes: Mapping[int, int]) -> str:
+    """`18` where all are alike, else `18 (x 9), 17 (x 2)`."""
+    if len(sizes) == 1:
+        return str(next(iter(sizes)))
+    shown = [f"{size} (x {number})" for size, number in [*sizes.items()][:FEW]]
+    rest = [*sizes.items()][FEW:]
+    more = f", {rest[-1][0]} to {rest[0][0]} (x {sum(number for _, number in rest)})" if rest else ""
+    return ", ".join(shown) + more
+
+
+def _fits(levels: Sequence[LevelCount]) -> Iterator[str]:
+    """How many groups of each size fit, one group in one domain; in brackets the nodes left over."""
+    sizes = [fit.size for fit in levels[0].fits]
+    if not sizes:
+        return
+    head = ("groups of nodes", *map(str, sizes))
+    yield from _columns([head, *((f"  in one {level.name}", *_row(level)) for level in levels)], right=True)
+
+
+def _row(level: LevelCount) -> Iterator[str]:
+    for fit in level.fits:
+        yield "-" if not fit.groups else f"{fit.groups} ({fit.stranded})" if fit.stranded else str(fit.groups)
+
+
+def _columns(rows: Sequence[Sequence[str]], right: bool = False) -> Iterator[str]:
+    """The rows with their columns below each other; `right`: all but the first end together."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        first, *others = zip(row, widths, strict=True)
+        cells = (text.rjust(width) if right else text.ljust(width) for text, width in others)
+        yield "  ".join([first[0].ljust(first[1]), *cells])
+
+
+def _tree(counted: PoolCount, level: str) -> Iterator[str]:
+    """The units down to a level, else as deep as the lines allow; what is alike is drawn together."""
+    names = [each.name for each in counted.levels]
+    if level == HOST_LEVEL:
+        yield from _branches(counted, counted.units, "", len(names) + 1, True)
+    elif level in names:
+        yield from _branches(counted, counted.units, "", names.index(level) + 1, True)
+    else:
+        for depth in range(len(names), 0, -1):
+            lines = [*_branches(counted, counted.units, "", depth, False)]
+            if len(lines) <= MOST or depth == 1:
+                break
+        yield from lines[:MOST]
+        if len(lines) > MOST:
+            yield f"... {len(lines) - MOST} lines more: --all shows every node"
+        elif depth < len(names):
+            yield f"down to {names[depth - 1]}: --level {names[-1]} or --all shows more"
+
+
+def _branches(counted: PoolCount, units: Sequence[Unit], indent: str, depth: int, each_one: bool) -> Iterator[str]:
+    """Lines of units and of what is below them."""
+    groups = [(unit,) for unit in units] if each_one else [*_alike(counted, units, depth)]
+    for number, group in enumerate(groups, 1):
+        last = number == len(groups)
+        unit = group[0]
+        yield f"{indent}{'└─ ' if last else '├─ '}{_line(counted, group)}"
+        deeper = indent + ("   " if last else "│  ")
+        if len(unit.path) < depth and unit.below:
+            yield from _branches(counted, unit.below, deeper, depth, each_one)
+        elif len(unit.path) < depth:
+            yield from _hosts(counted, unit, deeper)
+
+
+def _alike(counted: PoolCount, units: Sequence[Unit], depth: int) -> Iterator[tuple[Unit, ...]]:
+    """Neighbours below which nothing is drawn, and in which the same is usable."""
+    held: list[Unit] = []
+    for unit in units:
+        leaf = not unit.below or len(unit.path) >= depth
+        if held and (not leaf or held[0].amount != unit.amount or unit.amount.unusable):
+            yield tuple(held)
+            held = []
+        held.append(unit)
+        if not leaf:
+            yield tuple(held)
+            held = []
+    if held:
+        yield tuple(held)
+
+
+def _line(counted: PoolCount, group: Sequence[Unit]) -> str:
+    unit = group[0]
+    if len(group) > 1:
+        names = (
+            f"{unit.path[-1]} to {group[-1].path[-1]}" if len(group) > 2 else " and ".join(u.path[-1] for u in group)
+        )
+        return f"{names}: {len(group)} x {unit.level} of {_amount(unit.amount)}"
+    return f"{unit.path[-1] if unit.path else 'nodes'}: {_amount(unit.amount)}{_named(counted, unit)}"
+
+
+def _amount(amount: Amount) -> str:
+    state = state_of(amount, "")
+    return f"{count(amount.nodes, 'node')}{', ' if state else ''}{state}"
+
+
+def _named(counted: PoolCount, unit: Unit) -> str:
+    """The nodes of a finest domain, those that are unusable by their reason."""
+    if not unit.members:
+        return ""
+    reasons = sorted({counted.reasons[node] for node in unit.members if node in counted.reasons})
+    out = (f"; {reason} {_listed(n for n in unit.members if counted.reasons.get(n) == reason)}" for reason in reasons)
+    return f": {_listed(unit.members)}{''.join(out)}"
+
+
+def _listed(nodes: Iterable[str]) -> str:
+    text = compress(nodes)
+    return text if len(text) <= 100 else f"{text[:97]}..."
+
+
+def _hosts(counted: PoolCount, unit: Unit, indent: str) -> Iterator[str]:
+    for number, node in enumerate(unit.members, 1):
+        reason = counted.reasons.get(node, "")
+        yield f"{indent}{'└─ ' if number == len(unit.members) else '├─ '}{node}{f': {reason}' if reason else ''}"

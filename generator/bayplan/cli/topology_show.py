@@ -1,0 +1,58 @@
+"""`bayplan topology show`: the tree of a cluster with its sizes and spares, and which groups find a place in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bayplan import pipeline
+from bayplan.cli import inputs, output
+from bayplan.cli.finish import finish
+from bayplan.cli.options import Given
+from bayplan.diagnostics import Diagnostic, error
+from bayplan.model.topology import HOST_LEVEL, ClusterTopology
+from bayplan.report.batch import Batch
+from bayplan.topologies import inventory
+from bayplan.words import suggest
+
+
+def run(given: Given) -> int:
+    """Shows the file named, else the project's."""
+    document, batches = inputs.one_topology(given)
+    batches = (*batches, Batch(output.wrong(given)))
+    if document is None:
+        return finish(given, batches)
+    outcome, origins = pipeline.check_topology(document)
+    batches += (Batch(outcome.diagnostics, {"topology": document}, origins),)
+    if outcome.value is None:
+        return finish(given, batches)
+    batches += (Batch(_unknown(given.one("level"), outcome.value)),)
+    return finish(given, batches, output.file_writer(given, _drawn(given, outcome.value)))
+
+
+def _drawn(given: Given, topology: ClusterTopology) -> Iterator[str]:
+    """The text, made when it is written."""
+    counted = inventory.count(topology)
+    form, level = given.one("format", "tree"), given.one("level")
+    if form == "json":
+        import json
+
+        from bayplan.topologies import inventory_json
+
+        yield json.dumps(inventory_json.data(topology, counted, level), indent=2) + "\n"
+    elif form == "svg":
+        from bayplan.cli import show_svg
+
+        yield from show_svg.draw(topology, counted)
+    else:
+        from bayplan.cli import show_tree
+
+        yield from show_tree.draw(topology, counted, HOST_LEVEL if given.on("all") and not level else level)
+
+
+def _unknown(level: str, topology: ClusterTopology) -> tuple[Diagnostic, ...]:
+    """T578: no pool has the level."""
+    known = dict.fromkeys([*(each.name for pool in topology.pools for each in pool.levels), HOST_LEVEL])
+    if not level or level in known:
+        return ()
+    message = f'no pool of "{topology.name}" has a level "{level}"'
+    return (error("T578", ("argument", "--level"), message, hint=suggest(level, known, "levels")),)

@@ -1,0 +1,166 @@
+"""A topology counted: the units of every level with what is usable in them, and which groups still find a place.
+
+A group of pods fits a unit by what may be planned there: of each finest domain the usable nodes, at most its `plan`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from bayplan.model.topology import ClusterTopology, Pool
+from bayplan.values import NamedTuple
+
+Path = tuple[str, ...]
+
+GROUPS = (1, 2, 4, 8, 16, 18, 32, 64, 128, 256, 512, 1024)
+"""Sizes that jobs are cut into: powers of two, and the nodes of an NVL72 rack."""
+
+
+class Amount(NamedTuple):
+    """Nodes of a unit: all, those that are usable, those of them that may be planned; the others by reason."""
+
+    nodes: int = 0
+    usable: int = 0
+    planned: int = 0
+    unusable: Mapping[str, int] = {}
+
+
+class Unit(NamedTuple):
+    """One domain of a level. `members`: its nodes, of the finest ones alone; `below`: the units inside."""
+
+    level: str
+    path: Path
+    amount: Amount
+    below: tuple[Unit, ...] = ()
+    members: tuple[str, ...] = ()
+    nvlink_domain: str = ""
+
+
+class Fit(NamedTuple):
+    """How many groups of a size fit the units of a level, one group in one unit, and the planned nodes left over."""
+
+    size: int
+    groups: int
+    stranded: int
+
+
+class LevelCount(NamedTuple):
+    """The units of one level. `sizes`, `usable`: nodes of a unit -> how many units have so many, the largest first."""
+
+    name: str
+    label: str
+    units: int
+    sizes: Mapping[int, int]
+    usable: Mapping[int, int]
+    fits: tuple[Fit, ...]
+    nvlink: bool = False
+    plan: int | None = None
+
+
+class PoolCount(NamedTuple):
+    """One pool."""
+
+    pool: Pool
+    amount: Amount
+    levels: tuple[LevelCount, ...]
+    units: tuple[Unit, ...]
+    reasons: Mapping[str, str]  # node -> why it is unusable
+
+
+def count(topology: ClusterTopology) -> tuple[PoolCount, ...]:
+    """Every pool, counted."""
+    return tuple(map(_pool, topology.pools))
+
+
+def _pool(pool: Pool) -> PoolCount:
+    reasons = {node: reason for reason, names in reversed([*pool.unusable.items()]) for node in names}
+    plan = pool.levels[-1].plan if pool.levels else None
+    rows = [(domain.path, _amount(domain.nodes, reasons, plan)) for domain in pool.domains]
+    total = total_of([amount for _, amount in rows])
+    sizes = _group_sizes(pool, total)
+    amounts = [_amounts(rows, depth) for depth in range(1, len(pool.levels) + 1)]
+    levels = (
+        _level(level.name, level.label, [*units.values()], sizes)._replace(nvlink=level.nvlink, plan=level.plan)
+        for level, units in zip(pool.levels, amounts, strict=True)
+    )
+    return PoolCount(pool, total, tuple(levels), _units(pool, amounts), reasons)
+
+
+def _amount(nodes: Sequence[str], reasons: Mapping[str, str], plan: int | None) -> Amount:
+    found = Counter(reasons[node] for node in nodes if node in reasons) if reasons else Counter[str]()
+    usable = len(nodes) - found.total()
+    return Amount(len(nodes), usable, usable if plan is None else min(plan, usable), found)
+
+
+def total_of(amounts: Sequence[Amount]) -> Amount:
+    """Several units as one."""
+    unusable: Counter[str] = Counter()
+    for amount in amounts:
+        unusable.update(amount.unusable)
+    return Amount(
+        sum(each.nodes for each in amounts),
+        sum(each.usable for each in amounts),
+        sum(each.planned for each in amounts),
+        unusable,
+    )
+
+
+def _amounts(rows: Sequence[tuple[Path, Amount]], depth: int) -> dict[Path, Amount]:
+    """The units of a depth."""
+    inside: dict[Path, list[Amount]] = {}
+    for path, amount in rows:
+        inside.setdefault(path[:depth], []).append(amount)
+    return {path: total_of(found) if len(found) > 1 else found[0] for path, found in inside.items()}
+
+
+def _level(name: str, label: str, units: Sequence[Amount], sizes: Sequence[int]) -> LevelCount:
+    return LevelCount(
+        name,
+        label,
+        len(units),
+        _counted(each.nodes for each in units),
+        _counted(each.usable for each in units),
+        tuple(_fit(size, units) for size in sizes),
+    )
+
+
+def _counted(numbers: Iterator[int]) -> dict[int, int]:
+    return dict(sorted(Counter(numbers).items(), reverse=True))
+
+
+def _fit(size: int, units: Sequence[Amount]) -> Fit:
+    groups = sum(each.planned // size for each in units)
+    return Fit(size, groups, sum(each.planned for each in units) - groups * size)
+
+
+def _group_sizes(pool: Pool, total: Amount) -> tuple[int, ...]:
+    """The usual sizes up to the largest unit, the plan, and what a whole finest domain has."""
+    whole = Counter(len(domain.nodes) for domain in pool.domains if pool.levels).most_common(1)
+    own = {pool.levels[-1].plan or 0 if pool.levels else 0, *(size for size, _ in whole)}
+    tops: Counter[Path] = Counter()
+    for domain in pool.domains:
+        tops[domain.path[:1]] += len(domain.nodes)
+    most = max(tops.values(), default=0)
+    return tuple(sorted(size for size in {*GROUPS, *own} if 0 < size <= min(most, total.nodes)))
+
+
+def _units(pool: Pool, amounts: Sequence[Mapping[Path, Amount]]) -> tuple[Unit, ...]:
+    """The tree, its roots first."""
+    below: dict[Path, list[Unit]] = {}
+    members: dict[Path, tuple[str, ...]] = {}
+    marks: dict[Path, str] = {}
+    for domain in pool.domains:
+        members[domain.path] = (*members.get(domain.path, ()), *domain.nodes)
+        marks[domain.path] = domain.nvlink_domain
+    for depth in range(len(amounts), 0, -1):
+        level, finest = pool.levels[depth - 1].name, depth == len(amounts)
+        for path, amount in amounts[depth - 1].items():
+            nodes = members.get(path, ()) if finest else ()
+            mark = marks.get(path, "") if finest else ""
+            below.setdefault(path[:-1], []).append(
+                Unit(level, path, amount, tuple(below.get(path, ())) if not finest else (), nodes, mark)
+            )
+    if not amounts and pool.domains:
+        return (Unit("", (), total_of([_amount(each.nodes, {}, None) for each in pool.domains]), (), members[()]),)
+    return tuple(below.get((), ()))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from bayplan.diagnostics import Diagnostic, Route, info, warning
 from bayplan.model.topology import Level
@@ -107,9 +108,7 @@ def natural(text: str) -> tuple[tuple[int, int, str], ...]:
     return (*parts, (0, int(run), run) if digits and run and len(run) < 19 else (1, 0, run))
 
 
-def _row(
-    fabric: Fabric, leaves: Stage, path: Sequence[str], hosts: Sequence[str], leaf: str, names: _Names
-) -> Row:
+def _row(fabric: Fabric, leaves: Stage, path: Sequence[str], hosts: Sequence[str], leaf: str, names: _Names) -> Row:
     members = tuple(value(names.of(each)) for each in leaves.members[leaf])
     place = fabric.places.get(hosts[0], ())
     return Row(tuple(map(names.of, path)), tuple(hosts), leaves=members if len(members) > 1 else (), route=place)
@@ -151,9 +150,10 @@ def _stage(groups: Groups, names: Mapping[str, str]) -> Stage | None:
 def _below(stages: Sequence[Stage], links: Mapping[str, Iterable[str]]) -> dict[str, str]:
     """Group -> the one group of the next tier that it is linked to."""
     parent: dict[str, str] = {}
-    for stage, upper in zip(stages, stages[1:], strict=False):
+    for stage, upper in pairwise(stages):
         for top, members in stage.members.items():
-            up = next((upper.group[each] for member in members for each in links.get(member, ()) if each in upper.group), "")
+            ends = (each for member in members for each in links.get(member, ()))
+            up = next((upper.group[each] for each in ends if each in upper.group), "")
             if up:
                 parent[top] = up
     return parent
@@ -216,9 +216,7 @@ def _reported(stages: Sequence[Stage], hosts: Mapping[str, Sequence[str]], at: R
             yield info("T539", at, message, hint="switches that one domain below is linked to are one domain")
 
 
-def _uneven_hosts(
-    fabric: Fabric, leaves: Stage, hosts: Mapping[str, Sequence[str]], at: Route
-) -> Iterator[Diagnostic]:
+def _uneven_hosts(fabric: Fabric, leaves: Stage, hosts: Mapping[str, Sequence[str]], at: Route) -> Iterator[Diagnostic]:
     """T545: hosts that miss rails of their group."""
     short: list[str] = []
     for members in hosts.values():

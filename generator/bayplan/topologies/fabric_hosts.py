@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping
 
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error, warning
 from bayplan.model.formats import Asked, Part, SourceFile
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
 from bayplan.topologies import fabric_graph, native
 from bayplan.topologies.fabric_graph import Fabric
 from bayplan.topologies.fabric_names import Renamed, node_name, some, stem
@@ -61,8 +61,17 @@ def sort(adapters: Iterable[Adapter], asked: Asked, at: Route, found: list[Diagn
     found += renamed.told(at)
     _tell_unnamed(unnamed, at, found)
     _tell_twice(twice, made, found)
-    _drop(made, asked.nodes, at, found)
+    known = {*asked.nodes, *(labels.get(HOSTNAME_LABEL, "") for labels in asked.nodes.values())}
+    if not known.isdisjoint(made.hosts):
+        _keep(made, known, at, found)
+    else:
+        _drop(made, at, found)
     return made
+
+
+def label_keys(source: SourceFile) -> frozenset[str]:
+    """The label by which another source tells which hosts are nodes."""
+    return frozenset({HOSTNAME_LABEL})
 
 
 def _tell_unnamed(unnamed: list[Adapter], at: Route, found: list[Diagnostic]) -> None:
@@ -72,7 +81,9 @@ def _tell_unnamed(unnamed: list[Adapter], at: Route, found: list[Diagnostic]) ->
         names = [f'{number} x "{text}"' for text, number in said.most_common()]
         hint = "name the hosts (the description of each adapter), or take them from another source"
         why = "adapters that name no host of their own"
-        found.append(warning("T537", unnamed[0].route or at, f"left out: {len(unnamed)} {why}: {some(names)}", hint=hint))
+        found.append(
+            warning("T537", unnamed[0].route or at, f"left out: {len(unnamed)} {why}: {some(names)}", hint=hint)
+        )
 
 
 def _tell_twice(twice: Mapping[str, Adapter], made: Found, found: list[Diagnostic]) -> None:
@@ -83,20 +94,30 @@ def _tell_twice(twice: Mapping[str, Adapter], made: Found, found: list[Diagnosti
         del made.hosts[name], made.places[name]
 
 
-def _drop(made: Found, nodes: Container[str], at: Route, found: list[Diagnostic]) -> None:
-    """T538: hosts of the fabric that are no compute nodes, unless another source knows them as nodes."""
+def _keep(made: Found, known: Container[str], at: Route, found: list[Diagnostic]) -> None:
+    """T538: hosts that another source does not know as nodes."""
+    strange = [name for name in made.hosts if name not in known]
+    found += left_out("T538", strange, "hosts of the fabric that are no nodes of the other source", at)
+    _remove(made, strange)
+
+
+def _drop(made: Found, at: Route, found: list[Diagnostic]) -> None:
+    """T538: hosts that nobody knows as nodes, and that look like none."""
     sizes = Counter(map(len, made.hosts.values()))
     usual = max(sizes.items(), key=lambda each: (each[1], each[0]))[0] if sizes else 0
-    strange = [
-        name
-        for name, adapters in made.hosts.items()
-        if name not in nodes and ("ufm" in name or (usual >= USUAL and 2 * len(adapters) <= usual))
-    ]
+    few = usual // 2 if usual >= USUAL else 0
+    strange = [name for name, adapters in made.hosts.items() if "ufm" in name or len(adapters) <= few]
     shown = [f"{name} ({len(made.hosts[name])} of {usual})" for name in strange]
-    hint = "storage and management look like this; import the Kubernetes nodes too, and hosts that are nodes stay"
-    why = f"hosts that look like no compute nodes, by their name or number of adapters (most have {usual})"
-    found += left_out("T538", shown, why, made.places[strange[0]] if strange else at, hint)
-    for name in strange:
+    why = "hosts that look like no compute nodes, by their name or their number of adapters"
+    found += left_out("T538", shown, why, made.places[strange[0]] if strange else at, KEEP)
+    _remove(made, strange)
+
+
+KEEP = "storage and management look like this; import the Kubernetes nodes too, and hosts that are nodes stay"
+
+
+def _remove(made: Found, names: Iterable[str]) -> None:
+    for name in names:
         del made.hosts[name], made.places[name]
 
 

@@ -76,7 +76,9 @@ def _uneven(kinds: Sequence[Sequence[Row]], at: Route) -> Iterator[Diagnostic]:
     for rows in kinds[1:]:
         most, row = kinds[0][0], rows[0]
         lacks = sorted(set(most.groups) - set(row.groups))
-        why = f"lacks the {' and the '.join(lacks)}" if lacks else f"hangs below {_switches(row)}, not {_switches(most)}"
+        why = (
+            f"lacks the {' and the '.join(lacks)}" if lacks else f"hangs below {_switches(row)}, not {_switches(most)}"
+        )
         names = [node for each in rows for node in each.nodes]
         message = f'"{some(names)}" {why} that most nodes have: a pool of its own'
         hint = "complete the source, or describe what these nodes are under `node`"
@@ -141,8 +143,8 @@ def placed(tiers: Sequence[Tier], new: Tier, route: Route, found: list[Diagnosti
         return [*tiers[: above - 1], own._replace(level=level), *tiers[above:]]
     crossed = [tier.level.name for tier in tiers[above:] if not refines(tier, new)]
     if crossed:
-        message = f'the {new.level.name} does not nest with {" and ".join(crossed)}: it is kept and they are not'
-        hint = f'write the nodes of each {crossed[-1]} out in a pool of your own where that matters more'
+        message = f"the {new.level.name} does not nest with {' and '.join(crossed)}: it is kept and they are not"
+        hint = f"write the nodes of each {crossed[-1]} out in a pool of your own where that matters more"
         found.append(warning("T543", route, message, hint=hint))
     return [*tiers[:above], new, *(tier for tier in tiers[above:] if tier.level.name not in crossed)]
 
@@ -153,7 +155,9 @@ def refines(fine: Tier, coarse: Tier) -> bool:
     return all(held.setdefault(a, b) == b for a, b in zip(fine.values, coarse.values, strict=True))
 
 
-def _domains(rows: Sequence[Row], tiers: Sequence[Tier], partition: Sequence[str], renamed: Renamed) -> Iterator[Domain]:
+def _domains(
+    rows: Sequence[Row], tiers: Sequence[Tier], partition: Sequence[str], renamed: Renamed
+) -> Iterator[Domain]:
     """One domain for each path, its rows together, in the order of the first."""
     columns = [_values(tier, renamed) for tier in tiers]
     nvlink = next((n for n, tier in enumerate(tiers) if tier.level.nvlink), None)

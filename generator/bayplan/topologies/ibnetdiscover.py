@@ -42,6 +42,9 @@ class Block(NamedTuple):
     ports: list[tuple[str, str, Route]]  # identifier at the other end, how it is called here, place
 
 
+label_keys = fabric_hosts.label_keys
+
+
 def sniff(source: SourceFile) -> bool:
     """Whether a block begins somewhere at its beginning."""
     return bool(_SNIFF.search(source.head))
@@ -124,7 +127,9 @@ def _missing(blocks: dict[str, Block]) -> Iterator[Diagnostic]:
                 missing.setdefault(end, (name, route))
     if missing:
         names = some([f'"{name}"' for name, _ in missing.values()])
-        message = f"the output is cut off: {len(missing)} switches or adapters that ports lead to have no block: {names}"
+        message = (
+            f"the output is cut off: {len(missing)} switches or adapters that ports lead to have no block: {names}"
+        )
         yield error("T541", next(iter(missing.values()))[1], message, hint=WHOLE)
 
 

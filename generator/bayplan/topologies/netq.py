@@ -34,6 +34,9 @@ class Node(NamedTuple):
     route: Route
 
 
+label_keys = fabric_hosts.label_keys
+
+
 def sniff(source: SourceFile) -> bool:
     """Whether it is a list that begins with links or nodes of NetQ's."""
     return bool(_SNIFF.match(source.head) and _WORDS.search(source.head))

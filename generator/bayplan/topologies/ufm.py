@@ -25,6 +25,9 @@ DEFAULT = "Mellanox Technologies"
 NO_PEER = frozenset({"", "N/A", "n/a", "None"})
 
 
+label_keys = fabric_hosts.label_keys
+
+
 def sniff(source: SourceFile) -> bool:
     """Whether it is a list whose entries have a peer."""
     head = source.head

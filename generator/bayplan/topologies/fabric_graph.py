@@ -180,8 +180,8 @@ def _kept(
     for n in gone:
         tier = depth - 1 - n
         switches = sum(len(each) for each in stages[tier].members.values())
-        why = "reach all nodes alike" if sizes[n] == 1 else "reach the same nodes as those below"
-        message = f"the {switches} switches of tier {tier + 1} {why}: they make no level"
+        why = "reach all nodes alike" if sizes[n] == 1 else "reach the same nodes as the tier below"
+        message = f"tier {tier + 1} ({switches} of the switches) makes no level: its switches {why}"
         found.append(info("T539", at, message, hint="a level must tell nodes apart"))
     return {leaf: tuple(path[n] for n in kept) for leaf, path in paths.items()}
 

@@ -58,7 +58,6 @@ def sort(adapters: Iterable[Adapter], asked: Asked, at: Route, found: list[Diagn
         own = made.hosts.setdefault(name, {})
         own[each.device if each.device not in own else f"{each.device}/{len(own)}"] = each.switch
         made.places.setdefault(name, each.route)
-    found += renamed.told(at)
     _tell_unnamed(unnamed, at, found)
     _tell_twice(twice, made, found)
     known = {*asked.nodes, *(labels.get(HOSTNAME_LABEL, "") for labels in asked.nodes.values())}
@@ -66,6 +65,7 @@ def sort(adapters: Iterable[Adapter], asked: Asked, at: Route, found: list[Diagn
         _keep(made, known, at, found)
     else:
         _drop(made, at, found)
+    found += renamed._replace(pairs=[pair for pair in renamed.pairs if pair[1] in made.hosts]).told(at)
     return made
 
 
@@ -121,9 +121,10 @@ def _remove(made: Found, names: Iterable[str]) -> None:
         del made.hosts[name], made.places[name]
 
 
-def part(source: SourceFile, asked: Asked, sorted_: Found, fabric: Fabric, found: list[Diagnostic]) -> Outcome[Part]:
+def part(
+    source: SourceFile, asked: Asked, hosts: Found, fabric: Fabric, at: Route, found: list[Diagnostic]
+) -> Outcome[Part]:
     """The reduced fabric as a part of a cluster."""
-    at = source.at()
     rows = fabric_graph.rows(fabric, at, found)
     if not rows:
         hint = "give the whole output of the fabric that the compute nodes hang on"
@@ -131,6 +132,6 @@ def part(source: SourceFile, asked: Asked, sorted_: Found, fabric: Fabric, found
         return Outcome(None, tuple(found))
     topology = ClusterTopology(stem(source.name), pools(rows, fabric_graph.WORDS, at, found))
     kept = {node for row in rows for node in row.nodes}
-    places = {name: route for name, route in sorted_.places.items() if name in kept}
-    aliases = {other: name for other, name in sorted_.aliases.items() if name in kept}
+    places = {name: route for name, route in hosts.places.items() if name in kept}
+    aliases = {other: name for other, name in hosts.aliases.items() if name in kept}
     return Outcome(Part(native.planned(topology, asked.plan), places, aliases, source=source.name), tuple(found))

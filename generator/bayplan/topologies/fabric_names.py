@@ -66,8 +66,8 @@ class Renamed(NamedTuple):
         if pairs:
             message = f"{count(len(pairs), self.what)} changed to what Kubernetes takes: "
             shown = some([f"{old} is {new}" for old, new in pairs])
-            hint = "the nodes' own names and labels must be the ones written here; `aliases` join other sources"
-            yield info("T536", route, message + shown, hint=hint if self.what == "node name" else "")
+            hint = "other sources may go on calling them as this one does" if self.what == "node name" else ""
+            yield info("T536", route, message + shown, hint=hint)
 
 
 def count(number: int, what: str) -> str:

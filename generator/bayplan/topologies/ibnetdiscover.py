@@ -57,11 +57,12 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     found += () if found else _missing(blocks)
     if has_errors(found):
         return Outcome(None, tuple(found))
-    hosts = fabric_hosts.sort(_adapters(blocks), asked, source.at(), found)
+    at = (*source.at(), AT, 1, 1)
+    hosts = fabric_hosts.sort(_adapters(blocks), asked, at, found)
     switches = {name: block for name, block in blocks.items() if name.startswith("S")}
     links = {name: [end for end, _, _ in block.ports if end in switches] for name, block in switches.items()}
     names = {name: switch_name(block.name) for name, block in switches.items()}
-    return fabric_hosts.part(source, asked, hosts, Fabric(hosts.hosts, links, names, hosts.places), found)
+    return fabric_hosts.part(source, asked, hosts, Fabric(hosts.hosts, links, names, hosts.places), at, found)
 
 
 def switch_name(text: str) -> str:

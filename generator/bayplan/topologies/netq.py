@@ -58,7 +58,7 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     hosts = fabric_hosts.sort(_adapters(links, nodes), asked, at, found)
     between = _between(links, nodes)
     names = {key: node.name for key, node in nodes.items() if node.tier != HOST_TIER}
-    return fabric_hosts.part(source, asked, hosts, Fabric(hosts.hosts, between, names, hosts.places), found)
+    return fabric_hosts.part(source, asked, hosts, Fabric(hosts.hosts, between, names, hosts.places), at, found)
 
 
 def _nodes(data: Any, at: Route) -> Iterator[tuple[str, Node]]:

@@ -1,4 +1,4 @@
-"""The answer of Topograph's graph engine: `{instances: [{id, network_layers, labels}]}` (Topograph 1.0, pkg/engines/graph).
+"""The answer of Topograph's graph engine: `{instances: [{id, network_layers, labels}]}` (1.0, docs/engines/graph.md).
 
 `network_layers` begins with the switch that is closest to the node. `labels` are the node's.
 """
@@ -18,7 +18,7 @@ from bayplan.model.topology import ClusterTopology, Level
 from bayplan.topologies import topograph_words
 from bayplan.topologies.fabric_graph import natural
 from bayplan.topologies.fabric_names import value
-from bayplan.topologies.fabric_rows import Row
+from bayplan.topologies.fabric_rows import Row, roots
 from bayplan.topologies.topograph_words import DOMAIN_LABEL, POOL, SUB_DOMAIN_LABEL, Nodes, shown, strings
 from bayplan.values import NamedTuple
 
@@ -57,7 +57,8 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     own = any(POOL in each.labels for each in instances)
     rows = list(_rows(instances, asked))
     ordered = rows if own else sorted(rows, key=lambda row: tuple(map(natural, row.switches)))
-    return topograph_words.part(source, asked, ordered, nodes, found)
+    found += roots(rows, at)
+    return topograph_words.part(source, asked, ordered, nodes, found, at)
 
 
 def _instances(data: Any, at: Route, nodes: Nodes, found: list[Diagnostic]) -> Iterator[Instance]:

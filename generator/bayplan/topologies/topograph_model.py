@@ -12,7 +12,7 @@ from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import Level
 from bayplan.topologies import hostlist, topograph_words
 from bayplan.topologies.fabric_names import some, value
-from bayplan.topologies.fabric_rows import Row
+from bayplan.topologies.fabric_rows import Row, roots
 from bayplan.topologies.topograph_words import (
     DOMAIN_NOTE,
     INSTANCE,
@@ -54,8 +54,8 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
         hint = "the nodes stand under `blocks`; a file of switches alone is cut off"
         found.append(error("T530", at, "the model describes no nodes", hint=hint))
     if not has_errors(found):
-        found += _empty(switches, rows, at)
-    return topograph_words.part(source, asked, rows, nodes, found)
+        found += (*_empty(switches, rows), *roots(rows, at))
+    return topograph_words.part(source, asked, rows, nodes, found, at)
 
 
 def _switches(data: Any, at: Route, found: list[Diagnostic]) -> Iterator[tuple[str, Switch]]:
@@ -210,7 +210,7 @@ def _taken(
         yield node
 
 
-def _empty(switches: Mapping[str, Switch], rows: list[Row], at: Route) -> Iterator[Diagnostic]:
+def _empty(switches: Mapping[str, Switch], rows: list[Row]) -> Iterator[Diagnostic]:
     """T533: switches that nothing hangs on."""
     used = {name for row in rows for name in row.switches}
     empty = [each for each in switches.values() if each.name not in used and not each.children]

@@ -1,7 +1,7 @@
 """A request to Topograph: `POST /v1/generate` (Topograph 1.0, docs/api.md, pkg/topology/request.go).
 
 Only its list of nodes says anything of a cluster: which instance is which node, and in which region. Credentials are
-neither read nor shown: no message of this module stands at a place whose line could hold them.
+neither read nor shown: where there are any, no message stands at a place, whose line could hold them.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from bayplan.kube.safe import get, items, mapping, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import Level
 from bayplan.topologies import topograph_words
-from bayplan.topologies.fabric_rows import Row, Words
+from bayplan.topologies.fabric_names import value
+from bayplan.topologies.fabric_rows import Row
 from bayplan.topologies.topograph_words import Nodes, shown
 
 NAME = "topograph-request"
 REGION = Level("region", "topology.kubernetes.io/region")
-WORDS = Words((REGION,))
 NOWHERE = ("", "none")
 _SNIFF = re.compile(r"\s*\{")
 _ASKS = re.compile(r'"(?:provider|engine)"\s*:\s*\{')
@@ -40,19 +40,21 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     """The nodes of a request by region; one without nodes is refused."""
     found: list[Diagnostic] = []
     data = source.documents[0].data if source.documents else None
-    at = source.at()
+    at = ("argument", source.name) if mapping(data, "provider", "creds") else source.at()
     if not items(data, "nodes"):
         return Outcome(None, (_without(data, at),))
     nodes = Nodes()
     regions = list(_regions(data, at, nodes, found))
     alone = len(regions) == 1 and regions[0][0] in NOWHERE
     rows = [
-        Row(() if alone else (region,), own, levels=() if alone else (REGION,), values=() if alone else (region,))
+        Row((), own) if alone else Row((region,), own, levels=(REGION,), values=(value(region or NOWHERE[1]),))
         for region, own in regions
     ]
     if not any(row.nodes for row in rows) and not has_errors(found):
         found.append(error("T530", at, "the request names no nodes", hint=SHAPE))
-    return topograph_words.part(source, asked, rows, nodes, found)
+    made = topograph_words.part(source, asked, rows, nodes, found, at)
+    hidden = made.value and made.value._replace(places={})
+    return Outcome(hidden if at != source.at() else made.value, made.diagnostics)
 
 
 SHAPE = "see Topograph's docs/api.md: nodes: [{region, instances: {ID: NODE}}]"

@@ -13,7 +13,7 @@ from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import ClusterTopology, Level
 from bayplan.topologies import native
 from bayplan.topologies.fabric_names import Renamed, node_name, stem, word
-from bayplan.topologies.fabric_rows import APPLIED, Row, Words, left_out, pools, roots
+from bayplan.topologies.fabric_rows import APPLIED, Row, Words, left_out, pools
 
 TIERS = 20
 DOMAIN, SUB_DOMAIN = "domain", "sub-domain"
@@ -93,13 +93,13 @@ class Nodes:
         yield from left_out("T537", self.strange, "names that no node can have", at, "correct them in the source")
 
 
-def part(source: SourceFile, asked: Asked, rows: list[Row], nodes: Nodes, found: list[Diagnostic]) -> Outcome[Part]:
+def part(
+    source: SourceFile, asked: Asked, rows: list[Row], nodes: Nodes, found: list[Diagnostic], at: Route
+) -> Outcome[Part]:
     """The rows as a part of the cluster."""
-    at = source.at()
     found += nodes.told(at)
     if has_errors(found):
         return Outcome(None, tuple(found))
-    found += roots(rows, at)
     topology = ClusterTopology(stem(source.name), pools(rows, words(asked), at, found))
     topology = native.planned(_reserved(topology), asked.plan)
     return Outcome(Part(topology, nodes.places, nodes.aliases, nodes.labels, source.name), tuple(found))

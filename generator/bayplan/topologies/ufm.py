@@ -48,7 +48,7 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     hosts = fabric_hosts.sort(_adapters(computers, at), asked, at, found)
     links = _links([each for each in data if "switch" in text(each, "description").lower()])
     names = {each: switch_name(each) for adapters in hosts.hosts.values() for each in adapters.values()}
-    return fabric_hosts.part(source, asked, hosts, Fabric(hosts.hosts, links, names, hosts.places), found)
+    return fabric_hosts.part(source, asked, hosts, Fabric(hosts.hosts, links, names, hosts.places), at, found)
 
 
 def _adapters(ports: Sequence[tuple[int, dict[str, Any]]], at: Route) -> Iterator[Adapter]:

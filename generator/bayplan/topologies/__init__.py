@@ -20,6 +20,13 @@ IMPORTS: Mapping[str, str] = {
     "kueue": "kueue",
     "slurm": "slurm_yaml",
     "slurm-conf": "slurm_conf",
+    "topograph": "topograph",
+    "topograph-graph": "topograph_graph",
+    "topograph-request": "topograph_request",
+    "ibnetdiscover": "ibnetdiscover",
+    "ufm": "ufm",
+    "netq": "netq",
+    "nmx": "nmx",
 }
 """The word after `topology import --from` -> the module in this folder, in the order in which they sniff."""
 
@@ -30,5 +37,7 @@ EXPORTS: Mapping[str, str] = {
     "slurm-conf": "slurm_conf",
     "node-labels": "node_labels",
     "slinky": "slinky",
+    "topograph": "topograph",
+    "topograph-graph": "topograph_graph",
 }
 """Words after `topology export --to` besides the schedulers' names -> the module in this folder."""

@@ -1,0 +1,145 @@
+"""What `ibnetdiscover` prints of an InfiniBand fabric (rdma-core 50 to 60, infiniband-diags/ibnetdiscover.c).
+
+A block for each switch and each channel adapter, with a line for each port that is linked. Adapters describe themselves
+as `host device`, as Topograph reads them too (Topograph 1.0, pkg/ib/ib.go).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+
+from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
+from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.topologies import fabric_hosts
+from bayplan.topologies.fabric_graph import Fabric
+from bayplan.topologies.fabric_hosts import Adapter
+from bayplan.topologies.fabric_names import some
+from bayplan.values import NamedTuple
+
+NAME = "ibnetdiscover"
+LONGEST = 2000
+"""Characters of a line."""
+
+_BLOCK = re.compile(r'(Switch|Ca|Rt)\s+\d+\s+"([SHR]-[0-9A-Za-z]+)"\s*(?:#\s*"([^"]*)")?')
+_PORT = re.compile(
+    r'\[\d+\](?:\[ext \d+\])?(?:\([0-9a-fA-F]+\))?\s+"([SHR]-[0-9A-Za-z]+)"\[\d+\](?:\[ext \d+\])?'
+    r'(?:\([0-9a-fA-F]+\))?\s*#[^"]*"([^"]*)"'
+)
+_QUIET = re.compile(r"#|\s*$|\w+=\S|Chassis |Non-Chassis ")
+_SNIFF = re.compile(r'^(?:Switch|Ca|Rt)\s+\d+\s+"[SHR]-[0-9a-fA-F]+"', re.MULTILINE)
+_SWITCH_NAME = re.compile(r"[^;:]+;([^;:]+):[^;:/]*(.*)")
+AGGREGATION = "Mellanox Technologies Aggregation Node"
+"""SHARP's part of a switch: an adapter that is in no host."""
+
+
+class Block(NamedTuple):
+    """A switch or an adapter."""
+
+    name: str
+    route: Route
+    ports: list[tuple[str, str, Route]]  # identifier at the other end, how it is called here, place
+
+
+label_keys = fabric_hosts.label_keys
+
+
+def sniff(source: SourceFile) -> bool:
+    """Whether a block begins somewhere at its beginning."""
+    return bool(_SNIFF.search(source.head))
+
+
+def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+    """The hosts below merged leaf switches."""
+    found: list[Diagnostic] = []
+    blocks = _blocks(source, found)
+    found += () if found else _missing(blocks)
+    if has_errors(found):
+        return Outcome(None, tuple(found))
+    at = (*source.at(), AT, 1, 1)
+    hosts = fabric_hosts.sort(_adapters(blocks), asked, at, found)
+    switches = {name: block for name, block in blocks.items() if name.startswith("S")}
+    links = {name: [end for end, _, _ in block.ports if end in switches] for name, block in switches.items()}
+    names = {name: switch_name(block.name) for name, block in switches.items()}
+    return fabric_hosts.part(source, asked, hosts, Fabric(hosts.hosts, links, names, hosts.places), at, found)
+
+
+def switch_name(text: str) -> str:
+    """`sw1` of `MF0;sw1:MQM9700/U1`; the part of a modular switch is kept: `MF0;sw1:CS8500/L2/U1` is `sw1-L2-U1`."""
+    match = _SWITCH_NAME.fullmatch(text)
+    if not match:
+        return text
+    name, part = match.groups()
+    return name if part in ("", "/U1") else name + part.replace("/", "-")
+
+
+def lines(source: SourceFile) -> Iterator[str]:
+    """The lines of a file that is never whole in memory; of a very long one the beginning."""
+    rest = ""
+    for chunk in chain(source.chunks(), ("\n",)):
+        if "\n" not in chunk:
+            rest = (rest + chunk)[: LONGEST + 1]
+            continue
+        first, *more = chunk.split("\n")
+        yield (rest + first)[: LONGEST + 1]
+        rest = more.pop()[: LONGEST + 1]
+        yield from more
+
+
+def _blocks(source: SourceFile, found: list[Diagnostic]) -> dict[str, Block]:
+    blocks: dict[str, Block] = {}
+    block: Block | None = None
+    at = source.at()
+    wrong: tuple[int, str] = (0, "")
+    last = 0
+    for number, line in enumerate(lines(source), 1):
+        if match := _PORT.match(line):
+            if block is not None:
+                block.ports.append((match[1], match[2], (*at, AT, number, 1)))
+        elif match := _BLOCK.match(line):
+            block = blocks.setdefault(match[2], Block(match[3] or "", (*at, AT, number, 1), []))
+        elif not _QUIET.match(line):
+            wrong = wrong if wrong[0] else (number, line)
+        if line:
+            last = number
+    if wrong[0]:
+        found.append(_unread(wrong[0], wrong[1], wrong[0] == last, at))
+    return blocks
+
+
+def _unread(number: int, line: str, last: bool, at: Route) -> Diagnostic:
+    shown = line if len(line) < 60 else f"{line[:57]}..."
+    if last:
+        return error("T541", (*at, AT, number, 1), f'the output ends within a line: "{shown}"', hint=WHOLE)
+    message = f'a line that ibnetdiscover does not print: "{shown}"'
+    return error("T542", (*at, AT, number, 1), message, hint="give what it prints, unchanged and in English")
+
+
+WHOLE = "run `ibnetdiscover` again, and keep all that it prints"
+
+
+def _missing(blocks: dict[str, Block]) -> Iterator[Diagnostic]:
+    """T541: the other end of a link has no block."""
+    missing: dict[str, tuple[str, Route]] = {}
+    for block in blocks.values():
+        for end, name, route in block.ports:
+            if end not in blocks:
+                missing.setdefault(end, (name, route))
+    if missing:
+        names = some([f'"{name}"' for name, _ in missing.values()])
+        message = (
+            f"the output is cut off: {len(missing)} switches or adapters that ports lead to have no block: {names}"
+        )
+        yield error("T541", next(iter(missing.values()))[1], message, hint=WHOLE)
+
+
+def _adapters(blocks: dict[str, Block]) -> Iterator[Adapter]:
+    """The ports of switches that lead to adapters."""
+    for switch, block in blocks.items():
+        for end, said, route in block.ports if switch.startswith("S") else ():
+            own = blocks[end].name or said
+            if end.startswith("H") and own != AGGREGATION:
+                words = own.split()
+                host, device = words if len(words) == 2 else ("", "")
+                yield Adapter(host, device, end, switch, route, own)

@@ -20,6 +20,8 @@ IMPORTS: Mapping[str, str] = {
     "kueue": "kueue",
     "slurm": "slurm_yaml",
     "slurm-conf": "slurm_conf",
+    "slurm-nodes": "slurm_nodes",
+    "cloud": "cloud",
 }
 """The word after `topology import --from` -> the module in this folder, in the order in which they sniff."""
 

@@ -7,7 +7,10 @@ from bayplan.report import FORMATS
 
 FUNCTIONS = ("expand-workflows", "place-workloads", "validate-workloads")
 SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool", "policy", "project", *FUNCTIONS)
-IMPORTED = ("osmo-pool", "koordinator", "hypernodes", "kueue", "slurm", "slurm-conf")
+IMPORTED = (
+    *("osmo-pool", "koordinator", "hypernodes", "kueue", "slurm", "slurm-conf"),
+    *("slurm-nodes", "cloud", "kai", "resource-slices", "volcano-discovery", "launch-kit"),
+)
 """Those of `topologies.IMPORTS` too: a test compares."""
 SHELLS = ("bash", "zsh", "fish")
 

@@ -1,4 +1,4 @@
-"""Topology sources: lines of Slurm's nodes, objects and answers of clouds."""
+"""Topology sources: lines of Slurm's nodes, objects of Kubernetes and answers of clouds."""
 
 from __future__ import annotations
 
@@ -12,5 +12,17 @@ CODES: Mapping[str, str] = {
     "T554": "other names that do not pair up",
     "T555": "words that a topology cannot hold",
     "T556": "nodes that do not exist yet",
+    "T557": "instances without a place",
+    "T558": "an answer that goes on",
+    "T559": "nodes called after their instances",
     "T560": "not the shape of the source",
+    "T561": "slices that are missing",
+    "T562": "GPUs with taints",
+    "T563": "values that are no label values",
+    "T564": "a node at two places",
+    "T565": "levels that do not nest",
+    "T566": "a Topology that KAI refuses",
+    "T567": "a member that no node meets",
+    "T568": "a discovery of HyperNodes that cannot be read",
+    "T569": "what the launch kit's configuration leaves open",
 }

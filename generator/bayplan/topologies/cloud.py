@@ -16,6 +16,7 @@ from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies import grouping
 from bayplan.topologies.cloud_rows import CLOUDS, Cloud, Entry
 from bayplan.topologies.grouping import Known, natural
+from bayplan.words import count
 
 NAME = "cloud"
 TOLD = 20
@@ -24,7 +25,11 @@ TOLD = 20
 
 def sniff(source: SourceFile) -> bool:
     """Whether it is JSON in which instances have a place in a network, in the words of one of the clouds."""
-    return source.head.lstrip()[:1] in ("{", "[") and any(each.word in source.head for each in CLOUDS) and bool(_of(source))
+    return (
+        source.head.lstrip()[:1] in ("{", "[")
+        and any(each.word in source.head for each in CLOUDS)
+        and bool(_of(source))
+    )
 
 
 def _of(source: SourceFile) -> Cloud | None:
@@ -89,7 +94,8 @@ def _twice(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
 def _placeless(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
     without = [each for each in entries if each.name and not each.path]
     if without:
-        message = f'{len(without)} of {len(entries)} have no place in the network and are left out, such as "{without[0].name}"'
+        counted = f"{len(without)} of {len(entries)}"
+        message = f'{counted} have no place in the network and are left out, such as "{without[0].name}"'
         hint = "clouds tell it of running instances of some types alone"
         yield (warning if len(without) < len(entries) else error)("T557", without[0].route, message, hint=hint)
 
@@ -107,14 +113,19 @@ def _changed(placed: Sequence[Entry]) -> Iterator[Diagnostic]:
             elif short != value:
                 changed.setdefault(value, each)
     for value, each in list(changed.items())[:1]:
-        message = f'{len(changed)} values are no label values and were changed, such as "{value[:80]}"'
-        yield info("T563", each.route, message, hint="label values have at most 63 letters, digits, dashes, dots and underscores")
+        message = f'{count(len(changed), "value")} changed to be a label value, such as "{value[:80]}"'
+        yield info(
+            "T563",
+            each.route,
+            message,
+            hint="label values have at most 63 letters, digits, dashes, dots and underscores",
+        )
 
 
 def _named(cloud: Cloud, placed: Sequence[Entry], at: Route) -> Iterator[Diagnostic]:
     if placed and not cloud.nodes:
-        message = f'nodes are called after their instances here, such as "{placed[0].name}", unless another source knows them'
+        message = (
+            f'nodes are called after their instances here, such as "{placed[0].name}", unless another source knows them'
+        )
         hint = "give `kubectl get nodes -o json` beside: spec.providerID joins the two"
         yield info("T559", at, message, hint=hint)
-
-

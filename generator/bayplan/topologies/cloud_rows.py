@@ -147,7 +147,10 @@ def lambdai(data: Any) -> Iterator[Entry]:
             continue
         path = tuple(said(node, "id") for node in reversed(listed))
         levels = [Level(f"switch-{n}", f"{UNKNOWN}/switch-{n}", apply=True) for n in range(len(path) - 1, -1, -1)]
-        domain, clique = said(each, "nvlink.domain_id", "nvlink.domainId"), said(each, "nvlink.clique_id", "nvlink.cliqueId")
+        domain, clique = (
+            said(each, "nvlink.domain_id", "nvlink.domainId"),
+            said(each, "nvlink.clique_id", "nvlink.cliqueId"),
+        )
         if domain:
             path = (*path, f"{domain}.{clique}" if clique else domain)
             levels.append(Level("nvlink", f"{UNKNOWN}/nvlink", nvlink=True, apply=True))

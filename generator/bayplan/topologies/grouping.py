@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from os.path import commonprefix
 
 from bayplan.diagnostics import Diagnostic, Route, warning
 from bayplan.model.formats import Asked, Part, SourceFile
@@ -42,7 +41,7 @@ def value(text: str) -> str:
 
 
 def accelerator(product: str) -> str:
-    """`NVIDIA H100 80GB HBM3`, `NVIDIA-H100-80GB-HBM3-SHARED`, `h100` -> `h100`: the model, where a word looks like one."""
+    """`NVIDIA H100 80GB HBM3`, `NVIDIA-H100-80GB-HBM3-SHARED`, `h100` -> `h100`: the word that looks like a model."""
     words = [each for each in re.split(r"[^a-z0-9]+", product.lower()) if each]
     model = next((each for each in words if re.fullmatch(r"[a-z]{1,3}\d{2,4}[a-z]{0,2}", each)), "")
     return model or word(product.lower().removeprefix("nvidia")) or "gpu"
@@ -120,9 +119,16 @@ def nested(nodes: Sequence[Known], at: Route) -> tuple[list[Known], tuple[Diagno
             above.setdefault((node.levels, node.path[-1]), []).append(node.path[:-1])
     depth: dict[tuple[Level, ...], int] = {}
     for (levels, _), paths in above.items():
-        depth[levels] = min(depth.get(levels, len(levels)), len(commonprefix([*dict.fromkeys(paths)])))
+        depth[levels] = min(depth.get(levels, len(levels)), _shared([*dict.fromkeys(paths)]))
     crossed = {levels: kept for levels, kept in depth.items() if kept < len(levels) - 1}
-    return [_above(node, crossed) for node in nodes], tuple(_crossed(levels, kept, at) for levels, kept in crossed.items())
+    return [_above(node, crossed) for node in nodes], tuple(
+        _crossed(levels, kept, at) for levels, kept in crossed.items()
+    )
+
+
+def _shared(paths: Sequence[tuple[str, ...]]) -> int:
+    """How many values, from the coarsest on, all paths begin with."""
+    return next((n for n, values in enumerate(zip(*paths, strict=False)) if len(set(values)) > 1), len(paths[0]))
 
 
 def _above(node: Known, crossed: Mapping[tuple[Level, ...], int]) -> Known:
@@ -134,5 +140,7 @@ def _above(node: Known, crossed: Mapping[tuple[Level, ...], int]) -> Known:
 
 def _crossed(levels: tuple[Level, ...], kept: int, at: Route) -> Diagnostic:
     names = listing([each.name for each in levels[kept:-1]], "and")
-    message = f'domains of "{levels[-1].name}" lie across several of {names}, which cannot stand above it and is left out'
+    message = (
+        f'domains of "{levels[-1].name}" lie across several of {names}, which cannot stand above it and is left out'
+    )
     return warning("T565", at, message, hint="a tree has one parent for each domain; placement in the others is lost")

@@ -86,5 +86,3 @@ def _leaves(queues: Iterator[Mapping[str, Any]]) -> Iterator[str]:
     listed = [(text(each, "metadata", "name"), text(each, "spec", "parentQueue")) for each in queues]
     parents = {parent for _, parent in listed}
     yield from dict.fromkeys(name for name, _ in listed if name and name not in parents)
-
-

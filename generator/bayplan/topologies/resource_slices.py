@@ -79,7 +79,9 @@ def _slice(route: Route, data: Any) -> Slice:
     pool = mapping(spec, "pool")
     driver, node = text(spec, "driver"), text(spec, "nodeName")
     count = number(pool, "resourceSliceCount") or 1
-    return Slice(route, driver, node, text(pool, "name"), number(pool, "generation") or 0, count, items(spec, "devices"))
+    return Slice(
+        route, driver, node, text(pool, "name"), number(pool, "generation") or 0, count, items(spec, "devices")
+    )
 
 
 def _newest(slices: Sequence[Slice]) -> Iterator[Slice]:

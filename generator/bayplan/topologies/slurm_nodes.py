@@ -143,7 +143,9 @@ def _paired(key: str, names: Sequence[str], line: Line, found: list[Diagnostic])
     """The other names of the nodes of a line, one for each; none where all have the same."""
     others = names_in(line.pairs[key], line.route, found)
     if len(others) not in (1, len(names)) and names and others:
-        message = f"the line names {len(names)} nodes, and {len(others)} by {'NodeHostname' if 'host' in key else 'NodeAddr'}"
+        message = (
+            f"the line names {len(names)} nodes, and {len(others)} by {'NodeHostname' if 'host' in key else 'NodeAddr'}"
+        )
         found.append(error("T554", line.route, message, hint="list one for each node, in the same order"))
     return others if len(others) == len(names) else ()
 

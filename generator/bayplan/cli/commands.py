@@ -10,6 +10,7 @@ SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool", "policy
 IMPORTED = (
     *("osmo-pool", "koordinator", "hypernodes", "kueue", "slurm", "slurm-conf"),
     *("topograph", "topograph-graph", "topograph-request", "ibnetdiscover", "ufm", "netq", "nmx"),
+    *("slurm-nodes", "cloud", "kai", "resource-slices", "volcano-discovery", "launch-kit"),
 )
 """Those of `topologies.IMPORTS` too: a test compares."""
 SHELLS = ("bash", "zsh", "fish")

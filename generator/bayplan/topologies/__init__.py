@@ -27,10 +27,23 @@ IMPORTS: Mapping[str, str] = {
     "ufm": "ufm",
     "netq": "netq",
     "nmx": "nmx",
+    "slurm-nodes": "slurm_nodes",
+    "cloud": "cloud",
+    "kai": "kai",
+    "resource-slices": "resource_slices",
+    "volcano-discovery": "volcano_discovery",
+    "launch-kit": "launch_kit",
 }
 """The word after `topology import --from` -> the module in this folder, in the order in which they sniff."""
 
-OBJECTS: tuple[str, ...] = ("koordinator", "hypernodes", "kueue")
+OBJECTS: tuple[str, ...] = (
+    "koordinator",
+    "hypernodes",
+    "kueue",
+    "kai",
+    "resource-slices",
+    "volcano-discovery",
+)
 """Those whose files hold Kubernetes objects: one file may hold objects of several."""
 
 EXPORTS: Mapping[str, str] = {

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby, product
-from math import prod
 
 MOST = 200_000
 """Names in one list."""
@@ -51,19 +50,27 @@ def _next(text: str, character: str, start: int) -> int:
 
 
 def _expand_item(item: str, room: int) -> Iterable[str]:
+    """Literal texts stay apart from ranges: thousands of brackets with one number each are one literal."""
     parts: list[list[str]] = []
-    rest = item
-    while "[" in rest:
-        literal, _, rest = rest.partition("[")
-        inside, closed, rest = rest.partition("]")
-        if "]" in literal or "[" in inside or not closed:
+    literal: list[str] = []
+    total, start = 1, 0
+    while (opened := item.find("[", start)) >= 0:
+        closed = item.find("]", opened)
+        if closed < 0 or item.find("]", start, opened) >= 0 or item.find("[", opened + 1, closed) >= 0:
             raise ValueError(f'unbalanced brackets in "{item[:60]}"')
-        parts += [[literal], _numbers(inside, item, room)]
-        if prod(map(len, parts)) > room:
+        literal.append(item[start:opened])
+        numbers = _numbers(item[opened + 1 : closed], item, room)
+        if len(numbers) == 1:
+            literal += numbers
+        else:
+            parts += [["".join(literal)], numbers]
+            literal = []
+        total, start = total * len(numbers), closed + 1
+        if total > room:
             raise ValueError(f"it names more than {MOST} nodes")
-    if "]" in rest:
+    if "]" in item[start:]:
         raise ValueError(f'unbalanced brackets in "{item[:60]}"')
-    return map("".join, product(*parts, [rest]))
+    return map("".join, product(*parts, ["".join((*literal, item[start:]))]))
 
 
 def _numbers(inside: str, item: str, room: int) -> list[str]:

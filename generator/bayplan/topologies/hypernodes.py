@@ -156,3 +156,10 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     from bayplan.topologies import hypernodes_read
 
     return hypernodes_read.new(source, asked)
+
+
+def label_keys(source: SourceFile) -> frozenset[str]:
+    """The labels that its HyperNodes select nodes by."""
+    from bayplan.topologies import hypernodes_read
+
+    return hypernodes_read.label_keys(source)

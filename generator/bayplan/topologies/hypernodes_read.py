@@ -11,6 +11,7 @@ from bayplan.kube.safe import is_kind, items, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Object
 from bayplan.topologies import hostlist, native
+from bayplan.topologies.hypernode_members import expanded, keys
 from bayplan.topologies.hypernode_tree import GROUP, HYPER_NODE, LEVEL, NODE, PATH, TOPOLOGY, Seen, Tree, faults, seen
 
 Chain = tuple[Seen, ...]
@@ -19,14 +20,23 @@ Chain = tuple[Seen, ...]
 
 def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     """The topology, or why the HyperNodes are none."""
-    return native.part(_made(source), source, asked)
-
-
-def _made(source: SourceFile) -> Outcome[dict[str, Any]]:
     objects = list(_hyper_nodes(source))
-    found = [seen(each) for each in objects]
+    written = [seen(each) for each in objects]
+    found, told = expanded(written, asked.nodes)
+    made = native.part(_made(objects, found, (*_broken(written), *faults(written, None), *told)), source, asked)
+    if made.value is None:
+        return made
+    places = {member.name: member.route for each in found for member in each.of(NODE)}
+    return Outcome(made.value._replace(places=places), made.diagnostics)
+
+
+def label_keys(source: SourceFile) -> frozenset[str]:
+    """The labels that must be known of every node, so that it is clear which nodes are selected by them."""
+    return keys(seen(each) for each in _hyper_nodes(source))
+
+
+def _made(objects: Sequence[Object], found: Sequence[Seen], wrong: tuple[Diagnostic, ...]) -> Outcome[dict[str, Any]]:
     tree: Tree = {each.name: each for each in found}
-    wrong = (*_broken(found), *faults(found, None))
     chains = [] if has_errors(wrong) else list(_chains(tree))
     wrong += (*_uneven(chains), *_unnamed(found))
     if has_errors(wrong):
@@ -92,7 +102,7 @@ def _unnamed(found: Sequence[Seen]) -> Iterator[Diagnostic]:
         for member in each.members:
             if member.kind == NODE and not member.name:
                 message = f'which nodes HyperNode "{each.name}" selects, only the cluster knows; they are left out'
-                hint = "add them to `domains`, or import the nodes instead (`kubectl get nodes -o yaml`)"
+                hint = "give the nodes beside: `kubectl get nodes -o json`"
                 yield warning("T452", member.route, message, hint=hint)
 
 

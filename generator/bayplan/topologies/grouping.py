@@ -1,0 +1,146 @@
+"""Nodes that a source tells of one by one -> pools of equal nodes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from bayplan.diagnostics import Diagnostic, Route, warning
+from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.topology import AcceleratorKind, ClusterTopology, Domain, Level, NodeShape, Pool
+from bayplan.topologies.native import planned
+from bayplan.values import NamedTuple
+from bayplan.words import listing
+
+LONGEST = 63
+UNKNOWN = "topology.bayplan.dev"
+"""The prefix of labels that no node carries yet."""
+
+
+class Known(NamedTuple):
+    """What a source says of one node."""
+
+    name: str
+    route: Route
+    product: str = ""  # of its GPUs, as the source calls it
+    cards: int = 0
+    resources: Mapping[str, int] = {}  # in thousandths
+    levels: tuple[Level, ...] = ()
+    path: tuple[str, ...] = ()
+    reason: str = ""  # why it is unusable
+
+
+def word(text: str) -> str:
+    """The text as a DNS label; empty where nothing of it can stay."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:LONGEST].strip("-")
+
+
+def value(text: str) -> str:
+    """The text as the value of a node label."""
+    return re.sub(r"[^A-Za-z0-9_.-]", "-", text).strip("-_.")[:LONGEST].strip("-_.")
+
+
+def accelerator(product: str) -> str:
+    """`NVIDIA H100 80GB HBM3`, `NVIDIA-H100-80GB-HBM3-SHARED`, `h100` -> `h100`: the word that looks like a model."""
+    words = [each for each in re.split(r"[^a-z0-9]+", product.lower()) if each]
+    model = next((each for each in words if re.fullmatch(r"[a-z]{1,3}\d{2,4}[a-z]{0,2}", each)), "")
+    return model or word(product.lower().removeprefix("nvidia")) or "gpu"
+
+
+def part(name: str, nodes: Iterable[Known], source: SourceFile, asked: Asked) -> Part:
+    """The nodes in pools: one for each kind and number of GPUs and list of levels."""
+    groups: dict[tuple[str, int, tuple[Level, ...]], list[Known]] = {}
+    listed = list(nodes)
+    for node in listed:
+        kind = accelerator(node.product) if node.cards else ""
+        groups.setdefault((kind, node.cards, node.levels), []).append(node)
+    taken: set[str] = set()
+    pools = tuple(_pool(free(_title(key[0], groups), taken), *key, held) for key, held in groups.items())
+    kinds = {pool.node.accelerator: AcceleratorKind(pool.node.accelerator) for pool in pools if pool.node.accelerator}
+    topology = planned(ClusterTopology(word(name) or "cluster", pools, accelerators=kinds), asked.plan)
+    return Part(topology, {node.name: node.route for node in listed}, source=source.name)
+
+
+def _title(kind: str, groups: Iterable[tuple[str, int, tuple[Level, ...]]]) -> str:
+    """Nodes without GPUs are `cpu` where others have some."""
+    return kind or ("cpu" if any(each[0] for each in groups) else "nodes")
+
+
+def free(name: str, taken: set[str]) -> str:
+    """The name, with a number where it is taken."""
+    made, number = name, 2
+    while made in taken:
+        made, number = f"{name[: LONGEST - 4]}-{number}", number + 1
+    taken.add(made)
+    return made
+
+
+def _pool(name: str, kind: str, cards: int, levels: tuple[Level, ...], nodes: Sequence[Known]) -> Pool:
+    rows: dict[tuple[str, ...], list[str]] = {}
+    unusable: dict[str, list[str]] = {}
+    for node in nodes:
+        rows.setdefault(node.path, []).append(node.name)
+        if node.reason:
+            unusable.setdefault(node.reason, []).append(node.name)
+    return Pool(
+        name,
+        NodeShape(kind, cards, dict(_least(nodes))),
+        levels,
+        tuple(Domain(path, tuple(names)) for path, names in rows.items()),
+        {reason: tuple(names) for reason, names in sorted(unusable.items())},
+    )
+
+
+def _least(nodes: Sequence[Known]) -> Iterator[tuple[str, int]]:
+    """What every node of a pool has: the smallest amount of each resource that all of them name."""
+    kept = dict(nodes[0].resources)
+    for other in {id(node.resources): node.resources for node in nodes}.values():
+        kept = {key: min(amount, other[key]) for key, amount in kept.items() if key in other}
+    yield from sorted(kept.items())
+
+
+def natural(name: str) -> tuple[object, ...]:
+    """Sorts `n2` before `n10`."""
+    parts = re.split(r"([0-9]+)", name)
+    return tuple(_number(each) if number % 2 else each for number, each in enumerate(parts))
+
+
+def _number(digits: str) -> tuple[int, str, str]:
+    significant = digits.lstrip("0")
+    return len(significant), significant, digits
+
+
+def nested(nodes: Sequence[Known], at: Route) -> tuple[list[Known], tuple[Diagnostic, ...]]:
+    """The nodes with levels that nest: an NVLink domain that lies below several switches keeps the levels above all of
+    these, and T565 says which are left out."""
+    above: dict[tuple[tuple[Level, ...], str], list[tuple[str, ...]]] = {}
+    for node in nodes:
+        if node.levels and node.levels[-1].nvlink:
+            above.setdefault((node.levels, node.path[-1]), []).append(node.path[:-1])
+    depth: dict[tuple[Level, ...], int] = {}
+    for (levels, _), paths in above.items():
+        depth[levels] = min(depth.get(levels, len(levels)), _shared([*dict.fromkeys(paths)]))
+    crossed = {levels: kept for levels, kept in depth.items() if kept < len(levels) - 1}
+    return [_above(node, crossed) for node in nodes], tuple(
+        _crossed(levels, kept, at) for levels, kept in crossed.items()
+    )
+
+
+def _shared(paths: Sequence[tuple[str, ...]]) -> int:
+    """How many values, from the coarsest on, all paths begin with."""
+    return next((n for n, values in enumerate(zip(*paths, strict=False)) if len(set(values)) > 1), len(paths[0]))
+
+
+def _above(node: Known, crossed: Mapping[tuple[Level, ...], int]) -> Known:
+    kept = crossed.get(node.levels, len(node.levels))
+    if kept == len(node.levels):
+        return node
+    return node._replace(levels=(*node.levels[:kept], node.levels[-1]), path=(*node.path[:kept], node.path[-1]))
+
+
+def _crossed(levels: tuple[Level, ...], kept: int, at: Route) -> Diagnostic:
+    names = listing([each.name for each in levels[kept:-1]], "and")
+    message = (
+        f'domains of "{levels[-1].name}" lie across several of {names}, which cannot stand above it and is left out'
+    )
+    return warning("T565", at, message, hint="a tree has one parent for each domain; placement in the others is lost")

@@ -1,0 +1,88 @@
+"""KAI's Topology (kai.scheduler/v1alpha1) and Queue objects (scheduling.run.ai/v2), read as pools without nodes.
+
+KAI 0.10 to 0.17. A level is a node label, coarse to fine; nodes without one of the labels are nowhere in the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bayplan.diagnostics import Diagnostic, Outcome, Route, error
+from bayplan.kube.safe import is_kind, items, text
+from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.topology import HOST_LEVEL, HOSTNAME_LABEL, ClusterTopology, Level, NodeShape, Pool
+from bayplan.topologies import grouping
+from bayplan.topologies.kube_objects import kube_objects
+from bayplan.topologies.kueue import NVLINK_LABEL, level_name
+from bayplan.topologies.native import planned
+
+NAME = "kai"
+FRAME = True
+GROUP, QUEUES = "kai.scheduler", "scheduling.run.ai"
+MOST = 16
+"""Levels of a Topology (KAI 0.17, deployments/kai-scheduler/crds/kai.scheduler_topologies.yaml)."""
+
+
+def sniff(source: SourceFile) -> bool:
+    """Whether the file holds a Topology of KAI."""
+    return GROUP in source.head and any(is_kind(data, GROUP, "Topology") for _, data in kube_objects(source))
+
+
+def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+    """One pool for each Topology, and the leaf queues."""
+    objects = list(kube_objects(source))
+    topologies = [(route, data) for route, data in objects if is_kind(data, GROUP, "Topology")]
+    found = tuple(d for route, data in topologies for d in _faults(route, data))
+    if found or not topologies:
+        wrong = found or (error("T560", source.at(), "there is no Topology of KAI in it", hint=HINT),)
+        return Outcome(None, wrong)
+    taken: set[str] = set()
+    pools = tuple(_pool(data, taken) for _, data in topologies)
+    name = text(topologies[0][1], "metadata", "name")
+    kai = {"kai": {"topology": name}} if len(topologies) == 1 else {}
+    queues = tuple(_leaves(data for _, data in objects if is_kind(data, QUEUES, "Queue")))
+    defaults = {"scheduler": "kai", **({"queue": queues[0]} if len(queues) == 1 else {})}
+    made = ClusterTopology(grouping.word(name) or "cluster", pools, {}, defaults, queues or None, kai)
+    return Outcome(Part(planned(made, asked.plan), source=source.name))
+
+
+HINT = "give what `kubectl get topologies.kai.scheduler -o yaml` prints"
+
+
+def _labels(data: Any) -> list[str]:
+    return [text(level, "nodeLabel") for level in items(data, "spec", "levels")]
+
+
+def _faults(route: Route, data: Any) -> Iterator[Diagnostic]:
+    """What KAI's CRD refuses."""
+    from bayplan._validators import is_label_key
+
+    labels = _labels(data)
+    wrong = next((label for label in labels if not is_label_key(label)), None)
+    fault = ""
+    if not labels or len(labels) > MOST:
+        fault = f"it has {len(labels)} levels, and 1 to {MOST} are needed"
+    elif wrong is not None:
+        fault = f'"{wrong[:80]}" is no label key'
+    elif len(set(labels)) < len(labels):
+        fault = "its levels repeat a node label"
+    elif HOSTNAME_LABEL in labels[:-1]:
+        fault = f'"{HOSTNAME_LABEL}" can only be its lowest level'
+    if fault:
+        message = f'Topology "{text(data, "metadata", "name")}" is none that KAI takes: {fault}'
+        yield error("T566", (*route, "spec", "levels"), message, hint="list node labels, coarse to fine")
+
+
+def _pool(data: Any, taken: set[str]) -> Pool:
+    used = {HOST_LEVEL}
+    labels = [label for label in _labels(data) if label != HOSTNAME_LABEL]
+    levels = tuple(Level(grouping.free(level_name(label), used), label, label == NVLINK_LABEL) for label in labels)
+    return Pool(grouping.free(grouping.word(text(data, "metadata", "name")) or "nodes", taken), NodeShape(), levels)
+
+
+def _leaves(queues: Iterator[Mapping[str, Any]]) -> Iterator[str]:
+    """Queues that are nobody's parent: jobs go into these alone."""
+    listed = [(text(each, "metadata", "name"), text(each, "spec", "parentQueue")) for each in queues]
+    parents = {parent for _, parent in listed}
+    yield from dict.fromkeys(name for name, _ in listed if name and name not in parents)

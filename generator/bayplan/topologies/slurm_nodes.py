@@ -1,0 +1,236 @@
+"""Slurm's nodes: the `NodeName=` lines of a slurm.conf, and what `scontrol show nodes` prints (Slurm 24.11 to 25.11).
+
+A line names many nodes and what each has; `NodeName=DEFAULT` says it for the lines below (`man slurm.conf`). Nodes with
+`Topology=` name their own place (25.05), for the others a topology.conf or topology.yaml does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from bayplan.diagnostics import AT, Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
+from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.topology import Level
+from bayplan.topologies import grouping
+from bayplan.topologies.grouping import Known
+from bayplan.topologies.slurm_gres import cards
+from bayplan.topologies.slurm_text import Line, lines
+from bayplan.topologies.slurm_units import MOST_NODES, names_in
+from bayplan.values import NamedTuple
+from bayplan.words import listing
+
+NAME = "slurm-nodes"
+
+_OURS = re.compile(r"^[ \t]*NodeName[ \t]*=", re.IGNORECASE | re.MULTILINE)
+_OTHERS = re.compile(r"^\s*(SwitchName|BlockName|BlockSizes|AggregatedBlock|RingName)\s*=", re.IGNORECASE)
+_FILE = re.compile(
+    r"^[ \t]*(ClusterName|SlurmctldHost|ControlMachine|PartitionName|Include)\b", re.IGNORECASE | re.MULTILINE
+)
+_SHOWN = re.compile(r"\bCPUTot=[0-9]")
+_WORD = re.compile(r"(?<!\S)(\w+)=(\S*)")
+MIB = 2**20 * 1000
+REASONS: Mapping[str, str] = {
+    "FAIL": "unhealthy",
+    "FAILING": "unhealthy",
+    "ERROR": "unhealthy",
+    "INVALID_REG": "unhealthy",
+    "DOWN": "notReady",
+    "NOT_RESPONDING": "notReady",
+    "DRAIN": "cordoned",
+    "DRAINED": "cordoned",
+    "DRAINING": "cordoned",
+    "MAINT": "reserved",
+    "RESERVED": "reserved",
+}
+"""State of a node -> why it cannot be used, the gravest first. All others can be, those that are switched off too."""
+
+ABSENT = "FUTURE"
+
+
+def sniff(source: SourceFile) -> bool:
+    """Whether its lines are those of a slurm.conf, or of `scontrol show nodes`."""
+    said = (line for line in source.head.split("\n") if line.strip() and not line.lstrip().startswith("#"))
+    first = next(said, "")
+    if _OTHERS.match(first) or first.lstrip().startswith(("{", "[", "-")):
+        return False
+    return bool(_OURS.search(source.head) or (_FILE.match(first) and "=" in first))
+
+
+def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+    """The nodes in pools: places are those of their lines, aliases their host names and addresses."""
+    found: list[Diagnostic] = []
+    text, at = source.text, source.at()
+    listed = list(_shown(text, at, found) if _SHOWN.search(source.head) else _configured(text, at, found))
+    found += _judged(listed, at)
+    if has_errors(found):
+        return Outcome(None, tuple(found))
+    nodes = [each.known for each in listed if not each.absent]
+    part = grouping.part(_cluster(text) or "slurm", nodes, source, asked)
+    aliases = dict(_aliases(listed, found))
+    return Outcome(part._replace(aliases=aliases), tuple(found))
+
+
+class Listed(NamedTuple):
+    """A node, and what else it is called."""
+
+    known: Known
+    aliases: tuple[str, ...] = ()
+    absent: bool = False  # Slurm is told of it, and it does not exist yet
+    features: str = ""
+
+
+def _cluster(text: str) -> str:
+    found = re.search(r"^[ \t]*ClusterName[ \t]*=[ \t]*(\S+)", text, re.IGNORECASE | re.MULTILINE)
+    return found[1] if found else ""
+
+
+def _configured(text: str, at: Route, found: list[Diagnostic]) -> Iterator[Listed]:
+    """The nodes of a slurm.conf. `DownNodes=` lines may stand before or after them."""
+    defaults: dict[str, str] = {}
+    made: list[Listed] = []
+    down: dict[str, str] = {}
+    for line in lines(text, at):
+        if line.rest[:8].lower().startswith("include ") and not line.kind:
+            found.append(_included(line))
+        elif line.kind == "downnodes":
+            state = line.pairs.get("state", "DOWN")
+            down.update(dict.fromkeys(names_in(line.pairs["downnodes"], line.route, found), _reason(state)))
+        elif line.kind == "nodename" and line.pairs["nodename"].upper() == "DEFAULT":
+            defaults |= line.pairs
+        elif line.kind == "nodename":
+            made += _of_line(line._replace(pairs={**defaults, **line.pairs}), found)
+    for each in made:
+        reason = each.known.reason or down.get(each.known.name, "")
+        yield each._replace(known=each.known._replace(reason=reason)) if reason else each
+
+
+def _included(line: Line) -> Diagnostic:
+    message = f'nodes may stand in the included file "{line.rest[8:].strip()[:80]}", which is not read'
+    return error("T550", line.route, message, hint="put its lines in the place of this one")
+
+
+def _shown(text: str, at: Route, found: list[Diagnostic]) -> Iterator[Listed]:
+    """The nodes that scontrol prints: a record starts at its `NodeName=`, and has blanks in some values."""
+    starts = [match.start() for match in _OURS.finditer(text)]
+    number, seen = 1, 0
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        number, seen = number + text.count("\n", seen, start), start
+        pairs = {key.lower(): value for key, value in _WORD.findall(text[start:end])}
+        line = Line("nodename", pairs, (*at, AT, number, 1))
+        if "state" not in pairs or "cputot" not in pairs:
+            message = f'what is said of node "{pairs.get("nodename", "")[:80]}" is cut off'
+            found.append(error("T477", line.route, message, hint="take all of what `scontrol show nodes` prints"))
+        yield from _of_line(line, found)
+
+
+def _of_line(line: Line, found: list[Diagnostic]) -> Iterator[Listed]:
+    """One for each node that a line names."""
+    pairs = line.pairs
+    names = names_in(pairs["nodename"], line.route, found)
+    others = [_paired(key, names, line, found) for key in ("nodehostname", "nodeaddr") if pairs.get(key)]
+    product, count = cards(pairs.get("gres", ""), line.route, found)
+    levels, path = _place(pairs.get("topology", ""))
+    state = pairs.get("state", "").upper()
+    shape = Known("", line.route, product, count, _amounts(pairs), levels, path, _reason(state))
+    features = pairs.get("availablefeatures", pairs.get("features", pairs.get("feature", "")))
+    for number, name in enumerate(names):
+        called = tuple(each[number] for each in others if each and each[number] != name)
+        yield Listed(shape._replace(name=name), called, ABSENT in _states(state), features)
+
+
+def _paired(key: str, names: Sequence[str], line: Line, found: list[Diagnostic]) -> tuple[str, ...]:
+    """The other names of the nodes of a line, one for each; none where all have the same."""
+    others = names_in(line.pairs[key], line.route, found)
+    if len(others) not in (1, len(names)) and names and others:
+        message = (
+            f"the line names {len(names)} nodes, and {len(others)} by {'NodeHostname' if 'host' in key else 'NodeAddr'}"
+        )
+        found.append(error("T554", line.route, message, hint="list one for each node, in the same order"))
+    return others if len(others) == len(names) else ()
+
+
+def _amounts(pairs: Mapping[str, str]) -> dict[str, int]:
+    """CPUs and memory that jobs can have."""
+    cpus = _number(pairs, "cpuefctv") or _number(pairs, "cpus") or _number(pairs, "cputot") or _cores(pairs)
+    memory = _number(pairs, "realmemory") - _number(pairs, "memspeclimit")
+    return {**({"cpu": cpus * 1000} if cpus else {}), **({"memory": memory * MIB} if memory > 0 else {})}
+
+
+def _cores(pairs: Mapping[str, str]) -> int:
+    sockets = _number(pairs, "sockets") or _number(pairs, "socketsperboard") * (_number(pairs, "boards") or 1)
+    return sockets * (_number(pairs, "corespersocket") or 1) * (_number(pairs, "threadspercore") or 1)
+
+
+def _number(pairs: Mapping[str, str], key: str) -> int:
+    text = pairs.get(key, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 13 else 0
+
+
+def _states(state: str) -> list[str]:
+    return [each.rstrip("*~#!%$@^-") for each in state.split("+")]
+
+
+def _reason(state: str) -> str:
+    """`IDLE+DRAIN` -> cordoned; a star says that the node does not answer."""
+    states = {*_states(state.upper()), *(("NOT_RESPONDING",) if "*" in state else ())}
+    return next((reason for word, reason in REASONS.items() if word in states), "")
+
+
+def _place(text: str) -> tuple[tuple[Level, ...], tuple[str, ...]]:
+    """`default:core:leaf1` of `Topology=`: the units above a node, coarse to fine. Of several topologies the first."""
+    path = tuple(grouping.value(each) or "none" for each in text.split(",")[0].split(":")[1:])
+    names = ["block"] if len(path) == 1 else [f"switch-{height}" for height in range(len(path) - 1, -1, -1)]
+    return tuple(Level(name, f"{grouping.UNKNOWN}/{name}", apply=True) for name in names if path), path
+
+
+def _judged(listed: Sequence[Listed], at: Route) -> Iterator[Diagnostic]:
+    """What Slurm would refuse of all nodes together, and what is left out."""
+    start: Route = (*at, AT, 1, 1)
+    if not listed:
+        message = "there is no NodeName in it"
+        yield error("T560", start, message, hint="give the file with the nodes, or what `scontrol show nodes` prints")
+    if len(listed) > MOST_NODES:
+        message = f"it names {len(listed)} nodes; a Slurm cluster has at most {MOST_NODES}"
+        yield error("T481", start, message, hint="split the cluster")
+    yield from _twice(listed)
+    absent = [each.known.name for each in listed if each.absent]
+    if absent:
+        message = f"{len(absent)} nodes do not exist yet (State=FUTURE) and are left out, such as {absent[0]}"
+        yield info("T556", start, message, hint="import again when they do")
+    features = dict.fromkeys(word for each in {one.features for one in listed} for word in each.split(","))
+    words = sorted(word for word in features if word and word != "(null)")
+    if words:
+        message = f"features of nodes are left out: {listing(words, 'and', 8)}"
+        yield info("T555", start, message, hint="give pools that differ in them names and node selectors of their own")
+
+
+def _twice(listed: Sequence[Listed]) -> Iterator[Diagnostic]:
+    """A node on two lines, and names that only upper and lower case tell apart."""
+    first: dict[str, Known] = {}
+    for each in listed:
+        known = first.setdefault(each.known.name.lower(), each.known)
+        if known is each.known:
+            continue
+        notes = (Note("it is here too", known.route),)
+        if known.name == each.known.name:
+            message = f'node "{known.name}" is listed twice; slurmctld stops at that'
+            yield error("T551", each.known.route, message, notes=notes, hint="leave one of the two out")
+        else:
+            message = f'"{known.name}" and "{each.known.name}" differ by upper and lower case only'
+            yield warning("T552", each.known.route, message, notes=notes, hint="names in Kubernetes are lower-case")
+
+
+def _aliases(listed: Sequence[Listed], found: list[Diagnostic]) -> Iterator[tuple[str, str]]:
+    """Other name -> node, of those that mean one node."""
+    names = {each.known.name for each in listed}
+    owner: dict[str, str] = {}
+    shared: dict[str, Known] = {}
+    for each in listed:
+        for alias in each.aliases:
+            if owner.setdefault(alias, each.known.name) != each.known.name or alias in names:
+                shared[alias] = each.known
+    for alias, known in list(shared.items())[:1]:
+        message = f'{len(shared)} host names mean several nodes and join no other source, such as "{alias}"'
+        found.append(warning("T554", known.route, message, hint="give each node a NodeHostname of its own"))
+    yield from ((alias, name) for alias, name in owner.items() if alias not in shared)

@@ -1,0 +1,92 @@
+"""The ConfigMap by which Volcano's controller finds HyperNodes: lists of node labels, read as pools without nodes.
+
+Volcano 1.14 and 1.15, pkg/controllers/hypernode/discovery/label/label.go: one list for each type of network, the labels
+coarse to fine; the last one is left out, so that it should be the host's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from bayplan._validators import is_label_key
+from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info, warning
+from bayplan.document import read
+from bayplan.kube.safe import is_kind, items, mapping, text
+from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.topology import HOST_LEVEL, HOSTNAME_LABEL, ClusterTopology, Level, NodeShape, Pool
+from bayplan.topologies import grouping
+from bayplan.topologies.kube_objects import kube_objects
+from bayplan.topologies.kueue import NVLINK_LABEL, level_name
+from bayplan.topologies.native import planned
+
+NAME = "volcano-discovery"
+FRAME = True
+WORD = "networkTopologyDiscovery"
+LONGEST = 20
+"""Of the name of a type: discovery leaves out what is longer."""
+
+
+def sniff(source: SourceFile) -> bool:
+    """Whether the file holds such a ConfigMap."""
+    return WORD in source.head and any(True for _ in _texts(source))
+
+
+def _texts(source: SourceFile) -> Iterator[tuple[Route, str]]:
+    """The configurations in a file."""
+    for route, data in kube_objects(source):
+        if is_kind(data, "", "ConfigMap"):
+            for key in mapping(data, "data"):
+                if WORD in text(data, "data", key):
+                    yield (*route, "data", key), text(data, "data", key)
+
+
+def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+    """One pool for each type of network that labels tell."""
+    found: list[Diagnostic] = []
+    taken: set[str] = set()
+    pools = [pool for route, said in _texts(source) for pool in _pools(route, said, taken, found)]
+    if not pools and not has_errors(tuple(found)):
+        message = "no type of network is told by labels in it"
+        found.append(error("T568", source.at(), message, hint="give a configuration with `source: label`"))
+    if has_errors(tuple(found)):
+        return Outcome(None, tuple(found))
+    volcano = {"volcano": {"hyperNodes": "discovered"}}
+    made = ClusterTopology("cluster", tuple(pools), {}, {"scheduler": "volcano"}, None, volcano)
+    return Outcome(Part(planned(made, asked.plan), source=source.name), tuple(found))
+
+
+def _pools(route: Route, said: str, taken: set[str], found: list[Diagnostic]) -> Iterator[Pool]:
+    outcome = read("volcano-controller.conf", said.encode("utf-8", "replace"), str(route[0]), own=False)
+    if outcome.value is None:
+        message = f"the configuration is no YAML: {outcome.diagnostics[0].message}"
+        found.append(error("T568", route, message, hint="it is a text with YAML in it: indent it evenly"))
+        return
+    for each in items(outcome.value[0].data if outcome.value else None, WORD):
+        kind = text(each, "source")
+        if kind == "label":
+            for name, labels in mapping(each, "config", "networkTopologyTypes").items():
+                yield from _pool(str(name), labels, route, taken, found)
+        else:
+            message = f'networks that are told by "{kind[:40]}" are left out'
+            found.append(info("T568", route, message, hint="import what that source says beside"))
+
+
+def _pool(name: str, labels: Any, route: Route, taken: set[str], found: list[Diagnostic]) -> Iterator[Pool]:
+    keys = [text(each, "nodeLabel") for each in labels] if isinstance(labels, list) else []
+    wrong = next((key for key in keys if not is_label_key(key)), None)
+    if not keys or wrong is not None or len(set(keys)) < len(keys):
+        fault = f'"{wrong[:80]}" is no label key' if wrong is not None else "it lists no labels, or one twice"
+        message = f'type "{name[:80]}" is none that Volcano takes: {fault}'
+        found.append(error("T568", route, message, hint="list `nodeLabel`s, coarse to fine"))
+        return
+    if len(name) > LONGEST:
+        message = f'the name of type "{name[:80]}" is longer than {LONGEST} characters, so Volcano leaves it out'
+        found.append(warning("T568", route, message, hint="shorten it"))
+    if keys[-1] != HOSTNAME_LABEL:
+        message = f'type "{name[:80]}" ends in "{keys[-1]}", which Volcano leaves out'
+        found.append(warning("T568", route, message, hint=f"list {HOSTNAME_LABEL} as the last label"))
+    used = {HOST_LEVEL}
+    kept = [key for key in keys[:-1] if key != HOSTNAME_LABEL]
+    levels = tuple(Level(grouping.free(level_name(key), used), key, key == NVLINK_LABEL) for key in kept)
+    yield Pool(grouping.free(grouping.word(name) or "nodes", taken), NodeShape(), levels)

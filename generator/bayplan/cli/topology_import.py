@@ -112,9 +112,7 @@ def _osmo(
         source, batch = osmo_pool.pick(each.file.documents, each.pool)
         batches.append(batch)
         made = osmo_pools.update(source, topology) if source else Outcome[tuple[Edit, ...]](None)
-        found = made.diagnostics
-        if each.guessed and any(one.code == "W471" for one in found):
-            found = (*found, topology_sources.unrecognised())
+        found = topology_sources.told(each, made.diagnostics)
         batches.append(Batch(found, {"topology": document, **({osmo_pools.SUBJECT: source} if source else {})}))
         failed |= made.value is None
         edits += made.value or ()

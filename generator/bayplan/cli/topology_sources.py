@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from bayplan.cli import osmo_pool
 from bayplan.cli.options import Given
 from bayplan.cli.source_files import OpenedFile, UnreadableError
-from bayplan.diagnostics import Diagnostic, Outcome, error, info
+from bayplan.diagnostics import Diagnostic, Outcome, error
 from bayplan.model.formats import Asked, Part
 from bayplan.model.topology import Level
 from bayplan.report.batch import Batch
 from bayplan.topologies import IMPORTS, OBJECTS
 from bayplan.topologies import osmo_pool as osmo_pools
 from bayplan.values import NamedTuple
+from bayplan.workflows.osmo.pool.shapes import NO_POOLS
 
 if TYPE_CHECKING:
     from bayplan.model.formats import Importer
@@ -178,14 +179,18 @@ def _osmo(picked: Picked) -> tuple[Part | None, Batch]:
     if document is None:
         return None, batch
     made = native.part(osmo_pools.new(document), picked.file, Asked())
-    found = made.diagnostics
-    if picked.guessed and any(each.code == "W471" for each in found):
-        found = (*found, unrecognised())
-    return made.value, Batch(found, {osmo_pools.SUBJECT: document})
+    return made.value, Batch(told(picked, made.diagnostics), {osmo_pools.SUBJECT: document})
 
 
-def unrecognised() -> Diagnostic:
-    """A936: the format could not be told, and what was found may be about another one."""
-    message = f"no format recognises the source, so it is read as {osmo_pools.NAME}"
+def told(picked: Picked, found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+    """What was found in a source that was taken for OSMO's; A936 alone where nothing in it speaks for that."""
+    strange = picked.guessed and any(each.code == "W471" and each.message.endswith(NO_POOLS) for each in found)
+    return (_unrecognised(picked.file),) if strange else found
+
+
+def _unrecognised(file: OpenedFile) -> Diagnostic:
+    """A936: the format cannot be told."""
+    ours = any(isinstance(each.data, dict) and each.data.get("kind") == "ClusterTopology" for each in file.documents)
     hint = f"name its format with --from: {', '.join(WORDS)}"
-    return info("A936", ("argument", "SOURCE"), message, hint=hint)
+    hint = "this is a ClusterTopology already: name it after --update, and what adds to it as SOURCE" if ours else hint
+    return error("A936", (osmo_pools.SUBJECT,), "no format recognises the source", hint=hint)

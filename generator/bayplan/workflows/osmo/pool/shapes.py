@@ -31,6 +31,8 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
 DEEPEST = 3
 """So many keys down sections are looked for."""
 
+NO_POOLS = "there are no pools in it"
+
 
 class Part(NamedTuple):
     """A piece of the file and where it stands."""
@@ -163,7 +165,7 @@ def _stranger(data: Any) -> Diagnostic:
         message = "this is the ConfigMap around a pool configuration, not the configuration"
         hint = 'give what stands in its data: `kubectl get configmap NAME -o jsonpath="{.data.config\\.yaml}"`'
         return error("W471", (SUBJECT,), message, hint=hint)
-    return error("W471", (SUBJECT,), "this is no pool configuration of OSMO: there are no pools in it", hint=hint)
+    return error("W471", (SUBJECT,), f"this is no pool configuration of OSMO: {NO_POOLS}", hint=hint)
 
 
 def select(found: Sections, name: str) -> Outcome[tuple[str, Part]]:

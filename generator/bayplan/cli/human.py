@@ -94,18 +94,18 @@ def _command(command: Command, name: str, run: Run) -> click.Command:
     def call(**values: Any) -> int:
         return run(given(command, values))
 
-    params: list[click.Parameter] = [_argument(each) for each in command.arguments]
+    params: list[click.Parameter] = [_argument(n, each) for n, each in enumerate(command.arguments)]
     params += [_option(each) for each in command.options]
     text = f"{command.summary}\n\n{command.description}" if command.description else command.summary
     return click.Command(name, params=params, callback=call, help=text, short_help=command.summary)
 
 
-def _argument(argument: Argument) -> click.Argument:
+def _argument(number: int, argument: Argument) -> click.Argument:
     kind = _type(argument.choices, argument.file)
     many = argument.most == MANY
     optional = not argument.least
     shown = f"[{argument.metavar}]" if optional else f"{argument.metavar}{'...' if many else ''}"
-    return click.Argument(["words"], type=kind, nargs=-1 if many else 1, required=not optional, metavar=shown)
+    return click.Argument([f"words{number}"], type=kind, nargs=-1 if many else 1, required=not optional, metavar=shown)
 
 
 def _option(option: Option) -> click.Option:
@@ -126,9 +126,9 @@ def _type(choices: tuple[str, ...], file: bool) -> click.ParamType[Any]:
 
 def given(command: Command, values: dict[str, Any]) -> Given:
     """click's values as the command's functions want them."""
-    words = values["words"] if command.arguments else ()
+    words = [word for number in range(len(command.arguments)) for word in _values(values[f"words{number}"])]
     found = {option.key: _values(values[option.key.replace("-", "_")]) for option in command.options}
-    return Given(command, _values(words), {key: value for key, value in found.items() if value})
+    return Given(command, tuple(words), {key: value for key, value in found.items() if value})
 
 
 def _values(value: Any) -> tuple[str, ...]:

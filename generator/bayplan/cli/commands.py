@@ -8,7 +8,7 @@ from bayplan.report import FORMATS
 FUNCTIONS = ("expand-workflows", "place-workloads", "validate-workloads")
 SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool", "policy", "project", *FUNCTIONS)
 IMPORTED = (
-    *("osmo-pool", "koordinator", "hypernodes", "kueue", "slurm", "slurm-conf"),
+    *("osmo-pool", "nodes", "koordinator", "hypernodes", "kueue", "slurm", "slurm-conf"),
     *("topograph", "topograph-graph", "topograph-request", "ibnetdiscover", "ufm", "netq", "nmx"),
     *("slurm-nodes", "cloud", "kai", "resource-slices", "volcano-discovery", "launch-kit"),
 )

@@ -15,6 +15,7 @@ FORMATS: Mapping[str, Format[ClusterTopology]] = {native.NAME: native}
 """By name, in the order in which they sniff."""
 
 IMPORTS: Mapping[str, str] = {
+    "nodes": "nodes",
     "koordinator": "koordinator",
     "hypernodes": "hypernodes",
     "kueue": "kueue",
@@ -37,6 +38,7 @@ IMPORTS: Mapping[str, str] = {
 """The word after `topology import --from` -> the module in this folder, in the order in which they sniff."""
 
 OBJECTS: tuple[str, ...] = (
+    "nodes",
     "koordinator",
     "hypernodes",
     "kueue",

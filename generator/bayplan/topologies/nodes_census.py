@@ -1,0 +1,176 @@
+"""Nodes, counted by what is the same of them: 100,000 nodes are some thousand groups, and all else looks at groups.
+
+A node says two things: what it offers (allocatable amounts, taints, state) and its labels. Of the labels only those
+are kept that somebody asks for; which of them a node has is told by its *form*, the keys of all its labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
+
+from bayplan.diagnostics import Route
+from bayplan.model.topology import HOSTNAME_LABEL
+from bayplan.values import NamedTuple
+
+Taint = tuple[str, str, str]
+"""Key, value, effect."""
+
+
+class Offer(NamedTuple):
+    """What a node offers. Amounts are thousandths; `capacity` has only what devices count."""
+
+    cordoned: bool = False
+    ready: str = ""  # True, False, Unknown; empty: nothing is said
+    amounts: Mapping[str, int] = {}
+    capacity: Mapping[str, int] = {}
+    taints: tuple[Taint, ...] = ()
+
+    @property
+    def kind(self) -> Hashable:
+        """What tells nodes apart. Two equal machines differ by some KiB of memory, so CPU and memory do not."""
+        return self.cordoned, self.ready, _devices(self.amounts), _devices(self.capacity), self.taints
+
+
+class Alike(NamedTuple):
+    """Nodes that are the same in all that is asked of them; `amounts` of the offer are the least of theirs."""
+
+    offer: Offer
+    labels: Mapping[str, str]
+    names: tuple[str, ...]
+
+
+class Census(NamedTuple):
+    """All nodes of a source. `hosts`: hostname labels that are not the node's name; `keys`: all label keys seen."""
+
+    alike: tuple[Alike, ...]
+    places: Mapping[str, Route]
+    hosts: Mapping[str, str]
+    aliases: Mapping[str, str]
+    keys: frozenset[str]
+    twice: tuple[tuple[str, Route], ...] = ()
+
+
+class Form(NamedTuple):
+    """The label keys of some nodes: how the wanted ones are picked from the values, and where the hostname is."""
+
+    wanted: tuple[str, ...]
+    pick: Callable[[Sequence[str]], tuple[str, ...]]
+    host: int
+
+
+class Known(NamedTuple):
+    """An offer that was met before, by number."""
+
+    number: int
+    kind: int
+
+
+class Group(NamedTuple):
+    """Alike nodes while they are counted."""
+
+    wanted: tuple[str, ...]
+    values: tuple[str, ...]
+    names: list[str]
+    offers: set[int]
+
+
+class Counting:
+    """A census in the making. Its methods are called once a node, so they do little."""
+
+    def __init__(self, wanted: frozenset[str]) -> None:
+        self.wanted = wanted - {HOSTNAME_LABEL}
+        self.forms: dict[tuple[str, ...], Form] = {}
+        self.offers: list[Offer] = []
+        self.known: dict[Hashable, Known] = {}
+        self.kinds: dict[Hashable, int] = {}
+        self.groups: dict[tuple[int, tuple[str, ...], tuple[str, ...]], Group] = {}
+        self.places: dict[str, Route] = {}
+        self.hosts: dict[str, str] = {}
+        self.called: list[tuple[str, str]] = []
+        self.twice: list[tuple[str, Route]] = []
+
+    def form(self, keys: tuple[str, ...]) -> Form:
+        """The form of nodes with these label keys."""
+        found = self.forms.get(keys)
+        if found is None:
+            places = [number for number, key in enumerate(keys) if key in self.wanted]
+            host = keys.index(HOSTNAME_LABEL) if HOSTNAME_LABEL in keys else -1
+            found = self.forms[keys] = Form(tuple(keys[number] for number in places), _picker(places), host)
+        return found
+
+    def offer(self, said: Hashable, make: Callable[[], Offer]) -> Known:
+        """The offer that was said in these words; made where they are new."""
+        found = self.known.get(said)
+        if found is None:
+            made = make()
+            kind = self.kinds.setdefault(made.kind, len(self.kinds))
+            found = self.known[said] = Known(len(self.offers), kind)
+            self.offers.append(made)
+        return found
+
+    def add(self, name: str, place: Route, offer: Known, form: Form, values: Sequence[str]) -> None:
+        """One node. ValueError: it has no name. How names are spelled is checked with the topology."""
+        if not name:
+            raise ValueError("it has no name")
+        if name in self.places:
+            self.twice.append((name, place))
+            return
+        self.places[name] = place
+        wanted, pick, host = form
+        if host >= 0 and values[host] != name:
+            self.hosts[name] = values[host]
+        number, kind = offer
+        own = pick(values)
+        group = self.groups.get((kind, wanted, own))
+        if group is None:
+            group = self.groups[kind, wanted, own] = Group(wanted, own, [], set())
+        group[2].append(name)
+        group[3].add(number)
+
+    def census(self) -> Census:
+        """What was counted."""
+        alike = tuple(map(self._alike, self.groups.values()))
+        keys = frozenset(key for form in self.forms for key in form)
+        return Census(alike, self.places, self.hosts, _unique(self.called, self.places), keys, tuple(self.twice))
+
+    def _alike(self, group: Group) -> Alike:
+        offers = [self.offers[number] for number in group.offers]
+        offer = offers[0] if len(offers) == 1 else offers[0]._replace(amounts=least(each.amounts for each in offers))
+        return Alike(offer, dict(zip(group.wanted, group.values, strict=True)), tuple(group.names))
+
+
+def nodes_of(alike: Iterable[Alike]) -> list[str]:
+    """Their names, sorted."""
+    return sorted(name for each in alike for name in each.names)
+
+
+def least(offers: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """The amounts that each of them has."""
+    found: dict[str, int] | None = None
+    for amounts in offers:
+        if found is None:
+            found = dict(amounts)
+        else:
+            found = {key: min(amount, amounts[key]) for key, amount in found.items() if key in amounts}
+    return found or {}
+
+
+def _devices(amounts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(item for item in amounts.items() if "/" in item[0]))
+
+
+def _picker(places: list[int]) -> Callable[[Sequence[str]], tuple[str, ...]]:
+    if len(places) > 1:
+        return itemgetter(*places)
+    return (lambda values: (values[places[0]],)) if places else (lambda _values: ())
+
+
+def _unique(called: Iterable[tuple[str, str]], nodes: Mapping[str, Any]) -> dict[str, str]:
+    """Other names of nodes, without those that two nodes share or that are the name of one."""
+    found: dict[str, str] = {}
+    for alias, name in called:
+        if found.setdefault(alias, name) != name:
+            found[alias] = ""
+    return {alias: name for alias, name in found.items() if name and alias not in nodes}

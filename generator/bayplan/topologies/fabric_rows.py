@@ -145,8 +145,8 @@ def placed(tiers: Sequence[Tier], new: Tier, route: Route, found: list[Diagnosti
         return [*tiers[: above - 1], own._replace(level=level), *tiers[above:]]
     crossed = [tier.level.name for tier in tiers[above:] if not refines(tier, new)]
     if crossed:
-        message = f"the {new.level.name} does not nest with {' and '.join(crossed)}: it is kept and they are not"
-        hint = f"write the nodes of each {crossed[-1]} out in a pool of your own where that matters more"
+        message = f'level "{new.level.name}" does not nest with {" and ".join(crossed)}, which it takes the place of'
+        hint = "schedulers hold nested levels alone; take it out of the source where the switches matter more"
         found.append(warning("T543", route, message, hint=hint))
     return [*tiers[:above], new, *(tier for tier in tiers[above:] if tier.level.name not in crossed)]
 

@@ -28,6 +28,8 @@ REFUSED = {
     "volcano": {"F667"},
     "slurm": set(),
     "slurm-conf": set(),
+    "topograph": set(),
+    "topograph-graph": set(),
 }
 """Codes with which an export says that the format cannot hold a cluster at all."""
 

@@ -26,6 +26,8 @@ FROM = {
     "volcano": "hypernodes",
     "slurm": "slurm",
     "slurm-conf": "slurm-conf",
+    "topograph": "topograph",
+    "topograph-graph": "topograph-graph",
 }
 """Word after --to -> word after --from."""
 

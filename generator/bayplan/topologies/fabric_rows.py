@@ -20,8 +20,8 @@ APPLIED = "topology.bayplan.dev"
 class Row(NamedTuple):
     """Nodes that hang on the same switches: coarse to fine, each name unique in the fabric.
 
-    `groups`: what else holds them by the name of that level (`domain`, `sub-domain`). `pool`, and `levels` with their
-    label values: where the source knows them.
+    `groups`: what else holds them by the name of that level (`domain`, `sub-domain`). `pool`, `levels` with their label
+    values, and the NVLink `partition`: where the source knows them.
     """
 
     switches: tuple[str, ...]
@@ -32,6 +32,7 @@ class Row(NamedTuple):
     route: Route = ()
     levels: tuple[Level, ...] = ()
     values: tuple[str, ...] = ()
+    partition: str | None = None
 
 
 class Tier(NamedTuple):
@@ -54,8 +55,9 @@ def pools(rows: Sequence[Row], words: Words, at: Route, found: list[Diagnostic])
     kinds: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
         kinds.setdefault((row.pool, row.levels, len(row.switches), *sorted(row.groups)), []).append(row)
-    ordered = sorted(kinds.values(), key=lambda each: -sum(len(row.nodes) for row in each))
+    ordered = list(kinds.values())
     if not any(row.pool for row in rows):
+        ordered.sort(key=lambda each: -sum(len(row.nodes) for row in each))
         found += _uneven(ordered, at)
     renamed = Renamed("label value", [])
     taken: set[str] = set()
@@ -143,8 +145,8 @@ def placed(tiers: Sequence[Tier], new: Tier, route: Route, found: list[Diagnosti
         return [*tiers[: above - 1], own._replace(level=level), *tiers[above:]]
     crossed = [tier.level.name for tier in tiers[above:] if not refines(tier, new)]
     if crossed:
-        message = f"the {new.level.name} does not nest with {' and '.join(crossed)}: it is kept and they are not"
-        hint = f"write the nodes of each {crossed[-1]} out in a pool of your own where that matters more"
+        message = f'level "{new.level.name}" does not nest with {" and ".join(crossed)}, which it takes the place of'
+        hint = "schedulers hold nested levels alone; take it out of the source where the switches matter more"
         found.append(warning("T543", route, message, hint=hint))
     return [*tiers[:above], new, *(tier for tier in tiers[above:] if tier.level.name not in crossed)]
 
@@ -165,11 +167,12 @@ def _domains(
     for number in range(len(rows)):
         made.setdefault(tuple(column[number] for column in columns), []).append(number)
     for path, numbers in made.items():
+        said = rows[numbers[0]].partition
         known = partition[numbers[0]] if partition and nvlink is not None else ""
         own = "" if nvlink is None or known in (path[nvlink], tiers[nvlink].values[numbers[0]]) else known
         leaves = dict.fromkeys(leaf for number in numbers for leaf in rows[number].leaves)
         nodes = tuple(node for number in numbers for node in rows[number].nodes)
-        yield Domain(path, nodes, _visible(own), tuple(leaves))
+        yield Domain(path, nodes, _visible(own if said is None else said), tuple(leaves))
 
 
 def _visible(text: str) -> str:

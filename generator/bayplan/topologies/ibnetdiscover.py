@@ -101,8 +101,7 @@ def _blocks(source: SourceFile, found: list[Diagnostic]) -> dict[str, Block]:
             block = blocks.setdefault(match[2], Block(match[3] or "", (*at, AT, number, 1), []))
         elif not _QUIET.match(line):
             wrong = wrong if wrong[0] else (number, line)
-        if line:
-            last = number
+        last = number
     if wrong[0]:
         found.append(_unread(wrong[0], wrong[1], wrong[0] == last, at))
     return blocks

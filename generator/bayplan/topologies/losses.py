@@ -60,6 +60,10 @@ LOST: Mapping[str, tuple[Loss, ...]] = {
         *(slurm.one, slurm.nodes, slurm.plan, *SETTINGS, rows.queues, *OFFER, *CHOICE),
         *(rows.unique, rows.apply, *ROW, rows.unusable, rows.empty, rows.order),
     ),
+    "topograph": (rows.name, *SETTINGS[1:], rows.queues, *OFFER, *CHOICE, rows.unusable, rows.empty),
+    "topograph-graph": (
+        *(rows.name, *SETTINGS[1:], rows.queues, *OFFER, *CHOICE, rows.leaves, rows.unusable, rows.empty),
+    ),
 }
 """Word after --to -> what that format lacks, in the order in which it is taken out."""
 

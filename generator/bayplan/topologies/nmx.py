@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error, info
+from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info
 from bayplan.kube.safe import number, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import ClusterTopology, Level
@@ -51,6 +51,8 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
         return Outcome(None, (error("T530", at, "this is no list of compute nodes", hint=hint),))
     trays = list(_trays(data, at, found))
     rows = list(_rows(trays))
+    if has_errors(found):
+        return Outcome(None, tuple(found))
     if not rows:
         hint = "NMX knows the domain of a node once its NVLink fabric is up"
         found.append(error("T530", at, "no compute node of it has an NVLink domain", hint=hint))

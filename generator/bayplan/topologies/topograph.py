@@ -16,7 +16,7 @@ from bayplan.model.topology import ClusterTopology
 
 NAME = "topograph"
 FILE = "model.yaml"
-_SNIFF = re.compile(r'^(?:\{\s*)?"?(?:switches|blocks)"?\s*:\s*(?:#.*)?[\[{]?\s*$', re.MULTILINE)
+_SNIFF = re.compile(r'^(?:\{\s*)?"?(?:switches|blocks)"?\s*:(?:\s|$)', re.MULTILINE)
 
 
 def sniff(source: SourceFile) -> bool:

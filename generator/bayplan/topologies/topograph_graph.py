@@ -19,7 +19,7 @@ from bayplan.topologies import topograph_words
 from bayplan.topologies.fabric_graph import natural
 from bayplan.topologies.fabric_names import value
 from bayplan.topologies.fabric_rows import Row, roots
-from bayplan.topologies.topograph_words import DOMAIN_LABEL, POOL, SUB_DOMAIN_LABEL, Nodes, shown, strings
+from bayplan.topologies.topograph_words import DOMAIN_LABEL, NVLINK, POOL, SUB_DOMAIN_LABEL, Nodes, shown, strings
 from bayplan.values import NamedTuple
 
 NAME = "topograph-graph"
@@ -55,7 +55,7 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     if asked.labels:
         nodes.labels |= {each.node: topograph_words.wanted(each.labels, asked.labels) for each in instances}
     own = any(POOL in each.labels for each in instances)
-    rows = list(_rows(instances, asked))
+    rows = list(_rows(instances, strings(get(data, POOL)), asked))
     ordered = rows if own else sorted(rows, key=lambda row: tuple(map(natural, row.switches)))
     found += roots(rows, at)
     return topograph_words.part(source, asked, ordered, nodes, found, at)
@@ -79,7 +79,7 @@ def _instances(data: Any, at: Route, nodes: Nodes, found: list[Diagnostic]) -> I
             yield Instance(node, tuple(map(shown, reversed(layers))), strings(get(each, "labels")), route)
 
 
-def _rows(instances: list[Instance], asked: Asked) -> Iterator[Row]:
+def _rows(instances: list[Instance], pools: Mapping[str, str], asked: Asked) -> Iterator[Row]:
     """One row for all instances that hang alike; of the tiers, those that labels of the nodes name."""
     kinds: dict[tuple[str, int], list[Instance]] = {}
     for each in instances:
@@ -94,12 +94,16 @@ def _rows(instances: list[Instance], asked: Asked) -> Iterator[Row]:
         for (layers, groups), members in alike.items():
             values = tuple(value(members[0].labels[level.label]) for level in levels)
             row = Row(layers, tuple(each.node for each in members), dict(groups), (), pool)
-            yield row._replace(route=members[0].route, levels=levels, values=values)
+            row = row._replace(route=members[0].route, levels=levels, values=values)
+            labels = members[0].labels
+            yield topograph_words.known(row, pools[pool], labels, labels.get(NVLINK, "")) if pool in pools else row
 
 
 def _named(instances: list[Instance], depth: int) -> tuple[Level, ...]:
     """The level of each tier, where every tier is a label of the nodes too: the same nodes have the same value."""
-    keys = dict.fromkeys(key for key in instances[0].labels if key not in (POOL, DOMAIN_LABEL, SUB_DOMAIN_LABEL))
+    keys = dict.fromkeys(
+        key for key in instances[0].labels if key not in (POOL, NVLINK, DOMAIN_LABEL, SUB_DOMAIN_LABEL)
+    )
     found: list[str] = []
     for n in range(depth):
         mine = (key for key in keys if key not in found and all(_same(each, n, key) for each in instances))

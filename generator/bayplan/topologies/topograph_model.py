@@ -7,20 +7,19 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.diagnostics import KEY, Diagnostic, Note, Outcome, Route, error, has_errors, warning
-from bayplan.kube.safe import get, items, mapping, text
+from bayplan.kube.safe import get, items, mapping
 from bayplan.model.formats import Asked, Part, SourceFile
-from bayplan.model.topology import Level
 from bayplan.topologies import hostlist, topograph_words
-from bayplan.topologies.fabric_names import some, value
+from bayplan.topologies.fabric_names import some
 from bayplan.topologies.fabric_rows import Row, roots
 from bayplan.topologies.topograph_words import (
     DOMAIN_NOTE,
     INSTANCE,
     LEAVES,
-    LEVEL,
+    LEVELS,
+    NVLINK,
     POOL,
     SUB_DOMAIN_NOTE,
-    UNIQUE,
     Nodes,
     shown,
     strings,
@@ -145,21 +144,8 @@ def _row(data: Any, path: list[Switch], own: tuple[str, ...], nodes: Nodes, aske
     for node in own:
         nodes.aliases.setdefault(INSTANCE + node, node)
     held = topograph_words.groups(labels, notes.get(DOMAIN_NOTE, ""), notes.get(SUB_DOMAIN_NOTE, ""), asked)
-    levels = tuple(_levels(path))
-    values = tuple(value(each.labels[level.label]) for each, level in zip(path, levels, strict=False))
-    names = tuple(each.name for each in path)
-    leaves = tuple(_leaves(notes))
-    row = Row(names, own, held, leaves, text(data, "annotations", POOL))
-    return row._replace(levels=levels, values=values) if len(levels) == len(path) else row
-
-
-def _levels(path: list[Switch]) -> Iterator[Level]:
-    """The levels that bayplan wrote down: a switch with its level's name and the one label that is its own."""
-    for each in path:
-        if LEVEL not in each.notes or len(each.labels) != 1:
-            return
-        unique = "parent" if each.notes.get(UNIQUE) == "parent" else "global"
-        yield topograph_words.level(each.notes[LEVEL], next(iter(each.labels)))._replace(unique=unique)
+    row = Row(tuple(each.name for each in path), own, held, _leaves(notes), notes.get(POOL, ""))
+    return topograph_words.known(row, notes.get(LEVELS, ""), labels, notes.get(NVLINK, ""))
 
 
 def _leaves(notes: Mapping[str, str]) -> tuple[str, ...]:

@@ -40,9 +40,9 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     """The nodes of a request by region; one without nodes is refused."""
     found: list[Diagnostic] = []
     data = source.documents[0].data if source.documents else None
-    at = ("argument", source.name) if mapping(data, "provider", "creds") else source.at()
+    at: Route = () if mapping(data, "provider", "creds") else source.at()
     if not items(data, "nodes"):
-        return Outcome(None, (_without(data, at),))
+        return Outcome(None, (_without(source.name, data, at),))
     nodes = Nodes()
     regions = list(_regions(data, at, nodes, found))
     alone = len(regions) == 1 and regions[0][0] in NOWHERE
@@ -60,7 +60,7 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
 SHAPE = "see Topograph's docs/api.md: nodes: [{region, instances: {ID: NODE}}]"
 
 
-def _without(data: Any, at: Route) -> Diagnostic:
+def _without(file: str, data: Any, at: Route) -> Diagnostic:
     """T535: what the request asks for is not in it."""
     name = text(data, "provider", "name")
     model = text(data, "provider", "params", "modelFileName")
@@ -68,9 +68,9 @@ def _without(data: Any, at: Route) -> Diagnostic:
     if name == "test" or name.endswith("-sim"):
         what = f' to simulate "{model}"' if model else " to simulate an answer"
         hint = "import the model file itself" if model else "nothing of it describes a cluster"
-        return error("T535", at, f"the request {asks}{what}: there is no topology in it", hint=hint)
+        return error("T535", at, f'the request "{file}" {asks}{what}: there is no topology in it', hint=hint)
     hint = 'send it to Topograph with the engine "graph", and import the answer'
-    return error("T535", at, f"the request {asks} for the topology and names no nodes", hint=hint)
+    return error("T535", at, f'the request "{file}" {asks} for the topology and names no nodes', hint=hint)
 
 
 def _regions(data: Any, at: Route, nodes: Nodes, found: list[Diagnostic]) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from bayplan._validators import is_label_key
 from bayplan.diagnostics import Diagnostic, Outcome, Route, has_errors
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import ClusterTopology, Level
 from bayplan.topologies import native
-from bayplan.topologies.fabric_names import Renamed, node_name, stem, word
+from bayplan.topologies.fabric_names import Renamed, node_name, stem, value, word
 from bayplan.topologies.fabric_rows import APPLIED, Row, Words, left_out, pools
 
 TIERS = 20
@@ -21,8 +22,8 @@ DOMAIN_LABEL = "accelerator.topograph.run/domain"
 SUB_DOMAIN_LABEL = "accelerator.topograph.run/sub-domain"
 DOMAIN_NOTE = "accelerator.topology.test/domain"
 SUB_DOMAIN_NOTE = "accelerator.topology.test/sub-domain"
-LEVEL, POOL, LEAVES = "bayplan.dev/level", "bayplan.dev/pool", "bayplan.dev/leaves"
-UNIQUE = "bayplan.dev/unique"
+POOL, LEVELS = "bayplan.dev/pool", "bayplan.dev/levels"
+LEAVES, NVLINK = "bayplan.dev/leaves", "bayplan.dev/nvlink-domain"
 INSTANCE = "i-"
 """What Topograph puts before a model's node for the instance it simulates."""
 
@@ -61,6 +62,43 @@ def applied(label: str) -> bool:
     return label.startswith((f"{APPLIED}/", "fabric.topograph.run/", "accelerator.topograph.run/"))
 
 
+def said(levels: Iterable[Level]) -> str:
+    """Levels in one line: `zone=example.com/zone rack=example.com/rack,nvlink,plan=16`."""
+    return " ".join(",".join((f"{each.name}={each.label}", *_marks(each))) for each in levels)
+
+
+def _marks(each: Level) -> Iterator[str]:
+    yield from (word for word in ("nvlink", "apply") if getattr(each, word))
+    if each.unique == "parent":
+        yield "parent"
+    if each.plan is not None:
+        yield f"plan={each.plan}"
+
+
+def read_levels(text: str) -> tuple[Level, ...]:
+    """The levels of such a line; none where somebody has changed it to something else."""
+    made: list[Level] = []
+    for each in text.split():
+        head, *marks = each.split(",")
+        name, _, label = head.partition("=")
+        plan = next((mark[5:] for mark in marks if mark.startswith("plan=")), "")
+        if not name or word(name) != name or not is_label_key(label) or not f"0{plan}".isdecimal() or len(plan) > 6:
+            return ()
+        unique = "parent" if "parent" in marks else "global"
+        made.append(Level(name, label, "nvlink" in marks, int(plan) if plan else None, unique, "apply" in marks))
+    return tuple(made)
+
+
+def known(row: Row, levels: str, labels: Mapping[str, str], partition: str) -> Row:
+    """A row as bayplan wrote it, where its file still holds together: switches are what the labels say."""
+    own = read_levels(levels)
+    values = tuple(labels.get(each.label, "") for each in own)
+    if not row.pool or len(own) != len(row.switches) or any(value(each) != each for each in values):
+        return row
+    groups = {key: each for key, each in row.groups.items() if key not in GROUPS}
+    return row._replace(levels=own, values=values, groups=groups, partition=partition)
+
+
 def level(name: str, label: str) -> Level:
     """The level of a label that a file names."""
     return Level(word(name) or word(label.rpartition("/")[2]) or "level", label, apply=applied(label))
@@ -84,7 +122,7 @@ class Nodes:
         else:
             self.places[node] = route
             if self._renamed.note(name, node) != name:
-                self.aliases[name] = node
+                self.aliases |= {name: node, INSTANCE + name: node}
         return node
 
     def told(self, at: Route) -> Iterator[Diagnostic]:

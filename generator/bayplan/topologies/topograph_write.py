@@ -10,9 +10,9 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from bayplan.model.topology import ClusterTopology, Domain, Level, Pool
+from bayplan.model.topology import ClusterTopology, Domain, Pool
 from bayplan.topologies import hostlist
-from bayplan.topologies.topograph_words import DOMAIN_LABEL, DOMAIN_NOTE, LEAVES, LEVEL, POOL, UNIQUE
+from bayplan.topologies.topograph_words import DOMAIN_LABEL, DOMAIN_NOTE, LEAVES, LEVELS, NVLINK, POOL, said
 from bayplan.values import NamedTuple
 
 Key = tuple[tuple[str, str], ...]
@@ -22,7 +22,7 @@ Key = tuple[tuple[str, str], ...]
 class Switch(NamedTuple):
     """One domain of a level."""
 
-    level: Level
+    label: str
     value: str
     children: dict[Key, None]
 
@@ -34,7 +34,7 @@ def switches(topology: ClusterTopology) -> dict[Key, Switch]:
         for domain in pool.domains:
             key = _key(pool, domain)
             for depth in range(1, len(key) + 1):
-                made.setdefault(key[:depth], Switch(pool.levels[depth - 1], key[depth - 1][1], {}))
+                made.setdefault(key[:depth], Switch(*key[depth - 1], {}))
                 if depth > 1:
                     made[key[: depth - 1]].children[key[:depth]] = None
     return made
@@ -79,9 +79,7 @@ def _text(value: str) -> str:
 
 
 def _marks(each: Switch) -> Iterator[str]:
-    yield f"    labels: {{{_text(each.level.label)}: {_text(each.value)}}}"
-    unique = f", {UNIQUE}: parent" if each.level.unique == "parent" else ""
-    yield f"    annotations: {{{LEVEL}: {_text(each.level.name)}{unique}}}"
+    yield f"    labels: {{{_text(each.label)}: {_text(each.value)}}}"
 
 
 def _block(pool: Pool, domain: Domain, called: Mapping[Key, str]) -> Iterator[str]:
@@ -90,7 +88,13 @@ def _block(pool: Pool, domain: Domain, called: Mapping[Key, str]) -> Iterator[st
     yield f"- switch: {_text(called[key])}" if key else f"- nodes: [{nodes}]"
     if key:
         yield f"  nodes: [{nodes}]"
-    notes = {POOL: pool.name, DOMAIN_NOTE: accelerator(pool, domain, called), LEAVES: hostlist.compress(domain.leaves)}
+    notes = {
+        POOL: pool.name,
+        LEVELS: said(pool.levels),
+        NVLINK: domain.nvlink_domain,
+        DOMAIN_NOTE: accelerator(pool, domain, called),
+        LEAVES: hostlist.compress(domain.leaves),
+    }
     yield f"  annotations: {{{', '.join(f'{name}: {_text(each)}' for name, each in notes.items() if each)}}}"
 
 
@@ -128,11 +132,13 @@ def graph(topology: ClusterTopology) -> str:
         for layers, labels in (_instance(pool, domain, called),)
         for node in domain.nodes
     )
-    return '{"instances": [\n' + ",\n".join(lines) + "\n]}\n"
+    pools = {pool.name: said(pool.levels) for pool in topology.pools}
+    return '{"instances": [\n' + ",\n".join(lines) + f'\n], "{POOL}": {json.dumps(pools)}}}\n'
 
 
 def _instance(pool: Pool, domain: Domain, called: Mapping[Key, str]) -> tuple[list[str], dict[str, str]]:
     key = _key(pool, domain)
     partition = accelerator(pool, domain, called)
-    labels = {**dict(key), POOL: pool.name, **({DOMAIN_LABEL: partition} if partition else {})}
+    own = {POOL: pool.name, NVLINK: domain.nvlink_domain, DOMAIN_LABEL: partition}
+    labels = {**dict(key), **{label: each for label, each in own.items() if each}}
     return [called[key[:depth]] for depth in range(len(key), 0, -1)], labels

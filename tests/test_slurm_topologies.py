@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import support
 from bayplan import document, pipeline
 from bayplan.document import Document
-from bayplan.model.formats import SourceFile
+from bayplan.model.formats import Asked, SourceFile
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
 from bayplan.topologies import native, slurm_conf, slurm_yaml
@@ -95,7 +95,20 @@ BROKEN_CONF = {
     "too many nodes": ("BlockName=a Nodes=n[1-65537]", "T481"),
     "two parents": ("SwitchName=a Switches=c\nSwitchName=b Switches=c\nSwitchName=c Nodes=n1", "T484"),
 }
+BROKEN_CONF |= {
+    "a node twice in a block": ("BlockName=a Nodes=n1,n[1-2]", "T551"),
+    "two names that become one": ("BlockName=a+b Nodes=n1\nBlockName=a:b Nodes=n2", "T563"),
+    "a long chain": (
+        "\n".join(f"SwitchName=s{n + 1} Switches=s{n}" for n in range(5000)) + "\nSwitchName=s0 Nodes=n1",
+        "T479",
+    ),
+    "a large circle": ("\n".join(f"SwitchName=s{n} Switches=s{(n + 1) % 5000}" for n in range(5000)), "T473"),
+}
 BROKEN_YAML = {
+    "two documents": (
+        "- {topology: a, block: {blocks: {block: b, nodes: n1}}}\n---\n- {topology: c, flat: true}\n",
+        "T485",
+    ),
     "no name": ("- {topology: 3, flat: true}", "T485"),
     "no list": ("- {topology: a, tree: {switches: s1}}", "T485"),
     "an odd key": ("- {topology: a, tree: {switches: [{switch: s, node: n1}]}}", "T485"),
@@ -147,6 +160,54 @@ def test_upstreams_files_are_read_or_refused(path: Path) -> None:
     if made is not None:
         outcome, _ = pipeline.check_topology(document.Document("t.yaml", "", 0, made))
         assert outcome.value is not None, outcome.diagnostics
+
+
+def test_comments_belong_to_their_topology() -> None:
+    text = """
+# levels of one: rack=x.io/rack
+- topology: one
+  block:
+    blocks:
+    # b1=rack-a
+    - {block: b1, nodes: "n[1-2]"}
+- cluster_default: true
+  topology: "two"  # another one
+  block:
+    blocks:
+    # b1=rack-z
+    - {block: b1, nodes: "m[1-2]"}
+    - {block: b2, nodes: "m[3-4]"}
+"""
+    made, _ = read(text)
+    assert made
+    paths = [[row["path"] for row in pool["domains"]] for pool in made["spec"]["pools"]]
+    assert paths == [["rack-a"], ["rack-z", "b2"]]
+
+
+def test_names_that_end_in_many_digits() -> None:
+    assert "T480" in read(f"BlockName=b{'1' * 19} Nodes=n1")[1]
+    assert "T480" not in read(f"BlockName=b{'1' * 18} Nodes=n1")[1]
+
+
+def test_names_that_case_tells_apart() -> None:
+    assert "T552" in read("BlockName=a Nodes=n1\nBlockName=A Nodes=n2")[1]
+    assert "T552" in read("BlockName=a Nodes=n1,N1")[1]
+
+
+def test_places_are_those_of_the_units() -> None:
+    part = slurm_conf.new(source("SwitchName=a Switches=b\nSwitchName=b Nodes=n[1-2]"), Asked()).value
+    assert part
+    assert part.places == {"n1": ("source:0:0", "\x00at", 2, 1), "n2": ("source:0:0", "\x00at", 2, 1)}
+
+
+@pytest.mark.parametrize(("nodes", "codes"), [("n[1-65536]", set()), ("n[1-65537]", {"F718"})])
+@pytest.mark.parametrize("to", ["slurm", "slurm-conf"])
+def test_more_nodes_than_slurm_takes_are_not_exported(nodes: str, codes: set[str], to: str) -> None:
+    pool = {**support.TOPOLOGY["spec"]["pools"][0], "domains": [{"path": "s/r", "nodes": nodes}]}
+    data = {**support.TOPOLOGY, "spec": {**support.TOPOLOGY["spec"], "pools": [pool]}}
+    outcome, _ = pipeline.cluster_objects(Document("t.yaml", "", 0, data), to, {})
+    assert {each.code for each in outcome.diagnostics} & {"F718"} == codes
+    assert (outcome.value is None) == bool(codes)
 
 
 def test_what_scontrol_prints_is_the_file() -> None:

@@ -254,6 +254,8 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
 def _exported(name: str, topology: ClusterTopology, target: Target, found: Found) -> Outcome[Documents]:
     """The topology in a format that is no scheduler's."""
     exporter: Exporter = import_module(f"bayplan.topologies.{EXPORTS[name]}")
+    whose = getattr(exporter, "BACKEND", "")
+    found += _unfit(BACKENDS[whose], topology, target) if whose and not has_errors(found) else ()
     made = () if has_errors(found) else tuple(exporter.write(topology, target))
     return Outcome(None if has_errors(found) else made, (*found, *_lost(name, topology, target, made)))
 

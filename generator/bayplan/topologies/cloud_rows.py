@@ -111,7 +111,7 @@ def _tail(ocid: str) -> str:
 
 
 OCI_LEVELS = (
-    (Level("hpc-island", f"{UNKNOWN}/hpc-island", apply=True), ("hpcIslandId", "hpc-island-id")),
+    (Level("island", f"{UNKNOWN}/island", apply=True), ("hpcIslandId", "hpc-island-id")),
     (Level("network-block", f"{UNKNOWN}/network-block", apply=True), ("networkBlockId", "network-block-id")),
     (Level("local-block", f"{UNKNOWN}/local-block", apply=True), ("localBlockId", "local-block-id")),
     (

@@ -41,10 +41,11 @@ def value(text: str) -> str:
 
 
 def accelerator(product: str) -> str:
-    """`NVIDIA H100 80GB HBM3`, `NVIDIA-H100-80GB-HBM3-SHARED`, `h100` -> `h100`: the word that looks like a model."""
-    words = [each for each in re.split(r"[^a-z0-9]+", product.lower()) if each]
-    model = next((each for each in words if re.fullmatch(r"[a-z]{1,3}\d{2,4}[a-z]{0,2}", each)), "")
-    return model or word(product.lower().removeprefix("nvidia")) or "gpu"
+    """`NVIDIA H100 80GB HBM3`, `NVIDIA-H100-80GB-HBM3-SHARED`, `h100` -> `h100`: the words up to one with a digit."""
+    words = re.sub("[^a-z0-9]+", "-", product.lower()).strip("-")
+    words = re.sub("^((nvidia|amd|tesla|instinct|graphics-device)-)+", "", words)
+    found = re.match("(?:[a-z]+-)*?[a-z]*[0-9][a-z0-9]*", words)
+    return (found[0] if found else words)[:LONGEST].strip("-") or "gpu"
 
 
 def part(name: str, nodes: Iterable[Known], source: SourceFile, asked: Asked) -> Part:

@@ -26,7 +26,7 @@ COREWEAVE = "coreweave.dra.net"
 LEVELS = (
     ("fabric", Level("fabric", "backend.coreweave.cloud/fabric")),
     ("superpod", Level("superpod", "backend.coreweave.cloud/superpod", unique="parent")),
-    ("leafgroup", Level("leafgroup", "backend.coreweave.cloud/leafgroup")),
+    ("leafgroup", Level("leaf", "backend.coreweave.cloud/leafgroup")),
 )
 """Attribute -> the level whose label the node carries."""
 

@@ -14,17 +14,18 @@ from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import File
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.topologies import hostlist, native, slurm_native
+from bayplan.topologies import hostlist, slurm_native
 from bayplan.topologies.slurm_layout import Laid, one_layout
+from bayplan.topologies.slurm_text import Line, lines
 from bayplan.topologies.slurm_units import BLOCK, TREE, UNCUT, Network, Unit, judged, names_in, remarks
-from bayplan.values import NamedTuple
 
 NAME = "slurm-conf"
 FILE = "topology.conf"
 POOL = "default"
+BACKEND = "slurm"
+"""The scheduler whose limits hold for what is written."""
 
 _FIRST = re.compile(r"^\s*(SwitchName|BlockName|BlockSizes|AggregatedBlock|RingName)\s*=", re.IGNORECASE)
-_PAIR = re.compile(r'(\w+)\s*=\s*("[^"]*"|\S+)\s*')
 KEYS: Mapping[str, frozenset[str]] = {
     "switchname": frozenset({"switches", "nodes", "linkspeed", "level"}),
     "blockname": frozenset({"nodes", "blockindex", "blocksize"}),
@@ -33,18 +34,10 @@ KEYS: Mapping[str, frozenset[str]] = {
 }
 
 
-class Line(NamedTuple):
-    """One line: its first key, and all of its pairs."""
-
-    kind: str
-    pairs: Mapping[str, str]
-    route: Route
-
-
 def sniff(source: SourceFile) -> bool:
     """Whether the first line that says something is one of Slurm's."""
-    lines = (line for line in source.text.splitlines() if line.strip() and not line.lstrip().startswith("#"))
-    return bool(_FIRST.match(next(lines, "")))
+    said = (line for line in source.head.split("\n") if line.strip() and not line.lstrip().startswith("#"))
+    return bool(_FIRST.match(next(said, "")))
 
 
 def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
@@ -52,21 +45,21 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     read = networks(source.text, source.at())
     if read.value is None:
         return Outcome(None, read.diagnostics)
-    made = slurm_native.document(read.value, remarks(source.text), source.name)
-    return native.part(Outcome(made.value, (*read.diagnostics, *made.diagnostics)), source, asked)
+    made = slurm_native.part(read.value, remarks(source.text), source, asked)
+    return Outcome(made.value, (*read.diagnostics, *made.diagnostics))
 
 
 def networks(text: str, at: Route = ("source:0:0",)) -> Outcome[tuple[Network, ...]]:
     """The one topology of the file."""
     found: list[Diagnostic] = []
-    lines = [line for line in _lines(text, at, found) if _known(line, found)]
+    listed = [line for line in _lines(text, at, found) if _known(line, found)]
     start: Route = (*at, AT, 1, 1)
-    blocks = [line for line in lines if line.kind != "switchname"]
-    if blocks and len(blocks) < len(lines):
+    blocks = [line for line in listed if line.kind != "switchname"]
+    if blocks and len(blocks) < len(listed):
         found.append(error("T470", start, "blocks and switches in one topology.conf; Slurm reads one kind", hint=APART))
-    if not lines and not found:
+    if not listed and not found:
         found.append(error("T470", start, "there is no block and no switch in it", hint="give it a topology.conf"))
-    network = _blocks(lines, start, found) if blocks else _switches(lines, start, found)
+    network = _blocks(listed, start, found) if blocks else _switches(listed, start, found)
     return judged((network,), found)
 
 
@@ -74,28 +67,12 @@ APART = "describe the two as topologies of a topology.yaml (Slurm 25.05)"
 
 
 def _lines(text: str, at: Route, found: list[Diagnostic]) -> Iterator[Line]:
-    held, first = "", 0
-    for number, raw in enumerate(text.splitlines(), 1):
-        whole = raw.split("#", 1)[0].rstrip()
-        first = first if held else number
-        held += whole.removesuffix("\\")
-        if whole.endswith("\\"):
-            continue
-        if held.strip():
-            yield from _line(held.strip(), (*at, AT, first, 1), found)
-        held = ""
-
-
-def _line(text: str, route: Route, found: list[Diagnostic]) -> Iterator[Line]:
-    pairs: dict[str, str] = {}
-    end = 0
-    while pair := _PAIR.match(text, end):
-        pairs[pair[1].lower()] = pair[2].strip('"')
-        end = pair.end()
-    if end < len(text) or not pairs:
-        found.append(error("T470", route, f'"{text[end : end + 40]}" is no Key=Value', hint="see man topology.conf"))
-        return
-    yield Line(next(iter(pairs)), pairs, route)
+    for line in lines(text, at):
+        if line.rest or not line.kind:
+            message = f'"{line.rest[:40]}" is no Key=Value'
+            found.append(error("T470", line.route, message, hint="see man topology.conf"))
+        else:
+            yield line
 
 
 def _known(line: Line, found: list[Diagnostic]) -> bool:
@@ -111,12 +88,12 @@ def _known(line: Line, found: list[Diagnostic]) -> bool:
 ELSE = "rings and toruses are not read; include other files by hand"
 
 
-def _blocks(lines: list[Line], start: Route, found: list[Diagnostic]) -> Network:
+def _blocks(listed: list[Line], start: Route, found: list[Diagnostic]) -> Network:
     units: list[Unit] = []
     sizes: tuple[int, ...] = ()
     planned: set[int] = set()
-    shown = any("blockindex" in line.pairs for line in lines)
-    for line in lines:
+    shown = any("blockindex" in line.pairs for line in listed)
+    for line in listed:
         if line.kind == "blocksizes":
             sizes = _numbers(line.pairs["blocksizes"], line.route, found)
             continue
@@ -137,11 +114,11 @@ def _numbers(text: str, route: Route, found: list[Diagnostic]) -> tuple[int, ...
     return tuple(int(part) for part in parts if part not in wrong)
 
 
-def _switches(lines: list[Line], start: Route, found: list[Diagnostic]) -> Network:
+def _switches(listed: list[Line], start: Route, found: list[Diagnostic]) -> Network:
     """With `Level=`, as scontrol prints it, the nodes of an upper switch are those of the switches below."""
     units: list[Unit] = []
     below: dict[str, frozenset[str]] = {}
-    for line in lines:
+    for line in listed:
         nodes = names_in(line.pairs.get("nodes", ""), line.route, found)
         children = names_in(line.pairs.get("switches", ""), line.route, found)
         name, upper = line.pairs["switchname"], line.pairs.get("level", "0") != "0"

@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, info, warning
-from bayplan.topologies import hostlist
+from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
+from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.topologies import hostlist, native
 from bayplan.topologies.native import API_VERSION, KIND
 from bayplan.topologies.slurm_units import BLOCK, Network, Remarks, Unit
 from bayplan.values import NamedTuple
+from bayplan.words import count
 
 Path = tuple[str, ...]
 PLACEHOLDER = "topology.bayplan.dev"
@@ -32,6 +34,15 @@ class Held(NamedTuple):
     base: int = 0
 
 
+def part(networks: Sequence[Network], said: Remarks, source: SourceFile, asked: Asked) -> Outcome[Part]:
+    """The pools of Slurm's topologies; the place of a node is that of its block or leaf switch."""
+    made = native.part(document(networks, said, source.name), source, asked)
+    if made.value is None:
+        return made
+    places = {node: unit.route for network in networks for unit in network.units for node in unit.nodes}
+    return Outcome(made.value._replace(places=places), made.diagnostics)
+
+
 def document(networks: Sequence[Network], said: Remarks, source: str) -> Outcome[dict[str, Any]]:
     """The native document; its findings are notes on what the file could not say."""
     found: list[Diagnostic] = []
@@ -39,7 +50,7 @@ def document(networks: Sequence[Network], said: Remarks, source: str) -> Outcome
     plugins: dict[str, dict[str, str]] = {}
     for network in networks:
         held = _blocks(network, said, found) if network.plugin == BLOCK else _tree(network, said, found)
-        found += _unlabelled(network, held)
+        found += (*_unlabelled(network, held), *_changed(network, said))
         name = _word(network.name)
         pools.append(_pool(name, held))
         plugins[name] = {"plugin": network.plugin, **({"topology": network.name} if network.name != name else {})}
@@ -47,7 +58,7 @@ def document(networks: Sequence[Network], said: Remarks, source: str) -> Outcome
     spec = {"schedulers": {"slurm": alone or {"pools": plugins}}, "pools": pools}
     name = _word(re.sub(r"\.(yaml|yml|conf|txt)$", "", source.replace("\\", "/").rpartition("/")[2])) or "slurm"
     made = {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": spec}
-    return Outcome(made if pools else None, tuple(found))
+    return Outcome(made if pools and not has_errors(tuple(found)) else None, tuple(found))
 
 
 def _pool(name: str, held: Held) -> dict[str, Any]:
@@ -84,6 +95,27 @@ def _unlabelled(network: Network, held: Held) -> Iterator[Diagnostic]:
         yield info("T482", network.route, message, hint=hint)
 
 
+def _changed(network: Network, said: Remarks) -> Iterator[Diagnostic]:
+    """T563: names that are no label values, and those that meet others thereby."""
+    made: dict[Path, Path] = {}
+    changed: list[tuple[str, Unit]] = []
+    for unit in network.units:
+        path = tuple(said.original(network.name, unit.name).split("/"))
+        short = tuple(map(_value, path))
+        if made.setdefault(short, path) != path:
+            message = f'"{"/".join(made[short])}" and "{"/".join(path)}" would both become "{"/".join(short)}"'
+            yield error("T563", unit.route, message, hint="rename one of the two")
+        elif short != path:
+            changed.append(("/".join(path), unit))
+    if changed:
+        name, unit = changed[0]
+        message = f'{count(len(changed), "name")} changed to be a label value, such as "{name}"'
+        yield info("T563", unit.route, message, hint=LABELS)
+
+
+LABELS = "label values have at most 63 letters, digits, dashes, dots and underscores"
+
+
 def _blocks(network: Network, said: Remarks, found: list[Diagnostic]) -> Held:
     """Blocks by the paths that comments name, else below the blocks that Slurm aggregates."""
     filled = [unit for unit in network.units if unit.nodes]
@@ -93,7 +125,7 @@ def _blocks(network: Network, said: Remarks, found: list[Diagnostic]) -> Held:
         found.append(info("T487", network.route, message, hint="`topology export` makes them again where they align"))
     base = network.sizes[0] if network.sizes else max((len(unit.nodes) for unit in filled[:1]), default=0)
     levels = said.levels.get(network.name, ())
-    paths = {unit.name: _path(said.names.get(unit.name, unit.name)) for unit in filled}
+    paths = {unit.name: _path(said.original(network.name, unit.name)) for unit in filled}
     if levels and all(len(path) == len(levels) for path in paths.values()):
         return Held(levels, tuple(Row(paths[unit.name], unit.nodes) for unit in filled), base)
     return _aggregated(network, said, base)
@@ -107,7 +139,7 @@ def _aggregated(network: Network, said: Remarks, base: int) -> Held:
     """Each larger planning size as a level; its domains are called after their first block."""
     above = [size // base for size in sorted(set(network.sizes), reverse=True) if size > base and base]
     useful = [count for count in above if count < len(network.units)]
-    names = [_value(said.names.get(unit.name, unit.name)) for unit in network.units]
+    names = [_value(said.original(network.name, unit.name)) for unit in network.units]
     rows = []
     for number, unit in enumerate(network.units):
         if unit.nodes:
@@ -133,7 +165,7 @@ def _tree(network: Network, said: Remarks, found: list[Diagnostic]) -> Held:
     common = _common(paths.values())
     if levels and depth == len(levels) + 1 and common and common.endswith("-all"):
         paths, depth = {name: path[1:] for name, path in paths.items()}, depth - 1
-    values = {name: _finest(said.names.get(name, name)) for name in known}
+    values = {name: _finest(said.original(network.name, name)) for name in known}
     rows = tuple(Row(tuple(values[each] for each in _filled(paths[u], depth)), known[u].nodes) for u in paths)
     if len(levels) != depth:
         levels = tuple(_level(depth - 1 - number) for number in range(depth))

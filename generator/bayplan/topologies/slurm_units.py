@@ -6,14 +6,18 @@ Rules from Slurm 24.11 to 25.11: `src/plugins/topology/block/block_record.c`, `.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors, warning
 from bayplan.topologies import hostlist
 from bayplan.values import NamedTuple
+from bayplan.words import count
 
 LONGEST_NAME = 64
+DIGITS = 18
+"""At the end of a name: more overflow, and Slurm then calls it otherwise (Slurm 25.11, `src/common/hostlist.c`)."""
 MOST_NODES = 65_536
 """MAX_SLURM_NODES (Slurm 25.11, `src/common/hostlist.h`)."""
 DEEPEST = 20
@@ -45,25 +49,36 @@ class Network(NamedTuple):
 
 
 class Remarks(NamedTuple):
-    """What comments say: the original name of a unit, and the levels (name, label, nvlink) of a topology."""
+    """What comments say: the original names of units by topology, and the levels (name, label, nvlink) of a topology.
 
-    names: Mapping[str, str] = {}
+    Comments above the first topology are those of "".
+    """
+
+    names: Mapping[str, Mapping[str, str]] = {}
     levels: Mapping[str, tuple[tuple[str, str, bool], ...]] = {}
+
+    def original(self, topology: str, unit: str) -> str:
+        """What a unit is called where its name comes from; its name where no comment says it."""
+        return self.names.get(topology, {}).get(unit) or self.names.get("", {}).get(unit, unit)
 
 
 _ORIGINAL = re.compile(r"^\s*#\s*([^\s=#]+)=(\S+)\s*$")
+_TOPOLOGY = re.compile(r"""^[\s-]*\{?\s*["']?topology["']?\s*:\s*["']?([^"',}#]+?)["']?\s*(?:[,}#].*)?$""")
 _LEVELS = re.compile(r"^\s*#\s*levels of (\S+):((?:\s+[^\s=]+=\S+)+)\s*$")
 
 
 def remarks(text: str) -> Remarks:
     """The comments of a file that mean something: `# block1=<original name>`, as Topograph and bayplan write them."""
-    names: dict[str, str] = {}
+    names: dict[str, dict[str, str]] = {}
     levels: dict[str, tuple[tuple[str, str, bool], ...]] = {}
-    for line in text.splitlines():
-        if found := _LEVELS.match(line):
+    topology = ""
+    for line in text.split("\n"):
+        if "#" in line and (found := _LEVELS.match(line)):
             levels[found[1]] = tuple(_level(each) for each in found[2].split())
-        elif found := _ORIGINAL.match(line):
-            names[found[1]] = found[2]
+        elif "#" in line and (found := _ORIGINAL.match(line)):
+            names.setdefault(topology, {})[found[1]] = found[2]
+        elif "topology" in line and (found := _TOPOLOGY.match(line)):
+            topology = found[1]
     return Remarks(names, levels)
 
 
@@ -110,6 +125,9 @@ def _names(network: Network) -> Iterator[Diagnostic]:
         if len(unit.name) > LONGEST_NAME:
             message = f'the name "{unit.name[:40]}..." has {len(unit.name)} characters; Slurm takes {LONGEST_NAME}'
             yield error("T480", unit.route, message, hint="shorten it")
+        elif len(unit.name) - len(unit.name.rstrip("0123456789")) > DIGITS:
+            message = f'the name "{unit.name}" ends in more than {DIGITS} digits, which Slurm reads as 64 bits'
+            yield warning("T480", unit.route, message, hint="put a letter or an underscore behind them")
     total = sum(len(unit.nodes) for unit in network.units)
     if total > MOST_NODES:
         message = f'topology "{network.name}" lists {total} nodes; a Slurm cluster has at most {MOST_NODES}'
@@ -121,12 +139,29 @@ RENAME = "give each its own name"
 
 def _two_places(network: Network) -> Iterator[Diagnostic]:
     """Slurm takes the first block that lists a node, and only warns of a node on two leaf switches."""
+    yield from _spelt_alike(network)
     home: dict[str, str] = {}
     for unit in network.units:
         twice = [node for node in unit.nodes if home.setdefault(node, unit.name) != unit.name]
         if twice:
             message = f'{len(twice)} nodes of "{unit.name}" are in "{home[twice[0]]}" too, such as "{twice[0]}"'
             yield error("T474", unit.route, message, hint="a node hangs on one unit; merge the rails of a host")
+
+
+def _spelt_alike(network: Network) -> Iterator[Diagnostic]:
+    """T551: a node twice in one unit; T552: names that only upper and lower case tell apart."""
+    names: dict[str, str] = {}
+    nodes: dict[str, str] = {}
+    for unit in network.units:
+        twice = [node for node, times in Counter(unit.nodes).items() if times > 1]
+        if twice:
+            message = f'"{unit.name}" lists {count(len(twice), "node")} twice, such as "{twice[0]}"'
+            yield error("T551", unit.route, message, hint="list each node once")
+        for known, listed in ((names, (unit.name,)), (nodes, unit.nodes)):
+            other = next((name for name in listed if known.setdefault(name.lower(), name) != name), "")
+            if other:
+                message = f'"{known[other.lower()]}" and "{other}" differ by upper and lower case only'
+                yield warning("T552", unit.route, message, hint="is one of the two misspelt?")
 
 
 def _sizes(network: Network) -> Iterator[Diagnostic]:
@@ -168,16 +203,29 @@ def _tree(network: Network) -> Iterator[Diagnostic]:
 
 
 def _circles(known: Mapping[str, Unit], parent: Mapping[str, str]) -> Iterator[Diagnostic]:
-    reported: set[str] = set()
+    safe: set[str] = set()
     for name, unit in known.items():
-        path = [name]
-        while path[-1] in parent and parent[path[-1]] not in path:
-            path.append(parent[path[-1]])
-        if path[-1] in parent and not reported & set(path):
-            reported |= set(path)
-            yield error("T473", unit.route, f"switches in a circle: {' < '.join([*path, parent[path[-1]]])}")
-        elif path[-1] not in parent and len(path) > DEEPEST:
-            message = f'switch "{name}" stands {len(path)} levels deep; Slurm takes {DEEPEST}'
+        path = {name: None}
+        last = name
+        while last in parent and parent[last] not in path and last not in safe:
+            last = parent[last]
+            path[last] = None
+        if last not in safe and last in parent:
+            circle = [*path, parent[last]]
+            shown = circle if len(circle) < 9 else [*circle[:4], "...", *circle[-4:]]
+            yield error("T473", unit.route, f"switches in a circle: {' < '.join(shown)}")
+        safe |= path.keys()
+    yield from _too_deep(known, parent)
+
+
+def _too_deep(known: Mapping[str, Unit], parent: Mapping[str, str]) -> Iterator[Diagnostic]:
+    """T479 for the first switch that stands too deep."""
+    for name, unit in known.items():
+        depth, above = 1, name
+        while above in parent and depth <= DEEPEST:
+            depth, above = depth + 1, parent[above]
+        if depth > DEEPEST:
+            message = f'switch "{name}" stands {depth} levels deep or more; Slurm takes {DEEPEST}'
             yield error("T479", unit.route, message)
             return
 

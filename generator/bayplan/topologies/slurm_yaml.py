@@ -13,7 +13,7 @@ from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import File
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.topologies import hostlist, native, slurm_native
+from bayplan.topologies import hostlist, slurm_native
 from bayplan.topologies.slurm_layout import Laid, layouts
 from bayplan.topologies.slurm_units import BLOCK, FLAT, TREE, Network, Unit, judged, names_in, remarks
 
@@ -34,10 +34,13 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     """One pool for each topology."""
     data = source.documents[0].data if source.documents else None
     read = networks(data, source.at())
+    if len(source.documents) > 1:
+        message = "there is a second document in the file; Slurm reads one, so it is not known which counts"
+        return Outcome(None, (error("T485", source.at(1), message, hint="write all topologies into one list"),))
     if read.value is None:
         return Outcome(None, read.diagnostics)
-    made = slurm_native.document(read.value, remarks(source.text), source.name)
-    return native.part(Outcome(made.value, (*read.diagnostics, *made.diagnostics)), source, asked)
+    made = slurm_native.part(read.value, remarks(source.text), source, asked)
+    return Outcome(made.value, (*read.diagnostics, *made.diagnostics))
 
 
 def networks(data: Any, top: Route = ("source:0:0",)) -> Outcome[tuple[Network, ...]]:

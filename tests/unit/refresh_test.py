@@ -229,6 +229,27 @@ def test_levels_that_only_the_file_has() -> None:
     assert [each.code for each in found.diagnostics if each.severity == "error"] == ["T574"]
 
 
+def test_a_source_with_names_of_its_own_for_racks() -> None:
+    """Slurm's blocks: they cut the nodes as racks do, and the file keeps the values of its labels."""
+    rows = [("block1", "a[01-18]"), ("block2", "b[01-17]"), ("block3", "c[01-18],b18"), ("block4", "e[01-18]")]
+    levels = (Level("block", "topology.bayplan.dev/block", apply=True),)
+    after, codes = refreshed(TEXT, changed(topology(TEXT), "gb200", rows, levels=levels, **STATE))
+    assert after == TEXT.replace("b[01-18]", "b[01-17]").replace("'c[01-09],c[10-18]'", '"c[01-18],b18"')
+    assert codes == ["T577"]
+    new = changed(topology(TEXT), "gb200", [*rows, ("block5", "f1")], levels=levels, **STATE)
+    assert [e.code for e in edits(topology(TEXT), new).diagnostics if e.severity == "error"] == ["T574"]
+
+
+def test_a_new_rack_of_a_source_with_names_of_its_own_for_spines() -> None:
+    levels = (Level("row", "example.com/row"), Level("rack", "nvidia.com/gpu.clique"))
+    rows = [(path.replace("s1", "row7").replace("s2", "row8"), nodes) for path, nodes in [*ROWS, ("s2/r6", "f[1-9]")]]
+    after, codes = refreshed(TEXT, changed(topology(TEXT), "gb200", rows, levels=levels, **STATE))
+    assert codes == ["T576"]
+    assert [line for line in after.splitlines() if line not in TEXT.splitlines()] == [
+        '    - {path: s2/r6, nodes: "f[1-9]"}'
+    ]
+
+
 def test_a_source_of_spines_alone() -> None:
     levels = (Level("spine", "example.com/spine"),)
     rows = [("s1", "a[01-17],b[01-18],c[01-18]"), ("s2", "e[01-18]")]

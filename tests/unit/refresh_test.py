@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import time
 from collections.abc import Iterable
 
 import pytest
+import yaml
 
 from bayplan import document
 from bayplan.cli import editing
@@ -285,12 +287,29 @@ def shuffled(seed: int, old: ClusterTopology) -> ClusterTopology:
     return changed(old, "gb200", [(path, ",".join(nodes)) for path, nodes in rows if nodes], unusable=states)
 
 
-@pytest.mark.parametrize("block", [False, True])
-@pytest.mark.parametrize("seed", range(150))
-def test_afterwards_the_file_says_what_the_sources_say(seed: int, block: bool) -> None:
-    text = TEXT
-    if block:
-        text = re.sub(r"- \{path: (\S+), nodes: (\S+)\}", r"- path: \1\n      nodes: \2", TEXT)
+ROW = re.compile(r"- \{path: (\S+), nodes: (\S+)\}")
+STYLES = {
+    "rows": TEXT,
+    "blocks": ROW.sub(r"- path: \1\n      nodes: \2", TEXT),
+    "windows": TEXT.replace("\n", "\r\n"),
+    "indented": re.sub(r"^    ([-#])", r"      \1", TEXT, flags=re.MULTILINE),
+    "no end": TEXT.rstrip("\n"),
+    "one line": re.sub(
+        r"domains:\n(?:    [-#].*\n)+", "domains: [{path: s1/r1, nodes: a1}, {path: s2/r2, nodes: b1}]\n", TEXT, count=1
+    )
+    .replace("a03", "a1")
+    .replace("a[17-18]", ""),
+    "anchors": TEXT.replace("node: {acc", "node: &n {acc").replace(
+        'node: {cpu: "62", nodeSelector: {kind: cpu}}', "node: *n"
+    ),
+    "json": json.dumps(yaml.safe_load(TEXT)),
+}
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("seed", range(50))
+def test_afterwards_the_file_says_what_the_sources_say(seed: int, style: str) -> None:
+    text = STYLES[style]
     old = topology(text)
     new = shuffled(seed, old)
     if not new.pools[0].domains:
@@ -304,6 +323,7 @@ def test_afterwards_the_file_says_what_the_sources_say(seed: int, block: bool) -
     assert [each for each in found.states if "spare" not in (each.before, each.after)] == []
     comments = {line.partition("#")[2] for line in text.splitlines() if line.strip().startswith("#")}
     assert comments <= {line.partition("#")[2] for line in after.splitlines()}
+    assert after.count("\r\n") == (after.count("\n") if style == "windows" else 0)
     assert refreshed(after, new)[0] == after
 
 

@@ -18,7 +18,7 @@ from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Po
 from bayplan.topologies import native
 from bayplan.topologies.compare import Comparison, compare
 from bayplan.topologies.inventory import Unit, count
-from tools.run import EXAMPLES, PRETRAIN
+from tools.run import EXAMPLES, PRETRAIN, ROOT
 
 EXAMPLE = f"{PRETRAIN}/topology.yaml"
 FILES = sorted(EXAMPLES.glob("*/topology.yaml"))
@@ -93,6 +93,11 @@ def test_every_example_can_be_shown(path: Path, options: list[str], capsys: pyte
         assert all(line == line.rstrip() for line in out.splitlines())
     assert run(["topology", "show", str(path), *options]) == 0
     assert capsys.readouterr().out == out
+
+
+def test_the_picture_of_the_documentation_is_this_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["topology", "show", EXAMPLE, "--format", "svg"]) == 0
+    assert capsys.readouterr().out == (ROOT / "docs" / "hall-1.svg").read_text(encoding="utf-8")
 
 
 def test_levels_say_how_deep(capsys: pytest.CaptureFixture[str]) -> None:

@@ -117,6 +117,8 @@ def test_a_function_of_kustomize_loads_nothing_heavy() -> None:
         pytest.param(["delete-plan", *RENDER_64[1:4]], NO_OUTPUT, id="delete-plan"),
         pytest.param(["import", RENDER_64[1]], HEAVY | {"json", "bayplan.hosts"}, id="import"),
         pytest.param(["topology", "check", TOPOLOGY], NO_OUTPUT, id="topology-check"),
+        pytest.param(["topology", "show", TOPOLOGY], HEAVY | {"json"}, id="topology-show"),
+        pytest.param(["topology", "diff", TOPOLOGY, TOPOLOGY], HEAVY | {"json"}, id="topology-diff"),
         pytest.param(["topology", "export", TOPOLOGY], HEAVY | {"json"}, id="topology-export"),
         pytest.param(["post-render", "-t", TOPOLOGY], PASSING, id="post-render"),
         pytest.param(["last-error"], PASSING, id="last-error"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import time
 from collections.abc import Iterable
 
 import pytest
+import yaml
 
 from bayplan import document
 from bayplan.cli import editing
@@ -229,6 +231,27 @@ def test_levels_that_only_the_file_has() -> None:
     assert [each.code for each in found.diagnostics if each.severity == "error"] == ["T574"]
 
 
+def test_a_source_with_names_of_its_own_for_racks() -> None:
+    """Slurm's blocks: they cut the nodes as racks do, and the file keeps the values of its labels."""
+    rows = [("block1", "a[01-18]"), ("block2", "b[01-17]"), ("block3", "c[01-18],b18"), ("block4", "e[01-18]")]
+    levels = (Level("block", "topology.bayplan.dev/block", apply=True),)
+    after, codes = refreshed(TEXT, changed(topology(TEXT), "gb200", rows, levels=levels, **STATE))
+    assert after == TEXT.replace("b[01-18]", "b[01-17]").replace("'c[01-09],c[10-18]'", '"c[01-18],b18"')
+    assert codes == ["T577"]
+    new = changed(topology(TEXT), "gb200", [*rows, ("block5", "f1")], levels=levels, **STATE)
+    assert [e.code for e in edits(topology(TEXT), new).diagnostics if e.severity == "error"] == ["T574"]
+
+
+def test_a_new_rack_of_a_source_with_names_of_its_own_for_spines() -> None:
+    levels = (Level("row", "example.com/row"), Level("rack", "nvidia.com/gpu.clique"))
+    rows = [(path.replace("s1", "row7").replace("s2", "row8"), nodes) for path, nodes in [*ROWS, ("s2/r6", "f[1-9]")]]
+    after, codes = refreshed(TEXT, changed(topology(TEXT), "gb200", rows, levels=levels, **STATE))
+    assert codes == ["T576"]
+    assert [line for line in after.splitlines() if line not in TEXT.splitlines()] == [
+        '    - {path: s2/r6, nodes: "f[1-9]"}'
+    ]
+
+
 def test_a_source_of_spines_alone() -> None:
     levels = (Level("spine", "example.com/spine"),)
     rows = [("s1", "a[01-17],b[01-18],c[01-18]"), ("s2", "e[01-18]")]
@@ -264,12 +287,29 @@ def shuffled(seed: int, old: ClusterTopology) -> ClusterTopology:
     return changed(old, "gb200", [(path, ",".join(nodes)) for path, nodes in rows if nodes], unusable=states)
 
 
-@pytest.mark.parametrize("block", [False, True])
-@pytest.mark.parametrize("seed", range(150))
-def test_afterwards_the_file_says_what_the_sources_say(seed: int, block: bool) -> None:
-    text = TEXT
-    if block:
-        text = re.sub(r"- \{path: (\S+), nodes: (\S+)\}", r"- path: \1\n      nodes: \2", TEXT)
+ROW = re.compile(r"- \{path: (\S+), nodes: (\S+)\}")
+STYLES = {
+    "rows": TEXT,
+    "blocks": ROW.sub(r"- path: \1\n      nodes: \2", TEXT),
+    "windows": TEXT.replace("\n", "\r\n"),
+    "indented": re.sub(r"^    ([-#])", r"      \1", TEXT, flags=re.MULTILINE),
+    "no end": TEXT.rstrip("\n"),
+    "one line": re.sub(
+        r"domains:\n(?:    [-#].*\n)+", "domains: [{path: s1/r1, nodes: a1}, {path: s2/r2, nodes: b1}]\n", TEXT, count=1
+    )
+    .replace("a03", "a1")
+    .replace("a[17-18]", ""),
+    "anchors": TEXT.replace("node: {acc", "node: &n {acc").replace(
+        'node: {cpu: "62", nodeSelector: {kind: cpu}}', "node: *n"
+    ),
+    "json": json.dumps(yaml.safe_load(TEXT)),
+}
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("seed", range(50))
+def test_afterwards_the_file_says_what_the_sources_say(seed: int, style: str) -> None:
+    text = STYLES[style]
     old = topology(text)
     new = shuffled(seed, old)
     if not new.pools[0].domains:
@@ -283,6 +323,7 @@ def test_afterwards_the_file_says_what_the_sources_say(seed: int, block: bool) -
     assert [each for each in found.states if "spare" not in (each.before, each.after)] == []
     comments = {line.partition("#")[2] for line in text.splitlines() if line.strip().startswith("#")}
     assert comments <= {line.partition("#")[2] for line in after.splitlines()}
+    assert after.count("\r\n") == (after.count("\n") if style == "windows" else 0)
     assert refreshed(after, new)[0] == after
 
 

@@ -24,7 +24,7 @@ EXITS = "Exit codes: 0 no error, 1 errors or a difference, 2 wrong usage, 3 a bu
 GROUPS = {
     "helm": "Set Helm up.",
     "kustomize": "Find out why functions do not run, and install them as plugins.",
-    "topology": "Check cluster topology files and write them in other formats.",
+    "topology": "Check, show and compare cluster topology files, and write them in other formats.",
 }
 
 

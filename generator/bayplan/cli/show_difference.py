@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -85,6 +84,8 @@ def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 def as_json(found: Comparison) -> str:
     """The same as data; all keys are there."""
+    import json
+
     data = {
         "equal": found.equal,
         "pools": {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from bayplan import document, pipeline
-from bayplan.cli import inputs, output, topology_sources
+from bayplan.cli import inputs, output
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.cli.source_files import OpenedFile, UnreadableError
@@ -54,9 +54,17 @@ def _side(given: Given, word: str, frames: tuple[Pool, ...], batches: list[Batch
     """A topology file, else what a source says of the nodes, sorted into the pools of the other side."""
     if word != "-" and _claims(word):  # a topology file is not offered to every other format
         return Side(_native(OpenedFile(word, 0), batches))
-    picked, found = topology_sources.pick(given._replace(words=(word,), options={}))
+    return _foreign(given._replace(words=(word,), options={}), frames, batches)
+
+
+def _foreign(given: Given, frames: tuple[Pool, ...], batches: list[Batch]) -> Side:
+    """What the file of another system says; of standard input it is only known now that it is one of ours."""
+    from bayplan.cli import topology_sources
+    from bayplan.topologies import merge
+
+    picked, found = topology_sources.pick(given)
+    batches += found
     if not picked:
-        batches += found
         return Side(None)
     file = picked[0].file
     if not picked[0].formats and file.documents and native.sniff(file.documents[0].data):
@@ -66,8 +74,6 @@ def _side(given: Given, word: str, frames: tuple[Pool, ...], batches: list[Batch
     batches += told
     if not parts:
         return Side(None)
-    from bayplan.topologies import merge
-
     made = merge.merge(parts)
     batches.append(file.batch(made.diagnostics))
     return Side(made.value.topology if made.value else None, topology_sources.states(picked))

@@ -41,11 +41,7 @@ class Renamed(NamedTuple):
     before: Path
     after: Path
     nodes: int
-
-    @property
-    def value(self) -> bool:
-        """Whether its own name is another one."""
-        return self.before[-1] != self.after[-1]
+    value: bool  # its own name is another one, not only where it stands
 
 
 class Pair(NamedTuple):
@@ -122,8 +118,9 @@ def _of(pool: Pool) -> Iterator[str]:
 def _renamed(pool: str, units: Units) -> Iterator[Renamed]:
     """Units whose path is another one, less those whose parent's is and nothing else."""
     for level, size, old, new in units.same:
-        if old != new and (old[-1] != new[-1] or units.known.get(old[:-1], new[:-1]) != new[:-1]):
-            yield Renamed(pool, level, old, new, size)
+        own = old[-1] != new[-1] and units.levels[len(old) - 1][0] not in units.foreign
+        if own or units.known.get(old[:-1], new[:-1]) != new[:-1]:
+            yield Renamed(pool, level, old, new, size, own)
 
 
 def _nodes(

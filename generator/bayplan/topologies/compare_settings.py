@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -57,4 +56,8 @@ def _texts(before: Any, after: Any) -> tuple[str, str]:
 
 
 def _text(value: Any) -> str:
-    return "" if value is None else value if isinstance(value, str) else json.dumps(value)
+    if value is None or isinstance(value, str):
+        return value or ""
+    import json
+
+    return json.dumps(value)

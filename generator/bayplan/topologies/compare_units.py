@@ -7,9 +7,10 @@ that one's nodes come from it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
-from bayplan.model.topology import Level, Pool
+from bayplan.model.topology import Pool
+from bayplan.topologies.compare_levels import levels
 from bayplan.values import NamedTuple
 
 Path = tuple[str, ...]
@@ -26,6 +27,7 @@ class Unit(NamedTuple):
 class Units(NamedTuple):
     """The units of two pools. `levels`: pairs of depths, of the levels that both have.
 
+    `foreign`: depths of the first, of levels whose domains both know under names of their own.
     `known`: path before -> path after, on those levels. `same`: level, nodes, path before, path after.
     """
 
@@ -34,6 +36,7 @@ class Units(NamedTuple):
     same: tuple[tuple[str, int, Path, Path], ...] = ()
     new: tuple[Unit, ...] = ()
     gone: tuple[Unit, ...] = ()
+    foreign: frozenset[int] = frozenset()
 
     def old(self, path: Path) -> Path:
         """A full path of the pool before, on the levels that both have."""
@@ -50,7 +53,8 @@ class Units(NamedTuple):
 
 def match(before: Pool, after: Pool) -> Units:
     """The units of a pool found again in another, coarse to fine."""
-    frame = Units(levels(before.levels, after.levels), {(): ()})
+    pairs, foreign = levels(before, after)
+    frame = Units(pairs, {(): ()})
     known: dict[Path, Path] = {(): ()}
     found, new, gone = [], [], []
     shared = _shared(before, after, frame)
@@ -63,21 +67,7 @@ def match(before: Pool, after: Pool) -> Units:
         taken = set(here.values())
         gone += [Unit(level, path, size) for path, size in left.items() if path not in here]
         new += [Unit(after.levels[frame.levels[depth - 1][1]].name, p, n) for p, n in right.items() if p not in taken]
-    return Units(frame.levels, known, tuple(found), tuple(new), tuple(gone))
-
-
-def levels(before: Sequence[Level], after: Sequence[Level]) -> tuple[tuple[int, int], ...]:
-    """Pairs of depths: levels of one name, else of one label, else (where both have as many) of one place."""
-    names = {level.name: j for j, level in enumerate(after)}
-    labels = {level.label: j for j, level in enumerate(after)}
-    pairs: list[tuple[int, int]] = []
-    for i, level in enumerate(before):
-        j = names.get(level.name, labels.get(level.label))
-        if j is None and len(before) == len(after) and after[i].name not in {each.name for each in before}:
-            j = i
-        if j is not None and all(j > other for _, other in pairs):
-            pairs.append((i, j))
-    return tuple(pairs)
+    return Units(frame.levels, known, tuple(found), tuple(new), tuple(gone), foreign)
 
 
 def _sizes(pool: Pool, path: Callable[[Path], Path], depth: int) -> dict[Path, int]:

@@ -89,7 +89,7 @@ def _renamed(path: Path, now: Path, units: Units) -> Path:
     """The path with the values that the sources have for the levels that they know."""
     values = list(path)
     for (depth, _), value in zip(units.levels, now, strict=False):
-        if depth < len(values):
+        if depth < len(values) and depth not in units.foreign:
             values[depth] = value
     return tuple(values)
 
@@ -159,31 +159,32 @@ def _before(parent: Path, shelf: Shelf) -> int:
 
 
 def _completed(old: Pool, now: Path, units: Units, kept: Sequence[Domain | None]) -> Path | None:
-    """The full path of a unit: levels that the sources lack have the value that all its like have."""
-    values = {depth: value for (depth, _), value in zip(units.levels, now, strict=False)}
-    last = max(values, default=-1)
+    """The full path of a unit: levels whose values the sources lack have the one that all its like have."""
+    found = {depth: value for (depth, _), value in zip(units.levels, now, strict=False) if depth not in units.foreign}
+    finest = max((depth for depth, _ in units.levels), default=-1)
     for depth in range(len(old.levels)):
-        if depth not in values:
-            value = _common(depth, values, kept) if depth < last else None
+        if depth not in found:
+            value = _common(depth, now, units, old, kept) if depth < finest else None
             if value is None:
                 return None
-            values[depth] = value
-    return tuple(values[depth] for depth in range(len(old.levels)))
+            found[depth] = value
+    return tuple(found[depth] for depth in range(len(old.levels)))
 
 
-def _common(depth: int, values: Mapping[int, str], kept: Sequence[Domain | None]) -> str | None:
+def _common(depth: int, now: Path, units: Units, old: Pool, kept: Sequence[Domain | None]) -> str | None:
     """The one value that the nearest rows have at a depth."""
-    known = sorted(values)
-    there = [row.path for row in kept if row is not None and len(row.path) > max([depth, *known])]
-    for much in range(len(known), -1, -1):
-        found = {path[depth] for path in there if all(path[each] == values[each] for each in known[:much])}
+    pairs = [(units.known.get(units.old(row.path)), row.path) for row in old.domains if len(row.path) > depth]
+    there = [(where, path) for (where, path), row in zip(pairs, kept, strict=False) if where is not None and row]
+    inside = sum(1 for i, _ in units.levels if i <= depth) if depth in units.foreign else 0
+    for much in range(len(now) - 1, inside - 1, -1):
+        found = {path[depth] for where, path in there if where is not None and where[:much] == now[:much]}
         if found:
             return found.pop() if len(found) == 1 else None
     return None
 
 
 def _placeless(old: Pool, units: Units, nodes: Sequence[str], route: Route) -> Diagnostic:
-    depths = {depth for depth, _ in units.levels}
+    depths = {depth for depth, _ in units.levels} - units.foreign
     names = " and ".join(f'"{level.name}"' for depth, level in enumerate(old.levels) if depth not in depths)
     shown = hostlist.compress(nodes)
     message = f'nothing says in which {names} of pool "{old.name}" the new nodes {shown[:200]} are'

@@ -54,11 +54,11 @@ LOST: Mapping[str, tuple[Loss, ...]] = {
     ),
     "slurm": (
         *(slurm.pools, slurm.nodes, slurm.plan, *SETTINGS, rows.queues, *OFFER, *CHOICE),
-        *(rows.unique, rows.apply, *ROW, rows.unlevelled, rows.unusable, rows.empty, rows.order),
+        *(rows.unique, rows.apply, *ROW, rows.unlevelled, rows.unusable, rows.order, rows.empty),
     ),
     "slurm-conf": (
         *(slurm.one, slurm.nodes, slurm.plan, *SETTINGS, rows.queues, *OFFER, *CHOICE),
-        *(rows.unique, rows.apply, *ROW, rows.unusable, rows.empty, rows.order),
+        *(rows.unique, rows.apply, *ROW, rows.unusable, rows.order, rows.empty),
     ),
 }
 """Word after --to -> what that format lacks, in the order in which it is taken out."""

@@ -23,7 +23,8 @@ few, many = settings(slow, max_examples=15), settings(slow, max_examples=60)
 FRAMES = ("kai", "kueue", "koordinator")
 """Formats that name no nodes."""
 
-PAIRS = [(one, two) for one in sorted(FROM) for two in sorted(FROM)]
+PAIRS = [(one, two) for one in sorted(FROM) for two in sorted(FROM) if one not in FRAMES]
+"""A file without nodes is the end: it has to be joined with nodes before anything is written of it."""
 
 
 def written(topology: ClusterTopology, word: str) -> str:
@@ -62,7 +63,7 @@ def test_from_one_format_to_the_next(one: str, two: str, topology: ClusterTopolo
     assume(two in FRAMES or tree_of(first))
     second = back(written(first, two), two)
     assert less(second, two) == less(first, two)
-    if one not in FRAMES and two not in FRAMES:
+    if two not in FRAMES:
         assert tree_of(second) <= tree_of(topology)
 
 

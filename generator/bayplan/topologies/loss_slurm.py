@@ -11,8 +11,6 @@ from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Po
 from bayplan.topologies.kueue import dns_label
 from bayplan.topologies.loss_rows import Loss, Path, of_pools
 from bayplan.topologies.slurm_layout import (
-    BLOCK,
-    FLAT,
     Laid,
     name_rules,
     one_layout,
@@ -21,6 +19,7 @@ from bayplan.topologies.slurm_layout import (
     topology_name,
 )
 from bayplan.topologies.slurm_native import LONGEST, PLACEHOLDER
+from bayplan.topologies.slurm_units import BLOCK, FLAT
 
 CONF = "default"
 """What the one topology of a topology.conf is called."""

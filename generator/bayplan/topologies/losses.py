@@ -47,6 +47,10 @@ LOST: Mapping[str, tuple[Loss, ...]] = {
         *(rows.flavors, rows.default_queue, *SETTINGS, *OFFER, rows.every_node),
         *(rows.level_names, rows.nvlink_unknown, *MARKS, *NODES),
     ),
+    "kai": (
+        *(rows.default_queue, *SETTINGS, *OFFER, *CHOICE, rows.level_names, rows.nvlink_unknown, *MARKS, *NODES),
+        rows.lists,
+    ),
     "koordinator": (*SETTINGS, rows.queues, *OFFER, *CHOICE, rows.nvlink, *MARKS, *NODES, rows.layers),
     "volcano": (
         *(*SETTINGS[1:], rows.queues, *OFFER, *CHOICE, rows.nvlink, *MARKS, *ROW),
@@ -59,6 +63,14 @@ LOST: Mapping[str, tuple[Loss, ...]] = {
     "slurm-conf": (
         *(slurm.one, slurm.nodes, slurm.plan, *SETTINGS, rows.queues, *OFFER, *CHOICE),
         *(rows.unique, rows.apply, *ROW, rows.unusable, rows.order, rows.empty),
+    ),
+    "slinky": (
+        *(slurm.pools, slurm.nodes, *SETTINGS, rows.queues, *OFFER, *CHOICE, *ROW),
+        *(rows.unlevelled, rows.unusable, rows.empty, rows.places),
+    ),
+    "node-labels": (
+        *(*SETTINGS, rows.queues, *OFFER, *CHOICE, *ROW, rows.unusable, rows.empty, rows.carried),
+        *(rows.level_names, rows.nvlink_unknown, *MARKS, rows.unlevelled, rows.one_tree, rows.order),
     ),
 }
 """Word after --to -> what that format lacks, in the order in which it is taken out."""

@@ -52,7 +52,9 @@ def pools(draw: st.DrawFn, number: int, depth: int, taken: set[str], names: tupl
         levels = (*levels[:-1], levels[-1]._replace(**marks))
     held = [node for row in rows for node in row.nodes]
     out = draw(st.lists(st.sampled_from(held), max_size=3, unique=True)) if held else []
-    unusable = {reason: (node,) for reason, node in zip(sorted(draw(st.permutations(REASONS))[: len(out)]), out)}
+    unusable = {
+        reason: (node,) for reason, node in zip(sorted(draw(st.permutations(REASONS))[: len(out)]), out, strict=True)
+    }
     return Pool(f"pool-{number}", node, levels, tuple(rows), unusable)
 
 

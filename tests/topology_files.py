@@ -100,3 +100,13 @@ def less(topology: ClusterTopology, *words: str) -> ClusterTopology:
     for word in words:
         topology = losses.minus(word, topology, Target())
     return topology
+
+
+def tree_of(topology: ClusterTopology) -> set[frozenset[str]]:
+    """The sets of nodes that share a domain, of any level."""
+    found: dict[tuple[str, ...], set[str]] = {}
+    for pool in topology.pools:
+        for row in pool.domains:
+            for depth in range(len(row.path) + 1):
+                found.setdefault((pool.name, *row.path[:depth]), set()).update(row.nodes)
+    return {frozenset(nodes) for nodes in found.values() if nodes}

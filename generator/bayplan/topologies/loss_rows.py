@@ -158,14 +158,51 @@ order = of_pools(
 
 
 def _one_tree(topology: ClusterTopology, _: Target) -> ClusterTopology:
+    """One pool of all, where all have as many levels: else there is no reading them back as one."""
+    if len({len(pool.levels) for pool in topology.pools}) != 1:
+        return topology
     rows: dict[tuple[tuple[str, str], ...], Path] = {}
     for pool in topology.pools:
         for row in pool.domains:
             key = tuple(zip((level.label for level in pool.levels), row.path, strict=True))
             rows[key] = rows.get(key, ()) + row.nodes
     made = tuple(Domain(tuple(value for _, value in key), nodes) for key, nodes in rows.items())
-    levels = topology.pools[0].levels if topology.pools else ()
-    return topology._replace(pools=(Pool("nodes", NodeShape(), levels, made),))
+    return topology._replace(pools=(Pool("nodes", NodeShape(), topology.pools[0].levels, made),))
 
 
 one_tree = Loss("pools (all are one tree)", _one_tree)
+
+
+def _lists(topology: ClusterTopology, _: Target) -> ClusterTopology:
+    kept = {tuple(level.label for level in pool.levels): pool for pool in reversed(topology.pools)}
+    pools = [pool for pool in topology.pools if kept[tuple(level.label for level in pool.levels)] is pool]
+    made = (pool._replace(name=f"pool-{number}") for number, pool in enumerate(sorted(pools, key=lambda p: p.levels)))
+    return topology._replace(pools=tuple(made))
+
+
+lists = Loss("pools (those of one list of levels are one)", _lists)
+
+
+def _places(topology: ClusterTopology, _: Target) -> ClusterTopology:
+    def placed(pool: Pool) -> Pool:
+        rows = tuple(Domain(row.path[-1:], row.nodes) for row in pool.domains)
+        return pool._replace(levels=(Level("unit", "unit"),), domains=rows)
+
+    return topology._replace(pools=tuple(map(placed, topology.pools)))
+
+
+places = Loss("levels with their labels (nodes know the names of their units)", _places)
+
+
+def _carried(topology: ClusterTopology, _: Target) -> ClusterTopology:
+    marked = any(level.apply for pool in topology.pools for level in pool.levels)
+    return topology._replace(pools=tuple(map(_marked, topology.pools))) if marked else topology
+
+
+def _marked(pool: Pool) -> Pool:
+    kept = [depth for depth, level in enumerate(pool.levels) if level.apply]
+    rows = (row._replace(path=tuple(row.path[depth] for depth in kept)) for row in pool.domains)
+    return pool._replace(levels=tuple(pool.levels[depth] for depth in kept), domains=tuple(rows))
+
+
+carried = Loss("levels whose labels nodes carry already (only those marked `apply` are written)", _carried)

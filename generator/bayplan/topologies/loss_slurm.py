@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from binascii import crc32
 from collections.abc import Iterator, Mapping
 
 from bayplan.model.target import Target
@@ -10,8 +11,6 @@ from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Po
 from bayplan.topologies.kueue import dns_label
 from bayplan.topologies.loss_rows import Loss, Path, of_pools
 from bayplan.topologies.slurm_layout import (
-    BLOCK,
-    FLAT,
     Laid,
     name_rules,
     one_layout,
@@ -19,7 +18,8 @@ from bayplan.topologies.slurm_layout import (
     slurm_name,
     topology_name,
 )
-from bayplan.topologies.slurm_native import PLACEHOLDER
+from bayplan.topologies.slurm_native import LONGEST, PLACEHOLDER
+from bayplan.topologies.slurm_units import BLOCK, FLAT
 
 CONF = "default"
 """What the one topology of a topology.conf is called."""
@@ -103,5 +103,6 @@ def _upwards(name: str, above: Mapping[str, str]) -> Iterator[str]:
 
 
 def _value(text: str) -> str:
-    """A path as a label value."""
-    return re.sub(r"[^A-Za-z0-9_.-]", "-", text)[:63].strip("-_.")
+    """A path as a label value, as the reader of these files makes one."""
+    made = re.sub(r"[^A-Za-z0-9_.-]", "-", text).strip("-_.")
+    return made if len(made) <= LONGEST else f"{made[: LONGEST - 9].rstrip('-_.')}-{crc32(text.encode()):08x}"

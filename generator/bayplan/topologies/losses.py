@@ -47,6 +47,10 @@ LOST: Mapping[str, tuple[Loss, ...]] = {
         *(rows.flavors, rows.default_queue, *SETTINGS, *OFFER, rows.every_node),
         *(rows.level_names, rows.nvlink_unknown, *MARKS, *NODES),
     ),
+    "kai": (
+        *(rows.default_queue, *SETTINGS, *OFFER, *CHOICE, rows.level_names, rows.nvlink_unknown, *MARKS, *NODES),
+        rows.lists,
+    ),
     "koordinator": (*SETTINGS, rows.queues, *OFFER, *CHOICE, rows.nvlink, *MARKS, *NODES, rows.layers),
     "volcano": (
         *(*SETTINGS[1:], rows.queues, *OFFER, *CHOICE, rows.nvlink, *MARKS, *ROW),
@@ -54,11 +58,19 @@ LOST: Mapping[str, tuple[Loss, ...]] = {
     ),
     "slurm": (
         *(slurm.pools, slurm.nodes, slurm.plan, *SETTINGS, rows.queues, *OFFER, *CHOICE),
-        *(rows.unique, rows.apply, *ROW, rows.unlevelled, rows.unusable, rows.empty, rows.order),
+        *(rows.unique, rows.apply, *ROW, rows.unlevelled, rows.unusable, rows.order, rows.empty),
     ),
     "slurm-conf": (
         *(slurm.one, slurm.nodes, slurm.plan, *SETTINGS, rows.queues, *OFFER, *CHOICE),
-        *(rows.unique, rows.apply, *ROW, rows.unusable, rows.empty, rows.order),
+        *(rows.unique, rows.apply, *ROW, rows.unusable, rows.order, rows.empty),
+    ),
+    "slinky": (
+        *(slurm.pools, slurm.nodes, *SETTINGS, rows.queues, *OFFER, *CHOICE, *ROW),
+        *(rows.unlevelled, rows.unusable, rows.empty, rows.places),
+    ),
+    "node-labels": (
+        *(*SETTINGS, rows.queues, *OFFER, *CHOICE, *ROW, rows.unusable, rows.empty, rows.carried),
+        *(rows.level_names, rows.nvlink_unknown, *MARKS, rows.unlevelled, rows.one_tree, rows.order),
     ),
     "topograph": (rows.name, *SETTINGS[1:], rows.queues, *OFFER, *CHOICE, rows.unusable, rows.empty),
     "topograph-graph": (

@@ -1,8 +1,8 @@
 """Slinky's annotation of Nodes: where slurm-operator tells each slurmd that it stands (slurm-operator 1.0 to 1.3).
 
-`topology.slinky.slurm.net/spec: gb200:rack-1` becomes `slurmd --conf Topology=gb200:rack-1`: the topology's name and the
-unit, for a tree the whole way from the top switch (Topograph 1.0, `pkg/translate/yaml.go`). Names are those of the
-topology.yaml that `--to slurm` writes. Nodes of a flat topology get none: an empty value breaks their registration
+`topology.slinky.slurm.net/spec: gb200:rack-1` becomes `slurmd --conf Topology=gb200:rack-1`: the name of the topology
+and the unit, for a tree the whole way from the top switch (Topograph 1.0, `pkg/translate/yaml.go`). Names are those of
+the topology.yaml that `--to slurm` writes. Nodes of a flat topology get none: an empty value breaks their registration
 (slurm-operator#261).
 """
 

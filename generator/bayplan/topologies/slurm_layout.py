@@ -184,9 +184,9 @@ def _filler(before: Path, path: Path, slots: Mapping[str, int], made: int, taken
     differ = next((n for n, (mine, theirs) in enumerate(zip(path, before, strict=True)) if mine != theirs), len(path))
     steps = list(slots.values())[::-1]  # coarse to fine
     missing = -made % steps[differ] if differ < len(steps) else 0
-    stem = _plain("-".join(before[: differ + 1]))
+    stem = "-".join(before[: differ + 1])
     for number in range(missing):
-        yield LaidUnit(_free(f"{stem}-none{number + 1}", taken))
+        yield LaidUnit(_free(_plain(f"{stem}-none{number + 1}"), taken))
 
 
 def _unit(path: Path, nodes: Path, taken: set[str]) -> LaidUnit:
@@ -215,7 +215,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 def _switches(pool: Pool, rules: tuple[NameRule, ...], taken: set[str], name: str) -> Laid:
     """A switch for each domain, the leaves last; one above all where there are several at the top, because jobs never
-    span switches without a common one."""
+    span switches without a common one. Slurm takes no switch without anything below it."""
     leaves = {row.path or (pool.name,): row for row in _ordered(pool.domains) if row.nodes}
     names: dict[Path, str] = {}
     below: dict[Path, list[str]] = {}

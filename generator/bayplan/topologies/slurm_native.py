@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from binascii import crc32
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,8 @@ from bayplan.words import count
 Path = tuple[str, ...]
 PLACEHOLDER = "topology.bayplan.dev"
 """The prefix of labels that the file does not know: nodes get them by `topology export --to node-labels`."""
+LONGEST = 63
+"""Characters of a label value."""
 
 
 class Row(NamedTuple):
@@ -83,8 +86,9 @@ def _word(text: str) -> str:
 
 
 def _value(text: str) -> str:
-    """A value as node labels take it."""
-    return re.sub(r"[^A-Za-z0-9_.-]", "-", text).strip("-_.")[:63].strip("-_.") or "none"
+    """A value as node labels take it. What is longer ends in a hash, so that values which differ stay apart."""
+    made = re.sub(r"[^A-Za-z0-9_.-]", "-", text).strip("-_.") or "none"
+    return made if len(made) <= LONGEST else f"{made[: LONGEST - 9].rstrip('-_.')}-{crc32(text.encode()):08x}"
 
 
 def _unlabelled(network: Network, held: Held) -> Iterator[Diagnostic]:

@@ -180,6 +180,12 @@ def test_states_that_no_source_speaks_of() -> None:
     assert 'cordoned: "",' in refreshed(TEXT, changed(topology(TEXT), "gb200", ROWS, unusable={}))[0]
 
 
+def test_a_source_that_knows_some_states_adds_to_them() -> None:
+    new = changed(topology(TEXT), "gb200", ROWS, unusable={"unhealthy": ("b01", "a17", "a03")})
+    after, _ = refreshed(TEXT, new, states=())
+    assert topology(after).pools[0].unusable == {"cordoned": ("a03",), "unhealthy": ("b01",), "spare": ("a17", "a18")}
+
+
 def test_a_node_that_is_gone_is_unusable_no_more() -> None:
     after, codes = refreshed(
         TEXT, changed(topology(TEXT), "gb200", [("s1/r1", "a[01-02,04-17]"), *ROWS[1:]]), states=()

@@ -10,14 +10,20 @@ from collections.abc import Iterable
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+import random_topologies
 from bayplan import document
-from bayplan.cli import editing
+from bayplan.cli import editing, show_tree
+from bayplan.emit import emit
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
+from bayplan.pipeline import judge_topology
 from bayplan.topologies import native
 from bayplan.topologies.compare import compare
 from bayplan.topologies.edits import edited
 from bayplan.topologies.hostlist import expand
+from bayplan.topologies.inventory import count
 from bayplan.topologies.refresh import STATES, edits
 
 COVERS = {"T570", "T571", "T572", "T573", "T574", "T575", "T576", "T577"}
@@ -178,6 +184,12 @@ def test_states_that_the_sources_know() -> None:
 def test_states_that_no_source_speaks_of() -> None:
     assert refreshed(TEXT, changed(topology(TEXT), "gb200", ROWS, unusable={}), states=())[0] == TEXT
     assert 'cordoned: "",' in refreshed(TEXT, changed(topology(TEXT), "gb200", ROWS, unusable={}))[0]
+
+
+def test_a_source_that_knows_some_states_adds_to_them() -> None:
+    new = changed(topology(TEXT), "gb200", ROWS, unusable={"unhealthy": ("b01", "a17", "a03")})
+    after, _ = refreshed(TEXT, new, states=())
+    assert topology(after).pools[0].unusable == {"cordoned": ("a03",), "unhealthy": ("b01",), "spare": ("a17", "a18")}
 
 
 def test_a_node_that_is_gone_is_unusable_no_more() -> None:
@@ -343,3 +355,26 @@ def test_5600_rows_take_about_a_second() -> None:
     after, _ = refreshed(text, old._replace(pools=(old.pools[0]._replace(domains=tuple(domains)), *old.pools[1:])))
     assert time.perf_counter() - start < 20
     assert len(set(text.splitlines()) ^ set(after.splitlines())) == 2 + 2 + 10 + 1
+
+
+@settings(max_examples=150, deadline=None)
+@given(random_topologies.topologies(), random_topologies.topologies(), st.booleans())
+def test_any_topology_over_any_other(old: ClusterTopology, new: ClusterTopology, all_states: bool) -> None:
+    """Whatever has changed: either it is said that a node has no place, or the file is sound and says it all."""
+    text = "".join(emit((native.write(old),)))
+    made = edits(old, new, states=STATES if all_states else ())
+    errors = [each.code for each in made.diagnostics if each.severity == "error"]
+    assert set(errors) <= {"T574"}
+    assert (made.value is None) is bool(errors)
+    show_tree.draw(old, count(old), "")
+    if made.value is None:
+        return
+    after, _ = refreshed(text, new, STATES if all_states else ())
+    result = topology(after)
+    assert {each.code for each in judge_topology(result) if each.severity == "error"} <= {"T402", "T406", "T407"}
+    unknown = {pool.name for pool in old.pools} - {pool.name for pool in new.pools if pool.domains}
+    found = compare(result, new)
+    assert not found.moved
+    assert not found.new
+    assert {each.before.pool for each in found.gone if each.before} <= unknown
+    assert refreshed(after, new, STATES if all_states else ())[0] == after

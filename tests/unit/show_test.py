@@ -176,6 +176,8 @@ class TestDiff:
         assert run(["topology", "diff", EXAMPLE, str(slurm)]) == 0
         assert capsys.readouterr().out == ""
         assert run(["topology", "diff", str(slurm), EXAMPLE]) == 0
+        assert run(["topology", "show", str(slurm), "--format", "json"]) == 0
+        assert json.loads(capsys.readouterr().out)["nodes"] == 216
         slurm.write_text(slurm.read_text().replace("gb-a1-n[01-18]", "gb-a1-n[01-17]"))
         assert run(["topology", "diff", EXAMPLE, str(slurm)]) == 1
         assert "gb-a1-n18" in capsys.readouterr().out
@@ -186,6 +188,7 @@ class TestDiff:
             (["-", "-"], 2, "A922"),
             (["none.yaml", EXAMPLE], 1, "R101"),
             ([EXAMPLE, f"{PRETRAIN}/workflow.yaml"], 1, "A911"),
+            ([EXAMPLE, str(EXAMPLES)], 1, "R102"),
         ],
     )
     def test_what_cannot_be_read(

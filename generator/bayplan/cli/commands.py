@@ -189,6 +189,7 @@ COMMANDS = (
             STRICT,
             DIAGNOSTICS,
         ),
+        "TOPOLOGY is a topology file, or what `topology import` reads.",
     ),
     Command(
         "topology diff",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan import pipeline
-from bayplan.cli import inputs, output
+from bayplan.cli import any_topology, inputs, output
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.diagnostics import Diagnostic, error
@@ -16,17 +15,21 @@ from bayplan.words import suggest
 
 
 def run(given: Given) -> int:
-    """Shows the file named, else the project's."""
-    document, batches = inputs.one_topology(given)
-    batches = (*batches, Batch(output.wrong(given)))
-    if document is None:
+    """Shows the file named, of whatever format, else the project's."""
+    batches = [Batch(output.wrong(given))]
+    word = given.words[0] if given.words else _of_project(given, batches)
+    topology = any_topology.load(given, word, None, batches).topology if word else None
+    if topology is None:
         return finish(given, batches)
-    outcome, origins = pipeline.check_topology(document)
-    batches += (Batch(outcome.diagnostics, {"topology": document}, origins),)
-    if outcome.value is None:
-        return finish(given, batches)
-    batches += (Batch(_unknown(given.one("level"), outcome.value)),)
-    return finish(given, batches, output.file_writer(given, _drawn(given, outcome.value)))
+    batches.append(Batch(_unknown(given.one("level"), topology)))
+    return finish(given, batches, output.file_writer(given, _drawn(given, topology)))
+
+
+def _of_project(given: Given, batches: list[Batch]) -> str:
+    """The path of the project's topology file; empty where there is none."""
+    path, found = inputs.needed_topology(given)
+    batches += found
+    return path or ""
 
 
 def _drawn(given: Given, topology: ClusterTopology) -> Iterator[str]:

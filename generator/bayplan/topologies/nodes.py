@@ -18,6 +18,8 @@ from bayplan.topologies.nodes_words import has
 from bayplan.words import did_you_mean, listing, suggest
 
 NAME = "nodes"
+STATES = ("cordoned", "notReady", "unhealthy")
+"""Why nodes are unusable: where this format says nothing of that, they are usable."""
 
 _JSON = re.compile(r'"apiVersion":\s*"v1",\s*"kind":\s*"Node(List)?"|"kind":\s*"Node(List)?",\s*"apiVersion":\s*"v1"')
 _YAML = re.compile(r"apiVersion: v1\n *kind: Node(List)? *$|kind: Node(List)?\n *apiVersion: v1 *$", re.M)

@@ -78,13 +78,19 @@ def _row_data(row: Domain) -> dict[str, Any]:
 
 
 def _refreshed(pool: Pool, new: Pool, nodes: list[str], states: Collection[str]) -> dict[str, list[str]]:
-    """Reason -> nodes, in the order of the rows. What somebody decided comes before what a source found."""
-    here = set(nodes)
-    decided = {reason: set(names) & here for reason, names in pool.unusable.items() if reason not in states}
-    out = set().union(*decided.values())
-    known = {reason: (set(new.unusable.get(reason, ())) & here) - out for reason in states}
+    """Reason -> nodes, in the order of the rows. What somebody decided comes before what a source found.
+
+    A source that does not know all states of its nodes can only add to what the file says.
+    """
     place = {node: number for number, node in enumerate(nodes)}
-    return {reason: sorted(names, key=place.__getitem__) for reason, names in {**decided, **known}.items()}
+    decided = {reason: place.keys() & names for reason, names in pool.unusable.items() if reason not in STATES}
+    out = set().union(*decided.values())
+    found: dict[str, Collection[str]] = {**decided}
+    for reason in STATES:
+        kept = () if reason in states else pool.unusable.get(reason, ())
+        found[reason] = (place.keys() & {*kept, *new.unusable.get(reason, ())}) - out
+        out |= set(found[reason])
+    return {reason: sorted(names, key=place.__getitem__) for reason, names in found.items()}
 
 
 def _unusable(

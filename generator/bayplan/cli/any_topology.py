@@ -1,0 +1,106 @@
+"""A cluster topology out of any file: our own format, or what `topology import` reads."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from bayplan import document, pipeline
+from bayplan.cli import inputs
+from bayplan.cli.options import Given
+from bayplan.cli.source_files import OpenedFile, UnreadableError
+from bayplan.model.topology import ClusterTopology
+from bayplan.report.batch import Batch
+from bayplan.topologies import native
+from bayplan.values import NamedTuple
+
+if TYPE_CHECKING:
+    from bayplan.cli.topology_sources import Picked
+
+
+class Found(NamedTuple):
+    """The topology, None where it cannot be had.
+
+    `states`: the reasons for which nodes are unusable that another system's file can know; None in our own format.
+    """
+
+    topology: ClusterTopology | None
+    states: frozenset[str] | None = None
+
+
+def load(given: Given, word: str, other: ClusterTopology | None, batches: list[Batch]) -> Found:
+    """The file's topology. `other`: one that it will be compared with, into whose pools nodes are sorted."""
+    if ours(word):  # ours is not offered to every other format
+        return Found(_own(OpenedFile(word, 0), batches))
+    from bayplan.cli import topology_sources
+
+    picked, found = topology_sources.pick(given._replace(words=(word,), options={}))
+    batches += found
+    if not picked:
+        return Found(None)
+    file = picked[0].file  # of standard input it is only known now whether it is ours
+    if not picked[0].formats and file.documents and native.sniff(file.documents[0].data):
+        return Found(_own(file, batches))
+    return Found(_foreign(picked[0], other, batches), topology_sources.states(picked))
+
+
+_OURS = re.compile(r"""^\s*\{?\s*["']?apiVersion["']?:\s*["']?bayplan\.dev/""", re.MULTILINE).search
+
+
+def ours(path: str) -> bool:
+    """Whether a file begins like one of ours; of standard input that is told when it is read."""
+    try:
+        return path != "-" and _OURS(OpenedFile(path, 0).head) is not None
+    except UnreadableError:
+        return False
+
+
+def _own(file: OpenedFile, batches: list[Batch]) -> ClusterTopology | None:
+    """Read as ours: other formats may say what ours may not."""
+    try:
+        text = file.text
+    except UnreadableError as problem:
+        batches.append(file.batch(problem.found))
+        return None
+    read = document.read(file.name, text.encode("utf-8", "surrogatepass"), "topology")
+    batches.append(Batch(read.diagnostics, {"topology": document.Document(file.name, text, 0, None)}))
+    one, found = inputs.only(read.value or ())
+    batches += found
+    if one is None:
+        return None
+    outcome, origins = pipeline.check_topology(one)
+    batches.append(Batch(outcome.diagnostics, {"topology": one}, origins))
+    return outcome.value
+
+
+def _foreign(picked: Picked, other: ClusterTopology | None, batches: list[Batch]) -> ClusterTopology | None:
+    from bayplan.cli import topology_laid
+    from bayplan.model.formats import Asked
+
+    pools = other.pools if other else ()
+    asked = Asked(frames=tuple(pool._replace(domains=(), unusable={}) for pool in pools))
+    made = topology_laid.together((picked,), asked, batches)
+    return _named(made.topology, other) if made else None
+
+
+def _named(topology: ClusterTopology, other: ClusterTopology | None) -> ClusterTopology:
+    """With the names of Kubernetes in place of Slurm's, where the other topology has rules for that."""
+    from bayplan.topologies.slurm_layout import name_rules, slurm_name
+
+    rules = name_rules(other) if other else ()
+    if other is None or not rules:
+        return topology
+    nodes = [node for pool in other.pools for domain in pool.domains for node in domain.nodes]
+    names = {slurm_name(node, rules): node for node in nodes}
+
+    def named(held: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(names.get(node, node) for node in held)
+
+    pools = (
+        pool._replace(
+            domains=tuple(domain._replace(nodes=named(domain.nodes)) for domain in pool.domains),
+            unusable={reason: named(held) for reason, held in pool.unusable.items()},
+        )
+        for pool in topology.pools
+    )
+    return topology._replace(pools=tuple(pools))

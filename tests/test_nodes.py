@@ -1,4 +1,4 @@
-"""Kubernetes nodes: every way of writing them gives one topology, and what is wrong with a node is said of that node."""
+"""Kubernetes nodes: every way of writing them gives one topology; what is wrong with a node is said of that node."""
 
 from __future__ import annotations
 

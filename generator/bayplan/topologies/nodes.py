@@ -39,7 +39,10 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     counting = Counting(_wanted(asked))
     found = list(_read(source, counting))
     census = counting.census()
-    found += _listed(census, source, asked)
+    found += _listed(census, asked)
+    if not census.places and not found:
+        hint = "write it with `kubectl get nodes -o json`"
+        found.append(error("T516", source.at(), "there is no node in the file", hint=hint))
     if has_errors(found):
         return Outcome(None, tuple(found))
     stocks = nodes_stocks.stocks(census, asked.frames, found)
@@ -83,15 +86,12 @@ def _documents(source: SourceFile, counting: Counting) -> Iterator[Diagnostic]:
                     yield nodes_json.unread(each, problem, place)
 
 
-def _listed(census: Census, source: SourceFile, asked: Asked) -> Iterator[Diagnostic]:
+def _listed(census: Census, asked: Asked) -> Iterator[Diagnostic]:
     """What is wrong with the list of nodes, or with what is asked of it."""
     for name, place in census.twice[:_TOLD]:
         notes = (Note("the first is here", census.places[name]),)
         yield error("T502", place, f'node "{name}" is listed twice', hint="remove one of them", notes=notes)
     if not census.places:
-        yield error(
-            "T516", source.at(), "there is no node in the file", hint="write it with `kubectl get nodes -o json`"
-        )
         return
     first = next(iter(census.places.values()))
     carried = {key for each in census.alike for key, value in each.labels.items() if value}

@@ -55,6 +55,7 @@ class Census(NamedTuple):
 class Form(NamedTuple):
     """The label keys of some nodes: how the wanted ones are picked from the values, and where the hostname is."""
 
+    kind: int  # a number for each set of keys that are picked
     wanted: tuple[str, ...]
     pick: Callable[[Sequence[str]], tuple[str, ...]]
     host: int
@@ -85,7 +86,8 @@ class Counting:
         self.offers: list[Offer] = []
         self.known: dict[Hashable, Known] = {}
         self.kinds: dict[Hashable, int] = {}
-        self.groups: dict[tuple[int, tuple[str, ...], tuple[str, ...]], Group] = {}
+        self.picked: dict[tuple[str, ...], int] = {}
+        self.groups: dict[tuple[int, int, tuple[str, ...]], Group] = {}
         self.places: dict[str, Route] = {}
         self.hosts: dict[str, str] = {}
         self.called: list[tuple[str, str]] = []
@@ -97,7 +99,9 @@ class Counting:
         if found is None:
             places = [number for number, key in enumerate(keys) if key in self.wanted]
             host = keys.index(HOSTNAME_LABEL) if HOSTNAME_LABEL in keys else -1
-            found = self.forms[keys] = Form(tuple(keys[number] for number in places), _picker(places), host)
+            wanted = tuple(keys[number] for number in places)
+            kind = self.picked.setdefault(wanted, len(self.picked))
+            found = self.forms[keys] = Form(kind, wanted, _picker(places), host)
         return found
 
     def offer(self, said: Hashable, make: Callable[[], Offer]) -> Known:
@@ -118,14 +122,14 @@ class Counting:
             self.twice.append((name, place))
             return
         self.places[name] = place
-        wanted, pick, host = form
+        form_kind, wanted, pick, host = form
         if host >= 0 and values[host] != name:
             self.hosts[name] = values[host]
-        number, kind = offer
-        own = pick(values)
-        group = self.groups.get((kind, wanted, own))
+        number, offer_kind = offer
+        key = (form_kind, offer_kind, pick(values))
+        group = self.groups.get(key)
         if group is None:
-            group = self.groups[kind, wanted, own] = Group(wanted, own, [], set())
+            group = self.groups[key] = Group(wanted, key[2], [], set())
         group[2].append(name)
         group[3].add(number)
 
@@ -144,6 +148,11 @@ class Counting:
 def nodes_of(alike: Iterable[Alike]) -> list[str]:
     """Their names, sorted."""
     return sorted(name for each in alike for name in each.names)
+
+
+def size(alike: Iterable[Alike]) -> int:
+    """How many nodes they are."""
+    return sum(len(each.names) for each in alike)
 
 
 def least(offers: Iterable[Mapping[str, int]]) -> dict[str, int]:

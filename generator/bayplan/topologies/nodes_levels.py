@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bayplan.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.model.topology import HOST_LEVEL, Level
-from bayplan.topologies.nodes_census import Alike, nodes_of
+from bayplan.topologies.nodes_census import Alike, nodes_of, size
 from bayplan.topologies.nodes_presets import CLIQUE, PLACES, PRESETS, Rank
 from bayplan.topologies.nodes_words import as_said, has
 from bayplan.values import NamedTuple
@@ -185,7 +185,7 @@ def elsewhere(
     """T505: a domain lies in the first of the domains named, as most say, and in the second."""
     few, many = minority(parents)
     names = nodes_of(parents[few])
-    most = count(len(nodes_of(parents[many])), "node")
+    most = count(size(parents[many]), "node")
     message = (
         f'{rank.name} "{value}" lies in {level} "{named[0]}", as {most} say, and in "{named[1]}", {as_said(names)}'
     )
@@ -195,13 +195,13 @@ def elsewhere(
 
 def minority(parents: Mapping[Path, Sequence[Alike]]) -> tuple[Path, Path]:
     """The place that the fewest nodes name, and the one that the most name."""
-    sizes = sorted((sum(len(each.names) for each in held), path) for path, held in parents.items())
+    sizes = sorted((size(held), path) for path, held in parents.items())
     return sizes[0][1], sizes[-1][1]
 
 
 def even(parents: Mapping[Path, Sequence[Alike]]) -> bool:
     """Whether no place has less than half the nodes of another: then it is no mistake of a few."""
-    sizes = [sum(len(each.names) for each in held) for held in parents.values()]
+    sizes = [size(held) for held in parents.values()]
     return 2 * min(sizes) >= max(sizes)
 
 

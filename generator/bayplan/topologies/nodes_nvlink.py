@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bayplan.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.model.topology import Level
-from bayplan.topologies.nodes_census import Alike, nodes_of
+from bayplan.topologies.nodes_census import Alike, nodes_of, size
 from bayplan.topologies.nodes_levels import MOST, Judged, Path, Row, Tree, elsewhere, even, minority
 from bayplan.topologies.nodes_presets import CLIQUE, Rank
 from bayplan.topologies.nodes_words import as_said
@@ -29,7 +29,7 @@ def clique(alike: Alike) -> str:
 def lacking(alike: Sequence[Alike]) -> list[Alike]:
     """Nodes without a clique where most have one."""
     without = [each for each in alike if not clique(each)]
-    return without if 2 * len(nodes_of(without)) <= len(nodes_of(alike)) else []
+    return without if 2 * size(without) <= size(alike) else []
 
 
 def placed(tree: Tree, beside: Sequence[Rank], where: str, places: Mapping[str, Route]) -> Judged:
@@ -138,7 +138,7 @@ def _uneven(tree: Tree, depth: int, level: Level, places: Mapping[str, Route]) -
     wrong = [path for path, cliques in held.items() if _difference(cliques) > unknown[path]]
     for path in wrong[:MOST]:
         few, many = minority(held[path])
-        names, most = nodes_of(held[path][few]), count(len(nodes_of(held[path][many])), "node")
+        names, most = nodes_of(held[path][few]), count(size(held[path][many]), "node")
         message = (
             f'{level.name} "{path[-1]}" holds the NVLink partitions "{many[0]}", as {most} say,'
             f' and "{few[0]}", {as_said(names)}'
@@ -148,7 +148,7 @@ def _uneven(tree: Tree, depth: int, level: Level, places: Mapping[str, Route]) -
 
 
 def _difference(parts: Mapping[Path, Sequence[Alike]]) -> int:
-    sizes = [len(nodes_of(each)) for each in parts.values()]
+    sizes = [size(each) for each in parts.values()]
     return max(sizes) - min(sizes)
 
 
@@ -160,7 +160,7 @@ def _spread(rows: Sequence[Row], depth: int, level: Level, places: Mapping[str, 
     several = [(name, paths) for name, paths in held.items() if len(paths) > 1]
     for name, paths in several[:MOST]:
         few, many = minority(paths)
-        names, most = nodes_of(paths[few]), count(len(nodes_of(paths[many])), "node")
+        names, most = nodes_of(paths[few]), count(size(paths[many]), "node")
         message = (
             f'the NVLink partition "{name}" lies in {level.name} "{many[-1]}", as {most} say,'
             f' and in "{few[-1]}", {as_said(names)}'

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from bayplan.diagnostics import Diagnostic, Route, info
 from bayplan.model.topology import AcceleratorKind, Domain, NodeShape, Pool
 from bayplan.topologies import nodes_shapes as shapes
-from bayplan.topologies.nodes_census import Alike, Census, least, nodes_of
+from bayplan.topologies.nodes_census import Alike, Census, least, nodes_of, size
 from bayplan.topologies.nodes_levels import Path, Row
 from bayplan.topologies.nodes_states import states, told
 from bayplan.topologies.nodes_stocks import free
@@ -51,7 +51,7 @@ def _broken(devices: Devices, rows: Sequence[Row], whole: Devices, others: Seque
 
 
 def _size(rows: Iterable[Row]) -> int:
-    return sum(len(row.alike.names) for row in rows)
+    return size(row.alike for row in rows)
 
 
 def _pool(

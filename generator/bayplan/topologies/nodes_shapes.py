@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from bayplan.model.topology import AcceleratorKind
-from bayplan.topologies.nodes_census import Alike, Taint
+from bayplan.topologies.nodes_census import Alike, Taint, size
 from bayplan.values import NamedTuple
 
 CARDS: Mapping[str, str] = {
@@ -125,10 +126,15 @@ def accelerator(name: str, resource: str, plugged: bool) -> AcceleratorKind:
     return AcceleratorKind(name, CARDS[resource], ("dra",), device_class="gpu.nvidia.com")
 
 
+@cache
+def _is_card(resource: str) -> bool:
+    return bool(_NIC.search(resource))
+
+
 def built_in(alike: Alike) -> dict[str, int]:
     """GPUs and network cards that the node has, whether they work or not, by resource."""
     offer, resource = alike.offer, resource_of(alike)
-    whole = {key: offer.capacity.get(key, amount) // 1000 for key, amount in offer.amounts.items() if _NIC.search(key)}
+    whole = {key: offer.capacity.get(key, amount) // 1000 for key, amount in offer.amounts.items() if _is_card(key)}
     cards = _labelled(alike) if resource == NVIDIA else 0
     cards = cards or max(offer.capacity.get(resource, 0), offer.amounts.get(resource, 0)) // 1000
     return {**whole, resource: cards} if resource else whole
@@ -163,7 +169,7 @@ def tolerated(alike: Sequence[Alike]) -> tuple[Taint, ...]:
     for each in alike:
         for taint in holding(each.offer.taints):
             sizes[taint] = sizes.get(taint, 0) + len(each.names)
-    total = sum(len(each.names) for each in alike)
+    total = size(alike)
     return tuple(sorted(taint for taint, size in sizes.items() if 2 * size >= total))
 
 

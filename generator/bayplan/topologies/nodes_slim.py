@@ -40,13 +40,17 @@ def read(chunks: Iterable[str], at: Route, counting: Counting) -> Iterator[Diagn
     """Counts the nodes; yields an error for every line that is none."""
     offers: dict[tuple[str, ...], Known] = {}
     forms: dict[tuple[str, ...], Form] = {}
-    wrong = 0
+    add, subject, wrong, more = counting.add, at[0], 0, -1
     for number, line in enumerate(_lines(chunks), 1):
         if not line:
             continue
         try:
             name, unschedulable, ready, allocatable, labels, *rest = line.split("\t")
-            said = (unschedulable, ready, allocatable, *rest[:1])
+            if len(rest) != more and more < 0:
+                more = len(rest)
+            elif len(rest) != more:
+                raise ValueError(f"it has {count(len(rest) + COLUMNS, 'column')}, others {more + COLUMNS}")
+            said = (unschedulable, ready, allocatable, rest[0] if rest else "")
             offer = offers.get(said)
             if offer is None:
                 offer = offers[said] = counting.offer(said, partial(_offer, *said))
@@ -56,13 +60,13 @@ def read(chunks: Iterable[str], at: Route, counting: Counting) -> Iterator[Diagn
             form = forms.get(tuple(parts))
             if form is None or "\\" in labels:
                 form, values = _learned(labels, parts, values, forms, counting)
-            counting.add(name, (*at, AT, number, 1), offer, form, values)
+            add(name, (subject, AT, number, 1), offer, form, values)
             if rest[1:] or "." in name:
                 counting.called += names_of(name, "".join(rest[1:]))
         except (ValueError, RecursionError) as problem:
             wrong += 1
             if wrong <= MOST:
-                yield _fault(line, number, problem, (*at, AT, number, 1))
+                yield _fault(line, number, problem, (subject, AT, number, 1))
 
 
 def _fault(line: str, number: int, problem: Exception, place: Route) -> Diagnostic:

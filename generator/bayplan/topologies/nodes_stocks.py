@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from bayplan.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.model.topology import NodeShape, Pool
 from bayplan.topologies import nodes_shapes as shapes
-from bayplan.topologies.nodes_census import Alike, Census, nodes_of
+from bayplan.topologies.nodes_census import Alike, Census, nodes_of, size
 from bayplan.topologies.nodes_words import are
 from bayplan.values import NamedTuple
 
@@ -93,7 +93,7 @@ def _stock(
     found: list[Diagnostic],
 ) -> Stock:
     """The nodes of one pool. Only a frame can bring several makes together."""
-    first, *others = sorted(makes, key=lambda make: (not make.resource, -len(nodes_of(makes[make])), make))
+    first, *others = sorted(makes, key=lambda make: (not make.resource, -size(makes[make]), make))
     many = nodes_of(makes[first])[0]
     for other in others:
         few = nodes_of(makes[other])

@@ -10,7 +10,7 @@ from bayplan.model.formats import Asked
 from bayplan.topologies import nodes_levels as levels
 from bayplan.topologies import nodes_nvlink as nvlink
 from bayplan.topologies import nodes_shapes as shapes
-from bayplan.topologies.nodes_census import Alike, nodes_of
+from bayplan.topologies.nodes_census import Alike, nodes_of, size
 from bayplan.topologies.nodes_levels import Path, Ranks, Tree
 from bayplan.topologies.nodes_presets import CLIQUE, PLACES, Rank
 from bayplan.topologies.nodes_stocks import Stock
@@ -47,7 +47,7 @@ def grow(stock: Stock, places: Mapping[str, Route], asked: Asked, found: list[Di
     sick = nodes_of(nvlink.lacking(stock.alike))
     found += _sick(sick, {name for row in made.tree.rows for name in row.alike.names}, where, places)
     found += _hashes(made.tree, where, places)
-    if not every and stock.make.resource and len(nodes_of(stock.alike)) > 1:
+    if not every and stock.make.resource and size(stock.alike) > 1:
         found.append(_flat(stock, where, places))
     return Grown(stock, made.tree, made.partitions, frozenset(sick))
 

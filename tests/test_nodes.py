@@ -1,0 +1,583 @@
+"""Kubernetes nodes: every way of writing them gives one topology; what is wrong with a node is said of that node."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bayplan.diagnostics import AT, Diagnostic
+from bayplan.document import read
+from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.topology import HOSTNAME_LABEL, Level, NodeShape, Pool
+from bayplan.topologies import nodes
+from bayplan.topologies.nodes_shapes import kind_of
+from judges import UPSTREAM
+
+COVERS = {
+    *("T501", "T502", "T503", "T504", "T505", "T506", "T507", "T508", "T509", "T510", "T511", "T512", "T513"),
+    *("T514", "T515", "T516", "T517", "T518", "T519", "T520", "T521", "T522", "T523", "T524", "T525"),
+}
+EXAMPLES = UPSTREAM / "examples" / "nodes"
+ZONE, RACK, LEAF, DOMAIN = (
+    "example.com/zone",
+    "example.com/rack",
+    "example.com/leaf",
+    "accelerator.topograph.run/domain",
+)
+CLIQUE, PRODUCT, COUNT = "nvidia.com/gpu.clique", "nvidia.com/gpu.product", "nvidia.com/gpu.count"
+ZERO = "00000000-0000-0000-0000-000000000000.0"
+
+Node = dict[str, Any]
+
+
+def node(
+    name: str, gpus: int = 4, product: str = "NVIDIA-GB200", labels: Mapping[str, str] | None = None, **more: Any
+) -> Node:
+    """A Node as kubectl writes it, down to what is read of it."""
+    cards = {PRODUCT: product, COUNT: str(gpus)} if gpus else {}
+    given = {"kubernetes.io/arch": "arm64", HOSTNAME_LABEL: name, **cards, **(labels or {})}
+    amounts = {"cpu": "144", "memory": "960Gi", "pods": "110", **({"nvidia.com/gpu": str(gpus)} if gpus else {})}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {key: given[key] for key in sorted(given)}},
+        "spec": {key: more[key] for key in ("unschedulable", "taints", "providerID") if key in more},
+        "status": {
+            "allocatable": {**amounts, **more.get("allocatable", {})},
+            "conditions": [{"type": "Ready", "status": more.get("ready", "True")}],
+        },
+    }
+
+
+def rack(name: str, size: int = 4, above: Mapping[str, str] | None = None, **labels: str) -> list[Node]:
+    """Nodes of a rack with Topograph's domain and a clique."""
+    own = {DOMAIN: name, CLIQUE: f"uuid-{name}.1", **(above or {}), **labels}
+    return [node(f"{name}-n{number}", labels=own) for number in range(size)]
+
+
+def relabelled(found: Iterable[Node], name: str, **labels: str | None) -> list[Node]:
+    """The nodes, one of them with other labels; None takes one off."""
+    made = json.loads(json.dumps(list(found)))
+    own = next(each for each in made if each["metadata"]["name"] == name)["metadata"]["labels"]
+    for key, value in labels.items():
+        key = {"domain": DOMAIN, "clique": CLIQUE, "leaf": LEAF, "zone": ZONE}.get(key, key)
+        if value is None:
+            del own[key]
+        else:
+            own[key] = value
+    return made
+
+
+def as_json(found: Iterable[Node]) -> str:
+    return json.dumps({"apiVersion": "v1", "items": list(found), "kind": "List", "metadata": {"resourceVersion": ""}})
+
+
+def as_lines(found: Iterable[Node]) -> str:
+    """What the command of docs/topology-import.md prints."""
+    return "".join(
+        "\t".join(
+            (
+                each["metadata"]["name"],
+                "true" if each["spec"].get("unschedulable") else "",
+                each["status"]["conditions"][0]["status"],
+                json.dumps(each["status"]["allocatable"], separators=(",", ":")),
+                json.dumps(each["metadata"]["labels"], separators=(",", ":"), ensure_ascii=False),
+                json.dumps(each["spec"]["taints"]) if "taints" in each["spec"] else "",
+                each["spec"].get("providerID", ""),
+            )
+        )
+        + "\n"
+        for each in found
+    )
+
+
+def source(text: str, name: str = "nodes.json") -> SourceFile:
+    documents = read(name, text.encode(), "source:0:0", own=False).value if name.endswith("yaml") else ()
+    return SourceFile(name, text, documents or ())
+
+
+def brought(text: str, asked: Asked = Asked(), name: str = "nodes.json") -> tuple[Part | None, tuple[Diagnostic, ...]]:  # noqa: B008
+    given = source(text, name)
+    assert nodes.sniff(given)
+    return nodes.new(given, asked)
+
+
+def told(found: Iterable[Node], asked: Asked = Asked()) -> tuple[Part | None, list[str], str]:  # noqa: B008
+    """The part, the codes, and all that is said."""
+    part, diagnostics = brought(as_json(found), asked)
+    assert all(each.route[0] == "source:0:0" for each in diagnostics)
+    said = "\n".join(f"{each.message} ({each.hint})" for each in diagnostics)
+    return part, [each.code for each in diagnostics], said
+
+
+def pools(part: Part | None) -> tuple[Pool, ...]:
+    assert part
+    return part.topology.pools
+
+
+RACKS = [*rack("r1"), *rack("r2")]
+LEVELS = Asked(levels=(Level("zone", ZONE), Level("rack", RACK)))
+TREE = (Level("zone", ZONE), Level("leaf", LEAF), Level("rack", RACK))
+
+
+def placed(name: str, *values: str, **more: Any) -> Node:
+    """A node without NVLink, with labels of zone, leaf and rack."""
+    labels = dict(zip((ZONE, LEAF, RACK), values, strict=False))
+    return node(name, 8, "NVIDIA-H100-80GB-HBM3", labels, **more)
+
+
+def test_racks_with_cliques_are_levels_of_nvlink() -> None:
+    part, codes, _ = told(RACKS)
+    (pool,) = pools(part)
+    assert codes == []
+    assert (pool.name, pool.node.accelerator, pool.node.accelerators) == ("gb200", "gb200", 4)
+    assert pool.levels == (Level("domain", DOMAIN, nvlink=True),)
+    assert [(domain.path, domain.nvlink_domain) for domain in pool.domains] == [
+        (("r1",), "uuid-r1.1"),
+        (("r2",), "uuid-r2.1"),
+    ]
+    assert pool.domains[0].nodes == ("r1-n0", "r1-n1", "r1-n2", "r1-n3")
+    assert pool.node.node_selector == {PRODUCT: "NVIDIA-GB200"}
+
+
+def test_every_spelling_of_a_list_gives_the_same() -> None:
+    ill = [node("x1", labels=RACKS[0]["metadata"]["labels"], unschedulable=True), placed("x2", ready="False")]
+    found = [*RACKS, *ill]
+    wanted, _ = brought(as_json(found))
+    items = [{key: each[key] for key in ("metadata", "spec", "status")} for each in found]
+    spellings = {
+        "pretty.json": json.dumps(json.loads(as_json(found)), indent=4),
+        "array.json": json.dumps(found),
+        "stream.json": "\n".join(map(json.dumps, found)),
+        "raw.json": json.dumps({"kind": "NodeList", "apiVersion": "v1", "metadata": {}, "items": items}),
+        "nodes.yaml": yaml.safe_dump({"apiVersion": "v1", "items": found, "kind": "List"}),
+        "several.yaml": yaml.safe_dump_all(found),
+        "nodes.tsv": as_lines(found),
+        "backwards.json": as_json(found[::-1]),
+    }
+    for name, text in spellings.items():
+        part, _ = brought(text, name=name)
+        assert part
+        assert wanted
+        assert part.topology.pools == wanted.topology.pools, name
+        assert part.places.keys() == wanted.places.keys()
+
+
+class Piecewise(SourceFile):
+    """A text in pieces of some characters."""
+
+    def __init__(self, text: str, size: int) -> None:
+        super().__init__("nodes", text)
+        self.size = size
+
+    def chunks(self) -> Any:
+        return (self.text[start : start + self.size] for start in range(0, len(self.text), self.size))
+
+
+@pytest.mark.parametrize("size", [1, 7, 100, 1000])
+@pytest.mark.parametrize("write", [as_json, as_lines])
+def test_a_text_in_pieces_is_the_same_text(write: Any, size: int) -> None:
+    text = write(RACKS)
+    whole, pieces = nodes.new(SourceFile("nodes", text), Asked()), nodes.new(Piecewise(text, size), Asked())
+    assert whole == pieces
+
+
+def test_places_are_lines() -> None:
+    part, _ = brought(as_lines(RACKS), name="nodes.tsv")
+    assert part
+    assert part.places["r1-n2"] == ("source:0:0", AT, 3, 1)
+    pretty = json.dumps(json.loads(as_json(RACKS)), indent=1)
+    part, _ = brought(pretty)
+    assert part
+    for number, each in enumerate(RACKS):
+        *_, line, column = part.places[each["metadata"]["name"]]
+        assert pretty.splitlines()[int(line) - 1][int(column) - 1] == "{", number
+
+
+def test_other_names_of_nodes_are_known_unless_they_are_doubtful() -> None:
+    found = [
+        node("ip-1.ec2.internal", providerID="aws:///us-east-1d/i-1"),
+        node("b", labels={"slinky.slurm.net/slurm-nodename": "slurm-b"}, providerID="azure:///vmss/0"),
+        node("c", providerID="azure:///other/0"),
+    ]
+    part, *_ = told(found)
+    assert part
+    assert part.aliases == {
+        "aws:///us-east-1d/i-1": "ip-1.ec2.internal",
+        "i-1": "ip-1.ec2.internal",
+        "ip-1": "ip-1.ec2.internal",
+        "slurm-b": "b",
+        "azure:///vmss/0": "b",
+        "azure:///other/0": "c",
+    }
+
+
+def test_labels_that_others_ask_for() -> None:
+    asked = Asked(labels=frozenset({DOMAIN, HOSTNAME_LABEL, "none"}))
+    part, *_ = told(relabelled(RACKS, "r1-n0", **{HOSTNAME_LABEL: "other"}), asked)
+    assert part
+    assert part.labels["r1-n0"] == {DOMAIN: "r1", HOSTNAME_LABEL: "other"}
+    assert part.labels["r2-n0"] == {DOMAIN: "r2", HOSTNAME_LABEL: "r2-n0"}
+
+
+CASES: Mapping[str, tuple[list[Node], Asked, list[str], str]] = {
+    "an amount that is none": (
+        [node("a", allocatable={"cpu": "lots"})],
+        Asked(),
+        ["T501"],
+        '"lots" is no amount of "cpu"',
+    ),
+    "a node without a name": ([node("")], Asked(), ["T501"], "has no name"),
+    "listed twice": ([*RACKS, RACKS[0]], Asked(), ["T502"], '"r1-n0" is listed twice'),
+    "no label": (relabelled(RACKS, "r1-n0", domain=None), Asked(), ["T503"], f'"r1-n0" has no label "{DOMAIN}"'),
+    "an empty label": (relabelled(RACKS, "r1-n0", domain=""), Asked(), ["T503"], "unlike"),
+    "left out": (relabelled(RACKS, "r1-n0", domain=None), Asked(exclude_incomplete=True), ["T504"], "1 left out"),
+    "a leaf in two zones": (
+        [placed(f"n{n}", "z1" if n < 3 else "z2", f"leaf{n // 4}", "r") for n in range(12)],
+        Asked(levels=TREE[:2]),
+        ["T505"],
+        'leaf "leaf0" lies in zone "z1", as 3 nodes say, and in "z2", as node "n3" says',
+    ),
+    "a rack on two leaves": (
+        relabelled([*rack("r1", above={LEAF: "1"}), *rack("r2", above={LEAF: "2"})], "r1-n0", leaf="2"),
+        Asked(levels=(Level("leaf", LEAF), Level("rack", DOMAIN, nvlink=True))),
+        ["T505"],
+        'and in "2", as node "r1-n0" says',
+    ),
+    "values that repeat": (
+        [placed(f"{z}{r}{n}", z, f"{z}l", str(r)) for z in "ab" for r in range(3) for n in range(2)],
+        LEVELS,
+        ["T506"],
+        "unique: parent",
+    ),
+    "a clique of zeros": (relabelled(RACKS, "r1-n0", clique=ZERO), Asked(), ["T507"], "1 counted as unhealthy"),
+    "no clique": (relabelled(RACKS, "r2-n0", clique=None), Asked(), ["T507"], '"r2-n0" is in no NVLink partition'),
+    "no place without a clique": (
+        [each if n else node("r1-n0") for n, each in enumerate(relabelled(RACKS, "r1-n0"))],
+        Asked(preset="clique"),
+        ["T507"],
+        "1 left out",
+    ),
+    "upside down": (
+        [placed(f"n{n}", f"z{n // 2}", "", f"r{n // 4}") for n in range(8)],
+        LEVELS,
+        ["T508"],
+        f'name "{RACK}" first',
+    ),
+    "one each": ([placed(f"n{n}", f"z{n // 2}", "", f"r{n}") for n in range(4)], LEVELS, ["T509"], "left out"),
+    "hosts alone": (
+        [placed(f"n{n}", f"n{n}") for n in range(4)],
+        Asked(levels=(Level("zone", ZONE),)),
+        ["T509"],
+        "holds the names of the nodes",
+    ),
+    "racks across leaves": (
+        [
+            node(
+                f"n{n}",
+                labels={"topology.nebius.com/tier-1": f"leaf{n % 2}", "topology.nebius.com/tier-0": f"r{n // 4}"},
+            )
+            for n in range(8)
+        ],
+        Asked(),
+        ["T510"],
+        '"tier-1" left out',
+    ),
+    "another host name": (relabelled(RACKS, "r1-n0", **{HOSTNAME_LABEL: "h"}), Asked(), ["T511"], 'such as "h"'),
+    "a hash of Topograph": (
+        [node(f"n{n}", labels={DOMAIN: "x0123456789abcdef"}) for n in range(4)],
+        Asked(),
+        ["T512"],
+        "x0123456789abcdef",
+    ),
+    "fewer GPUs": (
+        [
+            *RACKS,
+            node(
+                "x", labels=RACKS[0]["metadata"]["labels"] | {HOSTNAME_LABEL: "x"}, allocatable={"nvidia.com/gpu": "3"}
+            ),
+        ],
+        Asked(),
+        ["T513"],
+        'node "x" has 4 GPUs and can give 3',
+    ),
+    "shared GPUs": (
+        [node("x", allocatable={"nvidia.com/gpu": "16"})],
+        Asked(),
+        ["T513"],
+        "GPUs are shared",
+    ),
+    "two makes in a frame": (
+        [placed("a", "z"), *RACKS],
+        Asked(frames=(Pool("all", NodeShape(node_selector={"kubernetes.io/arch": "arm64"})),)),
+        ["T514"],
+        'pool "all" takes nodes with NVIDIA-GB200 on arm64, such as "r1-n0", and nodes with NVIDIA-H100-80GB-HBM3',
+    ),
+    "no GPUs": ([*RACKS, node("cpu-1", 0)], Asked(), ["T515"], '"cpu-1" is without GPUs, unlike others'),
+    "no GPUs in a frame": (
+        [*RACKS, node("cpu-1", 0)],
+        Asked(frames=(Pool("all", NodeShape(node_selector={"kubernetes.io/arch": "arm64"}), (Level("r", DOMAIN),)),)),
+        ["T515"],
+        'the selector of pool "all" takes them',
+    ),
+    "a control plane": (
+        [*RACKS, node("cp", 0, labels={"node-role.kubernetes.io/control-plane": ""})],
+        Asked(),
+        ["T515"],
+        "of the control plane",
+    ),
+    "no preset": (RACKS, Asked(preset="gcp"), ["T517"], "presets:"),
+    "not that preset": (RACKS, Asked(preset="gke"), ["T517"], 'no node carries a label of "gke"'),
+    "not that label": (RACKS, Asked(levels=(Level("r", f"{DOMAIN}s"),)), ["T517"], f'did you mean "{DOMAIN}"'),
+    "flat": ([placed("a"), placed("b")], Asked(), ["T518"], "flat"),
+    "two networks": (
+        [node(f"n{n}", labels={DOMAIN: f"d{n // 2}", "crusoe.ai/pod.id": f"p{n // 2}"}) for n in range(4)],
+        Asked(),
+        ["T519"],
+        "--preset crusoe",
+    ),
+    "unequal cliques": (relabelled(RACKS, "r1-n0", clique="other.1"), Asked(), ["T520"], 'as node "r1-n0" says'),
+    "a clique in two racks": (
+        relabelled(RACKS, "r1-n0", clique="uuid-r2.1")[0:1] + RACKS[4:],
+        Asked(),
+        ["T521"],
+        'in domain "r2", as 4 nodes say, and in "r1", as node "r1-n0" says',
+    ),
+    "two halves": (
+        [*rack("r1", 2), *(node(f"b{n}", labels={DOMAIN: "r1", CLIQUE: "other.2"}) for n in range(2)), *rack("r2")],
+        Asked(),
+        ["T522"],
+        "2 NVLink partitions",
+    ),
+    "two halves of a given level": (
+        [*rack("r1", 2), *(node(f"b{n}", labels={DOMAIN: "r1", CLIQUE: "other.2"}) for n in range(2))],
+        Asked(levels=(Level("rack", DOMAIN, nvlink=True),)),
+        ["T522"],
+        f'name "{CLIQUE}"',
+    ),
+    "fewer cards": (
+        [placed(f"n{n}", "z", allocatable={"rdma/ib": "7" if n == 3 else "8"}) for n in range(8)],
+        Asked(levels=TREE[:1]),
+        ["T523"],
+        'node "n3" has 7 of "rdma/ib" in status.allocatable, the nodes beside 8',
+    ),
+    "a taint": (
+        [
+            placed(f"n{n}", "z", taints=[{"key": "team", "value": "x", "effect": "NoSchedule"}] if n == 3 else [])
+            for n in range(8)
+        ],
+        Asked(levels=TREE[:1]),
+        ["T524"],
+        'node "n3" has the taint team=x:NoSchedule',
+    ),
+    "DRA": (
+        [placed(f"n{n}", "z", allocatable={"nvidia.com/gpu": "0"}) for n in range(2)],
+        Asked(levels=TREE[:1]),
+        ["T525"],
+        "DRA",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_wrong_is_said(case: str) -> None:
+    found, asked, codes, words = CASES[case]
+    _part, found_codes, said = told(found, asked)
+    assert found_codes == codes, said
+    assert words in said
+
+
+def test_no_node() -> None:
+    _, found = nodes.new(source('{"apiVersion": "v1", "kind": "List", "items": []}'), Asked())
+    assert [each.code for each in found] == ["T516"]
+
+
+@pytest.mark.parametrize("end", [1, 40, 400, 900, -2])
+@pytest.mark.parametrize("write", [as_json, lambda found: json.dumps(json.loads(as_json(found)), indent=2), as_lines])
+def test_a_text_that_is_cut_off_is_refused(write: Any, end: int) -> None:
+    text = write(RACKS)[:end]
+    part, found = nodes.new(SourceFile("nodes", text), Asked())
+    assert part is None
+    assert {"T501", "T516"} & {each.code for each in found}
+    line = next(each.route[2] for each in found if each.code == "T501") if "T501" in str(found) else 1
+    assert int(line) <= text.count("\n") + 1
+
+
+def test_states_are_reasons() -> None:
+    taint = {"key": "nvidia.com/gpu", "effect": "NoSchedule"}
+    found = [
+        *(placed(f"n{n}", "z", taints=[taint]) for n in range(4)),
+        placed("cordoned", "z", unschedulable=True, taints=[taint]),
+        placed("down", "z", ready="Unknown", unschedulable=True),
+        placed("lost", "z", taints=[{"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}]),
+        placed("theirs", "z", taints=[taint, {"key": "theirs", "effect": "NoExecute"}]),
+        placed("slow", "z", allocatable={"cpu": "8"}, unschedulable=True),
+    ]
+    part, codes, _ = told(found, Asked(levels=TREE[:1], plan=3))
+    (pool,) = pools(part)
+    assert codes == ["T524"]
+    assert pool.unusable == {"cordoned": ("cordoned", "slow"), "notReady": ("down", "lost"), "reserved": ("theirs",)}
+    assert pool.node.tolerations == ({"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"},)
+    assert pool.node.resources["cpu"] == 144_000
+    assert pool.levels[0].plan == 3
+
+
+def test_nodes_of_other_equipment_on_racks_of_their_own_are_another_pool() -> None:
+    found = [placed(f"n{n}", f"z{n // 4}", allocatable={"rdma/ib": "4" if n > 3 else "8"}) for n in range(8)]
+    part, codes, _ = told(found, Asked(levels=TREE[:1]))
+    assert codes == []
+    assert [(pool.name, pool.node.resources["rdma/ib"]) for pool in pools(part)] == [("h100", 4000), ("h100-2", 8000)]
+
+
+def test_cpu_and_memory_are_the_least_of_all() -> None:
+    found = [placed(f"n{n}", "z", allocatable={"memory": f"{960 * 2**20 - n}Ki"}) for n in range(9)]
+    part, *_ = told(found, Asked(levels=TREE[:1]))
+    assert pools(part)[0].node.resources["memory"] == (960 * 2**20 - 8) * 1024 * 1000
+
+
+def test_frames_sort_nodes() -> None:
+    frames = (
+        Pool("blue", NodeShape(node_selector={"team": "blue"}), (Level("d", DOMAIN, nvlink=True),)),
+        Pool("rest", NodeShape(accelerator="gb200", accelerators=4), (Level("e", DOMAIN),)),
+    )
+    found = [*rack("r1", team="blue"), *rack("r2"), placed("h", "z")]
+    part, codes, _ = told(found, Asked(frames=frames))
+    assert [(pool.name, len(pool.levels), len(pool.domains)) for pool in pools(part)] == [
+        ("blue", 1, 1),
+        ("h100", 0, 1),
+        ("rest", 1, 1),
+    ]
+    assert pools(part)[0].levels == (Level("d", DOMAIN, nvlink=True),)
+    assert codes == []
+
+
+@pytest.mark.parametrize(
+    ("product", "kind"),
+    [
+        ("NVIDIA-GB200", "gb200"),
+        ("NVIDIA-H100-80GB-HBM3", "h100"),
+        ("NVIDIA-B300-SXM6-AC", "b300"),
+        ("Tesla-V100-SXM2-32GB", "v100"),
+        ("NVIDIA-RTX-A6000", "rtx-a6000"),
+        ("NVIDIA-L40S", "l40s"),
+        ("AMD_Instinct_MI300X_OAM", "mi300x"),
+        ("nvidia-gb300", "gb300"),
+        ("", "gpu"),
+        ("?!", "gpu"),
+    ],
+)
+def test_the_kind_of_a_product(product: str, kind: str) -> None:
+    assert kind_of(product) == kind
+
+
+LABELS = st.dictionaries(st.text(max_size=8), st.text(max_size=8), max_size=5)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(LABELS, min_size=1, max_size=6))
+def test_any_labels_are_read_alike_from_lines_and_from_json(labels: list[dict[str, str]]) -> None:
+    found = [node(f"n{number}", labels=each) for number, each in enumerate(labels)]
+    asked = Asked(labels=frozenset(key for each in labels for key in each))
+    lines, objects = nodes.new(source(as_lines(found)), asked), nodes.new(source(as_json(found)), asked)
+    assert lines.value
+    assert objects.value
+    assert lines.value.labels == objects.value.labels
+    assert lines.value.topology == objects.value.topology
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 10_000), st.text(max_size=6), st.sampled_from((as_json, as_lines)))
+def test_no_text_breaks_it(place: int, text: str, write: Any) -> None:
+    whole = write(RACKS)
+    broken = whole[: place % len(whole)] + text + whole[place % len(whole) + len(text) :]
+    part, found = nodes.new(SourceFile("nodes", broken), Asked())
+    assert (part is None) == any(each.severity == "error" for each in found)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(("name", "labels", "type", "cpu")), inner)
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(JSON, JSON, JSON)
+def test_no_object_breaks_it(metadata: Any, spec: Any, status: Any) -> None:
+    odd = {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": status}
+    nodes.new(source(as_json([*RACKS, odd])), Asked())
+
+
+OWNER = {"apiVersion": "v1", "controller": True, "kind": "Node"}
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        (as_json(RACKS), True),
+        (as_lines(RACKS), True),
+        (json.dumps({"kind": "NodeList", "apiVersion": "v1", "items": []}), True),
+        ("apiVersion: v1\nkind: Node\nmetadata: {name: a}\n", True),
+        ("apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Node\n", True),
+        (json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"ownerReferences": [OWNER]}}), False),
+        ("apiVersion: v1\nkind: Pod\n", False),
+        ("SwitchName=s1\tNodes=n[1-2]\n", False),
+        ("", False),
+        ("a\tb\tc\td\te\n", False),
+    ],
+)  # fmt: skip
+def test_what_it_takes_for_nodes(text: str, is_one: bool) -> None:
+    assert nodes.sniff(SourceFile("x", text)) == is_one
+
+
+SAMPLES = {
+    "coreweave-gb200": [("gb200", "fabric superpod leaf rack", 2, {"cordoned": 1, "notReady": 1})],
+    "gke-a4x": [("gb200", "block subblock", 2, {})],
+    "eks-gb200-and-b300": [
+        ("b300", "layer-1 layer-2 layer-3 layer-4", 2, {}),
+        ("gb200", "layer-1 layer-2 layer-3 ultraserver", 2, {}),
+    ],
+    "topograph-v1-h100": [("h100", "tier-2 tier-1 tier-0", 4, {})],
+    "topograph-v1-gb200-subdomains": [("gb200", "tier-1 tier-0 domain sub-domain", 4, {})],
+    "gfd-only-h100": [("h100", "", 1, {})],
+    "defects/gpu-allocatable-below-count": [("gb200", "fabric superpod leaf rack", 4, {"unhealthy": 1})],
+}
+
+
+@pytest.mark.skipif(not EXAMPLES.is_dir(), reason="examples of upstream are not here: set BAYPLAN_UPSTREAM")
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_samples(sample: str) -> None:
+    part, _ = brought((EXAMPLES / f"{sample}.json").read_text(encoding="utf-8"))
+    shown = [
+        (
+            pool.name,
+            " ".join(level.name for level in pool.levels),
+            len(pool.domains),
+            {reason: len(names) for reason, names in pool.unusable.items()},
+        )
+        for pool in pools(part)
+    ]
+    assert shown == SAMPLES[sample]
+
+
+@pytest.mark.skipif(not EXAMPLES.is_dir(), reason="examples of upstream are not here: set BAYPLAN_UPSTREAM")
+@pytest.mark.parametrize(
+    ("sample", "code", "words"),
+    [
+        ("leafgroup-in-two-superpods", "T505", 'superpod "0", as 3 nodes say, and in "1", as node "n001" says'),
+        ("missing-domain-label", "T503", '"n012" has no label "ds.coreweave.com/nvlink.domain"'),
+    ],
+)
+def test_defective_samples_are_refused(sample: str, code: str, words: str) -> None:
+    part, found = brought((EXAMPLES / "defects" / f"{sample}.json").read_text(encoding="utf-8"))
+    assert part is None
+    assert [each.code for each in found] == [code]
+    assert words in found[0].message

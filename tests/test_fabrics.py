@@ -304,3 +304,15 @@ def test_the_compute_nodes_that_topograph_ships_are_one_domain() -> None:
     text = (EXAMPLES / "netq" / "computeNodes.json").read_text(encoding="utf-8")
     (pool,) = pools(read(nmx, json.loads(text)))
     assert [each.nodes for each in pool.domains] == [("node1", "node2")]
+
+
+def test_switches_without_hosts_are_no_tier_of_their_own() -> None:
+    """A leaf switch whose hosts are left out stands above the spines as far as links tell."""
+    units = (*hall(4, 2, rails=4).units, ("nfs-ufm-1",), ("localhost",))
+    made = read(ibnetdiscover, fabric_texts.ibnetdiscover(Hall(units, rails=4, block=2)))
+    (pool,) = pools(made)
+    assert [level.name for level in pool.levels] == ["spine", "leaf"]
+    assert len(pool.domains) == 4
+    odd = Hall((*hall(4, 2).units, ("localhost",)), block=3)
+    (pool,) = pools(read(ibnetdiscover, fabric_texts.ibnetdiscover(odd)))
+    assert [each.path[0] for each in pool.domains] == ["spine-00-0"] * 3 + ["spine-01-0"]

@@ -170,20 +170,19 @@ def _kept(
     paths: Mapping[str, tuple[str, ...]], stages: Sequence[Stage], at: Route, found: list[Diagnostic]
 ) -> Mapping[str, tuple[str, ...]]:
     """The paths without tiers that hold the same nodes as the tier below, or all nodes there are."""
-    heights = {len(path) for path in paths.values()}
-    if len(heights) > 1:
-        return paths
-    depth = heights.pop()
-    sizes = [len({path[n] for path in paths.values()}) for n in range(depth)]
-    kept = [n for n in range(depth) if n == depth - 1 or (sizes[n] > 1 and sizes[n] < sizes[n + 1])]
-    gone = [n for n in range(depth) if n not in kept]
-    for n in gone:
-        tier = depth - 1 - n
-        switches = sum(len(each) for each in stages[tier].members.values())
-        why = "reach all nodes alike" if sizes[n] == 1 else "reach the same nodes as the tier below"
-        message = f"tier {tier + 1} ({switches} of the switches) makes no level: its switches {why}"
+    tier = {top: n for n, stage in enumerate(stages) for top in stage.members}
+    columns: list[dict[str, set[str]]] = [{} for _ in stages]
+    for path in paths.values():
+        for upper, lower in pairwise(path):
+            columns[tier[upper]].setdefault(upper, set()).add(lower)
+    useless = {n for n, groups in enumerate(columns) if n and all(len(below) == 1 for below in groups.values())}
+    even = len({len(path) for path in paths.values()}) == 1
+    useless |= {n for n, groups in enumerate(columns) if even and n and len(groups) == 1}
+    if useless:
+        switches = sum(len(stages[n].group) for n in useless)
+        message = f"{switches} switches above the leaves make no level: all nodes, or the same as below, hang on them"
         found.append(info("T539", at, message, hint="a level must tell nodes apart"))
-    return {leaf: tuple(path[n] for n in kept) for leaf, path in paths.items()}
+    return {leaf: tuple(top for top in path if tier[top] not in useless) for leaf, path in paths.items()}
 
 
 def _parts(

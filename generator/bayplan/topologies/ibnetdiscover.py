@@ -34,12 +34,16 @@ AGGREGATION = "Mellanox Technologies Aggregation Node"
 """SHARP's part of a switch: an adapter that is in no host."""
 
 
-class Block(NamedTuple):
-    """A switch or an adapter."""
+class Read(NamedTuple):
+    """Switches and adapters by their identifiers.
 
-    name: str
-    route: Route
-    ports: list[tuple[str, str, Route]]  # identifier at the other end, how it is called here, place
+    `names`: how each calls itself. `ports`: of switches, what is at the other end, and the line. `ends`: what a port
+    anywhere leads to, how it is called there first, and the line.
+    """
+
+    names: dict[str, str]
+    ports: dict[str, list[tuple[str, int]]]
+    ends: dict[str, tuple[str, int]]
 
 
 label_keys = fabric_hosts.label_keys
@@ -53,16 +57,16 @@ def sniff(source: SourceFile) -> bool:
 def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     """The hosts below merged leaf switches."""
     found: list[Diagnostic] = []
-    blocks = _blocks(source, found)
-    found += () if found else _missing(blocks)
+    at = source.at()
+    read = _read(source, found)
+    found += () if found else _missing(read, at)
     if has_errors(found):
         return Outcome(None, tuple(found))
-    at = (*source.at(), AT, 1, 1)
-    hosts = fabric_hosts.sort(_adapters(blocks), asked, at, found)
-    switches = {name: block for name, block in blocks.items() if name.startswith("S")}
-    links = {name: [end for end, _, _ in block.ports if end in switches] for name, block in switches.items()}
-    names = {name: switch_name(block.name) for name, block in switches.items()}
-    return fabric_hosts.part(source, asked, hosts, Fabric(hosts.hosts, links, names, hosts.places), at, found)
+    start = (*at, AT, 1, 1)
+    hosts = fabric_hosts.sort(_adapters(read, at), asked, start, found)
+    links = {name: [end for end, _ in ports if end in read.ports] for name, ports in read.ports.items()}
+    names = {name: switch_name(read.names[name]) for name in read.ports}
+    return fabric_hosts.part(source, asked, hosts, Fabric(hosts.hosts, links, names, hosts.places), start, found)
 
 
 def switch_name(text: str) -> str:
@@ -87,24 +91,26 @@ def lines(source: SourceFile) -> Iterator[str]:
         yield from more
 
 
-def _blocks(source: SourceFile, found: list[Diagnostic]) -> dict[str, Block]:
-    blocks: dict[str, Block] = {}
-    block: Block | None = None
-    at = source.at()
+def _read(source: SourceFile, found: list[Diagnostic]) -> Read:
+    read = Read({}, {}, {})
+    ports: list[tuple[str, int]] | None = None
     wrong: tuple[int, str] = (0, "")
-    last = 0
+    number = 0
     for number, line in enumerate(lines(source), 1):
         if match := _PORT.match(line):
-            if block is not None:
-                block.ports.append((match[1], match[2], (*at, AT, number, 1)))
+            end = match[1]
+            if end not in read.ends:
+                read.ends[end] = (match[2], number)
+            if ports is not None:
+                ports.append((end, number))
         elif match := _BLOCK.match(line):
-            block = blocks.setdefault(match[2], Block(match[3] or "", (*at, AT, number, 1), []))
+            read.names.setdefault(match[2], match[3] or "")
+            ports = read.ports.setdefault(match[2], []) if match[1] == "Switch" else None
         elif not _QUIET.match(line):
             wrong = wrong if wrong[0] else (number, line)
-        last = number
     if wrong[0]:
-        found.append(_unread(wrong[0], wrong[1], wrong[0] == last, at))
-    return blocks
+        found.append(_unread(wrong[0], wrong[1], wrong[0] == number, source.at()))
+    return read
 
 
 def _unread(number: int, line: str, last: bool, at: Route) -> Diagnostic:
@@ -118,27 +124,21 @@ def _unread(number: int, line: str, last: bool, at: Route) -> Diagnostic:
 WHOLE = "run `ibnetdiscover` again, and keep all that it prints"
 
 
-def _missing(blocks: dict[str, Block]) -> Iterator[Diagnostic]:
+def _missing(read: Read, at: Route) -> Iterator[Diagnostic]:
     """T541: the other end of a link has no block."""
-    missing: dict[str, tuple[str, Route]] = {}
-    for block in blocks.values():
-        for end, name, route in block.ports:
-            if end not in blocks:
-                missing.setdefault(end, (name, route))
+    missing = [said for end, said in read.ends.items() if end not in read.names]
     if missing:
-        names = some([f'"{name}"' for name, _ in missing.values()])
-        message = (
-            f"the output is cut off: {len(missing)} switches or adapters that ports lead to have no block: {names}"
-        )
-        yield error("T541", next(iter(missing.values()))[1], message, hint=WHOLE)
+        names = some([f'"{name}"' for name, _ in missing])
+        message = f"the output is cut off: ports lead to {len(missing)} switches or adapters without a block: {names}"
+        yield error("T541", (*at, AT, missing[0][1], 1), message, hint=WHOLE)
 
 
-def _adapters(blocks: dict[str, Block]) -> Iterator[Adapter]:
+def _adapters(read: Read, at: Route) -> Iterator[Adapter]:
     """The ports of switches that lead to adapters."""
-    for switch, block in blocks.items():
-        for end, said, route in block.ports if switch.startswith("S") else ():
-            own = blocks[end].name or said
+    for switch, ports in read.ports.items():
+        for end, number in ports:
+            own = "" if end in read.ports else read.names[end] or read.ends[end][0]
             if end.startswith("H") and own != AGGREGATION:
                 words = own.split()
                 host, device = words if len(words) == 2 else ("", "")
-                yield Adapter(host, device, end, switch, route, own)
+                yield Adapter(host, device, end, switch, (*at, AT, number, 1), own)

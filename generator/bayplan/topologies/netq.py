@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors
+from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
 from bayplan.kube.safe import items, number, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies import fabric_hosts
@@ -55,10 +55,11 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     links = list(_links(data[0], nodes, (*at, 0), found))
     if has_errors(found):
         return Outcome(None, tuple(found))
-    hosts = fabric_hosts.sort(_adapters(links, nodes), asked, at, found)
+    start = (*at, AT, 1, 1)
+    hosts = fabric_hosts.sort(_adapters(links, nodes), asked, start, found)
     between = _between(links, nodes)
     names = {key: node.name for key, node in nodes.items() if node.tier != HOST_TIER}
-    return fabric_hosts.part(source, asked, hosts, Fabric(hosts.hosts, between, names, hosts.places), at, found)
+    return fabric_hosts.part(source, asked, hosts, Fabric(hosts.hosts, between, names, hosts.places), start, found)
 
 
 def _nodes(data: Any, at: Route) -> Iterator[tuple[str, Node]]:

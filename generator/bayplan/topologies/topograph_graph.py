@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors
+from bayplan.diagnostics import AT, Diagnostic, Note, Outcome, Route, error, has_errors
 from bayplan.kube.safe import get, items
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import File
@@ -57,8 +57,9 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     own = any(POOL in each.labels for each in instances)
     rows = list(_rows(instances, strings(get(data, POOL)), asked))
     ordered = rows if own else sorted(rows, key=lambda row: tuple(map(natural, row.switches)))
-    found += roots(rows, at)
-    return topograph_words.part(source, asked, ordered, nodes, found, at)
+    start = (*at, AT, 1, 1)
+    found += roots(rows, start)
+    return topograph_words.part(source, asked, ordered, nodes, found, start)
 
 
 def _instances(data: Any, at: Route, nodes: Nodes, found: list[Diagnostic]) -> Iterator[Instance]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import KEY, Diagnostic, Note, Outcome, Route, error, has_errors, warning
+from bayplan.diagnostics import AT, KEY, Diagnostic, Note, Outcome, Route, error, has_errors, warning
 from bayplan.kube.safe import get, items, mapping
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies import hostlist, topograph_words
@@ -44,6 +44,7 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     """The blocks below their switches."""
     found: list[Diagnostic] = []
     at = source.at()
+    start = (*at, AT, 1, 1)
     data = source.documents[0].data if source.documents else None
     switches = dict(_switches(data, at, found))
     parent = _parents(switches, found)
@@ -53,8 +54,8 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
         hint = "the nodes stand under `blocks`; a file of switches alone is cut off"
         found.append(error("T530", at, "the model describes no nodes", hint=hint))
     if not has_errors(found):
-        found += (*_empty(switches, rows), *roots(rows, at))
-    return topograph_words.part(source, asked, rows, nodes, found, at)
+        found += (*_empty(switches, rows), *roots(rows, start))
+    return topograph_words.part(source, asked, rows, nodes, found, start)
 
 
 def _switches(data: Any, at: Route, found: list[Diagnostic]) -> Iterator[tuple[str, Switch]]:

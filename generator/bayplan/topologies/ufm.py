@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors
+from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
 from bayplan.kube.safe import text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies import fabric_hosts
@@ -45,10 +45,11 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     if has_errors(found) or not isinstance(data, list):
         return Outcome(None, tuple(found))
     computers = [(n, each) for n, each in enumerate(data) if "computer" in text(each, "description").lower()]
-    hosts = fabric_hosts.sort(_adapters(computers, at), asked, at, found)
+    start = (*at, AT, 1, 1)
+    hosts = fabric_hosts.sort(_adapters(computers, at), asked, start, found)
     links = _links([each for each in data if "switch" in text(each, "description").lower()])
     names = {each: switch_name(each) for adapters in hosts.hosts.values() for each in adapters.values()}
-    return fabric_hosts.part(source, asked, hosts, Fabric(hosts.hosts, links, names, hosts.places), at, found)
+    return fabric_hosts.part(source, asked, hosts, Fabric(hosts.hosts, links, names, hosts.places), start, found)
 
 
 def _adapters(ports: Sequence[tuple[int, dict[str, Any]]], at: Route) -> Iterator[Adapter]:

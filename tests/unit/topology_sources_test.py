@@ -254,6 +254,7 @@ KIT: dict[str, Any] = {
         }
     ],
 }
+OTHER = {"machineType": "a", "gpuType": "NVIDIA-H100", "pfs": [{"traffic": "east-west", "rail": 0}]}
 GCP_HOST = {"cluster": "c", "block": "b", "subblock": "s", "host": "h"}
 OCI = {"hpcIslandId": "ocid1.island.x", "networkBlockId": "ocid1.nb.x", "localBlockId": "ocid1.lb.x"}
 
@@ -457,6 +458,32 @@ def test_hypernodes_that_select_nodes() -> None:
     assert [each.code for each in none.diagnostics] == ["T567", "T567"]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "nodes"),
+    [
+        ("^b[0-9]+$", ("b1", "b2")),
+        ("^b1?$|^a2", ("a2", "b1")),
+        ("^b2*", ("b1", "b2")),
+        ("1", ("a10", "b1")),
+        ("^b", ("b1", "b2")),
+        ("(", None),
+        ("^(?i)b", None),
+        ("^[[:alpha:]]1", None),
+        ("(a+)+$", None),
+        (r"\pL1", None),
+    ],
+)
+def test_patterns_of_hypernodes(pattern: str, nodes: tuple[str, ...] | None) -> None:
+    text = listed(hyper("a", 1, member("Node", regexMatch={"pattern": pattern})))
+    outcome = module("hypernodes").new(source(text), Asked(nodes=NODES))
+    if nodes is None:
+        assert {each.code for each in outcome.diagnostics} <= {"T452", "M725"}
+        assert outcome.diagnostics
+    else:
+        (pool,) = outcome.value.topology.pools
+        assert [row.nodes for row in pool.domains] == [nodes]
+
+
 TOLD = {
     "an included file": ("NodeName=n1\nInclude /etc/slurm/more.conf", "T550"),
     "a node on two lines": ("NodeName=n[1-3]\nNodeName=n[3-4]", "T551"),
@@ -522,7 +549,7 @@ TOLD = {
         "T568",
     ),
     "no profile": (yaml.safe_dump({**KIT, "profile": {}}), "T569"),
-    "two groups": (yaml.safe_dump({**KIT, "clusterConfig": KIT["clusterConfig"] * 2}), "T569"),
+    "two groups": (yaml.safe_dump({**KIT, "clusterConfig": [*KIT["clusterConfig"], OTHER]}), "T569"),
 }
 
 

@@ -15,7 +15,7 @@ from bayplan.kube.safe import get
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies import grouping
 from bayplan.topologies.cloud_rows import CLOUDS, Cloud, Entry
-from bayplan.topologies.grouping import Known, natural
+from bayplan.topologies.grouping import Known
 from bayplan.words import count
 
 NAME = "cloud"
@@ -52,8 +52,7 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     found += [*told, *_changed(placed), *_named(cloud, placed, source.at())]
     if has_errors(found) or not placed:
         return Outcome(None, tuple(found))
-    nodes = sorted(nodes, key=lambda node: (*map(natural, node.path), natural(node.name)))
-    part = grouping.part(cloud.name, nodes, source, asked)
+    part = grouping.part(cloud.name, grouping.in_order(nodes), source, asked)
     aliases = {alias: each.name for each in placed for alias in each.aliases if alias != each.name}
     return Outcome(part._replace(aliases=aliases), tuple(found))
 
@@ -104,7 +103,7 @@ def _changed(placed: Sequence[Entry]) -> Iterator[Diagnostic]:
     """T563: values that are no label values, and those that meet others thereby."""
     made: dict[str, str] = {}
     changed: dict[str, Entry] = {}
-    for each in placed:
+    for each in {each.path: each for each in placed}.values():
         for value in each.path:
             short = grouping.value(value) or "none"
             if made.setdefault(short, value) != value:

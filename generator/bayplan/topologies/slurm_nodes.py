@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 
 from bayplan.diagnostics import AT, Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
 from bayplan.model.formats import Asked, Part, SourceFile
@@ -171,12 +172,14 @@ def _states(state: str) -> list[str]:
     return [each.rstrip("*~#!%$@^-") for each in state.split("+")]
 
 
+@cache
 def _reason(state: str) -> str:
     """`IDLE+DRAIN` -> cordoned; a star says that the node does not answer."""
     states = {*_states(state.upper()), *(("NOT_RESPONDING",) if "*" in state else ())}
     return next((reason for word, reason in REASONS.items() if word in states), "")
 
 
+@cache
 def _place(text: str) -> tuple[tuple[Level, ...], tuple[str, ...]]:
     """`default:core:leaf1` of `Topology=`: the units above a node, coarse to fine. Of several topologies the first."""
     path = tuple(grouping.value(each) or "none" for each in text.split(",")[0].split(":")[1:])

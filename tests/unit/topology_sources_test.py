@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +16,12 @@ from bayplan import document, pipeline
 from bayplan.diagnostics import Outcome
 from bayplan.document import Document
 from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.topology import ClusterTopology
 from bayplan.topologies import IMPORTS, grouping, native
+from bayplan.topologies.slurm_layout import name_rules, slurm_name
+from bayplan.topologies.slurm_names import rules
 from judges import UPSTREAM
+from tools.run import bayplan
 
 COVERS = {
     "T550",
@@ -254,6 +259,7 @@ KIT: dict[str, Any] = {
         }
     ],
 }
+OTHER = {"machineType": "a", "gpuType": "NVIDIA-H100", "pfs": [{"traffic": "east-west", "rail": 0}]}
 GCP_HOST = {"cluster": "c", "block": "b", "subblock": "s", "host": "h"}
 OCI = {"hpcIslandId": "ocid1.island.x", "networkBlockId": "ocid1.nb.x", "localBlockId": "ocid1.lb.x"}
 
@@ -357,7 +363,7 @@ def test_discovery_of_hypernodes() -> None:
 
 def test_what_is_exported_for_discovery_comes_back() -> None:
     from bayplan.model.target import Target
-    from bayplan.model.topology import ClusterTopology, Level, NodeShape, Pool
+    from bayplan.model.topology import Level, NodeShape, Pool
     from bayplan.topologies import hypernodes
 
     pool = Pool("gb200", NodeShape(), (Level("spine", "x.io/spine"), Level("rack", "x.io/rack")))
@@ -457,6 +463,123 @@ def test_hypernodes_that_select_nodes() -> None:
     assert [each.code for each in none.diagnostics] == ["T567", "T567"]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "nodes"),
+    [
+        ("^b[0-9]+$", ("b1", "b2")),
+        ("^b1?$|^a2", ("a2", "b1")),
+        ("^b2*", ("b1", "b2")),
+        ("1", ("a10", "b1")),
+        ("^b", ("b1", "b2")),
+        ("(", None),
+        ("^(?i)b", None),
+        ("^[[:alpha:]]1", None),
+        ("(a+)+$", None),
+        (r"\pL1", None),
+    ],
+)
+def test_patterns_of_hypernodes(pattern: str, nodes: tuple[str, ...] | None) -> None:
+    text = listed(hyper("a", 1, member("Node", regexMatch={"pattern": pattern})))
+    outcome = module("hypernodes").new(source(text), Asked(nodes=NODES))
+    if nodes is None:
+        assert {each.code for each in outcome.diagnostics} <= {"T452", "M725"}
+        assert outcome.diagnostics
+    else:
+        (pool,) = outcome.value.topology.pools
+        assert [row.nodes for row in pool.domains] == [nodes]
+
+
+NAMES = {
+    "zeros": ({f"ip-10-0-1-{n}": f"gb1n{n:02d}" for n in range(1, 19)}, 2),
+    "racks": ({f"host-{r}-{n}.hall": f"gb{r}n{n}" for r in range(3) for n in range(30)}, 2),
+    "the same": ({"a1": "a1", "a2": "a2"}, 0),
+    "one": ({"a.b": "c"}, 1),
+    "some": ({"a1": "b1", "a2": "b2", "c1": "c1"}, 2),
+    "swapped": ({"a1": "n2", "a2": "n1"}, 2),
+    "no rule": ({f"a{n}": f"b{n * 7919 % 1009}" for n in range(1, 1009)}, None),
+}
+
+
+@pytest.mark.parametrize(("pairs", "count"), NAMES.values(), ids=NAMES.keys())
+def test_rules_for_names(pairs: dict[str, str], count: int | None) -> None:
+    made = rules(pairs)
+    assert (made if made is None else len(made)) == count
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    pairs=st.dictionaries(
+        st.from_regex(r"[a-c]{1,2}[0-9]{0,3}[-.]?[a-z0-9]", fullmatch=True),
+        st.from_regex(r"[ab\\]?[0-9]{1,2}x?", fullmatch=True),
+    )
+)
+def test_rules_for_names_are_right(pairs: dict[str, str]) -> None:
+    made = rules(pairs)
+    known = name_rules(ClusterTopology("t", (), schedulers={"slurm": {"names": made or []}}))
+    if made is not None:
+        assert {name: slurm_name(name, known) for name in pairs} == pairs
+
+
+def nodes_file(*names: str) -> str:
+    labels = {"nvidia.com/gpu.product": "NVIDIA-GB200", "nvidia.com/gpu.count": "4"}
+    return listed(
+        *(
+            {
+                "apiVersion": "v1",
+                "kind": "Node",
+                "metadata": {
+                    "name": name,
+                    "labels": {**labels, "kubernetes.io/hostname": name, "x.io/rack": f"r{name[:4]}"},
+                },
+                "spec": {"providerID": f"aws:///us-west-2a/i-{name.replace('-', '')}"},
+                "status": {"allocatable": {"nvidia.com/gpu": "4"}, "conditions": [{"type": "Ready", "status": "True"}]},
+            }
+            for name in names
+        )
+    )
+
+
+HOSTS = [f"ip-{rack}-{n}" for rack in (1, 2) for n in range(1, 5)]
+BESIDE = {
+    "slurm.conf": "\n".join(f"NodeName=gb{r}n[01-04] NodeHostname=ip-{r}-[1-4] Gres=gpu:gb200:4" for r in (1, 2)),
+    "topology.conf": "BlockName=b1 Nodes=gb1n[01-04]\nBlockName=b2 Nodes=gb2n[01-04]\nBlockSizes=4",
+    "aws.json": aws(*((f"i-{host.replace('-', '')}", ("nn-1", f"nn-{host[3]}")) for host in HOSTS)),
+    "hyper.json": listed(
+        hyper("s", 2, *(member("HyperNode", exactMatch={"name": f"leaf{r}"}) for r in (1, 2))),
+        *(hyper(f"leaf{r}", 1, member("Node", labelMatch={"matchLabels": {"x.io/rack": f"rip-{r}"}})) for r in (1, 2)),
+    ),
+    "slices.json": listed(*(gpus(host, 4) for host in HOSTS)),
+    "kai.json": json.dumps(yaml.safe_load(topology("x.io/rack", "kubernetes.io/hostname"))),
+}
+
+
+@pytest.mark.parametrize(
+    ("sources", "levels"),
+    [
+        (("nodes.json", "slurm.conf", "topology.conf"), ["block"]),
+        (("topology.conf", "nodes.json", "slurm.conf"), ["block"]),
+        (("aws.json", "nodes.json"), ["layer-1", "layer-2"]),
+        (("hyper.json", "nodes.json"), ["tier-2", "tier-1"]),
+        (("kai.json", "nodes.json"), ["rack"]),
+        (("slices.json", "hyper.json", "nodes.json"), ["tier-2", "tier-1"]),
+    ],
+)
+def test_sources_beside_nodes(sources: tuple[str, ...], levels: list[str], tmp_path: Path) -> None:
+    """Nodes keep the names that Kubernetes gives them, whatever the others call them."""
+    for name, text in {**BESIDE, "nodes.json": nodes_file(*HOSTS)}.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    done = bayplan("topology", "import", *sources, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "error" not in done.stderr
+    spec = yaml.safe_load(done.stdout)["spec"]
+    (pool,) = spec["pools"]
+    assert [each["name"] for each in pool["levels"]] == levels
+    assert [each["nodes"] for each in pool["domains"]] == ["ip-1-[1-4]", "ip-2-[1-4]"]
+    assert (pool["node"]["accelerator"], pool["node"]["count"]) == ("gb200", 4)
+    if "slurm.conf" in sources:
+        assert spec["schedulers"]["slurm"]["names"] == [{"from": "ip-([0-9])-([0-9])", "to": "gb\\1n0\\2"}]
+
+
 TOLD = {
     "an included file": ("NodeName=n1\nInclude /etc/slurm/more.conf", "T550"),
     "a node on two lines": ("NodeName=n[1-3]\nNodeName=n[3-4]", "T551"),
@@ -522,7 +645,7 @@ TOLD = {
         "T568",
     ),
     "no profile": (yaml.safe_dump({**KIT, "profile": {}}), "T569"),
-    "two groups": (yaml.safe_dump({**KIT, "clusterConfig": KIT["clusterConfig"] * 2}), "T569"),
+    "two groups": (yaml.safe_dump({**KIT, "clusterConfig": [*KIT["clusterConfig"], OTHER]}), "T569"),
 }
 
 

@@ -13,9 +13,10 @@ from typing import Any
 from bayplan.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
 from bayplan.kube.safe import get
 from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.topology import HOSTNAME_LABEL
 from bayplan.topologies import grouping
 from bayplan.topologies.cloud_rows import CLOUDS, Cloud, Entry
-from bayplan.topologies.grouping import Known, natural
+from bayplan.topologies.grouping import Known
 from bayplan.words import count
 
 NAME = "cloud"
@@ -49,13 +50,17 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     found += [*_goes_on(cloud, data, source.at()), *_broken(entries), *_twice(entries), *_placeless(entries)]
     placed = list({each.name: each for each in entries if each.name and each.path}.values())
     nodes, told = grouping.nested([_known(each) for each in placed], source.at())
-    found += [*told, *_changed(placed), *_named(cloud, placed, source.at())]
+    found += [*told, *_changed(placed), *(() if asked.nodes else _named(cloud, placed, source.at()))]
     if has_errors(found) or not placed:
         return Outcome(None, tuple(found))
-    nodes = sorted(nodes, key=lambda node: (*map(natural, node.path), natural(node.name)))
-    part = grouping.part(cloud.name, nodes, source, asked)
+    part = grouping.part(cloud.name, grouping.in_order(nodes), source, asked)
     aliases = {alias: each.name for each in placed for alias in each.aliases if alias != each.name}
     return Outcome(part._replace(aliases=aliases), tuple(found))
+
+
+def label_keys(source: SourceFile) -> frozenset[str]:
+    """One that every node has: whether nodes are known, another source tells."""
+    return frozenset((HOSTNAME_LABEL,))
 
 
 HINT = "give the whole answer of AWS, Google Cloud, OCI, Nebius or Lambda as JSON"
@@ -104,7 +109,7 @@ def _changed(placed: Sequence[Entry]) -> Iterator[Diagnostic]:
     """T563: values that are no label values, and those that meet others thereby."""
     made: dict[str, str] = {}
     changed: dict[str, Entry] = {}
-    for each in placed:
+    for each in {each.path: each for each in placed}.values():
         for value in each.path:
             short = grouping.value(value) or "none"
             if made.setdefault(short, value) != value:

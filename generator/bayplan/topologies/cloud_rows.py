@@ -6,6 +6,7 @@ Labels are those that the cloud puts on its Kubernetes nodes, where it does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 from bayplan.diagnostics import Route
@@ -57,10 +58,12 @@ def aws(data: Any) -> Iterator[Entry]:
     for route, each in _listed(data, "Instances"):
         if "NetworkNodes" in mapping(each):
             path = tuple(node for node in items(each, "NetworkNodes") if isinstance(node, str) and node)
-            levels = tuple(
-                Level(f"layer-{n}", f"topology.k8s.aws/network-node-layer-{n}") for n in range(1, len(path) + 1)
-            )
-            yield Entry(route, said(each, "InstanceId"), path, levels)
+            yield Entry(route, said(each, "InstanceId"), path, _layers(len(path)))
+
+
+@cache
+def _layers(depth: int) -> tuple[Level, ...]:
+    return tuple(Level(f"layer-{n}", f"topology.k8s.aws/network-node-layer-{n}") for n in range(1, depth + 1))
 
 
 def gcp(data: Any) -> Iterator[Entry]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 
 from bayplan.diagnostics import Diagnostic, Route, warning
 from bayplan.model.formats import Asked, Part, SourceFile
@@ -35,11 +36,13 @@ def word(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:LONGEST].strip("-")
 
 
+@cache
 def value(text: str) -> str:
     """The text as the value of a node label."""
     return re.sub(r"[^A-Za-z0-9_.-]", "-", text).strip("-_.")[:LONGEST].strip("-_.")
 
 
+@cache
 def accelerator(product: str) -> str:
     """`NVIDIA H100 80GB HBM3`, `NVIDIA-H100-80GB-HBM3-SHARED`, `h100` -> `h100`: the words up to one with a digit."""
     words = re.sub("[^a-z0-9]+", "-", product.lower()).strip("-")
@@ -98,6 +101,13 @@ def _least(nodes: Sequence[Known]) -> Iterator[tuple[str, int]]:
     for other in {id(node.resources): node.resources for node in nodes}.values():
         kept = {key: min(amount, other[key]) for key, amount in kept.items() if key in other}
     yield from sorted(kept.items())
+
+
+def in_order(nodes: Iterable[Known]) -> list[Known]:
+    """The nodes by their paths, then by name."""
+    listed = list(nodes)
+    keys = {path: tuple(map(natural, path)) for path in {node.path for node in listed}}
+    return sorted(listed, key=lambda node: (keys[node.path], natural(node.name)))
 
 
 def natural(name: str) -> tuple[object, ...]:

@@ -8,6 +8,7 @@ workload with a topology is scheduled at all (`HyperNodesReadyToSchedule`, actio
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -115,7 +116,7 @@ def _selector(each: Seen, member: Member, nodes: Mapping[str, Labels] | None) ->
 
 def _pattern(each: Seen, member: Member, used: str, nodes: Mapping[str, Labels] | None) -> Iterator[Diagnostic]:
     at = (*member.route, "selector", used)
-    why = _unreadable(text(member.selector, "regexMatch", "pattern")) if used == "regexMatch" else ""
+    why = unreadable(text(member.selector, "regexMatch", "pattern")) if used == "regexMatch" else ""
     if why:
         yield error("M725", at, f'the pattern in HyperNode "{each.name}" {why}', hint="use Go's syntax (RE2)")
     elif nodes is not None and (matched := matches(member, nodes)) is not None and not matched:
@@ -123,15 +124,22 @@ def _pattern(each: Seen, member: Member, used: str, nodes: Mapping[str, Labels] 
         yield error("M725", at, message, hint="correct it, or name the nodes with `exactMatch`")
 
 
-def _unreadable(pattern: str) -> str:
+def unreadable(pattern: str) -> str:
     """Why Go cannot compile a pattern; empty when it can, as far as Python knows."""
     if re.search(r"\(\?<?[=!]|\\[1-9]", pattern):
         return "looks around or back, which Go's regular expressions cannot"
     try:
-        re.compile(pattern)
+        _compiled(pattern)
     except (re.error, RecursionError, OverflowError):
         return "is no regular expression"
     return ""
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Without Python's warnings of what it may read otherwise one day."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return re.compile(pattern)
 
 
 def matches(member: Member, nodes: Mapping[str, Labels]) -> list[str] | None:
@@ -140,7 +148,7 @@ def matches(member: Member, nodes: Mapping[str, Labels]) -> list[str] | None:
     if pattern:
         if _endless(pattern):
             return None
-        compiled = re.compile(pattern)
+        compiled = _compiled(pattern)
         return [name for name in nodes if compiled.search(name)]
     wanted = mapping(member.selector, "labelMatch")
     rules = items(wanted, "matchExpressions")

@@ -74,7 +74,8 @@ def _pool(data: Any, at: Route, taken: set[str], found: list[Diagnostic]) -> Ite
 
 
 def _fabrics(data: Any, at: Route, found: list[Diagnostic]) -> dict[str, Mapping[str, Any]]:
-    """The one fabric of the profile. Where groups differ in their rails, the names are said to be uncertain."""
+    """The one fabric of the profile. Groups with the same GPUs and number of rails share its networks; what networks of
+    others are called depends on what is generated together (docs/user/heterogeneous-clusters.md)."""
     groups = _groups(data)
     links = {text(each, "linkType").lower() for each in groups} - {""}
     link = text(data, "profile", "fabric") or (links.pop() if len(links) == 1 else "")
@@ -85,8 +86,9 @@ def _fabrics(data: Any, at: Route, found: list[Diagnostic]) -> dict[str, Mapping
         message = f"{what}, so the topology has no fabric"
         found.append(info("T569", at, message, hint="write `profile: {fabric: ..., deployment: ...}` into the file"))
         return {}
-    if len(groups) > 1:
-        message = f"there are {len(groups)} groups of machines; networks of each may have its name at their end"
+    buckets = {(text(each, "gpuType") or n, len(own)) for n, (each, own) in enumerate(zip(groups, rails, strict=True))}
+    if len(buckets) > 1:
+        message = f"{len(buckets)} groups of machines differ in GPUs or rails; networks may have their names at the end"
         found.append(warning("T569", at, message, hint="compare with `kubectl get network-attachment-definitions -A`"))
     most = max(rails, key=len)
     multirail = get(data, "profile", "multirail")

@@ -24,10 +24,16 @@ OWN = ("versions", "schedulers", "fabrics", "images", "namespaces")
 def merge(parts: Sequence[Part]) -> Outcome[Part]:
     """The parts as one, the earlier before the later. None where they contradict each other."""
     found: list[Diagnostic] = []
-    made = reduce(lambda one, other: _joined(one, other, found), parts)
+    made = reduce(lambda one, other: _joined(one, other, found), _by_one_name(parts))
     if len(parts) > 1:
         made = _without_frames(made, found)
     return Outcome(None if has_errors(found) else made, tuple(found))
+
+
+def _by_one_name(parts: Sequence[Part]) -> Iterator[Part]:
+    """The parts, each with the names that any other knows better: a third source may join two."""
+    for part in parts:
+        yield reduce(_renamed, (other for other in parts if other is not part), part)
 
 
 def _joined(one: Part, other: Part, found: list[Diagnostic]) -> Part:

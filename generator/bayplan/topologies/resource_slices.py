@@ -14,7 +14,7 @@ from bayplan.kube.safe import get, is_kind, items, mapping, number, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import Level
 from bayplan.topologies import grouping
-from bayplan.topologies.grouping import Known, natural
+from bayplan.topologies.grouping import Known
 from bayplan.topologies.kube_objects import kube_objects
 from bayplan.values import NamedTuple
 
@@ -59,7 +59,7 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
         found.append(error("T560", slices[0].route if slices else source.at(), message, hint=HINT))
     if has_errors(found):
         return Outcome(None, tuple(found))
-    part = grouping.part("cluster", sorted(nodes, key=lambda node: (node.path, natural(node.name))), source, asked)
+    part = grouping.part("cluster", grouping.in_order(nodes), source, asked)
     return Outcome(part._replace(topology=_claimed(part.topology)), tuple(found))
 
 

@@ -7,14 +7,16 @@ A line names many nodes and what each has; `NodeName=DEFAULT` says it for the li
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 
 from bayplan.diagnostics import AT, Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
 from bayplan.model.formats import Asked, Part, SourceFile
-from bayplan.model.topology import Level
+from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Level
 from bayplan.topologies import grouping
 from bayplan.topologies.grouping import Known
 from bayplan.topologies.slurm_gres import cards
+from bayplan.topologies.slurm_names import rules
 from bayplan.topologies.slurm_text import Line, lines
 from bayplan.topologies.slurm_units import MOST_NODES, names_in
 from bayplan.values import NamedTuple
@@ -65,10 +67,47 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     found += _judged(listed, at)
     if has_errors(found):
         return Outcome(None, tuple(found))
-    nodes = [each.known for each in listed if not each.absent]
-    part = grouping.part(_cluster(text) or "slurm", nodes, source, asked)
     aliases = dict(_aliases(listed, found))
-    return Outcome(part._replace(aliases=aliases), tuple(found))
+    called = _in_kubernetes(aliases, asked.nodes)
+    nodes = [_as(called, each.known) for each in listed if not each.absent]
+    part = grouping.part(_cluster(text) or "slurm", nodes, source, asked)
+    part = part._replace(topology=_with_names(part.topology, called, at, found))
+    others = {alias: called.get(name, name) for alias, name in (*aliases.items(), *zip(called, called, strict=True))}
+    return Outcome(part._replace(aliases=others), tuple(found))
+
+
+def label_keys(source: SourceFile) -> frozenset[str]:
+    """One that every node has: the names of all nodes are to be known, where another source tells them."""
+    return frozenset((HOSTNAME_LABEL,))
+
+
+def _in_kubernetes(aliases: Mapping[str, str], nodes: Iterable[str]) -> dict[str, str]:
+    """Slurm's name -> that of Kubernetes, for nodes that Slurm knows by their hosts; domains may be left out."""
+    own = set(aliases.values())
+    short: dict[str, list[str]] = {}
+    for node in nodes:
+        short.setdefault(node.partition(".")[0], []).append(node)
+    whole = {node: node for node in nodes} | {name: held[0] for name, held in short.items() if len(held) == 1}
+    found = ((name, whole.get(alias) or whole.get(alias.partition(".")[0])) for alias, name in aliases.items())
+    return {name: node for name, node in found if node and node != name and name not in whole and node not in own}
+
+
+def _as(called: Mapping[str, str], known: Known) -> Known:
+    return known._replace(name=called[known.name]) if known.name in called else known
+
+
+def _with_names(
+    topology: ClusterTopology, called: Mapping[str, str], at: Route, found: list[Diagnostic]
+) -> ClusterTopology:
+    """The topology with rules for the names that Slurm has for its nodes."""
+    back = {node: name for name, node in called.items()}
+    held = [node for pool in topology.pools for domain in pool.domains for node in domain.nodes]
+    made = rules({node: back.get(node, node) for node in held}) if called else []
+    if made is None:
+        message = f"the names of {len(called)} nodes in Slurm follow no rule from those in Kubernetes"
+        hint = "write `schedulers.slurm.names` by hand before anything is written for Slurm"
+        found.append(warning("T554", (*at, AT, 1, 1), message, hint=hint))
+    return topology._replace(schedulers={"slurm": {"names": made}}) if made else topology
 
 
 class Listed(NamedTuple):
@@ -171,12 +210,14 @@ def _states(state: str) -> list[str]:
     return [each.rstrip("*~#!%$@^-") for each in state.split("+")]
 
 
+@cache
 def _reason(state: str) -> str:
     """`IDLE+DRAIN` -> cordoned; a star says that the node does not answer."""
     states = {*_states(state.upper()), *(("NOT_RESPONDING",) if "*" in state else ())}
     return next((reason for word, reason in REASONS.items() if word in states), "")
 
 
+@cache
 def _place(text: str) -> tuple[tuple[Level, ...], tuple[str, ...]]:
     """`default:core:leaf1` of `Topology=`: the units above a node, coarse to fine. Of several topologies the first."""
     path = tuple(grouping.value(each) or "none" for each in text.split(",")[0].split(":")[1:])

@@ -18,6 +18,7 @@ from bayplan.topologies.loss_rows import Loss
 
 SETTINGS = (
     rows.name,
+    rows.read,
     rows.versions,
     rows.images,
     rows.defaults,
@@ -49,7 +50,7 @@ LOST: Mapping[str, tuple[Loss, ...]] = {
     ),
     "kai": (
         *(rows.default_queue, *SETTINGS, *OFFER, *CHOICE, rows.level_names, rows.nvlink_unknown, *MARKS, *NODES),
-        rows.lists,
+        *(rows.lists, rows.numbered),
     ),
     "koordinator": (*SETTINGS, rows.queues, *OFFER, *CHOICE, rows.nvlink, *MARKS, *NODES, rows.layers),
     "volcano": (
@@ -61,8 +62,16 @@ LOST: Mapping[str, tuple[Loss, ...]] = {
         *(rows.unique, rows.apply, *ROW, rows.unlevelled, rows.unusable, rows.order, rows.empty),
     ),
     "slurm-conf": (
-        *(slurm.one, slurm.nodes, slurm.plan, *SETTINGS, rows.queues, *OFFER, *CHOICE),
+        *(slurm.one, slurm.called, slurm.nodes, slurm.plan, *SETTINGS, rows.queues, *OFFER, *CHOICE),
         *(rows.unique, rows.apply, *ROW, rows.unusable, rows.order, rows.empty),
+    ),
+    "topograph": (
+        *(*SETTINGS, rows.queues, *OFFER, *CHOICE, rows.plan, rows.apply),
+        *(rows.unusable, rows.empty, rows.sequence),
+    ),
+    "topograph-graph": (
+        *(*SETTINGS, rows.queues, *OFFER, *CHOICE, rows.level_names, rows.plan, rows.unique, rows.apply, rows.leaves),
+        *(rows.unusable, rows.empty, rows.sequence),
     ),
     "slinky": (
         *(slurm.pools, slurm.nodes, *SETTINGS, rows.queues, *OFFER, *CHOICE, *ROW),

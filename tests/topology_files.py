@@ -29,8 +29,6 @@ FROM = {
     "volcano": "hypernodes",
     "slurm": "slurm",
     "slurm-conf": "slurm-conf",
-    "topograph": "topograph",
-    "topograph-graph": "topograph-graph",
 }
 """Word after --to -> word after --from."""
 

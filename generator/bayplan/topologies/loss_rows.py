@@ -63,11 +63,6 @@ selectors = _shape("node selectors", node_selector={})
 tolerations = _shape("tolerations", tolerations=())
 template = of_pools("pod templates", lambda _, pool: pool._replace(template={}))
 
-sequence = Loss(
-    "the order of pools",
-    lambda topology, _: topology._replace(pools=tuple(sorted(topology.pools, key=lambda pool: pool.name))),
-)
-
 nvlink = _levels("which level is NVLink", lambda level: level._replace(nvlink=False))
 nvlink_unknown = _levels(
     "which level is NVLink", lambda level: level._replace(nvlink=level.label == kueue.NVLINK_LABEL)

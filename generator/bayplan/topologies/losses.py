@@ -65,14 +65,6 @@ LOST: Mapping[str, tuple[Loss, ...]] = {
         *(slurm.one, slurm.called, slurm.nodes, slurm.plan, *SETTINGS, rows.queues, *OFFER, *CHOICE),
         *(rows.unique, rows.apply, *ROW, rows.unusable, rows.order, rows.empty),
     ),
-    "topograph": (
-        *(*SETTINGS, rows.queues, *OFFER, *CHOICE, rows.plan, rows.apply),
-        *(rows.unusable, rows.empty, rows.sequence),
-    ),
-    "topograph-graph": (
-        *(*SETTINGS, rows.queues, *OFFER, *CHOICE, rows.level_names, rows.plan, rows.unique, rows.apply, rows.leaves),
-        *(rows.unusable, rows.empty, rows.sequence),
-    ),
     "slinky": (
         *(slurm.pools, slurm.nodes, *SETTINGS, rows.queues, *OFFER, *CHOICE, *ROW),
         *(rows.unlevelled, rows.unusable, rows.empty, rows.places),
@@ -81,10 +73,8 @@ LOST: Mapping[str, tuple[Loss, ...]] = {
         *(*SETTINGS, rows.queues, *OFFER, *CHOICE, *ROW, rows.unusable, rows.empty, rows.carried),
         *(rows.level_names, rows.nvlink_unknown, *MARKS, rows.unlevelled, rows.one_tree, rows.order),
     ),
-    "topograph": (rows.name, *SETTINGS[1:], rows.queues, *OFFER, *CHOICE, rows.unusable, rows.empty),
-    "topograph-graph": (
-        *(rows.name, *SETTINGS[1:], rows.queues, *OFFER, *CHOICE, rows.leaves, rows.unusable, rows.empty),
-    ),
+    "topograph": (*SETTINGS, rows.queues, *OFFER, *CHOICE, rows.unusable, rows.empty),
+    "topograph-graph": (*SETTINGS, rows.queues, *OFFER, *CHOICE, rows.leaves, rows.unusable, rows.empty),
 }
 """Word after --to -> what that format lacks, in the order in which it is taken out."""
 

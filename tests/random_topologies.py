@@ -11,6 +11,7 @@ from bayplan.model.topology import AcceleratorKind, ClusterTopology, Domain, Lev
 LABELS = ("topology.kubernetes.io/zone", "example.com/topology-spine", "nvidia.com/gpu.clique")
 NAMES = (("zone", "spine", "rack"), ("region", "gpu-block", "sub-block"))
 SELECTOR = "example.com/pool"
+UUID = "4d1f9e3a-0000-4000-8000-"
 REASONS = ("cordoned", "notReady", "unhealthy", "reserved", "spare")
 
 values = st.from_regex(r"[a-zA-Z0-9]([a-zA-Z0-9_-]{0,5}[a-zA-Z0-9])?", fullmatch=True)
@@ -18,14 +19,17 @@ odd_values = st.one_of(values, st.sampled_from(["1e3", "007", "no", "A.b", "a.B"
 
 
 @st.composite
-def paths(draw: st.DrawFn, depth: int, taken: set[str]) -> list[tuple[str, ...]]:
-    """Paths of a tree in which every value is used once, so that levels may be global."""
+def paths(draw: st.DrawFn, depth: int, taken: set[str], repeats: bool) -> list[tuple[str, ...]]:
+    """Paths of a tree in which every value is used once, so that levels may be global; but for the finest, if asked."""
     found: list[tuple[str, ...]] = [()]
-    for _ in range(depth):
+    for level in range(1, depth + 1):
         below = []
         for path in found:
-            for value in draw(st.lists(odd_values, min_size=1, max_size=3, unique=True)):
+            for number, value in enumerate(draw(st.lists(odd_values, min_size=1, max_size=3, unique=True))):
                 free = value if value.lower() not in taken else f"v{len(taken)}"
+                if repeats and level == depth:
+                    below.append((*path, f"r{number}"))
+                    continue
                 taken.add(free.lower())
                 below.append((*path, free))
         found = below
@@ -39,17 +43,24 @@ def pools(draw: st.DrawFn, number: int, depth: int, taken: set[str], names: tupl
     width = draw(st.integers(1, 3))
     stem = draw(st.sampled_from(["n", "gb-r", "ip-10-0-", "host.x"]))
     rows = []
-    for row, path in enumerate(draw(paths(depth, taken)) if depth else [()]):
+    repeats = depth > 1 and draw(st.integers(0, 3)) == 0
+    for row, path in enumerate(draw(paths(depth, taken, repeats)) if depth else [()]):
         sizes = st.integers(1, 6) if row == 0 else st.integers(0, 6)
         nodes = tuple(f"{stem}{number}{row}-{n:0{width}}" for n in range(draw(sizes)))
-        rows.append(Domain(path, nodes))
+        leaves = draw(st.sampled_from([(), (), ("leaf-1", f"L{row}.2")]))
+        rows.append(Domain(path, nodes, leaves=leaves if depth else ()))
     if draw(st.booleans()):
         rows = list(draw(st.permutations(rows)))
     node = draw(shapes(number))
     if levels:
         marks: dict[str, Any] = {"plan": draw(st.sampled_from([None, 1, 2, 6]))}
         marks["nvlink"] = bool(node.accelerator) and draw(st.booleans())
+        marks["unique"] = "parent" if repeats else "global"
         levels = (*levels[:-1], levels[-1]._replace(**marks))
+        applied = draw(st.sampled_from([0, 0, depth, 1]))
+        levels = tuple(level._replace(apply=number < applied) for number, level in enumerate(levels))
+        if marks["nvlink"] and draw(st.booleans()):
+            rows = [row._replace(nvlink_domain=f"{UUID}{n:012}.{n + 1}") for n, row in enumerate(rows)]
     held = [node for row in rows for node in row.nodes]
     out = draw(st.lists(st.sampled_from(held), max_size=3, unique=True)) if held else []
     unusable = {

@@ -21,13 +21,14 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.topologies import losses, native
 
 FROM = {
+    "kai": "kai",
+    "topograph": "topograph",
+    "topograph-graph": "topograph-graph",
     "kueue": "kueue",
     "koordinator": "koordinator",
     "volcano": "hypernodes",
     "slurm": "slurm",
     "slurm-conf": "slurm-conf",
-    "topograph": "topograph",
-    "topograph-graph": "topograph-graph",
 }
 """Word after --to -> word after --from."""
 
@@ -102,11 +103,6 @@ def less(topology: ClusterTopology, *words: str) -> ClusterTopology:
     return topology
 
 
-def tree_of(topology: ClusterTopology) -> set[frozenset[str]]:
-    """The sets of nodes that share a domain, of any level."""
-    found: dict[tuple[str, ...], set[str]] = {}
-    for pool in topology.pools:
-        for row in pool.domains:
-            for depth in range(len(row.path) + 1):
-                found.setdefault((pool.name, *row.path[:depth]), set()).update(row.nodes)
-    return {frozenset(nodes) for nodes in found.values() if nodes}
+def nodes_of(topology: ClusterTopology) -> list[str]:
+    """All nodes."""
+    return [node for pool in topology.pools for row in pool.domains for node in row.nodes]

@@ -47,6 +47,7 @@ def _rows(title: str, change: Callable[[Domain], Domain]) -> Loss:
 
 
 name = _settings("its name", name="")
+read = _settings("when it was read", read="")
 versions = _settings("versions", versions={})
 images = _settings("images", images={})
 defaults = _settings("defaults", defaults={})
@@ -176,10 +177,14 @@ one_tree = Loss("pools (all are one tree)", _one_tree)
 def _lists(topology: ClusterTopology, _: Target) -> ClusterTopology:
     kept = {tuple(level.label for level in pool.levels): pool for pool in reversed(topology.pools)}
     pools = [pool for pool in topology.pools if kept[tuple(level.label for level in pool.levels)] is pool]
-    made = (pool._replace(name=f"pool-{number}") for number, pool in enumerate(sorted(pools, key=lambda p: p.levels)))
-    return topology._replace(pools=tuple(made))
+    return topology._replace(pools=tuple(sorted(pools, key=lambda pool: pool.levels)))
 
 
+def _numbered(topology: ClusterTopology, _: Target) -> ClusterTopology:
+    return topology._replace(pools=tuple(p._replace(name=f"pool-{n}") for n, p in enumerate(topology.pools)))
+
+
+numbered = Loss("names of pools", _numbered)
 lists = Loss("pools (those of one list of levels are one)", _lists)
 
 

@@ -65,12 +65,13 @@ plan = Loss("`plan` (the base size of blocks)", _plan)
 def _one(topology: ClusterTopology, target: Target) -> ClusterTopology:
     """A topology.conf of one pool knows its levels; of several, the units by which it stands for them."""
     if [plugin_of(topology, pool) != FLAT for pool in topology.pools] == [True]:
-        return topology._replace(pools=(topology.pools[0]._replace(name=CONF),))
+        return topology
     laid = one_layout(topology, target)
     pool = _of_blocks(laid) if laid.plugin == BLOCK else _of_switches(laid)
     return topology._replace(pools=(pool,))
 
 
+called = of_pools("names of pools", lambda _, pool: pool._replace(name=CONF))
 one = Loss("pools with their levels (all share one topology)", _one)
 
 

@@ -18,6 +18,7 @@ from bayplan.topologies.loss_rows import Loss
 
 SETTINGS = (
     rows.name,
+    rows.read,
     rows.versions,
     rows.images,
     rows.defaults,
@@ -49,7 +50,7 @@ LOST: Mapping[str, tuple[Loss, ...]] = {
     ),
     "kai": (
         *(rows.default_queue, *SETTINGS, *OFFER, *CHOICE, rows.level_names, rows.nvlink_unknown, *MARKS, *NODES),
-        rows.lists,
+        *(rows.lists, rows.numbered),
     ),
     "koordinator": (*SETTINGS, rows.queues, *OFFER, *CHOICE, rows.nvlink, *MARKS, *NODES, rows.layers),
     "volcano": (
@@ -61,7 +62,7 @@ LOST: Mapping[str, tuple[Loss, ...]] = {
         *(rows.unique, rows.apply, *ROW, rows.unlevelled, rows.unusable, rows.order, rows.empty),
     ),
     "slurm-conf": (
-        *(slurm.one, slurm.nodes, slurm.plan, *SETTINGS, rows.queues, *OFFER, *CHOICE),
+        *(slurm.one, slurm.called, slurm.nodes, slurm.plan, *SETTINGS, rows.queues, *OFFER, *CHOICE),
         *(rows.unique, rows.apply, *ROW, rows.unusable, rows.order, rows.empty),
     ),
     "slinky": (
@@ -72,10 +73,8 @@ LOST: Mapping[str, tuple[Loss, ...]] = {
         *(*SETTINGS, rows.queues, *OFFER, *CHOICE, *ROW, rows.unusable, rows.empty, rows.carried),
         *(rows.level_names, rows.nvlink_unknown, *MARKS, rows.unlevelled, rows.one_tree, rows.order),
     ),
-    "topograph": (rows.name, *SETTINGS[1:], rows.queues, *OFFER, *CHOICE, rows.unusable, rows.empty),
-    "topograph-graph": (
-        *(rows.name, *SETTINGS[1:], rows.queues, *OFFER, *CHOICE, rows.leaves, rows.unusable, rows.empty),
-    ),
+    "topograph": (*SETTINGS, rows.queues, *OFFER, *CHOICE, rows.unusable, rows.empty),
+    "topograph-graph": (*SETTINGS, rows.queues, *OFFER, *CHOICE, rows.leaves, rows.unusable, rows.empty),
 }
 """Word after --to -> what that format lacks, in the order in which it is taken out."""
 

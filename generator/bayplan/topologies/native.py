@@ -45,7 +45,20 @@ def part(made: Outcome[dict[str, Any]], source: SourceFile, asked: Asked) -> Out
     read_again = read(made.value)
     found = (*made.diagnostics, *read_again.diagnostics)
     topology = read_again.value.value if read_again.value else None
-    return Outcome(Part(planned(topology, asked.plan), source=source.name) if topology else None, found)
+    if topology is None:
+        return Outcome(None, found)
+    topology = topology._replace(pools=tuple(map(_repeating, topology.pools)))
+    return Outcome(Part(planned(topology, asked.plan), source=source.name), found)
+
+
+def _repeating(pool: Pool) -> Pool:
+    """The pool with `unique: parent` on levels whose values repeat: such a source tells domains by its tree."""
+    levels = []
+    for depth, level in enumerate(pool.levels):
+        paths = {domain.path[: depth + 1] for domain in pool.domains}
+        twice = len({path[-1] for path in paths if path}) < len(paths)
+        levels.append(level._replace(unique="parent") if twice else level)
+    return pool._replace(levels=tuple(levels))
 
 
 def planned(topology: ClusterTopology, plan: int) -> ClusterTopology:

@@ -47,7 +47,7 @@ def _live(given: Given, topology: ClusterTopology, document: Document) -> list[B
     asked = topology_sources.asked(words)
     if len(picked) < len(words.words) or asked.value is None:
         return batches
-    live = topology_laid.over(topology, document.name, picked, asked.value, batches)
+    live = topology_laid.over(topology, document, picked, asked.value, batches)
     if live is not None:
         compared = compare(topology, live)
         groups = (("gone", compared.gone), ("new", compared.new), ("in another place", compared.moved))

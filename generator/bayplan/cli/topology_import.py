@@ -92,7 +92,7 @@ def _refreshed(
     """The text with what the sources say of nodes in place of what the file said; the rest of it stays."""
     from bayplan.topologies import refresh
 
-    new = topology_laid.over(old, document.name, picked, asked, batches)
+    new = topology_laid.over(old, document, picked, asked, batches)
     if new is None:
         return None
     edits = refresh.edits(old, new, states=topology_sources.states(picked))

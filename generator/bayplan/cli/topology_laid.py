@@ -25,9 +25,9 @@ def together(picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> Pa
 
 
 def over(
-    old: ClusterTopology, name: str, picked: Sequence[Picked], asked: Asked, batches: list[Batch]
+    old: ClusterTopology, document: Document, picked: Sequence[Picked], asked: Asked, batches: list[Batch]
 ) -> ClusterTopology | None:
-    """The cluster as the sources say it, sorted into the pools and levels of the file of that name.
+    """The cluster as the sources say it, sorted into the pools and levels of the file.
 
     Networks that know no labels are matched by their nodes with what the file says, and can only add to it.
     """
@@ -36,11 +36,12 @@ def over(
     batches += found
     if parts is None:
         return None
-    known = Part(old._replace(pools=frames), aliases=_slurm_names(old), source=name)
+    known = Part(old._replace(pools=frames), aliases=_slurm_names(old), source=document.name)
     made = merge.merge((known, *parts))
     if not _with_nodes(made.value) & {pool.name for pool in old.pools}:
-        made = merge.merge((known._replace(topology=old), *parts))
-    batches.append(_quoted(made.diagnostics, picked))
+        made = merge.merge((known._replace(topology=old, places=_places(old)), *parts))
+    told = _quoted(made.diagnostics, picked)
+    batches.append(told._replace(sources={**told.sources, "topology": document}))
     judged = pipeline.judge_topology(made.value.topology) if made.value else ()
     if made.value is None or has_errors(judged):
         batches += [at_sources(judged, made.value, picked)] if made.value else []
@@ -51,6 +52,16 @@ def over(
 def _with_nodes(made: Part | None) -> set[str]:
     """The pools with nodes, by name."""
     return {pool.name for pool in made.topology.pools if pool.domains} if made else set()
+
+
+def _places(topology: ClusterTopology) -> dict[str, Route]:
+    """Where the file has its nodes."""
+    return {
+        node: ("topology", "spec", "pools", p, "domains", d, "nodes")
+        for p, pool in enumerate(topology.pools)
+        for d, domain in enumerate(pool.domains)
+        for node in domain.nodes
+    }
 
 
 def _slurm_names(topology: ClusterTopology) -> dict[str, str]:

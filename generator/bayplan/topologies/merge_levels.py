@@ -172,7 +172,7 @@ def _crossing(other: Pool, rung: Rung, depth: int, pairs: Pairs, sides: Sides) -
         f' {apart[0]} and {apart[1]} share the {theirs} "{apart[2]}" and no {mine}'
     )
     hint = "levels must be nested: correct the place of a node in one source, or leave one source out"
-    notes = tuple(note for node in (together[0], apart[0]) for note in sides.notes(node))
+    notes = tuple(note for node in dict.fromkeys((together[0], apart[0])) for note in sides.notes(node))
     return error("T442", sides.other.places.get(apart[0], ()), message, hint=hint, notes=notes)
 
 

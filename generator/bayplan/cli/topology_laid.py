@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from bayplan import pipeline
 from bayplan.cli import topology_sources
 from bayplan.cli.topology_sources import Picked
-from bayplan.diagnostics import Diagnostic, Route, has_errors
+from bayplan.diagnostics import Diagnostic, Outcome, Route, has_errors, warning
 from bayplan.document import Document
 from bayplan.model.formats import Asked, Part
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.report.batch import Batch
 from bayplan.topologies import merge
+from bayplan.words import count, listing
 
 
 def together(picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> Part | None:
@@ -40,6 +41,7 @@ def over(
     made = merge.merge((known, *parts))
     if not _with_nodes(made.value) & {pool.name for pool in old.pools}:
         made = merge.merge((known._replace(topology=old, places=_places(old)), *parts))
+        made = Outcome(made.value, (*made.diagnostics, *_unnamed(old, made.value, parts)))
     told = _quoted(made.diagnostics, picked)
     batches.append(told._replace(sources={**told.sources, "topology": document}))
     judged = pipeline.judge_topology(made.value.topology) if made.value else ()
@@ -52,6 +54,24 @@ def over(
 def _with_nodes(made: Part | None) -> set[str]:
     """The pools with nodes, by name."""
     return {pool.name for pool in made.topology.pools if pool.domains} if made else set()
+
+
+def _unnamed(old: ClusterTopology, made: Part | None, parts: Sequence[Part]) -> Iterator[Diagnostic]:
+    """T445: nodes of the file that no source knows. They stay: a network may lack nodes that the cluster has."""
+    called = made.aliases if made else {}
+    named = {called.get(node, node) for part in parts for pool in part.topology.pools for node in _nodes(pool)}
+    missing = [node for pool in old.pools for node in _nodes(pool) if node not in named]
+    if missing and named:
+        some = listing([*missing[:5], *(["..."] if len(missing) > 5 else [])], "and")
+        message = (
+            f"{count(len(missing), 'node')} of the file ({some}) {'is' if len(missing) == 1 else 'are'} in no source"
+        )
+        hint = "what knows the network only removes nothing; name the list of nodes too, if nodes have left the cluster"
+        yield warning("T445", ("topology", "spec", "pools"), message, hint=hint)
+
+
+def _nodes(pool: Pool) -> Iterator[str]:
+    return (node for domain in pool.domains for node in domain.nodes)
 
 
 def _places(topology: ClusterTopology) -> dict[str, Route]:

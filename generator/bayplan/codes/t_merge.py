@@ -13,4 +13,5 @@ CODES: Mapping[str, str] = {
     "T442": "levels that cross",
     "T443": "a topology that is too old",
     "T444": "a topology that is not true any more",
+    "T445": "nodes that no source names",
 }

@@ -59,7 +59,7 @@ def _live(given: Given, topology: ClusterTopology, document: Document) -> list[B
 def _differs(word: str, nodes: list[str]) -> Diagnostic:
     from bayplan.words import count, listing
 
-    some = listing([*nodes[:5], *(["..."] if len(nodes) > 5 else [])], "and")
+    some = listing(nodes, "and", most=5)
     message = f"{count(len(nodes), 'node')} ({some}) {'is' if len(nodes) == 1 else 'are'} {word} in the cluster"
     hint = "`bayplan topology diff` shows all of it, `topology import --update` brings the file up to date"
     return warning("T444", ("topology", "spec", "pools"), message, hint=hint)

@@ -62,7 +62,7 @@ def _unnamed(old: ClusterTopology, made: Part | None, parts: Sequence[Part]) -> 
     named = {called.get(node, node) for part in parts for pool in part.topology.pools for node in _nodes(pool)}
     missing = [node for pool in old.pools for node in _nodes(pool) if node not in named]
     if missing and named:
-        some = listing([*missing[:5], *(["..."] if len(missing) > 5 else [])], "and")
+        some = listing(missing, "and", most=5)
         message = (
             f"{count(len(missing), 'node')} of the file ({some}) {'is' if len(missing) == 1 else 'are'} in no source"
         )

@@ -153,7 +153,7 @@ def _added(added: Sequence[str], sides: Sides) -> Diagnostic:
 
 def _named(names: Sequence[str]) -> str:
     verb = "node {} is" if len(names) == 1 else f"{count(len(names), 'node')} ({{}}) are"
-    return verb.format(listing(list(names[:3]) + (["..."] if len(names) > 3 else []), "and"))
+    return verb.format(listing(names, "and", most=3))
 
 
 def _partition(rows: Iterable[Domain], names: Sequence[str], found: list[Diagnostic], sides: Sides) -> str:

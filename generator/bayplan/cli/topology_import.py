@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bayplan import pipeline
+from bayplan import pipeline, schema
 from bayplan.cli import inputs, osmo_pool, output, topology_laid, topology_sources
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
@@ -52,12 +52,14 @@ def _new(given: Given, picked: Sequence[Picked], asked: Asked, batches: list[Bat
         return None
     name, read = given.one("name", made.topology.name), given.one("read-on", made.topology.read)
     topology = made.topology._replace(name=name, read=read)
+    data = native.write(topology)
     if any(pool.domains for pool in topology.pools):
         judged = pipeline.judge_topology(topology)
+        judged += () if has_errors(judged) else schema.validate(native.SCHEMA, data, "topology")
         batches.append(topology_laid.at_sources(judged, made, picked))
         if has_errors(judged):
             return None
-    return _commented(native.write(topology))
+    return _commented(data)
 
 
 def _updated(given: Given, picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> str | None:

@@ -157,13 +157,12 @@ def size(alike: Iterable[Alike]) -> int:
 
 def least(offers: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """The amounts that each of them has."""
-    found: dict[str, int] | None = None
-    for amounts in offers:
-        if found is None:
-            found = dict(amounts)
-        else:
-            found = {key: min(amount, amounts[key]) for key, amount in found.items() if key in amounts}
-    return found or {}
+    several = {id(amounts): amounts for amounts in offers}
+    first, *rest = several.values()
+    found = dict(first)
+    for amounts in rest:
+        found = {key: min(amount, amounts[key]) for key, amount in found.items() if key in amounts}
+    return found
 
 
 def _devices(amounts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:

@@ -98,7 +98,9 @@ def _domains(rows: Iterable[Row], partitions: Mapping[Path, str]) -> Iterator[Do
     held: dict[Path, list[str]] = {}
     for row in rows:
         held.setdefault(row.path, []).extend(row.alike.names)
-    for path in sorted(held, key=lambda path: [natural(value) for value in path]):
+    columns = [in_order(set(values)) for values in zip(*held, strict=True)]
+    ranks = [{value: rank for rank, value in enumerate(column)} for column in columns]
+    for path in sorted(held, key=lambda path: [rank[value] for rank, value in zip(ranks, path, strict=True)]):
         yield Domain(path, tuple(in_order(held[path])), partitions.get(path, ""))
 
 

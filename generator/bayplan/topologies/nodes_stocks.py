@@ -25,7 +25,7 @@ class Stock(NamedTuple):
 def stocks(census: Census, frames: Sequence[Pool], found: list[Diagnostic]) -> list[Stock]:
     """All workers. What is none is left out, and told of."""
     cards = any(map(shapes.resource_of, census.alike))
-    sorted_in = [(each, _frame(each, frames)) for each in census.alike]
+    sorted_in = [(each, _frame(each, frames) if frames else None) for each in census.alike]
     idle = [each for each, frame in sorted_in if not frame and _idle(each, cards)]
     found += _left_out(idle, census.places)
     kept = [(each, frame) for each, frame in sorted_in if frame or not _idle(each, cards)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -16,8 +17,10 @@ from bayplan.document import read
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, Level, NodeShape, Pool
 from bayplan.topologies import nodes
+from bayplan.topologies.nodes_presets import PRESETS
 from bayplan.topologies.nodes_shapes import kind_of
 from judges import UPSTREAM
+from tools.run import ROOT
 
 COVERS = {
     *("T501", "T502", "T503", "T504", "T505", "T506", "T507", "T508", "T509", "T510", "T511", "T512", "T513"),
@@ -455,6 +458,29 @@ def test_frames_sort_nodes() -> None:
     ]
     assert pools(part)[0].levels == (Level("d", DOMAIN, nvlink=True),)
     assert codes == []
+
+
+def test_a_frame_may_have_levels_whose_labels_are_yet_to_come() -> None:
+    levels = (Level("spine", "topology.bayplan.dev/spine", apply=True), Level("rack", DOMAIN, nvlink=True))
+    part, codes, _ = told(RACKS, Asked(frames=(Pool("hall", NodeShape(), levels),)))
+    assert codes == []
+    assert [(pool.name, pool.levels) for pool in pools(part)] == [("hall", levels[1:])]
+
+
+def test_nodes_behind_other_objects_are_found() -> None:
+    others = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"{n:01000}"}} for n in range(100)]
+    mixed = source(as_json([*others, *RACKS]))
+    assert len(mixed.text) > 100_000
+    assert nodes.sniff(mixed)
+    part, _ = nodes.new(mixed, Asked())
+    assert part
+    assert len(part.places) == len(RACKS)
+
+
+def test_every_preset_is_documented() -> None:
+    page = (ROOT / "docs" / "topology-import.md").read_text(encoding="utf-8").partition("| preset |")[2]
+    page = page.partition("\n\n")[0]
+    assert re.findall(r"^\| `([a-z0-9.-]+)` \|", page, re.M) == list(PRESETS)
 
 
 @pytest.mark.parametrize(

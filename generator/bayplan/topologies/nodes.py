@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from bayplan.diagnostics import Diagnostic, Note, Outcome, error, has_errors, warning
 from bayplan.kube.safe import get, items, mapping, text
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import HEAD, Asked, Part, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
 from bayplan.topologies import native, nodes_json, nodes_pools, nodes_slim, nodes_stocks, nodes_trees
 from bayplan.topologies.nodes_census import Census, Counting
@@ -27,11 +27,21 @@ _TOLD = 20
 
 
 def sniff(source: SourceFile) -> bool:
-    """Whether the file begins like a list of nodes, or holds one early on."""
+    """Whether the file begins like a list of nodes, or holds one: of a large file the beginning must tell."""
     head = source.head
-    if head.lstrip()[:1] in ("{", "["):
-        return bool(_JSON.search(head))
-    return nodes_slim.sniff(head) or bool(_YAML.search(head))
+    if nodes_slim.sniff(head):
+        return True
+    shape = _JSON if _is_json(head) else _YAML
+    return bool(shape.search(head)) or ("apiVersion" in head and _whole(source) and bool(shape.search(source.text)))
+
+
+def _whole(source: SourceFile) -> bool:
+    """Whether there is more of the file, and not too much of it."""
+    return len(source.head) == HEAD and bool(getattr(source, "small", True))
+
+
+def _is_json(head: str) -> bool:
+    return head.lstrip()[:1] in ("{", "[")
 
 
 def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
@@ -64,7 +74,7 @@ def _wanted(asked: Asked) -> frozenset[str]:
 
 def _read(source: SourceFile, counting: Counting) -> Iterator[Diagnostic]:
     head = source.head
-    if head.lstrip()[:1] in ("{", "["):
+    if _is_json(head):
         return nodes_json.read(source.chunks(), source.at(), counting)
     if nodes_slim.sniff(head):
         return nodes_slim.read(source.chunks(), source.at(), counting)

@@ -59,10 +59,10 @@ def _complete(alike: Alike, ranks: Sequence[Rank]) -> bool:
 
 def _ranks(stock: Stock, asked: Asked, where: str, places: Mapping[str, Route], found: list[Diagnostic]) -> Ranks:
     """The levels that are named, else those of the preset that fits best, and the NVLink partitions."""
-    if stock.frame and stock.frame.levels:
-        return levels.given_ranks(stock.frame.levels)
+    carried = levels.carried(stock.alike)
+    if stock.frame and stock.frame.levels:  # nodes get the labels of some levels only later
+        return levels.given_ranks([each for each in stock.frame.levels if each.label in carried or not each.apply])
     if asked.levels:
-        carried = levels.carried(stock.alike)
         return levels.given_ranks([each for each in asked.levels if each.label in carried])
     names = (asked.preset,) if asked.preset else levels.preset_of(stock.alike)
     networks = [name for name in names if name not in PLACES]

@@ -14,6 +14,7 @@ from bayplan.topologies.nodes_census import Census, Counting
 from bayplan.topologies.nodes_offers import add
 from bayplan.topologies.nodes_presets import LABELS, PRESETS
 from bayplan.topologies.nodes_shapes import LABELS as SHAPE_LABELS
+from bayplan.topologies.nodes_syntax import faults
 from bayplan.topologies.nodes_words import has
 from bayplan.words import did_you_mean, listing, suggest
 
@@ -49,7 +50,7 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     counting = Counting(_wanted(asked))
     found = list(_read(source, counting))
     census = counting.census()
-    found += _listed(census, asked)
+    found += (*_listed(census, asked), *faults(census, _wanted(asked._replace(labels=frozenset()))))
     if not census.places and not found:
         hint = "write it with `kubectl get nodes -o json`"
         found.append(error("T516", source.at(), "there is no node in the file", hint=hint))

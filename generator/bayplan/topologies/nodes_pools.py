@@ -14,6 +14,8 @@ from bayplan.topologies.nodes_states import states, told
 from bayplan.topologies.nodes_stocks import free
 from bayplan.topologies.nodes_trees import Grown
 
+MOST_PODS = 10_000_000
+"""Thousandths: nodes that are none, as of virtual kubelets, offer any number."""
 Devices = Mapping[str, int]
 """GPUs and network cards of a node, by resource."""
 
@@ -88,7 +90,7 @@ def _resources(alike: Iterable[Alike]) -> dict[str, int]:
     """What is left of the least amounts without the GPUs, which are counted apart."""
     amounts = least(each.offer.amounts for each in alike)
     return {
-        key: amount
+        key: amount if key != "pods" else min(amount, MOST_PODS)
         for key, amount in sorted(amounts.items())
         if amount > 0 and key not in shapes.CARDS and not key.startswith(shapes.VOLUMES)
     }

@@ -87,7 +87,7 @@ def resource_of(alike: Alike) -> str:
 
 def _labelled(alike: Alike) -> int:
     said = alike.labels.get(COUNT, "")
-    return int(said) if said.isdecimal() and len(said) < 5 else 0
+    return int(said) if said.isascii() and said.isdecimal() and len(said) < 4 else 0
 
 
 def product_of(alike: Alike) -> str:

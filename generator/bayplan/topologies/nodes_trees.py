@@ -82,11 +82,19 @@ def _candidates(stock: Stock, ranks: Ranks, tree: Tree, asked: Asked) -> list[in
     if ranks.given:
         given = stock.frame.levels if stock.frame and stock.frame.levels else asked.levels
         marked = {each.label for each in given if each.nvlink} | {CLIQUE}
-    elif any(map(nvlink.clique, stock.alike)) or shapes.kind_of(stock.make.product) in ("gpu", *nvlink.KINDS):
-        marked = {rank.label for rank in ranks.beside}
-    else:
-        marked = set()
-    return [depth for depth, level in enumerate(tree.levels) if level.label in marked]
+        return _depths(tree, marked) or _finest(tree)
+    linked = any(map(nvlink.clique, stock.alike)) or shapes.kind_of(stock.make.product) in ("gpu", *nvlink.KINDS)
+    return _depths(tree, {rank.label for rank in ranks.beside}) if linked else []
+
+
+def _depths(tree: Tree, labels: set[str]) -> list[int]:
+    return [depth for depth, level in enumerate(tree.levels) if level.label in labels]
+
+
+def _finest(tree: Tree) -> list[int]:
+    """The finest level, where nobody has said which is NVLink's and the nodes do: several racks, each with a clique."""
+    depth = len(tree.levels) - 1
+    return [depth] if len({row.path for row in tree.rows}) > 1 and nvlink.matches(tree, depth) else []
 
 
 def _sick(names: Sequence[str], hung: set[str], where: str, places: Mapping[str, Route]) -> Iterator[Diagnostic]:

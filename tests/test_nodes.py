@@ -230,6 +230,7 @@ def test_places_are_lines() -> None:
 
 def test_other_names_of_nodes_are_known_unless_they_are_doubtful() -> None:
     found = [
+        node("a", labels={HOSTNAME_LABEL: "host-a"}),
         node("ip-1.ec2.internal", providerID="aws:///us-east-1d/i-1"),
         node("b", labels={"slinky.slurm.net/slurm-nodename": "slurm-b"}, providerID="azure:///vmss/0"),
         node("c", providerID="azure:///other/0"),
@@ -237,6 +238,7 @@ def test_other_names_of_nodes_are_known_unless_they_are_doubtful() -> None:
     part, *_ = told(found)
     assert part
     assert part.aliases == {
+        "host-a": "a",
         "aws:///us-east-1d/i-1": "ip-1.ec2.internal",
         "i-1": "ip-1.ec2.internal",
         "ip-1": "ip-1.ec2.internal",
@@ -316,6 +318,12 @@ CASES: Mapping[str, tuple[list[Node], Asked, list[str], str]] = {
         Asked(),
         ["T510"],
         '"tier-1" left out',
+    ),
+    "nothing is left": (
+        [node("a", labels={"crusoe.ai/pod.id": "p"}), node("b", labels={"crusoe.ai/ib.partition.id": "i"})],
+        Asked(exclude_incomplete=True),
+        ["T504", "T504", "T516"],
+        "no node is left",
     ),
     "another host name": (relabelled(RACKS, "r1-n0", **{HOSTNAME_LABEL: "h"}), Asked(), ["T511"], 'such as "h"'),
     "a hash of Topograph": (
@@ -472,6 +480,12 @@ def test_cpu_and_memory_are_the_least_of_all() -> None:
     found = [placed(f"n{n}", "z", allocatable={"memory": f"{960 * 2**20 - n}Ki"}) for n in range(9)]
     part, *_ = told(found, Asked(levels=TREE[:1]))
     assert pools(part)[0].node.resources["memory"] == (960 * 2**20 - 8) * 1024 * 1000
+
+
+def test_a_cluster_of_one_node_is_a_cluster() -> None:
+    part, codes, _ = told([node("kind", 0, labels={"node-role.kubernetes.io/control-plane": ""})])
+    assert codes == []
+    assert [(pool.name, pool.domains[0].nodes) for pool in pools(part)] == [("cpu", ("kind",))]
 
 
 def test_frames_sort_nodes() -> None:

@@ -60,6 +60,8 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     grown = [nodes_trees.grow(stock, census.places, asked, found) for stock in stocks]
     pools = nodes_pools.pools(grown, census, found)
     accelerators = nodes_pools.accelerators(grown, census.places, found)
+    if not pools and not has_errors(found):
+        found.append(error("T516", source.at(), "no node is left", hint="which were left out is told above"))
     if has_errors(found):
         return Outcome(None, tuple(found))
     topology = native.planned(ClusterTopology(_name(source), pools, accelerators=accelerators), asked.plan)

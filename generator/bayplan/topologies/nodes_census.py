@@ -137,7 +137,8 @@ class Counting:
         """What was counted."""
         alike = tuple(map(self._alike, self.groups.values()))
         keys = frozenset(key for form in self.forms for key in form)
-        return Census(alike, self.places, self.hosts, _unique(self.called, self.places), keys, tuple(self.twice))
+        called = (*self.called, *((host, name) for name, host in self.hosts.items()))
+        return Census(alike, self.places, self.hosts, _unique(called, self.places), keys, tuple(self.twice))
 
     def _alike(self, group: Group) -> Alike:
         offers = [self.offers[number] for number in group.offers]

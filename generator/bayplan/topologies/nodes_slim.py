@@ -71,7 +71,8 @@ def read(chunks: Iterable[str], at: Route, counting: Counting) -> Iterator[Diagn
 
 def _fault(line: str, number: int, problem: Exception, place: Route) -> Diagnostic:
     columns = line.count("\t") + 1
-    said = str(problem)[:120] if columns >= COLUMNS else f"it has {count(columns, 'column')}, not {COLUMNS} to 7"
+    what = f"a column is no JSON ({problem.msg})" if isinstance(problem, json.JSONDecodeError) else str(problem)[:120]
+    said = what if columns >= COLUMNS else f"it has {count(columns, 'column')}, not {COLUMNS} to 7"
     hint = "run the command of the documentation again; is the end of the file missing?"
     message = f"this line is too long for a node: {len(line)} characters" if len(line) > LONGEST else said
     return error("T501", place, f"line {number} describes no node: {message}", hint=hint)

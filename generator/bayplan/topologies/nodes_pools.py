@@ -123,9 +123,21 @@ def natural(text: str) -> tuple[list[str | int], str]:
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Sorted, numbers as numbers: where all are of one length, that is as texts are."""
+    """Sorted, numbers as numbers."""
     listed = sorted(names)
-    return listed if len({*map(len, listed)}) < 2 else sorted(listed, key=natural)
+    if len({*map(len, listed)}) < 2:
+        return listed
+    return sorted(listed, key=len if _one_number(listed) else natural)
+
+
+def _one_number(listed: Sequence[str]) -> bool:
+    """Whether sorted names differ in one number alone: then the longer one is the greater."""
+    first, last = listed[0], listed[-1]
+    start = next(place for place, pair in enumerate(zip(f"{first}\0", last, strict=False)) if pair[0] != pair[1])
+    start = len(first[:start].rstrip("0123456789"))
+    tail = first[start:].lstrip("0123456789")
+    numbers = [name[start : len(name) - len(tail)] for name in listed if name.endswith(tail)]
+    return len(numbers) == len(listed) and all(each.isdecimal() and each[0] != "0" for each in numbers)
 
 
 def accelerators(

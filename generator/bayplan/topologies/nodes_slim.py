@@ -18,7 +18,7 @@ from typing import Any
 
 from bayplan.diagnostics import AT, Diagnostic, Route, error
 from bayplan.topologies.nodes_census import Counting, Form, Known, Offer
-from bayplan.topologies.nodes_offers import amounts_of, names_of, taints_of
+from bayplan.topologies.nodes_offers import amounts_of, taints_of
 from bayplan.words import count
 
 COLUMNS = 5
@@ -61,8 +61,8 @@ def read(chunks: Iterable[str], at: Route, counting: Counting) -> Iterator[Diagn
             if form is None or "\\" in labels:
                 form, values = _learned(labels, parts, values, forms, counting)
             add(name, (subject, AT, number, 1), offer, form, values)
-            if rest[1:] or "." in name:
-                counting.called += names_of(name, "".join(rest[1:]))
+            if more > 1 and rest[1]:
+                counting.called.append((name, rest[1]))
         except (ValueError, RecursionError) as problem:
             wrong += 1
             if wrong <= MOST:

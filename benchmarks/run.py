@@ -18,6 +18,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from clusters import extract, full
+
 from workloads import chart, kustomization, write
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -45,8 +47,8 @@ class Result(NamedTuple):
     value: float
 
 
-def rows(folder: Path) -> list[Row]:
-    """What is promised."""
+def rows(folder: Path, large: bool = False) -> list[Row]:
+    """What is promised. `large`: also what needs gigabytes of disk."""
     example = ["render", f"{EXAMPLE}/workflow.yaml", "-t", f"{EXAMPLE}/topology.yaml"]
     return [
         Row("--version", ["--version"], "x", 1.2, 99),
@@ -54,9 +56,26 @@ def rows(folder: Path) -> list[Row]:
         Row("render 64 pods, proven", example, "x", 4.5, 99),
         Row("render 10,000 bare pods, proven", write(folder, 10_000), "x", 30, 7),
         Row("render 100,000 bare pods, memory", write(folder, 100_000), "MB", 128, 1),
+        *node_rows(folder, large),
         *helm_rows(folder),
         *functions(folder),
     ]
+
+
+PARSE = "import json, sys; json.loads(open(sys.argv[1], encoding='utf-8').read())"
+
+
+def node_rows(folder: Path, large: bool) -> Iterator[Row]:
+    """A list of nodes made a topology, checked and written, behind the standard library's reading of the same JSON."""
+    python = f"{folder}/venv/bin/python"
+    for nodes, target in ((1_000, 9), (10_000, 4), (100_000, 3)):
+        lines, values = map(str, extract(folder, nodes))
+        row = Row(f"topology import, {nodes:,} nodes", ["topology", "import", lines], "json.loads", target, 7)
+        yield row._replace(other=(python, "-c", PARSE, values))
+    yield Row("topology import, 100,000 nodes, memory", ["topology", "import", lines], "MB", 400, 1)
+    if large:
+        path = str(full(folder, 100_000))
+        yield Row("topology import, 1 GB of JSON, memory", ["topology", "import", path], "MB", 600, 1)
 
 
 def helm_rows(folder: Path) -> Iterator[Row]:
@@ -154,12 +173,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--only", default="", help="rows whose name contains this")
+    parser.add_argument("--large", action="store_true", help="measure also what needs gigabytes of disk")
     parser.add_argument("--write", action="store_true", help="keep the table in benchmarks/results.md")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         installed = install(folder)
-        selected = [row for row in rows(folder) if options.only in row.name]
+        selected = [row for row in rows(folder, options.large) if options.only in row.name]
         found = list(results(selected, *installed, options.rounds))
     print(table(found))
     if options.write:

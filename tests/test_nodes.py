@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,17 +12,44 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bayplan import pipeline
 from bayplan.diagnostics import AT, Diagnostic
-from bayplan.document import read
+from bayplan.document import Document, read
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, Level, NodeShape, Pool
-from bayplan.topologies import nodes
+from bayplan.topologies import native, nodes
+from bayplan.topologies.nodes_presets import PRESETS
 from bayplan.topologies.nodes_shapes import kind_of
 from judges import UPSTREAM
+from tools.run import ROOT
 
 COVERS = {
-    *("T501", "T502", "T503", "T504", "T505", "T506", "T507", "T508", "T509", "T510", "T511", "T512", "T513"),
-    *("T514", "T515", "T516", "T517", "T518", "T519", "T520", "T521", "T522", "T523", "T524", "T525"),
+    "T501",
+    "T502",
+    "T503",
+    "T504",
+    "T505",
+    "T506",
+    "T507",
+    "T508",
+    "T509",
+    "T510",
+    "T511",
+    "T512",
+    "T513",
+    "T514",
+    "T515",
+    "T516",
+    "T517",
+    "T518",
+    "T519",
+    "T520",
+    "T521",
+    "T522",
+    "T523",
+    "T524",
+    "T525",
+    "T526",
 }
 EXAMPLES = UPSTREAM / "examples" / "nodes"
 ZONE, RACK, LEAF, DOMAIN = (
@@ -202,6 +230,7 @@ def test_places_are_lines() -> None:
 
 def test_other_names_of_nodes_are_known_unless_they_are_doubtful() -> None:
     found = [
+        node("a", labels={HOSTNAME_LABEL: "host-a"}),
         node("ip-1.ec2.internal", providerID="aws:///us-east-1d/i-1"),
         node("b", labels={"slinky.slurm.net/slurm-nodename": "slurm-b"}, providerID="azure:///vmss/0"),
         node("c", providerID="azure:///other/0"),
@@ -209,6 +238,7 @@ def test_other_names_of_nodes_are_known_unless_they_are_doubtful() -> None:
     part, *_ = told(found)
     assert part
     assert part.aliases == {
+        "host-a": "a",
         "aws:///us-east-1d/i-1": "ip-1.ec2.internal",
         "i-1": "ip-1.ec2.internal",
         "ip-1": "ip-1.ec2.internal",
@@ -288,6 +318,12 @@ CASES: Mapping[str, tuple[list[Node], Asked, list[str], str]] = {
         Asked(),
         ["T510"],
         '"tier-1" left out',
+    ),
+    "nothing is left": (
+        [node("a", labels={"crusoe.ai/pod.id": "p"}), node("b", labels={"crusoe.ai/ib.partition.id": "i"})],
+        Asked(exclude_incomplete=True),
+        ["T504", "T504", "T516"],
+        "no node is left",
     ),
     "another host name": (relabelled(RACKS, "r1-n0", **{HOSTNAME_LABEL: "h"}), Asked(), ["T511"], 'such as "h"'),
     "a hash of Topograph": (
@@ -376,6 +412,11 @@ CASES: Mapping[str, tuple[list[Node], Asked, list[str], str]] = {
         ["T524"],
         'node "n3" has the taint team=x:NoSchedule',
     ),
+    "a label that is none": (relabelled(RACKS, "r1-n0", domain="r/1"), Asked(), ["T526"], '"r/1" in the label'),
+    "a clique that is none": (relabelled(RACKS, "r1-n0", clique="ü"), Asked(), ["T526"], '"ü" in the label'),
+    "a resource that is none": ([node("a", allocatable={"a b": "1"})], Asked(), ["T526"], 'a resource "a b"'),
+    "a taint that is none": ([placed("a", taints=[{"key": "ä", "value": " "}])], Asked(), ["T526"] * 2, 'a taint "ä"'),
+    "GPUs without end": ([node("a", allocatable={"nvidia.com/gpu": "5k"})], Asked(), ["T526"], "5000 of"),
     "DRA": (
         [placed(f"n{n}", "z", allocatable={"nvidia.com/gpu": "0"}) for n in range(2)],
         Asked(levels=TREE[:1]),
@@ -441,6 +482,12 @@ def test_cpu_and_memory_are_the_least_of_all() -> None:
     assert pools(part)[0].node.resources["memory"] == (960 * 2**20 - 8) * 1024 * 1000
 
 
+def test_a_cluster_of_one_node_is_a_cluster() -> None:
+    part, codes, _ = told([node("kind", 0, labels={"node-role.kubernetes.io/control-plane": ""})])
+    assert codes == []
+    assert [(pool.name, pool.domains[0].nodes) for pool in pools(part)] == [("cpu", ("kind",))]
+
+
 def test_frames_sort_nodes() -> None:
     frames = (
         Pool("blue", NodeShape(node_selector={"team": "blue"}), (Level("d", DOMAIN, nvlink=True),)),
@@ -455,6 +502,38 @@ def test_frames_sort_nodes() -> None:
     ]
     assert pools(part)[0].levels == (Level("d", DOMAIN, nvlink=True),)
     assert codes == []
+
+
+def test_a_frame_may_have_levels_whose_labels_are_yet_to_come() -> None:
+    levels = (Level("spine", "topology.bayplan.dev/spine", apply=True), Level("rack", DOMAIN, nvlink=True))
+    part, codes, _ = told(RACKS, Asked(frames=(Pool("hall", NodeShape(), levels),)))
+    assert codes == []
+    assert [(pool.name, pool.levels) for pool in pools(part)] == [("hall", levels[1:])]
+
+
+def test_nodes_behind_other_objects_are_found() -> None:
+    others = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"{n:01000}"}} for n in range(100)]
+    mixed = source(as_json([*others, *RACKS]))
+    assert len(mixed.text) > 100_000
+    assert nodes.sniff(mixed)
+    part, _ = nodes.new(mixed, Asked())
+    assert part
+    assert len(part.places) == len(RACKS)
+
+
+def test_every_preset_is_documented() -> None:
+    page = (ROOT / "docs" / "topology-import.md").read_text(encoding="utf-8").partition("| preset |")[2]
+    page = page.partition("\n\n")[0]
+    assert re.findall(r"^\| `([a-z0-9.-]+)` \|", page, re.M) == list(PRESETS)
+
+
+def test_the_finest_level_of_others_is_that_of_nvlink_if_its_domains_are_the_cliques() -> None:
+    part, codes, _ = told(RACKS, Asked(frames=(Pool("hall", NodeShape(), (Level("rack", DOMAIN),)),)))
+    assert codes == []
+    assert pools(part)[0].levels == (Level("rack", DOMAIN, nvlink=True),)
+    zones = [*rack("r1", above={ZONE: "z"}), *rack("r2", above={ZONE: "z"})]
+    part, *_ = told(zones, Asked(levels=(Level("zone", ZONE),)))
+    assert pools(part)[0].levels == (Level("zone", ZONE),)
 
 
 @pytest.mark.parametrize(
@@ -498,8 +577,18 @@ def test_no_text_breaks_it(place: int, text: str, write: Any) -> None:
     broken = whole[: place % len(whole)] + text + whole[place % len(whole) + len(text) :]
     part, found = nodes.new(SourceFile("nodes", broken), Asked())
     assert (part is None) == any(each.severity == "error" for each in found)
+    assert part is None or sound(part)
 
 
+def sound(part: Part) -> bool:
+    """Whether what is written of it is no file that the schema refuses."""
+    data = native.write(part.topology)
+    assert data["spec"]["pools"]
+    found = pipeline.check_topology(Document("topology.yaml", "", 0, data))[0].diagnostics
+    return not any(each.code.startswith("S") for each in found)
+
+
+WORDS = ("name", "labels", "type", "allocatable", "cpu", "nvidia.com/gpu", "taints", "key", "effect", "conditions")
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=3),
     lambda inner: (
@@ -513,7 +602,8 @@ JSON = st.recursive(
 @given(JSON, JSON, JSON)
 def test_no_object_breaks_it(metadata: Any, spec: Any, status: Any) -> None:
     odd = {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": status}
-    nodes.new(source(as_json([*RACKS, odd])), Asked())
+    part, _ = nodes.new(source(as_json([*RACKS, odd])), Asked())
+    assert part is None or sound(part)
 
 
 OWNER = {"apiVersion": "v1", "controller": True, "kind": "Node"}

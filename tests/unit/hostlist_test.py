@@ -87,6 +87,9 @@ def test_refusing(text: str, reason: str) -> None:
         (["a1x", "a2x", "b"], "a[1-2]x,b"),
         (["n1", "n01"], "n[1,01]"),
         (["login", "login"], "login,login"),
+        (["ip-10-1.us-east-2", "ip-10-2.us-east-2", "ip-10-3.us-east-2"], "ip-10-[1-3].us-east-2"),
+        (["r1.n1", "r1.n2", "r1.n3"], "r1.n[1-3]"),
+        (["login.a", "login.b1"], "login.a,login.b1"),
     ],
 )
 def test_compressing(names: list[str], text: str) -> None:

@@ -30,4 +30,5 @@ CODES: Mapping[str, str] = {
     "T523": "fewer devices than the nodes beside",
     "T524": "nodes with a taint of their own",
     "T525": "GPUs that only DRA gives",
+    "T526": "what no node can have",
 }

@@ -97,15 +97,39 @@ def _number(text: str, item: str) -> int:
     return int(text)
 
 
+Split = tuple[tuple[str, str], str]
+"""What stands before and behind a number of a name, and the number."""
+
+
 def compress(names: Iterable[str]) -> str:
-    """A short hostlist; `expand(compress(names))` gives the same names in the same order."""
+    """A short hostlist; `expand(compress(names))` gives the same names in the same order.
+
+    What counts up is the last number of a name, or of a host name before its domain: `ip-10-0-0-[1-18].us-east-2`.
+    """
+    listed = list(names)
+    if not any("." in name for name in listed):
+        return _joined(map(_split, listed))
+    by_host = _joined(map(_split_host, listed))
+    if 2 * len(by_host) < sum(map(len, listed)):
+        return by_host
+    return min(_joined(map(_split, listed)), by_host, key=len)
+
+
+def _joined(names: Iterable[Split]) -> str:
     return ",".join(
         _bracket(stem, [digits for _, digits in members])
-        for (stem, _), members in groupby(map(_split, names), key=lambda pair: (pair[0], bool(pair[1])))
+        for (stem, _), members in groupby(names, key=lambda pair: (pair[0], bool(pair[1])))
     )
 
 
-def _split(name: str) -> tuple[tuple[str, str], str]:
+def _split_host(name: str) -> Split:
+    """A name as what stands around the last number before its first dot."""
+    host, dot, domain = name.partition(".")
+    (before, after), digits = _split(host)
+    return (before, f"{after}{dot}{domain}"), digits
+
+
+def _split(name: str) -> Split:
     """A name as what stands around its last number, and that number."""
     end = len(name)
     while end and name[end - 1] not in "0123456789":

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 from bayplan.diagnostics import Diagnostic, Note, Outcome, error, has_errors, warning
 from bayplan.kube.safe import get, items, mapping, text
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import HEAD, Asked, Part, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
 from bayplan.topologies import native, nodes_json, nodes_pools, nodes_slim, nodes_stocks, nodes_trees
 from bayplan.topologies.nodes_census import Census, Counting
 from bayplan.topologies.nodes_offers import add
 from bayplan.topologies.nodes_presets import LABELS, PRESETS
 from bayplan.topologies.nodes_shapes import LABELS as SHAPE_LABELS
+from bayplan.topologies.nodes_syntax import faults
 from bayplan.topologies.nodes_words import has
 from bayplan.words import did_you_mean, listing, suggest
 
@@ -27,11 +28,21 @@ _TOLD = 20
 
 
 def sniff(source: SourceFile) -> bool:
-    """Whether the file begins like a list of nodes, or holds one early on."""
+    """Whether the file begins like a list of nodes, or holds one: of a large file the beginning must tell."""
     head = source.head
-    if head.lstrip()[:1] in ("{", "["):
-        return bool(_JSON.search(head))
-    return nodes_slim.sniff(head) or bool(_YAML.search(head))
+    if nodes_slim.sniff(head):
+        return True
+    shape = _JSON if _is_json(head) else _YAML
+    return bool(shape.search(head)) or ("apiVersion" in head and _whole(source) and bool(shape.search(source.text)))
+
+
+def _whole(source: SourceFile) -> bool:
+    """Whether there is more of the file, and not too much of it."""
+    return len(source.head) == HEAD and bool(getattr(source, "small", True))
+
+
+def _is_json(head: str) -> bool:
+    return head.lstrip()[:1] in ("{", "[")
 
 
 def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
@@ -39,7 +50,7 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     counting = Counting(_wanted(asked))
     found = list(_read(source, counting))
     census = counting.census()
-    found += _listed(census, asked)
+    found += (*_listed(census, asked), *faults(census, _wanted(asked._replace(labels=frozenset()))))
     if not census.places and not found:
         hint = "write it with `kubectl get nodes -o json`"
         found.append(error("T516", source.at(), "there is no node in the file", hint=hint))
@@ -49,6 +60,8 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     grown = [nodes_trees.grow(stock, census.places, asked, found) for stock in stocks]
     pools = nodes_pools.pools(grown, census, found)
     accelerators = nodes_pools.accelerators(grown, census.places, found)
+    if not pools and not has_errors(found):
+        found.append(error("T516", source.at(), "no node is left", hint="which were left out is told above"))
     if has_errors(found):
         return Outcome(None, tuple(found))
     topology = native.planned(ClusterTopology(_name(source), pools, accelerators=accelerators), asked.plan)
@@ -64,7 +77,7 @@ def _wanted(asked: Asked) -> frozenset[str]:
 
 def _read(source: SourceFile, counting: Counting) -> Iterator[Diagnostic]:
     head = source.head
-    if head.lstrip()[:1] in ("{", "["):
+    if _is_json(head):
         return nodes_json.read(source.chunks(), source.at(), counting)
     if nodes_slim.sniff(head):
         return nodes_slim.read(source.chunks(), source.at(), counting)

@@ -6,7 +6,8 @@ are kept that somebody asks for; which of them a node has is told by its *form*,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
@@ -90,7 +91,7 @@ class Counting:
         self.groups: dict[tuple[int, int, tuple[str, ...]], Group] = {}
         self.places: dict[str, Route] = {}
         self.hosts: dict[str, str] = {}
-        self.called: list[tuple[str, str]] = []
+        self.called: list[tuple[str, ...]] = []  # a node's name, its provider's id, further names
         self.twice: list[tuple[str, Route]] = []
 
     def form(self, keys: tuple[str, ...]) -> Form:
@@ -137,7 +138,11 @@ class Counting:
         """What was counted."""
         alike = tuple(map(self._alike, self.groups.values()))
         keys = frozenset(key for form in self.forms for key in form)
-        return Census(alike, self.places, self.hosts, _unique(self.called, self.places), keys, tuple(self.twice))
+        return Census(alike, self.places, self.hosts, self._aliases(), keys, tuple(self.twice))
+
+    def _aliases(self) -> Aliases:
+        """Names that nodes have besides: the short host name, the provider's id and its last part, and what is told."""
+        return Aliases(self.called, self.places, self.hosts)
 
     def _alike(self, group: Group) -> Alike:
         offers = [self.offers[number] for number in group.offers]
@@ -157,13 +162,12 @@ def size(alike: Iterable[Alike]) -> int:
 
 def least(offers: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """The amounts that each of them has."""
-    found: dict[str, int] | None = None
-    for amounts in offers:
-        if found is None:
-            found = dict(amounts)
-        else:
-            found = {key: min(amount, amounts[key]) for key, amount in found.items() if key in amounts}
-    return found or {}
+    several = {id(amounts): amounts for amounts in offers}
+    first, *rest = several.values()
+    found = dict(first)
+    for amounts in rest:
+        found = {key: min(amount, amounts[key]) for key, amount in found.items() if key in amounts}
+    return found
 
 
 def _devices(amounts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
@@ -176,10 +180,35 @@ def _picker(places: list[int]) -> Callable[[Sequence[str]], tuple[str, ...]]:
     return (lambda values: (values[places[0]],)) if places else (lambda _values: ())
 
 
-def _unique(called: Iterable[tuple[str, str]], nodes: Mapping[str, Any]) -> dict[str, str]:
-    """Other names of nodes, without those that two nodes share or that are the name of one."""
-    found: dict[str, str] = {}
-    for alias, name in called:
-        if found.setdefault(alias, name) != name:
-            found[alias] = ""
-    return {alias: name for alias, name in found.items() if name and alias not in nodes}
+class Aliases(Mapping[str, str]):
+    """Other names of nodes -> their names: the short host name, the provider's id and its last part, what is told.
+
+    Names that two nodes share, or that are the name of one, are none. Made when somebody asks, which is only where
+    several sources are put together.
+    """
+
+    def __init__(self, called: Sequence[tuple[str, ...]], nodes: Mapping[str, Any], hosts: Mapping[str, str]) -> None:
+        self._called, self._nodes, self._hosts = called, nodes, hosts
+
+    @cached_property
+    def _found(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for alias, name in self._pairs():
+            if found.setdefault(alias, name) != name:
+                found[alias] = ""
+        return {alias: name for alias, name in found.items() if alias and name and alias not in self._nodes}
+
+    def _pairs(self) -> Iterator[tuple[str, str]]:
+        for name, provider, *others in self._called:
+            yield from ((alias, name) for alias in (provider, provider.rpartition("/")[2], *others))
+        yield from ((name.partition(".")[0], name) for name in self._nodes if "." in name)
+        yield from ((host, name) for name, host in self._hosts.items())
+
+    def __getitem__(self, alias: str) -> str:
+        return self._found[alias]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)

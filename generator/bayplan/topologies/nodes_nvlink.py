@@ -88,12 +88,18 @@ def linked(tree: Tree, candidates: Sequence[int], extend: bool, where: str, plac
     if not rows:
         return Linked(_marked(tree, candidates[0]) if candidates else tree, {}, ())
     for depth in candidates:
-        pairs = {(row.path[: depth + 1], clique(row.alike)) for row in rows}
-        if len(pairs) == len({path for path, _ in pairs}) == len({name for _, name in pairs}):
-            return Linked(_marked(tree, depth), _named(tree, dict(pairs), depth), ())
+        if matches(tree, depth):
+            of = {row.path[: depth + 1]: clique(row.alike) for row in rows}
+            return Linked(_marked(tree, depth), _named(tree, of, depth), ())
     if not candidates:
         return Linked(tree, {}, ())
     return _divided(tree, rows, candidates[0], extend, where, places)
+
+
+def matches(tree: Tree, depth: int) -> bool:
+    """Whether the domains of a level are the NVLink partitions, as far as nodes know theirs."""
+    pairs = {(row.path[: depth + 1], own) for row in tree.rows if (own := clique(row.alike))}
+    return len(pairs) == len({path for path, _ in pairs}) == len({name for _, name in pairs}) > 0
 
 
 def _marked(tree: Tree, depth: int) -> Tree:

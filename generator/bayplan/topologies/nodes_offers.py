@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from bayplan.diagnostics import Route
@@ -45,18 +45,6 @@ def taints_of(said: Any) -> tuple[Taint, ...]:
     return tuple(sorted((text(each, "key"), text(each, "value"), text(each, "effect")) for each in listed))
 
 
-def names_of(name: str, provider: str, *others: str) -> Iterator[tuple[str, str]]:
-    """Other names of a node: the provider's id and its last part, the short host name, and what else is given."""
-    if provider:
-        yield provider, name
-        yield provider.rpartition("/")[2], name
-    if "." in name:
-        yield name.partition(".")[0], name
-    for other in others:
-        if other:
-            yield other, name
-
-
 def add(counting: Counting, place: Route, data: Any) -> None:
     """Counts a Node object. ValueError says what is wrong with it."""
     name, labels = text(data, "metadata", "name"), _texts(mapping(data, "metadata", "labels"))
@@ -68,7 +56,7 @@ def add(counting: Counting, place: Route, data: Any) -> None:
     counting.add(name, place, offer, counting.form(tuple(labels)), tuple(labels.values()))
     addresses = (text(each, "address") for each in items(status, "addresses") if get(each, "type") in ADDRESSES)
     instance = text(data, "metadata", "annotations", INSTANCE)
-    counting.called += names_of(name, text(spec, "providerID"), labels.get(SLURM_NAME, ""), instance, *addresses)
+    counting.called.append((name, text(spec, "providerID"), labels.get(SLURM_NAME, ""), instance, *addresses))
 
 
 def _texts(labels: Mapping[Any, Any]) -> Mapping[str, str]:

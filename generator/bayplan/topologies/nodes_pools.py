@@ -14,6 +14,8 @@ from bayplan.topologies.nodes_states import states, told
 from bayplan.topologies.nodes_stocks import free
 from bayplan.topologies.nodes_trees import Grown
 
+MOST_PODS = 10_000_000
+"""Thousandths: nodes that are none, as of virtual kubelets, offer any number."""
 Devices = Mapping[str, int]
 """GPUs and network cards of a node, by resource."""
 
@@ -88,7 +90,7 @@ def _resources(alike: Iterable[Alike]) -> dict[str, int]:
     """What is left of the least amounts without the GPUs, which are counted apart."""
     amounts = least(each.offer.amounts for each in alike)
     return {
-        key: amount
+        key: amount if key != "pods" else min(amount, MOST_PODS)
         for key, amount in sorted(amounts.items())
         if amount > 0 and key not in shapes.CARDS and not key.startswith(shapes.VOLUMES)
     }
@@ -98,7 +100,9 @@ def _domains(rows: Iterable[Row], partitions: Mapping[Path, str]) -> Iterator[Do
     held: dict[Path, list[str]] = {}
     for row in rows:
         held.setdefault(row.path, []).extend(row.alike.names)
-    for path in sorted(held, key=lambda path: [natural(value) for value in path]):
+    columns = [in_order(set(values)) for values in zip(*held, strict=True)]
+    ranks = [{value: rank for rank, value in enumerate(column)} for column in columns]
+    for path in sorted(held, key=lambda path: [rank[value] for rank, value in zip(ranks, path, strict=True)]):
         yield Domain(path, tuple(in_order(held[path])), partitions.get(path, ""))
 
 
@@ -119,9 +123,21 @@ def natural(text: str) -> tuple[list[str | int], str]:
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Sorted, numbers as numbers: where all are of one length, that is as texts are."""
+    """Sorted, numbers as numbers."""
     listed = sorted(names)
-    return listed if len({*map(len, listed)}) < 2 else sorted(listed, key=natural)
+    if len({*map(len, listed)}) < 2:
+        return listed
+    return sorted(listed, key=len if _one_number(listed) else natural)
+
+
+def _one_number(listed: Sequence[str]) -> bool:
+    """Whether sorted names differ in one number alone: then the longer one is the greater."""
+    first, last = listed[0], listed[-1]
+    start = next(place for place, pair in enumerate(zip(f"{first}\0", last, strict=False)) if pair[0] != pair[1])
+    start = len(first[:start].rstrip("0123456789"))
+    tail = first[start:].lstrip("0123456789")
+    numbers = [name[start : len(name) - len(tail)] for name in listed if name.endswith(tail)]
+    return len(numbers) == len(listed) and all(each.isdecimal() and each[0] != "0" for each in numbers)
 
 
 def accelerators(

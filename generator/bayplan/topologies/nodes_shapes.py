@@ -52,7 +52,7 @@ SELECTORS = (
     ARCH,
 )
 """Labels that may tell the nodes of a pool from all others, the best first."""
-CONTROL = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
+CONTROL = frozenset({"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"})
 
 _NIC = re.compile(r"rdma|roce|efa$|/rail|/ib|hca|mlnx|sriov|hostdev|infiniband|ovs", re.I)
 _SHARED = re.compile(r"-(SHARED|MIG-.*)$")
@@ -87,12 +87,15 @@ def resource_of(alike: Alike) -> str:
 
 def _labelled(alike: Alike) -> int:
     said = alike.labels.get(COUNT, "")
-    return int(said) if said.isdecimal() and len(said) < 5 else 0
+    return int(said) if said.isascii() and said.isdecimal() and len(said) < 4 else 0
 
 
 def product_of(alike: Alike) -> str:
     """What GPUs are called where they are whole."""
-    return _SHARED.sub("", next((alike.labels[key] for key in PRODUCTS if alike.labels.get(key)), ""))
+    for key in PRODUCTS:
+        if said := alike.labels.get(key):
+            return _SHARED.sub("", said) if "-SHARED" in said or "-MIG-" in said else said
+    return ""
 
 
 def kind_of(product: str) -> str:
@@ -187,9 +190,9 @@ def toleration(taint: Taint) -> dict[str, Any]:
 
 def is_control(alike: Alike) -> bool:
     """Whether nodes belong to the control plane alone."""
-    return any(key in CONTROL and effect in _HOLDING for key, _, effect in alike.offer.taints) or (
-        not resource_of(alike) and any(key in alike.labels for key in CONTROL)
-    )
+    if alike.offer.taints and any(key in CONTROL and effect in _HOLDING for key, _, effect in alike.offer.taints):
+        return True
+    return not CONTROL.isdisjoint(alike.labels) and not resource_of(alike)
 
 
 LABELS = frozenset({*SELECTORS, *CONTROL, COUNT})

@@ -18,7 +18,7 @@ from typing import Any
 
 from bayplan.diagnostics import AT, Diagnostic, Route, error
 from bayplan.topologies.nodes_census import Counting, Form, Known, Offer
-from bayplan.topologies.nodes_offers import amounts_of, names_of, taints_of
+from bayplan.topologies.nodes_offers import amounts_of, taints_of
 from bayplan.words import count
 
 COLUMNS = 5
@@ -61,8 +61,8 @@ def read(chunks: Iterable[str], at: Route, counting: Counting) -> Iterator[Diagn
             if form is None or "\\" in labels:
                 form, values = _learned(labels, parts, values, forms, counting)
             add(name, (subject, AT, number, 1), offer, form, values)
-            if rest[1:] or "." in name:
-                counting.called += names_of(name, "".join(rest[1:]))
+            if more > 1 and rest[1]:
+                counting.called.append((name, rest[1]))
         except (ValueError, RecursionError) as problem:
             wrong += 1
             if wrong <= MOST:
@@ -71,7 +71,8 @@ def read(chunks: Iterable[str], at: Route, counting: Counting) -> Iterator[Diagn
 
 def _fault(line: str, number: int, problem: Exception, place: Route) -> Diagnostic:
     columns = line.count("\t") + 1
-    said = str(problem)[:120] if columns >= COLUMNS else f"it has {count(columns, 'column')}, not {COLUMNS} to 7"
+    what = f"a column is no JSON ({problem.msg})" if isinstance(problem, json.JSONDecodeError) else str(problem)[:120]
+    said = what if columns >= COLUMNS else f"it has {count(columns, 'column')}, not {COLUMNS} to 7"
     hint = "run the command of the documentation again; is the end of the file missing?"
     message = f"this line is too long for a node: {len(line)} characters" if len(line) > LONGEST else said
     return error("T501", place, f"line {number} describes no node: {message}", hint=hint)

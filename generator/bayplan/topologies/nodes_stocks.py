@@ -25,10 +25,12 @@ class Stock(NamedTuple):
 def stocks(census: Census, frames: Sequence[Pool], found: list[Diagnostic]) -> list[Stock]:
     """All workers. What is none is left out, and told of."""
     cards = any(map(shapes.resource_of, census.alike))
-    sorted_in = [(each, _frame(each, frames)) for each in census.alike]
-    idle = [each for each, frame in sorted_in if not frame and _idle(each, cards)]
-    found += _left_out(idle, census.places)
-    kept = [(each, frame) for each, frame in sorted_in if frame or not _idle(each, cards)]
+    sorted_in = [(each, _frame(each, frames) if frames else None) for each in census.alike]
+    workers = [(each, frame) for each, frame in sorted_in if frame or not _idle(each, cards)]
+    kept = workers or sorted_in  # a cluster of one node for everything
+    found += _left_out(
+        [each for each, frame in sorted_in if not frame and _idle(each, cards)] if workers else (), census.places
+    )
     kinds = shapes.kinds_of(shapes.product_of(each) for each, _ in kept if shapes.resource_of(each))
     taken = {frame.name: frame for _, frame in kept if frame}
     names = _names({shapes.make_of(each) for each, frame in kept if not frame}, kinds, taken)

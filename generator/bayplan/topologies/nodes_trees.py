@@ -59,10 +59,10 @@ def _complete(alike: Alike, ranks: Sequence[Rank]) -> bool:
 
 def _ranks(stock: Stock, asked: Asked, where: str, places: Mapping[str, Route], found: list[Diagnostic]) -> Ranks:
     """The levels that are named, else those of the preset that fits best, and the NVLink partitions."""
-    if stock.frame and stock.frame.levels:
-        return levels.given_ranks(stock.frame.levels)
+    carried = levels.carried(stock.alike)
+    if stock.frame and stock.frame.levels:  # nodes get the labels of some levels only later
+        return levels.given_ranks([each for each in stock.frame.levels if each.label in carried or not each.apply])
     if asked.levels:
-        carried = levels.carried(stock.alike)
         return levels.given_ranks([each for each in asked.levels if each.label in carried])
     names = (asked.preset,) if asked.preset else levels.preset_of(stock.alike)
     networks = [name for name in names if name not in PLACES]
@@ -82,11 +82,19 @@ def _candidates(stock: Stock, ranks: Ranks, tree: Tree, asked: Asked) -> list[in
     if ranks.given:
         given = stock.frame.levels if stock.frame and stock.frame.levels else asked.levels
         marked = {each.label for each in given if each.nvlink} | {CLIQUE}
-    elif any(map(nvlink.clique, stock.alike)) or shapes.kind_of(stock.make.product) in ("gpu", *nvlink.KINDS):
-        marked = {rank.label for rank in ranks.beside}
-    else:
-        marked = set()
-    return [depth for depth, level in enumerate(tree.levels) if level.label in marked]
+        return _depths(tree, marked) or _finest(tree)
+    linked = any(map(nvlink.clique, stock.alike)) or shapes.kind_of(stock.make.product) in ("gpu", *nvlink.KINDS)
+    return _depths(tree, {rank.label for rank in ranks.beside}) if linked else []
+
+
+def _depths(tree: Tree, labels: set[str]) -> list[int]:
+    return [depth for depth, level in enumerate(tree.levels) if level.label in labels]
+
+
+def _finest(tree: Tree) -> list[int]:
+    """The finest level, where nobody has said which is NVLink's and the nodes do: several racks, each with a clique."""
+    depth = len(tree.levels) - 1
+    return [depth] if len({row.path for row in tree.rows}) > 1 and nvlink.matches(tree, depth) else []
 
 
 def _sick(names: Sequence[str], hung: set[str], where: str, places: Mapping[str, Route]) -> Iterator[Diagnostic]:

@@ -348,6 +348,14 @@ def test_models_that_topograph_ships_are_read(name: str) -> None:
 
 
 @there
+def test_slurm_files_of_topograph_keep_the_names_in_their_comments(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["topology", "import", str(EXAMPLES / "expected" / "expected.slinky-oci-sim-tree.conf")]) == 0
+    out = capsys.readouterr().out
+    assert "path: core/spine-1/leaf-1-1" in out
+    assert "switch." not in out
+
+
+@there
 def test_requests_that_topograph_ships_ask_for_simulations() -> None:
     files = [*(EXAMPLES / "payloads").glob("*.json"), *(EXAMPLES / "integration").glob("*.json")]
     assert len(files) == 10

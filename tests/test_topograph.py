@@ -27,7 +27,8 @@ there = pytest.mark.skipif(not EXAMPLES.is_dir(), reason="upstream's examples ar
 
 
 def source(text: str) -> SourceFile:
-    return SourceFile("model.yaml", text, (Document("model.yaml", text, 0, yaml.safe_load(text)),))
+    documents = [Document("model.yaml", text, n, data) for n, data in enumerate(yaml.safe_load_all(text))]
+    return SourceFile("model.yaml", text, tuple(documents))
 
 
 def read(module: Any, text: str, **asked: Any) -> Outcome[Part]:
@@ -171,6 +172,7 @@ BROKEN = {
     "blocks in a mapping": ("blocks: {nodes: [n1]}\n", "T530"),
     "a block that is a text": ("blocks:\n- n1\n", "T530"),
     "nodes in a text": ("blocks:\n- {nodes: n1}\n", "T530"),
+    "two documents": ("blocks:\n- {nodes: [n1]}\n---\nblocks:\n- {nodes: [n2]}\n", "T530"),
     "no nodes": ("switches:\n  a: {switches: [b]}\n", "T530"),
     "a node twice": ("blocks:\n- {nodes: [n1]}\n- {nodes: [N1]}\n", "T531"),
     "two parents": ("switches:\n  a: {switches: [c]}\n  b: {switches: [c]}\nblocks:\n- {nodes: [n1]}\n", "T532"),
@@ -192,7 +194,7 @@ def test_what_topograph_would_refuse_is_refused(text: str, code: str) -> None:
     made = model(text)
     assert made.value is None
     assert code in codes(made)
-    assert all(each.route[0] == "source:0:0" and each.hint for each in made.diagnostics)
+    assert all(str(each.route[0]).startswith("source:0:") and each.hint for each in made.diagnostics)
 
 
 def test_a_model_that_is_cut_off_has_switches_without_nodes() -> None:
@@ -251,9 +253,12 @@ def test_credentials_are_never_shown(tmp_path: Any, capsys: pytest.CaptureFixtur
         file = tmp_path / f"{number}.json"
         file.write_text(json.dumps(each), encoding="utf-8")
         run(["topology", "import", str(file)])
+    file.write_text(json.dumps(REQUEST)[:120], encoding="utf-8")
+    run(["topology", "import", str(file)])
     out, err = capsys.readouterr()
     assert "T535" in err
     assert "T531" in err
+    assert "R109" in err
     assert "hidden" not in out + err
 
 

@@ -18,7 +18,7 @@ from bayplan.model.topology import ClusterTopology, Level
 from bayplan.topologies import topograph_words
 from bayplan.topologies.fabric_graph import natural
 from bayplan.topologies.fabric_names import value
-from bayplan.topologies.fabric_rows import Row, roots
+from bayplan.topologies.fabric_rows import Row, document, roots
 from bayplan.topologies.topograph_words import DOMAIN_LABEL, NVLINK, POOL, SUB_DOMAIN_LABEL, Nodes, shown, strings
 from bayplan.values import NamedTuple
 
@@ -48,7 +48,9 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     found: list[Diagnostic] = []
     at = source.at()
     nodes = Nodes()
-    data = source.documents[0].data if source.documents else None
+    data = document(source, found)
+    if has_errors(found):
+        return Outcome(None, tuple(found))
     instances = list(_instances(data, at, nodes, found))
     if not instances and not has_errors(found):
         found.append(error("T530", at, "there are no instances in it", hint=SHAPE))

@@ -11,7 +11,7 @@ from bayplan.kube.safe import get, items, mapping
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies import hostlist, topograph_words
 from bayplan.topologies.fabric_names import some
-from bayplan.topologies.fabric_rows import Row, roots
+from bayplan.topologies.fabric_rows import Row, document, roots
 from bayplan.topologies.topograph_words import (
     DOMAIN_NOTE,
     INSTANCE,
@@ -45,7 +45,12 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     found: list[Diagnostic] = []
     at = source.at()
     start = (*at, AT, 1, 1)
-    data = source.documents[0].data if source.documents else None
+    data = document(source, found)
+    if has_errors(found):
+        return Outcome(None, tuple(found))
+    if len(source.documents) > 1:
+        hint = "import one, or put the switches and blocks of both into one"
+        found.append(error("T530", source.at(1), "a second document in the file; a model is one", hint=hint))
     switches = dict(_switches(data, at, found))
     parent = _parents(switches, found)
     nodes = Nodes()

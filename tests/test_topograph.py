@@ -180,6 +180,12 @@ BROKEN = {
         "switches:\n  a: {switches: [b]}\n  b: {switches: [a]}\nblocks:\n- {switch: a, nodes: [n1]}\n",
         "T532",
     ),
+    "a chain": (
+        "switches:\n"
+        + "".join(f"  s{n}: {{switches: [s{n + 1}]}}\n" for n in range(3000))
+        + "blocks:\n- {switch: s3000, nodes: [n1]}\n",
+        "T532",
+    ),
     "an unknown switch": ("blocks:\n- {switch: a, nodes: [n1]}\n", "T532"),
     "a bracket inside": ("blocks:\n- {nodes: ['n[1-2]-x']}\n", "T548"),
     "two brackets": ("blocks:\n- {nodes: ['n[1-2][1-2]']}\n", "T548"),
@@ -227,6 +233,7 @@ def test_instances_that_are_none_are_refused() -> None:
         "T536",
     ]
     assert codes(graph({"labels": {}})) == ["T530"]
+    assert codes(graph({"id": "n1", "network_layers": [f"s{n}" for n in range(21)]})) == ["T530"]
     assert codes(graph({"id": "n1", "network_layers": "a"})) == ["T530"]
 
 

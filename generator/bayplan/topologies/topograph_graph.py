@@ -19,7 +19,16 @@ from bayplan.topologies import topograph_words
 from bayplan.topologies.fabric_graph import natural
 from bayplan.topologies.fabric_names import value
 from bayplan.topologies.fabric_rows import Row, document, roots
-from bayplan.topologies.topograph_words import DOMAIN_LABEL, NVLINK, POOL, SUB_DOMAIN_LABEL, Nodes, shown, strings
+from bayplan.topologies.topograph_words import (
+    DOMAIN_LABEL,
+    NVLINK,
+    POOL,
+    SUB_DOMAIN_LABEL,
+    TIERS,
+    Nodes,
+    shown,
+    strings,
+)
 from bayplan.values import NamedTuple
 
 NAME = "topograph-graph"
@@ -69,8 +78,13 @@ def _instances(data: Any, at: Route, nodes: Nodes, found: list[Diagnostic]) -> I
     for number, each in enumerate(items(data, "instances")):
         route = (*at, "instances", number)
         layers = get(each, "network_layers") or []
-        if not shown(get(each, "id")) or not isinstance(layers, list) or not all(map(shown, layers)):
-            found.append(error("T530", route, "this is no instance with an id and a list of layers", hint=SHAPE))
+        if (
+            not shown(get(each, "id"))
+            or not isinstance(layers, list)
+            or not all(map(shown, layers))
+            or len(layers) > TIERS
+        ):
+            found.append(error("T530", route, f"this is no instance with an id and up to {TIERS} layers", hint=SHAPE))
             continue
         name = shown(each["id"])
         node = nodes.take(name, route)

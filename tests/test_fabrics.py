@@ -122,6 +122,15 @@ def test_hosts_of_a_rail_less_are_told() -> None:
     assert codes(read(ibnetdiscover, text)) == ["T539", "T539"]
 
 
+def test_hosts_without_a_link_are_told() -> None:
+    ports = fabric_texts.ufm(hall(2, 2))
+    ports += [computer("dark-1", "mlx5_0", ""), computer("dark-1", "mlx5_1", "N/A")]
+    assert one(read(ufm, ports), "T545").message == "left out: 1 hosts without a link to a switch: dark-1"
+    graph = fabric_texts.netq(hall(2, 2))
+    graph[0]["nodes"].append({"compounded_nodes": [{"id": "node99", "name": "dark-2", "tier": -1}]})
+    assert one(read(netq, graph), "T545").message.endswith(": dark-2")
+
+
 def test_adapters_without_a_host_are_counted() -> None:
     plain = "MT4129 ConnectX7   Mellanox Technologies"
     text = fabric_texts.ibnetdiscover(hall(2, 3, rails=4))

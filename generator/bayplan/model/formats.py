@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from bayplan.diagnostics import Outcome, Route
+from bayplan.diagnostics import Diagnostic, Outcome, Route
 from bayplan.document import Document
 from bayplan.model.manifest import File, Manifest
 from bayplan.model.target import Target
@@ -51,6 +51,11 @@ class SourceFile:
     def documents(self) -> tuple[Document, ...]:
         """What it holds if it is YAML or JSON; nothing where it is neither."""
         return self._documents
+
+    @property
+    def faults(self) -> tuple[Diagnostic, ...]:
+        """Why there are no documents, where it is to be YAML or JSON."""
+        return ()
 
     def chunks(self) -> Iterator[str]:
         """The text in pieces, never whole in memory."""

@@ -180,7 +180,7 @@ def _kept(
     useless |= {n for n, groups in enumerate(columns) if even and n and len(groups) == 1}
     if useless:
         switches = sum(len(stages[n].group) for n in useless)
-        message = f"{switches} switches above the leaves make no level: all nodes, or the same as below, hang on them"
+        message = f"switches above the leaves that make no level: {switches}; the nodes below hang on them alike"
         found.append(info("T539", at, message, hint="a level must tell nodes apart"))
     return {leaf: tuple(top for top in path if tier[top] not in useless) for leaf, path in paths.items()}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error, warning
 from bayplan.model.formats import Asked, Part, SourceFile
@@ -67,6 +67,14 @@ def sort(adapters: Iterable[Adapter], asked: Asked, at: Route, found: list[Diagn
         _drop(made, at, found)
     found += renamed._replace(pairs=[pair for pair in renamed.pairs if pair[1] in made.hosts]).told(at)
     return made
+
+
+def unlinked(names: Iterable[str], adapters: Sequence[Adapter], at: Route, found: list[Diagnostic]) -> None:
+    """T545: hosts of which no adapter is linked to a switch."""
+    known = {each.host for each in adapters}
+    alone = [name for name in dict.fromkeys(names) if name not in known]
+    hint = "look at their cables, or import them from another source"
+    found += left_out("T545", alone, "hosts without a link to a switch", at, hint)
 
 
 def label_keys(source: SourceFile) -> frozenset[str]:

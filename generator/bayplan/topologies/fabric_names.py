@@ -24,10 +24,10 @@ def node_name(text: str) -> str:
 def value(text: str) -> str:
     """A text as label value. What is too long gets the hash that Topograph writes in its place."""
     if len(text) > LONGEST_VALUE:
-        return f"x{fnv64a(text):016x}"
+        return f"x{fnv64a(text):x}"
     if _VALUE.fullmatch(text):
         return text
-    return re.sub(r"[^A-Za-z0-9_.-]", "-", text).strip("-_.") or f"x{fnv64a(text):016x}"
+    return re.sub(r"[^A-Za-z0-9_.-]", "-", text).strip("-_.") or f"x{fnv64a(text):x}"
 
 
 def fnv64a(text: str) -> int:

@@ -6,8 +6,10 @@ Kueue drops nodes that lack a level's label and Volcano takes no uneven trees, s
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Route, info, warning
+from bayplan.model.formats import SourceFile
 from bayplan.model.topology import Domain, Level, NodeShape, Pool
 from bayplan.topologies.fabric_names import Renamed, fnv64a, some, value, word
 from bayplan.values import NamedTuple
@@ -48,6 +50,14 @@ class Words(NamedTuple):
 
     tiers: tuple[Level, ...]
     groups: Mapping[str, Level] = {}
+
+
+def document(source: SourceFile, found: list[Diagnostic]) -> Any:
+    """The data of the file's first document; where there is none, found says why."""
+    if source.documents:
+        return source.documents[0].data
+    found += source.faults
+    return None
 
 
 def pools(rows: Sequence[Row], words: Words, at: Route, found: list[Diagnostic]) -> tuple[Pool, ...]:
@@ -188,7 +198,7 @@ def _values(tier: Tier, renamed: Renamed) -> tuple[str, ...]:
     taken: set[str] = set()
     for each in dict.fromkeys(tier.values):
         plain = value(each)
-        made[each] = plain if plain not in taken else f"x{fnv64a(each):016x}"
+        made[each] = plain if plain not in taken else f"x{fnv64a(each):x}"
         taken.add(made[each])
         renamed.note(each, made[each])
     return tuple(made[each] for each in tier.values)

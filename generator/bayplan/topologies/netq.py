@@ -17,6 +17,7 @@ from bayplan.topologies import fabric_hosts
 from bayplan.topologies.fabric_graph import Fabric
 from bayplan.topologies.fabric_hosts import Adapter
 from bayplan.topologies.fabric_names import some
+from bayplan.topologies.fabric_rows import document
 from bayplan.values import NamedTuple
 
 NAME = "netq"
@@ -46,7 +47,9 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     """The hosts below merged leaf switches."""
     found: list[Diagnostic] = []
     at = source.at()
-    data = source.documents[0].data if source.documents else None
+    data = document(source, found)
+    if has_errors(found):
+        return Outcome(None, tuple(found))
     if not isinstance(data, list) or len(data) != 1 or not items(data, 0, "nodes"):
         message = "this is no list with one topology graph"
         hint = "give the answer for one premises: `[{links: [...], nodes: [...]}]`"
@@ -56,7 +59,9 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     if has_errors(found):
         return Outcome(None, tuple(found))
     start = (*at, AT, 1, 1)
-    hosts = fabric_hosts.sort(_adapters(links, nodes), asked, start, found)
+    adapters = list(_adapters(links, nodes))
+    fabric_hosts.unlinked((each.name for each in nodes.values() if each.tier == HOST_TIER), adapters, start, found)
+    hosts = fabric_hosts.sort(adapters, asked, start, found)
     between = _between(links, nodes)
     names = {key: node.name for key, node in nodes.items() if node.tier != HOST_TIER}
     return fabric_hosts.part(source, asked, hosts, Fabric(hosts.hosts, between, names, hosts.places), start, found)

@@ -13,7 +13,7 @@ from bayplan.model.topology import ClusterTopology, Level
 from bayplan.topologies import native
 from bayplan.topologies.fabric_graph import natural
 from bayplan.topologies.fabric_names import Renamed, node_name, some, stem
-from bayplan.topologies.fabric_rows import APPLIED, Row, Words, left_out, pools
+from bayplan.topologies.fabric_rows import APPLIED, Row, Words, document, left_out, pools
 from bayplan.values import NamedTuple
 
 NAME = "nmx"
@@ -45,7 +45,9 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     """One domain for each NVLink domain, its nodes by tray."""
     found: list[Diagnostic] = []
     at = source.at()
-    data = source.documents[0].data if source.documents else None
+    data = document(source, found)
+    if has_errors(found):
+        return Outcome(None, tuple(found))
     if not isinstance(data, list) or not all(isinstance(each, dict) for each in data):
         hint = "give what `/nmx/v1/compute-nodes` answers"
         return Outcome(None, (error("T530", at, "this is no list of compute nodes", hint=hint),))

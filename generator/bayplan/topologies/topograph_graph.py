@@ -18,8 +18,17 @@ from bayplan.model.topology import ClusterTopology, Level
 from bayplan.topologies import topograph_words
 from bayplan.topologies.fabric_graph import natural
 from bayplan.topologies.fabric_names import value
-from bayplan.topologies.fabric_rows import Row, roots
-from bayplan.topologies.topograph_words import DOMAIN_LABEL, NVLINK, POOL, SUB_DOMAIN_LABEL, Nodes, shown, strings
+from bayplan.topologies.fabric_rows import Row, document, roots
+from bayplan.topologies.topograph_words import (
+    DOMAIN_LABEL,
+    NVLINK,
+    POOL,
+    SUB_DOMAIN_LABEL,
+    TIERS,
+    Nodes,
+    shown,
+    strings,
+)
 from bayplan.values import NamedTuple
 
 NAME = "topograph-graph"
@@ -48,7 +57,9 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     found: list[Diagnostic] = []
     at = source.at()
     nodes = Nodes()
-    data = source.documents[0].data if source.documents else None
+    data = document(source, found)
+    if has_errors(found):
+        return Outcome(None, tuple(found))
     instances = list(_instances(data, at, nodes, found))
     if not instances and not has_errors(found):
         found.append(error("T530", at, "there are no instances in it", hint=SHAPE))
@@ -67,8 +78,13 @@ def _instances(data: Any, at: Route, nodes: Nodes, found: list[Diagnostic]) -> I
     for number, each in enumerate(items(data, "instances")):
         route = (*at, "instances", number)
         layers = get(each, "network_layers") or []
-        if not shown(get(each, "id")) or not isinstance(layers, list) or not all(map(shown, layers)):
-            found.append(error("T530", route, "this is no instance with an id and a list of layers", hint=SHAPE))
+        if (
+            not shown(get(each, "id"))
+            or not isinstance(layers, list)
+            or not all(map(shown, layers))
+            or len(layers) > TIERS
+        ):
+            found.append(error("T530", route, f"this is no instance with an id and up to {TIERS} layers", hint=SHAPE))
             continue
         name = shown(each["id"])
         node = nodes.take(name, route)

@@ -11,7 +11,7 @@ from bayplan.kube.safe import get, items, mapping
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies import hostlist, topograph_words
 from bayplan.topologies.fabric_names import some
-from bayplan.topologies.fabric_rows import Row, roots
+from bayplan.topologies.fabric_rows import Row, document, roots
 from bayplan.topologies.topograph_words import (
     DOMAIN_NOTE,
     INSTANCE,
@@ -20,6 +20,7 @@ from bayplan.topologies.topograph_words import (
     NVLINK,
     POOL,
     SUB_DOMAIN_NOTE,
+    TIERS,
     Nodes,
     shown,
     strings,
@@ -27,7 +28,6 @@ from bayplan.topologies.topograph_words import (
 from bayplan.values import NamedTuple
 
 _LIST = re.compile(r"([^\[\]]*)(\[[^\[\]]*\])?")
-DEEPEST = 40
 
 
 class Switch(NamedTuple):
@@ -45,7 +45,12 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     found: list[Diagnostic] = []
     at = source.at()
     start = (*at, AT, 1, 1)
-    data = source.documents[0].data if source.documents else None
+    data = document(source, found)
+    if has_errors(found):
+        return Outcome(None, tuple(found))
+    if len(source.documents) > 1:
+        hint = "import one, or put the switches and blocks of both into one"
+        found.append(error("T530", source.at(1), "a second document in the file; a model is one", hint=hint))
     switches = dict(_switches(data, at, found))
     parent = _parents(switches, found)
     nodes = Nodes()
@@ -128,7 +133,11 @@ def _rows(
             why = f'the block hangs on "{switch}", which is no switch' if switch else "this is no block"
             found.append(error("T532" if switch else "T530", route, why, hint=SHAPE))
             continue
-        path = _path(switch, parent) if switch else ()
+        path = _path(switch, parent) if switch else []
+        if len(path) > TIERS:
+            message = f'switch "{switch}" stands more than {TIERS} levels deep'
+            found.append(error("T532", route, message, hint="leave out switches that have one switch below them"))
+            continue
         named = list(_names(each.get("nodes"), (*route, "nodes"), found))
         own = tuple(_taken(named, route, nodes, seen, found))
         yield _row(each, [switches[name] for name in path], own, nodes, asked)._replace(route=route)
@@ -157,10 +166,11 @@ def _leaves(notes: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _path(name: str, parent: Mapping[str, str]) -> list[str]:
+    """The switches from the top; of a deeper one than there may be, the lowest."""
     path = [name]
-    while path[0] in parent:
-        path.insert(0, parent[path[0]])
-    return path
+    while path[-1] in parent and len(path) <= TIERS:
+        path.append(parent[path[-1]])
+    return path[::-1]
 
 
 def _names(data: Any, route: Route, found: list[Diagnostic]) -> Iterator[str]:

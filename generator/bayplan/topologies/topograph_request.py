@@ -16,12 +16,13 @@ from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import Level
 from bayplan.topologies import topograph_words
 from bayplan.topologies.fabric_names import value
-from bayplan.topologies.fabric_rows import Row
+from bayplan.topologies.fabric_rows import Row, document
 from bayplan.topologies.topograph_words import Nodes, shown
 
 NAME = "topograph-request"
 REGION = Level("region", "topology.kubernetes.io/region")
 NOWHERE = ("", "none")
+CREDENTIALS = '"creds"'
 _SNIFF = re.compile(r"\s*\{")
 _ASKS = re.compile(r'"(?:provider|engine)"\s*:\s*\{')
 _NODES = re.compile(r'"nodes"\s*:\s*\[\s*\{\s*"(?:region|instances)"')
@@ -32,14 +33,19 @@ def sniff(source: SourceFile) -> bool:
     head = source.head
     if not _SNIFF.match(head) or not (_ASKS.search(head) or _NODES.search(head)):
         return False
-    data = source.documents[0].data if source.documents else None
+    if not source.documents:
+        return CREDENTIALS in head
+    data = source.documents[0].data
     return isinstance(data, dict) and bool(data) and data.keys() <= {"provider", "engine", "nodes"}
 
 
 def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     """The nodes of a request by region; one without nodes is refused."""
     found: list[Diagnostic] = []
-    data = source.documents[0].data if source.documents else None
+    data = document(source, found)
+    if has_errors(found):
+        quiet = tuple(each._replace(route=(), notes=()) for each in found)
+        return Outcome(None, quiet if CREDENTIALS in source.head else tuple(found))
     at: Route = () if mapping(data, "provider", "creds") else source.at()
     if not items(data, "nodes"):
         return Outcome(None, (_without(source.name, data, at),))

@@ -17,6 +17,7 @@ from bayplan.topologies.fabric_names import Renamed, node_name, stem, value, wor
 from bayplan.topologies.fabric_rows import APPLIED, Row, Words, left_out, pools
 
 TIERS = 20
+"""Tiers that a source may have: a fabric has three or four, and Slurm takes no more."""
 DOMAIN, SUB_DOMAIN = "domain", "sub-domain"
 DOMAIN_LABEL = "accelerator.topograph.run/domain"
 SUB_DOMAIN_LABEL = "accelerator.topograph.run/sub-domain"

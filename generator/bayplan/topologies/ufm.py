@@ -16,6 +16,7 @@ from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies import fabric_hosts
 from bayplan.topologies.fabric_graph import Fabric
 from bayplan.topologies.fabric_hosts import Adapter
+from bayplan.topologies.fabric_rows import document
 from bayplan.topologies.ibnetdiscover import AGGREGATION, switch_name
 
 NAME = "ufm"
@@ -38,15 +39,18 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     """The hosts below merged leaf switches."""
     found: list[Diagnostic] = []
     at = source.at()
-    data = source.documents[0].data if source.documents else None
-    if not isinstance(data, list) or not all(isinstance(each, dict) for each in data):
-        message = "this is no list of ports"
-        found.append(error("T530", at, message, hint="give what `/ufmRest/resources/ports` answers"))
-    if has_errors(found) or not isinstance(data, list):
+    data = document(source, found)
+    if has_errors(found):
         return Outcome(None, tuple(found))
+    if not isinstance(data, list) or not all(isinstance(each, dict) for each in data):
+        hint = "give what `/ufmRest/resources/ports` answers"
+        return Outcome(None, (error("T530", at, "this is no list of ports", hint=hint),))
     computers = [(n, each) for n, each in enumerate(data) if "computer" in text(each, "description").lower()]
     start = (*at, AT, 1, 1)
-    hosts = fabric_hosts.sort(_adapters(computers, at), asked, start, found)
+    adapters = list(_adapters(computers, at))
+    hosts_named = (host for _, each in computers if (host := _host(each)))
+    fabric_hosts.unlinked(hosts_named, adapters, start, found)
+    hosts = fabric_hosts.sort(adapters, asked, start, found)
     links = _links([each for each in data if "switch" in text(each, "description").lower()])
     names = {each: switch_name(each) for adapters in hosts.hosts.values() for each in adapters.values()}
     return fabric_hosts.part(source, asked, hosts, Fabric(hosts.hosts, links, names, hosts.places), start, found)
@@ -58,10 +62,14 @@ def _adapters(ports: Sequence[tuple[int, dict[str, Any]]], at: Route) -> Iterato
         if peer in NO_PEER or said == AGGREGATION:
             continue
         words = said.split()
-        host = "" if DEFAULT in said else text(each, "system_name") or said.split(" ")[0]
         device = words[1] if len(words) == 2 else text(each, "dname") or text(each, "name") or str(number)
         guid = text(each, "node_guid") or text(each, "system_guid") or text(each, "systemID") or device
-        yield Adapter(host, device, guid, peer, (*at, number), said or text(each, "system_name"))
+        yield Adapter(_host(each), device, guid, peer, (*at, number), said or text(each, "system_name"))
+
+
+def _host(port: dict[str, Any]) -> str:
+    said = text(port, "node_description")
+    return "" if DEFAULT in said else text(port, "system_name") or said.split(" ")[0]
 
 
 def _links(ports: Sequence[dict[str, Any]]) -> dict[str, list[str]]:

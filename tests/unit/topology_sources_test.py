@@ -45,7 +45,16 @@ COVERS = {
     "T568",
     "T569",
 }
-OURS = ("slurm-nodes", "cloud", "resource-slices", "kai", "volcano-discovery", "launch-kit", "hypernodes")
+OURS = (
+    "slurm-config-map",
+    "slurm-nodes",
+    "cloud",
+    "resource-slices",
+    "kai",
+    "volcano-discovery",
+    "launch-kit",
+    "hypernodes",
+)
 
 
 def source(text: str, name: str = "source") -> SourceFile:
@@ -537,6 +546,30 @@ def nodes_file(*names: str) -> str:
             for name in names
         )
     )
+
+
+def config_map(**files: str) -> str:
+    data = {key.replace("_", "."): text for key, text in files.items()}
+    return yaml.safe_dump({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "slurm"}, "data": data})
+
+
+def test_slurms_files_in_a_config_map() -> None:
+    conf = "ClusterName=hall\nNodeName=n[1-4] Gres=gpu:h100:8\n"
+    blocks = "BlockName=a Nodes=n[1-2]\nBlockName=b Nodes=n[3-4]\nBlockSizes=2\n"
+    name, outcome, codes = read(config_map(slurm_conf=conf, topology_conf=blocks))
+    assert (name, codes) == ("slurm-config-map", ["T482"])
+    assert outcome.value
+    (pool,) = outcome.value.topology.pools
+    assert (pool.node.accelerators, [row.path for row in pool.domains]) == (8, [("a",), ("b",)])
+    assert outcome.value.places["n1"] == ("source:0:0", "data", "topology.conf")
+    both = config_map(topology_yaml="- {topology: t, tree: {switches: {switch: s, nodes: n1}}}", topology_conf=blocks)
+    made = read(both)[1].value
+    assert made
+    assert [pool.name for pool in made.topology.pools] == ["t"]
+    assert read(config_map(slurm_conf="ClusterName=a\n"))[2] == ["T560"]
+    assert read(config_map(slurm_conf="ClusterName=a\n", topology_conf=blocks))[2] == ["T482"]
+    assert read(config_map(topology_yaml="["))[2] == ["T485"]
+    assert read(config_map(topology_conf="BlockName=a Nodes=n["))[2] == ["T477"]
 
 
 HOSTS = [f"ip-{rack}-{n}" for rack in (1, 2) for n in range(1, 5)]

@@ -11,6 +11,7 @@ from bayplan.kube.safe import is_kind, items, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Object
 from bayplan.topologies import hostlist, native
+from bayplan.topologies.grouping import UNKNOWN, word
 from bayplan.topologies.hypernode_members import expanded, keys
 from bayplan.topologies.hypernode_tree import GROUP, HYPER_NODE, LEVEL, NODE, PATH, TOPOLOGY, Seen, Tree, faults, seen
 
@@ -127,12 +128,17 @@ def _values(chain: Chain) -> tuple[str, ...]:
     return noted if len(noted) == len(chain) and all(noted) else tuple(each.name for each in chain)
 
 
-def _levels(chain: Chain) -> Iterator[Mapping[str, str]]:
+def _unlabelled(each: Seen) -> dict[str, Any]:
+    """A level whose label no node carries."""
+    return {"label": f"{UNKNOWN}/tier-{each.tier}", "apply": True}
+
+
+def _levels(chain: Chain) -> Iterator[Mapping[str, Any]]:
     """Levels by what their tiers are called: discovery puts the label's key there, and so does bayplan."""
     taken: set[str] = set()
     for each in chain:
         label = each.tier_name if re.fullmatch(r"([a-z0-9.-]+/)?[A-Za-z0-9][A-Za-z0-9._-]*", each.tier_name) else ""
-        name = text(each.annotations, LEVEL) or re.sub("[^a-z0-9]+", "-", label.rpartition("/")[2].lower()).strip("-")
+        name = word(text(each.annotations, LEVEL) or label.rpartition("/")[2])
         unique = name if name and name not in (*taken, "host") else f"tier-{each.tier}"
         taken.add(unique)
-        yield {"name": unique, "label": label or f"hypernode.bayplan.dev/tier-{each.tier}"}
+        yield {"name": unique, "label": label} if label else {**_unlabelled(each), "name": unique}

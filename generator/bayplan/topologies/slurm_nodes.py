@@ -54,7 +54,7 @@ def sniff(source: SourceFile) -> bool:
     """Whether its lines are those of a slurm.conf, or of `scontrol show nodes`."""
     said = (line for line in source.head.split("\n") if line.strip() and not line.lstrip().startswith("#"))
     first = next(said, "")
-    if _OTHERS.match(first) or first.lstrip().startswith(("{", "[", "-")):
+    if _OTHERS.match(first) or first.lstrip().startswith(("{", "[", "-")) or "apiVersion" in source.head:
         return False
     return bool(_OURS.search(source.head) or (_FILE.match(first) and "=" in first))
 

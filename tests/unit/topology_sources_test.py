@@ -142,6 +142,19 @@ def test_what_scontrol_says_of_nodes() -> None:
     assert outcome.value.aliases["host2"] == "gb01n02"
 
 
+def test_what_scontrol_says_of_nodes_as_json() -> None:
+    one = {"name": "n1", "hostname": "h1", "address": "10.0.0.1", "cpus": 144, "effective_cpus": 140}
+    more = {"real_memory": 1000, "gres": "gpu:gb200:4(S:0-1)", "state": ["IDLE", "DRAIN"], "features": []}
+    text = json.dumps({"nodes": [{**one, **more}], "meta": {}})
+    name, outcome, codes = read(text)
+    assert (name, codes) == ("slurm-nodes", [])
+    (pool,) = pools(text)
+    assert pool["node"] == {"accelerator": "gb200", "count": 4, "cpu": "140", "memory": "1000Mi"}
+    assert pool["unusable"] == {"cordoned": "n1"}
+    assert outcome.value
+    assert outcome.value.aliases == {"h1": "n1", "10.0.0.1": "n1"}
+
+
 def test_nodes_that_tell_their_own_place() -> None:
     text = "NodeName=a[1-2] Topology=default:core:leaf1,other:b1\nNodeName=b[1-2] Topology=default:core:leaf2"
     (pool,) = pools(text)

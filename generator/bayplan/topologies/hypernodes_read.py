@@ -15,6 +15,9 @@ from bayplan.topologies.grouping import UNKNOWN, word
 from bayplan.topologies.hypernode_members import expanded, keys
 from bayplan.topologies.hypernode_tree import GROUP, HYPER_NODE, LEVEL, NODE, PATH, TOPOLOGY, Seen, Tree, faults, seen
 
+TOLD = 20
+"""Members that are told of one by one."""
+
 Chain = tuple[Seen, ...]
 """HyperNodes from a root down to a leaf."""
 
@@ -99,12 +102,14 @@ def _tiers(chain: Chain) -> str:
 
 def _unnamed(found: Sequence[Seen]) -> Iterator[Diagnostic]:
     """Members that only the cluster can tell."""
-    for each in found:
-        for member in each.members:
-            if member.kind == NODE and not member.name:
-                message = f'which nodes HyperNode "{each.name}" selects, only the cluster knows; they are left out'
-                hint = "give the nodes beside: `kubectl get nodes -o json`"
-                yield warning("T452", member.route, message, hint=hint)
+    unnamed = [(each, one) for each in found for one in each.members if one.kind == NODE and not one.name]
+    hint = "give the nodes beside: `kubectl get nodes -o json`"
+    for each, member in unnamed[:TOLD]:
+        message = f'which nodes HyperNode "{each.name}" selects, only the cluster knows; they are left out'
+        yield warning("T452", member.route, message, hint=hint)
+    if len(unnamed) > TOLD:
+        message = f"which nodes {len(unnamed) - TOLD} more members select, only the cluster knows too"
+        yield warning("T452", unnamed[TOLD][1].route, message, hint=hint)
 
 
 def _document(name: str, chains: Sequence[Chain]) -> dict[str, Any]:

@@ -130,7 +130,8 @@ def _blocks(network: Network, said: Remarks, found: list[Diagnostic]) -> Held:
     filled = [unit for unit in network.units if unit.nodes]
     empty = [unit.name for unit in network.units if not unit.nodes]
     if empty:
-        message = f"{len(empty)} empty blocks are left out: {', '.join(empty[:4])}{', ...' if len(empty) > 4 else ''}"
+        named = f"{', '.join(empty[:4])}{', ...' if len(empty) > 4 else ''}"
+        message = f"{count(len(empty), 'empty block')} {'is' if len(empty) == 1 else 'are'} left out: {named}"
         found.append(info("T487", network.route, message, hint="`topology export` makes them again where they align"))
     base = network.sizes[0] if network.sizes else max((len(unit.nodes) for unit in filled[:1]), default=0)
     levels = said.levels.get(network.name, ())

@@ -1,7 +1,7 @@
 """KAI's Topology (kai.scheduler/v1alpha1) and Queue objects (scheduling.run.ai/v2), read as pools without nodes.
 
-KAI 0.10 to 0.17. A level is a node label, coarse to fine; nodes without one of the labels are nowhere in the tree. Where
-a level has an alias, as in later releases, that is its name here.
+KAI 0.10 to 0.17. A level is a node label, coarse to fine; nodes without one of the labels are nowhere in the tree.
+Where a level has an alias, as in later releases, that is its name here.
 """
 
 from __future__ import annotations

@@ -626,6 +626,18 @@ def test_sources_beside_nodes(sources: tuple[str, ...], levels: list[str], tmp_p
         assert spec["schedulers"]["slurm"]["names"] == [{"from": "ip-([0-9])-([0-9])", "to": "gb\\1n0\\2"}]
 
 
+def test_findings_of_merged_sources_stand_in_their_files(tmp_path: Path) -> None:
+    kit = {**KIT, "clusterConfig": [{**KIT["clusterConfig"][0], "workerNodes": HOSTS[:2]}]}
+    (tmp_path / "kit.yaml").write_text(yaml.safe_dump(kit), encoding="utf-8")
+    (tmp_path / "nodes.json").write_text(nodes_file(*HOSTS), encoding="utf-8")
+    done = bayplan("topology", "import", "nodes.json", "kit.yaml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    spec = yaml.safe_load(done.stdout)["spec"]
+    assert [(pool["node"]["count"], len(pool["domains"])) for pool in spec["pools"]] == [(4, 1)]
+    assert spec["fabrics"]["rails"]["kind"] == "hostdevice"
+    assert "nodes.json:1:" in next(line for line in done.stderr.splitlines() if "[T441]" in line)
+
+
 TOLD = {
     "an included file": ("NodeName=n1\nInclude /etc/slurm/more.conf", "T550"),
     "a node on two lines": ("NodeName=n[1-3]\nNodeName=n[3-4]", "T551"),

@@ -626,6 +626,15 @@ def test_sources_beside_nodes(sources: tuple[str, ...], levels: list[str], tmp_p
         assert spec["schedulers"]["slurm"]["names"] == [{"from": "ip-([0-9])-([0-9])", "to": "gb\\1n0\\2"}]
 
 
+def test_a_slurm_conf_brings_states_up_to_date(tmp_path: Path) -> None:
+    (tmp_path / "old.conf").write_text("NodeName=n[1-4]\nDownNodes=n2 State=DRAIN\n", encoding="utf-8")
+    (tmp_path / "new.conf").write_text("NodeName=n[1-4]\nDownNodes=n3\n", encoding="utf-8")
+    assert bayplan("topology", "import", "old.conf", "-o", "topology.yaml", cwd=tmp_path).returncode == 0
+    done = bayplan("topology", "import", "new.conf", "--update", "topology.yaml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert yaml.safe_load(done.stdout)["spec"]["pools"][0]["unusable"] == {"notReady": "n3"}
+
+
 def test_findings_of_merged_sources_stand_in_their_files(tmp_path: Path) -> None:
     kit = {**KIT, "clusterConfig": [{**KIT["clusterConfig"][0], "workerNodes": HOSTS[:2]}]}
     (tmp_path / "kit.yaml").write_text(yaml.safe_dump(kit), encoding="utf-8")

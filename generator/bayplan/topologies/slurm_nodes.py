@@ -25,6 +25,8 @@ from bayplan.values import NamedTuple
 from bayplan.words import listing
 
 NAME = "slurm-nodes"
+STATES = ("cordoned", "notReady", "unhealthy")
+"""A node that none of these is said of is well."""
 
 _OURS = re.compile(r"^[ \t]*NodeName[ \t]*=", re.IGNORECASE | re.MULTILINE)
 _OTHERS = re.compile(r"^\s*(SwitchName|BlockName|BlockSizes|AggregatedBlock|RingName)\s*=", re.IGNORECASE)

@@ -189,6 +189,21 @@ def test_names_that_end_in_many_digits() -> None:
     assert "T480" not in read(f"BlockName=b{'1' * 18} Nodes=n1")[1]
 
 
+@pytest.mark.parametrize(
+    ("order", "codes"),
+    [("a1 a2 b1 b2", []), ("a1 b1 a2 b2", ["T565"]), ("a1 a2 a3 b1", ["T565"]), ("a1 a2 a3 - b1", ["T487"])],
+)
+def test_blocks_that_are_planned_together_across_a_spine(order: str, codes: list[str]) -> None:
+    lines = ["# levels of default: spine=x.io/spine rack=x.io/rack", "BlockSizes=1,2"]
+    for name in order.split():
+        lines += (
+            ["BlockName=none"]
+            if name == "-"
+            else [f"# {name}=spine-{name[0]}/{name}", f"BlockName={name} Nodes=n-{name}"]
+        )
+    assert read("\n".join(lines))[1] == codes
+
+
 def test_names_that_case_tells_apart() -> None:
     assert "T552" in read("BlockName=a Nodes=n1\nBlockName=A Nodes=n2")[1]
     assert "T552" in read("BlockName=a Nodes=n1,N1")[1]

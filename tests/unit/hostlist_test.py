@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 import tracemalloc
+from contextlib import suppress
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bayplan.topologies.hostlist import MOST, compress, expand
+from judges import UPSTREAM
 
 
 @pytest.mark.parametrize(
@@ -138,3 +140,28 @@ def test_a_long_list_takes_linear_time() -> None:
     assert len(expand("n[" + ",".join(map(str, range(100_000))) + "]")) == 100_000
     assert len(expand(",".join(f"n{n}" for n in range(100_000)))) == 100_000
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    "text", ["n" + "[1]" * 20_000, "n[1]" * 15_000, "n[" * 30_000, "n[" + "1," * 30_000 + "1]", "n[1-2]" * 10_000]
+)
+def test_sixty_thousand_brackets_take_no_time(text: str) -> None:
+    begin = time.perf_counter()
+    with suppress(ValueError):
+        expand(text)
+    assert time.perf_counter() - begin < 2
+
+
+VECTORS = UPSTREAM / "examples" / "slurm" / "own" / "hostlists.tsv"
+
+
+@pytest.mark.skipif(not VECTORS.exists(), reason="no upstream examples here")
+def test_vectors() -> None:
+    for line in VECTORS.read_text(encoding="utf-8").splitlines():
+        text, count, first, last, *_ = line.split("\t")
+        if count == "ERROR":
+            with pytest.raises(ValueError, match=r"brackets|backwards|number"):
+                expand(text)
+        elif not text.startswith("#"):
+            names = expand(text)
+            assert (str(len(names)), names[0], names[-1]) == (count, first, last)

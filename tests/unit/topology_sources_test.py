@@ -45,7 +45,16 @@ COVERS = {
     "T568",
     "T569",
 }
-OURS = ("slurm-nodes", "cloud", "resource-slices", "kai", "volcano-discovery", "launch-kit", "hypernodes")
+OURS = (
+    "slurm-config-map",
+    "slurm-nodes",
+    "cloud",
+    "resource-slices",
+    "kai",
+    "volcano-discovery",
+    "launch-kit",
+    "hypernodes",
+)
 
 
 def source(text: str, name: str = "source") -> SourceFile:
@@ -131,6 +140,19 @@ def test_what_scontrol_says_of_nodes() -> None:
     assert outcome.value
     assert outcome.value.places["gb01n02"][-2:] == (10, 1)
     assert outcome.value.aliases["host2"] == "gb01n02"
+
+
+def test_what_scontrol_says_of_nodes_as_json() -> None:
+    one = {"name": "n1", "hostname": "h1", "address": "10.0.0.1", "cpus": 144, "effective_cpus": 140}
+    more = {"real_memory": 1000, "gres": "gpu:gb200:4(S:0-1)", "state": ["IDLE", "DRAIN"], "features": []}
+    text = json.dumps({"nodes": [{**one, **more}], "meta": {}})
+    name, outcome, codes = read(text)
+    assert (name, codes) == ("slurm-nodes", [])
+    (pool,) = pools(text)
+    assert pool["node"] == {"accelerator": "gb200", "count": 4, "cpu": "140", "memory": "1000Mi"}
+    assert pool["unusable"] == {"cordoned": "n1"}
+    assert outcome.value
+    assert outcome.value.aliases == {"h1": "n1", "10.0.0.1": "n1"}
 
 
 def test_nodes_that_tell_their_own_place() -> None:
@@ -539,6 +561,30 @@ def nodes_file(*names: str) -> str:
     )
 
 
+def config_map(**files: str) -> str:
+    data = {key.replace("_", "."): text for key, text in files.items()}
+    return yaml.safe_dump({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "slurm"}, "data": data})
+
+
+def test_slurms_files_in_a_config_map() -> None:
+    conf = "ClusterName=hall\nNodeName=n[1-4] Gres=gpu:h100:8\n"
+    blocks = "BlockName=a Nodes=n[1-2]\nBlockName=b Nodes=n[3-4]\nBlockSizes=2\n"
+    name, outcome, codes = read(config_map(slurm_conf=conf, topology_conf=blocks))
+    assert (name, codes) == ("slurm-config-map", ["T482"])
+    assert outcome.value
+    (pool,) = outcome.value.topology.pools
+    assert (pool.node.accelerators, [row.path for row in pool.domains]) == (8, [("a",), ("b",)])
+    assert outcome.value.places["n1"] == ("source:0:0", "data", "topology.conf")
+    both = config_map(topology_yaml="- {topology: t, tree: {switches: {switch: s, nodes: n1}}}", topology_conf=blocks)
+    made = read(both)[1].value
+    assert made
+    assert [pool.name for pool in made.topology.pools] == ["t"]
+    assert read(config_map(slurm_conf="ClusterName=a\n"))[2] == ["T560"]
+    assert read(config_map(slurm_conf="ClusterName=a\n", topology_conf=blocks))[2] == ["T482"]
+    assert read(config_map(topology_yaml="["))[2] == ["T485"]
+    assert read(config_map(topology_conf="BlockName=a Nodes=n["))[2] == ["T477"]
+
+
 HOSTS = [f"ip-{rack}-{n}" for rack in (1, 2) for n in range(1, 5)]
 BESIDE = {
     "slurm.conf": "\n".join(f"NodeName=gb{r}n[01-04] NodeHostname=ip-{r}-[1-4] Gres=gpu:gb200:4" for r in (1, 2)),
@@ -578,6 +624,28 @@ def test_sources_beside_nodes(sources: tuple[str, ...], levels: list[str], tmp_p
     assert (pool["node"]["accelerator"], pool["node"]["count"]) == ("gb200", 4)
     if "slurm.conf" in sources:
         assert spec["schedulers"]["slurm"]["names"] == [{"from": "ip-([0-9])-([0-9])", "to": "gb\\1n0\\2"}]
+
+
+def test_a_slurm_conf_brings_states_up_to_date(tmp_path: Path) -> None:
+    (tmp_path / "old.conf").write_text("NodeName=n[1-4]\nDownNodes=n2 State=DRAIN\n", encoding="utf-8")
+    (tmp_path / "new.conf").write_text("NodeName=n[1-4]\nDownNodes=n3\n", encoding="utf-8")
+    assert bayplan("topology", "import", "old.conf", "-o", "topology.yaml", cwd=tmp_path).returncode == 0
+    done = bayplan("topology", "import", "new.conf", "--update", "topology.yaml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    unusable = yaml.safe_load(done.stdout)["spec"]["pools"][0]["unusable"]
+    assert {reason: nodes for reason, nodes in unusable.items() if nodes} == {"notReady": "n3"}
+
+
+def test_findings_of_merged_sources_stand_in_their_files(tmp_path: Path) -> None:
+    kit = {**KIT, "clusterConfig": [{**KIT["clusterConfig"][0], "workerNodes": HOSTS[:2]}]}
+    (tmp_path / "kit.yaml").write_text(yaml.safe_dump(kit), encoding="utf-8")
+    (tmp_path / "nodes.json").write_text(nodes_file(*HOSTS), encoding="utf-8")
+    done = bayplan("topology", "import", "nodes.json", "kit.yaml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    spec = yaml.safe_load(done.stdout)["spec"]
+    assert [(pool["node"]["count"], len(pool["domains"])) for pool in spec["pools"]] == [(4, 1)]
+    assert spec["fabrics"]["rails"]["kind"] == "hostdevice"
+    assert "nodes.json:1:" in next(line for line in done.stderr.splitlines() if "[T441]" in line)
 
 
 TOLD = {

@@ -130,7 +130,8 @@ class OpenedFile(SourceFile):
         text = self.__dict__.get("text", "")
         if not text and "_raw" in self.__dict__ and found:
             text = unfold(self._raw, "").value or ""
-        subjects = {str(each.route[0]) for each in found if each.route}
+        own = f"source:{self.number}:"
+        subjects = {str(each.route[0]) for each in found if each.route and str(each.route[0]).startswith(own)}
         numbered = {str(self.at(number)[0]): document for number, document in enumerate(self.documents)} if text else {}
         plain = {subject: Document(self.name, text, 0, None) for subject in (*subjects, str(self.at()[0]))}
         return Batch(found, {**plain, **numbered})

@@ -34,6 +34,7 @@ IMPORTS: Mapping[str, str] = {
     "resource-slices": "resource_slices",
     "volcano-discovery": "volcano_discovery",
     "launch-kit": "launch_kit",
+    "slurm-config-map": "slurm_config_map",
 }
 """The word after `topology import --from` -> the module in this folder, in the order in which they sniff."""
 
@@ -45,6 +46,7 @@ OBJECTS: tuple[str, ...] = (
     "kai",
     "resource-slices",
     "volcano-discovery",
+    "slurm-config-map",
 )
 """Those whose files hold Kubernetes objects: one file may hold objects of several."""
 

@@ -36,6 +36,9 @@ class Known(NamedTuple):
     tries: list[int]
 
 
+TOLD = 20
+"""Members that are told of one by one."""
+
 MOST_TRIES = 20_000_000
 """Names that patterns are tried on: some ten seconds. Patterns that begin with `^` and plain letters try few names."""
 
@@ -50,7 +53,11 @@ def expanded(found: Sequence[Seen], nodes: Mapping[str, Labels]) -> tuple[list[S
             index.setdefault(pair, {})[name] = own
     known = Known(nodes, sorted(nodes), index, [MOST_TRIES])
     told: list[Diagnostic] = []
-    return [each._replace(members=tuple(_members(each, known, told))) for each in found], told
+    made = [each._replace(members=tuple(_members(each, known, told))) for each in found]
+    if len(told) > TOLD:
+        message = f"none of the {len(nodes)} nodes is one that {len(told) - TOLD} more members select"
+        told[TOLD:] = [warning("T567", told[TOLD].route, message, hint=told[TOLD].hint)]
+    return made, told
 
 
 def _members(each: Seen, known: Known, told: list[Diagnostic]) -> Iterator[Member]:

@@ -11,8 +11,12 @@ from bayplan.kube.safe import is_kind, items, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Object
 from bayplan.topologies import hostlist, native
+from bayplan.topologies.grouping import UNKNOWN, word
 from bayplan.topologies.hypernode_members import expanded, keys
 from bayplan.topologies.hypernode_tree import GROUP, HYPER_NODE, LEVEL, NODE, PATH, TOPOLOGY, Seen, Tree, faults, seen
+
+TOLD = 20
+"""Members that are told of one by one."""
 
 Chain = tuple[Seen, ...]
 """HyperNodes from a root down to a leaf."""
@@ -98,12 +102,14 @@ def _tiers(chain: Chain) -> str:
 
 def _unnamed(found: Sequence[Seen]) -> Iterator[Diagnostic]:
     """Members that only the cluster can tell."""
-    for each in found:
-        for member in each.members:
-            if member.kind == NODE and not member.name:
-                message = f'which nodes HyperNode "{each.name}" selects, only the cluster knows; they are left out'
-                hint = "give the nodes beside: `kubectl get nodes -o json`"
-                yield warning("T452", member.route, message, hint=hint)
+    unnamed = [(each, one) for each in found for one in each.members if one.kind == NODE and not one.name]
+    hint = "give the nodes beside: `kubectl get nodes -o json`"
+    for each, member in unnamed[:TOLD]:
+        message = f'which nodes HyperNode "{each.name}" selects, only the cluster knows; they are left out'
+        yield warning("T452", member.route, message, hint=hint)
+    if len(unnamed) > TOLD:
+        message = f"which nodes {len(unnamed) - TOLD} more members select, only the cluster knows too"
+        yield warning("T452", unnamed[TOLD][1].route, message, hint=hint)
 
 
 def _document(name: str, chains: Sequence[Chain]) -> dict[str, Any]:
@@ -127,12 +133,17 @@ def _values(chain: Chain) -> tuple[str, ...]:
     return noted if len(noted) == len(chain) and all(noted) else tuple(each.name for each in chain)
 
 
-def _levels(chain: Chain) -> Iterator[Mapping[str, str]]:
+def _unlabelled(each: Seen) -> dict[str, Any]:
+    """A level whose label no node carries."""
+    return {"label": f"{UNKNOWN}/tier-{each.tier}", "apply": True}
+
+
+def _levels(chain: Chain) -> Iterator[Mapping[str, Any]]:
     """Levels by what their tiers are called: discovery puts the label's key there, and so does bayplan."""
     taken: set[str] = set()
     for each in chain:
         label = each.tier_name if re.fullmatch(r"([a-z0-9.-]+/)?[A-Za-z0-9][A-Za-z0-9._-]*", each.tier_name) else ""
-        name = text(each.annotations, LEVEL) or re.sub("[^a-z0-9]+", "-", label.rpartition("/")[2].lower()).strip("-")
+        name = word(text(each.annotations, LEVEL) or label.rpartition("/")[2])
         unique = name if name and name not in (*taken, "host") else f"tier-{each.tier}"
         taken.add(unique)
-        yield {"name": unique, "label": label or f"hypernode.bayplan.dev/tier-{each.tier}"}
+        yield {"name": unique, "label": label} if label else {**_unlabelled(each), "name": unique}

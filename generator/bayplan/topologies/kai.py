@@ -1,6 +1,7 @@
 """KAI's Topology (kai.scheduler/v1alpha1) and Queue objects (scheduling.run.ai/v2), read as pools without nodes.
 
 KAI 0.10 to 0.17. A level is a node label, coarse to fine; nodes without one of the labels are nowhere in the tree.
+Where a level has an alias, as in later releases, that is its name here.
 """
 
 from __future__ import annotations
@@ -77,7 +78,10 @@ def _faults(route: Route, data: Any) -> Iterator[Diagnostic]:
 def _pool(data: Any, taken: set[str]) -> Pool:
     used = {HOST_LEVEL}
     labels = [label for label in _labels(data) if label != HOSTNAME_LABEL]
-    levels = tuple(Level(grouping.free(level_name(label), used), label, label == NVLINK_LABEL) for label in labels)
+    called = {text(each, "nodeLabel"): grouping.word(text(each, "alias")) for each in items(data, "spec", "levels")}
+    levels = tuple(
+        Level(grouping.free(called[label] or level_name(label), used), label, label == NVLINK_LABEL) for label in labels
+    )
     return Pool(grouping.free(grouping.word(text(data, "metadata", "name")) or "nodes", taken), NodeShape(), levels)
 
 

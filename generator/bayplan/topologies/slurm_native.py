@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from binascii import crc32
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,10 @@ PLACEHOLDER = "topology.bayplan.dev"
 """The prefix of labels that the file does not know: nodes get them by `topology export --to node-labels`."""
 LONGEST = 63
 """Characters of a label value."""
+
+
+Level = tuple[str, str, bool]
+"""Name, label, whether it is NVLink's."""
 
 
 class Row(NamedTuple):
@@ -125,14 +130,40 @@ def _blocks(network: Network, said: Remarks, found: list[Diagnostic]) -> Held:
     filled = [unit for unit in network.units if unit.nodes]
     empty = [unit.name for unit in network.units if not unit.nodes]
     if empty:
-        message = f"{len(empty)} empty blocks are left out: {', '.join(empty[:4])}{', ...' if len(empty) > 4 else ''}"
+        named = f"{', '.join(empty[:4])}{', ...' if len(empty) > 4 else ''}"
+        message = f"{count(len(empty), 'empty block')} {'is' if len(empty) == 1 else 'are'} left out: {named}"
         found.append(info("T487", network.route, message, hint="`topology export` makes them again where they align"))
     base = network.sizes[0] if network.sizes else max((len(unit.nodes) for unit in filled[:1]), default=0)
     levels = said.levels.get(network.name, ())
     paths = {unit.name: _path(said.original(network.name, unit.name)) for unit in filled}
     if levels and all(len(path) == len(levels) for path in paths.values()):
+        found += _cut(network, levels, paths)
         return Held(levels, tuple(Row(paths[unit.name], unit.nodes) for unit in filled), base)
     return _aggregated(network, said, base)
+
+
+def _cut(network: Network, levels: Sequence[Level], paths: Mapping[str, Path]) -> Iterator[Diagnostic]:
+    """T565: runs of blocks that Slurm plans together, which cut domains that comments name."""
+    units = network.units
+    for size in sorted(set(network.sizes))[1:]:
+        count = size // network.sizes[0]
+        for depth, (level, _, _) in enumerate(levels[:-1], 1):
+            whole = Counter(path[:depth] for path in paths.values())
+            runs = (units[at : at + count] for at in range(0, len(units), count))
+            cut = next((run for run in runs if _cuts(run, whole, depth, paths)), None)
+            if cut:
+                message = (
+                    f'"{cut[0].name}" to "{cut[-1].name}" are planned together as {size} nodes, across a "{level}"'
+                )
+                hint = f"put empty blocks behind its last one, so that the next begins at a multiple of {count} blocks"
+                yield warning("T565", cut[0].route, message, hint=hint)
+                return
+
+
+def _cuts(run: Sequence[Unit], whole: Mapping[Path, int], depth: int, paths: Mapping[str, Path]) -> bool:
+    """Whether a run holds parts of several domains."""
+    held = Counter(paths[unit.name][:depth] for unit in run if unit.name in paths)
+    return len(held) > 1 and any(number < whole[path] for path, number in held.items())
 
 
 def _path(text: str) -> Path:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 from bayplan.diagnostics import AT, Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
+from bayplan.kube.safe import get, items, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Level
 from bayplan.topologies import grouping
@@ -23,6 +25,8 @@ from bayplan.values import NamedTuple
 from bayplan.words import listing
 
 NAME = "slurm-nodes"
+STATES = ("cordoned", "notReady", "unhealthy")
+"""A node that none of these is said of is well."""
 
 _OURS = re.compile(r"^[ \t]*NodeName[ \t]*=", re.IGNORECASE | re.MULTILINE)
 _OTHERS = re.compile(r"^\s*(SwitchName|BlockName|BlockSizes|AggregatedBlock|RingName)\s*=", re.IGNORECASE)
@@ -52,9 +56,11 @@ ABSENT = "FUTURE"
 
 def sniff(source: SourceFile) -> bool:
     """Whether its lines are those of a slurm.conf, or of `scontrol show nodes`."""
+    if source.head.lstrip().startswith("{"):
+        return '"real_memory"' in source.head and any(True for _ in _entries(source))
     said = (line for line in source.head.split("\n") if line.strip() and not line.lstrip().startswith("#"))
     first = next(said, "")
-    if _OTHERS.match(first) or first.lstrip().startswith(("{", "[", "-")):
+    if _OTHERS.match(first) or first.lstrip().startswith(("{", "[", "-")) or "apiVersion" in source.head:
         return False
     return bool(_OURS.search(source.head) or (_FILE.match(first) and "=" in first))
 
@@ -62,15 +68,15 @@ def sniff(source: SourceFile) -> bool:
 def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     """The nodes in pools: places are those of their lines, aliases their host names and addresses."""
     found: list[Diagnostic] = []
-    text, at = source.text, source.at()
-    listed = list(_shown(text, at, found) if _SHOWN.search(source.head) else _configured(text, at, found))
+    at = source.at()
+    listed = list(_listed(source, found))
     found += _judged(listed, at)
     if has_errors(found):
         return Outcome(None, tuple(found))
     aliases = dict(_aliases(listed, found))
     called = _in_kubernetes(aliases, asked.nodes)
     nodes = [_as(called, each.known) for each in listed if not each.absent]
-    part = grouping.part(_cluster(text) or "slurm", nodes, source, asked)
+    part = grouping.part(_cluster(source.head) or "slurm", nodes, source, asked)
     part = part._replace(topology=_with_names(part.topology, called, at, found))
     others = {alias: called.get(name, name) for alias, name in (*aliases.items(), *zip(called, called, strict=True))}
     return Outcome(part._replace(aliases=others), tuple(found))
@@ -110,6 +116,45 @@ def _with_names(
     return topology._replace(schedulers={"slurm": {"names": made}}) if made else topology
 
 
+def _listed(source: SourceFile, found: list[Diagnostic]) -> Iterator[Listed]:
+    """The nodes, in whichever way they are told."""
+    if any(True for _ in _entries(source)):
+        return (each for line in _entries(source) for each in _of_line(line, found))
+    make = _shown if _SHOWN.search(source.head) else _configured
+    return make(source.text, source.at(), found)
+
+
+def _entries(source: SourceFile) -> Iterator[Line]:
+    """The nodes of `scontrol show nodes --json`, as lines with the words of a slurm.conf."""
+    data = source.documents[0].data if source.documents else None
+    for number, each in enumerate(items(data, "nodes")):
+        if text(each, "name") and "real_memory" in each:
+            pairs = {key: _said(get(each, word)) for key, word in JSON_WORDS.items()}
+            yield Line("nodename", pairs, (*source.at(), "nodes", number))
+
+
+JSON_WORDS: Mapping[str, str] = {
+    "nodename": "name",
+    "nodehostname": "hostname",
+    "nodeaddr": "address",
+    "cpuefctv": "effective_cpus",
+    "cpus": "cpus",
+    "realmemory": "real_memory",
+    "memspeclimit": "specialized_memory",
+    "gres": "gres",
+    "state": "state",
+    "features": "features",
+}
+"""Word of a slurm.conf -> that of the JSON (Slurm 23.11 to 25.11, data_parser)."""
+
+
+def _said(value: Any) -> str:
+    """A value as a slurm.conf would say it."""
+    if isinstance(value, list):
+        return "+".join(each for each in value if isinstance(each, str))
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+
+
 class Listed(NamedTuple):
     """A node, and what else it is called."""
 
@@ -119,17 +164,17 @@ class Listed(NamedTuple):
     features: str = ""
 
 
-def _cluster(text: str) -> str:
-    found = re.search(r"^[ \t]*ClusterName[ \t]*=[ \t]*(\S+)", text, re.IGNORECASE | re.MULTILINE)
+def _cluster(said: str) -> str:
+    found = re.search(r"^[ \t]*ClusterName[ \t]*=[ \t]*(\S+)", said, re.IGNORECASE | re.MULTILINE)
     return found[1] if found else ""
 
 
-def _configured(text: str, at: Route, found: list[Diagnostic]) -> Iterator[Listed]:
+def _configured(said: str, at: Route, found: list[Diagnostic]) -> Iterator[Listed]:
     """The nodes of a slurm.conf. `DownNodes=` lines may stand before or after them."""
     defaults: dict[str, str] = {}
     made: list[Listed] = []
     down: dict[str, str] = {}
-    for line in lines(text, at):
+    for line in lines(said, at):
         if line.rest[:8].lower().startswith("include ") and not line.kind:
             found.append(_included(line))
         elif line.kind == "downnodes":
@@ -149,13 +194,13 @@ def _included(line: Line) -> Diagnostic:
     return error("T550", line.route, message, hint="put its lines in the place of this one")
 
 
-def _shown(text: str, at: Route, found: list[Diagnostic]) -> Iterator[Listed]:
+def _shown(said: str, at: Route, found: list[Diagnostic]) -> Iterator[Listed]:
     """The nodes that scontrol prints: a record starts at its `NodeName=`, and has blanks in some values."""
-    starts = [match.start() for match in _OURS.finditer(text)]
+    starts = [match.start() for match in _OURS.finditer(said)]
     number, seen = 1, 0
-    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
-        number, seen = number + text.count("\n", seen, start), start
-        pairs = {key.lower(): value for key, value in _WORD.findall(text[start:end])}
+    for start, end in zip(starts, [*starts[1:], len(said)], strict=True):
+        number, seen = number + said.count("\n", seen, start), start
+        pairs = {key.lower(): value for key, value in _WORD.findall(said[start:end])}
         line = Line("nodename", pairs, (*at, AT, number, 1))
         if "state" not in pairs or "cputot" not in pairs:
             message = f'what is said of node "{pairs.get("nodename", "")[:80]}" is cut off'
@@ -202,8 +247,8 @@ def _cores(pairs: Mapping[str, str]) -> int:
 
 
 def _number(pairs: Mapping[str, str], key: str) -> int:
-    text = pairs.get(key, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 13 else 0
+    said = pairs.get(key, "")
+    return int(said) if said.isascii() and said.isdigit() and len(said) < 13 else 0
 
 
 def _states(state: str) -> list[str]:
@@ -218,9 +263,9 @@ def _reason(state: str) -> str:
 
 
 @cache
-def _place(text: str) -> tuple[tuple[Level, ...], tuple[str, ...]]:
+def _place(said: str) -> tuple[tuple[Level, ...], tuple[str, ...]]:
     """`default:core:leaf1` of `Topology=`: the units above a node, coarse to fine. Of several topologies the first."""
-    path = tuple(grouping.value(each) or "none" for each in text.split(",")[0].split(":")[1:])
+    path = tuple(grouping.value(each) or "none" for each in said.split(",")[0].split(":")[1:])
     names = ["block"] if len(path) == 1 else [f"switch-{height}" for height in range(len(path) - 1, -1, -1)]
     return tuple(Level(name, f"{grouping.UNKNOWN}/{name}", apply=True) for name in names if path), path
 
@@ -239,7 +284,7 @@ def _judged(listed: Sequence[Listed], at: Route) -> Iterator[Diagnostic]:
     if absent:
         message = f"{len(absent)} nodes do not exist yet (State=FUTURE) and are left out, such as {absent[0]}"
         yield info("T556", start, message, hint="import again when they do")
-    features = dict.fromkeys(word for each in {one.features for one in listed} for word in each.split(","))
+    features = dict.fromkeys(word for each in {one.features for one in listed} for word in re.split("[,+]", each))
     words = sorted(word for word in features if word and word != "(null)")
     if words:
         message = f"features of nodes are left out: {listing(words, 'and', 8)}"

@@ -1,4 +1,4 @@
-"""Sources that are broken, cut off, mistaken for others or huge: always a finding at a place, never a crash or a hang."""
+"""Sources that are broken, cut off, taken for others or huge: always a finding at a place, never a crash or a hang."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ BESIDE = {
             "metadata": {"name": "volcano-controller-configmap"},
             "data": {
                 "volcano-controller.conf": "networkTopologyDiscovery:\n- source: label\n  enabled: true\n  config:\n"
-                "    networkTopologyTypes:\n      a:\n      - nodeLabel: x.io/rack\n      - nodeLabel: kubernetes.io/hostname\n"
+                "    networkTopologyTypes:\n      a:\n      - nodeLabel: x.io/rack\n"
+                "      - nodeLabel: kubernetes.io/hostname\n"
             },
         }
     ),

@@ -11,7 +11,8 @@ from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies import losses
 from random_topologies import topologies
-from topology_files import FROM, back, exported, less, nodes_of
+from topology_files import FROM, back, exported, imported, less, nodes_of
+from topology_files import topology as read
 
 COVERS = {"T580"}
 slow = settings(
@@ -91,3 +92,17 @@ def test_every_format_that_is_written_can_be_read() -> None:
 
 def test_slurm_before_2505_loses_what_a_topology_conf_loses() -> None:
     assert losses.lost("slurm", Target({"slurm": "24.11"})) == losses.LOST["slurm-conf"]
+
+
+@many
+@given(topology=topologies(depths=(2,)))
+def test_labels_come_back_from_the_nodes_that_carry_them(topology: ClusterTopology) -> None:
+    """Which labels are levels, coarse to fine, whoever imports them has to know."""
+    assume(all(level.unique == "global" for pool in topology.pools for level in pool.levels))
+    text, _ = exported(topology, "node-labels")
+    wanted = less(topology, "node-labels")
+    assume(text and len(wanted.pools) == 1 and nodes_of(wanted))
+    options = [word for level in wanted.pools[0].levels for word in ("--level", level.label)]
+    said = imported(("nodes.yaml", text or ""), options=tuple(options))
+    assert said.code == 0, said.err
+    assert less(read(said.out), "node-labels") == wanted

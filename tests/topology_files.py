@@ -70,10 +70,10 @@ def imported(*sources: tuple[str, str | bytes], options: tuple[str, ...] = ()) -
             with open(out, encoding="utf-8") as file:
                 text = file.read()
         said = stderr.getvalue()
-        return Said(code, stdout.getvalue() + text, _found(said), said)
+        return Said(code, stdout.getvalue() + text, found_in(said), said)
 
 
-def _found(text: str) -> list[dict[str, Any]]:
+def found_in(text: str) -> list[dict[str, Any]]:
     try:
         data = json.loads(text)
     except ValueError:

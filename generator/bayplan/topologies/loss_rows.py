@@ -158,6 +158,14 @@ order = of_pools(
 )
 
 
+by_path = of_pools(
+    "the order of domains and of their nodes",
+    lambda _, pool: pool._replace(
+        domains=tuple(sorted(row._replace(nodes=tuple(sorted(row.nodes))) for row in pool.domains))
+    ),
+)
+
+
 def _one_tree(topology: ClusterTopology, _: Target) -> ClusterTopology:
     """One pool of all, where all have as many levels: else there is no reading them back as one."""
     if len({len(pool.levels) for pool in topology.pools}) != 1:

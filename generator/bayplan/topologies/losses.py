@@ -71,7 +71,7 @@ LOST: Mapping[str, tuple[Loss, ...]] = {
     ),
     "node-labels": (
         *(*SETTINGS, rows.queues, *OFFER, *CHOICE, *ROW, rows.unusable, rows.empty, rows.carried),
-        *(rows.level_names, rows.nvlink_unknown, *MARKS, rows.unlevelled, rows.one_tree, rows.order),
+        *(rows.level_names, rows.nvlink_unknown, *MARKS, rows.unlevelled, rows.one_tree, rows.by_path),
     ),
     "topograph": (*SETTINGS, rows.queues, *OFFER, *CHOICE, rows.unusable, rows.empty),
     "topograph-graph": (*SETTINGS, rows.queues, *OFFER, *CHOICE, rows.leaves, rows.unusable, rows.empty),

@@ -450,6 +450,21 @@ def test_a_text_that_is_cut_off_is_refused(write: Any, end: int) -> None:
     assert int(line) <= text.count("\n") + 1
 
 
+def test_yaml_that_is_cut_off_is_refused() -> None:
+    text = yaml.safe_dump({"apiVersion": "v1", "items": RACKS, "kind": "List"})
+    for end in (text.index("kind: List"), text.index("r2-n3")):
+        part, found = brought(text[:end], name="nodes.yaml")
+        assert part is None
+        assert {each.code for each in found} == {"T501"}
+
+
+def test_what_is_not_shown_is_counted() -> None:
+    part, found = brought(as_json([*RACKS * 8]))
+    assert part is None
+    assert [each.code for each in found] == ["T502"] * 21
+    assert found[-1].message == "36 more nodes are listed twice"
+
+
 def test_states_are_reasons() -> None:
     taint = {"key": "nvidia.com/gpu", "effect": "NoSchedule"}
     found = [

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from bayplan.diagnostics import Diagnostic, Note, Outcome, error, has_errors, warning
-from bayplan.kube.safe import get, items, mapping, text
+from bayplan.kube.safe import get, is_kind, items, mapping, text
 from bayplan.model.formats import HEAD, Asked, Part, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
 from bayplan.topologies import native, nodes_json, nodes_pools, nodes_slim, nodes_stocks, nodes_trees
@@ -86,13 +86,18 @@ def _read(source: SourceFile, counting: Counting) -> Iterator[Diagnostic]:
 
 def _documents(source: SourceFile, counting: Counting) -> Iterator[Diagnostic]:
     """Nodes in YAML, alone or in lists."""
+    if not source.documents:
+        yield from getattr(source, "faults", ())
     for number, document in enumerate(source.documents):
         whole = text(document.data, "kind") == "NodeList"
         at = source.at(number)
         listed = items(document.data, "items")
+        if listed and "kind" not in document.data:  # kubectl writes it behind the items
+            message = "the list has no kind behind its items: the end of the file is missing"
+            yield error("T501", at, message, hint="write it again with `kubectl get nodes -o yaml`")
         pairs = [((*at, "items", n), each) for n, each in enumerate(listed)] if listed else [(at, document.data)]
         for place, each in pairs:
-            if text(each, "kind") == "Node" or (whole and mapping(each, "metadata") and not get(each, "kind")):
+            if is_kind(each, "", "Node") or (whole and mapping(each, "metadata") and not get(each, "kind")):
                 try:
                     add(counting, place, each)
                 except ValueError as problem:
@@ -104,6 +109,8 @@ def _listed(census: Census, asked: Asked) -> Iterator[Diagnostic]:
     for name, place in census.twice[:_TOLD]:
         notes = (Note("the first is here", census.places[name]),)
         yield error("T502", place, f'node "{name}" is listed twice', hint="remove one of them", notes=notes)
+    if len(census.twice) > _TOLD:
+        yield error("T502", census.twice[_TOLD][1], f"{len(census.twice) - _TOLD} more nodes are listed twice")
     if not census.places:
         return
     first = next(iter(census.places.values()))

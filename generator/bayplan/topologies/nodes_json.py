@@ -44,6 +44,8 @@ def read(chunks: Iterable[str], at: Route, counting: Counting) -> Iterator[Diagn
                 wrong += 1
                 if wrong <= MOST:
                     yield unread(node, problem, (*at, AT, line, column))
+        if wrong > MOST:
+            yield error("T501", at, f"{wrong - MOST} more nodes cannot be read")
     except WrongError as problem:
         hint = "is it cut off? Write it again with `kubectl get nodes -o json`"
         yield error("T501", (*at, AT, problem.line, problem.column), problem.message, hint=hint)

@@ -67,6 +67,8 @@ def read(chunks: Iterable[str], at: Route, counting: Counting) -> Iterator[Diagn
             wrong += 1
             if wrong <= MOST:
                 yield _fault(line, number, problem, (subject, AT, number, 1))
+    if wrong > MOST:
+        yield error("T501", (subject, AT, 1, 1), f"{wrong - MOST} more lines describe no node")
 
 
 def _fault(line: str, number: int, problem: Exception, place: Route) -> Diagnostic:

@@ -486,3 +486,20 @@ def test_places_of_broken_and_foreign_texts() -> None:
     assert locate("yes: 1\n010: 2\n", 0, ("8",)) == (2, 6, 2, 7)
     assert locate("", 0, ("b",)) == (1, 1, 1, 1)
     assert foreign_value("yes") is True
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1, "a": 2, "b": 3x}',
+        '{"a": 1, "a": "x\ty"}',
+        '[1e999, 1e999b, "x\ty"]',
+        '{"a": NaN, "b": -}',
+        "[" * 3000 + "abc" + "]" * 3000,
+    ],
+)
+def test_json_with_two_things_wrong_is_told_of_one(text: str) -> None:
+    """What is wrong with a value says nothing yet of what follows it."""
+    for name in ("a.json", "a.yaml"):
+        outcome = read(name, text.encode(), "source", own=False)
+        assert outcome.value is not None or outcome.diagnostics

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from bayplan._document.faults import Fault, Spot
@@ -36,11 +37,20 @@ def load(text: str, deepest: int) -> Any:
         )
     except json.JSONDecodeError:
         raise
-    except (ValueError, RecursionError) as problem:
+    except (UnfitError, ValueError, RecursionError) as problem:
+        _well_formed(text)
         raise UnfitError from problem
     if deeper(data, deepest) or ("\\u" in text and re.search(_ESCAPED_SURROGATE, text)):
         raise UnfitError
     return data
+
+
+def _well_formed(text: str) -> None:
+    """json.JSONDecodeError if there is more wrong with it than values: its events would be no sense."""
+    import json
+
+    with suppress(RecursionError):
+        json.loads(text, parse_constant=str, parse_float=str, parse_int=str)
 
 
 def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -79,16 +89,27 @@ def value(token: str) -> Any:
     words = {"true": True, "false": False, "null": None}
     if token in words:
         return words[token]
-    number = float(token)
+    try:
+        number = float(token)
+    except ValueError:  # where brackets nest too deep for the standard library, nobody has looked so far
+        return Fault("R109", f"this is not JSON: {shorten(token)}", "")
     if number - number != 0:
         return Fault("R114", f"{shorten(token)} is not a number that JSON can hold", "")
     return narrow(number) if re.search("[.eE]", token) or abs(number) >= 2**64 else int(token)
 
 
-def events(text: str) -> Iterator[Any]:
-    """Well-formed JSON as YAML events, whose marks know their index only."""
+def _string(token: str) -> str:
     import json
 
+    try:
+        found: str = json.loads(token)
+    except ValueError:
+        return token[1:-1]
+    return found
+
+
+def events(text: str) -> Iterator[Any]:
+    """Well-formed JSON as YAML events, whose marks know their index only."""
     from yaml import events as yaml
 
     kinds: dict[str, Any] = {"[": yaml.SequenceStartEvent, "]": yaml.SequenceEndEvent, "{": yaml.MappingStartEvent}
@@ -102,6 +123,6 @@ def events(text: str) -> Iterator[Any]:
         elif found in "]}":
             yield kinds.get(found, yaml.MappingEndEvent)(start, end)
         elif found[0] == '"':
-            yield yaml.ScalarEvent(None, None, (False, True), json.loads(found), start, end, '"')
+            yield yaml.ScalarEvent(None, None, (False, True), _string(found), start, end, '"')
         else:
             yield yaml.ScalarEvent(None, None, (True, False), found, start, end)

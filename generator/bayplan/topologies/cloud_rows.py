@@ -12,6 +12,7 @@ from typing import Any
 from bayplan.diagnostics import Route
 from bayplan.kube.safe import get, items, mapping
 from bayplan.model.topology import Level
+from bayplan.topologies import grouping
 from bayplan.topologies.grouping import UNKNOWN
 from bayplan.values import NamedTuple
 
@@ -42,11 +43,7 @@ class Cloud(NamedTuple):
 
 def said(data: Any, *keys: str) -> str:
     """The first of some keys that has a text or a number; clouds spell them camelCase, snake_case and kebab-case."""
-    for key in keys:
-        found = get(data, *key.split("."))
-        if isinstance(found, str | int) and not isinstance(found, bool) and found != "":
-            return str(found) if isinstance(found, str) or abs(found) < 10**30 else ""
-    return ""
+    return next((found for key in keys if (found := grouping.said(get(data, *key.split("."))))), "")
 
 
 def _listed(data: Any, key: str) -> Walk:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Route, warning
 from bayplan.model.formats import Asked, Part, SourceFile
@@ -29,6 +30,13 @@ class Known(NamedTuple):
     levels: tuple[Level, ...] = ()
     path: tuple[str, ...] = ()
     reason: str = ""  # why it is unusable
+
+
+def said(value: Any) -> str:
+    """A text, or a number as one; empty for anything else, and for numbers that nobody means."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value) if abs(value) < 10**30 else ""
+    return value if isinstance(value, str) else ""
 
 
 def word(text: str) -> str:

@@ -64,13 +64,18 @@ def _pool(data: Any, at: Route, taken: set[str], found: list[Diagnostic]) -> Ite
     if not isinstance(data, dict):
         found.append(error("T569", at, "a group of machines is a mapping", hint=HINT))
         return
-    selector = {str(key): str(value) for key, value in mapping(data, "nodeSelector").items()}
+    selector = {str(key): _label(value) for key, value in mapping(data, "nodeSelector").items()}
     name = grouping.word(text(data, "identifier") or text(data, "machineType")) or "nodes"
     nodes = tuple(dict.fromkeys(each for each in items(data, "workerNodes") if isinstance(each, str) and each))
     if text(data, "gpuType"):
         message = f'pool "{name}" has {text(data, "gpuType")[:80]}, and how many of them a node has is not said'
         found.append(info("T569", at, message, hint="give the nodes beside, or write `accelerator` and `count`"))
     yield Pool(grouping.free(name, taken), NodeShape(node_selector=selector), (), (Domain((), nodes),) if nodes else ())
+
+
+def _label(value: Any) -> str:
+    """A label's value: those who write `true` without quotes mean the word."""
+    return str(value).lower() if isinstance(value, bool) else grouping.said(value)
 
 
 def _fabrics(data: Any, at: Route, found: list[Diagnostic]) -> dict[str, Mapping[str, Any]]:

@@ -148,8 +148,7 @@ def _device(node: Node, each: Slice, device: Any, route: Route) -> None:
 def _value(attributes: Mapping[str, Any], name: str) -> str:
     """An attribute; drivers may leave their own domain out of its name."""
     found = attributes.get(name, attributes.get(f"{GPUS}/{name}"))
-    said = get(found, "string") or get(found, "version") or get(found, "int")
-    return str(said) if isinstance(said, str | int) and not isinstance(said, bool) else ""
+    return grouping.said(get(found, "string") or get(found, "version") or get(found, "int"))
 
 
 def _told(name: str, node: Node) -> Iterator[Diagnostic]:

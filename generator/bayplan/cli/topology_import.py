@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bayplan import pipeline, schema
-from bayplan.cli import inputs, osmo_pool, output, topology_laid, topology_sources
+from bayplan.cli import inputs, output, topology_laid, topology_sources
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.cli.topology_sources import Picked
@@ -111,7 +111,7 @@ def _osmo(
     edits: list[Edit] = []
     failed = False
     for each in picked:
-        source, batch = osmo_pool.pick(each.file.documents, each.pool)
+        source, batch = topology_sources.pools_of(each)
         batches.append(batch)
         made = osmo_pools.update(source, topology) if source else Outcome[tuple[Edit, ...]](None)
         found = topology_sources.told(each, made.diagnostics)

@@ -11,6 +11,7 @@ from bayplan.cli import osmo_pool
 from bayplan.cli.options import Given
 from bayplan.cli.source_files import OpenedFile, UnreadableError
 from bayplan.diagnostics import Diagnostic, Outcome, error
+from bayplan.document import Document
 from bayplan.model.formats import Asked, Part
 from bayplan.model.topology import Level
 from bayplan.report.batch import Batch
@@ -175,11 +176,18 @@ def _osmo(picked: Picked) -> tuple[Part | None, Batch]:
     """The pools of an OSMO configuration; of what nobody recognises, why it is none (A936)."""
     from bayplan.topologies import native
 
-    document, batch = osmo_pool.pick(picked.file.documents, picked.pool)
+    document, batch = pools_of(picked)
     if document is None:
         return None, batch
     made = native.part(osmo_pools.new(document), picked.file, Asked())
     return made.value, Batch(told(picked, made.diagnostics), {osmo_pools.SUBJECT: document})
+
+
+def pools_of(picked: Picked) -> tuple[Document | None, Batch]:
+    """The one document of OSMO's; why there is none."""
+    if picked.file.documents:
+        return osmo_pool.pick(picked.file.documents, picked.pool)
+    return None, picked.file.batch(picked.file.faults or (_unrecognised(picked.file),))
 
 
 def told(picked: Picked, found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:

@@ -8,6 +8,7 @@ pkg/controllers/hypernode/discovery/ufm; Topograph 1.0 merges switches with the 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -95,17 +96,14 @@ def rows(fabric: Fabric, at: Route, found: list[Diagnostic]) -> list[Row]:
     return sorted(ready, key=lambda row: tuple(map(natural, row.switches)))
 
 
+_RUNS = re.compile("[0-9]+|[^0-9]+")
+_DIGITS = frozenset("0123456789")
+
+
 def natural(text: str) -> tuple[tuple[int, int, str], ...]:
     """A key that sorts `n9` before `n10`."""
-    parts: list[tuple[int, int, str]] = []
-    digits = False
-    run = ""
-    for c in text:
-        if run and (c in "0123456789") != digits:
-            parts.append((0, int(run), run) if digits and len(run) < 19 else (1, 0, run))
-            run = ""
-        run, digits = run + c, c in "0123456789"
-    return (*parts, (0, int(run), run) if digits and run and len(run) < 19 else (1, 0, run))
+    runs = _RUNS.findall(text) or [""]
+    return tuple((0, int(run), run) if run[:1] in _DIGITS and len(run) < 19 else (1, 0, run) for run in runs)
 
 
 def _row(fabric: Fabric, leaves: Stage, path: Sequence[str], hosts: Sequence[str], leaf: str, names: _Names) -> Row:

@@ -114,7 +114,10 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
 
 
 def _document(source: SourceFile) -> Outcome[dict[str, Any]]:
-    number = next(i for i, each in enumerate(source.documents) if is_topology(each.data))
+    number = next((i for i, each in enumerate(source.documents) if is_topology(each.data)), None)
+    if number is None:
+        hint = "give what `kubectl get clusternetworktopologies -o yaml` prints"
+        return Outcome(None, (error("T465", source.at(), "there is no ClusterNetworkTopology in it", hint=hint),))
     route: Route = (*source.at(number), "spec", "networkTopologySpec")
     layers = list(read_layers(source.documents[number].data))
     sorted_layers, broken = ordered(layers)

@@ -256,15 +256,7 @@ def _exported(name: str, topology: ClusterTopology, target: Target, found: Found
     exporter: Exporter = import_module(f"bayplan.topologies.{EXPORTS[name]}")
     whose = getattr(exporter, "BACKEND", "")
     found += _unfit(BACKENDS[whose], topology, target) if whose and not has_errors(found) else ()
-    made = () if has_errors(found) else tuple(exporter.write(topology, target))
-    return Outcome(None if has_errors(found) else made, (*found, *_lost(name, topology, target, made)))
-
-
-def _lost(name: str, topology: ClusterTopology, target: Target, made: Documents) -> Found:
-    """What a format cannot hold of the topology that was written in it."""
-    from bayplan.topologies import losses
-
-    return tuple(losses.report(name, topology, target)) if made else ()
+    return Outcome(None if has_errors(found) else tuple(exporter.write(topology, target)), found)
 
 
 def title(backend: Backend, target: Target) -> str:
@@ -335,22 +327,35 @@ def _shown(found: Diagnostic, accepted: frozenset[str]) -> Diagnostic:
 def cluster_objects(
     document: Document, scheduler: str, versions: Mapping[str, str]
 ) -> tuple[Outcome[Documents], Origins]:
-    """The cluster-scoped objects that a scheduler takes from a topology file."""
+    """The cluster-scoped objects that a scheduler takes from a topology file, or the file in another format."""
     topology, origins = check_topology(document)
-    found = topology.diagnostics
-    if topology.value is None:
-        return Outcome(None, found), origins
-    target = select_target(versions, topology.value)
+    return _then(topology, lambda value: _objects(value, scheduler, versions)), origins
+
+
+def export(document: Document, name: str, versions: Mapping[str, str]) -> tuple[Outcome[Documents], Origins]:
+    """The same, for somebody who wants to take the file elsewhere: with all that is lost on the way."""
+    topology, origins = check_topology(document)
+    made = _then(topology, lambda value: _objects(value, name, versions))
+    if topology.value is None or not made.value:
+        return made, origins
+    from bayplan.topologies import losses
+
+    target = select_target(versions, topology.value).value
+    lost = tuple(losses.report(name, topology.value, target)) if target else ()
+    return Outcome(made.value, (*made.diagnostics, *lost)), origins
+
+
+def _objects(topology: ClusterTopology, scheduler: str, versions: Mapping[str, str]) -> Outcome[Documents]:
+    target = select_target(versions, topology)
     if scheduler in EXPORTS and target.value is not None:
-        return _exported(scheduler, topology.value, target.value, found), origins
-    backend = select_backend(scheduler, None, topology.value, BACKENDS)
-    found += (*backend.diagnostics, *target.diagnostics)
+        return _exported(scheduler, topology, target.value, target.diagnostics)
+    backend = select_backend(scheduler, None, topology, BACKENDS)
+    found = (*backend.diagnostics, *target.diagnostics)
     if backend.value is not None and target.value is not None:
-        found += _unfit(backend.value, topology.value, target.value)
+        found += _unfit(backend.value, topology, target.value)
     if backend.value is None or target.value is None or has_errors(found):
-        return Outcome(None, found), origins
-    objects = backend.value.cluster_objects(topology.value, target.value)
+        return Outcome(None, found)
+    objects = backend.value.cluster_objects(topology, target.value)
     if not objects and not any(each.code.startswith("F") for each in found):
         found += (nothing_to_export(backend.value.NAME),)
-    found += _lost(backend.value.NAME, topology.value, target.value, objects)
-    return Outcome(arrange(objects, topology.value.defaults.get("namespace", "")), found), origins
+    return Outcome(arrange(objects, topology.defaults.get("namespace", "")), found)

@@ -16,6 +16,6 @@ def run(given: Given) -> int:
     batches = (Batch((*target.diagnostics, *output.wrong(given))), *batches)
     if document is None or target.value is None:
         return finish(given, batches)
-    outcome, origins = pipeline.cluster_objects(document, given.one("to"), target.value)
+    outcome, origins = pipeline.export(document, given.one("to"), target.value)
     batches += (Batch(outcome.diagnostics, {"topology": document}, origins),)
     return finish(given, batches, output.writer(given, outcome.value or ()))

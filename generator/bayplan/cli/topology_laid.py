@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from bayplan import pipeline
 from bayplan.cli import topology_sources
 from bayplan.cli.topology_sources import Picked
-from bayplan.diagnostics import Diagnostic, Outcome, Route, has_errors, warning
+from bayplan.diagnostics import Diagnostic, Outcome, Route, has_errors, origin, warning
 from bayplan.document import Document
 from bayplan.model.formats import Asked, Part
 from bayplan.model.topology import ClusterTopology, Pool
@@ -104,7 +104,19 @@ def _quoted(found: tuple[Diagnostic, ...], picked: Sequence[Picked]) -> Batch:
 def at_sources(found: tuple[Diagnostic, ...], made: Part, picked: Sequence[Picked]) -> Batch:
     """What is wrong with the result, shown where a source speaks of the first node concerned."""
     only = picked[0].file.at() if len(picked) == 1 else ()
-    return _quoted(found, picked)._replace(origins={"topology": dict(_origins(made, only))} if found else {})
+    places = dict(_origins(made, only)) if found else {}
+    return _quoted(tuple(_moved(each, places) for each in found), picked)
+
+
+def _moved(found: Diagnostic, places: Mapping[Route, Route]) -> Diagnostic:
+    """The finding at the place of the nearest part of the result that has one: a source has paths of its own."""
+
+    def place(route: Route) -> Route:
+        known = origin(route, places)
+        return known[0] if known else ()
+
+    notes = tuple(note._replace(route=place(note.route)) for note in found.notes)
+    return found._replace(route=place(found.route), notes=notes)
 
 
 def _origins(made: Part, only: Route) -> Iterator[tuple[Route, Route]]:

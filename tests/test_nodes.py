@@ -50,6 +50,7 @@ COVERS = {
     "T524",
     "T525",
     "T526",
+    "T527",
 }
 EXAMPLES = UPSTREAM / "examples" / "nodes"
 ZONE, RACK, LEAF, DOMAIN = (
@@ -371,6 +372,7 @@ CASES: Mapping[str, tuple[list[Node], Asked, list[str], str]] = {
     "no preset": (RACKS, Asked(preset="gcp"), ["T517"], "presets:"),
     "not that preset": (RACKS, Asked(preset="gke"), ["T517"], 'no node carries a label of "gke"'),
     "not that label": (RACKS, Asked(levels=(Level("r", f"{DOMAIN}s"),)), ["T517"], f'did you mean "{DOMAIN}"'),
+    "no product": ([*RACKS, node("new", product="")], Asked(), ["T527"], 'node "new" has GPUs of which no label'),
     "flat": ([placed("a"), placed("b")], Asked(), ["T518"], "flat"),
     "two networks": (
         [node(f"n{n}", labels={DOMAIN: f"d{n // 2}", "crusoe.ai/pod.id": f"p{n // 2}"}) for n in range(4)],

@@ -68,7 +68,7 @@ PARSE = "import json, sys; json.loads(open(sys.argv[1], encoding='utf-8').read()
 def node_rows(folder: Path, large: bool) -> Iterator[Row]:
     """A list of nodes made a topology, checked and written, behind the standard library's reading of the same JSON."""
     python = f"{folder}/venv/bin/python"
-    for nodes, target in ((1_000, 9), (10_000, 4), (100_000, 3)):
+    for nodes, target in ((1_000, 5), (10_000, 4), (100_000, 3)):
         lines, values = map(str, extract(folder, nodes))
         row = Row(f"topology import, {nodes:,} nodes", ["topology", "import", lines], "json.loads", target, 7)
         yield row._replace(other=(python, "-c", PARSE, values))

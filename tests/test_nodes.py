@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from random import Random
 from typing import Any
 
 import pytest
@@ -50,6 +51,7 @@ COVERS = {
     "T524",
     "T525",
     "T526",
+    "T527",
 }
 EXAMPLES = UPSTREAM / "examples" / "nodes"
 ZONE, RACK, LEAF, DOMAIN = (
@@ -371,6 +373,7 @@ CASES: Mapping[str, tuple[list[Node], Asked, list[str], str]] = {
     "no preset": (RACKS, Asked(preset="gcp"), ["T517"], "presets:"),
     "not that preset": (RACKS, Asked(preset="gke"), ["T517"], 'no node carries a label of "gke"'),
     "not that label": (RACKS, Asked(levels=(Level("r", f"{DOMAIN}s"),)), ["T517"], f'did you mean "{DOMAIN}"'),
+    "no product": ([*RACKS, node("new", product="")], Asked(), ["T527"], 'node "new" has GPUs of which no label'),
     "flat": ([placed("a"), placed("b")], Asked(), ["T518"], "flat"),
     "two networks": (
         [node(f"n{n}", labels={DOMAIN: f"d{n // 2}", "crusoe.ai/pod.id": f"p{n // 2}"}) for n in range(4)],
@@ -568,6 +571,19 @@ def test_the_finest_level_of_others_is_that_of_nvlink_if_its_domains_are_the_cli
 )
 def test_the_kind_of_a_product(product: str, kind: str) -> None:
     assert kind_of(product) == kind
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(2, 5), min_size=1, max_size=12), st.randoms(use_true_random=False))
+def test_any_tree_comes_back_in_any_order(sizes: list[int], random: Random) -> None:
+    tree = {(f"z{r // 4}", f"l{r // 2}", f"r{r}"): [f"n{r}-{n}" for n in range(size)] for r, size in enumerate(sizes)}
+    found = [placed(name, *path) for path, names in tree.items() for name in names]
+    ordered, *_ = told(found, Asked(levels=TREE))
+    random.shuffle(found)
+    shuffled, *_ = told(found, Asked(levels=TREE))
+    assert shuffled
+    assert shuffled.topology == (ordered and ordered.topology)
+    assert {domain.path: list(domain.nodes) for domain in pools(shuffled)[0].domains} == tree
 
 
 LABELS = st.dictionaries(st.text(max_size=8), st.text(max_size=8), max_size=5)

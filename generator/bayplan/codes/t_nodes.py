@@ -31,4 +31,5 @@ CODES: Mapping[str, str] = {
     "T524": "nodes with a taint of their own",
     "T525": "GPUs that only DRA gives",
     "T526": "what no node can have",
+    "T527": "GPUs without a name",
 }

@@ -8,7 +8,7 @@ from bayplan.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.model.topology import NodeShape, Pool
 from bayplan.topologies import nodes_shapes as shapes
 from bayplan.topologies.nodes_census import Alike, Census, nodes_of, size
-from bayplan.topologies.nodes_words import are
+from bayplan.topologies.nodes_words import are, has
 from bayplan.values import NamedTuple
 
 
@@ -34,6 +34,7 @@ def stocks(census: Census, frames: Sequence[Pool], found: list[Diagnostic]) -> l
     kinds = shapes.kinds_of(shapes.product_of(each) for each, _ in kept if shapes.resource_of(each))
     taken = {frame.name: frame for _, frame in kept if frame}
     names = _names({shapes.make_of(each) for each, frame in kept if not frame}, kinds, taken)
+    found += _nameless([each for each, _ in kept], census.places)
     held: dict[str, dict[shapes.Make, list[Alike]]] = {}
     for each, frame in kept:
         make = shapes.make_of(each)
@@ -68,6 +69,18 @@ def _left_out(alike: Sequence[Alike], places: Mapping[str, Route]) -> Iterator[D
     for names, why in ((control, "of the control plane"), (plain, "without GPUs, unlike others")):
         if names:
             yield info("T515", places[names[0]], f"{are(names)} {why}: {len(names)} left out")
+
+
+def _nameless(alike: Iterable[Alike], places: Mapping[str, Route]) -> Iterator[Diagnostic]:
+    """T527: where GPU feature discovery has named the GPUs of some, it has failed on the others."""
+    by_name: dict[bool, list[Alike]] = {}
+    for each in alike:
+        if shapes.resource_of(each):
+            by_name.setdefault(bool(shapes.product_of(each)), []).append(each)
+    if len(by_name) == 2:
+        names = nodes_of(by_name[False])
+        message = f"{has(names)} GPUs of which no label tells the product, unlike others: a pool apart"
+        yield warning("T527", places[names[0]], message, hint="does GPU feature discovery run on them?")
 
 
 def _names(makes: set[shapes.Make], kinds: Mapping[str, str], taken: Iterable[str]) -> dict[shapes.Make, str]:

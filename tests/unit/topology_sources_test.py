@@ -636,6 +636,34 @@ def test_a_slurm_conf_brings_states_up_to_date(tmp_path: Path) -> None:
     assert {reason: nodes for reason, nodes in unusable.items() if nodes} == {"notReady": "n3"}
 
 
+@pytest.mark.parametrize("domain", ["", ".hall.example.com"])
+@pytest.mark.parametrize(
+    "sources", [("topology.conf",), ("slurm.conf", "topology.conf"), ("topology.conf", "slurm.conf")]
+)
+def test_names_that_labels_or_domains_tell(domain: str, sources: tuple[str, ...], tmp_path: Path) -> None:
+    """Slinky's label, or host names with a domain: Kubernetes' names are kept, and rules lead to Slurm's."""
+    conf = "\n".join(f"NodeName=gb{r}n[1-4] Gres=gpu:gb200:4" for r in (1, 2))
+    blocks = "BlockName=b1 Nodes=gb1n[1-4]\nBlockName=b2 Nodes=gb2n[1-4]\nBlockSizes=4"
+    names = [f"gb{r}n{n}{domain}" if domain else f"ip-{r}-{n}" for r in (1, 2) for n in range(1, 5)]
+    data = json.loads(nodes_file(*names))
+    for node in data["items"] if not domain else ():
+        _, rack, number = node["metadata"]["name"].split("-")
+        node["metadata"]["labels"]["slinky.slurm.net/slurm-nodename"] = f"gb{rack}n{number}"
+    files = {"slurm.conf": conf, "topology.conf": blocks, "nodes.json": json.dumps(data)}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    done = bayplan("topology", "import", "nodes.json", *sources, "-o", "topology.yaml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "T4" not in done.stderr.replace("T482", "").replace("T432", "")
+    spec = yaml.safe_load((tmp_path / "topology.yaml").read_text(encoding="utf-8"))["spec"]
+    (pool,) = spec["pools"]
+    assert sum(each["nodes"].count(".hall") + each["nodes"].startswith("ip-") for each in pool["domains"])
+    (rule,) = spec["schedulers"]["slurm"]["names"]
+    assert rule["to"] == r"gb\1n\2"
+    again = bayplan("topology", "export", "topology.yaml", "--to", "slurm-conf", cwd=tmp_path)
+    assert "Nodes=gb1n[1-4]" in again.stdout, again.stderr
+
+
 def test_findings_of_merged_sources_stand_in_their_files(tmp_path: Path) -> None:
     kit = {**KIT, "clusterConfig": [{**KIT["clusterConfig"][0], "workerNodes": HOSTS[:2]}]}
     (tmp_path / "kit.yaml").write_text(yaml.safe_dump(kit), encoding="utf-8")

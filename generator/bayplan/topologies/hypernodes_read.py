@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bayplan._validators import is_dns_subdomain
 from bayplan.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, warning
 from bayplan.kube.safe import is_kind, items, text
 from bayplan.model.formats import Asked, Part, SourceFile
@@ -56,11 +57,18 @@ def _broken(found: Sequence[Seen]) -> Iterator[Diagnostic]:
         if not each.name or each.tier is None or each.tier < 0:
             message = "a HyperNode needs a name, and a tier that is a whole number from 0 on"
             yield error("T454", each.route, message, hint="give what `kubectl get hypernodes -o yaml` prints")
+        elif not is_dns_subdomain(each.name):
+            message = f'"{each.name[:80]}" is no name of a HyperNode'
+            yield error("T454", (*each.route, "metadata", "name"), message, hint="names are lower-case, as of hosts")
         elif each.name in first:
             notes = (Note("the first is here", first[each.name].route),)
             message = f'HyperNode "{each.name}" is there twice'
             yield error("T454", (*each.route, "metadata", "name"), message, notes=notes, hint="remove or rename one")
         first.setdefault(each.name, each)
+        for member in each.of(NODE):
+            if not is_dns_subdomain(member.name):
+                message = f'"{member.name[:80]}" is no name of a node'
+                yield error("T454", member.route, message, hint="names are lower-case, as of hosts")
 
 
 def _hyper_nodes(source: SourceFile) -> Iterator[Object]:

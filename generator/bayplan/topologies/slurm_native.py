@@ -12,6 +12,7 @@ from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors, info, wa
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies import hostlist, native
 from bayplan.topologies.native import API_VERSION, KIND
+from bayplan.topologies.slurm_hosts import renamed
 from bayplan.topologies.slurm_units import BLOCK, Network, Remarks, Unit
 from bayplan.values import NamedTuple
 from bayplan.words import count
@@ -48,7 +49,9 @@ def part(networks: Sequence[Network], said: Remarks, source: SourceFile, asked: 
     if made.value is None:
         return made
     places = {node: unit.route for network in networks for unit in network.units for node in unit.nodes}
-    return Outcome(made.value._replace(places=places), made.diagnostics)
+    found: list[Diagnostic] = []
+    named = renamed(made.value._replace(places=places), asked.nodes, {}, source.at(), found)
+    return Outcome(named, (*made.diagnostics, *found))
 
 
 def document(networks: Sequence[Network], said: Remarks, source: str) -> Outcome[dict[str, Any]]:

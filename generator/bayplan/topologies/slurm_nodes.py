@@ -7,15 +7,14 @@ A line names many nodes and what each has; `NodeName=DEFAULT` says it for the li
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from bayplan.diagnostics import AT, Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
 from bayplan.model.formats import Asked, Part, SourceFile
-from bayplan.model.topology import HOSTNAME_LABEL
 from bayplan.topologies import grouping
 from bayplan.topologies.grouping import Known
 from bayplan.topologies.slurm_gres import cards
-from bayplan.topologies.slurm_hosts import Listed, aliases, in_kubernetes, paired, with_names
+from bayplan.topologies.slurm_hosts import LABELS, Listed, aliases, in_kubernetes, paired, renamed
 from bayplan.topologies.slurm_shown import NODE_LINE, SHOWN, entries, records
 from bayplan.topologies.slurm_states import amounts, place, reason, states
 from bayplan.topologies.slurm_text import Line, lines
@@ -56,21 +55,15 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     if has_errors(found):
         return Outcome(None, tuple(found))
     named = dict(aliases(listed, found))
-    called = in_kubernetes(named, asked.nodes)
-    nodes = [_as(called, each.known) for each in listed if not each.absent]
-    part = grouping.part(_cluster(source.head) or "slurm", nodes, source, asked)
-    part = part._replace(topology=with_names(part.topology, called, at, found))
-    others = {alias: called.get(name, name) for alias, name in (*named.items(), *zip(called, called, strict=True))}
-    return Outcome(part._replace(aliases=others), tuple(found))
+    nodes = [each.known for each in listed if not each.absent]
+    part = grouping.part(_cluster(source.head) or "slurm", nodes, source, asked)._replace(aliases=named)
+    made = renamed(part, asked.nodes, in_kubernetes(named, asked.nodes), at, found)
+    return Outcome(made, tuple(found))
 
 
 def label_keys(source: SourceFile) -> frozenset[str]:
-    """One that every node has: the names of all nodes are to be known, where another source tells them."""
-    return frozenset((HOSTNAME_LABEL,))
-
-
-def _as(called: Mapping[str, str], known: Known) -> Known:
-    return known._replace(name=called[known.name]) if known.name in called else known
+    """Those that say what nodes are called."""
+    return LABELS
 
 
 def _listed(source: SourceFile, found: list[Diagnostic]) -> Iterator[Listed]:

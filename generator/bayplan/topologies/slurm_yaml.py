@@ -14,6 +14,7 @@ from bayplan.model.manifest import File
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies import hostlist, slurm_native
+from bayplan.topologies.slurm_hosts import LABELS
 from bayplan.topologies.slurm_layout import Laid, layouts
 from bayplan.topologies.slurm_units import BLOCK, FLAT, TREE, Network, Unit, judged, names_in, remarks
 
@@ -41,6 +42,11 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
         return Outcome(None, read.diagnostics)
     made = slurm_native.part(read.value, remarks(source.text), source, asked)
     return Outcome(made.value, (*read.diagnostics, *made.diagnostics))
+
+
+def label_keys(source: SourceFile) -> frozenset[str]:
+    """Those that say what nodes are called."""
+    return LABELS
 
 
 def networks(data: Any, top: Route = ("source:0:0",)) -> Outcome[tuple[Network, ...]]:

@@ -7,14 +7,15 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 
 from bayplan.cli import topology_sources
 from bayplan.diagnostics import has_errors
+from bayplan.emit import emit
 from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology
-from bayplan.topologies import losses
+from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
+from bayplan.topologies import losses, node_labels, slinky
 from random_topologies import topologies
+from tools import loss_table
 from topology_files import FROM, back, exported, imported, less, nodes_of
 from topology_files import topology as read
 
-COVERS = {"T580"}
 slow = settings(
     deadline=None,
     suppress_health_check=list(HealthCheck),
@@ -106,3 +107,19 @@ def test_labels_come_back_from_the_nodes_that_carry_them(topology: ClusterTopolo
     said = imported(("nodes.yaml", text or ""), options=tuple(options))
     assert said.code == 0, said.err
     assert less(read(said.out), "node-labels") == wanted
+
+
+def test_the_documentation_lists_the_losses() -> None:
+    """`python tests/tools/loss_table.py` writes them."""
+    page = loss_table.PAGE.read_text(encoding="utf-8")
+    assert loss_table.renewed(page) == page
+    assert loss_table.table() in page
+
+
+def test_labels_of_100_000_nodes_are_written_in_a_moment() -> None:
+    rows = tuple(Domain((f"s{n // 40}", f"r{n}"), tuple(f"n{n:04}-{i:02}" for i in range(18))) for n in range(5600))
+    levels = (Level("spine", "x.io/spine", apply=True), Level("rack", "x.io/rack", apply=True))
+    topology = ClusterTopology("hall", (Pool("gpu", NodeShape(), levels, rows),))
+    for module in (node_labels, slinky):
+        text = "".join(emit(module.write(topology, Target())))
+        assert text.count("kind: Node\n") == 100_800

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from bayplan.diagnostics import Diagnostic, Route, info
+from bayplan.diagnostics import Diagnostic, Route, info, warning
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies import loss_rows as rows
 from bayplan.topologies import loss_slurm as slurm
 from bayplan.topologies.loss_rows import Loss
+from bayplan.words import listing
 
 SETTINGS = (
     rows.name,
@@ -92,10 +93,19 @@ def minus(word: str, topology: ClusterTopology, target: Target) -> ClusterTopolo
     return topology
 
 
-def report(word: str, topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
-    """T580: what of this file the format cannot hold."""
+def report(word: str, topology: ClusterTopology, target: Target, written: bool) -> Iterator[Diagnostic]:
+    """T580: what of this file the format cannot hold; T581: that is all of it; T582: labels that others may set."""
+    route: Route = ("topology", "metadata", "name")
     titles = [loss.title for loss in lost(word, target) if loss.drop(topology, target) != topology]
-    if titles:
-        route: Route = ("topology", "metadata", "name")
+    if not written:
+        message = f"there is nothing in this file that {word} can hold, so nothing is written"
+        yield warning("T581", route, message, hint="it takes nodes, in pools that have levels")
+    elif titles:
         message = f"{word} does not hold all of this file. Lost: {'; '.join(titles)}"
         yield info("T580", route, message, hint="keep this file and export from it; the rest comes back by an import")
+    levels = [level for pool in topology.pools for level in pool.levels]
+    if written and word == "node-labels" and not any(level.apply for level in levels):
+        labels = listing(dict.fromkeys(level.label for level in levels), "and", most=5)
+        message = f"no level is marked `apply`, so the labels of all levels are written: {labels}"
+        hint = "write `apply: true` on levels whose labels no node carries yet, and only these are written"
+        yield info("T582", ("topology", "spec", "pools", 0), message, hint=hint)

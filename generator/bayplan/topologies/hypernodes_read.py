@@ -15,10 +15,10 @@ from bayplan.topologies import hostlist, native
 from bayplan.topologies.grouping import UNKNOWN, word
 from bayplan.topologies.hypernode_members import expanded, keys
 from bayplan.topologies.hypernode_tree import GROUP, HYPER_NODE, LEVEL, NODE, PATH, TOPOLOGY, Seen, Tree, faults, seen
+from bayplan.words import shorten
 
 TOLD = 20
 """Members that are told of one by one."""
-from bayplan.words import shorten
 
 Chain = tuple[Seen, ...]
 """HyperNodes from a root down to a leaf."""

@@ -70,7 +70,7 @@ def test_from_one_format_to_the_next(one: str, two: str, topology: ClusterTopolo
 @many
 @given(topology=topologies())
 def test_an_export_tells_what_it_loses(topology: ClusterTopology) -> None:
-    for word in sorted(losses.LOST):
+    for word in sorted(set(losses.LOST) - {losses.DISCOVERED}):
         _, found = exported(topology, word)
         told = [each for each in found if each.code == "T580"]
         kept = less(topology, word) == topology
@@ -83,16 +83,29 @@ def test_every_format_that_is_written_declares_its_losses() -> None:
     from bayplan.topologies import EXPORTS
 
     silent = {"none", "native", "slurm-bridge", "sunk"}
-    assert set(losses.LOST) == {*BACKENDS, *EXPORTS} - silent
+    assert set(losses.LOST) - {losses.DISCOVERED} == {*BACKENDS, *EXPORTS} - silent
 
 
 def test_every_format_that_is_written_can_be_read() -> None:
     assert set(FROM.values()) <= set(topology_sources.WORDS)
-    assert set(losses.LOST) - set(FROM) <= {"slinky", "node-labels"}
+    assert set(losses.LOST) - set(FROM) <= {"slinky", "node-labels", losses.DISCOVERED}
 
 
 def test_slurm_before_2505_loses_what_a_topology_conf_loses() -> None:
-    assert losses.lost("slurm", Target({"slurm": "24.11"})) == losses.LOST["slurm-conf"]
+    nothing = ClusterTopology("hall", ())
+    assert losses.lost("slurm", nothing, Target({"slurm": "24.11"})) == losses.LOST["slurm-conf"]
+
+
+@many
+@given(topology=topologies())
+def test_levels_come_back_from_volcanos_discovery(topology: ClusterTopology) -> None:
+    found = topology._replace(schedulers={"volcano": {"hyperNodes": "discovered"}})
+    text, _ = exported(found, "volcano")
+    wanted = less(found, "volcano")
+    assume(text and wanted.pools)
+    said = imported(("config.yaml", text or ""))
+    assert said.code == 0, said.err
+    assert less(read(said.out), "volcano") == wanted
 
 
 @many

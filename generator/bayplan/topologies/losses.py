@@ -44,6 +44,9 @@ ROW = (rows.nvlink_domains, rows.leaves)
 
 NODES = (rows.domains, rows.unusable)
 
+DISCOVERED = "volcano-discovery"
+"""What `--to volcano` writes where Volcano finds its HyperNodes by labels."""
+
 LOST: Mapping[str, tuple[Loss, ...]] = {
     "kueue": (
         *(rows.flavors, rows.default_queue, *SETTINGS, *OFFER, rows.every_node),
@@ -57,6 +60,10 @@ LOST: Mapping[str, tuple[Loss, ...]] = {
     "volcano": (
         *(*SETTINGS[1:], rows.queues, *OFFER, *CHOICE, rows.nvlink, *MARKS, *ROW),
         *(rows.unlevelled, rows.unusable_nodes, rows.empty, rows.one_tree, rows.order),
+    ),
+    DISCOVERED: (
+        *(*SETTINGS, rows.queues, *OFFER, *CHOICE, rows.level_names, rows.nvlink_unknown, *MARKS, *NODES),
+        *(rows.unlevelled, rows.lists, rows.numbered),
     ),
     "slurm": (
         *(slurm.pools, slurm.nodes, slurm.plan, *SETTINGS, rows.queues, *OFFER, *CHOICE),
@@ -80,15 +87,18 @@ LOST: Mapping[str, tuple[Loss, ...]] = {
 """Word after --to -> what that format lacks, in the order in which it is taken out."""
 
 
-def lost(word: str, target: Target) -> tuple[Loss, ...]:
+def lost(word: str, topology: ClusterTopology, target: Target) -> tuple[Loss, ...]:
     """The losses of a format. Before 25.05, Slurm has a topology.conf."""
-    old = word == "slurm" and not target.since("slurm", "25.05")
-    return LOST.get("slurm-conf" if old else word, ())
+    if word == "slurm" and not target.since("slurm", "25.05"):
+        word = "slurm-conf"
+    if word == "volcano" and topology.schedulers.get("volcano", {}).get("hyperNodes") == "discovered":
+        word = DISCOVERED
+    return LOST.get(word, ())
 
 
 def minus(word: str, topology: ClusterTopology, target: Target) -> ClusterTopology:
     """The topology without what the format cannot hold."""
-    for loss in lost(word, target):
+    for loss in lost(word, topology, target):
         topology = loss.drop(topology, target)
     return topology
 
@@ -96,7 +106,7 @@ def minus(word: str, topology: ClusterTopology, target: Target) -> ClusterTopolo
 def report(word: str, topology: ClusterTopology, target: Target, written: bool) -> Iterator[Diagnostic]:
     """T580: what of this file the format cannot hold; T581: that is all of it; T582: labels that others may set."""
     route: Route = ("topology", "metadata", "name")
-    titles = [loss.title for loss in lost(word, target) if loss.drop(topology, target) != topology]
+    titles = [loss.title for loss in lost(word, topology, target) if loss.drop(topology, target) != topology]
     if not written:
         message = f"there is nothing in this file that {word} can hold, so nothing is written"
         yield warning("T581", route, message, hint="it takes nodes, in pools that have levels")

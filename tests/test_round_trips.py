@@ -7,14 +7,15 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 
 from bayplan.cli import topology_sources
 from bayplan.diagnostics import has_errors
+from bayplan.emit import emit
 from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology
-from bayplan.topologies import losses
+from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
+from bayplan.topologies import losses, node_labels, slinky
 from random_topologies import topologies
+from tools import loss_table
 from topology_files import FROM, back, exported, imported, less, nodes_of
 from topology_files import topology as read
 
-COVERS = {"T580"}
 slow = settings(
     deadline=None,
     suppress_health_check=list(HealthCheck),
@@ -69,7 +70,7 @@ def test_from_one_format_to_the_next(one: str, two: str, topology: ClusterTopolo
 @many
 @given(topology=topologies())
 def test_an_export_tells_what_it_loses(topology: ClusterTopology) -> None:
-    for word in sorted(losses.LOST):
+    for word in sorted(set(losses.LOST) - {losses.DISCOVERED}):
         _, found = exported(topology, word)
         told = [each for each in found if each.code == "T580"]
         kept = less(topology, word) == topology
@@ -82,16 +83,29 @@ def test_every_format_that_is_written_declares_its_losses() -> None:
     from bayplan.topologies import EXPORTS
 
     silent = {"none", "native", "slurm-bridge", "sunk"}
-    assert set(losses.LOST) == {*BACKENDS, *EXPORTS} - silent
+    assert set(losses.LOST) - {losses.DISCOVERED} == {*BACKENDS, *EXPORTS} - silent
 
 
 def test_every_format_that_is_written_can_be_read() -> None:
     assert set(FROM.values()) <= set(topology_sources.WORDS)
-    assert set(losses.LOST) - set(FROM) <= {"slinky", "node-labels"}
+    assert set(losses.LOST) - set(FROM) <= {"slinky", "node-labels", losses.DISCOVERED}
 
 
 def test_slurm_before_2505_loses_what_a_topology_conf_loses() -> None:
-    assert losses.lost("slurm", Target({"slurm": "24.11"})) == losses.LOST["slurm-conf"]
+    nothing = ClusterTopology("hall", ())
+    assert losses.lost("slurm", nothing, Target({"slurm": "24.11"})) == losses.LOST["slurm-conf"]
+
+
+@many
+@given(topology=topologies())
+def test_levels_come_back_from_volcanos_discovery(topology: ClusterTopology) -> None:
+    found = topology._replace(schedulers={"volcano": {"hyperNodes": "discovered"}})
+    text, _ = exported(found, "volcano")
+    wanted = less(found, "volcano")
+    assume(text and wanted.pools)
+    said = imported(("config.yaml", text or ""))
+    assert said.code == 0, said.err
+    assert less(read(said.out), "volcano") == wanted
 
 
 @many
@@ -106,3 +120,19 @@ def test_labels_come_back_from_the_nodes_that_carry_them(topology: ClusterTopolo
     said = imported(("nodes.yaml", text or ""), options=tuple(options))
     assert said.code == 0, said.err
     assert less(read(said.out), "node-labels") == wanted
+
+
+def test_the_documentation_lists_the_losses() -> None:
+    """`python tests/tools/loss_table.py` writes them."""
+    page = loss_table.PAGE.read_text(encoding="utf-8")
+    assert loss_table.renewed(page) == page
+    assert loss_table.table() in page
+
+
+def test_labels_of_100_000_nodes_are_written_in_a_moment() -> None:
+    rows = tuple(Domain((f"s{n // 40}", f"r{n}"), tuple(f"n{n:04}-{i:02}" for i in range(18))) for n in range(5600))
+    levels = (Level("spine", "x.io/spine", apply=True), Level("rack", "x.io/rack", apply=True))
+    topology = ClusterTopology("hall", (Pool("gpu", NodeShape(), levels, rows),))
+    for module in (node_labels, slinky):
+        text = "".join(emit(module.write(topology, Target())))
+        assert text.count("kind: Node\n") == 100_800

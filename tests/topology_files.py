@@ -36,7 +36,7 @@ FROM = {
 def exported(topology: ClusterTopology, word: str, **versions: str) -> tuple[str | None, tuple[Diagnostic, ...]]:
     """The text of an export, and what was said."""
     made = document.Document("topology.yaml", "", 0, native.write(topology))
-    outcome, _ = pipeline.cluster_objects(made, word, versions)
+    outcome, _ = pipeline.export(made, word, versions)
     return (None if outcome.value is None else "".join(emit(outcome.value))), outcome.diagnostics
 
 

@@ -336,12 +336,12 @@ def export(document: Document, name: str, versions: Mapping[str, str]) -> tuple[
     """The same, for somebody who wants to take the file elsewhere: with all that is lost on the way."""
     topology, origins = check_topology(document)
     made = _then(topology, lambda value: _objects(value, name, versions))
-    if topology.value is None or not made.value:
+    if topology.value is None or made.value is None or not (made.value or name in EXPORTS):
         return made, origins
     from bayplan.topologies import losses
 
     target = select_target(versions, topology.value).value
-    lost = tuple(losses.report(name, topology.value, target)) if target else ()
+    lost = tuple(losses.report(name, topology.value, target, bool(made.value))) if target else ()
     return Outcome(made.value, (*made.diagnostics, *lost)), origins
 
 

@@ -6,4 +6,6 @@ from collections.abc import Mapping
 
 CODES: Mapping[str, str] = {
     "T580": "what a format cannot hold",
+    "T581": "an export of nothing",
+    "T582": "labels that others may have set",
 }

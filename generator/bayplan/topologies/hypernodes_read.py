@@ -15,6 +15,7 @@ from bayplan.topologies import hostlist, native
 from bayplan.topologies.grouping import UNKNOWN, word
 from bayplan.topologies.hypernode_members import expanded, keys
 from bayplan.topologies.hypernode_tree import GROUP, HYPER_NODE, LEVEL, NODE, PATH, TOPOLOGY, Seen, Tree, faults, seen
+from bayplan.words import shorten
 
 TOLD = 20
 """Members that are told of one by one."""
@@ -43,7 +44,7 @@ def label_keys(source: SourceFile) -> frozenset[str]:
 def _made(objects: Sequence[Object], found: Sequence[Seen], wrong: tuple[Diagnostic, ...]) -> Outcome[dict[str, Any]]:
     tree: Tree = {each.name: each for each in found}
     chains = [] if has_errors(wrong) else list(_chains(tree))
-    wrong += (*_uneven(chains), *_unnamed(found))
+    wrong += (*_uneven(chains), *_unnamed(found), *_no_nodes(found))
     if has_errors(wrong):
         return Outcome(None, wrong)
     name = next((text(each.data, "metadata", "labels", TOPOLOGY) for each in objects), "")
@@ -118,6 +119,15 @@ def _unnamed(found: Sequence[Seen]) -> Iterator[Diagnostic]:
     if len(unnamed) > TOLD:
         message = f"which nodes {len(unnamed) - TOLD} more members select, only the cluster knows too"
         yield warning("T452", unnamed[TOLD][1].route, message, hint=hint)
+
+
+def _no_nodes(found: Sequence[Seen]) -> Iterator[Diagnostic]:
+    """T537: members that no node can be."""
+    for each in found:
+        for member in each.of(NODE):
+            if not is_dns_subdomain(member.name):
+                message = f'HyperNode "{each.name}" names {shorten(member.name)}, which no node can be called'
+                yield error("T537", member.route, message, hint="write the name that `kubectl get nodes` prints")
 
 
 def _document(name: str, chains: Sequence[Chain]) -> dict[str, Any]:

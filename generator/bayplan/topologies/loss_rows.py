@@ -10,7 +10,7 @@ from typing import Any
 
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
-from bayplan.topologies import koordinator, kueue, kueue_objects
+from bayplan.topologies import koordinator, kueue, kueue_objects, native
 from bayplan.values import NamedTuple
 
 Path = tuple[str, ...]
@@ -58,7 +58,7 @@ fabrics = _settings("fabrics", fabrics={})
 namespaces = _settings("namespaces", namespaces={})
 
 cards = _shape("the accelerator of nodes", accelerator="", accelerators=0)
-resources = _shape("resources of nodes", resources={})
+resources = _shape("resources of nodes", resources={"pods": native.PODS * 1000})
 selectors = _shape("node selectors", node_selector={})
 tolerations = _shape("tolerations", tolerations=())
 template = of_pools("pod templates", lambda _, pool: pool._replace(template={}))

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from bayplan.diagnostics import Diagnostic, Route, info
+from bayplan.diagnostics import Diagnostic, Route, info, warning
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies import loss_rows as rows
 from bayplan.topologies import loss_slurm as slurm
 from bayplan.topologies.loss_rows import Loss
+from bayplan.words import listing
 
 SETTINGS = (
     rows.name,
@@ -43,6 +44,9 @@ ROW = (rows.nvlink_domains, rows.leaves)
 
 NODES = (rows.domains, rows.unusable)
 
+DISCOVERED = "volcano-discovery"
+"""What `--to volcano` writes where Volcano finds its HyperNodes by labels."""
+
 LOST: Mapping[str, tuple[Loss, ...]] = {
     "kueue": (
         *(rows.flavors, rows.default_queue, *SETTINGS, *OFFER, rows.every_node),
@@ -56,6 +60,10 @@ LOST: Mapping[str, tuple[Loss, ...]] = {
     "volcano": (
         *(*SETTINGS[1:], rows.queues, *OFFER, *CHOICE, rows.nvlink, *MARKS, *ROW),
         *(rows.unlevelled, rows.unusable_nodes, rows.empty, rows.one_tree, rows.order),
+    ),
+    DISCOVERED: (
+        *(*SETTINGS, rows.queues, *OFFER, *CHOICE, rows.level_names, rows.nvlink_unknown, *MARKS, *NODES),
+        *(rows.unlevelled, rows.lists, rows.numbered),
     ),
     "slurm": (
         *(slurm.pools, slurm.nodes, slurm.plan, *SETTINGS, rows.queues, *OFFER, *CHOICE),
@@ -79,23 +87,35 @@ LOST: Mapping[str, tuple[Loss, ...]] = {
 """Word after --to -> what that format lacks, in the order in which it is taken out."""
 
 
-def lost(word: str, target: Target) -> tuple[Loss, ...]:
+def lost(word: str, topology: ClusterTopology, target: Target) -> tuple[Loss, ...]:
     """The losses of a format. Before 25.05, Slurm has a topology.conf."""
-    old = word == "slurm" and not target.since("slurm", "25.05")
-    return LOST.get("slurm-conf" if old else word, ())
+    if word == "slurm" and not target.since("slurm", "25.05"):
+        word = "slurm-conf"
+    if word == "volcano" and topology.schedulers.get("volcano", {}).get("hyperNodes") == "discovered":
+        word = DISCOVERED
+    return LOST.get(word, ())
 
 
 def minus(word: str, topology: ClusterTopology, target: Target) -> ClusterTopology:
     """The topology without what the format cannot hold."""
-    for loss in lost(word, target):
+    for loss in lost(word, topology, target):
         topology = loss.drop(topology, target)
     return topology
 
 
-def report(word: str, topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
-    """T580: what of this file the format cannot hold."""
-    titles = [loss.title for loss in lost(word, target) if loss.drop(topology, target) != topology]
-    if titles:
-        route: Route = ("topology", "metadata", "name")
+def report(word: str, topology: ClusterTopology, target: Target, written: bool) -> Iterator[Diagnostic]:
+    """T580: what of this file the format cannot hold; T581: that is all of it; T582: labels that others may set."""
+    route: Route = ("topology", "metadata", "name")
+    titles = [loss.title for loss in lost(word, topology, target) if loss.drop(topology, target) != topology]
+    if not written:
+        message = f"there is nothing in this file that {word} can hold, so nothing is written"
+        yield warning("T581", route, message, hint="it takes nodes, in pools that have levels")
+    elif titles:
         message = f"{word} does not hold all of this file. Lost: {'; '.join(titles)}"
         yield info("T580", route, message, hint="keep this file and export from it; the rest comes back by an import")
+    levels = [level for pool in topology.pools for level in pool.levels]
+    if written and word == "node-labels" and not any(level.apply for level in levels):
+        labels = listing(dict.fromkeys(level.label for level in levels), "and", most=5)
+        message = f"no level is marked `apply`, so the labels of all levels are written: {labels}"
+        hint = "write `apply: true` on levels whose labels no node carries yet, and only these are written"
+        yield info("T582", ("topology", "spec", "pools", 0), message, hint=hint)

@@ -1,0 +1,33 @@
+"""The table of losses in docs/topology-export.md: `python tests/tools/loss_table.py` writes it anew."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from bayplan.topologies.loss_rows import Loss
+from bayplan.topologies.losses import LOST
+
+PAGE = Path(__file__).parents[2] / "docs" / "topology-export.md"
+START, END = "Every format lacks", "\n\n`none`,"
+
+
+def table() -> str:
+    """What all lack, and a row for each format with the rest."""
+    common = [loss for loss in LOST["volcano"] if all(loss in losses for losses in LOST.values())]
+    told = f"{START}: {_titles(common)}. Besides, of a file that says it:\n\n| `--to` | lost |\n|---|---|\n"
+    rows = (f"| `{word}` | {_titles([e for e in LOST[word] if e not in common])} |" for word in sorted(LOST))
+    return told + "\n".join(rows)
+
+
+def _titles(losses: list[Loss]) -> str:
+    return "; ".join(loss.title for loss in losses)
+
+
+def renewed(page: str) -> str:
+    """The page with the table as it is now."""
+    return re.sub(re.escape(START) + r"[\s\S]*?(?=" + re.escape(END) + ")", lambda _: table(), page)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

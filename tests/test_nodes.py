@@ -18,9 +18,10 @@ from bayplan.diagnostics import AT, Diagnostic
 from bayplan.document import Document, read
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, Level, NodeShape, Pool
-from bayplan.topologies import native, nodes
-from bayplan.topologies.nodes_presets import PRESETS
-from bayplan.topologies.nodes_shapes import kind_of
+from bayplan.topologies import native
+from bayplan.topologies.nodes import source as nodes
+from bayplan.topologies.nodes.presets import PRESETS
+from bayplan.topologies.nodes.shapes import kind_of
 from judges import UPSTREAM
 from tools.run import ROOT
 

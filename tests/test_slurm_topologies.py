@@ -16,7 +16,9 @@ from bayplan.document import Document
 from bayplan.model.formats import Asked, SourceFile
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
-from bayplan.topologies import native, slurm_conf, slurm_yaml
+from bayplan.topologies import native
+from bayplan.topologies.slurm import topology_conf as slurm_conf
+from bayplan.topologies.slurm import topology_yaml as slurm_yaml
 from judges import UPSTREAM
 
 COVERS = {

@@ -18,7 +18,8 @@ from bayplan.emit import emit
 from bayplan.model.formats import Context
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.topologies import losses, native
+from bayplan.topologies import native
+from bayplan.topologies.losses import table as losses
 
 FROM = {
     "kai": "kai",

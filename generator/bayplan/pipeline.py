@@ -338,7 +338,7 @@ def export(document: Document, name: str, versions: Mapping[str, str]) -> tuple[
     made = _then(topology, lambda value: _objects(value, name, versions))
     if topology.value is None or made.value is None or not (made.value or name in EXPORTS):
         return made, origins
-    from bayplan.topologies import losses
+    from bayplan.topologies.losses import table as losses
 
     target = select_target(versions, topology.value).value
     lost = tuple(losses.report(name, topology.value, target, bool(made.value))) if target else ()

@@ -16,7 +16,8 @@ from bayplan.emit import emit
 from bayplan.model.formats import SourceFile
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
-from bayplan.topologies import hypernodes, native
+from bayplan.topologies import native
+from bayplan.topologies.hypernodes import source as hypernodes
 from judges import volcano as judge
 
 TARGET = Target({"volcano": "1.15.1"})

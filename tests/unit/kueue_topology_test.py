@@ -15,7 +15,8 @@ from bayplan.emit import emit
 from bayplan.model.formats import SourceFile
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.topologies import kueue, native
+from bayplan.topologies import native
+from bayplan.topologies.kueue import source as kueue
 from judges import UPSTREAM, judge_all
 
 NODE = {

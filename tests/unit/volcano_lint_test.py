@@ -14,8 +14,9 @@ from bayplan.backends import BACKENDS
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.topologies import hypernode_tree, native
-from bayplan.topologies.hypernode_tree import faults, seen
+from bayplan.topologies import native
+from bayplan.topologies.hypernodes import tree as hypernode_tree
+from bayplan.topologies.hypernodes.tree import faults, seen
 from tools import golden
 
 VOLCANO = BACKENDS["volcano"]

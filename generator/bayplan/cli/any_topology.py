@@ -85,7 +85,7 @@ def _foreign(picked: Picked, other: ClusterTopology | None, batches: list[Batch]
 
 def _named(topology: ClusterTopology, other: ClusterTopology | None) -> ClusterTopology:
     """With the names of Kubernetes in place of Slurm's, where the other topology has rules for that."""
-    from bayplan.topologies.slurm_layout import name_rules, slurm_name
+    from bayplan.topologies.slurm.layout import name_rules, slurm_name
 
     rules = name_rules(other) if other else ()
     if other is None or not rules:

@@ -8,7 +8,7 @@ from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.diagnostics import error
 from bayplan.report.batch import Batch
-from bayplan.topologies import compare
+from bayplan.topologies.comparing import compare
 
 
 def run(given: Given) -> int:

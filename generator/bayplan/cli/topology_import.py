@@ -92,7 +92,7 @@ def _refreshed(
     given: Given, picked: Sequence[Picked], asked: Asked, old: ClusterTopology, document: Document, batches: list[Batch]
 ) -> str | None:
     """The text with what the sources say of nodes in place of what the file said; the rest of it stays."""
-    from bayplan.topologies import refresh
+    from bayplan.topologies.refreshing import refresh
 
     new = topology_laid.over(old, document, picked, asked, batches)
     if new is None:

@@ -12,7 +12,7 @@ from bayplan.document import Document
 from bayplan.model.formats import Asked, Part
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.report.batch import Batch
-from bayplan.topologies import merge
+from bayplan.topologies.merging import merge
 from bayplan.words import count, listing
 
 
@@ -86,7 +86,7 @@ def _places(topology: ClusterTopology) -> dict[str, Route]:
 
 def _slurm_names(topology: ClusterTopology) -> dict[str, str]:
     """What Slurm calls the nodes -> their names, where the file has rules for that."""
-    from bayplan.topologies.slurm_layout import name_rules, slurm_name
+    from bayplan.topologies.slurm.layout import name_rules, slurm_name
 
     rules = name_rules(topology)
     names = [node for pool in topology.pools for each in pool.domains for node in each.nodes] if rules else []

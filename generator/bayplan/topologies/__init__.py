@@ -15,26 +15,26 @@ FORMATS: Mapping[str, Format[ClusterTopology]] = {native.NAME: native}
 """By name, in the order in which they sniff."""
 
 IMPORTS: Mapping[str, str] = {
-    "nodes": "nodes",
+    "nodes": "nodes.source",
     "koordinator": "koordinator",
-    "hypernodes": "hypernodes",
-    "kueue": "kueue",
-    "slurm": "slurm_yaml",
-    "slurm-conf": "slurm_conf",
-    "topograph": "topograph",
-    "topograph-graph": "topograph_graph",
-    "topograph-request": "topograph_request",
-    "ibnetdiscover": "ibnetdiscover",
-    "ufm": "ufm",
-    "netq": "netq",
-    "nmx": "nmx",
-    "slurm-nodes": "slurm_nodes",
-    "cloud": "cloud",
+    "hypernodes": "hypernodes.source",
+    "kueue": "kueue.source",
+    "slurm": "slurm.topology_yaml",
+    "slurm-conf": "slurm.topology_conf",
+    "topograph": "topograph.source",
+    "topograph-graph": "topograph.graph",
+    "topograph-request": "topograph.request",
+    "ibnetdiscover": "managers.ibnetdiscover",
+    "ufm": "managers.ufm",
+    "netq": "managers.netq",
+    "nmx": "managers.nmx",
+    "slurm-nodes": "slurm.node_lines",
+    "cloud": "cloud.source",
     "kai": "kai",
     "resource-slices": "resource_slices",
     "volcano-discovery": "volcano_discovery",
     "launch-kit": "launch_kit",
-    "slurm-config-map": "slurm_config_map",
+    "slurm-config-map": "slurm.config_map",
 }
 """The word after `topology import --from` -> the module in this folder, in the order in which they sniff."""
 
@@ -51,10 +51,10 @@ OBJECTS: tuple[str, ...] = (
 """Those whose files hold Kubernetes objects: one file may hold objects of several."""
 
 EXPORTS: Mapping[str, str] = {
-    "slurm-conf": "slurm_conf",
+    "slurm-conf": "slurm.topology_conf",
     "node-labels": "node_labels",
-    "slinky": "slinky",
-    "topograph": "topograph",
-    "topograph-graph": "topograph_graph",
+    "slinky": "slurm.slinky",
+    "topograph": "topograph.source",
+    "topograph-graph": "topograph.graph",
 }
 """Words after `topology export --to` besides the schedulers' names -> the module in this folder."""

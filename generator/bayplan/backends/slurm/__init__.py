@@ -18,7 +18,8 @@ from bayplan.model.manifest import File, Lowered, Manifest, Object, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.topologies import slurm_conf, slurm_yaml
+from bayplan.topologies.slurm import topology_conf as slurm_conf
+from bayplan.topologies.slurm import topology_yaml as slurm_yaml
 
 if TYPE_CHECKING:
     from bayplan.model.intent import GangIntent

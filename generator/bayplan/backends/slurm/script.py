@@ -16,7 +16,7 @@ from bayplan.kube.kinds.parts import GANG_LABEL, WORKFLOW_LABEL
 from bayplan.kube.pod import file_key
 from bayplan.model.plan import GangPlan, Plan
 from bayplan.model.workflow import Binary
-from bayplan.topologies.slurm_layout import settings
+from bayplan.topologies.slurm.layout import settings
 
 TEXTS = ("account", "qos", "reservation", "constraint", "exclude", "licenses", "wckey", "output", "error")
 """Settings of `backends: {slurm: ...}` that sbatch has under the same name."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.topologies import hypernodes
+from bayplan.topologies.hypernodes import source as hypernodes
 
 BUILT_IN = ("root", "default")
 """Queues that Volcano makes itself."""

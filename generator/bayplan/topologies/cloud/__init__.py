@@ -1,0 +1,1 @@
+"""Answers of clouds: where each instance hangs in the network."""

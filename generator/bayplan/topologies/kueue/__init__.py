@@ -1,0 +1,1 @@
+"""Kueue's objects, written and read."""

@@ -1,0 +1,1 @@
+"""What each format of an export cannot hold."""

@@ -1,0 +1,1 @@
+"""Fabric managers (ibnetdiscover, UFM, NetQ, NMX), and how a fabric becomes nested levels."""

@@ -1,0 +1,1 @@
+"""Several sources of one cluster, made one topology."""

@@ -1,0 +1,141 @@
+"""What several sources say of one cluster, made one topology: one adds to another, contradictions are errors.
+
+Nodes are joined by name, or by another name that a source knows of them. Pools that share nodes are one pool
+(`merge_pools`); a pool without domains gives its levels, selectors and labels to the pool of its name; what a file says
+of schedulers, queues and versions is put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors, warning
+from bayplan.model.formats import Part
+from bayplan.model.topology import AcceleratorKind, Pool
+from bayplan.topologies.merging import pools as merge_pools
+from bayplan.words import listing
+
+OWN = ("versions", "schedulers", "fabrics", "images", "namespaces")
+"""Of these the parts must agree where both speak; of `defaults` the first to speak counts."""
+
+
+def merge(parts: Sequence[Part]) -> Outcome[Part]:
+    """The parts as one, the earlier before the later. None where they contradict each other."""
+    found: list[Diagnostic] = []
+    made = reduce(lambda one, other: _joined(one, other, found), _by_one_name(parts))
+    if len(parts) > 1:
+        made = _without_frames(made, found)
+    return Outcome(None if has_errors(found) else made, tuple(found))
+
+
+def _by_one_name(parts: Sequence[Part]) -> Iterator[Part]:
+    """The parts, each with the names that any other knows better: a third source may join two."""
+    for part in parts:
+        yield reduce(_renamed, (other for other in parts if other is not part), part)
+
+
+def _joined(one: Part, other: Part, found: list[Diagnostic]) -> Part:
+    one, other = _renamed(one, other), _renamed(other, one)
+    pools = tuple(_pools(one, other, found))
+    first, second = one.topology, other.topology
+    own = {key: _together(getattr(first, key), getattr(second, key), (key,), one, other, found) for key in OWN}
+    queues = first.queues if second.queues is None else tuple(dict.fromkeys((*(first.queues or ()), *second.queues)))
+    defaults = dict(sorted({**second.defaults, **first.defaults}.items()))
+    kinds = _kinds(first.accelerators, second.accelerators)
+    topology = first._replace(pools=pools, queues=queues, defaults=defaults, accelerators=kinds, **own)
+    return Part(
+        topology,
+        {**other.places, **one.places},
+        {**other.aliases, **one.aliases},
+        {**other.labels, **one.labels},
+        f"{one.source} and {other.source}" if other.topology.pools else one.source,
+    )
+
+
+def _kinds(one: Mapping[str, AcceleratorKind], other: Mapping[str, AcceleratorKind]) -> dict[str, AcceleratorKind]:
+    """The kinds of both; one that both know can be allocated as either says."""
+    made = {**other, **one}
+    for name in one.keys() & other.keys():
+        mine, theirs = one[name], other[name]
+        allocators = tuple(dict.fromkeys((*mine.allocators, *theirs.allocators)))
+        resources = {**theirs.resources, **mine.resources}
+        device_class = mine.device_class or theirs.device_class
+        made[name] = mine._replace(allocators=allocators, resources=resources, device_class=device_class)
+    return dict(sorted(made.items()))
+
+
+def _renamed(part: Part, other: Part) -> Part:
+    """The part with the names that the other one gives its nodes."""
+    known = other.aliases
+    if not known or not any(node in known for pool in part.topology.pools for node in _nodes(pool)):
+        return part
+    own = {node for pool in other.topology.pools for node in _nodes(pool)}
+    called = {alias: name for alias, name in known.items() if alias not in own}
+    pools = tuple(_with_names(pool, called) for pool in part.topology.pools)
+    places = {called.get(node, node): place for node, place in part.places.items()}
+    return part._replace(topology=part.topology._replace(pools=pools), places=places)
+
+
+def _nodes(pool: Pool) -> Iterator[str]:
+    return (node for domain in pool.domains for node in domain.nodes)
+
+
+def _with_names(pool: Pool, called: Mapping[str, str]) -> Pool:
+    def names(nodes: Iterable[str]) -> tuple[str, ...]:
+        return tuple(called.get(node, node) for node in nodes)
+
+    domains = tuple(each._replace(nodes=names(each.nodes)) for each in pool.domains)
+    return pool._replace(domains=domains, unusable={reason: names(nodes) for reason, nodes in pool.unusable.items()})
+
+
+def _pools(one: Part, other: Part, found: list[Diagnostic]) -> Iterator[Pool]:
+    """The pools of both: frames by name, pools that share nodes together, the others as they are."""
+    mine, theirs = list(one.topology.pools), list(other.topology.pools)
+    empty = {pool.name: pool for pool in mine if not pool.domains}
+    news = {pool.name: pool for pool in theirs if not pool.domains}
+    full, fresh = [pool for pool in mine if pool.domains], [pool for pool in theirs if pool.domains]
+    made = list(merge_pools.together(full, fresh, one, other, found)) if full and fresh else [*full, *fresh]
+    framed = [_framed(pool, empty.get(pool.name) or news.get(pool.name), found) for pool in made]
+    names = {pool.name for pool in made}
+    yield from framed
+    yield from (pool for pool in (*empty.values(), *news.values()) if pool.name not in names)
+
+
+def _framed(pool: Pool, frame: Pool | None, found: list[Diagnostic]) -> Pool:
+    """The pool with what a pool without domains says besides: selector, tolerations, template."""
+    if frame is None:
+        return pool
+    node = merge_pools.shape(pool.node, frame.node, f'pool "{pool.name}"', (), found)
+    return pool._replace(node=node, template=frame.template or pool.template)
+
+
+def _without_frames(made: Part, found: list[Diagnostic]) -> Part:
+    """T437: pools that no node is in, where other pools have nodes."""
+    pools = made.topology.pools
+    bare = [pool.name for pool in pools if not pool.domains]
+    if not bare or len(bare) == len(pools):
+        return made
+    names = listing(bare, "and", most=5)
+    message = f"{'pool' if len(bare) == 1 else 'pools'} {names} left out: no node of the sources is in there"
+    found.append(
+        warning("T437", (), message, hint="compare the node selector of the pool with the labels of the nodes")
+    )
+    return made._replace(topology=made.topology._replace(pools=tuple(pool for pool in pools if pool.domains)))
+
+
+def _together(one: Any, other: Any, path: tuple[str, ...], first: Part, second: Part, found: list[Diagnostic]) -> Any:
+    """Two mappings as one; T438 where they contradict each other."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        both = {key: _together(one[key], other[key], (*path, key), first, second, found) for key in one if key in other}
+        return {**other, **one, **both}
+    if one != other and one not in ("", ()) and other not in ("", ()):
+        message = f"{'.'.join(path)} is {_shown(one)} in {first.source}, and {_shown(other)} in {second.source}"
+        found.append(error("T438", (), message, hint="correct one of them, or leave one source out"))
+    return other if one in ("", ()) else one
+
+
+def _shown(value: Any) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return f'"{text[:60]}"'

@@ -1,0 +1,1 @@
+"""Kubernetes nodes: what `kubectl get nodes` prints, in any form."""

@@ -1,0 +1,1 @@
+"""A topology file brought up to date, edit by edit."""

@@ -1,0 +1,1 @@
+"""Slurm: its topology files, its node lines, and what Slinky makes of them."""

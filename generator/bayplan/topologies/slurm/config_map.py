@@ -1,0 +1,89 @@
+"""Slurm's files in a ConfigMap, as Slinky's operator, soperator and Topograph keep them: one key for each file.
+
+slurm-operator 1.3 (`topology.yaml`), Topograph 1.0 (docs/engines/slinky.md: `topology.conf` or `topology.yaml`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors
+from bayplan.document import read
+from bayplan.kube.safe import is_kind, mapping, text
+from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.topologies.kube_objects import kube_objects
+from bayplan.topologies.merging.merge import merge
+
+NAME = "slurm-config-map"
+FILES: Mapping[str, str] = {
+    "topology.yaml": "slurm_yaml",
+    "topology.conf": "slurm_conf",
+    "slurm.conf": "slurm_nodes",
+}
+"""Key -> the module that reads what is under it. Slurm ignores a topology.conf beside a topology.yaml."""
+
+
+def sniff(source: SourceFile) -> bool:
+    """Whether the file holds a ConfigMap with one of Slurm's files."""
+    return any(key in source.head for key in FILES) and any(True for _ in _held(source))
+
+
+def _held(source: SourceFile) -> Iterator[tuple[Route, str, str]]:
+    """(Place, key, text) of each file."""
+    for route, data in kube_objects(source):
+        if is_kind(data, "", "ConfigMap"):
+            keys = [key for key in FILES if text(data, "data", key).strip()]
+            for key in keys:
+                if not (key == "topology.conf" and "topology.yaml" in keys):
+                    yield (*route, "data", key), key, mapping(data, "data")[key]
+
+
+def label_keys(source: SourceFile) -> frozenset[str]:
+    """What the formats of the files ask of nodes."""
+    asking = (_module(key) for _, key, _ in _held(source))
+    return frozenset(label for each in asking if hasattr(each, "label_keys") for label in each.label_keys(source))
+
+
+def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+    """What all of the files say. A slurm.conf without nodes is left out: their pods make these themselves."""
+    held = list(_held(source))
+    alone = len(held) == 1
+    read_all = [(at, _read(at, key, said, asked)) for at, key, said in held if alone or _speaks(key, said)]
+    if not read_all:
+        return Outcome(None, (error("T560", source.at(), "there is no topology and no node in it", hint=HINT),))
+    found = tuple(each for _, outcome in read_all for each in outcome.diagnostics)
+    parts = [_placed(outcome.value, at)._replace(source=source.name) for at, outcome in read_all if outcome.value]
+    if has_errors(found) or not parts:
+        return Outcome(None, found)
+    made = merge(parts)
+    return Outcome(made.value, (*found, *made.diagnostics))
+
+
+HINT = "give a ConfigMap with topology.yaml, topology.conf or slurm.conf"
+
+
+def _module(key: str) -> Any:
+    return import_module(f"bayplan.topologies.{FILES[key]}")
+
+
+def _speaks(key: str, said: str) -> bool:
+    return key != "slurm.conf" or "nodename" in said.lower()
+
+
+def _read(at: Route, key: str, said: str, asked: Asked) -> Outcome[Part]:
+    """What one file says, with all that is found at its key."""
+    documents = read(key, said.encode("utf-8", "replace"), str(at[0]), own=False).value or ()
+    if key == "topology.yaml" and not documents:
+        return Outcome(None, (error("T485", at, "the topology.yaml is no YAML", hint=HINT),))
+    outcome: Outcome[Part] = _module(key).new(SourceFile(key, said, documents), asked)
+    return Outcome(outcome.value, tuple(_at(each, at) for each in outcome.diagnostics))
+
+
+def _at(found: Diagnostic, at: Route) -> Diagnostic:
+    return found._replace(route=at, notes=tuple(note._replace(route=at) for note in found.notes))
+
+
+def _placed(part: Part, at: Route) -> Part:
+    return part._replace(places=dict.fromkeys(part.places, at))

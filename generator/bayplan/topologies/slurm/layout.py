@@ -1,0 +1,232 @@
+"""How a pool becomes blocks or switches of Slurm: names, sizes, and placeholders that keep the tree aligned.
+
+Slurm aggregates aligned runs of 2^k blocks in the order of the file (24.11 to 25.11, `block_record.c`), so a spine of
+six racks takes the place of eight: two empty blocks follow. Slurm 24.11 refuses empty blocks and blocks smaller than
+the base; there a level that would need them is no aggregated level.
+"""
+
+from __future__ import annotations
+
+import re
+from binascii import crc32
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology, Domain, Pool
+from bayplan.topologies.slurm.units import BLOCK, FLAT, LEVELS, LONGEST_NAME, TREE
+from bayplan.values import NamedTuple
+
+Path = tuple[str, ...]
+
+
+class LaidUnit(NamedTuple):
+    """A block or switch to write. `original`: the path it stands for, where its name does not say it."""
+
+    name: str
+    nodes: Path = ()
+    children: Path = ()
+    original: str = ""
+
+
+class Laid(NamedTuple):
+    """One topology to write. `planned`: level -> the size of a block that is as large as its domains."""
+
+    name: str
+    plugin: str
+    units: tuple[LaidUnit, ...] = ()
+    sizes: tuple[int, ...] = ()
+    planned: Mapping[str, int] = {}
+    comments: tuple[str, ...] = ()
+    padded: frozenset[str] = frozenset()  # levels that only placeholders align
+
+    @property
+    def base(self) -> int:
+        """The planning size of a block; 0 for other plugins."""
+        return self.sizes[0] if self.sizes else 0
+
+
+def settings(topology: ClusterTopology, pool: str = "") -> Mapping[str, Any]:
+    """What the topology file says of Slurm, with what it says of one pool laid over it."""
+    own = topology.schedulers.get("slurm", {})
+    return {**own, **own.get("pools", {}).get(pool, {})}
+
+
+def plugin_of(topology: ClusterTopology, pool: Pool) -> str:
+    """The topology plugin of a pool; a pool without levels is flat."""
+    return str(settings(topology, pool.name).get("plugin", BLOCK)) if pool.levels else FLAT
+
+
+class NameRule(NamedTuple):
+    """A pattern of node names, and what Slurm calls the nodes that it matches."""
+
+    pattern: re.Pattern[str]
+    name: str
+
+
+def name_rules(topology: ClusterTopology) -> tuple[NameRule, ...]:
+    """`schedulers.slurm.names`. re.error for a pattern that is none."""
+    return tuple(NameRule(re.compile(each["from"]), each["to"]) for each in settings(topology).get("names", ()))
+
+
+def slurm_name(node: str, rules: Iterable[NameRule]) -> str:
+    """What Slurm calls a node; its own name where no rule matches all of it."""
+    for rule in rules:
+        if found := rule.pattern.fullmatch(node):
+            return found.expand(rule.name)
+    return node
+
+
+def layouts(topology: ClusterTopology, target: Target) -> tuple[Laid, ...]:
+    """One for each pool: what a topology.yaml holds."""
+    return tuple(layout(topology, pool, target) for pool in topology.pools)
+
+
+def layout(topology: ClusterTopology, pool: Pool, target: Target) -> Laid:
+    """The topology of one pool."""
+    name = topology_name(topology, pool)
+    plugin = plugin_of(topology, pool)
+    if plugin == FLAT:
+        return Laid(name, FLAT)
+    rules = name_rules(topology)
+    taken: set[str] = set()
+    laid = _blocks(pool, rules, taken, target) if plugin == BLOCK else _switches(pool, rules, taken, name)
+    levels = " ".join(f"{each.name}={each.label}{',nvlink' if each.nvlink else ''}" for each in pool.levels)
+    return laid._replace(name=name, comments=(f"# levels of {name}: {levels}",))
+
+
+def topology_name(topology: ClusterTopology, pool: Pool) -> str:
+    """The name given, else the pool's: names in Slurm need no more than to differ."""
+    own = topology.schedulers.get("slurm", {})
+    shared = own.get("topology") if len(topology.pools) == 1 else None
+    return str(own.get("pools", {}).get(pool.name, {}).get("topology") or shared or pool.name)
+
+
+def one_layout(topology: ClusterTopology, target: Target) -> Laid:
+    """What a topology.conf holds: one topology for all pools.
+
+    Several pools share the base size and nothing above; a pool without levels is one block or switch, because Slurm
+    never uses nodes that its topology leaves out.
+    """
+    laid = layouts(topology, target)
+    if len(laid) == 1 and laid[0].plugin != FLAT:
+        return laid[0]._replace(
+            comments=(laid[0].comments[0].replace(f"levels of {laid[0].name}", "levels of default"),)
+        )
+    plugin = next((each.plugin for each in laid if each.plugin != FLAT), BLOCK)
+    rules, taken = name_rules(topology), set[str]()
+    units: list[LaidUnit] = []
+    for pool in topology.pools:
+        each = _blocks(pool, rules, taken, target) if plugin == BLOCK else _switches(pool, rules, taken, pool.name)
+        units += (unit for unit in each.units if unit.nodes or unit.children)
+    bases = [len(unit.nodes) for unit in units if unit.nodes]
+    known = [each.base for each in laid if each.base]
+    base = min([*known, *bases]) if not target.since("slurm", "25.05") else max(known, default=max(bases, default=1))
+    return Laid("default", plugin, tuple(units), (base,) if plugin == BLOCK else ())
+
+
+def _blocks(pool: Pool, rules: tuple[NameRule, ...], taken: set[str], target: Target) -> Laid:
+    placeholders = target.since("slurm", "25.05")
+    rows = _ordered(pool.domains)
+    base = _base(pool, rows, placeholders)
+    slots, padded = _slots(pool, rows)
+    units: list[LaidUnit] = []
+    for before, row in zip([None, *rows], rows, strict=False):
+        if placeholders and before:
+            units += _filler(before.path, row.path, slots, len(units), taken)
+        nodes = tuple(slurm_name(node, rules) for node in row.nodes)
+        units.append(_unit(row.path or (pool.name,), nodes, taken))
+    aligned = {name: slot for name, slot in slots.items() if placeholders or name not in padded}
+    planned = {name: base * slot for name, slot in aligned.items() if slot.bit_length() - 1 <= LEVELS}
+    sizes = tuple(sorted({base, *planned.values()}))
+    finest = {pool.levels[-1].name: base} if pool.levels else {}
+    return Laid("", BLOCK, tuple(units), sizes, {**planned, **finest}, padded=frozenset(padded))
+
+
+def _base(pool: Pool, rows: Iterable[Domain], placeholders: bool) -> int:
+    """The `plan` of the finest level, else its largest domain; below 25.05 no block may be smaller."""
+    sizes = [len(row.nodes) for row in rows if row.nodes] or [1]
+    planned = pool.levels[-1].plan if pool.levels else None
+    return planned or (max(sizes) if placeholders else min(sizes))
+
+
+def _ordered(domains: Iterable[Domain]) -> list[Domain]:
+    """The domains in file order, those of one parent together."""
+    first: dict[Path, int] = {}
+    listed = list(domains)
+    for number, each in enumerate(listed):
+        for depth in range(len(each.path) + 1):
+            first.setdefault(each.path[:depth], number)
+    return sorted(listed, key=lambda each: [first[each.path[: depth + 1]] for depth in range(len(each.path))])
+
+
+def _slots(pool: Pool, rows: list[Domain]) -> tuple[dict[str, int], set[str]]:
+    """Level above the finest -> how many blocks each of its domains takes; and the levels that take placeholders."""
+    slots: dict[str, int] = {}
+    padded: set[str] = set()
+    below = 1
+    for depth in range(len(pool.levels) - 1, 0, -1):
+        children: dict[Path, set[Path]] = {}
+        for row in rows:
+            children.setdefault(row.path[:depth], set()).add(row.path[: depth + 1])
+        most = max((len(each) for each in children.values()), default=1)
+        slot = below << (most - 1).bit_length()
+        filled = [len(each) * below == slot for each in children.values()]
+        finer = [pool.levels[n].name for n in range(depth, len(pool.levels) - 1)]
+        if not all(filled[:-1]) or any(name in padded for name in finer):
+            padded.add(pool.levels[depth - 1].name)
+        slots[pool.levels[depth - 1].name] = below = slot
+    return slots, padded
+
+
+def _filler(before: Path, path: Path, slots: Mapping[str, int], made: int, taken: set[str]) -> Iterator[LaidUnit]:
+    """Empty blocks up to the boundary at which the outermost domain that begins here must begin."""
+    differ = next((n for n, (mine, theirs) in enumerate(zip(path, before, strict=True)) if mine != theirs), len(path))
+    steps = list(slots.values())[::-1]  # coarse to fine
+    missing = -made % steps[differ] if differ < len(steps) else 0
+    stem = "-".join(before[: differ + 1])
+    for number in range(missing):
+        yield LaidUnit(_free(_plain(f"{stem}-none{number + 1}"), taken))
+
+
+def _unit(path: Path, nodes: Path, taken: set[str]) -> LaidUnit:
+    name = _free(_plain(path[-1]), taken)
+    whole = "/".join(path)
+    return LaidUnit(name, nodes, original=whole if whole != name else "")
+
+
+def _plain(text: str) -> str:
+    """A name without what means something in a hostlist, and with no number of more than 18 digits at its end: Slurm
+    reads those as 64 bits (25.11, `hostlist.c`)."""
+    name = re.sub(r"[^A-Za-z0-9_.-]", "-", text) or "unit"
+    if len(name) > LONGEST_NAME - 4:
+        name = f"{name[: LONGEST_NAME - 13]}-{crc32(text.encode()):08x}"
+    return f"{name}_" if len(name) - len(name.rstrip("0123456789")) > 18 else name
+
+
+def _free(name: str, taken: set[str]) -> str:
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name}-{number}"
+    taken.add(free)
+    return free
+
+
+def _switches(pool: Pool, rules: tuple[NameRule, ...], taken: set[str], name: str) -> Laid:
+    """A switch for each domain, the leaves last; one above all where there are several at the top, because jobs never
+    span switches without a common one. Slurm takes no switch without anything below it."""
+    leaves = {row.path or (pool.name,): row for row in _ordered(pool.domains) if row.nodes}
+    names: dict[Path, str] = {}
+    below: dict[Path, list[str]] = {}
+    for depth in range(1, max(len(pool.levels), 1) + 1):
+        for path in dict.fromkeys(path[:depth] for path in leaves):
+            names[path] = _free(_plain(path[-1]), taken)
+            below.setdefault(path[:-1], []).append(names[path])
+    tops = tuple(below[()])
+    units = [LaidUnit(_free(f"{_plain(name)}-all", taken), children=tops)] if len(tops) > 1 else []
+    for path, switch in names.items():
+        held = tuple(slurm_name(node, rules) for node in leaves[path].nodes) if path in leaves else ()
+        whole = "/".join(path)
+        units.append(LaidUnit(switch, held, tuple(below.get(path, ())), whole if whole != switch else ""))
+    return Laid("", TREE, tuple(units))

@@ -1,0 +1,49 @@
+"""Slinky's annotation of Nodes: where slurm-operator tells each slurmd that it stands (slurm-operator 1.0 to 1.3).
+
+`topology.slinky.slurm.net/spec: gb200:rack-1` becomes `slurmd --conf Topology=gb200:rack-1`: the name of the topology
+and the unit, for a tree the whole way from the top switch (Topograph 1.0, `pkg/translate/yaml.go`). Names are those of
+the topology.yaml that `--to slurm` writes. Nodes of a flat topology get none: an empty value breaks their registration
+(slurm-operator#261).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from bayplan.model.manifest import Many, Slot
+from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology, Pool
+from bayplan.topologies.slurm.layout import Laid, layouts, name_rules, one_layout, slurm_name
+
+NAME = "slinky"
+ANNOTATION = "topology.slinky.slurm.net/spec"
+
+
+def write(topology: ClusterTopology, target: Target) -> tuple[Many, ...]:
+    """The nodes of each unit, with their place in the topologies that Slurm is given."""
+    shared = None if target.since("slurm", "25.05") else one_layout(topology, target)
+    laid = (shared,) * len(topology.pools) if shared else layouts(topology, target)
+    return tuple(each for pool, own in zip(topology.pools, laid, strict=True) for each in _nodes(topology, pool, own))
+
+
+def _nodes(topology: ClusterTopology, pool: Pool, laid: Laid) -> Iterator[Many]:
+    """The Kubernetes nodes, which Slurm may call otherwise."""
+    rules = name_rules(topology)
+    places = _places(laid)
+    for domain in pool.domains:
+        place = places.get(slurm_name(domain.nodes[0], rules)) if domain.nodes else None
+        if place:
+            annotations = {ANNOTATION: f"{laid.name}:{place}"}
+            metadata = {"name": Slot(0, "name"), "annotations": annotations}
+            skeleton = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
+            yield Many(skeleton, tuple((node,) for node in domain.nodes))
+
+
+def _places(laid: Laid) -> Mapping[str, str]:
+    """First node of a unit -> the unit below the switches above it. A domain is one unit."""
+    above = {child: unit.name for unit in laid.units for child in unit.children}
+    return {unit.nodes[0]: ":".join(_way(unit.name, above)) for unit in laid.units if unit.nodes}
+
+
+def _way(name: str, above: Mapping[str, str]) -> tuple[str, ...]:
+    return (*_way(above[name], above), name) if name in above else (name,)

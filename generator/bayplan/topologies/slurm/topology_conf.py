@@ -1,0 +1,169 @@
+"""Slurm's topology.conf, and what `scontrol show topology` prints (Slurm 24.11 to 25.11).
+
+Keys are case-insensitive, `#` starts a comment, a backslash at the end continues a line (`src/common/parse_config.c`).
+`scontrol` prints the nodes below a switch beside its switches, and blocks that Slurm aggregated itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error
+from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.manifest import File
+from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology
+from bayplan.topologies import hostlist
+from bayplan.topologies.slurm import native as slurm_native
+from bayplan.topologies.slurm.hosts import LABELS
+from bayplan.topologies.slurm.layout import Laid, one_layout
+from bayplan.topologies.slurm.text import Line, lines
+from bayplan.topologies.slurm.units import BLOCK, TREE, UNCUT, Network, Unit, judged, names_in, remarks
+
+NAME = "slurm-conf"
+FILE = "topology.conf"
+POOL = "default"
+BACKEND = "slurm"
+"""The scheduler whose limits hold for what is written."""
+
+_FIRST = re.compile(r"^\s*(SwitchName|BlockName|BlockSizes|AggregatedBlock|RingName)\s*=", re.IGNORECASE)
+KEYS: Mapping[str, frozenset[str]] = {
+    "switchname": frozenset({"switches", "nodes", "linkspeed", "level"}),
+    "blockname": frozenset({"nodes", "blockindex", "blocksize"}),
+    "aggregatedblock": frozenset({"nodes", "blockindex", "blocksize"}),
+    "blocksizes": frozenset(),
+}
+
+
+def sniff(source: SourceFile) -> bool:
+    """Whether the first line that says something is one of Slurm's."""
+    said = (line for line in source.head.split("\n") if line.strip() and not line.lstrip().startswith("#"))
+    return bool(_FIRST.match(next(said, "")))
+
+
+def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+    """The pool that the file describes."""
+    read = networks(source.text, source.at())
+    if read.value is None:
+        return Outcome(None, read.diagnostics)
+    made = slurm_native.part(read.value, remarks(source.text), source, asked)
+    return Outcome(made.value, (*read.diagnostics, *made.diagnostics))
+
+
+def label_keys(source: SourceFile) -> frozenset[str]:
+    """Those that say what nodes are called."""
+    return LABELS
+
+
+def networks(text: str, at: Route = ("source:0:0",)) -> Outcome[tuple[Network, ...]]:
+    """The one topology of the file."""
+    found: list[Diagnostic] = []
+    listed = [line for line in _lines(text, at, found) if _known(line, found)]
+    start: Route = (*at, AT, 1, 1)
+    blocks = [line for line in listed if line.kind != "switchname"]
+    if blocks and len(blocks) < len(listed):
+        found.append(error("T470", start, "blocks and switches in one topology.conf; Slurm reads one kind", hint=APART))
+    if not listed and not found:
+        found.append(error("T470", start, "there is no block and no switch in it", hint="give it a topology.conf"))
+    network = _blocks(listed, start, found) if blocks else _switches(listed, start, found)
+    return judged((network,), found)
+
+
+APART = "describe the two as topologies of a topology.yaml (Slurm 25.05)"
+
+
+def _lines(text: str, at: Route, found: list[Diagnostic]) -> Iterator[Line]:
+    for line in lines(text, at):
+        if line.rest or not line.kind:
+            message = f'"{line.rest[:40]}" is no Key=Value'
+            found.append(error("T470", line.route, message, hint="see man topology.conf"))
+        else:
+            yield line
+
+
+def _known(line: Line, found: list[Diagnostic]) -> bool:
+    if line.kind not in KEYS:
+        known = "SwitchName, BlockName and BlockSizes"
+        found.append(error("T470", line.route, f'a line with "{line.kind}"; bayplan reads {known}', hint=ELSE))
+        return False
+    if strange := sorted(set(line.pairs) - KEYS[line.kind] - {line.kind}):
+        found.append(error("T470", line.route, f'a line of {line.kind} has no key "{strange[0]}"', hint="leave it out"))
+    return True
+
+
+ELSE = "rings and toruses are not read; include other files by hand"
+
+
+def _blocks(listed: list[Line], start: Route, found: list[Diagnostic]) -> Network:
+    units: list[Unit] = []
+    sizes: tuple[int, ...] = ()
+    planned: set[int] = set()
+    shown = any("blockindex" in line.pairs for line in listed)
+    for line in listed:
+        if line.kind == "blocksizes":
+            sizes = _numbers(line.pairs["blocksizes"], line.route, found)
+            continue
+        if shown and "blocksize" not in line.pairs:
+            found.append(error("T477", line.route, "the line ends before its BlockSize", hint=UNCUT))
+        planned |= set(_numbers(line.pairs.get("blocksize", ""), line.route, found))
+        nodes = names_in(line.pairs.get("nodes", ""), line.route, found)
+        if line.kind == "blockname":
+            units.append(Unit(line.pairs["blockname"], line.route, nodes))
+    return Network(POOL, BLOCK, start, tuple(units), sizes or tuple(sorted(planned)), True)
+
+
+def _numbers(text: str, route: Route, found: list[Diagnostic]) -> tuple[int, ...]:
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    wrong = [part for part in parts if not part.isdecimal() or len(part) > 9]
+    if wrong:
+        found.append(error("T475", route, f'the block size "{wrong[0][:40]}" is not a number'))
+    return tuple(int(part) for part in parts if part not in wrong)
+
+
+def _switches(listed: list[Line], start: Route, found: list[Diagnostic]) -> Network:
+    """With `Level=`, as scontrol prints it, the nodes of an upper switch are those of the switches below."""
+    units: list[Unit] = []
+    below: dict[str, frozenset[str]] = {}
+    for line in listed:
+        nodes = names_in(line.pairs.get("nodes", ""), line.route, found)
+        children = names_in(line.pairs.get("switches", ""), line.route, found)
+        name, upper = line.pairs["switchname"], line.pairs.get("level", "0") != "0"
+        if upper:
+            below[name] = frozenset(nodes)
+        units.append(Unit(name, line.route, () if upper else nodes, children))
+    network = Network(POOL, TREE, start, tuple(units), (), True)
+    if not found:
+        found += _incomplete(network, below)
+    return network
+
+
+def _incomplete(network: Network, below: Mapping[str, frozenset[str]]) -> Iterator[Diagnostic]:
+    """An upper switch of scontrol that lists other nodes than its children: some line was cut."""
+    known = {unit.name: unit for unit in network.units}
+    for unit in network.units:
+        children = [known[child] for child in unit.children if child in known]
+        if unit.name not in below or any(child.name == unit.name for child in children):
+            continue
+        held = frozenset().union(*(below.get(child.name, frozenset(child.nodes)) for child in children))
+        if below[unit.name] and held != below[unit.name]:
+            message = f'switch "{unit.name}" lists {len(below[unit.name])} nodes, its switches {len(held)}'
+            yield error("T477", unit.route, f"{message}: a line is cut off", hint=UNCUT)
+
+
+def write(topology: ClusterTopology, target: Target) -> tuple[File, ...]:
+    """One topology.conf. It holds one topology: pools of unlike levels share its blocks or switches."""
+    return (File(FILE, "".join(f"{line}\n" for line in _written(topology, one_layout(topology, target)))),)
+
+
+def _written(topology: ClusterTopology, laid: Laid) -> Iterator[str]:
+    yield f"# Slurm's topology.conf of {topology.name}, TopologyPlugin=topology/{laid.plugin}."
+    yield from laid.comments
+    if laid.plugin == BLOCK:
+        yield f"BlockSizes={','.join(map(str, laid.sizes))}"
+    for unit in laid.units:
+        if unit.original:
+            yield f"# {unit.name}={unit.original}"
+        nodes = f" Nodes={hostlist.compress(unit.nodes)}" if unit.nodes else ""
+        children = f" Switches={','.join(unit.children)}" if unit.children else ""
+        yield f"{'BlockName' if laid.plugin == BLOCK else 'SwitchName'}={unit.name}{children}{nodes}"

@@ -1,0 +1,1 @@
+"""NVIDIA Topograph: models, graphs and requests."""

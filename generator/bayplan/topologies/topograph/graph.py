@@ -1,0 +1,151 @@
+"""The answer of Topograph's graph engine: `{instances: [{id, network_layers, labels}]}` (1.0, docs/engines/graph.md).
+
+`network_layers` begins with the switch that is closest to the node. `labels` are the node's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bayplan.diagnostics import AT, Diagnostic, Note, Outcome, Route, error, has_errors
+from bayplan.kube.safe import get, items
+from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.manifest import File
+from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology, Level
+from bayplan.topologies.managers.graph import natural
+from bayplan.topologies.managers.names import value
+from bayplan.topologies.managers.rows import Row, document, roots
+from bayplan.topologies.topograph import words as topograph_words
+from bayplan.topologies.topograph.words import (
+    DOMAIN_LABEL,
+    NVLINK,
+    POOL,
+    SUB_DOMAIN_LABEL,
+    TIERS,
+    Nodes,
+    shown,
+    strings,
+)
+from bayplan.values import NamedTuple
+
+NAME = "topograph-graph"
+FILE = "topology.json"
+_SNIFF = re.compile(r'\s*\{\s*"instances"\s*:\s*\[')
+_LAYERS = re.compile(r'"(?:network_layers|labels)"')
+SHAPE = "see Topograph's docs/engines/graph.md: {instances: [{id, network_layers: [closest first], labels: {}}]}"
+
+
+class Instance(NamedTuple):
+    """One node. `layers`: coarse to fine."""
+
+    node: str
+    layers: tuple[str, ...]
+    labels: Mapping[str, str]
+    route: Route
+
+
+def sniff(source: SourceFile) -> bool:
+    """Whether it begins with instances that have layers or labels."""
+    return bool(_SNIFF.match(source.head) and _LAYERS.search(source.head))
+
+
+def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+    """The instances by the switches above them."""
+    found: list[Diagnostic] = []
+    at = source.at()
+    nodes = Nodes()
+    data = document(source, found)
+    if has_errors(found):
+        return Outcome(None, tuple(found))
+    instances = list(_instances(data, at, nodes, found))
+    if not instances and not has_errors(found):
+        found.append(error("T530", at, "there are no instances in it", hint=SHAPE))
+    if asked.labels:
+        nodes.labels |= {each.node: topograph_words.wanted(each.labels, asked.labels) for each in instances}
+    own = any(POOL in each.labels for each in instances)
+    rows = list(_rows(instances, strings(get(data, POOL)), asked))
+    ordered = rows if own else sorted(rows, key=lambda row: tuple(map(natural, row.switches)))
+    start = (*at, AT, 1, 1)
+    found += roots(rows, start)
+    return topograph_words.part(source, asked, ordered, nodes, found, start)
+
+
+def _instances(data: Any, at: Route, nodes: Nodes, found: list[Diagnostic]) -> Iterator[Instance]:
+    seen: dict[str, Route] = {}
+    for number, each in enumerate(items(data, "instances")):
+        route = (*at, "instances", number)
+        layers = get(each, "network_layers") or []
+        if (
+            not shown(get(each, "id"))
+            or not isinstance(layers, list)
+            or not all(map(shown, layers))
+            or len(layers) > TIERS
+        ):
+            found.append(error("T530", route, f"this is no instance with an id and up to {TIERS} layers", hint=SHAPE))
+            continue
+        name = shown(each["id"])
+        node = nodes.take(name, route)
+        if node in seen:
+            notes = (Note("the first is here", seen[node]),)
+            found.append(error("T531", route, f'instance "{name}" is listed twice', notes=notes, hint="remove one"))
+        elif node:
+            seen[node] = route
+            yield Instance(node, tuple(map(shown, reversed(layers))), strings(get(each, "labels")), route)
+
+
+def _rows(instances: list[Instance], pools: Mapping[str, str], asked: Asked) -> Iterator[Row]:
+    """One row for all instances that hang alike; of the tiers, those that labels of the nodes name."""
+    kinds: dict[tuple[str, int], list[Instance]] = {}
+    for each in instances:
+        kinds.setdefault((each.labels.get(POOL, ""), len(each.layers)), []).append(each)
+    for (pool, depth), own in kinds.items():
+        levels = _named(own, depth)
+        alike: dict[tuple[tuple[str, ...], tuple[tuple[str, str], ...]], list[Instance]] = {}
+        for each in own:
+            domain, sub = each.labels.get(DOMAIN_LABEL, ""), each.labels.get(SUB_DOMAIN_LABEL, "")
+            held = topograph_words.groups(each.labels, domain, sub, asked)
+            alike.setdefault((each.layers, tuple(held.items())), []).append(each)
+        for (layers, groups), members in alike.items():
+            values = tuple(value(members[0].labels[level.label]) for level in levels)
+            row = Row(layers, tuple(each.node for each in members), dict(groups), (), pool)
+            row = row._replace(route=members[0].route, levels=levels, values=values)
+            labels = members[0].labels
+            yield topograph_words.known(row, pools[pool], labels, labels.get(NVLINK, "")) if pool in pools else row
+
+
+def _named(instances: list[Instance], depth: int) -> tuple[Level, ...]:
+    """The level of each tier, where every tier is a label of the nodes too: the same nodes have the same value."""
+    keys = dict.fromkeys(
+        key for key in instances[0].labels if key not in (POOL, NVLINK, DOMAIN_LABEL, SUB_DOMAIN_LABEL)
+    )
+    found: list[str] = []
+    for n in range(depth):
+        mine = (key for key in keys if key not in found and all(_same(each, n, key) for each in instances))
+        key = next(mine, "")
+        if not key:
+            return ()
+        found.append(key)
+    return tuple(
+        topograph_words.level("", key)._replace(unique=_unique(instances, n, key)) for n, key in enumerate(found)
+    )
+
+
+def _unique(instances: list[Instance], n: int, key: str) -> str:
+    """Values that repeat have switches that are called by their paths."""
+    return "global" if all(each.layers[n] == each.labels[key] for each in instances) else "parent"
+
+
+def _same(each: Instance, n: int, key: str) -> bool:
+    """A layer is called like the label's value, or like the values from the top down to it, joined by dots."""
+    own = each.labels.get(key, "")
+    return bool(own) and (each.layers[n] == own or each.layers[n].endswith(f".{own}"))
+
+
+def write(topology: ClusterTopology, target: Target) -> tuple[File, ...]:
+    """Every node with the switches above it and its labels."""
+    from bayplan.topologies.topograph import writing as topograph_write
+
+    return (File(FILE, topograph_write.graph(topology)),)

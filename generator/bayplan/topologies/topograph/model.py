@@ -1,0 +1,219 @@
+"""Topograph's model file, read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bayplan.diagnostics import AT, KEY, Diagnostic, Note, Outcome, Route, error, has_errors, warning
+from bayplan.kube.safe import get, items, mapping
+from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.topologies import hostlist
+from bayplan.topologies.managers.names import some
+from bayplan.topologies.managers.rows import Row, document, roots
+from bayplan.topologies.topograph import words as topograph_words
+from bayplan.topologies.topograph.words import (
+    DOMAIN_NOTE,
+    INSTANCE,
+    LEAVES,
+    LEVELS,
+    NVLINK,
+    POOL,
+    SUB_DOMAIN_NOTE,
+    TIERS,
+    Nodes,
+    shown,
+    strings,
+)
+from bayplan.values import NamedTuple
+
+_LIST = re.compile(r"([^\[\]]*)(\[[^\[\]]*\])?")
+
+
+class Switch(NamedTuple):
+    """A switch as it is described, or only referred to."""
+
+    name: str
+    labels: Mapping[str, str]
+    notes: Mapping[str, str]
+    children: tuple[str, ...]
+    route: Route
+
+
+def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+    """The blocks below their switches."""
+    found: list[Diagnostic] = []
+    at = source.at()
+    start = (*at, AT, 1, 1)
+    data = document(source, found)
+    if has_errors(found):
+        return Outcome(None, tuple(found))
+    if len(source.documents) > 1:
+        hint = "import one, or put the switches and blocks of both into one"
+        found.append(error("T530", source.at(1), "a second document in the file; a model is one", hint=hint))
+    switches = dict(_switches(data, at, found))
+    parent = _parents(switches, found)
+    nodes = Nodes()
+    rows = [] if has_errors(found) else list(_rows(data, at, switches, parent, nodes, asked, found))
+    if not rows and not has_errors(found):
+        hint = "the nodes stand under `blocks`; a file of switches alone is cut off"
+        found.append(error("T530", at, "the model describes no nodes", hint=hint))
+    if not has_errors(found):
+        found += (*_empty(switches, rows), *roots(rows, start))
+    return topograph_words.part(source, asked, rows, nodes, found, start)
+
+
+def _switches(data: Any, at: Route, found: list[Diagnostic]) -> Iterator[tuple[str, Switch]]:
+    """Those described, then those that are only somebody's children."""
+    listed = get(data, "switches")
+    if listed is not None and not isinstance(listed, dict):
+        found.append(error("T530", (*at, "switches"), "`switches` is a mapping of switches by their names", hint=SHAPE))
+    made: dict[str, Switch] = {}
+    for name, each in mapping(data, "switches").items():
+        route = (*at, "switches", name)
+        children = get(each, "switches") or []
+        if not isinstance(each, dict) or not isinstance(children, list) or not all(map(shown, children)):
+            found.append(error("T530", route, f'switch "{name}" is no mapping with a list of `switches`', hint=SHAPE))
+            continue
+        notes = strings(each.get("annotations"))
+        made[name] = Switch(name, strings(each.get("labels")), notes, tuple(map(shown, children)), route)
+    leaves = {child: each for each in made.values() for child in each.children if child not in made}
+    yield from made.items()
+    for child, each in leaves.items():
+        yield child, Switch(child, {}, {}, (), (*each.route, "switches", each.children.index(child)))
+
+
+SHAPE = "see Topograph's docs/modeling.md: switches{NAME: {switches: [...]}}, blocks: [{switch, nodes: [...]}]"
+
+
+def _parents(switches: Mapping[str, Switch], found: list[Diagnostic]) -> dict[str, str]:
+    """The switch above each; T532 for two, and for circles."""
+    parent: dict[str, str] = {}
+    for each in switches.values():
+        for child in each.children:
+            if parent.setdefault(child, each.name) != each.name:
+                message = f'switch "{child}" hangs below "{parent[child]}" and below "{each.name}"'
+                notes = (Note("the other one", switches[parent[child]].route),)
+                hint = "Topograph takes one parent: merge switches with the same children into one"
+                found.append(error("T532", (*each.route, "switches"), message, notes=notes, hint=hint))
+    found += _circles(switches, parent)
+    return parent
+
+
+def _circles(switches: Mapping[str, Switch], parent: Mapping[str, str]) -> Iterator[Diagnostic]:
+    sound: set[str] = set()
+    for name in switches:
+        path: dict[str, None] = {}
+        while name in parent and name not in sound and name not in path:
+            path[name] = None
+            name = parent[name]
+        if name in path:
+            names = list(path)[list(path).index(name) :]
+            message = f"switches in a circle: {some([*names, name], 8)}"
+            yield error("T532", switches[name].route, message, hint="a switch cannot stand below itself")
+        sound |= path.keys()
+
+
+def _rows(
+    data: Any,
+    at: Route,
+    switches: Mapping[str, Switch],
+    parent: Mapping[str, str],
+    nodes: Nodes,
+    asked: Asked,
+    found: list[Diagnostic],
+) -> Iterator[Row]:
+    if not isinstance(get(data, "blocks") or [], list):
+        found.append(error("T530", (*at, "blocks"), "`blocks` is a list", hint=SHAPE))
+    seen: dict[str, Route] = {}
+    for number, each in enumerate(items(data, "blocks")):
+        route = (*at, "blocks", number)
+        switch = shown(get(each, "switch"))
+        if not isinstance(each, dict) or (switch and switch not in switches):
+            why = f'the block hangs on "{switch}", which is no switch' if switch else "this is no block"
+            found.append(error("T532" if switch else "T530", route, why, hint=SHAPE))
+            continue
+        path = _path(switch, parent) if switch else []
+        if len(path) > TIERS:
+            message = f'switch "{switch}" stands more than {TIERS} levels deep'
+            found.append(error("T532", route, message, hint="leave out switches that have one switch below them"))
+            continue
+        named = list(_names(each.get("nodes"), (*route, "nodes"), found))
+        own = tuple(_taken(named, route, nodes, seen, found))
+        yield _row(each, [switches[name] for name in path], own, nodes, asked)._replace(route=route)
+
+
+def _row(data: Any, path: list[Switch], own: tuple[str, ...], nodes: Nodes, asked: Asked) -> Row:
+    labels: dict[str, str] = {}
+    notes: dict[str, str] = {}
+    for each in (*path, None):
+        labels |= strings(data.get("labels")) if each is None else each.labels
+        notes |= strings(data.get("annotations")) if each is None else each.notes
+    if asked.labels:
+        nodes.labels |= {node: topograph_words.wanted(labels, asked.labels) for node in own}
+    for node in own:
+        nodes.aliases.setdefault(INSTANCE + node, node)
+    held = topograph_words.groups(labels, notes.get(DOMAIN_NOTE, ""), notes.get(SUB_DOMAIN_NOTE, ""), asked)
+    row = Row(tuple(each.name for each in path), own, held, _leaves(notes), notes.get(POOL, ""))
+    return topograph_words.known(row, notes.get(LEVELS, ""), labels, notes.get(NVLINK, ""))
+
+
+def _leaves(notes: Mapping[str, str]) -> tuple[str, ...]:
+    try:
+        return hostlist.expand(notes.get(LEAVES, ""))
+    except ValueError:
+        return ()
+
+
+def _path(name: str, parent: Mapping[str, str]) -> list[str]:
+    """The switches from the top; of a deeper one than there may be, the lowest."""
+    path = [name]
+    while path[-1] in parent and len(path) <= TIERS:
+        path.append(parent[path[-1]])
+    return path[::-1]
+
+
+def _names(data: Any, route: Route, found: list[Diagnostic]) -> Iterator[str]:
+    """The names in a list of hostlists, each with one bracket, at its end (Topograph 1.0, internal/cluset)."""
+    if not isinstance(data, list) or not data:
+        found.append(error("T530", route, "a block lists one node or more under `nodes`", hint=SHAPE))
+        return
+    for number, each in enumerate(data):
+        written = shown(each)
+        match = _LIST.fullmatch(written)
+        try:
+            if not match or not written or set(" ,\t\n") & set(match[1]):
+                raise ValueError("Topograph takes names with one bracket, at the end, such as n[01-18]")
+            yield from hostlist.expand(written)
+        except ValueError as reason:
+            hint = "write each list of its own as an entry"
+            found.append(error("T548", (*route, number), f'"{written[:60]}" cannot be read: {reason}', hint=hint))
+
+
+def _taken(
+    names: list[str], route: Route, nodes: Nodes, seen: dict[str, Route], found: list[Diagnostic]
+) -> Iterator[str]:
+    """Nodes by name; T531 for one that is there already."""
+    for name in names:
+        node = nodes.take(name, route)
+        if not node:
+            continue
+        if node in seen:
+            notes = (Note("the first is here", seen[node]),)
+            hint = "a node belongs to one block; names are compared in lower case"
+            found.append(error("T531", (*route, "nodes"), f'node "{name}" is listed twice', notes=notes, hint=hint))
+            continue
+        seen[node] = route
+        yield node
+
+
+def _empty(switches: Mapping[str, Switch], rows: list[Row]) -> Iterator[Diagnostic]:
+    """T533: switches that nothing hangs on."""
+    used = {name for row in rows for name in row.switches}
+    empty = [each for each in switches.values() if each.name not in used and not each.children]
+    if empty:
+        names = some([each.name for each in empty])
+        message = f"{len(empty)} switches without nodes are left out: {names}"
+        route = empty[0].route if empty[0].route[-1] != empty[0].name else (*empty[0].route, KEY)
+        yield warning("T533", route, message, hint="is the file whole? A block that was cut off looks the same")

@@ -1,0 +1,98 @@
+"""A request to Topograph: `POST /v1/generate` (Topograph 1.0, docs/api.md, pkg/topology/request.go).
+
+Only its list of nodes says anything of a cluster: which instance is which node, and in which region. Credentials are
+neither read nor shown: where there are any, no message stands at a place, whose line could hold them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors
+from bayplan.kube.safe import get, items, mapping, text
+from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.topology import Level
+from bayplan.topologies.managers.names import value
+from bayplan.topologies.managers.rows import Row, document
+from bayplan.topologies.topograph import words as topograph_words
+from bayplan.topologies.topograph.words import Nodes, shown
+
+NAME = "topograph-request"
+REGION = Level("region", "topology.kubernetes.io/region")
+NOWHERE = ("", "none")
+CREDENTIALS = '"creds"'
+_SNIFF = re.compile(r"\s*\{")
+_ASKS = re.compile(r'"(?:provider|engine)"\s*:\s*\{')
+_NODES = re.compile(r'"nodes"\s*:\s*\[\s*\{\s*"(?:region|instances)"')
+
+
+def sniff(source: SourceFile) -> bool:
+    """Whether it asks a provider or an engine, or lists instances by region."""
+    head = source.head
+    if not _SNIFF.match(head) or not (_ASKS.search(head) or _NODES.search(head)):
+        return False
+    if not source.documents:
+        return CREDENTIALS in head
+    data = source.documents[0].data
+    return isinstance(data, dict) and bool(data) and data.keys() <= {"provider", "engine", "nodes"}
+
+
+def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+    """The nodes of a request by region; one without nodes is refused."""
+    found: list[Diagnostic] = []
+    data = document(source, found)
+    if has_errors(found):
+        quiet = tuple(each._replace(route=(), notes=()) for each in found)
+        return Outcome(None, quiet if CREDENTIALS in source.head else tuple(found))
+    at: Route = () if mapping(data, "provider", "creds") else source.at()
+    if not items(data, "nodes"):
+        return Outcome(None, (_without(source.name, data, at),))
+    nodes = Nodes()
+    regions = list(_regions(data, at, nodes, found))
+    alone = len(regions) == 1 and regions[0][0] in NOWHERE
+    rows = [
+        Row((), own) if alone else Row((region,), own, levels=(REGION,), values=(value(region or NOWHERE[1]),))
+        for region, own in regions
+    ]
+    if not any(row.nodes for row in rows) and not has_errors(found):
+        found.append(error("T530", at, "the request names no nodes", hint=SHAPE))
+    made = topograph_words.part(source, asked, rows, nodes, found, at)
+    hidden = made.value and made.value._replace(places={})
+    return Outcome(hidden if at != source.at() else made.value, made.diagnostics)
+
+
+SHAPE = "see Topograph's docs/api.md: nodes: [{region, instances: {ID: NODE}}]"
+
+
+def _without(file: str, data: Any, at: Route) -> Diagnostic:
+    """T535: what the request asks for is not in it."""
+    name = text(data, "provider", "name")
+    model = text(data, "provider", "params", "modelFileName")
+    asks = f'asks the provider "{name}"' if name else "asks the configured provider"
+    if name == "test" or name.endswith("-sim"):
+        what = f' to simulate "{model}"' if model else " to simulate an answer"
+        hint = "import the model file itself" if model else "nothing of it describes a cluster"
+        return error("T535", at, f'the request "{file}" {asks}{what}: there is no topology in it', hint=hint)
+    hint = 'send it to Topograph with the engine "graph", and import the answer'
+    return error("T535", at, f'the request "{file}" {asks} for the topology and names no nodes', hint=hint)
+
+
+def _regions(data: Any, at: Route, nodes: Nodes, found: list[Diagnostic]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    seen: dict[str, str] = {}
+    regions: dict[str, list[str]] = {}
+    for each in items(data, "nodes"):
+        if not isinstance(each, dict) or not isinstance(get(each, "instances") or {}, dict):
+            found.append(error("T530", at, "an entry of `nodes` is no mapping with `instances`", hint=SHAPE))
+            continue
+        own = regions.setdefault(shown(each.get("region")), [])
+        for instance, name in mapping(each, "instances").items():
+            node = nodes.take(shown(name) or shown(instance), at) if shown(name) else ""
+            if node and seen.setdefault(node, instance) == instance:
+                own.append(node)
+                nodes.aliases |= {instance: node, instance.lower(): node} if instance != node else {}
+            elif node:
+                message = f'node "{name}" has two instances, "{seen[node]}" and "{instance}"'
+                found.append(error("T531", at, message, hint="remove one"))
+    yield from ((region, tuple(own)) for region, own in regions.items() if own)

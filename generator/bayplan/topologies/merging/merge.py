@@ -43,7 +43,9 @@ def _joined(one: Part, other: Part, found: list[Diagnostic]) -> Part:
     own = {key: _together(getattr(first, key), getattr(second, key), (key,), one, other, found) for key in OWN}
     queues = first.queues if second.queues is None else tuple(dict.fromkeys((*(first.queues or ()), *second.queues)))
     defaults = dict(sorted({**second.defaults, **first.defaults}.items()))
+    used = {pool.node.accelerator for pool in pools}
     kinds = _kinds(first.accelerators, second.accelerators)
+    kinds = {name: kind for name, kind in kinds.items() if name in used or name != merge_pools.UNKNOWN}
     topology = first._replace(pools=pools, queues=queues, defaults=defaults, accelerators=kinds, **own)
     return Part(
         topology,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -176,6 +177,7 @@ def test_what_would_never_end(name: str) -> None:
 
 
 JSON = sorted(name for name, text in TEXTS.items() if text.lstrip()[:1] in ("{", "["))
+YAML = sorted(name for name, text in TEXTS.items() if name not in JSON and re.match(r"---|\w+:", text))
 odd = st.one_of(
     st.none(),
     st.booleans(),
@@ -218,6 +220,26 @@ def test_data_with_something_else_in_a_place(name: str, draw: st.DataObject) -> 
         ("source.json", json.dumps(data)),
         options=draw.draw(st.sampled_from([(), ("--from", name)])) if name in WORDS else (),
     )
+
+
+@pytest.mark.parametrize("name", YAML)
+@loose
+@given(draw=st.data())
+def test_documents_with_something_else_in_a_place(name: str, draw: st.DataObject) -> None:
+    documents = list(yaml.safe_load_all(TEXTS[name]))
+    for _ in range(draw.draw(st.integers(1, 3))):
+        documents = changed(documents, draw)
+        documents = documents if isinstance(documents, list) else [documents]
+    judged(("source.yaml", yaml.safe_dump_all(documents)))
+
+
+def test_flavors_with_something_else_for_a_toleration() -> None:
+    documents = list(yaml.safe_load_all(TEXTS["kueue-with-nodes"]))
+    (flavor,) = [each for each in documents if each["kind"] == "ResourceFlavor"]
+    for key, wrong in [("tolerations", ["x"]), ("nodeTaints", [1.5]), ("nodeLabels", ["x"]), ("nodeLabels", {"a": 1})]:
+        other = {**flavor, "spec": {**flavor["spec"], key: wrong}}
+        said = judged(("source.yaml", yaml.safe_dump_all([other if each is flavor else each for each in documents])))
+        assert [each["code"] for each in said.found if each["severity"] == "error"] == ["T461"]
 
 
 @pytest.mark.parametrize("name", sorted(set(TEXTS) - set(JSON)))

@@ -10,7 +10,7 @@ from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
 from bayplan.topologies import native
 from bayplan.topologies.managers import graph as fabric_graph
-from bayplan.topologies.managers.graph import Fabric
+from bayplan.topologies.managers.links import Fabric
 from bayplan.topologies.managers.names import Renamed, node_name, some, stem
 from bayplan.topologies.managers.rows import left_out, pools
 from bayplan.values import NamedTuple

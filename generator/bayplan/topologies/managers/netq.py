@@ -14,8 +14,8 @@ from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error, has_error
 from bayplan.kube.safe import items, number, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies.managers import hosts as fabric_hosts
-from bayplan.topologies.managers.graph import Fabric
 from bayplan.topologies.managers.hosts import Adapter
+from bayplan.topologies.managers.links import Fabric
 from bayplan.topologies.managers.names import some
 from bayplan.topologies.managers.rows import document
 from bayplan.values import NamedTuple

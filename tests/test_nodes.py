@@ -53,6 +53,7 @@ COVERS = {
     "T525",
     "T526",
     "T527",
+    "T528",
 }
 EXAMPLES = UPSTREAM / "examples" / "nodes"
 ZONE, RACK, LEAF, DOMAIN = (
@@ -349,8 +350,8 @@ CASES: Mapping[str, tuple[list[Node], Asked, list[str], str]] = {
     "shared GPUs": (
         [node("x", allocatable={"nvidia.com/gpu": "16"})],
         Asked(),
-        ["T513"],
-        "GPUs are shared",
+        ["T528"],
+        'accelerator "gb200-shared"',
     ),
     "two makes in a frame": (
         [placed("a", "z"), *RACKS],

@@ -32,4 +32,5 @@ CODES: Mapping[str, str] = {
     "T525": "GPUs that only DRA gives",
     "T526": "what no node can have",
     "T527": "GPUs without a name",
+    "T528": "parts of GPUs",
 }

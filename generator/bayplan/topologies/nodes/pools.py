@@ -11,7 +11,6 @@ from bayplan.topologies.nodes import shapes
 from bayplan.topologies.nodes.census import Alike, Census, least, nodes_of, size
 from bayplan.topologies.nodes.levels import Path, Row
 from bayplan.topologies.nodes.states import states, told
-from bayplan.topologies.nodes.stocks import free
 from bayplan.topologies.nodes.trees import Grown
 
 MOST_PODS = 10_000_000
@@ -24,7 +23,7 @@ def pools(grown: Sequence[Grown], census: Census, found: list[Diagnostic]) -> tu
     """All pools, sorted by name; several of one stock are numbered."""
     used: set[str] = set()
     made = [
-        _pool(each, devices, rows, free(each.stock.name, used), census, found)
+        _pool(each, devices, rows, shapes.free(each.stock.name, used), census, found)
         for each in grown
         for devices, rows in _equipped(each.tree.rows)
     ]
@@ -69,7 +68,7 @@ def _pool(
     node = NodeShape(
         stock.kind,
         devices.get(stock.make.resource, 0),
-        _resources(usable),
+        _resources(usable, stock.make.resource),
         (stock.frame.node.node_selector if stock.frame else {}) or _selector(alike, census),
         tuple(map(shapes.toleration, taints)),
     )
@@ -86,13 +85,13 @@ def _selector(alike: Sequence[Alike], census: Census) -> dict[str, str]:
     return shapes.selector(alike, (each for each in census.alike if each.names[0] not in own))
 
 
-def _resources(alike: Iterable[Alike]) -> dict[str, int]:
+def _resources(alike: Iterable[Alike], counted: str) -> dict[str, int]:
     """What is left of the least amounts without the GPUs, which are counted apart."""
     amounts = least(each.offer.amounts for each in alike)
     return {
         key: amount if key != "pods" else min(amount, MOST_PODS)
         for key, amount in sorted(amounts.items())
-        if amount > 0 and key not in shapes.CARDS and not key.startswith(shapes.VOLUMES)
+        if amount > 0 and key not in (*shapes.CARDS, counted) and not key.startswith(shapes.VOLUMES)
     }
 
 
@@ -149,8 +148,22 @@ def accelerators(
         kind, resource, by_plugin = each.stock.kind, each.stock.make.resource, plugged(each)
         if kind and (by_plugin or kind not in made):
             made[kind] = shapes.accelerator(kind, resource, by_plugin)
+        if kind and shapes.is_part(each.stock.make.product):
+            found.append(_part(each, places))
         if kind and not by_plugin:
             message = f'no node of pool "{each.stock.name}" has "{resource}" to allocate: GPUs are asked for by DRA'
             place = places[nodes_of(each.stock.alike)[0]]
             found.append(info("T525", place, message, hint="if they should not be, is the device plugin running?"))
     return dict(sorted(made.items()))
+
+
+def _part(grown: Grown, places: Mapping[str, Route]) -> Diagnostic:
+    """T528: who needs whole GPUs must not get these."""
+    stock = grown.stock
+    offered = min(each.offer.amounts.get(stock.make.resource, 0) for each in stock.alike) // 1000
+    message = (
+        f'nodes of pool "{stock.name}" offer parts of GPUs, such as {offered} of "{stock.make.resource}":'
+        f' the accelerator "{stock.kind}" ({stock.make.product.strip("-")})'
+    )
+    hint = "whole GPUs are another accelerator, and these nodes have none of them to give"
+    return info("T528", places[nodes_of(stock.alike)[0]], message, hint=hint)

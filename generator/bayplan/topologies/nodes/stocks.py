@@ -76,7 +76,7 @@ def _nameless(alike: Iterable[Alike], places: Mapping[str, Route]) -> Iterator[D
     by_name: dict[bool, list[Alike]] = {}
     for each in alike:
         if shapes.resource_of(each):
-            by_name.setdefault(bool(shapes.product_of(each)), []).append(each)
+            by_name.setdefault(bool(shapes.labelled(each)), []).append(each)
     if len(by_name) == 2:
         names = nodes_of(by_name[False])
         message = f"{has(names)} GPUs of which no label tells the product, unlike others: a pool apart"
@@ -87,16 +87,7 @@ def _names(makes: set[shapes.Make], kinds: Mapping[str, str], taken: Iterable[st
     """A name for the pool of each make: its GPU's, else its instance type's."""
     used = set(taken)
     stems = {make: kinds[make.product] if make.resource else shapes.slug(make.product) or "cpu" for make in makes}
-    return {make: free(stems[make], used) for make in sorted(makes)}
-
-
-def free(stem: str, used: set[str]) -> str:
-    """The name, with a number where it is taken; then it is."""
-    name, number = stem, 2
-    while name in used:
-        name, number = f"{stem[:57]}-{number}", number + 1
-    used.add(name)
-    return name
+    return {make: shapes.free(stems[make], used) for make in sorted(makes)}
 
 
 def _stock(

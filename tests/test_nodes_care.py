@@ -1,0 +1,70 @@
+"""Kubernetes nodes that are taken for others too easily: parts of GPUs, half lists, nodes that say too little."""
+
+from __future__ import annotations
+
+import pytest
+
+from bayplan.model.formats import Asked
+from bayplan.model.topology import Level
+from bayplan.topologies.nodes.shapes import kind_of, kinds_of
+from test_nodes import COUNT, PRODUCT, ZONE, Node, placed, pools, relabelled, told
+
+H100 = "NVIDIA-H100-80GB-HBM3"
+ZONES = Asked(levels=(Level("zone", ZONE),))
+WHOLE = [placed(f"w{n}", "z1") for n in range(8)]
+
+
+def parts(name: str, resource: str, amount: int, **labels: str) -> Node:
+    """A node of zone z2 whose GPUs are offered in parts."""
+    (made,) = relabelled([placed(name, "z2", allocatable={"nvidia.com/gpu": "0", resource: str(amount)})], name)
+    made["metadata"]["labels"] |= labels
+    return made
+
+
+PARTS = {
+    "single": ("nvidia.com/gpu", 56, {PRODUCT: f"{H100}-MIG-1g.10gb", COUNT: "56"}, "h100-mig-1g-10gb"),
+    "mixed": ("nvidia.com/mig-1g.10gb", 56, {}, "h100-mig-1g-10gb"),
+    "shares of slices": ("nvidia.com/gpu", 112, {PRODUCT: f"{H100}-MIG-1g.10gb-SHARED"}, "h100-mig-1g-10gb-shared"),
+    "shared": ("nvidia.com/gpu", 32, {PRODUCT: f"{H100}-SHARED"}, "h100-shared"),
+    "shared, with one share": ("nvidia.com/gpu", 8, {PRODUCT: f"{H100}-SHARED"}, "h100-shared"),
+    "shared under another name": ("nvidia.com/gpu.shared", 32, {}, "h100-shared"),
+    "shared without a word": ("nvidia.com/gpu", 32, {}, "h100-shared"),
+    "without a product": ("nvidia.com/mig-1g.10gb", 56, {PRODUCT: ""}, "gpu-mig-1g-10gb"),
+}
+
+
+@pytest.mark.parametrize("case", PARTS)
+def test_parts_of_gpus_are_never_whole_ones(case: str) -> None:
+    resource, amount, labels, kind = PARTS[case]
+    part, codes, said = told([*WHOLE, *(parts(f"p{n}", resource, amount, **labels) for n in range(2))], ZONES)
+    shown = {pool.name: (pool.node.accelerator, pool.node.accelerators, pool.unusable) for pool in pools(part)}
+    assert shown == {"h100": ("h100", 8, {}), kind: (kind, amount, {})}
+    assert "T528" in codes
+    assert f'accelerator "{kind}"' in said
+    assert part
+    assert part.topology.accelerators[kind].resources == {"count": resource}
+    assert all(resource not in pool.node.resources for pool in pools(part))
+
+
+def test_slices_beside_whole_gpus_are_resources() -> None:
+    found = [parts(f"p{n}", "nvidia.com/mig-1g.10gb", 28) for n in range(2)]
+    for each in found:
+        each["status"]["allocatable"]["nvidia.com/gpu"] = "4"
+    part, _, _ = told([*WHOLE, *found], ZONES)
+    shown = [(pool.node.accelerator, pool.node.accelerators, pool.unusable) for pool in pools(part)]
+    assert shown == [("h100", 8, {}), ("h100", 4, {})]
+    assert pools(part)[1].node.resources["nvidia.com/mig-1g.10gb"] == 28_000
+
+
+def test_the_same_slices_of_two_strategies_are_two_accelerators() -> None:
+    single = parts("s", "nvidia.com/gpu", 56, **{PRODUCT: f"{H100}-MIG-1g.10gb", COUNT: "56"})
+    part, _, _ = told([single, parts("m", "nvidia.com/mig-1g.10gb", 56)], ZONES)
+    assert part
+    resources = [kind.resources["count"] for kind in part.topology.accelerators.values()]
+    assert sorted(resources) == ["nvidia.com/gpu", "nvidia.com/mig-1g.10gb"]
+
+
+def test_kinds_of_products_that_are_spelled_alike_differ() -> None:
+    assert kind_of(f"{H100}-MIG-1g.10gb") == "h100-mig-1g-10gb"
+    products = ["NVIDIA-H100-A", "NVIDIA-H100_A", "NVIDIA-H100.A"]
+    assert len(set(kinds_of(products).values())) == 3

@@ -54,6 +54,7 @@ COVERS = {
     "T526",
     "T527",
     "T528",
+    "T591",
 }
 EXAMPLES = UPSTREAM / "examples" / "nodes"
 ZONE, RACK, LEAF, DOMAIN = (
@@ -271,7 +272,12 @@ CASES: Mapping[str, tuple[list[Node], Asked, list[str], str]] = {
     "listed twice": ([*RACKS, RACKS[0]], Asked(), ["T502"], '"r1-n0" is listed twice'),
     "no label": (relabelled(RACKS, "r1-n0", domain=None), Asked(), ["T503"], f'"r1-n0" has no label "{DOMAIN}"'),
     "an empty label": (relabelled(RACKS, "r1-n0", domain=""), Asked(), ["T503"], "unlike"),
-    "left out": (relabelled(RACKS, "r1-n0", domain=None), Asked(exclude_incomplete=True), ["T504"], "1 left out"),
+    "left out": (
+        relabelled(RACKS, "r1-n0", domain=None),
+        Asked(exclude_incomplete=True),
+        ["T504", "T591"],
+        "1 left out",
+    ),
     "a leaf in two zones": (
         [placed(f"n{n}", "z1" if n < 3 else "z2", f"leaf{n // 4}", "r") for n in range(12)],
         Asked(levels=TREE[:2]),
@@ -295,7 +301,7 @@ CASES: Mapping[str, tuple[list[Node], Asked, list[str], str]] = {
     "no place without a clique": (
         [each if n else node("r1-n0") for n, each in enumerate(relabelled(RACKS, "r1-n0"))],
         Asked(preset="clique"),
-        ["T507"],
+        ["T507", "T591"],
         "1 left out",
     ),
     "upside down": (

@@ -7,7 +7,7 @@ import pytest
 from bayplan.model.formats import Asked
 from bayplan.model.topology import Level
 from bayplan.topologies.nodes.shapes import kind_of, kinds_of
-from test_nodes import COUNT, PRODUCT, ZONE, Node, placed, pools, relabelled, told
+from test_nodes import COUNT, PRODUCT, ZONE, Node, placed, pools, rack, relabelled, told
 
 H100 = "NVIDIA-H100-80GB-HBM3"
 ZONES = Asked(levels=(Level("zone", ZONE),))
@@ -68,3 +68,21 @@ def test_kinds_of_products_that_are_spelled_alike_differ() -> None:
     assert kind_of(f"{H100}-MIG-1g.10gb") == "h100-mig-1g-10gb"
     products = ["NVIDIA-H100-A", "NVIDIA-H100_A", "NVIDIA-H100.A"]
     assert len(set(kinds_of(products).values())) == 3
+
+
+def test_nodes_that_are_left_out_do_not_cost_the_selector() -> None:
+    found = relabelled([*rack("r1"), *rack("r2")], "r1-n0", domain=None)
+    part, codes, said = told(found, Asked(exclude_incomplete=True))
+    assert codes == ["T504", "T591"]
+    assert pools(part)[0].node.node_selector == {PRODUCT: "NVIDIA-GB200"}
+    assert f'{PRODUCT}=NVIDIA-GB200, also takes node "r1-n0"' in said
+
+
+def test_a_selector_that_spares_those_left_out_is_better() -> None:
+    found = relabelled([*rack("r1"), *rack("r2")], "r1-n0", domain=None, **{PRODUCT: "NVIDIA-GB200"})
+    for each in found:
+        pool = "new" if each["metadata"]["name"] == "r1-n0" else "old"
+        each["metadata"]["labels"]["cloud.google.com/gke-nodepool"] = pool
+    part, codes, _ = told(found, Asked(exclude_incomplete=True))
+    assert codes == ["T504"]
+    assert pools(part)[0].node.node_selector == {"cloud.google.com/gke-nodepool": "old"}

@@ -33,4 +33,5 @@ CODES: Mapping[str, str] = {
     "T526": "what no node can have",
     "T527": "GPUs without a name",
     "T528": "parts of GPUs",
+    "T591": "a selector that takes more nodes",
 }

@@ -54,6 +54,7 @@ COVERS = {
     "T526",
     "T527",
     "T528",
+    "T529",
     "T591",
 }
 EXAMPLES = UPSTREAM / "examples" / "nodes"

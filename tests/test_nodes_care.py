@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+import yaml
 
 from bayplan.model.formats import Asked
 from bayplan.model.topology import Level
 from bayplan.topologies.nodes.shapes import kind_of, kinds_of
-from test_nodes import COUNT, PRODUCT, ZONE, Node, placed, pools, rack, relabelled, told
+from test_nodes import COUNT, PRODUCT, ZONE, Node, brought, placed, pools, rack, relabelled, told
 
 H100 = "NVIDIA-H100-80GB-HBM3"
 ZONES = Asked(levels=(Level("zone", ZONE),))
@@ -86,3 +89,29 @@ def test_a_selector_that_spares_those_left_out_is_better() -> None:
     part, codes, _ = told(found, Asked(exclude_incomplete=True))
     assert codes == ["T504"]
     assert pools(part)[0].node.node_selector == {"cloud.google.com/gke-nodepool": "old"}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "words"),
+    [
+        ({"continue": "abc", "remainingItemCount": 500}, "500 more nodes"),
+        ({"continue": "abc"}, "more nodes are not"),
+        ({"remainingItemCount": 3}, "3 more nodes"),
+    ],
+)
+@pytest.mark.parametrize("last", [True, False])
+def test_a_page_of_a_list_is_no_list(metadata: dict[str, object], words: str, last: bool) -> None:
+    held = {"kind": "List", "apiVersion": "v1"} | ({"items": WHOLE} if not last else {}) | {"metadata": metadata}
+    whole = held | {"items": WHOLE}
+    for text, name in ((json.dumps(whole), "nodes.json"), (yaml.safe_dump(whole, sort_keys=False), "nodes.yaml")):
+        part, found = brought(text, name=name)
+        assert part is None
+        assert [each.code for each in found] == ["T529"]
+        assert words in found[0].message
+
+
+def test_a_list_that_says_it_is_whole_is_read() -> None:
+    whole = {"kind": "List", "apiVersion": "v1", "items": WHOLE, "metadata": {"continue": "", "resourceVersion": "1"}}
+    part, found = brought(json.dumps(whole), Asked(levels=(Level("zone", ZONE),)))
+    assert part
+    assert found == ()

@@ -33,5 +33,6 @@ CODES: Mapping[str, str] = {
     "T526": "what no node can have",
     "T527": "GPUs without a name",
     "T528": "parts of GPUs",
+    "T529": "a list of nodes that goes on",
     "T591": "a selector that takes more nodes",
 }

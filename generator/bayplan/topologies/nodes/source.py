@@ -100,6 +100,8 @@ def _documents(source: SourceFile, counting: Counting) -> Iterator[Diagnostic]:
         if listed and "kind" not in document.data:  # kubectl writes it behind the items
             message = "the list has no kind behind its items: the end of the file is missing"
             yield error("T501", at, message, hint="write it again with `kubectl get nodes -o yaml`")
+        if listed and (message := nodes_json.goes_on(get(document.data, "metadata"))):
+            yield error("T529", (*at, "metadata"), message, hint=nodes_json.PAGES)
         pairs = [((*at, "items", n), each) for n, each in enumerate(listed)] if listed else [(at, document.data)]
         for place, each in pairs:
             if is_kind(each, "", "Node") or (whole and mapping(each, "metadata") and not get(each, "kind")):

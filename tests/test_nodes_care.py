@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from bayplan.model.formats import Asked
-from bayplan.model.topology import Level
+from bayplan.model.topology import HOSTNAME_LABEL, Level
 from bayplan.topologies.nodes.shapes import kind_of, kinds_of
 from test_nodes import COUNT, PRODUCT, ZONE, Node, brought, placed, pools, rack, relabelled, told
 
@@ -115,3 +115,25 @@ def test_a_list_that_says_it_is_whole_is_read() -> None:
     part, found = brought(json.dumps(whole), Asked(levels=(Level("zone", ZONE),)))
     assert part
     assert found == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"apiVersion":"v1","kind":"List","items":[]}',
+        json.dumps({"apiVersion": "v1", "items": [], "kind": "List", "metadata": {"resourceVersion": ""}}, indent=4),
+        json.dumps({"kind": "NodeList", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": []}),
+        'apiVersion: v1\nitems: []\nkind: List\nmetadata:\n  resourceVersion: ""\n',
+    ],
+)
+def test_a_list_of_nothing_has_no_nodes(text: str) -> None:
+    part, found = brought(text, name="nodes.json" if text[0] == "{" else "nodes.yaml")
+    assert part is None
+    assert [each.code for each in found] == ["T516"]
+    assert "a selector (-l) that no node meets" in str(found[0].hint)
+
+
+def test_the_level_of_hosts_is_implied() -> None:
+    _, codes, said = told(WHOLE, Asked(levels=(Level("zone", ZONE), Level("host", HOSTNAME_LABEL))))
+    assert codes == ["T517"]
+    assert "every pool ends in it" in said

@@ -382,7 +382,12 @@ CASES: Mapping[str, tuple[list[Node], Asked, list[str], str]] = {
     "no preset": (RACKS, Asked(preset="gcp"), ["T517"], "presets:"),
     "not that preset": (RACKS, Asked(preset="gke"), ["T517"], 'no node carries a label of "gke"'),
     "not that label": (RACKS, Asked(levels=(Level("r", f"{DOMAIN}s"),)), ["T517"], f'did you mean "{DOMAIN}"'),
-    "no product": ([*RACKS, node("new", product="")], Asked(), ["T527"], 'node "new" has GPUs of which no label'),
+    "no product": (
+        [*RACKS, node("new", product="")],
+        Asked(),
+        ["T503", "T527"],
+        f'no label "{DOMAIN}", unlike "r1-n0"',
+    ),
     "flat": ([placed("a"), placed("b")], Asked(), ["T518"], "flat"),
     "two networks": (
         [node(f"n{n}", labels={DOMAIN: f"d{n // 2}", "crusoe.ai/pod.id": f"p{n // 2}"}) for n in range(4)],

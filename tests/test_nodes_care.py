@@ -137,3 +137,26 @@ def test_the_level_of_hosts_is_implied() -> None:
     _, codes, said = told(WHOLE, Asked(levels=(Level("zone", ZONE), Level("host", HOSTNAME_LABEL))))
     assert codes == ["T517"]
     assert "every pool ends in it" in said
+
+
+def test_a_node_without_a_product_is_named_with_what_others_say() -> None:
+    part, codes, said = told([*WHOLE, placed("new", "z1", allocatable={})], ZONES)
+    assert (len(pools(part)), codes) == (1, [])
+    bare = relabelled([*WHOLE, placed("new", "z1")], "new", **{PRODUCT: None, COUNT: None})
+    part, codes, said = told(bare, ZONES)
+    assert codes == ["T527"]
+    assert f'node "new" has "nvidia.com/gpu" and no label "{PRODUCT}", unlike 8 nodes with "{H100}"' in said
+    assert [pool.name for pool in pools(part)] == ["gpu", "h100"]
+
+
+def test_a_node_without_any_label_is_no_flat_pool() -> None:
+    bare = [*WHOLE, placed("new"), placed("new2")]
+    for each in bare[-2:]:
+        each["metadata"]["labels"] = {}
+    part, codes, said = told(bare, ZONES)
+    assert part is None
+    assert codes == ["T527", "T503"]
+    assert f'nodes "new" and "new2" have no label "{ZONE}", unlike "w0" and others of pool "h100"' in said
+    part, codes, said = told(bare, ZONES._replace(exclude_incomplete=True))
+    assert codes == ["T527", "T504"]
+    assert [pool.name for pool in pools(part)] == ["h100"]

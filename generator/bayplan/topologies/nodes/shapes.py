@@ -107,9 +107,14 @@ def _labelled(alike: Alike) -> int:
     return int(said) if said.isascii() and said.isdecimal() and len(said) < 4 else 0
 
 
+def label_of(alike: Alike) -> str:
+    """The label that tells what its GPUs are; empty where none does."""
+    return next((key for key in PRODUCTS if alike.labels.get(key)), "")
+
+
 def labelled(alike: Alike) -> str:
     """What labels call its GPUs."""
-    return next((said for key in PRODUCTS if (said := alike.labels.get(key))), "")
+    return alike.labels.get(label_of(alike), "")
 
 
 def product_of(alike: Alike) -> str:

@@ -29,7 +29,7 @@ STATES = ("cordoned", "notReady", "unhealthy")
 
 _JSON = re.compile(r'"apiVersion":\s*"v1",\s*"kind":\s*"Node(List)?"|"kind":\s*"Node(List)?",\s*"apiVersion":\s*"v1"')
 _YAML = re.compile(r"apiVersion: v1\n *kind: Node(List)? *$|kind: Node(List)?\n *apiVersion: v1 *$", re.M)
-_NOTHING = re.compile(r'\s*\{[^{}\[\]]*"items":\s*\[\s*\][^\[\]]*\}\s*')
+_NOTHING = re.compile(r'\s*\{[^\[\]]*"items":\s*\[\s*\][^\[\]]*\}\s*')
 _TOLD = 20
 
 
@@ -75,6 +75,7 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
         return Outcome(None, tuple(found))
     stocks = nodes_stocks.stocks(census, asked.frames, found)
     grown = [nodes_trees.grow(stock, census.places, asked, found) for stock in stocks]
+    grown = nodes_trees.rooted(grown, census.places, asked, found)
     pools = nodes_pools.pools(grown, census, found)
     accelerators = nodes_pools.accelerators(grown, census.places, found)
     if not pools and not has_errors(found):

@@ -10,6 +10,7 @@ from bayplan.topologies.nodes import shapes
 from bayplan.topologies.nodes.census import Alike, Census, nodes_of, size
 from bayplan.topologies.nodes.words import are, has
 from bayplan.values import NamedTuple
+from bayplan.words import count, listing
 
 
 class Stock(NamedTuple):
@@ -79,8 +80,21 @@ def _nameless(alike: Iterable[Alike], places: Mapping[str, Route]) -> Iterator[D
             by_name.setdefault(bool(shapes.labelled(each)), []).append(each)
     if len(by_name) == 2:
         names = nodes_of(by_name[False])
-        message = f"{has(names)} GPUs of which no label tells the product, unlike others: a pool apart"
-        yield warning("T527", places[names[0]], message, hint="does GPU feature discovery run on them?")
+        resource = shapes.resource_of(by_name[False][0])
+        like = _neighbours(by_name[False], by_name[True])
+        products = sorted({shapes.labelled(each) for each in like})
+        message = (
+            f'{has(names)} "{resource}" and no label "{shapes.label_of(like[0])}", unlike {count(size(like), "node")}'
+            f" with {listing(products, 'and', 3)}: a pool apart"
+        )
+        hint = "does GPU feature discovery run on them? If their GPUs are the same, they need the label too"
+        yield warning("T527", places[names[0]], message, hint=hint)
+
+
+def _neighbours(nameless: Sequence[Alike], named: Sequence[Alike]) -> list[Alike]:
+    """Those that have as many GPUs; all where none have."""
+    cards = [shapes.built_in(each) for each in nameless]
+    return [each for each in named if shapes.built_in(each) in cards] or list(named)
 
 
 def _names(makes: set[shapes.Make], kinds: Mapping[str, str], taken: Iterable[str]) -> dict[shapes.Make, str]:

@@ -55,6 +55,7 @@ COVERS = {
     "T527",
     "T528",
     "T529",
+    "T590",
     "T591",
 }
 EXAMPLES = UPSTREAM / "examples" / "nodes"
@@ -385,7 +386,7 @@ CASES: Mapping[str, tuple[list[Node], Asked, list[str], str]] = {
     "no product": (
         [*RACKS, node("new", product="")],
         Asked(),
-        ["T503", "T527"],
+        ["T527", "T503"],
         f'no label "{DOMAIN}", unlike "r1-n0"',
     ),
     "flat": ([placed("a"), placed("b")], Asked(), ["T518"], "flat"),

@@ -10,7 +10,7 @@ import yaml
 from bayplan.model.formats import Asked
 from bayplan.model.topology import HOSTNAME_LABEL, Level
 from bayplan.topologies.nodes.shapes import kind_of, kinds_of
-from test_nodes import COUNT, PRODUCT, ZONE, Node, brought, placed, pools, rack, relabelled, told
+from test_nodes import COUNT, PRODUCT, ZONE, Node, brought, node, placed, pools, rack, relabelled, told
 
 H100 = "NVIDIA-H100-80GB-HBM3"
 ZONES = Asked(levels=(Level("zone", ZONE),))
@@ -160,3 +160,22 @@ def test_a_node_without_any_label_is_no_flat_pool() -> None:
     part, codes, said = told(bare, ZONES._replace(exclude_incomplete=True))
     assert codes == ["T527", "T504"]
     assert [pool.name for pool in pools(part)] == ["h100"]
+
+
+@pytest.mark.parametrize(
+    ("resource", "labels", "name"),
+    [
+        ("google.com/tpu", {"cloud.google.com/gke-tpu-accelerator": "tpu-v5p-slice"}, "tpu-v5p-slice"),
+        ("habana.ai/gaudi", {}, "gaudi"),
+    ],
+)
+@pytest.mark.parametrize("others", [[], WHOLE])
+def test_other_accelerators_are_told_of(resource: str, labels: dict[str, str], name: str, others: list[Node]) -> None:
+    strange = [node(f"s{n}", 0, labels={ZONE: "z2", **labels}, allocatable={resource: "8"}) for n in range(2)]
+    part, codes, said = told([*others, *strange, node("plain", 0)], ZONES)
+    assert codes == ["T515", "T590"]
+    assert f'nodes "s0" and "s1" have "{resource}", which is not known as an accelerator' in said
+    found = {pool.name: pool for pool in pools(part)}
+    assert found.keys() == {name, *(["h100"] if others else [])}
+    assert found[name].node.resources[resource] == 8_000
+    assert not found[name].node.accelerator

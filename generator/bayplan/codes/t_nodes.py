@@ -34,5 +34,6 @@ CODES: Mapping[str, str] = {
     "T527": "GPUs without a name",
     "T528": "parts of GPUs",
     "T529": "a list of nodes that goes on",
+    "T590": "accelerators of another kind",
     "T591": "a selector that takes more nodes",
 }

@@ -89,6 +89,11 @@ def plugged(grown: Grown) -> bool:
     return any(each.offer.amounts.get(grown.stock.make.resource) for each in grown.stock.alike)
 
 
+def _offered(alike: Alike) -> str:
+    """What pods come for: nothing but CPU where it is empty. Of the control plane they want nothing."""
+    return "-" if shapes.is_control(alike) else shapes.resource_of(alike) or shapes.stranger(alike)
+
+
 def _selector(
     alike: Sequence[Alike], name: str, census: Census, away: Sequence[Alike], found: list[Diagnostic]
 ) -> dict[str, str]:
@@ -99,7 +104,8 @@ def _selector(
         return exact
     out = {each.names[0] for each in away}
     made = shapes.selector(alike, (each for each in others if each.names[0] not in out))
-    also = [each for each in away if made.items() <= each.labels.items() and not shapes.is_control(each)]
+    offered = {_offered(each) for each in alike}
+    also = [each for each in away if made.items() <= each.labels.items() and _offered(each) in offered]
     if made and also and not has_errors(found):
         (key, value), names = next(iter(made.items())), nodes_of(also)
         message = f'the selector of pool "{name}", {key}={value}, also takes {named(names)}, in no pool'

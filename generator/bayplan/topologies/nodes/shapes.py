@@ -24,6 +24,23 @@ CARDS: Mapping[str, str] = {
     "mthreads.com/gpu": "mthreads",
 }
 """What device plugins call whole GPUs -> who makes them."""
+STRANGERS = (
+    "google.com/tpu",
+    "habana.ai/gaudi",
+    "aws.amazon.com/neuron",
+    "aws.amazon.com/neuroncore",
+    "aws.amazon.com/neurondevice",
+    "gpu.intel.com/xe",
+    "gpu.intel.com/i915",
+    "qualcomm.com/qaic",
+    "huawei.com/Ascend310",
+    "huawei.com/Ascend310P",
+    "furiosa.ai/rngd",
+    "rebellions.ai/ATOM",
+    "tenstorrent.com/n150",
+)
+"""Other accelerators: workloads can ask for them by resource, and there is no accelerator kind of them."""
+TPU = "cloud.google.com/gke-tpu-accelerator"
 
 NVIDIA = "nvidia.com/gpu"
 MIG = "nvidia.com/mig-"
@@ -44,6 +61,7 @@ VOLUMES = "attachable-volumes-"
 """Begins resources that no pod asks for."""
 SELECTORS = (
     *PRODUCTS,
+    TPU,
     "compute.coreweave.com/node-pool",
     "cloud.google.com/gke-nodepool",
     "eks.amazonaws.com/nodegroup",
@@ -80,8 +98,23 @@ class Make(NamedTuple):
 def make_of(alike: Alike) -> Make:
     """Kind of GPU and of CPU."""
     resource = resource_of(alike)
-    product = product_of(alike) if resource else alike.labels.get(INSTANCE_TYPE, "")
+    product = product_of(alike) if resource else _plain(alike)
     return Make(product, resource, alike.labels.get(ARCH, ""))
+
+
+def _plain(alike: Alike) -> str:
+    """What nodes without GPUs are called: after what else they compute with, or their instance type."""
+    if strange := stranger(alike):
+        return alike.labels.get(TPU) or strange.rpartition("/")[2]
+    return alike.labels.get(INSTANCE_TYPE, "")
+
+
+def stranger(alike: Alike) -> str:
+    """What other accelerators of a node without GPUs are called; empty without any."""
+    if resource_of(alike):
+        return ""
+    amounts, capacity = alike.offer.amounts, alike.offer.capacity
+    return next((key for key in STRANGERS if amounts.get(key) or capacity.get(key)), "")
 
 
 def resource_of(alike: Alike) -> str:
@@ -192,6 +225,8 @@ def built_in(alike: Alike) -> dict[str, int]:
     cut = any(key.startswith(MIG) for key in whole) or "SHARED" in product_of(alike)  # then others are counted
     cards = _labelled(alike) if resource == NVIDIA and not cut else 0
     cards = cards or max(offer.capacity.get(resource, 0), offer.amounts.get(resource, 0)) // 1000
+    if strange := stranger(alike):
+        return {**whole, strange: max(offer.capacity.get(strange, 0), offer.amounts.get(strange, 0)) // 1000}
     return {**whole, resource: cards} if resource else whole
 
 

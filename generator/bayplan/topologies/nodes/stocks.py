@@ -25,7 +25,7 @@ class Stock(NamedTuple):
 
 def stocks(census: Census, frames: Sequence[Pool], found: list[Diagnostic]) -> list[Stock]:
     """All workers. What is none is left out, and told of."""
-    cards = any(map(shapes.resource_of, census.alike))
+    cards = any(map(shapes.resource_of, census.alike)) or any(map(shapes.stranger, census.alike))
     sorted_in = [(each, _frame(each, frames) if frames else None) for each in census.alike]
     workers = [(each, frame) for each, frame in sorted_in if frame or not _idle(each, cards)]
     kept = workers or sorted_in  # a cluster of one node for everything
@@ -35,6 +35,7 @@ def stocks(census: Census, frames: Sequence[Pool], found: list[Diagnostic]) -> l
     kinds = shapes.kinds_of(shapes.product_of(each) for each, _ in kept if shapes.resource_of(each))
     taken = {frame.name: frame for _, frame in kept if frame}
     names = _names({shapes.make_of(each) for each, frame in kept if not frame}, kinds, taken)
+    found += _strangers([each for each, _ in kept], census.places)
     found += _nameless([each for each, _ in kept], census.places)
     held: dict[str, dict[shapes.Make, list[Alike]]] = {}
     for each, frame in kept:
@@ -61,7 +62,7 @@ def _fits(node: NodeShape, kind: str, cards: int) -> bool:
 
 
 def _idle(alike: Alike, cards: bool) -> bool:
-    return shapes.is_control(alike) or (cards and not shapes.resource_of(alike))
+    return shapes.is_control(alike) or (cards and not shapes.resource_of(alike) and not shapes.stranger(alike))
 
 
 def _left_out(alike: Sequence[Alike], places: Mapping[str, Route]) -> Iterator[Diagnostic]:
@@ -70,6 +71,19 @@ def _left_out(alike: Sequence[Alike], places: Mapping[str, Route]) -> Iterator[D
     for names, why in ((control, "of the control plane"), (plain, "without GPUs, unlike others")):
         if names:
             yield info("T515", places[names[0]], f"{are(names)} {why}: {len(names)} left out")
+
+
+def _strangers(alike: Iterable[Alike], places: Mapping[str, Route]) -> Iterator[Diagnostic]:
+    """T590: accelerators for which there is no kind."""
+    held: dict[str, list[Alike]] = {}
+    for each in alike:
+        if strange := shapes.stranger(each):
+            held.setdefault(strange, []).append(each)
+    for resource, own in sorted(held.items()):
+        names = nodes_of(own)
+        message = f'{has(names)} "{resource}", which is not known as an accelerator: it is written under `resources`'
+        hint = "workloads ask for it there, and no pod asks for it by `accelerator` or with `wholeNode`"
+        yield warning("T590", places[names[0]], message, hint=hint)
 
 
 def _nameless(alike: Iterable[Alike], places: Mapping[str, Route]) -> Iterator[Diagnostic]:

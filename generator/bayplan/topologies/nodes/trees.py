@@ -51,8 +51,8 @@ def grow(stock: Stock, places: Mapping[str, Route], asked: Asked, found: list[Di
 
 
 def rooted(grown: Sequence[Grown], places: Mapping[str, Route], asked: Asked, found: list[Diagnostic]) -> list[Grown]:
-    """Those that hang on a tree. T503, or T504, for nodes with GPUs of which labels tell neither product nor place, where
-    others have both; flat pools of others are told of (T518)."""
+    """Those that may hang on no tree. T503, or T504, for GPU nodes whose labels tell neither product nor place, where
+    others have both; other flat pools are told of (T518)."""
     treed = [each for each in grown if each.tree.levels and each.stock.make.resource]
     lost = [each for each in grown if treed and _lost(each)]
     for each in lost:

@@ -152,9 +152,10 @@ def labelled(alike: Alike) -> str:
 
 def product_of(alike: Alike) -> str:
     """What its GPUs are called, with an end that tells parts of GPUs from whole ones, whether or not labels do."""
-    said, resource = labelled(alike), resource_of(alike)
+    said = labelled(alike)
     if is_part(said):
         return said
+    resource = resource_of(alike)
     if resource.startswith(MIG):
         return f"{said}-mig-{resource.removeprefix(MIG)}"
     return f"{said}-SHARED" if resource == SHARES or shared(alike) else said
@@ -221,9 +222,10 @@ def built_in(alike: Alike) -> dict[str, int]:
     """GPUs and network cards that the node has, whether they work or not, by resource."""
     offer, resource = alike.offer, resource_of(alike)
     whole = {key: offer.capacity.get(key, amount) // 1000 for key, amount in offer.amounts.items() if _is_card(key)}
-    whole |= _parts(alike)
-    cut = any(key.startswith(MIG) for key in whole) or "SHARED" in product_of(alike)  # then others are counted
-    cards = _labelled(alike) if resource == NVIDIA and not cut else 0
+    parts = _parts(alike) if resource else {}
+    cut = any(key.startswith(MIG) for key in parts) or shared(alike) or "SHARED" in labelled(alike)
+    cards = _labelled(alike) if resource == NVIDIA and not cut else 0  # of parts, the label counts what they are of
+    whole |= parts
     cards = cards or max(offer.capacity.get(resource, 0), offer.amounts.get(resource, 0)) // 1000
     if strange := stranger(alike):
         return {**whole, strange: max(offer.capacity.get(strange, 0), offer.amounts.get(strange, 0)) // 1000}
@@ -238,9 +240,8 @@ def lame(alike: Alike, wanted: Mapping[str, int]) -> dict[str, int]:
 
 def shared(alike: Alike) -> int:
     """More of them to allocate than there are: shares of GPUs."""
-    resource, cards = resource_of(alike), _labelled(alike)
-    given = alike.offer.amounts.get(resource, 0) // 1000
-    return given if cards and resource == NVIDIA and given > cards else 0
+    given, cards = alike.offer.amounts.get(NVIDIA, 0) // 1000, _labelled(alike)
+    return given if 0 < cards < given else 0
 
 
 def selector(own: Sequence[Alike], others: Iterable[Alike]) -> dict[str, str]:

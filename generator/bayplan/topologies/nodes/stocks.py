@@ -32,14 +32,14 @@ def stocks(census: Census, frames: Sequence[Pool], found: list[Diagnostic]) -> l
     found += _left_out(
         [each for each, frame in sorted_in if not frame and _idle(each, cards)] if workers else (), census.places
     )
-    kinds = shapes.kinds_of(shapes.product_of(each) for each, _ in kept if shapes.resource_of(each))
+    made = [(each, frame, shapes.make_of(each)) for each, frame in kept]
+    kinds = shapes.kinds_of(make.product for _, _, make in made if make.resource)
     taken = {frame.name: frame for _, frame in kept if frame}
-    names = _names({shapes.make_of(each) for each, frame in kept if not frame}, kinds, taken)
+    names = _names({make for _, frame, make in made if not frame}, kinds, taken)
     found += _strangers([each for each, _ in kept], census.places)
     found += _nameless([each for each, _ in kept], census.places)
     held: dict[str, dict[shapes.Make, list[Alike]]] = {}
-    for each, frame in kept:
-        make = shapes.make_of(each)
+    for each, frame, make in made:
         held.setdefault(frame.name if frame else names[make], {}).setdefault(make, []).append(each)
     return [_stock(name, makes, kinds, taken.get(name), census.places, found) for name, makes in sorted(held.items())]
 

@@ -89,7 +89,7 @@ def _flavor_faults(flavor: Found) -> Iterator[Diagnostic]:
 def _of_texts(data: Any) -> bool:
     """Whether it is a mapping of strings; a toleration has a number of seconds too."""
     return isinstance(data, dict) and all(
-        isinstance(each, str) or key == "tolerationSeconds" and isinstance(each, int) for key, each in data.items()
+        isinstance(each, str) or (key == "tolerationSeconds" and isinstance(each, int)) for key, each in data.items()
     )
 
 

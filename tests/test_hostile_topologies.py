@@ -14,9 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fabric_texts
+from bayplan.cli.run import run
 from bayplan.cli.topology_sources import WORDS
 from judges import UPSTREAM
-from one_cluster import hall, hyper_nodes, sources
+from one_cluster import hall, hyper_nodes, native_text, sources
 from topology_files import Said, imported
 
 MOST = 5.0
@@ -288,3 +289,30 @@ def test_upstreams_files_broken(path: Path) -> None:
     judged(("source.txt", raw[:middle] + raw[middle + 37 :]), most=20)
     judged(("source.txt", raw.replace(b"\n", b"\r\n")), most=20)
     judged(("source.txt", raw + raw), most=20)
+
+
+OTHERS = (
+    ("show", "source.txt"),
+    ("diff", "hall.yaml", "source.txt"),
+    ("diff", "source.txt", "hall.yaml"),
+    ("check", "hall.yaml", "--live", "source.txt"),
+    ("check", "source.txt"),
+    ("export", "source.txt", "--to", "slurm"),
+    ("import", "source.txt", "--update", "hall.yaml", "-o", "out.yaml"),
+    ("import", "source.txt", "--update", "hall.yaml", "--from", "osmo-pool", "-o", "out.yaml"),
+)
+"""What else is asked of topologies."""
+
+
+@pytest.mark.parametrize("name", sorted({*TEXTS, *DEEP}))
+def test_no_command_stumbles(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("hall.yaml").write_text(native_text(), encoding="utf-8")
+    whole = TEXTS.get(name) or DEEP[name]
+    for text in (whole, whole[: len(whole) // 2])[: 2 if name in TEXTS else 1]:
+        Path("source.txt").write_text(text, encoding="utf-8")
+        for command in OTHERS:
+            code = run(["topology", *command])
+            assert code in (0, 1, 2), (command, capsys.readouterr().err)

@@ -32,23 +32,30 @@ def over(
 
     Networks that know no labels are matched by their nodes with what the file says, and can only add to it.
     """
-    frames = tuple(pool._replace(domains=(), unusable={}) for pool in old.pools)
+    frames = tuple(pool._replace(domains=(), unusable={}) for pool in old.pools if _tells_nodes(pool))
     parts, found = topology_sources.gather(picked, asked._replace(frames=frames))
     batches += found
     if parts is None:
         return None
     known = Part(old._replace(pools=frames), aliases=_slurm_names(old), source=document.name)
     made = merge.merge((known, *parts))
-    if not _with_nodes(made.value) & {pool.name for pool in old.pools}:
+    if not _with_nodes(made.value) & {pool.name for pool in frames}:
         made = merge.merge((known._replace(topology=old, places=_places(old)), *parts))
-        made = Outcome(made.value, (*made.diagnostics, *_unnamed(old, made.value, parts)))
-    told = _quoted(made.diagnostics, picked)
-    batches.append(told._replace(sources={**told.sources, "topology": document}))
+        told = tuple(each for each in made.diagnostics if each.code != "T446")  # T445 says it of all sources
+        made = Outcome(made.value, (*told, *_unnamed(old, made.value, parts)))
+    batch = _quoted(made.diagnostics, picked)
+    batches.append(batch._replace(sources={**batch.sources, "topology": document}))
     judged = pipeline.judge_topology(made.value.topology) if made.value else ()
     if made.value is None or has_errors(judged):
         batches += [at_sources(judged, made.value, picked)] if made.value else []
         return None
     return made.value.topology
+
+
+def _tells_nodes(pool: Pool) -> bool:
+    """Whether a list of nodes can be sorted by the pool: what is made of a network alone has no labels for that."""
+    promised = any(level.apply for level in pool.levels) and not pool.node.node_selector
+    return not (promised or (not pool.levels and not pool.node.described))
 
 
 def _with_nodes(made: Part | None) -> set[str]:

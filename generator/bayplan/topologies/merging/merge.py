@@ -15,10 +15,11 @@ from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors, warning
 from bayplan.model.formats import Part
 from bayplan.model.topology import AcceleratorKind, Pool
 from bayplan.topologies.merging import pools as merge_pools
+from bayplan.topologies.merging import units
 from bayplan.words import listing
 
-OWN = ("versions", "schedulers", "fabrics", "images", "namespaces")
-"""Of these the parts must agree where both speak; of `defaults` the first to speak counts."""
+OWN = ("versions", "fabrics", "images", "namespaces")
+"""Of these, and of `schedulers`, the parts must agree where both speak; of `defaults` the first to speak counts."""
 
 
 def merge(parts: Sequence[Part]) -> Outcome[Part]:
@@ -41,10 +42,15 @@ def _joined(one: Part, other: Part, found: list[Diagnostic]) -> Part:
     pools = tuple(_pools(one, other, found))
     first, second = one.topology, other.topology
     own = {key: _together(getattr(first, key), getattr(second, key), (key,), one, other, found) for key in OWN}
+    said = [units.without(each.schedulers) for each in (first, second)]
+    schedulers = _together(said[0], said[1], ("schedulers",), one, other, found)
     queues = first.queues if second.queues is None else tuple(dict.fromkeys((*(first.queues or ()), *second.queues)))
     defaults = dict(sorted({**second.defaults, **first.defaults}.items()))
+    used = {pool.node.accelerator for pool in pools}
     kinds = _kinds(first.accelerators, second.accelerators)
+    kinds = {name: kind for name, kind in kinds.items() if name in used or name != merge_pools.UNKNOWN}
     topology = first._replace(pools=pools, queues=queues, defaults=defaults, accelerators=kinds, **own)
+    topology = topology._replace(schedulers=units.carried(schedulers, pools, (one, other)))
     return Part(
         topology,
         {**other.places, **one.places},

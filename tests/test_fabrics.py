@@ -251,6 +251,12 @@ def test_hosts_that_all_join_two_leaves_bridge_nothing() -> None:
     assert codes(outcome) == ["T539"]
 
 
+def test_a_link_with_one_end_names_it() -> None:
+    data = fabric_texts.netq(hall(2, 2))
+    data[0]["links"] += [{"id": "bad"}]
+    assert one(read(netq, data), "T541").message == 'links lead to 1 nodes that are not listed: "bad"'
+
+
 def test_parts_that_nothing_links_are_told() -> None:
     made = read(ibnetdiscover, fabric_texts.ibnetdiscover(hall(4, 2, block=2)))
     assert "2 parts of the fabric: spine-00-0 with 4 nodes" in one(made, "T540").message

@@ -519,6 +519,15 @@ def test_hypernodes_that_select_nodes() -> None:
     assert [each.code for each in none.diagnostics] == ["T567", "T567"]
 
 
+def test_patterns_that_are_not_tried_say_so() -> None:
+    """Not to give the nodes, which are given; and nothing more of a pattern that is none."""
+    for pattern, code, hint in [("(a+)+$", "T452", "exactMatch"), ("a[0-3", "M725", "RE2")]:
+        text = listed(hyper("a", 1, member("Node", regexMatch={"pattern": pattern})))
+        (found,) = module("hypernodes").new(source(text), Asked(nodes=NODES)).diagnostics
+        assert found.code == code
+        assert hint in found.hint
+
+
 @pytest.mark.parametrize(
     ("pattern", "nodes"),
     [
@@ -527,6 +536,8 @@ def test_hypernodes_that_select_nodes() -> None:
         ("^b2*", ("b1", "b2")),
         ("1", ("a10", "b1")),
         ("^b", ("b1", "b2")),
+        (r"^b\d\z", ("b1", "b2")),
+        (r"^a\d+\\z|b1", ("b1",)),
         ("(", None),
         ("^(?i)b", None),
         ("^[[:alpha:]]1", None),

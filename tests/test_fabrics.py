@@ -201,6 +201,14 @@ def test_hosts_with_half_of_the_adapters_are_storage() -> None:
     assert len(pools(made)[0].domains) == 3
 
 
+def test_a_host_with_most_ports_down_is_one_of_its_series() -> None:
+    ports = [computer(f"dgx-{n:02}", f"mlx5_{rail}", f"leaf-{rail}") for n in range(6) for rail in range(4)]
+    outcome = read(ufm, [each for each in ports if each["system_name"] != "dgx-00" or "mlx5_3" in str(each)])
+    assert codes(outcome) == ["T539", "T545"]
+    assert "dgx-00 (1 of 4)" in one(outcome, "T545").message
+    assert sum(len(domain.nodes) for domain in pools(outcome)[0].domains) == 6
+
+
 def test_hosts_on_spines_are_left_out() -> None:
     given_ = hall(3, 6, rails=1)
     ports = fabric_texts.ufm(given_)
@@ -241,6 +249,12 @@ def test_hosts_that_all_join_two_leaves_bridge_nothing() -> None:
     outcome = read(ufm, [computer(host, f"mlx5_{leaf}", f"leaf-{leaf}") for host, leaf in cables])
     assert [len(domain.nodes) for domain in pools(outcome)[0].domains] == [8]
     assert codes(outcome) == ["T539"]
+
+
+def test_a_link_with_one_end_names_it() -> None:
+    data = fabric_texts.netq(hall(2, 2))
+    data[0]["links"] += [{"id": "bad"}]
+    assert one(read(netq, data), "T541").message == 'links lead to 1 nodes that are not listed: "bad"'
 
 
 def test_parts_that_nothing_links_are_told() -> None:

@@ -19,7 +19,22 @@ from bayplan.topologies.managers import ibnetdiscover, netq, nmx, ufm
 from fabric_texts import Hall, hall
 from judges import UPSTREAM
 
-COVERS = {"T530", "T531", "T536", "T537", "T538", "T539", "T540", "T541", "T542", "T544", "T545", "T546", "T547"}
+COVERS = {
+    "T530",
+    "T531",
+    "T536",
+    "T537",
+    "T538",
+    "T539",
+    "T540",
+    "T541",
+    "T542",
+    "T544",
+    "T545",
+    "T546",
+    "T547",
+    "T549",
+}
 EXAMPLES = UPSTREAM / "examples" / "topograph"
 
 
@@ -186,6 +201,14 @@ def test_hosts_with_half_of_the_adapters_are_storage() -> None:
     assert len(pools(made)[0].domains) == 3
 
 
+def test_a_host_with_most_ports_down_is_one_of_its_series() -> None:
+    ports = [computer(f"dgx-{n:02}", f"mlx5_{rail}", f"leaf-{rail}") for n in range(6) for rail in range(4)]
+    outcome = read(ufm, [each for each in ports if each["system_name"] != "dgx-00" or "mlx5_3" in str(each)])
+    assert codes(outcome) == ["T539", "T545"]
+    assert "dgx-00 (1 of 4)" in one(outcome, "T545").message
+    assert sum(len(domain.nodes) for domain in pools(outcome)[0].domains) == 6
+
+
 def test_hosts_on_spines_are_left_out() -> None:
     given_ = hall(3, 6, rails=1)
     ports = fabric_texts.ufm(given_)
@@ -202,6 +225,36 @@ def test_a_storage_network_does_not_make_one_domain_of_all() -> None:
     made = read(ufm, ports)
     assert '"mlx5_bond" of 12 hosts joins 4 groups of leaf switches into 1' in one(made, "T544").message
     assert len(pools(made)[0].domains) == 4
+
+
+def _with_cable(given_: Hall, host: str, card: str, leaf: str) -> Hall:
+    """The same with one cable more."""
+    ports = (*given_.ports(), (host, card, leaf))
+    return type("Bridged", (Hall,), {"ports": lambda self: iter(ports)})(*given_)
+
+
+@pytest.mark.parametrize("module", FORMATS, ids=lambda module: module.NAME)
+@pytest.mark.parametrize("rails", [1, 4])
+def test_a_cable_in_the_wrong_switch_does_not_make_one_domain_of_two(module: Any, rails: int) -> None:
+    plain = hall(3, 6, rails=rails)
+    bridged = _with_cable(plain, "u00n02", f"mlx5_{rails}", "leaf-01-0")
+    outcome = read(module, FORMATS[module](bridged))
+    assert pools(outcome) == pools(read(module, FORMATS[module](plain)))
+    assert "u00n02" in one(outcome, "T549").message
+    assert "leaf-01-0" in one(outcome, "T549").message
+
+
+def test_hosts_that_all_join_two_leaves_bridge_nothing() -> None:
+    cables = [(host, (n + k) % 4) for n in range(4) for host in (f"a{n}", f"b{n}") for k in (0, 1)]
+    outcome = read(ufm, [computer(host, f"mlx5_{leaf}", f"leaf-{leaf}") for host, leaf in cables])
+    assert [len(domain.nodes) for domain in pools(outcome)[0].domains] == [8]
+    assert codes(outcome) == ["T539"]
+
+
+def test_a_link_with_one_end_names_it() -> None:
+    data = fabric_texts.netq(hall(2, 2))
+    data[0]["links"] += [{"id": "bad"}]
+    assert one(read(netq, data), "T541").message == 'links lead to 1 nodes that are not listed: "bad"'
 
 
 def test_parts_that_nothing_links_are_told() -> None:

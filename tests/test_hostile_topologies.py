@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fabric_texts
+from bayplan.cli.run import run
 from bayplan.cli.topology_sources import WORDS
 from judges import UPSTREAM
-from one_cluster import hall, hyper_nodes, sources
+from one_cluster import hall, hyper_nodes, native_text, sources
 from topology_files import Said, imported
 
 MOST = 5.0
@@ -175,6 +177,7 @@ def test_what_would_never_end(name: str) -> None:
 
 
 JSON = sorted(name for name, text in TEXTS.items() if text.lstrip()[:1] in ("{", "["))
+YAML = sorted(name for name, text in TEXTS.items() if name not in JSON and re.match(r"---|\w+:", text))
 odd = st.one_of(
     st.none(),
     st.booleans(),
@@ -217,6 +220,26 @@ def test_data_with_something_else_in_a_place(name: str, draw: st.DataObject) -> 
         ("source.json", json.dumps(data)),
         options=draw.draw(st.sampled_from([(), ("--from", name)])) if name in WORDS else (),
     )
+
+
+@pytest.mark.parametrize("name", YAML)
+@loose
+@given(draw=st.data())
+def test_documents_with_something_else_in_a_place(name: str, draw: st.DataObject) -> None:
+    documents = list(yaml.safe_load_all(TEXTS[name]))
+    for _ in range(draw.draw(st.integers(1, 3))):
+        documents = changed(documents, draw)
+        documents = documents if isinstance(documents, list) else [documents]
+    judged(("source.yaml", yaml.safe_dump_all(documents)))
+
+
+def test_flavors_with_something_else_for_a_toleration() -> None:
+    documents = list(yaml.safe_load_all(TEXTS["kueue-with-nodes"]))
+    (flavor,) = [each for each in documents if each["kind"] == "ResourceFlavor"]
+    for key, wrong in [("tolerations", ["x"]), ("nodeTaints", [1.5]), ("nodeLabels", ["x"]), ("nodeLabels", {"a": 1})]:
+        other = {**flavor, "spec": {**flavor["spec"], key: wrong}}
+        said = judged(("source.yaml", yaml.safe_dump_all([other if each is flavor else each for each in documents])))
+        assert [each["code"] for each in said.found if each["severity"] == "error"] == ["T461"]
 
 
 @pytest.mark.parametrize("name", sorted(set(TEXTS) - set(JSON)))
@@ -266,3 +289,30 @@ def test_upstreams_files_broken(path: Path) -> None:
     judged(("source.txt", raw[:middle] + raw[middle + 37 :]), most=20)
     judged(("source.txt", raw.replace(b"\n", b"\r\n")), most=20)
     judged(("source.txt", raw + raw), most=20)
+
+
+OTHERS = (
+    ("show", "source.txt"),
+    ("diff", "hall.yaml", "source.txt"),
+    ("diff", "source.txt", "hall.yaml"),
+    ("check", "hall.yaml", "--live", "source.txt"),
+    ("check", "source.txt"),
+    ("export", "source.txt", "--to", "slurm"),
+    ("import", "source.txt", "--update", "hall.yaml", "-o", "out.yaml"),
+    ("import", "source.txt", "--update", "hall.yaml", "--from", "osmo-pool", "-o", "out.yaml"),
+)
+"""What else is asked of topologies."""
+
+
+@pytest.mark.parametrize("name", sorted({*TEXTS, *DEEP}))
+def test_no_command_stumbles(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("hall.yaml").write_text(native_text(), encoding="utf-8")
+    whole = TEXTS.get(name) or DEEP[name]
+    for text in (whole, whole[: len(whole) // 2])[: 2 if name in TEXTS else 1]:
+        Path("source.txt").write_text(text, encoding="utf-8")
+        for command in OTHERS:
+            code = run(["topology", *command])
+            assert code in (0, 1, 2), (command, capsys.readouterr().err)

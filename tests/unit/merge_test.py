@@ -15,7 +15,7 @@ from bayplan.model.topology import AcceleratorKind, ClusterTopology, Domain, Lev
 from bayplan.topologies import hostlist
 from bayplan.topologies.merging.merge import merge
 
-COVERS = {"T437", "T438", "T439", "T440", "T441", "T442"}
+COVERS = {"T437", "T438", "T439", "T440", "T441", "T442", "T446"}
 
 SPINE, RACK = Level("spine", "x/spine"), Level("rack", "x/rack", nvlink=True)
 BLOCK = Level("block", "topology.bayplan.dev/block", apply=True)
@@ -63,7 +63,7 @@ def test_coarser_and_finer_levels_are_put_where_they_belong() -> None:
 
 
 def test_what_a_later_source_lacks_follows_from_the_neighbours() -> None:
-    (pool,) = merged(NODES, part("zones", [Level("zone", "x/zone")], {"z": "n[1-7],n[9-11]"}))
+    (pool,) = merged(NODES, part("zones", [Level("zone", "x/zone")], {"z": "n[1-7],n[9-11]"}), codes=["T446"])
     assert rows(pool) == {f"z/{path}": nodes for path, nodes in ROWS.items()}
 
 
@@ -140,6 +140,27 @@ def test_other_names_of_nodes() -> None:
 def test_strangers_stand_side_by_side() -> None:
     pools = merged(NODES, part("other", (RACK,), {"r9": "m[1-4]"}), codes=["T439"])
     assert [pool.name for pool in pools] == ["gb200", "gb200-2"]
+
+
+def test_two_lists_of_equal_nodes_are_one_pool() -> None:
+    """A rack is in one pool, and not half of it in another of the same nodes."""
+    more = part("more", (SPINE, RACK), {"s1/r2": "n[13-14]", "s2/r9": "n15"}, node=NodeShape("gb200", 4))
+    (pool,) = merged(NODES, more)
+    assert rows(pool) == {**ROWS, "s1/r2": "n[5-8,13-14]", "s2/r9": "n15"}
+    assert len(merged(NODES, part("more", (SPINE, RACK), {"s1/r2": "n13"}), codes=["T439"])) == 2
+
+
+def test_a_node_has_one_value_of_a_label() -> None:
+    made = merge((NODES, part("older", (SPINE, RACK), {**ROWS, "s1/r2": "n[5-7]", "s1/r9": "n8"})))
+    assert {each.code for each in made.diagnostics} == {"T438"}
+    assert '"n8" is "r2" in nodes and "r9" in older' in made.diagnostics[0].message
+
+
+def test_any_name_of_cards_is_better_than_none() -> None:
+    (pool,) = merged(NODES, part("slurm", (), {"": "n[1-12]"}, node=NodeShape("gpu", 4)))
+    assert pool.node.accelerator == "gb200"
+    (pool,) = merged(part("slurm", (), {"": "n[1-12]"}, node=NodeShape("gpu", 4)), NODES)
+    assert pool.node.accelerator == "gb200"
 
 
 @pytest.mark.parametrize(

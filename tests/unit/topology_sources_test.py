@@ -113,6 +113,40 @@ NodeName=gb01n02 Arch=aarch64 CoresPerSocket=72
 """
 
 
+def test_shown_nodes_that_are_cut_off() -> None:
+    """Within a word, at the end of a line, within the record of one node."""
+    whole = SHOWN + "   BootTime=2026 CfgTRES=cpu=1\n\n"
+    whole = whole.replace("   Reason=", "   BootTime=2026 CfgTRES=cpu=1\n   Reason=")
+    assert read(whole)[2] == []
+    for cut in range(whole.index("gb01n02"), len(whole) - 1):
+        assert "T477" in read(whole[:cut])[2], whole[:cut]
+    one_line = "".join(f"NodeName=n{n} CPUTot=8 RealMemory=1000 State=IDLE ThreadsPerCore=1\n" for n in range(3))
+    assert read(one_line)[2] == []
+    assert read(one_line[:-2])[2] == ["T477"]
+
+
+STATED = "NodeName=n1 CPUTot=8 RealMemory=1000 State=IDLE TmpDisk=0\nNodeName=n2 CPUTot=8 RealMemory=1000 State={}\n"
+
+
+@pytest.mark.parametrize(
+    ("state", "unusable", "codes"),
+    [
+        ("IDLE+MAINTENANCE", {"reserved": "n2"}, []),
+        ("MAINT", {"reserved": "n2"}, []),
+        ("INVAL", {"unhealthy": "n2"}, []),
+        ("DOWN+INVALID_REG", {"unhealthy": "n2"}, []),
+        ("IDLE+POWERED_DOWN", {}, []),
+        ("MIXED+CLOUD~", {}, []),
+        ("IDLE+BLOCKED", {}, ["T555"]),
+        ("IDLE+QUARANTINED+DRAIN", {"cordoned": "n2"}, ["T555"]),
+    ],
+)
+def test_states_of_nodes(state: str, unusable: dict[str, str], codes: list[str]) -> None:
+    said = STATED.format(f"{state} TmpDisk=0")
+    assert read(said)[2] == codes
+    assert pools(said)[0].get("unusable", {}) == unusable
+
+
 def test_node_lines_of_a_slurm_conf() -> None:
     name, outcome, codes = read(CONF)
     assert (name, codes) == ("slurm-nodes", [])
@@ -485,6 +519,15 @@ def test_hypernodes_that_select_nodes() -> None:
     assert [each.code for each in none.diagnostics] == ["T567", "T567"]
 
 
+def test_patterns_that_are_not_tried_say_so() -> None:
+    """Not to give the nodes, which are given; and nothing more of a pattern that is none."""
+    for pattern, code, hint in [("(a+)+$", "T452", "exactMatch"), ("a[0-3", "M725", "RE2")]:
+        text = listed(hyper("a", 1, member("Node", regexMatch={"pattern": pattern})))
+        (found,) = module("hypernodes").new(source(text), Asked(nodes=NODES)).diagnostics
+        assert found.code == code
+        assert hint in found.hint
+
+
 @pytest.mark.parametrize(
     ("pattern", "nodes"),
     [
@@ -493,6 +536,8 @@ def test_hypernodes_that_select_nodes() -> None:
         ("^b2*", ("b1", "b2")),
         ("1", ("a10", "b1")),
         ("^b", ("b1", "b2")),
+        (r"^b\d\z", ("b1", "b2")),
+        (r"^a\d+\\z|b1", ("b1",)),
         ("(", None),
         ("^(?i)b", None),
         ("^[[:alpha:]]1", None),

@@ -437,6 +437,10 @@ def validate(data: Any) -> Any:
                                                         data__spec__schedulers__slurm__pools_value_keys.remove("partition")
                                                         data__spec__schedulers__slurm__pools_value__partition = data__spec__schedulers__slurm__pools_value["partition"]
                                                         validate___definitions_plainname(data__spec__schedulers__slurm__pools_value__partition)
+                                                    if "units" in data__spec__schedulers__slurm__pools_value_keys:
+                                                        data__spec__schedulers__slurm__pools_value_keys.remove("units")
+                                                        data__spec__schedulers__slurm__pools_value__units = data__spec__schedulers__slurm__pools_value["units"]
+                                                        validate___definitions_units(data__spec__schedulers__slurm__pools_value__units)
                                                     if data__spec__schedulers__slurm__pools_value_keys:
                                                         raise Refused
                                         data__spec__schedulers__slurm__pools_len = len(data__spec__schedulers__slurm__pools)
@@ -449,6 +453,10 @@ def validate(data: Any) -> Any:
                                                     data__spec__schedulers__slurm__pools_property_names = False
                                             if not data__spec__schedulers__slurm__pools_property_names:
                                                 raise Refused
+                                if "units" in data__spec__schedulers__slurm_keys:
+                                    data__spec__schedulers__slurm_keys.remove("units")
+                                    data__spec__schedulers__slurm__units = data__spec__schedulers__slurm["units"]
+                                    validate___definitions_units(data__spec__schedulers__slurm__units)
                                 if "names" in data__spec__schedulers__slurm_keys:
                                     data__spec__schedulers__slurm_keys.remove("names")
                                     data__spec__schedulers__slurm__names = data__spec__schedulers__slurm["names"]
@@ -1228,6 +1236,31 @@ def validate___definitions_quantity(data: Any) -> Any:
         if data_len > 64:
             raise Refused
         if not REGEX_PATTERNS['^[-+]?[0-9.]+[A-Za-z]*[-+]?[0-9]*$'].search(data):
+            raise Refused
+    return data
+
+def validate___definitions_units(data: Any) -> Any:
+    if not isinstance(data, (dict)):
+        raise Refused
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data_keys = set(data.keys())
+        for data_key in data_keys:
+            if data_key not in []:
+                data_value = data.get(data_key)
+                validate___definitions_unitname(data_value)
+    return data
+
+def validate___definitions_unitname(data: Any) -> Any:
+    if not isinstance(data, (str)):
+        raise Refused
+    if isinstance(data, str):
+        data_len = len(data)
+        if data_len < 1:
+            raise Refused
+        if data_len > 64:
+            raise Refused
+        if not REGEX_PATTERNS['^[^\\[\\] ,=#]+$'].search(data):
             raise Refused
     return data
 

@@ -44,7 +44,7 @@ def load(given: Given, word: str, other: ClusterTopology | None, batches: list[B
     return Found(_foreign(picked[0], other, batches), topology_sources.states(picked))
 
 
-_OURS = re.compile(r"""^\s*\{?\s*["']?apiVersion["']?:\s*["']?bayplan\.dev/""", re.MULTILINE).search
+_OURS = re.compile(r"""^[ \t]*(?:\{[ \t]*)?["']?apiVersion["']?:[ \t]*["']?bayplan\.dev/""", re.MULTILINE).search
 
 
 def ours(path: str) -> bool:

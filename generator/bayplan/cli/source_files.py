@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import codecs
 import sys
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager, closing, nullcontext
 from functools import cached_property
 from io import IncrementalNewlineDecoder
 from itertools import chain
@@ -41,10 +41,13 @@ class OpenedFile(SourceFile):
     @cached_property
     def _begin(self) -> bytes:
         """The first piece; standard input gives it once."""
+        if self._path != "-":
+            with closing(self._pieces()) as pieces:
+                return next(pieces, b"")
         self._stream = self._pieces()
         return next(self._stream, b"")
 
-    def _pieces(self) -> Iterator[bytes]:
+    def _pieces(self) -> Generator[bytes, None, None]:
         try:
             with _open(self._path, self.at()) as file:
                 while piece := file.read(PIECE):

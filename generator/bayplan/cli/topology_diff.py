@@ -20,7 +20,7 @@ def run(given: Given) -> int:
     old, new = _both(given, batches)
     if old.topology is None or new.topology is None:
         return finish(given, batches)
-    found = _told(compare.compare(old.topology, new.topology), old, new)
+    found = _told(compare.strictly(old.topology, new.topology), old, new)
     code = finish(given, batches, output.file_writer(given, [_text(given, found)]))
     return code or (0 if found.equal else 1)
 

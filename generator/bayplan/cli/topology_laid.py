@@ -22,7 +22,19 @@ def together(picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> Pa
     batches += found
     made = merge.merge(parts) if parts else None
     batches += [_quoted(made.diagnostics, picked)] if made else []
+    if made and made.value and len(picked) > 1:
+        batches[:] = _without_placeholders(batches, made.value.topology)
     return made.value if made else None
+
+
+def _without_placeholders(batches: Sequence[Batch], topology: ClusterTopology) -> list[Batch]:
+    """What is said no more when another source knew the labels: that Slurm knows none (T482)."""
+    left = [f'"{level.label}"' for pool in topology.pools for level in pool.levels if level.apply]
+
+    def told(each: Diagnostic) -> bool:
+        return each.code != "T482" or any(label in each.message for label in left)
+
+    return [batch._replace(diagnostics=tuple(filter(told, batch.diagnostics))) for batch in batches]
 
 
 def over(
@@ -32,23 +44,30 @@ def over(
 
     Networks that know no labels are matched by their nodes with what the file says, and can only add to it.
     """
-    frames = tuple(pool._replace(domains=(), unusable={}) for pool in old.pools)
+    frames = tuple(pool._replace(domains=(), unusable={}) for pool in old.pools if _tells_nodes(pool))
     parts, found = topology_sources.gather(picked, asked._replace(frames=frames))
     batches += found
     if parts is None:
         return None
     known = Part(old._replace(pools=frames), aliases=_slurm_names(old), source=document.name)
     made = merge.merge((known, *parts))
-    if not _with_nodes(made.value) & {pool.name for pool in old.pools}:
+    if not _with_nodes(made.value) & {pool.name for pool in frames}:
         made = merge.merge((known._replace(topology=old, places=_places(old)), *parts))
-        made = Outcome(made.value, (*made.diagnostics, *_unnamed(old, made.value, parts)))
-    told = _quoted(made.diagnostics, picked)
-    batches.append(told._replace(sources={**told.sources, "topology": document}))
+        told = tuple(each for each in made.diagnostics if each.code != "T446")  # T445 says it of all sources
+        made = Outcome(made.value, (*told, *_unnamed(old, made.value, parts)))
+    batch = _quoted(made.diagnostics, picked)
+    batches.append(batch._replace(sources={**batch.sources, "topology": document}))
     judged = pipeline.judge_topology(made.value.topology) if made.value else ()
     if made.value is None or has_errors(judged):
         batches += [at_sources(judged, made.value, picked)] if made.value else []
         return None
     return made.value.topology
+
+
+def _tells_nodes(pool: Pool) -> bool:
+    """Whether a list of nodes can be sorted by the pool: what is made of a network alone has no labels for that."""
+    promised = any(level.apply for level in pool.levels) and not pool.node.node_selector
+    return not (promised or (not pool.levels and not pool.node.described))
 
 
 def _with_nodes(made: Part | None) -> set[str]:

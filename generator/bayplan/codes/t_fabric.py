@@ -24,4 +24,5 @@ CODES: Mapping[str, str] = {
     "T546": "compute nodes that are not healthy",
     "T547": "compute nodes without an NVLink domain",
     "T548": "a list of nodes that Topograph cannot read",
+    "T549": "hosts that bridge two groups of leaves",
 }

@@ -14,4 +14,5 @@ CODES: Mapping[str, str] = {
     "T443": "a topology that is too old",
     "T444": "a topology that is not true any more",
     "T445": "nodes that no source names",
+    "T446": "a source that lacks nodes of its pool",
 }

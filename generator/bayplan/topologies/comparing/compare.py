@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from bayplan.model.topology import ClusterTopology, Pool
+from bayplan.topologies.comparing import slurm_names
+from bayplan.topologies.comparing.levels import Alike, never
 from bayplan.topologies.comparing.settings import Change, changes
 from bayplan.topologies.comparing.units import Path, Unit, Units, match
 from bayplan.values import NamedTuple
@@ -74,9 +76,20 @@ class Comparison(NamedTuple):
         return not any(self[1:])
 
 
-def compare(before: ClusterTopology, after: ClusterTopology) -> Comparison:
+def strictly(before: ClusterTopology, after: ClusterTopology) -> Comparison:
+    """The same with names of domains where both sides have them from their system and no label says them: Slurm's
+    blocks and switches, and what stands in the place of labels."""
+    if not (slurm_names.known(before) and slurm_names.known(after)):
+        return compare(before, after, lambda one, other: one.apply and other.apply)
+    found = compare(slurm_names.named(before), slurm_names.named(after), lambda one, other: True)
+    names = {before.pools[pair.before].name: after.pools[pair.after].name for pair in found.pairs}
+    return found._replace(settings=changes(before, after, names))
+
+
+def compare(before: ClusterTopology, after: ClusterTopology, alike: Alike = never) -> Comparison:
     """The second topology as it differs from the first. Pools are found again by name, else by their nodes."""
-    pairs = tuple(Pair(i, j, match(before.pools[i], after.pools[j])) for i, j in _pools(before.pools, after.pools))
+    numbers = _pools(before.pools, after.pools)
+    pairs = tuple(Pair(i, j, match(before.pools[i], after.pools[j], alike)) for i, j in numbers)
     left, right = {pair.before for pair in pairs}, {pair.after for pair in pairs}
     named = [(before.pools[pair.before].name, after.pools[pair.after].name) for pair in pairs]
     moved, new, gone = _nodes(before, after, pairs)

@@ -7,7 +7,7 @@ that its nodes carry as labels.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from bayplan.model.topology import Level, Pool
 
@@ -15,7 +15,16 @@ ALIKE = 0.8
 """Share of the nodes that both know which stand in domains that are each other's likest."""
 
 
-def levels(before: Pool, after: Pool) -> tuple[tuple[tuple[int, int], ...], frozenset[int]]:
+Alike = Callable[[Level, Level], bool]
+"""Whether the domains of two levels that cut the nodes alike should be called alike too."""
+
+
+def never(_before: Level, _after: Level) -> bool:
+    """Labels and the names that another system has for the same domains."""
+    return False
+
+
+def levels(before: Pool, after: Pool, alike: Alike = never) -> tuple[tuple[tuple[int, int], ...], frozenset[int]]:
     """Pairs of depths, and those depths of the first pool whose domains have names of their own in the second."""
     pairs = _called(before.levels, after.levels)
     left = [i for i in range(len(before.levels)) if i not in pairs]
@@ -27,7 +36,7 @@ def levels(before: Pool, after: Pool) -> tuple[tuple[tuple[int, int], ...], froz
             best = max(_between(i, pairs, len(after.levels)), key=lambda j: (_likeness(shared, i, j), j), default=None)
             if best is not None and _likeness(shared, i, best) >= ALIKE:
                 pairs[i] = best
-                foreign.add(i)
+                foreign |= set() if alike(before.levels[i], after.levels[best]) else {i}
     return tuple(sorted(pairs.items())), frozenset(foreign)
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 from bayplan.model.topology import Pool
-from bayplan.topologies.comparing.levels import levels
+from bayplan.topologies.comparing.levels import Alike, levels, never
 from bayplan.values import NamedTuple
 
 Path = tuple[str, ...]
@@ -51,9 +51,9 @@ class Units(NamedTuple):
         return self.known.get(self.old(before)) == self.now(after)
 
 
-def match(before: Pool, after: Pool) -> Units:
+def match(before: Pool, after: Pool, alike: Alike = never) -> Units:
     """The units of a pool found again in another, coarse to fine."""
-    pairs, foreign = levels(before, after)
+    pairs, foreign = levels(before, after, alike)
     frame = Units(pairs, {(): ()})
     known: dict[Path, Path] = {(): ()}
     found, new, gone = [], [], []

@@ -14,7 +14,19 @@ from bayplan.model.manifest import Object
 from bayplan.topologies import hostlist, native
 from bayplan.topologies.grouping import UNKNOWN, word
 from bayplan.topologies.hypernodes.members import expanded, keys
-from bayplan.topologies.hypernodes.tree import GROUP, HYPER_NODE, LEVEL, NODE, PATH, TOPOLOGY, Seen, Tree, faults, seen
+from bayplan.topologies.hypernodes.tree import (
+    GROUP,
+    HYPER_NODE,
+    LEVEL,
+    NODE,
+    PATH,
+    TOPOLOGY,
+    Seen,
+    Tree,
+    faults,
+    seen,
+    unreadable,
+)
 from bayplan.words import shorten
 
 TOLD = 20
@@ -29,7 +41,9 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     objects = list(_hyper_nodes(source))
     written = [seen(each) for each in objects]
     found, told = expanded(written, asked.nodes)
-    made = native.part(_made(objects, found, (*_broken(written), *faults(written, None), *told)), source, asked)
+    made = native.part(
+        _made(objects, found, (*_broken(written), *faults(written, None), *told), bool(asked.nodes)), source, asked
+    )
     if made.value is None:
         return made
     places = {member.name: member.route for each in found for member in each.of(NODE)}
@@ -41,10 +55,12 @@ def label_keys(source: SourceFile) -> frozenset[str]:
     return keys(seen(each) for each in _hyper_nodes(source))
 
 
-def _made(objects: Sequence[Object], found: Sequence[Seen], wrong: tuple[Diagnostic, ...]) -> Outcome[dict[str, Any]]:
+def _made(
+    objects: Sequence[Object], found: Sequence[Seen], wrong: tuple[Diagnostic, ...], given: bool
+) -> Outcome[dict[str, Any]]:
     tree: Tree = {each.name: each for each in found}
     chains = [] if has_errors(wrong) else list(_chains(tree))
-    wrong += (*_uneven(chains), *_unnamed(found), *_no_nodes(found))
+    wrong += (*_uneven(chains), *_unnamed(found, given), *_no_nodes(found))
     if has_errors(wrong):
         return Outcome(None, wrong)
     name = next((text(each.data, "metadata", "labels", TOPOLOGY) for each in objects), "")
@@ -109,10 +125,20 @@ def _tiers(chain: Chain) -> str:
     return ", ".join(str(each.tier) for each in chain[:-1]) or "none"
 
 
-def _unnamed(found: Sequence[Seen]) -> Iterator[Diagnostic]:
-    """Members that only the cluster can tell."""
-    unnamed = [(each, one) for each in found for one in each.members if one.kind == NODE and not one.name]
-    hint = "give the nodes beside: `kubectl get nodes -o json`"
+ONE_BY_ONE = (
+    "its pattern could take for ever to try here: name the nodes with `exactMatch`, or write it without repeats"
+)
+
+
+def _unnamed(found: Sequence[Seen], given: bool) -> Iterator[Diagnostic]:
+    """Members that only the cluster can tell. `given`: the nodes are known, and a pattern is not one to try on them."""
+    unnamed = [
+        (each, one)
+        for each in found
+        for one in each.members
+        if one.kind == NODE and not one.name and not unreadable(text(one.selector, "regexMatch", "pattern"))
+    ]
+    hint = ONE_BY_ONE if given else "give the nodes beside: `kubectl get nodes -o json`"
     for each, member in unnamed[:TOLD]:
         message = f'which nodes HyperNode "{each.name}" selects, only the cluster knows; they are left out'
         yield warning("T452", member.route, message, hint=hint)

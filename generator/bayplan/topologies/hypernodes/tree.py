@@ -136,10 +136,10 @@ def unreadable(pattern: str) -> str:
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Without Python's warnings of what it may read otherwise one day."""
+    """As Python writes it, without its warnings of what it may read otherwise one day. The end of all is `\\z` in Go."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return re.compile(pattern)
+        return re.compile(re.sub(r"(?<!\\)((?:\\\\)*)\\z", r"\1\\Z", pattern))
 
 
 def matches(member: Member, nodes: Mapping[str, Labels]) -> list[str] | None:

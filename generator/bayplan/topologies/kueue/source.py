@@ -54,6 +54,7 @@ def read_objects(objects: Iterable[Found]) -> Outcome[dict[str, Any]]:
         hint = "give the Topology too: `kubectl get topologies.kueue.x-k8s.io,resourceflavors -o yaml`"
         return Outcome(None, (error("T460", route, "there is no Topology among Kueue's objects", hint=hint),))
     found = [d for each in by_kind["Topology"] for d in _faults(each)]
+    found += [d for each in by_kind["ResourceFlavor"] for d in _flavor_faults(each)]
     pools, lost = _pools(by_kind["Topology"], by_kind["ResourceFlavor"])
     return Outcome(None if found + lost else _document(by_kind, pools), (*found, *lost))
 
@@ -71,6 +72,25 @@ def _faults(topology: Found) -> Iterator[Diagnostic]:
         fault = f'"{HOSTNAME_LABEL}" can only be its lowest level'
     if fault:
         yield error("T461", at, f'Topology "{topology.name}" is none that Kueue takes: {fault}')
+
+
+def _flavor_faults(flavor: Found) -> Iterator[Diagnostic]:
+    """Labels, taints and tolerations that are none."""
+    for key in ("nodeTaints", "tolerations"):
+        for number, each in enumerate(items(flavor.data, "spec", key)):
+            if not _of_texts(each):
+                message = f'ResourceFlavor "{flavor.name}" is none that Kueue takes: an entry of {key} is not one'
+                yield error("T461", (*flavor.route, "spec", key, number), message)
+    if not _of_texts(get(flavor.data, "spec", "nodeLabels") or {}):
+        message = f'ResourceFlavor "{flavor.name}" is none that Kueue takes: nodeLabels are a mapping of strings'
+        yield error("T461", (*flavor.route, "spec", "nodeLabels"), message)
+
+
+def _of_texts(data: Any) -> bool:
+    """Whether it is a mapping of strings; a toleration has a number of seconds too."""
+    return isinstance(data, dict) and all(
+        isinstance(each, str) or (key == "tolerationSeconds" and isinstance(each, int)) for key, each in data.items()
+    )
 
 
 def _labels(topology: Found) -> list[str]:
@@ -133,7 +153,7 @@ def _node(flavor: Found) -> dict[str, Any]:
     selector = dict(mapping(flavor.data, "spec", "nodeLabels"))
     tolerations = [
         *(_toleration(taint) for taint in items(flavor.data, "spec", "nodeTaints")),
-        *(dict(each) for each in items(flavor.data, "spec", "tolerations")),
+        *(dict(mapping(each)) for each in items(flavor.data, "spec", "tolerations")),
     ]
     return {
         **({"nodeSelector": selector} if selector and selector != EVERY_NODE else {}),

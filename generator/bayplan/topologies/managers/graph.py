@@ -8,13 +8,14 @@ pkg/controllers/hypernode/discovery/ufm; Topograph 1.0 merges switches with the 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from bayplan.diagnostics import Diagnostic, Route, info, warning
 from bayplan.model.topology import Level
+from bayplan.topologies.managers import bridges
+from bayplan.topologies.managers.links import Fabric, Groups, natural
 from bayplan.topologies.managers.names import some, value
 from bayplan.topologies.managers.rows import APPLIED, Row, Words, apart
 from bayplan.values import NamedTuple
@@ -23,51 +24,6 @@ LEVELS = ("leaf", "spine", "core")
 WORDS = Words(tuple(Level(name, f"{APPLIED}/{name}", apply=True) for name in LEVELS))
 UPPER = 4
 """A switch above others may have hosts of its own: that many times fewer than the switches below it."""
-
-
-class Fabric(NamedTuple):
-    """`hosts`: the switch that each of a host's adapters hangs on. `links`: the switches that each switch is linked to.
-
-    `names`: what switches are called; those that are not in it are called by their identifiers. `places` of hosts.
-    """
-
-    hosts: Mapping[str, Mapping[str, str]]
-    links: Mapping[str, Iterable[str]]
-    names: Mapping[str, str] = {}
-    places: Mapping[str, Route] = {}
-
-
-class Groups:
-    """Sets that grow together (union-find)."""
-
-    def __init__(self) -> None:
-        self._parent: dict[str, str] = {}
-
-    def top(self, member: str) -> str:
-        """What stands for the set of a member."""
-        parent = self._parent
-        root = parent.setdefault(member, member)
-        while parent[root] != root:
-            root = parent[root]
-        while parent[member] != root:
-            parent[member], member = root, parent[member]
-        return root
-
-    def join(self, members: Iterable[str]) -> None:
-        """Makes one set of all these."""
-        first = ""
-        for each in members:
-            top = self.top(each)
-            first = first or top
-            self._parent[top] = first
-            first = self.top(first)
-
-    def sets(self) -> dict[str, list[str]]:
-        """What stands for each set -> its members."""
-        found: dict[str, list[str]] = {}
-        for member in self._parent:
-            found.setdefault(self.top(member), []).append(member)
-        return found
 
 
 class Stage(NamedTuple):
@@ -79,7 +35,7 @@ class Stage(NamedTuple):
 
 def rows(fabric: Fabric, at: Route, found: list[Diagnostic]) -> list[Row]:
     """The hosts by the merged switches above them. Tiers that tell nothing apart are left out, and reported."""
-    fabric = _without_bridges(_without_upper_hosts(fabric, at, found), at, found)
+    fabric = bridges.cut(_without_bridges(_without_upper_hosts(fabric, at, found), at, found), at, found)
     stages = list(_stages(fabric))
     if not stages:
         return []
@@ -94,16 +50,6 @@ def rows(fabric: Fabric, at: Route, found: list[Diagnostic]) -> list[Row]:
     names = _Names(fabric.names)
     ready = [_row(fabric, stages[0], kept[leaf], hosts, leaf, names) for leaf, hosts in made.items()]
     return sorted(ready, key=lambda row: tuple(map(natural, row.switches)))
-
-
-_RUNS = re.compile("[0-9]+|[^0-9]+")
-_DIGITS = frozenset("0123456789")
-
-
-def natural(text: str) -> tuple[tuple[int, int, str], ...]:
-    """A key that sorts `n9` before `n10`."""
-    runs = _RUNS.findall(text) or [""]
-    return tuple((0, int(run), run) if run[:1] in _DIGITS and len(run) < 19 else (1, 0, run) for run in runs)
 
 
 def _row(fabric: Fabric, leaves: Stage, path: Sequence[str], hosts: Sequence[str], leaf: str, names: _Names) -> Row:

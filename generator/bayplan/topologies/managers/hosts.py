@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 
@@ -10,7 +11,7 @@ from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
 from bayplan.topologies import native
 from bayplan.topologies.managers import graph as fabric_graph
-from bayplan.topologies.managers.graph import Fabric
+from bayplan.topologies.managers.links import Fabric
 from bayplan.topologies.managers.names import Renamed, node_name, some, stem
 from bayplan.topologies.managers.rows import left_out, pools
 from bayplan.values import NamedTuple
@@ -111,17 +112,31 @@ def _keep(made: Found, known: Container[str], at: Route, found: list[Diagnostic]
 
 
 def _drop(made: Found, at: Route, found: list[Diagnostic]) -> None:
-    """T538: hosts that nobody knows as nodes, and that look like none."""
+    """T538: hosts that nobody knows as nodes, and that look like none. One that is called like its neighbours has lost
+    its links, which T545 tells."""
     sizes = Counter(map(len, made.hosts.values()))
     usual = max(sizes.items(), key=lambda each: (each[1], each[0]))[0] if sizes else 0
     few = usual // 2 if usual >= USUAL else 0
-    strange = [name for name, adapters in made.hosts.items() if "ufm" in name or len(adapters) <= few]
+    series = Counter(_series(name) for name, adapters in made.hosts.items() if len(adapters) > few)
+    poor = Counter(_series(name) for name, adapters in made.hosts.items() if len(adapters) <= few)
+    ours = {each for each, number in poor.items() if number < series[each]}
+    strange = [
+        name
+        for name, adapters in made.hosts.items()
+        if "ufm" in name or (len(adapters) <= few and _series(name) not in ours)
+    ]
     shown = [f"{name} ({len(made.hosts[name])} of {usual})" for name in strange]
     why = "hosts that look like no compute nodes, by their name or their number of adapters"
     found += left_out("T538", shown, why, made.places[strange[0]] if strange else at, KEEP)
     _remove(made, strange)
 
 
+def _series(name: str) -> str:
+    """What names of one row of hosts have in common: `dgx-00` and `dgx-17` are of one."""
+    return _NUMBER.sub("0", name)
+
+
+_NUMBER = re.compile(r"[0-9]+")
 KEEP = "storage and management look like this; import the Kubernetes nodes too, and hosts that are nodes stay"
 
 

@@ -14,8 +14,8 @@ from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error, has_error
 from bayplan.kube.safe import items, number, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies.managers import hosts as fabric_hosts
-from bayplan.topologies.managers.graph import Fabric
 from bayplan.topologies.managers.hosts import Adapter
+from bayplan.topologies.managers.links import Fabric
 from bayplan.topologies.managers.names import some
 from bayplan.topologies.managers.rows import document
 from bayplan.values import NamedTuple
@@ -84,14 +84,15 @@ def _links(data: Any, nodes: Mapping[str, Node], at: Route, found: list[Diagnost
     strange: dict[str, Route] = {}
     for n, each in enumerate(items(data, "links")):
         low, _, high = text(each, "id").partition(BETWEEN)
-        ends = [low, high]
+        ends = [low, high] if high else [low]
         for end in ends:
             if end not in nodes:
                 strange.setdefault(end, (*at, "links", n, "id"))
-        if all(end in nodes for end in ends):
+        if low in nodes and high in nodes:
             yield low, high, each, (*at, "links", n)
     if strange:
-        message = f"links lead to {len(strange)} nodes that are not listed: {some(list(strange))}"
+        shown = some([f'"{each}"' for each in strange])
+        message = f"links lead to {len(strange)} nodes that are not listed: {shown}"
         found.append(error("T541", next(iter(strange.values())), message, hint="give the whole answer of NetQ"))
 
 

@@ -11,7 +11,7 @@ from bayplan.kube.safe import number, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import ClusterTopology, Level
 from bayplan.topologies import native
-from bayplan.topologies.managers.graph import natural
+from bayplan.topologies.managers.links import natural
 from bayplan.topologies.managers.names import Renamed, node_name, some, stem
 from bayplan.topologies.managers.rows import APPLIED, Row, Words, document, left_out, pools
 from bayplan.values import NamedTuple

@@ -14,9 +14,9 @@ from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error, has_error
 from bayplan.kube.safe import text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies.managers import hosts as fabric_hosts
-from bayplan.topologies.managers.graph import Fabric
 from bayplan.topologies.managers.hosts import Adapter
 from bayplan.topologies.managers.ibnetdiscover import AGGREGATION, switch_name
+from bayplan.topologies.managers.links import Fabric
 from bayplan.topologies.managers.rows import document
 
 NAME = "ufm"

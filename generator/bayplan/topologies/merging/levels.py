@@ -7,12 +7,13 @@ the domains of another is finer, and is put below it; levels that cross are a co
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from bayplan.diagnostics import Diagnostic, Note, error
 from bayplan.model.formats import Part
 from bayplan.model.topology import Level, Pool
 from bayplan.values import NamedTuple
+from bayplan.words import count
 
 Path = tuple[str, ...]
 Pairs = Mapping[tuple[Path, Path], str]
@@ -38,6 +39,7 @@ class Rung(NamedTuple):
     one: int | None
     other: int | None
     theirs: bool = False
+    shared: bool = False  # both read the same label: either can say its value
 
 
 class Chain(NamedTuple):
@@ -65,7 +67,9 @@ class Chain(NamedTuple):
         own, depth = (other, rung.other) if rung.theirs else (one, rung.one)
         if own is not None and depth is not None:
             return own[depth]
-        away = one if rung.theirs else other
+        away, elsewhere = (one, rung.one) if rung.theirs else (other, rung.other)
+        if rung.shared and away is not None and elsewhere is not None:
+            return away[elsewhere]
         prefixes = (away[:end] for end in range(len(away or ()), 0, -1)) if away else iter(())
         keys = ((number, not rung.theirs, prefix) for prefix in prefixes)
         return next((self.learned[key] for key in keys if key in self.learned), None)
@@ -76,6 +80,11 @@ def chained(pool: Pool, other: Pool, pairs: Pairs, found: list[Diagnostic], side
     order = _Order(pool, other, pairs)
     rungs = [Rung(level, depth, None) for depth, level in enumerate(pool.levels)]
     for depth, level in enumerate(other.levels):
+        same = next((number for number, rung in enumerate(rungs) if _same_label(rung, level)), None)
+        if same is not None:
+            found += _unlike_values(rungs[same], depth, pairs, sides)
+            rungs[same] = _one(rungs[same], level, depth, found)._replace(shared=True)
+            continue
         twin = _twin(rungs, level, depth, order)
         if twin is not None:
             rungs[twin] = _one(rungs[twin], level, depth, found)
@@ -89,6 +98,24 @@ def chained(pool: Pool, other: Pool, pairs: Pairs, found: list[Diagnostic], side
             place = sum(order.above(rung, depth) for rung in rungs)
             rungs.insert(place, Rung(level, None, depth, theirs=True))
     return Chain(_planned(rungs), _learned(rungs, order, pairs))
+
+
+def _same_label(rung: Rung, level: Level) -> bool:
+    """Whether both sources read a level from one label of the nodes."""
+    return rung.other is None and rung.level.label == level.label and not (rung.level.apply or level.apply)
+
+
+def _unlike_values(rung: Rung, depth: int, pairs: Pairs, sides: Sides) -> Iterator[Diagnostic]:
+    """T438: a node has one value of a label."""
+    unlike = [(one, two, node) for (one, two), node in pairs.items() if one[rung.one or 0] != two[depth]]
+    if unlike:
+        one, two, node = unlike[0]
+        values = f'"{one[rung.one or 0]}" in {sides.one.source} and "{two[depth]}" in {sides.other.source}'
+        message = f'the label "{rung.level.label}" of node "{node}" is {values}'
+        more = f", and of {count(len(unlike) - 1, 'other domain')}" if unlike[1:] else ""
+        place = sides.other.places.get(node, ())
+        hint = "one of the two is older: take the newer one"
+        yield error("T438", place, f"{message}{more}", hint=hint, notes=sides.notes(node))
 
 
 class _Order:

@@ -13,14 +13,21 @@ from bayplan.words import count, listing
 
 Row = Domain | None
 
+UNKNOWN = "gpu"
+"""What sources call cards of which they know the number alone: any name is a better one."""
+
 
 def together(
     mine: Sequence[Pool], theirs: Sequence[Pool], one: Part, other: Part, found: list[Diagnostic]
 ) -> Iterator[Pool]:
-    """The pools of both. T439: they share no node, which is seldom meant."""
+    """The pools of both: those that share nodes, and those that are cut from one cloth. T439: there are neither."""
     sides = Sides(one, other)
     home = {node: number for number, pool in enumerate(theirs) for domain in pool.domains for node in domain.nodes}
     met = [sorted({home[node] for node in nodes(pool) if node in home}) for pool in mine]
+    for number, pool in enumerate(theirs):
+        if not any(number in numbers for numbers in met):
+            place = next((n for n, each in enumerate(mine) if not met[n] and _alike(each, pool)), None)
+            met = [[number] if n == place else numbers for n, numbers in enumerate(met)]
     if not any(met):
         found.append(_strangers(mine, theirs, sides))
     names: set[str] = set()
@@ -30,6 +37,15 @@ def together(
     for number, pool in enumerate(theirs):
         if not any(number in numbers for numbers in met):
             yield _unique(pool, names)
+
+
+def _alike(one: Pool, other: Pool) -> bool:
+    """Whether two pools without a common node are parts of one: the same labels tell their levels and their nodes."""
+    labels = [[level.label for level in pool.levels if not level.apply] for pool in (one, other)]
+    same = labels[0] == labels[1] and len(labels[0]) == len(one.levels) == len(other.levels) > 0
+    mine, theirs = one.node, other.node
+    kinds = (mine.accelerator, mine.accelerators) == (theirs.accelerator, theirs.accelerators)
+    return same and kinds and mine.node_selector == theirs.node_selector
 
 
 def nodes(pool: Pool) -> Iterator[str]:
@@ -92,12 +108,17 @@ def combined(pool: Pool, other: Pool, found: list[Diagnostic], sides: Sides) -> 
     chain = chained(pool, other, pairs, found, sides)
     if chain is None:
         return pool
+    shown = sides.notes(next(iter(pairs.values()), ""))
+    before = len(found)
     domains = tuple(_domains(rows, others, chain, found, sides))
+    lacking = [node for node in rows if node not in others] if pairs and other.levels else []
+    if lacking and not any(each.code == "T440" for each in found[before:]):
+        found.append(_lacking(lacking, sides))
     placed = {node for domain in domains for node in domain.nodes}
     unusable = {node: why for each in (other, pool) for why, names in each.unusable.items() for node in names}
     reasons = sorted(set(unusable.values()))
     return pool._replace(
-        node=shape(pool.node, other.node, f'pool "{pool.name}"', sides.notes(next(iter(pairs.values()))), found),
+        node=shape(pool.node, other.node, f'pool "{pool.name}"', shown, found),
         levels=chain.levels,
         domains=domains,
         unusable={why: tuple(node for node, w in unusable.items() if w == why and node in placed) for why in reasons},
@@ -125,7 +146,7 @@ def _domains(
     if lost:
         found.append(_unplaced(lost, rows, sides))
     added = [node for node in others if node not in rows and node not in lost]
-    if added and rows:
+    if added and len(added) < len(others):
         found.append(_added(added, sides))
     for path, names_ in held.items():
         yield Domain(path, tuple(names_), _partition(said[path], names_, found, sides), _leaves(said[path]))
@@ -143,6 +164,15 @@ def _unplaced(lost: Sequence[str], rows: Mapping[str, Domain], sides: Sides) -> 
     make = error if mine else warning
     left = "" if mine else f"; {'it is' if len(some) == 1 else 'they are'} left out"
     return make("T440", knows.places.get(some[0], ()), f"{message}{left}", hint=hint)
+
+
+def _lacking(lacking: Sequence[str], sides: Sides) -> Diagnostic:
+    """T446: what a source does not know of its own pool follows from the neighbours, or nobody looks at it."""
+    verb = "is" if len(lacking) == 1 else "are"
+    message = f"{count(len(lacking), 'node')} ({listing(lacking, 'and', most=3)}) {verb} not in {sides.other.source}"
+    them = "it" if len(lacking) == 1 else "them"
+    hint = f"what {sides.other.source} says of levels and plans is taken to hold for {them} too"
+    return warning("T446", sides.one.places.get(lacking[0], ()), message, hint=hint)
 
 
 def _added(added: Sequence[str], sides: Sides) -> Diagnostic:
@@ -176,12 +206,13 @@ def shape(one: NodeShape, other: NodeShape, whose: str, notes: tuple[Note, ...],
         ("accelerator", one.accelerator, other.accelerator),
         ("count", one.accelerators, other.accelerators),
     ):
-        if mine and theirs and mine != theirs:
+        if mine and theirs and mine != theirs and UNKNOWN not in (mine, theirs):
             message = f'the nodes of {whose} have {key} "{mine}" in one source and "{theirs}" in another'
             found.append(error("T438", (), message, hint="correct one of them, or leave one out", notes=notes))
     tolerations = (*one.tolerations, *(each for each in other.tolerations if each not in one.tolerations))
+    known = one.accelerator if one.accelerator != UNKNOWN else other.accelerator
     return NodeShape(
-        one.accelerator or other.accelerator,
+        known or one.accelerator or other.accelerator,
         one.accelerators or other.accelerators,
         dict(sorted({**other.resources, **one.resources}.items())),
         dict(sorted({**other.node_selector, **one.node_selector}.items())),

@@ -51,14 +51,41 @@ def _nodes(pool: Pool) -> Iterator[str]:
 
 
 def _pool(pair: Pair, pool: Pool, new: Pool, states: Collection[str], found: list[Diagnostic]) -> Iterator[Edit]:
-    """The rows and the states of a pool that the sources know."""
+    """The rows and the states of a pool that the sources know; what nobody had said of it is filled in."""
     route: Route = ("spec", "pools", pair.before)
+    yield from _described(route, pool, new)
+    if _labelled(pool, new):
+        yield from _relabelled(route, pool, new, states)
+        return
     after = rows(pool, new, pair.units, ("topology", *route), found)
     for index, (domain, row) in enumerate(zip(pool.domains, after.kept, strict=True)):
         yield from _row((*route, "domains", index), domain, row)
     for index, row in after.inserted:
         yield Edit((*route, "domains", index), _row_data(row), insert=True)
     nodes = [node for row in after.all for node in row.nodes]
+    yield from _unusable((*route, "unusable"), pool.unusable, _refreshed(pool, new, nodes, states))
+
+
+def _described(route: tuple[str | int, ...], pool: Pool, new: Pool) -> Iterator[Edit]:
+    """What nodes offer, where the file says nothing of that."""
+    if new.node.described and not pool.node.described:
+        made = pool._replace(node=new.node._replace(tolerations=pool.node.tolerations or new.node.tolerations))
+        data = native.write(ClusterTopology("", (made,)))["spec"]["pools"][0]["node"]
+        yield from (Edit((*route, "node", key), value) for key, value in data.items())
+
+
+def _labelled(pool: Pool, new: Pool) -> bool:
+    """Whether the sources know the labels of levels that the file could only promise."""
+    promised = {level.label for level in pool.levels if level.apply}
+    return bool(promised and new.levels) and not promised & {level.label for level in new.levels}
+
+
+def _relabelled(route: tuple[str | int, ...], pool: Pool, new: Pool, states: Collection[str]) -> Iterator[Edit]:
+    """Levels and rows as the sources have them: the file's had no labels, so nothing can refer to their values yet."""
+    data = native.write(ClusterTopology("", (new,)))["spec"]["pools"][0]
+    yield Edit((*route, "levels"), data["levels"])
+    yield Edit((*route, "domains"), data["domains"])
+    nodes = list(_nodes(new))
     yield from _unusable((*route, "unusable"), pool.unusable, _refreshed(pool, new, nodes, states))
 
 
@@ -119,12 +146,11 @@ def _left(index: int, pool: Pool, homes: Mapping[str, str]) -> Iterator[Edit]:
 def _added(old: ClusterTopology, new: ClusterTopology, compared: Comparison) -> Iterator[Edit]:
     """Pools that the file lacks, at its end, and the accelerators that they name."""
     pools = tuple(pool for pool in new.pools if pool.name in compared.pools_new and pool.domains)
-    if not pools:
-        return
     spec = native.write(new._replace(pools=pools))["spec"]
     for pool in spec["pools"]:
         yield Edit(("spec", "pools", len(old.pools)), pool, insert=True)
-    named = {pool.node.accelerator for pool in pools} - {""}
+    filled = [new.pools[p.after] for p in compared.pairs if not old.pools[p.before].node.described]
+    named = {pool.node.accelerator for pool in (*pools, *filled)} - {""}
     for name, kind in spec.get("accelerators", {}).items():
         if name in named and name not in old.accelerators:
             yield Edit(("spec", "accelerators", name), kind)

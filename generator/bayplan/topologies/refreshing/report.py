@@ -149,7 +149,7 @@ def _pools(new: ClusterTopology, compared: Comparison) -> Iterator[Diagnostic]:
 def _shape(pool: Pool, found: NodeShape, route: Route) -> Iterator[Diagnostic]:
     """T575: where the file promises more than nodes have. Less is a decision."""
     own = pool.node
-    if found.accelerators and own.accelerators != found.accelerators:
+    if own.described and found.accelerators and own.accelerators != found.accelerators:
         message = f'pool "{pool.name}" says {own.accelerators} cards a node, and the sources say {found.accelerators}'
         yield warning("T575", (*route, "count"), message, hint=KEPT)
     for name, amount in own.resources.items():

@@ -18,9 +18,9 @@ from bayplan.topologies.merging.merge import merge
 
 NAME = "slurm-config-map"
 FILES: Mapping[str, str] = {
-    "topology.yaml": "slurm_yaml",
-    "topology.conf": "slurm_conf",
-    "slurm.conf": "slurm_nodes",
+    "topology.yaml": "topology_yaml",
+    "topology.conf": "topology_conf",
+    "slurm.conf": "node_lines",
 }
 """Key -> the module that reads what is under it. Slurm ignores a topology.conf beside a topology.yaml."""
 
@@ -65,7 +65,7 @@ HINT = "give a ConfigMap with topology.yaml, topology.conf or slurm.conf"
 
 
 def _module(key: str) -> Any:
-    return import_module(f"bayplan.topologies.{FILES[key]}")
+    return import_module(f"bayplan.topologies.slurm.{FILES[key]}")
 
 
 def _speaks(key: str, said: str) -> bool:

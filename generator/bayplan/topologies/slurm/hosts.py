@@ -28,6 +28,7 @@ class Listed(NamedTuple):
     aliases: tuple[str, ...] = ()
     absent: bool = False  # Slurm is told of it, and it does not exist yet
     features: str = ""
+    unknown: tuple[str, ...] = ()  # words of its state
 
 
 def paired(key: str, names: Sequence[str], line: Line, found: list[Diagnostic]) -> tuple[str, ...]:

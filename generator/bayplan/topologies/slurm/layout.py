@@ -77,6 +77,35 @@ def slurm_name(node: str, rules: Iterable[NameRule]) -> str:
     return node
 
 
+def known_units(topology: ClusterTopology, pool: Pool) -> Mapping[str, str]:
+    """Path -> what Slurm calls the block or switch already. A name that changes is fatal to nodes that were saved with
+    it, so one that is known is kept."""
+    found: Mapping[str, str] = settings(topology, pool.name).get("units", {})
+    return found
+
+
+class Names:
+    """The names of units: those that are known, and new ones that are not taken."""
+
+    def __init__(self, known: Mapping[str, Mapping[str, str]]) -> None:
+        self._known = known
+        self._taken = {name for units in known.values() for name in units.values()}
+
+    def of(self, pool: Pool, path: Path) -> str:
+        """The unit of a domain of that pool."""
+        return self._known[pool.name].get("/".join(path)) or self.free(path[-1])
+
+    def free(self, text: str) -> str:
+        """A name like the text that no other unit has."""
+        name = free = plain(text)
+        number = 1
+        while free in self._taken:
+            number += 1
+            free = f"{name}-{number}"
+        self._taken.add(free)
+        return free
+
+
 def layouts(topology: ClusterTopology, target: Target) -> tuple[Laid, ...]:
     """One for each pool: what a topology.yaml holds."""
     return tuple(layout(topology, pool, target) for pool in topology.pools)
@@ -89,8 +118,8 @@ def layout(topology: ClusterTopology, pool: Pool, target: Target) -> Laid:
     if plugin == FLAT:
         return Laid(name, FLAT)
     rules = name_rules(topology)
-    taken: set[str] = set()
-    laid = _blocks(pool, rules, taken, target) if plugin == BLOCK else _switches(pool, rules, taken, name)
+    names = Names({pool.name: known_units(topology, pool)})
+    laid = _blocks(pool, rules, names, target) if plugin == BLOCK else _switches(pool, rules, names, name)
     levels = " ".join(f"{each.name}={each.label}{',nvlink' if each.nvlink else ''}" for each in pool.levels)
     return laid._replace(name=name, comments=(f"# levels of {name}: {levels}",))
 
@@ -114,10 +143,10 @@ def one_layout(topology: ClusterTopology, target: Target) -> Laid:
             comments=(laid[0].comments[0].replace(f"levels of {laid[0].name}", "levels of default"),)
         )
     plugin = next((each.plugin for each in laid if each.plugin != FLAT), BLOCK)
-    rules, taken = name_rules(topology), set[str]()
+    rules, names = name_rules(topology), Names({pool.name: known_units(topology, pool) for pool in topology.pools})
     units: list[LaidUnit] = []
     for pool in topology.pools:
-        each = _blocks(pool, rules, taken, target) if plugin == BLOCK else _switches(pool, rules, taken, pool.name)
+        each = _blocks(pool, rules, names, target) if plugin == BLOCK else _switches(pool, rules, names, pool.name)
         units += (unit for unit in each.units if unit.nodes or unit.children)
     bases = [len(unit.nodes) for unit in units if unit.nodes]
     known = [each.base for each in laid if each.base]
@@ -125,7 +154,7 @@ def one_layout(topology: ClusterTopology, target: Target) -> Laid:
     return Laid("default", plugin, tuple(units), (base,) if plugin == BLOCK else ())
 
 
-def _blocks(pool: Pool, rules: tuple[NameRule, ...], taken: set[str], target: Target) -> Laid:
+def _blocks(pool: Pool, rules: tuple[NameRule, ...], names: Names, target: Target) -> Laid:
     placeholders = target.since("slurm", "25.05")
     rows = _ordered(pool.domains)
     base = _base(pool, rows, placeholders)
@@ -133,9 +162,9 @@ def _blocks(pool: Pool, rules: tuple[NameRule, ...], taken: set[str], target: Ta
     units: list[LaidUnit] = []
     for before, row in zip([None, *rows], rows, strict=False):
         if placeholders and before:
-            units += _filler(before.path, row.path, slots, len(units), taken)
+            units += _filler(before.path, row.path, slots, len(units), names)
         nodes = tuple(slurm_name(node, rules) for node in row.nodes)
-        units.append(_unit(row.path or (pool.name,), nodes, taken))
+        units.append(_unit(pool, row.path or (pool.name,), nodes, names))
     aligned = {name: slot for name, slot in slots.items() if placeholders or name not in padded}
     planned = {name: base * slot for name, slot in aligned.items() if slot.bit_length() - 1 <= LEVELS}
     sizes = tuple(sorted({base, *planned.values()}))
@@ -179,23 +208,23 @@ def _slots(pool: Pool, rows: list[Domain]) -> tuple[dict[str, int], set[str]]:
     return slots, padded
 
 
-def _filler(before: Path, path: Path, slots: Mapping[str, int], made: int, taken: set[str]) -> Iterator[LaidUnit]:
+def _filler(before: Path, path: Path, slots: Mapping[str, int], made: int, names: Names) -> Iterator[LaidUnit]:
     """Empty blocks up to the boundary at which the outermost domain that begins here must begin."""
     differ = next((n for n, (mine, theirs) in enumerate(zip(path, before, strict=True)) if mine != theirs), len(path))
     steps = list(slots.values())[::-1]  # coarse to fine
     missing = -made % steps[differ] if differ < len(steps) else 0
     stem = "-".join(before[: differ + 1])
     for number in range(missing):
-        yield LaidUnit(_free(_plain(f"{stem}-none{number + 1}"), taken))
+        yield LaidUnit(names.free(f"{stem}-none{number + 1}"))
 
 
-def _unit(path: Path, nodes: Path, taken: set[str]) -> LaidUnit:
-    name = _free(_plain(path[-1]), taken)
+def _unit(pool: Pool, path: Path, nodes: Path, names: Names) -> LaidUnit:
+    name = names.of(pool, path)
     whole = "/".join(path)
     return LaidUnit(name, nodes, original=whole if whole != name else "")
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """A name without what means something in a hostlist, and with no number of more than 18 digits at its end: Slurm
     reads those as 64 bits (25.11, `hostlist.c`)."""
     name = re.sub(r"[^A-Za-z0-9_.-]", "-", text) or "unit"
@@ -204,16 +233,7 @@ def _plain(text: str) -> str:
     return f"{name}_" if len(name) - len(name.rstrip("0123456789")) > 18 else name
 
 
-def _free(name: str, taken: set[str]) -> str:
-    number, free = 1, name
-    while free in taken:
-        number += 1
-        free = f"{name}-{number}"
-    taken.add(free)
-    return free
-
-
-def _switches(pool: Pool, rules: tuple[NameRule, ...], taken: set[str], name: str) -> Laid:
+def _switches(pool: Pool, rules: tuple[NameRule, ...], units_of: Names, name: str) -> Laid:
     """A switch for each domain, the leaves last; one above all where there are several at the top, because jobs never
     span switches without a common one. Slurm takes no switch without anything below it."""
     leaves = {row.path or (pool.name,): row for row in _ordered(pool.domains) if row.nodes}
@@ -221,10 +241,10 @@ def _switches(pool: Pool, rules: tuple[NameRule, ...], taken: set[str], name: st
     below: dict[Path, list[str]] = {}
     for depth in range(1, max(len(pool.levels), 1) + 1):
         for path in dict.fromkeys(path[:depth] for path in leaves):
-            names[path] = _free(_plain(path[-1]), taken)
+            names[path] = units_of.of(pool, path)
             below.setdefault(path[:-1], []).append(names[path])
     tops = tuple(below[()])
-    units = [LaidUnit(_free(f"{_plain(name)}-all", taken), children=tops)] if len(tops) > 1 else []
+    units = [LaidUnit(units_of.free(f"{name}-all"), children=tops)] if len(tops) > 1 else []
     for path, switch in names.items():
         held = tuple(slurm_name(node, rules) for node in leaves[path].nodes) if path in leaves else ()
         whole = "/".join(path)

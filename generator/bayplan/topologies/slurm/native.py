@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from binascii import crc32
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
@@ -13,6 +13,7 @@ from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies import hostlist, native
 from bayplan.topologies.native import API_VERSION, KIND
 from bayplan.topologies.slurm.hosts import renamed
+from bayplan.topologies.slurm.layout import plain
 from bayplan.topologies.slurm.units import BLOCK, Network, Remarks, Unit
 from bayplan.values import NamedTuple
 from bayplan.words import count
@@ -41,6 +42,7 @@ class Held(NamedTuple):
     levels: tuple[tuple[str, str, bool], ...]
     rows: tuple[Row, ...]
     base: int = 0
+    units: Mapping[str, str] = {}  # path -> name in Slurm, where the path does not say it
 
 
 def part(networks: Sequence[Network], said: Remarks, source: SourceFile, asked: Asked) -> Outcome[Part]:
@@ -58,14 +60,16 @@ def document(networks: Sequence[Network], said: Remarks, source: str) -> Outcome
     """The native document; its findings are notes on what the file could not say."""
     found: list[Diagnostic] = []
     pools: list[dict[str, Any]] = []
-    plugins: dict[str, dict[str, str]] = {}
+    plugins: dict[str, dict[str, Any]] = {}
     for network in networks:
         held = _blocks(network, said, found) if network.plugin == BLOCK else _tree(network, said, found)
         found += (*_unlabelled(network, held), *_changed(network, said))
         name = _word(network.name)
         pools.append(_pool(name, held))
-        plugins[name] = {"plugin": network.plugin, **({"topology": network.name} if network.name != name else {})}
-    alone: dict[str, Any] = {"plugin": networks[0].plugin, "topology": networks[0].name} if len(plugins) == 1 else {}
+        called = {"units": dict(held.units)} if held.units else {}
+        topology = {"topology": network.name} if network.name != name else {}
+        plugins[name] = {"plugin": network.plugin, **topology, **called}
+    alone = {**next(iter(plugins.values())), "topology": networks[0].name} if len(plugins) == 1 else {}
     spec = {"schedulers": {"slurm": alone or {"pools": plugins}}, "pools": pools}
     name = _word(re.sub(r"\.(yaml|yml|conf|txt)$", "", source.replace("\\", "/").rpartition("/")[2])) or "slurm"
     made = {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": spec}
@@ -141,7 +145,8 @@ def _blocks(network: Network, said: Remarks, found: list[Diagnostic]) -> Held:
     paths = {unit.name: _path(said.original(network.name, unit.name)) for unit in filled}
     if levels and all(len(path) == len(levels) for path in paths.values()):
         found += _cut(network, levels, paths)
-        return Held(levels, tuple(Row(paths[unit.name], unit.nodes) for unit in filled), base)
+        rows = tuple(Row(paths[unit.name], unit.nodes) for unit in filled)
+        return Held(levels, rows, base, _units((paths[unit.name], unit.name) for unit in filled))
     return _aggregated(network, said, base)
 
 
@@ -184,7 +189,14 @@ def _aggregated(network: Network, said: Remarks, base: int) -> Held:
             groups = tuple(f"{names[number - number % count]}-x{count}" for count in useful)
             rows.append(Row((*map(_value, groups), names[number]), unit.nodes))
     levels = [(f"blocks-{count}", f"{PLACEHOLDER}/blocks-{count}", False) for count in useful]
-    return Held((*levels, ("block", f"{PLACEHOLDER}/block", False)), tuple(rows), base)
+    held = [unit for unit in network.units if unit.nodes]
+    units = _units((row.path, unit.name) for row, unit in zip(rows, held, strict=True))
+    return Held((*levels, ("block", f"{PLACEHOLDER}/block", False)), tuple(rows), base, units)
+
+
+def _units(named: Iterable[tuple[Path, str]]) -> dict[str, str]:
+    """Names that an export would not find by itself."""
+    return {"/".join(path): name for path, name in named if plain(path[-1]) != name}
 
 
 def _tree(network: Network, said: Remarks, found: list[Diagnostic]) -> Held:
@@ -207,7 +219,11 @@ def _tree(network: Network, said: Remarks, found: list[Diagnostic]) -> Held:
     rows = tuple(Row(tuple(values[each] for each in _filled(paths[u], depth)), known[u].nodes) for u in paths)
     if len(levels) != depth:
         levels = tuple(_level(depth - 1 - number) for number in range(depth))
-    return Held(levels if leaves else (), rows)
+    filled = [_filled(paths[name], depth) for name in paths]
+    switches = {
+        tuple(values[each] for each in path[:end]): path[end - 1] for path in filled for end in range(1, depth + 1)
+    }
+    return Held(levels if leaves else (), rows, units=_units(switches.items()))
 
 
 def _finest(text: str) -> str:

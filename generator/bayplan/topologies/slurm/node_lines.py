@@ -16,10 +16,10 @@ from bayplan.topologies.grouping import Known
 from bayplan.topologies.slurm.gres import cards
 from bayplan.topologies.slurm.hosts import LABELS, Listed, aliases, in_kubernetes, paired, renamed
 from bayplan.topologies.slurm.shown import NODE_LINE, SHOWN, entries, records
-from bayplan.topologies.slurm.states import amounts, place, reason, states
+from bayplan.topologies.slurm.states import amounts, place, reason, states, unknown
 from bayplan.topologies.slurm.text import Line, lines
 from bayplan.topologies.slurm.units import MOST_NODES, names_in
-from bayplan.words import listing
+from bayplan.words import count, listing
 
 NAME = "slurm-nodes"
 STATES = ("cordoned", "notReady", "unhealthy")
@@ -118,7 +118,7 @@ def _of_line(line: Line, found: list[Diagnostic]) -> Iterator[Listed]:
     features = pairs.get("availablefeatures", pairs.get("features", pairs.get("feature", "")))
     for number, name in enumerate(names):
         called = tuple(each[number] for each in others if each and each[number] != name)
-        yield Listed(shape._replace(name=name), called, ABSENT in states(state), features)
+        yield Listed(shape._replace(name=name), called, ABSENT in states(state), features, unknown(state))
 
 
 def _judged(listed: Sequence[Listed], at: Route) -> Iterator[Diagnostic]:
@@ -138,11 +138,24 @@ def _judged(listed: Sequence[Listed], at: Route) -> Iterator[Diagnostic]:
     if absent:
         message = f"{len(absent)} nodes do not exist yet (State=FUTURE) and are left out, such as {absent[0]}"
         yield info("T556", start, message, hint="import again when they do")
+    yield from _unknown(listed, start)
     features = dict.fromkeys(word for each in {one.features for one in listed} for word in re.split("[,+]", each))
     words = sorted(word for word in features if word and word != "(null)")
     if words:
         message = f"features of nodes are left out: {listing(words, 'and', 8)}"
         yield info("T555", start, message, hint="give pools that differ in them names and node selectors of their own")
+
+
+def _unknown(listed: Sequence[Listed], start: Route) -> Iterator[Diagnostic]:
+    """T555: states that say neither that a node can be used nor that it cannot."""
+    words: dict[str, list[Listed]] = {}
+    for each in listed:
+        for word in each.unknown:
+            words.setdefault(word, []).append(each)
+    for word, nodes in list(words.items())[:TOLD]:
+        message = f'the state "{word[:40]}" of {count(len(nodes), "node")} is not known, such as {nodes[0].known.name}'
+        hint = "they are taken for usable; list under `unusable` those that are not"
+        yield warning("T555", nodes[0].known.route or start, message, hint=hint)
 
 
 def _twice(listed: Sequence[Listed]) -> Iterator[Diagnostic]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from bayplan.diagnostics import AT, Diagnostic, Route, error
@@ -15,6 +16,11 @@ from bayplan.topologies.slurm.text import Line
 NODE_LINE = re.compile(r"^[ \t]*NodeName[ \t]*=", re.IGNORECASE | re.MULTILINE)
 SHOWN = re.compile(r"\bCPUTot=[0-9]")
 """What is in every record of scontrol, and in no slurm.conf."""
+WHOLE = "take all of what `scontrol show nodes` prints, with the end of its last line"
+ALWAYS = frozenset(
+    ("threadspercore", "tmpdisk", "weight", "owner", "mcs_label", "boottime", "slurmdstarttime", "cfgtres", "alloctres")
+)
+"""Words behind the state of every node of one version (Slurm 24.11 to 25.11, node_info.c)."""
 _WORD = re.compile(r"(?<!\S)(\w+)=(\S*)")
 JSON_WORDS: Mapping[str, str] = {
     "nodename": "name",
@@ -57,5 +63,25 @@ def records(said: str, at: Route, found: list[Diagnostic]) -> Iterator[Line]:
         line = Line("nodename", pairs, (*at, AT, number, 1))
         if "state" not in pairs or "cputot" not in pairs:
             message = f'what is said of node "{pairs.get("nodename", "")[:80]}" is cut off'
-            found.append(error("T477", line.route, message, hint="take all of what `scontrol show nodes` prints"))
+            found.append(error("T477", line.route, message, hint=WHOLE))
         yield line
+    found += _cut(said, at, starts)
+
+
+def _cut(said: str, at: Route, starts: Sequence[int]) -> Iterator[Diagnostic]:
+    """T477: the last line has no end, or the last record lacks what all others have, and the blank line behind it."""
+    number = said.count("\n") + 1
+    if not said.endswith("\n"):
+        end = said.rpartition("\n")[2].strip()[-60:]
+        yield error("T477", (*at, AT, number, 1), f'the output ends within a line: "{end}"', hint=WHOLE)
+    elif len(starts) > 1 and not said.endswith("\n\n"):
+        ends = pairwise(starts)
+        usual = ALWAYS.intersection(*(_keys(said[start:end]) for start, end in ends))
+        lacking = sorted(usual - _keys(said[starts[-1] :]))
+        if lacking:
+            message = f"the output ends within a record: its last node has no {lacking[0]}"
+            yield error("T477", (*at, AT, number - 1, 1), message, hint=WHOLE)
+
+
+def _keys(record: str) -> frozenset[str]:
+    return frozenset(key.lower() for key, _ in _WORD.findall(record))

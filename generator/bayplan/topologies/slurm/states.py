@@ -14,15 +14,28 @@ REASONS: Mapping[str, str] = {
     "FAILING": "unhealthy",
     "ERROR": "unhealthy",
     "INVALID_REG": "unhealthy",
+    "INVALID": "unhealthy",
+    "INVAL": "unhealthy",
     "DOWN": "notReady",
     "NOT_RESPONDING": "notReady",
     "DRAIN": "cordoned",
     "DRAINED": "cordoned",
     "DRAINING": "cordoned",
     "MAINT": "reserved",
+    "MAINTENANCE": "reserved",
     "RESERVED": "reserved",
 }
-"""State of a node -> why it cannot be used, the gravest first. All others can be, those that are switched off too."""
+"""State of a node -> why it cannot be used, the gravest first (Slurm 24.11 to 25.11, slurm_protocol_defs.c)."""
+WELL = frozenset(
+    (
+        *("IDLE", "ALLOCATED", "ALLOC", "MIXED", "MIX", "COMPLETING", "COMP"),
+        *("PLANNED", "PERFCTRS", "RESUME", "UNDRAIN"),
+        *("UNKNOWN", "CLOUD", "EXTERNAL", "FUTURE", "DYNAMIC_NORM", "DYNAMIC_FUTURE"),
+        *("POWERED_DOWN", "POWERING_DOWN", "POWERING_UP", "POWER_DOWN", "POWER_UP", "POWER_DRAIN"),
+        *("REBOOT_REQUESTED", "REBOOT_ISSUED", "REBOOT_CANCEL", "REBOOT_CANCELED", "CANCEL_REBOOT"),
+    )
+)
+"""States of nodes that can be used: those that are switched off or started anew come back by themselves."""
 
 
 def amounts(pairs: Mapping[str, str]) -> dict[str, int]:
@@ -52,6 +65,12 @@ def reason(state: str) -> str:
     """`IDLE+DRAIN` -> cordoned; a star says that the node does not answer."""
     known = {*states(state.upper()), *(("NOT_RESPONDING",) if "*" in state else ())}
     return next((why for word, why in REASONS.items() if word in known), "")
+
+
+@cache
+def unknown(state: str) -> tuple[str, ...]:
+    """The words of a state that we can say nothing of; `BLOCKED` by a job that has its switch alone is one of them."""
+    return tuple(each for each in states(state.upper()) if each and each not in WELL and each not in REASONS)
 
 
 @cache

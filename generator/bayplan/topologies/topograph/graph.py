@@ -15,7 +15,7 @@ from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import File
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Level
-from bayplan.topologies.managers.graph import natural
+from bayplan.topologies.managers.links import natural
 from bayplan.topologies.managers.names import value
 from bayplan.topologies.managers.rows import Row, document, roots
 from bayplan.topologies.topograph import words as topograph_words

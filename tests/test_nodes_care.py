@@ -8,9 +8,10 @@ import pytest
 import yaml
 
 from bayplan.model.formats import Asked
-from bayplan.model.topology import HOSTNAME_LABEL, Level
+from bayplan.model.topology import HOSTNAME_LABEL, Level, NodeShape, Pool
+from bayplan.topologies.nodes import source as nodes
 from bayplan.topologies.nodes.shapes import kind_of, kinds_of
-from test_nodes import COUNT, PRODUCT, ZONE, Node, brought, node, placed, pools, rack, relabelled, told
+from test_nodes import COUNT, PRODUCT, ZONE, Node, as_json, brought, node, placed, pools, rack, relabelled, source, told
 
 H100 = "NVIDIA-H100-80GB-HBM3"
 ZONES = Asked(levels=(Level("zone", ZONE),))
@@ -179,3 +180,21 @@ def test_other_accelerators_are_told_of(resource: str, labels: dict[str, str], n
     assert found.keys() == {name, *(["h100"] if others else [])}
     assert found[name].node.resources[resource] == 8_000
     assert not found[name].node.accelerator
+
+
+def test_headroom_is_left_to_others() -> None:
+    part, found = nodes.new(source(as_json(WHOLE)), ZONES)
+    assert [each.code for each in found] == ["T592"]
+    assert "`wholeNode` would stay Pending" in str(found[0].hint)
+    assert pools(part)[0].node.resources["cpu"] == 144_000
+    part, found = brought(as_json(WHOLE), ZONES._replace(headroom={"cpu": 4_000, "memory": 60 * 2**30 * 1000}))
+    assert found == ()
+    assert (pools(part)[0].node.resources["cpu"], pools(part)[0].node.resources["memory"]) == (
+        140_000,
+        900 * 2**30 * 1000,
+    )
+    part, found = brought(as_json(WHOLE), ZONES._replace(headroom={"cpu": 144_000}))
+    assert (part, [each.code for each in found]) == (None, ["T592"])
+    assert 'a headroom of 144 cpu is all that nodes of pool "h100" have' in found[0].message
+    frames = (Pool("h100", NodeShape("h100", 8, {"cpu": 140_000}), ZONES.levels),)
+    assert nodes.new(source(as_json(WHOLE)), Asked(frames=frames)).diagnostics == ()

@@ -36,4 +36,5 @@ CODES: Mapping[str, str] = {
     "T529": "a list of nodes that goes on",
     "T590": "accelerators of another kind",
     "T591": "a selector that takes more nodes",
+    "T592": "CPU and memory of a node to the last",
 }

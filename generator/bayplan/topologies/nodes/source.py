@@ -12,6 +12,7 @@ from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
 from bayplan.topologies import native
 from bayplan.topologies.nodes import objects as nodes_json
 from bayplan.topologies.nodes import pools as nodes_pools
+from bayplan.topologies.nodes import room
 from bayplan.topologies.nodes import slim as nodes_slim
 from bayplan.topologies.nodes import stocks as nodes_stocks
 from bayplan.topologies.nodes import trees as nodes_trees
@@ -78,6 +79,9 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     grown = nodes_trees.rooted(grown, census.places, asked, found)
     pools = nodes_pools.pools(grown, census, found)
     accelerators = nodes_pools.accelerators(grown, census.places, found)
+    if not has_errors(found):
+        found += room.said(pools, asked, census.places)
+        pools = room.left(pools, asked.headroom)
     if not pools and not has_errors(found):
         found.append(error("T516", source.at(), "no node is left", hint="which were left out is told above"))
     if has_errors(found):

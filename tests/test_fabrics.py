@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +19,7 @@ from bayplan.model.topology import HOSTNAME_LABEL, Pool
 from bayplan.topologies.managers import ibnetdiscover, netq, nmx, ufm
 from fabric_texts import Hall, hall
 from judges import UPSTREAM
+from topology_files import imported
 
 COVERS = {
     "T530",
@@ -303,7 +305,24 @@ def test_trays_stand_by_chassis_and_tray_and_sick_ones_are_unusable() -> None:
     assert [each.nodes for each in pool.domains] == [("n2", "n1", "n0"), ("n5", "n4", "n3")]
     assert pool.unusable == {"unhealthy": ("n1",)}
     assert pool.levels[0].nvlink
+    assert [each.nvlink_domain for each in pool.domains] == ["d0", "d1"]
     assert codes(made) == ["T537", "T546", "T547"]
+
+
+def test_the_domains_of_nmx_stay_where_a_spine_holds_the_same_nodes() -> None:
+    fabric = hall(4, 2, rails=1, spines=1, block=2)
+    nodes = [host for unit in fabric.units for host in unit]
+    trays = [{"Name": host, "DomainUUID": f"d{n // 4}", "Health": "HEALTHY"} for n, host in enumerate(nodes)]
+    said = imported(("netq.json", json.dumps(fabric_texts.netq(fabric))), ("nmx.json", json.dumps(trays)))
+    (pool,) = yaml.safe_load(said.out)["spec"]["pools"]
+    assert [level.get("nvlink") for level in pool["levels"]] == [True, None]
+    assert [each["nvlinkDomain"] for each in pool["domains"]] == ["d0", "d0", "d1", "d1"]
+
+
+def test_the_domains_of_nmx_are_not_those_of_cliques() -> None:
+    trays = [{"Name": f"n{n}", "DomainUUID": "d1", "Health": "HEALTHY"} for n in range(4)]
+    (pool,) = pools(read(nmx, trays, nodes={f"n{n}": {nmx.CLIQUE: "uuid.1"} for n in range(4)}))
+    assert [each.nvlink_domain for each in pool.domains] == [""]
 
 
 def anything() -> st.SearchStrategy[Any]:

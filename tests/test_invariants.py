@@ -50,7 +50,7 @@ INVARIANTS: Mapping[int, tuple[str, ...]] = {
     14: ("T513",),  # GPUs to allocate against those that are there
     15: ("T514",),  # one shape a pool
     16: ("T474", "T539", "T543", "T545"),  # a node on two leaves, or a fabric that is reduced
-    17: ("T540",),  # several roots
+    17: ("T540", "T449"),  # several roots
     18: ("T515", "T538"),  # hosts that are no workers
     19: ("T412", "T413", "T461", "T466", "T566"),  # what labels and schedulers can hold
     20: ("T512",),  # a value that stands for a longer one

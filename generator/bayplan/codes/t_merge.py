@@ -15,4 +15,5 @@ CODES: Mapping[str, str] = {
     "T444": "a topology that is not true any more",
     "T445": "nodes that no source names",
     "T446": "a source that lacks nodes of its pool",
+    "T449": "a level that jobs cannot cross",
 }

@@ -88,7 +88,7 @@ def _chosen(member: Member, known: Known) -> list[str] | None:
     return matches(member, min((known.holders.get(pair, {}) for pair in pairs), key=len, default=known.nodes))
 
 
-_OTHERWISE = re.compile(r"\[:|\\[pPzQEC]|\(\?[a-zA-Z]*[sUm-]")
+_OTHERWISE = re.compile(r"\[:|\\[pPQEC]|\(\?[a-zA-Z]*[sUm-]")
 """Words of Go's patterns that Python reads otherwise, or not at all."""
 
 _PLAIN = re.compile(r"\^((?:[a-z0-9-](?![?*+{|]))*)(?![^|]*\|)")

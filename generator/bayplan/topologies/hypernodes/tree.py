@@ -136,7 +136,7 @@ def unreadable(pattern: str) -> str:
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """As Python writes it, without its warnings of what it may read otherwise one day. The end of all is `\\z` in Go."""
+    """In Python's words (Go ends with `\\z`), without its warnings of what it may read otherwise one day."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return re.compile(re.sub(r"(?<!\\)((?:\\\\)*)\\z", r"\1\\Z", pattern))

@@ -19,6 +19,7 @@ from bayplan.values import NamedTuple
 NAME = "nmx"
 DOMAIN = Level("nvlink-domain", f"{APPLIED}/nvlink-domain", nvlink=True, apply=True)
 WORDS = Words((DOMAIN,))
+CLIQUE = "nvidia.com/gpu.clique"
 NOWHERE = re.compile(r"[0-]*")
 HEALTHY = frozenset({"", "HEALTHY", "UNKNOWN"})
 _SNIFF = re.compile(r"\s*\[\s*\{")
@@ -41,6 +42,11 @@ def sniff(source: SourceFile) -> bool:
     return bool(_SNIFF.match(head)) and '"DomainUUID"' in head and '"Name"' in head
 
 
+def label_keys(source: SourceFile) -> frozenset[str]:
+    """The label that says the NVLink partitions of nodes in other words."""
+    return frozenset({CLIQUE})
+
+
 def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     """One domain for each NVLink domain, its nodes by tray."""
     found: list[Diagnostic] = []
@@ -52,7 +58,8 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
         hint = "give what `/nmx/v1/compute-nodes` answers"
         return Outcome(None, (error("T530", at, "this is no list of compute nodes", hint=hint),))
     trays = list(_trays(data, at, found))
-    rows = list(_rows(trays))
+    named = not any(own.get(CLIQUE) for own in asked.nodes.values())
+    rows = list(_rows(trays, named))
     if has_errors(found):
         return Outcome(None, tuple(found))
     if not rows:
@@ -96,13 +103,14 @@ def _trays(data: list[Mapping[str, Any]], at: Route, found: list[Diagnostic]) ->
     found += left_out("T547", homeless, "compute nodes without an NVLink domain", at, hint)
 
 
-def _rows(trays: list[Tray]) -> Iterator[Row]:
+def _rows(trays: list[Tray], named: bool) -> Iterator[Row]:
+    """`named`: rows say their domain too, in case another source calls the same nodes otherwise."""
     domains: dict[str, list[Tray]] = {}
     for each in sorted(trays, key=lambda tray: (tray.place, natural(tray.node))):
         if not NOWHERE.fullmatch(each.domain):
             domains.setdefault(each.domain, []).append(each)
     for domain, own in sorted(domains.items()):
-        yield Row((domain,), tuple(each.node for each in own), route=own[0].route)
+        yield Row((domain,), tuple(each.node for each in own), route=own[0].route, partition=domain if named else None)
 
 
 def _sick(sick: list[Tray], at: Route) -> Iterator[Diagnostic]:

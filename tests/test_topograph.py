@@ -383,7 +383,7 @@ def test_slurm_files_of_topograph_keep_the_names_in_their_comments(capsys: pytes
     assert run(["topology", "import", str(EXAMPLES / "expected" / "expected.slinky-oci-sim-tree.conf")]) == 0
     out = capsys.readouterr().out
     assert "path: core/spine-1/leaf-1-1" in out
-    assert "switch." not in out
+    assert "core/spine-1: switch.2.1" in out  # what Slurm calls it is kept
 
 
 @there

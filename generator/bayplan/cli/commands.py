@@ -222,6 +222,7 @@ COMMANDS = (
             Option(("--preset",), "Whose node labels are levels, where that cannot be told.", "NAME"),
             Option(("--level",), "A node label that is a level; coarse to fine.", "[NAME=]KEY[,nvlink]", many=True),
             Option(("--plan",), "Nodes of each finest domain that may be planned.", "N"),
+            Option(("--headroom",), "CPU and memory of every node to leave to DaemonSets.", "cpu=N,memory=M"),
             Option(("--exclude-incomplete",), "Leave out nodes that lack the label of a level."),
             Option(("--name",), "The name of the topology.", "NAME"),
             Option(("--read-on",), "The day on which the sources were read, to be kept in the file.", "YYYY-MM-DD"),

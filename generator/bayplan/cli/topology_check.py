@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from bayplan import pipeline
 from bayplan.cli import inputs, topology_sources
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
-from bayplan.diagnostics import Diagnostic, warning
+from bayplan.diagnostics import Diagnostic, error, warning
 from bayplan.document import Document
 from bayplan.model.topology import ClusterTopology
 from bayplan.report.batch import Batch
+
+if TYPE_CHECKING:
+    from bayplan.topologies.comparing.compare import State
 
 
 def run(given: Given) -> int:
@@ -47,13 +51,33 @@ def _live(given: Given, topology: ClusterTopology, document: Document) -> list[B
     asked = topology_sources.asked(words)
     if len(picked) < len(words.words) or asked.value is None:
         return batches
+    if not any(topology_sources.knows_nodes(each) for each in picked):
+        message = "what --live names knows no nodes, so there is nothing to compare"
+        hint = "name the list of nodes: `kubectl get nodes -o json`"
+        return [*batches, Batch((error("A934", ("argument", "--live"), message, hint=hint),))]
     live = topology_laid.over(topology, document, picked, asked.value, batches)
     if live is not None:
         compared = compare(topology, live)
+        known = topology_sources.states(picked)
         groups = (("gone", compared.gone), ("new", compared.new), ("in another place", compared.moved))
         found = tuple(_differs(word, [node for each in held for node in each.nodes]) for word, held in groups if held)
+        found += tuple(_state(each) for each in compared.states if {each.before, each.after} & known)
         batches.append(Batch(found, {"topology": document}))
     return batches
+
+
+def _state(changed: State) -> Diagnostic:
+    from bayplan.words import count, listing
+
+    nodes, now = changed.nodes, changed.after or "usable"
+    message = (
+        f"{count(len(nodes), 'node')} ({listing(nodes, 'and', most=5)}) {'is' if len(nodes) == 1 else 'are'} {now}"
+    )
+    route = ("topology", "spec", "pools")
+    return warning("T444", route, f"{message} in the cluster, and {changed.before or 'usable'} in the file", hint=HINT)
+
+
+HINT = "`bayplan topology diff` shows all of it, `topology import --update` brings the file up to date"
 
 
 def _differs(word: str, nodes: list[str]) -> Diagnostic:
@@ -61,5 +85,4 @@ def _differs(word: str, nodes: list[str]) -> Diagnostic:
 
     some = listing(nodes, "and", most=5)
     message = f"{count(len(nodes), 'node')} ({some}) {'is' if len(nodes) == 1 else 'are'} {word} in the cluster"
-    hint = "`bayplan topology diff` shows all of it, `topology import --update` brings the file up to date"
-    return warning("T444", ("topology", "spec", "pools"), message, hint=hint)
+    return warning("T444", ("topology", "spec", "pools"), message, hint=HINT)

@@ -22,7 +22,19 @@ def together(picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> Pa
     batches += found
     made = merge.merge(parts) if parts else None
     batches += [_quoted(made.diagnostics, picked)] if made else []
+    if made and made.value and len(picked) > 1:
+        batches[:] = _without_placeholders(batches, made.value.topology)
     return made.value if made else None
+
+
+def _without_placeholders(batches: Sequence[Batch], topology: ClusterTopology) -> list[Batch]:
+    """What is said no more when another source knew the labels: that Slurm knows none (T482)."""
+    left = [f'"{level.label}"' for pool in topology.pools for level in pool.levels if level.apply]
+
+    def told(each: Diagnostic) -> bool:
+        return each.code != "T482" or any(label in each.message for label in left)
+
+    return [batch._replace(diagnostics=tuple(filter(told, batch.diagnostics))) for batch in batches]
 
 
 def over(

@@ -46,8 +46,26 @@ def asked(given: Given) -> Outcome[Asked]:
     if len(given.all("from")) not in (0, 1, len(given.words)):
         message = f"--from is given {len(given.all('from'))} times for {len(given.words)} sources"
         found.append(error("A938", ("argument", "--from"), message, hint="give it once for all, or once for each"))
+    headroom = _headroom(given.one("headroom"), found)
     made = Asked(levels, preset=given.one("preset"), exclude_incomplete=given.on("exclude-incomplete"))
-    return Outcome(None if found else made._replace(plan=int(plan)), tuple(found))
+    return Outcome(None if found else made._replace(plan=int(plan), headroom=headroom), tuple(found))
+
+
+def _headroom(word: str, found: list[Diagnostic]) -> dict[str, int]:
+    """`cpu=4,memory=32Gi`, or one of them."""
+    from bayplan.kube import quantity
+
+    amounts: dict[str, int] = {}
+    for part in word.split(",") if word else ():
+        key, _, said = part.partition("=")
+        try:
+            amounts[key] = quantity.parse(said)
+        except ValueError:
+            amounts[key] = -1
+        if key not in ("cpu", "memory") or amounts[key] < 0:
+            message = f'"{part[:40]}" is no amount of cpu or memory'
+            found.append(error("A938", ("argument", "--headroom"), message, hint="such as cpu=4,memory=32Gi"))
+    return amounts
 
 
 def day(given: Given, option: str) -> tuple[Diagnostic, ...]:

@@ -32,4 +32,9 @@ CODES: Mapping[str, str] = {
     "T525": "GPUs that only DRA gives",
     "T526": "what no node can have",
     "T527": "GPUs without a name",
+    "T528": "parts of GPUs",
+    "T529": "a list of nodes that goes on",
+    "T590": "accelerators of another kind",
+    "T591": "a selector that takes more nodes",
+    "T592": "CPU and memory of a node to the last",
 }

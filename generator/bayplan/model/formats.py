@@ -79,6 +79,7 @@ class Asked(NamedTuple):
     labels: frozenset[str] = frozenset()  # keys that other sources ask of every node
     exclude_incomplete: bool = False  # leave out nodes that lack a level's label, rather than refuse them
     plan: int = 0  # nodes of each finest domain that may be planned
+    headroom: Mapping[str, int] = {}  # cpu, memory: thousandths that every node keeps for pods of others
     nodes: Mapping[str, Mapping[str, str]] = {}  # node -> the `labels` that it has, as another source said
 
 

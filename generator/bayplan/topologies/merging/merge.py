@@ -11,12 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors, warning
+from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
 from bayplan.model.formats import Part
 from bayplan.model.topology import AcceleratorKind, Pool
 from bayplan.topologies.merging import pools as merge_pools
 from bayplan.topologies.merging import units
-from bayplan.words import listing
 
 OWN = ("versions", "fabrics", "images", "namespaces")
 """Of these, and of `schedulers`, the parts must agree where both speak; of `defaults` the first to speak counts."""
@@ -120,15 +119,21 @@ def _framed(pool: Pool, frame: Pool | None, found: list[Diagnostic]) -> Pool:
 def _without_frames(made: Part, found: list[Diagnostic]) -> Part:
     """T437: pools that no node is in, where other pools have nodes."""
     pools = made.topology.pools
-    bare = [pool.name for pool in pools if not pool.domains]
-    if not bare or len(bare) == len(pools):
-        return made
-    names = listing(bare, "and", most=5)
-    message = f"{'pool' if len(bare) == 1 else 'pools'} {names} left out: no node of the sources is in there"
-    found.append(
-        warning("T437", (), message, hint="compare the node selector of the pool with the labels of the nodes")
-    )
-    return made._replace(topology=made.topology._replace(pools=tuple(pool for pool in pools if pool.domains)))
+    full = [pool for pool in pools if pool.domains]
+    for pool in pools if full else ():
+        if not pool.domains:
+            found.append(_bare(pool, full))
+    return made._replace(topology=made.topology._replace(pools=tuple(full))) if full else made
+
+
+def _bare(pool: Pool, full: Sequence[Pool]) -> Diagnostic:
+    labels = [level.label for level in pool.levels]
+    twin = next((each.name for each in full if labels and [level.label for level in each.levels] == labels), "")
+    if twin:
+        message = f'pool "{pool.name}" has the levels of pool "{twin}", which has all nodes of the two; it is left out'
+        return info("T437", (), message, hint="two sources speak of the same levels: nothing is lost")
+    message = f'pool "{pool.name}" is left out: no node of the sources is in there'
+    return warning("T437", (), message, hint="compare the node selector of the pool with the labels of the nodes")
 
 
 def _together(one: Any, other: Any, path: tuple[str, ...], first: Part, second: Part, found: list[Diagnostic]) -> Any:

@@ -13,6 +13,7 @@ from bayplan.values import NamedTuple
 from bayplan.words import count, listing
 
 Path = tuple[str, ...]
+LABEL_THEM = "label them, leave the level out with --level, or the nodes with --exclude-incomplete"
 MOST = 10
 """Domains of a level that are complained of."""
 
@@ -219,5 +220,4 @@ def incomplete(
         elif new:
             having = nodes_of(each for each in alike if each.labels.get(rank.label))
             others = f', unlike "{having[0]}" and others of {where}' if having else ""
-            hint = "label them, leave the level out with --level, or the nodes with --exclude-incomplete"
-            yield error("T503", places[new[0]], f'{has(new)} no label "{rank.label}"{others}', hint=hint)
+            yield error("T503", places[new[0]], f'{has(new)} no label "{rank.label}"{others}', hint=LABEL_THEM)

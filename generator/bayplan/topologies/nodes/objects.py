@@ -27,10 +27,11 @@ _DECODE = json.JSONDecoder(strict=False).raw_decode
 
 
 class WrongError(Exception):
-    """The text is no JSON, from a place in it."""
+    """The text is no JSON, from a place in it, or no whole list."""
 
-    def __init__(self, message: str, line: int, column: int) -> None:
-        self.message, self.line, self.column = message, line, column
+    def __init__(self, message: str, line: int, column: int, code: str = "T501", hint: str = "") -> None:
+        self.message, self.line, self.column, self.code = message, line, column, code
+        self.hint = hint or "is it cut off? Write it again with `kubectl get nodes -o json`"
 
 
 def read(chunks: Iterable[str], at: Route, counting: Counting) -> Iterator[Diagnostic]:
@@ -47,8 +48,19 @@ def read(chunks: Iterable[str], at: Route, counting: Counting) -> Iterator[Diagn
         if wrong > MOST:
             yield error("T501", at, f"{wrong - MOST} more nodes cannot be read")
     except WrongError as problem:
-        hint = "is it cut off? Write it again with `kubectl get nodes -o json`"
-        yield error("T501", (*at, AT, problem.line, problem.column), problem.message, hint=hint)
+        yield error(problem.code, (*at, AT, problem.line, problem.column), problem.message, hint=problem.hint)
+
+
+PAGES = "ask for all: `kubectl get nodes -o json` does, and `--raw` with a limit does not"
+
+
+def goes_on(metadata: Any) -> str:
+    """What is wrong with a list that says of itself that more nodes follow; empty where it does not."""
+    rest = get(metadata, "remainingItemCount")
+    more = f"{rest} more nodes" if isinstance(rest, int) and rest > 0 else "more nodes"
+    if get(metadata, "continue") or more != "more nodes":
+        return f"the list goes on: {more} are not in the file, as its metadata say"
+    return ""
 
 
 def unread(node: Any, problem: Exception, place: Route) -> Diagnostic:
@@ -82,7 +94,10 @@ def _document(pieces: _Pieces) -> Iterator[tuple[int, int, Any]]:
                 if is_kind(each, "", "Node") or (get(each, "kind") is None and _bare(each, head)):
                     yield where[0], where[1], each
         else:
+            place = pieces.place()
             head[key] = pieces.value()
+            if key == "metadata" and (message := goes_on(head[key])):
+                raise WrongError(message, place[0], place[1], "T529", PAGES)
         if pieces.peek() != "}":
             pieces.take(",")
     pieces.take("}")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bayplan.diagnostics import Diagnostic, Route, info
+from bayplan.diagnostics import Diagnostic, Route, has_errors, info, warning
 from bayplan.model.topology import AcceleratorKind, Domain, NodeShape, Pool
 from bayplan.topologies.nodes import shapes
 from bayplan.topologies.nodes.census import Alike, Census, least, nodes_of, size
 from bayplan.topologies.nodes.levels import Path, Row
 from bayplan.topologies.nodes.states import states, told
-from bayplan.topologies.nodes.stocks import free
 from bayplan.topologies.nodes.trees import Grown
+from bayplan.topologies.nodes.words import named
 
 MOST_PODS = 10_000_000
 """Thousandths: nodes that are none, as of virtual kubelets, offer any number."""
@@ -23,8 +23,10 @@ Devices = Mapping[str, int]
 def pools(grown: Sequence[Grown], census: Census, found: list[Diagnostic]) -> tuple[Pool, ...]:
     """All pools, sorted by name; several of one stock are numbered."""
     used: set[str] = set()
+    hung = {row.alike.names[0] for each in grown for row in each.tree.rows}
+    away = [each for each in census.alike if each.names[0] not in hung]
     made = [
-        _pool(each, devices, rows, free(each.stock.name, used), census, found)
+        _pool(each, devices, rows, shapes.free(each.stock.name, used), (census, away), found)
         for each in grown
         for devices, rows in _equipped(each.tree.rows)
     ]
@@ -57,9 +59,15 @@ def _size(rows: Iterable[Row]) -> int:
 
 
 def _pool(
-    grown: Grown, devices: Devices, rows: Sequence[Row], name: str, census: Census, found: list[Diagnostic]
+    grown: Grown,
+    devices: Devices,
+    rows: Sequence[Row],
+    name: str,
+    counted: tuple[Census, Sequence[Alike]],
+    found: list[Diagnostic],
 ) -> Pool:
-    stock, alike = grown.stock, [row.alike for row in rows]
+    """A pool; `counted`: all nodes, and those of them that are in no pool."""
+    stock, alike, census = grown.stock, [row.alike for row in rows], counted[0]
     taints = shapes.tolerated(alike)
     silent = not any(each.offer.ready for each in census.alike)
     countable = devices if plugged(grown) else {key: n for key, n in devices.items() if key != stock.make.resource}
@@ -69,8 +77,8 @@ def _pool(
     node = NodeShape(
         stock.kind,
         devices.get(stock.make.resource, 0),
-        _resources(usable),
-        (stock.frame.node.node_selector if stock.frame else {}) or _selector(alike, census),
+        _resources(usable, stock.make.resource),
+        (stock.frame.node.node_selector if stock.frame else {}) or _selector(alike, name, *counted, found),
         tuple(map(shapes.toleration, taints)),
     )
     return Pool(name, node, grown.tree.levels, tuple(_domains(rows, grown.partitions)), _by_reason(reasons))
@@ -81,18 +89,38 @@ def plugged(grown: Grown) -> bool:
     return any(each.offer.amounts.get(grown.stock.make.resource) for each in grown.stock.alike)
 
 
-def _selector(alike: Sequence[Alike], census: Census) -> dict[str, str]:
+def _offered(alike: Alike) -> str:
+    """What pods come for: nothing but CPU where it is empty. Of the control plane they want nothing."""
+    return "-" if shapes.is_control(alike) else shapes.resource_of(alike) or shapes.stranger(alike)
+
+
+def _selector(
+    alike: Sequence[Alike], name: str, census: Census, away: Sequence[Alike], found: list[Diagnostic]
+) -> dict[str, str]:
+    """What takes the nodes of this pool alone; else what takes none of another pool, but nodes that were left out."""
     own = {each.names[0] for each in alike}
-    return shapes.selector(alike, (each for each in census.alike if each.names[0] not in own))
+    others = [each for each in census.alike if each.names[0] not in own]
+    if exact := shapes.selector(alike, others):
+        return exact
+    out = {each.names[0] for each in away}
+    made = shapes.selector(alike, (each for each in others if each.names[0] not in out))
+    offered = {_offered(each) for each in alike}
+    also = [each for each in away if made.items() <= each.labels.items() and _offered(each) in offered]
+    if made and also and not has_errors(found):
+        (key, value), names = next(iter(made.items())), nodes_of(also)
+        message = f'the selector of pool "{name}", {key}={value}, also takes {named(names)}, in no pool'
+        hint = "pods may be put on them: label them as the others are, or cordon them"
+        found.append(warning("T591", census.places[names[0]], message, hint=hint))
+    return made
 
 
-def _resources(alike: Iterable[Alike]) -> dict[str, int]:
+def _resources(alike: Iterable[Alike], counted: str) -> dict[str, int]:
     """What is left of the least amounts without the GPUs, which are counted apart."""
     amounts = least(each.offer.amounts for each in alike)
     return {
         key: amount if key != "pods" else min(amount, MOST_PODS)
         for key, amount in sorted(amounts.items())
-        if amount > 0 and key not in shapes.CARDS and not key.startswith(shapes.VOLUMES)
+        if amount > 0 and key not in (*shapes.CARDS, counted) and not key.startswith(shapes.VOLUMES)
     }
 
 
@@ -149,8 +177,22 @@ def accelerators(
         kind, resource, by_plugin = each.stock.kind, each.stock.make.resource, plugged(each)
         if kind and (by_plugin or kind not in made):
             made[kind] = shapes.accelerator(kind, resource, by_plugin)
+        if kind and shapes.is_part(each.stock.make.product):
+            found.append(_part(each, places))
         if kind and not by_plugin:
             message = f'no node of pool "{each.stock.name}" has "{resource}" to allocate: GPUs are asked for by DRA'
             place = places[nodes_of(each.stock.alike)[0]]
             found.append(info("T525", place, message, hint="if they should not be, is the device plugin running?"))
     return dict(sorted(made.items()))
+
+
+def _part(grown: Grown, places: Mapping[str, Route]) -> Diagnostic:
+    """T528: who needs whole GPUs must not get these."""
+    stock = grown.stock
+    offered = min(each.offer.amounts.get(stock.make.resource, 0) for each in stock.alike) // 1000
+    message = (
+        f'nodes of pool "{stock.name}" offer parts of GPUs, such as {offered} of "{stock.make.resource}":'
+        f' the accelerator "{stock.kind}" ({stock.make.product.strip("-")})'
+    )
+    hint = "whole GPUs are another accelerator, and these nodes have none of them to give"
+    return info("T528", places[nodes_of(stock.alike)[0]], message, hint=hint)

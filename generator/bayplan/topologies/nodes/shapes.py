@@ -24,8 +24,29 @@ CARDS: Mapping[str, str] = {
     "mthreads.com/gpu": "mthreads",
 }
 """What device plugins call whole GPUs -> who makes them."""
+STRANGERS = (
+    "google.com/tpu",
+    "habana.ai/gaudi",
+    "aws.amazon.com/neuron",
+    "aws.amazon.com/neuroncore",
+    "aws.amazon.com/neurondevice",
+    "gpu.intel.com/xe",
+    "gpu.intel.com/i915",
+    "qualcomm.com/qaic",
+    "huawei.com/Ascend310",
+    "huawei.com/Ascend310P",
+    "furiosa.ai/rngd",
+    "rebellions.ai/ATOM",
+    "tenstorrent.com/n150",
+)
+"""Other accelerators: workloads can ask for them by resource, and there is no accelerator kind of them."""
+TPU = "cloud.google.com/gke-tpu-accelerator"
 
 NVIDIA = "nvidia.com/gpu"
+MIG = "nvidia.com/mig-"
+"""Begins what the device plugin calls slices of GPUs where it has the strategy "mixed" (NVIDIA/k8s-device-plugin)."""
+SHARES = "nvidia.com/gpu.shared"
+"""What it calls shares where its `renameByDefault` is on."""
 COUNT = "nvidia.com/gpu.count"
 """GPUs that are built in, of GPU feature discovery; those that can be allocated may be fewer, or shares of them."""
 PRODUCTS = (
@@ -40,6 +61,7 @@ VOLUMES = "attachable-volumes-"
 """Begins resources that no pod asks for."""
 SELECTORS = (
     *PRODUCTS,
+    TPU,
     "compute.coreweave.com/node-pool",
     "cloud.google.com/gke-nodepool",
     "eks.amazonaws.com/nodegroup",
@@ -49,13 +71,16 @@ SELECTORS = (
     INSTANCE_TYPE,
     "nvidia.com/gpu.machine",
     "nvidia.com/gpu.present",
+    "nvidia.com/mig.config",
+    "nvidia.com/mig.strategy",
     ARCH,
 )
 """Labels that may tell the nodes of a pool from all others, the best first."""
 CONTROL = frozenset({"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"})
 
 _NIC = re.compile(r"rdma|roce|efa$|/rail|/ib|hca|mlnx|sriov|hostdev|infiniband|ovs", re.I)
-_SHARED = re.compile(r"-(SHARED|MIG-.*)$")
+_PART = re.compile(r"-(SHARED|MIG-.*)$", re.I)
+"""Ends a product that is not a whole GPU: `NVIDIA-H100-80GB-HBM3-MIG-1g.10gb`, `NVIDIA-A100-SXM4-40GB-SHARED`."""
 _MAKER = re.compile(r"^(nvidia|amd|tesla|instinct|graphics-device)-")
 _PASSING = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "ToBeDeleted", "DeletionCandidate")
 """Taints that speak of a state rather than of who may run there."""
@@ -73,16 +98,41 @@ class Make(NamedTuple):
 def make_of(alike: Alike) -> Make:
     """Kind of GPU and of CPU."""
     resource = resource_of(alike)
-    product = product_of(alike) if resource else alike.labels.get(INSTANCE_TYPE, "")
+    product = product_of(alike) if resource else _plain(alike)
     return Make(product, resource, alike.labels.get(ARCH, ""))
+
+
+def _plain(alike: Alike) -> str:
+    """What nodes without GPUs are called: after what else they compute with, or their instance type."""
+    if strange := stranger(alike):
+        return alike.labels.get(TPU) or strange.rpartition("/")[2]
+    return alike.labels.get(INSTANCE_TYPE, "")
+
+
+def stranger(alike: Alike) -> str:
+    """What other accelerators of a node without GPUs are called; empty without any."""
+    if resource_of(alike):
+        return ""
+    amounts, capacity = alike.offer.amounts, alike.offer.capacity
+    return next((key for key in STRANGERS if amounts.get(key) or capacity.get(key)), "")
 
 
 def resource_of(alike: Alike) -> str:
     """What its GPUs are called; empty without any."""
     amounts, capacity = alike.offer.amounts, alike.offer.capacity
-    if amounts.get(NVIDIA) or _labelled(alike):
+    if amounts.get(NVIDIA) or capacity.get(NVIDIA):
         return NVIDIA
-    return next((key for key in CARDS if amounts.get(key) or capacity.get(key)), "")
+    if part := _parts(alike):
+        return max(part, key=lambda key: (part[key], key))
+    return NVIDIA if _labelled(alike) else next((key for key in CARDS if amounts.get(key) or capacity.get(key)), "")
+
+
+def _parts(alike: Alike) -> dict[str, int]:
+    """Slices and shares of GPUs that have names of their own, by resource."""
+    amounts, capacity = alike.offer.amounts, alike.offer.capacity
+    named = {key for held in (amounts, capacity) for key in held if key.startswith((MIG, SHARES))}
+    sizes = {key: max(amounts.get(key, 0), capacity.get(key, 0)) // 1000 for key in sorted(named)}
+    return {key: size for key, size in sizes.items() if size}
 
 
 def _labelled(alike: Alike) -> int:
@@ -90,16 +140,37 @@ def _labelled(alike: Alike) -> int:
     return int(said) if said.isascii() and said.isdecimal() and len(said) < 4 else 0
 
 
+def label_of(alike: Alike) -> str:
+    """The label that tells what its GPUs are; empty where none does."""
+    return next((key for key in PRODUCTS if alike.labels.get(key)), "")
+
+
+def labelled(alike: Alike) -> str:
+    """What labels call its GPUs."""
+    return alike.labels.get(label_of(alike), "")
+
+
 def product_of(alike: Alike) -> str:
-    """What GPUs are called where they are whole."""
-    for key in PRODUCTS:
-        if said := alike.labels.get(key):
-            return _SHARED.sub("", said) if "-SHARED" in said or "-MIG-" in said else said
-    return ""
+    """What its GPUs are called, with an end that tells parts of GPUs from whole ones, whether or not labels do."""
+    said = labelled(alike)
+    if is_part(said):
+        return said
+    resource = resource_of(alike)
+    if resource.startswith(MIG):
+        return f"{said}-mig-{resource.removeprefix(MIG)}"
+    return f"{said}-SHARED" if resource == SHARES or shared(alike) else said
+
+
+def is_part(product: str) -> bool:
+    """Whether it is a slice or a share of a GPU."""
+    return bool(_PART.search(product))
 
 
 def kind_of(product: str) -> str:
-    """`NVIDIA-H100-80GB-HBM3` -> `h100`: the words up to the first with a digit."""
+    """`NVIDIA-H100-80GB-HBM3` -> `h100`: the words up to the first with a digit. Parts of GPUs are a kind of their own:
+    with `-MIG-1g.10gb` it is `h100-mig-1g-10gb`."""
+    if part := _PART.search(product):
+        return f"{kind_of(product[: part.start()])[:40]}-{slug(part[0])}"[:63].strip("-")
     words = _MAKER.sub("", re.sub(r"[^a-z0-9]+", "-", product.lower()).strip("-"))
     while (rest := _MAKER.sub("", words)) != words:
         words = rest
@@ -117,16 +188,29 @@ def kinds_of(products: Iterable[str]) -> dict[str, str]:
     short: dict[str, list[str]] = {}
     for product in sorted(set(products)):
         short.setdefault(kind_of(product), []).append(product)
+    used: set[str] = set()
     return {
-        product: kind if len(held) == 1 else slug(product) or kind for kind, held in short.items() for product in held
+        product: free(kind if len(held) == 1 else slug(product) or kind, used)
+        for kind, held in short.items()
+        for product in held
     }
+
+
+def free(stem: str, used: set[str]) -> str:
+    """The name, with a number where it is taken; then it is."""
+    name, number = stem, 2
+    while name in used:
+        name, number = f"{stem[:57]}-{number}", number + 1
+    used.add(name)
+    return name
 
 
 def accelerator(name: str, resource: str, plugged: bool) -> AcceleratorKind:
     """How GPUs are asked for: of the device plugin, or of DRA where no node has any to allocate."""
+    vendor = CARDS.get(resource, "nvidia")
     if plugged:
-        return AcceleratorKind(name, CARDS[resource], resources={"count": resource})
-    return AcceleratorKind(name, CARDS[resource], ("dra",), device_class="gpu.nvidia.com")
+        return AcceleratorKind(name, vendor, resources={"count": resource})
+    return AcceleratorKind(name, vendor, ("dra",), device_class="gpu.nvidia.com")
 
 
 @cache
@@ -138,8 +222,13 @@ def built_in(alike: Alike) -> dict[str, int]:
     """GPUs and network cards that the node has, whether they work or not, by resource."""
     offer, resource = alike.offer, resource_of(alike)
     whole = {key: offer.capacity.get(key, amount) // 1000 for key, amount in offer.amounts.items() if _is_card(key)}
-    cards = _labelled(alike) if resource == NVIDIA else 0
+    parts = _parts(alike) if resource else {}
+    cut = any(key.startswith(MIG) for key in parts) or shared(alike) or "SHARED" in labelled(alike)
+    cards = _labelled(alike) if resource == NVIDIA and not cut else 0  # of parts, the label counts what they are of
+    whole |= parts
     cards = cards or max(offer.capacity.get(resource, 0), offer.amounts.get(resource, 0)) // 1000
+    if strange := stranger(alike):
+        return {**whole, strange: max(offer.capacity.get(strange, 0), offer.amounts.get(strange, 0)) // 1000}
     return {**whole, resource: cards} if resource else whole
 
 
@@ -150,10 +239,9 @@ def lame(alike: Alike, wanted: Mapping[str, int]) -> dict[str, int]:
 
 
 def shared(alike: Alike) -> int:
-    """More GPUs to allocate than there are: shares of them."""
-    resource, cards = resource_of(alike), _labelled(alike)
-    given = alike.offer.amounts.get(resource, 0) // 1000
-    return given if cards and resource == NVIDIA and given > cards else 0
+    """More of them to allocate than there are: shares of GPUs."""
+    given, cards = alike.offer.amounts.get(NVIDIA, 0) // 1000, _labelled(alike)
+    return given if 0 < cards < given else 0
 
 
 def selector(own: Sequence[Alike], others: Iterable[Alike]) -> dict[str, str]:

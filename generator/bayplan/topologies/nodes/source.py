@@ -12,6 +12,7 @@ from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
 from bayplan.topologies import native
 from bayplan.topologies.nodes import objects as nodes_json
 from bayplan.topologies.nodes import pools as nodes_pools
+from bayplan.topologies.nodes import room
 from bayplan.topologies.nodes import slim as nodes_slim
 from bayplan.topologies.nodes import stocks as nodes_stocks
 from bayplan.topologies.nodes import trees as nodes_trees
@@ -29,6 +30,7 @@ STATES = ("cordoned", "notReady", "unhealthy")
 
 _JSON = re.compile(r'"apiVersion":\s*"v1",\s*"kind":\s*"Node(List)?"|"kind":\s*"Node(List)?",\s*"apiVersion":\s*"v1"')
 _YAML = re.compile(r"apiVersion: v1\n *kind: Node(List)? *$|kind: Node(List)?\n *apiVersion: v1 *$", re.M)
+_NOTHING = re.compile(r'\s*\{[^\[\]]*"items":\s*\[\s*\][^\[\]]*\}\s*')
 _TOLD = 20
 
 
@@ -38,7 +40,18 @@ def sniff(source: SourceFile) -> bool:
     if nodes_slim.sniff(head):
         return True
     shape = _JSON if _is_json(head) else _YAML
-    return bool(shape.search(head)) or ("apiVersion" in head and _whole(source) and bool(shape.search(source.text)))
+    return (
+        bool(shape.search(head))
+        or _nothing(head)
+        or ("apiVersion" in head and _whole(source) and bool(shape.search(source.text)))
+    )
+
+
+def _nothing(head: str) -> bool:
+    """Whether the file is a list of nothing, as kubectl prints where a selector takes no node."""
+    if _is_json(head):
+        return bool(_NOTHING.fullmatch(head)) and bool(re.search(r'"kind":\s*"(Node)?List"', head))
+    return bool(re.match(r"(---\n)?apiVersion: v1\nitems: \[\]\nkind: (Node)?List$", head, re.M))
 
 
 def _whole(source: SourceFile) -> bool:
@@ -57,14 +70,18 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     census = counting.census()
     found += (*_listed(census, asked), *faults(census, _wanted(asked._replace(labels=frozenset()))))
     if not census.places and not found:
-        hint = "write it with `kubectl get nodes -o json`"
+        hint = "did kubectl list it with a selector (-l) that no node meets? Write it with `kubectl get nodes -o json`"
         found.append(error("T516", source.at(), "there is no node in the file", hint=hint))
     if has_errors(found):
         return Outcome(None, tuple(found))
     stocks = nodes_stocks.stocks(census, asked.frames, found)
     grown = [nodes_trees.grow(stock, census.places, asked, found) for stock in stocks]
+    grown = nodes_trees.rooted(grown, census.places, asked, found)
     pools = nodes_pools.pools(grown, census, found)
     accelerators = nodes_pools.accelerators(grown, census.places, found)
+    if not has_errors(found):
+        found += room.said(pools, asked, census.places)
+        pools = room.left(pools, asked.headroom)
     if not pools and not has_errors(found):
         found.append(error("T516", source.at(), "no node is left", hint="which were left out is told above"))
     if has_errors(found):
@@ -100,6 +117,8 @@ def _documents(source: SourceFile, counting: Counting) -> Iterator[Diagnostic]:
         if listed and "kind" not in document.data:  # kubectl writes it behind the items
             message = "the list has no kind behind its items: the end of the file is missing"
             yield error("T501", at, message, hint="write it again with `kubectl get nodes -o yaml`")
+        if listed and (message := nodes_json.goes_on(get(document.data, "metadata"))):
+            yield error("T529", (*at, "metadata"), message, hint=nodes_json.PAGES)
         pairs = [((*at, "items", n), each) for n, each in enumerate(listed)] if listed else [(at, document.data)]
         for place, each in pairs:
             if is_kind(each, "", "Node") or (whole and mapping(each, "metadata") and not get(each, "kind")):
@@ -128,7 +147,10 @@ def _listed(census: Census, asked: Asked) -> Iterator[Diagnostic]:
         wanted = listing((rank.label for rank in PRESETS[asked.preset][-4:]), "or")
         yield error("T517", first, f'no node carries a label of "{asked.preset}"', hint=f"such as {wanted}")
     for level in asked.levels:
-        if level.label not in carried:
+        if level.label == HOSTNAME_LABEL:
+            message = f'the level "{level.name}" ("{HOSTNAME_LABEL}") is implied: every pool ends in it'
+            yield error("T517", first, message, hint="leave this --level out")
+        elif level.label not in carried:
             hint = did_you_mean(level.label, census.keys) or "is it spelled as the nodes have it?"
             yield error("T517", first, f'no node carries the label "{level.label}"', hint=hint)
     if census.hosts:

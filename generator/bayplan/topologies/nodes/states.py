@@ -50,19 +50,15 @@ def told(
 ) -> Iterator[Diagnostic]:
     """Why nodes are not used that call themselves ready: one finding for all of one reason."""
     lame: dict[tuple[str, int], list[Alike]] = {}
-    over: dict[int, list[Alike]] = {}
     extra: dict[Taint, list[Alike]] = {}
     for each in alike:
         if state(each, silent):
             continue
         for key, given in list(shapes.lame(each, devices).items())[:1]:
             lame.setdefault((key, given), []).append(each)
-        if given := shapes.shared(each):
-            over.setdefault(given, []).append(each)
         for taint in _extra(each, tolerated)[:1]:
             extra.setdefault(taint, []).append(each)
     yield from (_lame(key, given, devices[key], nodes_of(held), places) for (key, given), held in sorted(lame.items()))
-    yield from (_shared(given, nodes_of(held), places) for given, held in sorted(over.items()))
     yield from (_reserved(taint, nodes_of(held), places) for taint, held in sorted(extra.items()))
 
 
@@ -73,11 +69,6 @@ def _lame(key: str, given: int, wanted: int, names: Sequence[str], places: Mappi
         return warning("T513", places[names[0]], message, hint=hint)
     message = f'{has(names)} {given} of "{key}" in status.allocatable, the nodes beside {wanted}'
     return warning("T523", places[names[0]], message, hint="counted as unhealthy: look at the cards and their driver")
-
-
-def _shared(given: int, names: Sequence[str], places: Mapping[str, Route]) -> Diagnostic:
-    message = f'{has(names)} {given} of "{shapes.NVIDIA}" in status.allocatable, more than the label "{shapes.COUNT}"'
-    return warning("T513", places[names[0]], message, hint="GPUs are shared: who asks for all of them gets shares")
 
 
 def _reserved(taint: Taint, names: Sequence[str], places: Mapping[str, Route]) -> Diagnostic:

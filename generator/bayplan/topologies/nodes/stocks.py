@@ -10,6 +10,7 @@ from bayplan.topologies.nodes import shapes
 from bayplan.topologies.nodes.census import Alike, Census, nodes_of, size
 from bayplan.topologies.nodes.words import are, has
 from bayplan.values import NamedTuple
+from bayplan.words import count, listing
 
 
 class Stock(NamedTuple):
@@ -24,20 +25,21 @@ class Stock(NamedTuple):
 
 def stocks(census: Census, frames: Sequence[Pool], found: list[Diagnostic]) -> list[Stock]:
     """All workers. What is none is left out, and told of."""
-    cards = any(map(shapes.resource_of, census.alike))
+    cards = any(map(shapes.resource_of, census.alike)) or any(map(shapes.stranger, census.alike))
     sorted_in = [(each, _frame(each, frames) if frames else None) for each in census.alike]
     workers = [(each, frame) for each, frame in sorted_in if frame or not _idle(each, cards)]
     kept = workers or sorted_in  # a cluster of one node for everything
     found += _left_out(
         [each for each, frame in sorted_in if not frame and _idle(each, cards)] if workers else (), census.places
     )
-    kinds = shapes.kinds_of(shapes.product_of(each) for each, _ in kept if shapes.resource_of(each))
+    made = [(each, frame, shapes.make_of(each)) for each, frame in kept]
+    kinds = shapes.kinds_of(make.product for _, _, make in made if make.resource)
     taken = {frame.name: frame for _, frame in kept if frame}
-    names = _names({shapes.make_of(each) for each, frame in kept if not frame}, kinds, taken)
+    names = _names({make for _, frame, make in made if not frame}, kinds, taken)
+    found += _strangers([each for each, _ in kept], census.places)
     found += _nameless([each for each, _ in kept], census.places)
     held: dict[str, dict[shapes.Make, list[Alike]]] = {}
-    for each, frame in kept:
-        make = shapes.make_of(each)
+    for each, frame, make in made:
         held.setdefault(frame.name if frame else names[make], {}).setdefault(make, []).append(each)
     return [_stock(name, makes, kinds, taken.get(name), census.places, found) for name, makes in sorted(held.items())]
 
@@ -60,7 +62,7 @@ def _fits(node: NodeShape, kind: str, cards: int) -> bool:
 
 
 def _idle(alike: Alike, cards: bool) -> bool:
-    return shapes.is_control(alike) or (cards and not shapes.resource_of(alike))
+    return shapes.is_control(alike) or (cards and not shapes.resource_of(alike) and not shapes.stranger(alike))
 
 
 def _left_out(alike: Sequence[Alike], places: Mapping[str, Route]) -> Iterator[Diagnostic]:
@@ -71,32 +73,49 @@ def _left_out(alike: Sequence[Alike], places: Mapping[str, Route]) -> Iterator[D
             yield info("T515", places[names[0]], f"{are(names)} {why}: {len(names)} left out")
 
 
+def _strangers(alike: Iterable[Alike], places: Mapping[str, Route]) -> Iterator[Diagnostic]:
+    """T590: accelerators for which there is no kind."""
+    held: dict[str, list[Alike]] = {}
+    for each in alike:
+        if strange := shapes.stranger(each):
+            held.setdefault(strange, []).append(each)
+    for resource, own in sorted(held.items()):
+        names = nodes_of(own)
+        message = f'{has(names)} "{resource}", which is not known as an accelerator: it is written under `resources`'
+        hint = "workloads ask for it there, and no pod asks for it by `accelerator` or with `wholeNode`"
+        yield warning("T590", places[names[0]], message, hint=hint)
+
+
 def _nameless(alike: Iterable[Alike], places: Mapping[str, Route]) -> Iterator[Diagnostic]:
     """T527: where GPU feature discovery has named the GPUs of some, it has failed on the others."""
     by_name: dict[bool, list[Alike]] = {}
     for each in alike:
         if shapes.resource_of(each):
-            by_name.setdefault(bool(shapes.product_of(each)), []).append(each)
+            by_name.setdefault(bool(shapes.labelled(each)), []).append(each)
     if len(by_name) == 2:
         names = nodes_of(by_name[False])
-        message = f"{has(names)} GPUs of which no label tells the product, unlike others: a pool apart"
-        yield warning("T527", places[names[0]], message, hint="does GPU feature discovery run on them?")
+        resource = shapes.resource_of(by_name[False][0])
+        like = _neighbours(by_name[False], by_name[True])
+        products = sorted({shapes.labelled(each) for each in like})
+        message = (
+            f'{has(names)} "{resource}" and no label "{shapes.label_of(like[0])}", unlike {count(size(like), "node")}'
+            f" with {listing(products, 'and', 3)}: a pool apart"
+        )
+        hint = "does GPU feature discovery run on them? If their GPUs are the same, they need the label too"
+        yield warning("T527", places[names[0]], message, hint=hint)
+
+
+def _neighbours(nameless: Sequence[Alike], named: Sequence[Alike]) -> list[Alike]:
+    """Those that have as many GPUs; all where none have."""
+    cards = [shapes.built_in(each) for each in nameless]
+    return [each for each in named if shapes.built_in(each) in cards] or list(named)
 
 
 def _names(makes: set[shapes.Make], kinds: Mapping[str, str], taken: Iterable[str]) -> dict[shapes.Make, str]:
     """A name for the pool of each make: its GPU's, else its instance type's."""
     used = set(taken)
     stems = {make: kinds[make.product] if make.resource else shapes.slug(make.product) or "cpu" for make in makes}
-    return {make: free(stems[make], used) for make in sorted(makes)}
-
-
-def free(stem: str, used: set[str]) -> str:
-    """The name, with a number where it is taken; then it is."""
-    name, number = stem, 2
-    while name in used:
-        name, number = f"{stem[:57]}-{number}", number + 1
-    used.add(name)
-    return name
+    return {make: shapes.free(stems[make], used) for make in sorted(makes)}
 
 
 def _stock(

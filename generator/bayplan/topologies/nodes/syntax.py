@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from bayplan._validators import LABEL_VALUE, is_label_key
 from bayplan.diagnostics import Diagnostic, error
 from bayplan.topologies.nodes.census import Alike, Census
-from bayplan.topologies.nodes.shapes import CARDS
+from bayplan.topologies.nodes.shapes import CARDS, MIG, SHARES
 from bayplan.words import shorten
 
 LONGEST = 63
@@ -47,6 +47,6 @@ def _offer(alike: Alike) -> Iterator[str]:
     yield from (f'a resource "{shorten(key)}", which none is called' for key in amounts if not is_label_key(key))
     yield from (f'a taint "{shorten(key)}", which none is called' for key, _, _ in taints if not is_label_key(key))
     yield from (f'"{shorten(value)}" in a taint, which none can hold' for _, value, _ in taints if not _is_value(value))
-    for key in CARDS.keys() & amounts.keys():
-        if not 0 <= amounts[key] <= MOST_CARDS * 1000:
+    for key in amounts:
+        if (key in CARDS or key.startswith((MIG, SHARES))) and not 0 <= amounts[key] <= MOST_CARDS * 1000:
             yield f'{amounts[key] // 1000} of "{key}", more than {MOST_CARDS} or less than none'

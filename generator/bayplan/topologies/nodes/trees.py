@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from bayplan.diagnostics import Diagnostic, Route, has_errors, info, warning
+from bayplan.diagnostics import Diagnostic, Route, error, has_errors, info, warning
 from bayplan.model.formats import Asked
 from bayplan.topologies.nodes import levels, nvlink, shapes
 from bayplan.topologies.nodes.census import Alike, nodes_of, size
 from bayplan.topologies.nodes.levels import Path, Ranks, Tree
 from bayplan.topologies.nodes.presets import CLIQUE, PLACES, Rank
 from bayplan.topologies.nodes.stocks import Stock
-from bayplan.topologies.nodes.words import are
+from bayplan.topologies.nodes.words import are, has
 from bayplan.values import NamedTuple
 from bayplan.words import listing
 
@@ -24,6 +24,7 @@ class Grown(NamedTuple):
     tree: Tree
     partitions: Mapping[Path, str]
     sick: frozenset[str]
+    flat: bool = False  # nothing says where nodes with GPUs are
 
 
 def grow(stock: Stock, places: Mapping[str, Route], asked: Asked, found: list[Diagnostic]) -> Grown:
@@ -45,9 +46,37 @@ def grow(stock: Stock, places: Mapping[str, Route], asked: Asked, found: list[Di
     sick = nodes_of(nvlink.lacking(stock.alike))
     found += _sick(sick, {name for row in made.tree.rows for name in row.alike.names}, where, places)
     found += _hashes(made.tree, where, places)
-    if not every and stock.make.resource and size(stock.alike) > 1:
-        found.append(_flat(stock, where, places))
-    return Grown(stock, made.tree, made.partitions, frozenset(sick))
+    flat = not every and bool(stock.make.resource) and size(stock.alike) > 1
+    return Grown(stock, made.tree, made.partitions, frozenset(sick), flat)
+
+
+def rooted(grown: Sequence[Grown], places: Mapping[str, Route], asked: Asked, found: list[Diagnostic]) -> list[Grown]:
+    """Those that may hang on no tree. T503, or T504, for GPU nodes whose labels tell neither product nor place, where
+    others have both; other flat pools are told of (T518)."""
+    treed = [each for each in grown if each.tree.levels and each.stock.make.resource]
+    lost = [each for each in grown if treed and _lost(each)]
+    for each in lost:
+        like = next((one for one in treed if one.stock.make.resource == each.stock.make.resource), treed[0])
+        found.append(_nowhere(nodes_of(each.stock.alike), like, places, asked.exclude_incomplete))
+    kept = [each for each in grown if each not in lost]
+    found += (_flat(each.stock, f'pool "{each.stock.name}"', places) for each in kept if each.flat)
+    return kept
+
+
+def _nowhere(names: Sequence[str], like: Grown, places: Mapping[str, Route], excluded: bool) -> Diagnostic:
+    label, other = like.tree.levels[-1].label, nodes_of(like.stock.alike)[0]
+    if excluded:
+        message = f'{has(names)} no label "{label}", and none of GPUs: {len(names)} left out'
+        return info("T504", places[names[0]], message)
+    message = f'{has(names)} no label "{label}", unlike "{other}" and others of pool "{like.stock.name}"'
+    return error("T503", places[names[0]], message, hint=levels.LABEL_THEM)
+
+
+def _lost(grown: Grown) -> bool:
+    stock = grown.stock
+    return bool(stock.make.resource) and not (
+        stock.frame or grown.tree.levels or any(map(shapes.labelled, stock.alike))
+    )
 
 
 def _complete(alike: Alike, ranks: Sequence[Rank]) -> bool:

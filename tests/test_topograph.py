@@ -23,6 +23,7 @@ from bayplan.topologies.topograph import request as topograph_request
 from bayplan.topologies.topograph import source as topograph
 from judges import UPSTREAM
 from random_topologies import topologies
+from topology_files import imported
 
 COVERS = {"T530", "T531", "T532", "T533", "T534", "T535", "T537", "T543", "T548"}
 EXAMPLES = UPSTREAM / "examples" / "topograph"
@@ -147,11 +148,26 @@ def test_nodes_at_another_depth_are_a_pool_of_their_own() -> None:
     assert [pool.name for pool in pools(made)] == ["nodes", "nodes-2", "nodes-3"]
     assert shown(pools(made)[1]) == [": spare1 spare2"]
     assert shown(pools(made)[2]) == ["core: login"]
+    assert names(pools(made)[2]) == names(pools(made)[0])[:1]
     assert codes(made) == ["T534", "T534"]
     some = model(
         SPINES + block("l1", "n1", "d1") + block("l2", "n2", "d2") + block("l3", "n3", "d3") + block("l4", "n4")
     )
     assert '"n4" lacks the domain' in one(some, "T534").message
+
+
+def test_a_leaf_less_deep_than_others_repeats_its_name_as_in_slurm() -> None:
+    tree = (
+        "switches:\n  core: {switches: [s1, l3]}\n  s1: {switches: [l1, l2]}\n  l1: {}\n  l2: {}\n  l3: {}\nblocks:\n"
+    )
+    made = model(tree + "".join(f"- {{switch: l{n}, nodes: [n{n}]}}\n" for n in (1, 2, 3)))
+    (pool,) = pools(made)
+    assert shown(pool) == ["core/s1/l1: n1", "core/s1/l2: n2", "core/l3/l3: n3"]
+    assert codes(made) == ["T534"]
+    slurm = "SwitchName=core Switches=s1,l3\nSwitchName=s1 Switches=l[1-2]\n"
+    slurm += "".join(f"SwitchName=l{n} Nodes=n{n}\n" for n in (1, 2, 3))
+    said = yaml.safe_load(imported(("topology.conf", slurm)).out)["spec"]["pools"]
+    assert [row["path"] for row in said[0]["domains"]] == ["/".join(each.path) for each in pool.domains]
 
 
 def test_names_are_what_kubernetes_takes() -> None:

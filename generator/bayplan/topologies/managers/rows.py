@@ -62,6 +62,7 @@ def document(source: SourceFile, found: list[Diagnostic]) -> Any:
 
 def pools(rows: Sequence[Row], words: Words, at: Route, found: list[Diagnostic]) -> tuple[Pool, ...]:
     """The rows as pools, the largest first."""
+    rows = rows if any(row.pool or row.levels for row in rows) else list(_deep(rows, words, at, found))
     kinds: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
         kinds.setdefault((row.pool, row.levels, len(row.switches), *sorted(row.groups)), []).append(row)
@@ -74,6 +75,30 @@ def pools(rows: Sequence[Row], words: Words, at: Route, found: list[Diagnostic])
     made = tuple(_pool(_named(each[0].pool or POOL, taken), each, words, renamed, found) for each in ordered)
     found += renamed.told(at)
     return made
+
+
+def _deep(rows: Sequence[Row], words: Words, at: Route, found: list[Diagnostic]) -> Iterator[Row]:
+    """Rows of one depth: a leaf less deep than others repeats its name, as in a tree of Slurm. So a switch is on one
+    level, whatever hangs below it. Nodes on a switch above others are left to a pool of their own, with its level."""
+    inner = {switch for row in rows for switch in row.switches[:-1]}
+    deepest: dict[tuple[str, ...], int] = {}
+    for row in rows:
+        groups = tuple(sorted(row.groups))
+        deepest[groups] = max(deepest.get(groups, 0), len(row.switches))
+    missing = [deepest[tuple(sorted(row.groups))] - len(row.switches) if row.switches else 0 for row in rows]
+    shallow = [row for row, lacks in zip(rows, missing, strict=True) if lacks and row.switches[-1] not in inner]
+    if shallow:
+        leaves = list(dict.fromkeys(row.switches[-1] for row in shallow))
+        message = f'{len(leaves)} leaf switches stand less deep than others, such as "{leaves[0]}"'
+        hint = "the missing switches above them are called like the leaf; give such nodes a pool of their own"
+        found.append(warning("T534", shallow[0].route or at, message, hint=hint))
+    for row, lacks in zip(rows, missing, strict=True):
+        if lacks and row.switches[-1] in inner:
+            heights = range(lacks + len(row.switches) - 1, lacks - 1, -1)
+            levels = tuple(_word(words, height) for height in heights)
+            yield row._replace(levels=levels, values=tuple(map(value, row.switches)))
+        else:
+            yield row._replace(switches=(*row.switches, *row.switches[-1:] * lacks))
 
 
 def _named(name: str, taken: set[str]) -> str:

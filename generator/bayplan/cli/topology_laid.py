@@ -28,10 +28,12 @@ def together(picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> Pa
 
 
 def _without_placeholders(batches: Sequence[Batch], topology: ClusterTopology) -> list[Batch]:
-    """What is said no more when another source knew the labels: that Slurm knows none (T482)."""
+    """What is true no more where another source knew it: that Slurm knows no labels (T482), and OSMO no nodes (W497)."""
     left = [f'"{level.label}"' for pool in topology.pools for level in pool.levels if level.apply]
 
     def told(each: Diagnostic) -> bool:
+        if each.code == "W497":
+            return not all(pool.domains for pool in topology.pools)
         return each.code != "T482" or any(label in each.message for label in left)
 
     return [batch._replace(diagnostics=tuple(filter(told, batch.diagnostics))) for batch in batches]

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from clusters import extract, full
 
-from workloads import chart, kustomization, write
+from workloads import chart, hall, kustomization, write
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples" / "pretrain"
@@ -50,12 +50,15 @@ class Result(NamedTuple):
 def rows(folder: Path, large: bool = False) -> list[Row]:
     """What is promised. `large`: also what needs gigabytes of disk."""
     example = ["render", f"{EXAMPLE}/workflow.yaml", "-t", f"{EXAMPLE}/topology.yaml"]
+    check = ["check", f"{EXAMPLE}/workflow.yaml", "-t", hall(folder, 100_000)]
     return [
         Row("--version", ["--version"], "x", 1.2, 99),
         Row("--help", ["--help"], "x", 4.5, 99),
         Row("render 64 pods, proven", example, "x", 4.5, 99),
         Row("render 10,000 bare pods, proven", write(folder, 10_000), "x", 30, 7),
         Row("render 100,000 bare pods, memory", write(folder, 100_000), "MB", 128, 1),
+        Row("check 64 pods on 100,000 nodes", check, "x", 40, 7),
+        Row("check 64 pods on 100,000 nodes, memory", check, "MB", 200, 1),
         *node_rows(folder, large),
         *helm_rows(folder),
         *functions(folder),

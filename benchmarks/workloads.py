@@ -63,6 +63,18 @@ def write(folder: Path, pods: int) -> list[str]:
     return ["render", str(workflow), "-t", str(topology)]
 
 
+def hall(folder: Path, nodes: int) -> str:
+    """A topology of so many nodes, a line for each rack."""
+    racks = -(-nodes // 18)
+    rows = (f'    - {{path: s{rack // 8}/r{rack}, nodes: "r{rack}-n[01-18]"}}' for rack in range(racks))
+    path = folder / f"hall-{nodes}.yaml"
+    text = TOPOLOGY.format(domains="\n".join(rows))
+    path.write_text(
+        text.replace("{scheduler: kai}", "{scheduler: kai, namespace: ml, queue: research}"), encoding="utf-8"
+    )
+    return str(path)
+
+
 CHART = """\
 {{{{- range $number := until {pods} }}}}
 ---

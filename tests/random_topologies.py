@@ -26,7 +26,7 @@ def paths(draw: st.DrawFn, depth: int, taken: set[str], repeats: bool) -> list[t
         below = []
         for path in found:
             for number, value in enumerate(draw(st.lists(odd_values, min_size=1, max_size=3, unique=True))):
-                free = value if value.lower() not in taken else f"v{len(taken)}"
+                free = value if value.lower() not in taken else f"another-{len(taken)}"
                 if repeats and level == depth:
                     below.append((*path, f"r{number}"))
                     continue

@@ -24,6 +24,13 @@ MOST = 5.0
 """Seconds that a small file may take, on a slow machine."""
 
 BESIDE = {
+    "scontrol-nodes": "".join(
+        f"NodeName=n{n} Arch=aarch64\n   CPUTot=8\n   Gres=gpu:h100:8(S:0-1)\n   RealMemory=1000 AllocMem=0\n"
+        f"   State=IDLE+DRAIN ThreadsPerCore=1\n   Reason=bad fan [root@2026]\n\n"
+        for n in range(4)
+    ),
+    "scontrol-topology": "SwitchName=top Level=1 LinkSpeed=1 Nodes=n[1-4] Switches=s[1-2]\n"
+    "SwitchName=s1 Level=0 LinkSpeed=1 Nodes=n[1-2]\nSwitchName=s2 Level=0 LinkSpeed=1 Nodes=n[3-4]\n",
     "slurm-nodes": "NodeName=DEFAULT CPUs=8 RealMemory=1000\nNodeName=n[1-4] Gres=gpu:h100:8 State=UNKNOWN\n",
     "nmx": json.dumps(
         [

@@ -28,7 +28,7 @@ def together(picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> Pa
 
 
 def _without_placeholders(batches: Sequence[Batch], topology: ClusterTopology) -> list[Batch]:
-    """What is true no more where another source knew it: that Slurm knows no labels (T482), and OSMO no nodes (W497)."""
+    """What is no more true where another source knew it: Slurm has no labels (T482), OSMO no nodes (W497)."""
     left = [f'"{level.label}"' for pool in topology.pools for level in pool.levels if level.apply]
 
     def told(each: Diagnostic) -> bool:

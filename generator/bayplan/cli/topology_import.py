@@ -11,7 +11,7 @@ from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.cli.topology_sources import Picked
 from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors
-from bayplan.document import Document
+from bayplan.document import Document, read
 from bayplan.emit import emit
 from bayplan.model.formats import Asked
 from bayplan.model.topology import ClusterTopology
@@ -101,7 +101,16 @@ def _refreshed(
     batches.append(Batch(edits.diagnostics, {"topology": document}))
     read = given.one("read-on", old.read)
     dated = (Edit(("spec", "read"), read),) if read != old.read else ()
-    return _applied(document, None if edits.value is None else (*dated, *edits.value), batches)
+    text = _applied(document, None if edits.value is None else (*dated, *edits.value), batches)
+    return text if text is None or _sound(document, text, batches) else None
+
+
+def _sound(document: Document, text: str, batches: list[Batch]) -> bool:
+    """Whether the file with its edits is one that other commands take: what was kept may not go with what is new."""
+    (after,) = read(document.name, text.encode("utf-8", "surrogatepass"), "topology").value or (document,)
+    judged = pipeline.check_topology(after)[0].diagnostics
+    batches += [Batch(judged, {"topology": after})] if has_errors(judged) else []
+    return not has_errors(judged)
 
 
 def _osmo(

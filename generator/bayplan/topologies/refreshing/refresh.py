@@ -77,7 +77,8 @@ def _described(route: tuple[str | int, ...], pool: Pool, new: Pool) -> Iterator[
 def _labelled(pool: Pool, new: Pool) -> bool:
     """Whether the sources know the labels of levels that the file could only promise."""
     promised = {level.label for level in pool.levels if level.apply}
-    return bool(promised and new.levels) and not promised & {level.label for level in new.levels}
+    as_many = len(new.levels) >= len(pool.levels)
+    return bool(promised) and as_many and not promised & {level.label for level in new.levels}
 
 
 def _relabelled(route: tuple[str | int, ...], pool: Pool, new: Pool, states: Collection[str]) -> Iterator[Edit]:

@@ -14,9 +14,11 @@ from bayplan.model.workflow import Accelerator, Binary, Gang, Group, Placement, 
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted(
-    path for path in (ROOT / "examples").glob("*/*.yaml") if path.name not in ("osmo.yaml", "bayplan.yaml")
+    path
+    for path in (ROOT / "examples").glob("*/*.yaml")
+    if path.name not in ("osmo.yaml", "bayplan.yaml") and path.parent.name != "sources"
 )
-"""All but OSMO's files, which are templates, and the project's, which is tried by its command."""
+"""All but OSMO's files, which are templates, the project's, which is tried by its command, and what others wrote."""
 
 
 def load(path: Path) -> Any:

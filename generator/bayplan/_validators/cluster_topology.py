@@ -1260,7 +1260,7 @@ def validate___definitions_unitname(data: Any) -> Any:
             raise Refused
         if data_len > 64:
             raise Refused
-        if not REGEX_PATTERNS['^[^\\[\\] ,=#]+$'].search(data):
+        if not REGEX_PATTERNS['^[-!%-+.-<>-Z^-~]+$'].search(data):
             raise Refused
     return data
 

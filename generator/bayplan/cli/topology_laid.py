@@ -54,7 +54,8 @@ def over(
     known = Part(old._replace(pools=frames), aliases=_slurm_names(old), source=document.name)
     made = merge.merge((known, *parts))
     if not _with_nodes(made.value) & {pool.name for pool in frames}:
-        made = merge.merge((known._replace(topology=old, places=_places(old)), *parts))
+        stale = topology_sources.states(picked)
+        made = merge.merge((known._replace(topology=_without_states(old, stale), places=_places(old)), *parts))
         told = tuple(each for each in made.diagnostics if each.code != "T446")  # T445 says it of all sources
         made = Outcome(made.value, (*told, *_unnamed(old, made.value, parts)))
     batch = _quoted(made.diagnostics, picked)
@@ -64,6 +65,15 @@ def over(
         batches += [at_sources(judged, made.value, picked)] if made.value else []
         return None
     return made.value.topology
+
+
+def _without_states(topology: ClusterTopology, states: frozenset[str]) -> ClusterTopology:
+    """The topology without what the sources say anew."""
+
+    def decided(pool: Pool) -> Mapping[str, tuple[str, ...]]:
+        return {reason: nodes for reason, nodes in pool.unusable.items() if reason not in states}
+
+    return topology._replace(pools=tuple(pool._replace(unusable=decided(pool)) for pool in topology.pools))
 
 
 def _tells_nodes(pool: Pool) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from bayplan.model.formats import Part
 from bayplan.model.topology import Pool
-from bayplan.topologies.slurm.layout import known_units, plain
+from bayplan.topologies.slurm.layout import kept, known_units, plain
 
 Path = tuple[str, ...]
 
@@ -52,7 +52,7 @@ def _named(pool: Pool, part: Part) -> Iterator[tuple[str, str]]:
         for depth, there in _depths(len(pool.levels), len(old.levels), paired):
             for new, path in paired:
                 name = known.get("/".join(path[:there])) or path[there - 1]
-                if plain(new[depth - 1]) != name:
+                if plain(new[depth - 1]) != name and kept(name):
                     yield "/".join(new[:depth]), name
 
 

@@ -84,6 +84,12 @@ def known_units(topology: ClusterTopology, pool: Pool) -> Mapping[str, str]:
     return found
 
 
+def kept(name: str) -> bool:
+    """Whether a name of a unit can stand in all of Slurm's files and in ours: the schema says the same."""
+    sound = len(name) <= LONGEST_NAME and name.isascii() and name.isprintable()
+    return sound and not set(name) & set(' "#$,=[]\\')
+
+
 class Names:
     """The names of units: those that are known, and new ones that are not taken."""
 

@@ -13,7 +13,7 @@ from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies import hostlist, native
 from bayplan.topologies.native import API_VERSION, KIND
 from bayplan.topologies.slurm.hosts import renamed
-from bayplan.topologies.slurm.layout import plain
+from bayplan.topologies.slurm.layout import kept, plain
 from bayplan.topologies.slurm.units import BLOCK, Network, Remarks, Unit
 from bayplan.values import NamedTuple
 from bayplan.words import count
@@ -196,7 +196,7 @@ def _aggregated(network: Network, said: Remarks, base: int) -> Held:
 
 def _units(named: Iterable[tuple[Path, str]]) -> dict[str, str]:
     """Names that an export would not find by itself."""
-    return {"/".join(path): name for path, name in named if plain(path[-1]) != name}
+    return {"/".join(path): name for path, name in named if plain(path[-1]) != name and kept(name)}
 
 
 def _tree(network: Network, said: Remarks, found: list[Diagnostic]) -> Held:

@@ -19,6 +19,7 @@ PREFIX = "bayplan.dev/"
 OWN = frozenset(
     {
         *("accepted", "gang", "group", "level", "path", "pod-set", "separate", "subgroup", "subgroup-policy"),
+        *("leaves", "levels", "nvlink-domain"),
         *("topology", "whole-node", "workflow"),
     }
 )

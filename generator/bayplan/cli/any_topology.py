@@ -85,22 +85,7 @@ def _foreign(picked: Picked, other: ClusterTopology | None, batches: list[Batch]
 
 def _named(topology: ClusterTopology, other: ClusterTopology | None) -> ClusterTopology:
     """With the names of Kubernetes in place of Slurm's, where the other topology has rules for that."""
-    from bayplan.topologies.slurm.layout import name_rules, slurm_name
+    from bayplan.topologies.slurm.layout import slurm_names
 
-    rules = name_rules(other) if other else ()
-    if other is None or not rules:
-        return topology
-    nodes = [node for pool in other.pools for domain in pool.domains for node in domain.nodes]
-    names = {slurm_name(node, rules): node for node in nodes}
-
-    def named(held: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(names.get(node, node) for node in held)
-
-    pools = (
-        pool._replace(
-            domains=tuple(domain._replace(nodes=named(domain.nodes)) for domain in pool.domains),
-            unusable={reason: named(held) for reason, held in pool.unusable.items()},
-        )
-        for pool in topology.pools
-    )
-    return topology._replace(pools=tuple(pools))
+    called = slurm_names(other) if other else {}
+    return topology._replace(pools=tuple(pool.renamed(called) for pool in topology.pools)) if called else topology

@@ -13,6 +13,7 @@ from bayplan.model.formats import Asked, Part
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.report.batch import Batch
 from bayplan.topologies.merging import merge
+from bayplan.topologies.slurm.layout import slurm_names
 from bayplan.words import count, listing
 
 
@@ -51,8 +52,8 @@ def over(
     batches += found
     if parts is None:
         return None
-    known = Part(old._replace(pools=frames), aliases=_slurm_names(old), source=document.name)
-    made = merge.merge((known, *parts))
+    known = Part(old._replace(pools=frames), aliases=slurm_names(old), source=document.name)
+    made = merge.merge((known, *parts)) if frames else Outcome[Part](None)
     if not _with_nodes(made.value) & {pool.name for pool in frames}:
         stale = topology_sources.states(picked)
         made = merge.merge((known._replace(topology=_without_states(old, stale), places=_places(old)), *parts))
@@ -90,8 +91,8 @@ def _with_nodes(made: Part | None) -> set[str]:
 def _unnamed(old: ClusterTopology, made: Part | None, parts: Sequence[Part]) -> Iterator[Diagnostic]:
     """T445: nodes of the file that no source knows. They stay: a network may lack nodes that the cluster has."""
     called = made.aliases if made else {}
-    named = {called.get(node, node) for part in parts for pool in part.topology.pools for node in _nodes(pool)}
-    missing = [node for pool in old.pools for node in _nodes(pool) if node not in named]
+    named = {called.get(node, node) for part in parts for pool in part.topology.pools for node in pool.nodes()}
+    missing = [node for pool in old.pools for node in pool.nodes() if node not in named]
     if missing and named:
         some = listing(missing, "and", most=5)
         message = (
@@ -99,10 +100,6 @@ def _unnamed(old: ClusterTopology, made: Part | None, parts: Sequence[Part]) -> 
         )
         hint = "what knows the network only removes nothing; name the list of nodes too, if nodes have left the cluster"
         yield warning("T445", ("topology", "spec", "pools"), message, hint=hint)
-
-
-def _nodes(pool: Pool) -> Iterator[str]:
-    return (node for domain in pool.domains for node in domain.nodes)
 
 
 def _places(topology: ClusterTopology) -> dict[str, Route]:
@@ -113,15 +110,6 @@ def _places(topology: ClusterTopology) -> dict[str, Route]:
         for d, domain in enumerate(pool.domains)
         for node in domain.nodes
     }
-
-
-def _slurm_names(topology: ClusterTopology) -> dict[str, str]:
-    """What Slurm calls the nodes -> their names, where the file has rules for that."""
-    from bayplan.topologies.slurm.layout import name_rules, slurm_name
-
-    rules = name_rules(topology)
-    names = [node for pool in topology.pools for each in pool.domains for node in each.nodes] if rules else []
-    return {slurm_name(node, rules): node for node in names}
 
 
 def _quoted(found: tuple[Diagnostic, ...], picked: Sequence[Picked]) -> Batch:

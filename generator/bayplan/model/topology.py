@@ -1,6 +1,6 @@
 """The cluster: pools of equal nodes, each a tree of levels."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bayplan.values import NamedTuple
@@ -57,6 +57,19 @@ class Pool(NamedTuple):
     domains: tuple[Domain, ...] = ()
     unusable: Mapping[str, tuple[str, ...]] = {}  # reason (cordoned, notReady, spare, ...) -> node names
     template: Mapping[str, Any] = {}
+
+    def nodes(self) -> Iterator[str]:
+        """All its nodes, in file order."""
+        return (node for domain in self.domains for node in domain.nodes)
+
+    def renamed(self, called: Mapping[str, str]) -> "Pool":
+        """The pool with its nodes called so, where they are among them."""
+
+        def names(nodes: Iterable[str]) -> tuple[str, ...]:
+            return tuple(called.get(node, node) for node in nodes)
+
+        domains = tuple(each._replace(nodes=names(each.nodes)) for each in self.domains)
+        return self._replace(domains=domains, unusable={why: names(nodes) for why, nodes in self.unusable.items()})
 
     def level(self, name: str) -> Level | None:
         """The level of that name, the host level included."""

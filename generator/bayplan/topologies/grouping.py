@@ -50,13 +50,17 @@ def value(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]", "-", text).strip("-_.")[:LONGEST].strip("-_.")
 
 
+NAMELESS = "gpu"
+"""What cards are called of which a source knows the number alone."""
+
+
 @cache
 def accelerator(product: str) -> str:
     """`NVIDIA H100 80GB HBM3`, `NVIDIA-H100-80GB-HBM3-SHARED`, `h100` -> `h100`: the words up to one with a digit."""
     words = re.sub("[^a-z0-9]+", "-", product.lower()).strip("-")
     words = re.sub("^((nvidia|amd|tesla|instinct|graphics-device)-)+", "", words)
     found = re.match("(?:[a-z]+-)*?[a-z]*[0-9][a-z0-9]*", words)
-    return (found[0] if found else words)[:LONGEST].strip("-") or "gpu"
+    return (found[0] if found else words)[:LONGEST].strip("-") or NAMELESS
 
 
 def part(name: str, nodes: Iterable[Known], source: SourceFile, asked: Asked) -> Part:
@@ -79,10 +83,10 @@ def _title(kind: str, groups: Iterable[tuple[str, int, tuple[Level, ...]]]) -> s
 
 
 def free(name: str, taken: set[str]) -> str:
-    """The name, with a number where it is taken."""
+    """The name, with a number where it is taken; then it is taken too."""
     made, number = name, 2
     while made in taken:
-        made, number = f"{name[: LONGEST - 4]}-{number}", number + 1
+        made, number = f"{name[: LONGEST - 6]}-{number}", number + 1
     taken.add(made)
     return made
 

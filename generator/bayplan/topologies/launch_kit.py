@@ -53,7 +53,7 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     if has_errors(tuple(found)):
         return Outcome(None, tuple(found))
     topology = ClusterTopology("cluster", tuple(pools), fabrics=fabrics)
-    places = {node: (*at, n) for n, pool in enumerate(pools) for domain in pool.domains for node in domain.nodes}
+    places = {node: (*at, n) for n, pool in enumerate(pools) for node in pool.nodes()}
     return Outcome(Part(topology, places, source=source.name), tuple(found))
 
 

@@ -114,18 +114,14 @@ def _pools(before: Sequence[Pool], after: Sequence[Pool]) -> Iterator[tuple[int,
     names = {pool.name: j for j, pool in enumerate(after)}
     found = {i: names[pool.name] for i, pool in enumerate(before) if pool.name in names}
     taken = set(found.values())
-    homes = {node: j for j, pool in enumerate(after) if j not in taken for node in _of(pool)}
+    homes = {node: j for j, pool in enumerate(after) if j not in taken for node in pool.nodes()}
     for i, pool in enumerate(before if homes else ()):
-        nodes = [homes[node] for node in _of(pool) if node in homes] if i not in found else []
+        nodes = [homes[node] for node in pool.nodes() if node in homes] if i not in found else []
         best = max(sorted(set(nodes) - taken), key=nodes.count, default=None)
-        if best is not None and 2 * nodes.count(best) > sum(1 for _ in _of(pool)):
+        if best is not None and 2 * nodes.count(best) > sum(1 for _ in pool.nodes()):
             found[i] = best
             taken.add(best)
     return ((i, found[i]) for i in sorted(found))
-
-
-def _of(pool: Pool) -> Iterator[str]:
-    return (node for domain in pool.domains for node in domain.nodes)
 
 
 def _renamed(pool: str, units: Units) -> Iterator[Renamed]:
@@ -185,7 +181,7 @@ def _states(before: ClusterTopology, after: ClusterTopology) -> tuple[State, ...
 
 
 def _all(topology: ClusterTopology) -> set[str]:
-    return {node for pool in topology.pools for node in _of(pool)}
+    return {node for pool in topology.pools for node in pool.nodes()}
 
 
 def _reasons(topology: ClusterTopology) -> Mapping[str, str]:

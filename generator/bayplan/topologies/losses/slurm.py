@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from binascii import crc32
 from collections.abc import Iterator, Mapping
 
 from bayplan.model.target import Target
@@ -18,7 +16,7 @@ from bayplan.topologies.slurm.layout import (
     slurm_name,
     topology_name,
 )
-from bayplan.topologies.slurm.native import LONGEST, PLACEHOLDER
+from bayplan.topologies.slurm.native import PLACEHOLDER, label_value
 from bayplan.topologies.slurm.units import BLOCK, FLAT
 
 CONF = "default"
@@ -76,14 +74,14 @@ one = Loss("pools with their levels (all share one topology)", _one)
 
 
 def _of_blocks(laid: Laid) -> Pool:
-    rows = tuple(Domain((_value(unit.original or unit.name),), unit.nodes) for unit in laid.units if unit.nodes)
+    rows = tuple(Domain((label_value(unit.original or unit.name),), unit.nodes) for unit in laid.units if unit.nodes)
     base = laid.base if laid.base < max((len(row.nodes) for row in rows), default=0) else None
     return Pool(CONF, NodeShape(), (Level(BLOCK, f"{PLACEHOLDER}/{BLOCK}", plan=base),), rows)
 
 
 def _of_switches(laid: Laid) -> Pool:
     """A leaf less deep than others repeats its name."""
-    called = {unit.name: _value((unit.original or unit.name).rpartition("/")[2]) for unit in laid.units}
+    called = {unit.name: label_value((unit.original or unit.name).rpartition("/")[2]) for unit in laid.units}
     above = {child: unit.name for unit in laid.units for child in unit.children}
     ways = {unit.name: tuple(_upwards(unit.name, above))[::-1] for unit in laid.units if unit.nodes}
     depth = max(map(len, ways.values()), default=0)
@@ -101,9 +99,3 @@ def _upwards(name: str, above: Mapping[str, str]) -> Iterator[str]:
     while name:
         yield name
         name = above.get(name, "")
-
-
-def _value(text: str) -> str:
-    """A path as a label value, as the reader of these files makes one."""
-    made = re.sub(r"[^A-Za-z0-9_.-]", "-", text).strip("-_.")
-    return made if len(made) <= LONGEST else f"{made[: LONGEST - 9].rstrip('-_.')}-{crc32(text.encode()):08x}"

@@ -7,13 +7,14 @@ of schedulers, queues and versions is put together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
 from bayplan.model.formats import Part
 from bayplan.model.topology import AcceleratorKind, Pool
+from bayplan.topologies.grouping import NAMELESS
 from bayplan.topologies.merging import pools as merge_pools
 from bayplan.topologies.merging import units
 
@@ -47,7 +48,7 @@ def _joined(one: Part, other: Part, found: list[Diagnostic]) -> Part:
     defaults = dict(sorted({**second.defaults, **first.defaults}.items()))
     used = {pool.node.accelerator for pool in pools}
     kinds = _kinds(first.accelerators, second.accelerators)
-    kinds = {name: kind for name, kind in kinds.items() if name in used or name != merge_pools.UNKNOWN}
+    kinds = {name: kind for name, kind in kinds.items() if name in used or name != NAMELESS}
     topology = first._replace(pools=pools, queues=queues, defaults=defaults, accelerators=kinds, **own)
     topology = topology._replace(schedulers=units.carried(schedulers, pools, (one, other)))
     return Part(
@@ -74,25 +75,13 @@ def _kinds(one: Mapping[str, AcceleratorKind], other: Mapping[str, AcceleratorKi
 def _renamed(part: Part, other: Part) -> Part:
     """The part with the names that the other one gives its nodes."""
     known = other.aliases
-    if not known or not any(node in known for pool in part.topology.pools for node in _nodes(pool)):
+    if not known or not any(node in known for pool in part.topology.pools for node in pool.nodes()):
         return part
-    own = {node for pool in other.topology.pools for node in _nodes(pool)}
+    own = {node for pool in other.topology.pools for node in pool.nodes()}
     called = {alias: name for alias, name in known.items() if alias not in own}
-    pools = tuple(_with_names(pool, called) for pool in part.topology.pools)
+    pools = tuple(pool.renamed(called) for pool in part.topology.pools)
     places = {called.get(node, node): place for node, place in part.places.items()}
     return part._replace(topology=part.topology._replace(pools=pools), places=places)
-
-
-def _nodes(pool: Pool) -> Iterator[str]:
-    return (node for domain in pool.domains for node in domain.nodes)
-
-
-def _with_names(pool: Pool, called: Mapping[str, str]) -> Pool:
-    def names(nodes: Iterable[str]) -> tuple[str, ...]:
-        return tuple(called.get(node, node) for node in nodes)
-
-    domains = tuple(each._replace(nodes=names(each.nodes)) for each in pool.domains)
-    return pool._replace(domains=domains, unusable={reason: names(nodes) for reason, nodes in pool.unusable.items()})
 
 
 def _pools(one: Part, other: Part, found: list[Diagnostic]) -> Iterator[Pool]:

@@ -8,13 +8,11 @@ from typing import Any
 from bayplan.diagnostics import Diagnostic, Note, error, warning
 from bayplan.model.formats import Part
 from bayplan.model.topology import Domain, NodeShape, Pool
+from bayplan.topologies.grouping import NAMELESS, free
 from bayplan.topologies.merging.levels import Chain, Sides, chained
 from bayplan.words import count, listing
 
 Row = Domain | None
-
-UNKNOWN = "gpu"
-"""What sources call cards of which they know the number alone: any name is a better one."""
 
 
 def together(
@@ -22,8 +20,8 @@ def together(
 ) -> Iterator[Pool]:
     """The pools of both: those that share nodes, and those that are cut from one cloth. T439: there are neither."""
     sides = Sides(one, other)
-    home = {node: number for number, pool in enumerate(theirs) for domain in pool.domains for node in domain.nodes}
-    met = [sorted({home[node] for node in nodes(pool) if node in home}) for pool in mine]
+    home = {node: number for number, pool in enumerate(theirs) for node in pool.nodes()}
+    met = [sorted({home[node] for node in pool.nodes() if node in home}) for pool in mine]
     for number, pool in enumerate(theirs):
         if not any(number in numbers for numbers in met):
             place = next((n for n, each in enumerate(mine) if not met[n] and _alike(each, pool)), None)
@@ -48,24 +46,15 @@ def _alike(one: Pool, other: Pool) -> bool:
     return same and kinds and mine.node_selector == theirs.node_selector
 
 
-def nodes(pool: Pool) -> Iterator[str]:
-    """All nodes of a pool, in order."""
-    return (node for domain in pool.domains for node in domain.nodes)
-
-
 def _strangers(mine: Sequence[Pool], theirs: Sequence[Pool], sides: Sides) -> Diagnostic:
-    some = [next(nodes(pool), "") for pool in (*mine[:1], *theirs[:1])]
+    some = [next(pool.nodes(), "") for pool in (*mine[:1], *theirs[:1])]
     message = f'{sides.one.source} and {sides.other.source} share no node: one has "{some[0]}", the other "{some[1]}"'
     hint = "if they are the same nodes by other names, map these: `schedulers.slurm.names` of a topology after --update"
     return warning("T439", (), message, hint=hint)
 
 
 def _unique(pool: Pool, names: set[str]) -> Pool:
-    name, number = pool.name, 2
-    while name in names:
-        name, number = f"{pool.name[:60]}-{number}", number + 1
-    names.add(name)
-    return pool._replace(name=name)
+    return pool._replace(name=free(pool.name, names))
 
 
 def _met(
@@ -82,7 +71,7 @@ def _met(
         yield combined(pool, others[0], found, sides)
     else:
         for other in others:
-            own = set(nodes(other))
+            own = set(other.nodes())
             piece = restricted(pool, lambda node, own=own: node in own)
             known = other.node.described and not pool.node.described
             name = other.name if known else f"{pool.name}-{other.name}"[:63].strip("-")
@@ -206,11 +195,11 @@ def shape(one: NodeShape, other: NodeShape, whose: str, notes: tuple[Note, ...],
         ("accelerator", one.accelerator, other.accelerator),
         ("count", one.accelerators, other.accelerators),
     ):
-        if mine and theirs and mine != theirs and UNKNOWN not in (mine, theirs):
+        if mine and theirs and mine != theirs and NAMELESS not in (mine, theirs):
             message = f'the nodes of {whose} have {key} "{mine}" in one source and "{theirs}" in another'
             found.append(error("T438", (), message, hint="correct one of them, or leave one out", notes=notes))
     tolerations = (*one.tolerations, *(each for each in other.tolerations if each not in one.tolerations))
-    known = one.accelerator if one.accelerator != UNKNOWN else other.accelerator
+    known = one.accelerator if one.accelerator != NAMELESS else other.accelerator
     return NodeShape(
         known or one.accelerator or other.accelerator,
         one.accelerators or other.accelerators,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bayplan.diagnostics import Diagnostic, Route, has_errors, info, warning
 from bayplan.model.topology import AcceleratorKind, Domain, NodeShape, Pool
+from bayplan.topologies import grouping
 from bayplan.topologies.nodes import shapes
 from bayplan.topologies.nodes.census import Alike, Census, least, nodes_of, size
 from bayplan.topologies.nodes.levels import Path, Row
@@ -26,7 +27,7 @@ def pools(grown: Sequence[Grown], census: Census, found: list[Diagnostic]) -> tu
     hung = {row.alike.names[0] for each in grown for row in each.tree.rows}
     away = [each for each in census.alike if each.names[0] not in hung]
     made = [
-        _pool(each, devices, rows, shapes.free(each.stock.name, used), (census, away), found)
+        _pool(each, devices, rows, grouping.free(each.stock.name, used), (census, away), found)
         for each in grown
         for devices, rows in _equipped(each.tree.rows)
     ]

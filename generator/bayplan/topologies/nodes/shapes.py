@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from bayplan.model.topology import AcceleratorKind
+from bayplan.topologies import grouping
 from bayplan.topologies.nodes.census import Alike, Taint, size
 from bayplan.values import NamedTuple
 
@@ -81,7 +82,6 @@ CONTROL = frozenset({"node-role.kubernetes.io/control-plane", "node-role.kuberne
 _NIC = re.compile(r"rdma|roce|efa$|/rail|/ib|hca|mlnx|sriov|hostdev|infiniband|ovs", re.I)
 _PART = re.compile(r"-(SHARED|MIG-.*)$", re.I)
 """Ends a product that is not a whole GPU: `NVIDIA-H100-80GB-HBM3-MIG-1g.10gb`, `NVIDIA-A100-SXM4-40GB-SHARED`."""
-_MAKER = re.compile(r"^(nvidia|amd|tesla|instinct|graphics-device)-")
 _PASSING = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "ToBeDeleted", "DeletionCandidate")
 """Taints that speak of a state rather than of who may run there."""
 _HOLDING = ("NoSchedule", "NoExecute")
@@ -171,11 +171,7 @@ def kind_of(product: str) -> str:
     with `-MIG-1g.10gb` it is `h100-mig-1g-10gb`."""
     if part := _PART.search(product):
         return f"{kind_of(product[: part.start()])[:40]}-{slug(part[0])}"[:63].strip("-")
-    words = _MAKER.sub("", re.sub(r"[^a-z0-9]+", "-", product.lower()).strip("-"))
-    while (rest := _MAKER.sub("", words)) != words:
-        words = rest
-    found = re.match(r"(?:[a-z]+-)*?[a-z]*\d[a-z0-9]*", words)
-    return (found[0] if found else words)[:63].strip("-") or "gpu"
+    return grouping.accelerator(product)
 
 
 def slug(text: str) -> str:
@@ -190,19 +186,10 @@ def kinds_of(products: Iterable[str]) -> dict[str, str]:
         short.setdefault(kind_of(product), []).append(product)
     used: set[str] = set()
     return {
-        product: free(kind if len(held) == 1 else slug(product) or kind, used)
+        product: grouping.free(kind if len(held) == 1 else slug(product) or kind, used)
         for kind, held in short.items()
         for product in held
     }
-
-
-def free(stem: str, used: set[str]) -> str:
-    """The name, with a number where it is taken; then it is."""
-    name, number = stem, 2
-    while name in used:
-        name, number = f"{stem[:57]}-{number}", number + 1
-    used.add(name)
-    return name
 
 
 def accelerator(name: str, resource: str, plugged: bool) -> AcceleratorKind:

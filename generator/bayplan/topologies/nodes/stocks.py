@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bayplan.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.model.topology import NodeShape, Pool
+from bayplan.topologies import grouping
 from bayplan.topologies.nodes import shapes
 from bayplan.topologies.nodes.census import Alike, Census, nodes_of, size
 from bayplan.topologies.nodes.words import are, has
@@ -115,7 +116,7 @@ def _names(makes: set[shapes.Make], kinds: Mapping[str, str], taken: Iterable[st
     """A name for the pool of each make: its GPU's, else its instance type's."""
     used = set(taken)
     stems = {make: kinds[make.product] if make.resource else shapes.slug(make.product) or "cpu" for make in makes}
-    return {make: shapes.free(stems[make], used) for make in sorted(makes)}
+    return {make: grouping.free(stems[make], used) for make in sorted(makes)}
 
 
 def _stock(

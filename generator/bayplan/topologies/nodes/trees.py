@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bayplan.diagnostics import Diagnostic, Route, error, has_errors, info, warning
 from bayplan.model.formats import Asked
+from bayplan.topologies import grouping
 from bayplan.topologies.nodes import levels, nvlink, shapes
 from bayplan.topologies.nodes.census import Alike, nodes_of, size
 from bayplan.topologies.nodes.levels import Path, Ranks, Tree
@@ -110,7 +111,10 @@ def _candidates(stock: Stock, ranks: Ranks, tree: Tree, asked: Asked) -> list[in
         given = stock.frame.levels if stock.frame and stock.frame.levels else asked.levels
         marked = {each.label for each in given if each.nvlink} | {CLIQUE}
         return _depths(tree, marked) or _finest(tree)
-    linked = any(map(nvlink.clique, stock.alike)) or shapes.kind_of(stock.make.product) in ("gpu", *nvlink.KINDS)
+    linked = any(map(nvlink.clique, stock.alike)) or shapes.kind_of(stock.make.product) in (
+        grouping.NAMELESS,
+        *nvlink.KINDS,
+    )
     return _depths(tree, {rank.label for rank in ranks.beside}) if linked else []
 
 

@@ -28,7 +28,7 @@ def edits(old: ClusterTopology, new: ClusterTopology, *, states: Collection[str]
     """
     compared = compare(old, new)
     found: list[Diagnostic] = []
-    homes = {node: name for name, pool in _pools(new) for node in _nodes(pool)}
+    homes = {node: name for name, pool in _pools(new) for node in pool.nodes()}
     made: list[Edit] = []
     paired = {pair.before: pair for pair in compared.pairs if new.pools[pair.after].domains}
     for index, pool in enumerate(old.pools):
@@ -44,10 +44,6 @@ def edits(old: ClusterTopology, new: ClusterTopology, *, states: Collection[str]
 
 def _pools(topology: ClusterTopology) -> Iterator[tuple[str, Pool]]:
     return ((pool.name, pool) for pool in topology.pools)
-
-
-def _nodes(pool: Pool) -> Iterator[str]:
-    return (node for domain in pool.domains for node in domain.nodes)
 
 
 def _pool(pair: Pair, pool: Pool, new: Pool, states: Collection[str], found: list[Diagnostic]) -> Iterator[Edit]:
@@ -86,7 +82,7 @@ def _relabelled(route: tuple[str | int, ...], pool: Pool, new: Pool, states: Col
     data = native.write(ClusterTopology("", (new,)))["spec"]["pools"][0]
     yield Edit((*route, "levels"), data["levels"])
     yield Edit((*route, "domains"), data["domains"])
-    nodes = list(_nodes(new))
+    nodes = list(new.nodes())
     yield from _unusable((*route, "unusable"), pool.unusable, _refreshed(pool, new, nodes, states))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bayplan.diagnostics import AT, Diagnostic, Route, error, warning
 from bayplan.model.formats import Part
-from bayplan.model.topology import HOSTNAME_LABEL, Pool
+from bayplan.model.topology import HOSTNAME_LABEL
 from bayplan.topologies.grouping import Known
 from bayplan.topologies.slurm.names import rules
 from bayplan.topologies.slurm.text import Line
@@ -72,14 +72,14 @@ def renamed(
     part: Part, nodes: Mapping[str, Mapping[str, str]], own: Mapping[str, str], at: Route, found: list[Diagnostic]
 ) -> Part:
     """The part with the names of Kubernetes, and rules for those of Slurm. `own`: what the source says of them."""
-    held = [node for pool in part.topology.pools for domain in pool.domains for node in domain.nodes]
+    held = [node for pool in part.topology.pools for node in pool.nodes()]
     pairs = _in_slurm(held, nodes) or {node: name for name, node in own.items()}
     called = {name: node for node, name in pairs.items()}
     if all(called.get(node, node) == node for node in held):
         return part
     places = {called.get(node, node): place for node, place in part.places.items()}
     others = {alias: called.get(name, name) for alias, name in (*part.aliases.items(), *((n, n) for n in called))}
-    pools = tuple(_pool(pool, called) for pool in part.topology.pools)
+    pools = tuple(pool.renamed(called) for pool in part.topology.pools)
     made = rules({**{node: node for node in (*nodes, *held) if node not in called}, **pairs})
     if made is None:
         message = f"the names of {len(pairs)} nodes in Slurm follow no rule from those in Kubernetes"
@@ -98,11 +98,3 @@ def _in_slurm(names: Iterable[str], nodes: Mapping[str, Mapping[str, str]]) -> d
     short = {node: name for node in nodes if times[name := node.partition(".")[0]] == 1 and name != node}
     made = labelled or short
     return made if not {*made.values()}.isdisjoint(names) else {}
-
-
-def _pool(pool: Pool, called: Mapping[str, str]) -> Pool:
-    def names(listed: Iterable[str]) -> tuple[str, ...]:
-        return tuple(called.get(node, node) for node in listed)
-
-    domains = tuple(each._replace(nodes=names(each.nodes)) for each in pool.domains)
-    return pool._replace(domains=domains, unusable={why: names(listed) for why, listed in pool.unusable.items()})

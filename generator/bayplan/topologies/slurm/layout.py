@@ -77,6 +77,12 @@ def slurm_name(node: str, rules: Iterable[NameRule]) -> str:
     return node
 
 
+def slurm_names(topology: ClusterTopology) -> dict[str, str]:
+    """What Slurm calls the nodes -> their names, where the file has rules for that."""
+    rules = name_rules(topology)
+    return {slurm_name(node, rules): node for pool in topology.pools for node in pool.nodes()} if rules else {}
+
+
 def known_units(topology: ClusterTopology, pool: Pool) -> Mapping[str, str]:
     """Path -> what Slurm calls the block or switch already. A name that changes is fatal to nodes that were saved with
     it, so one that is known is kept."""

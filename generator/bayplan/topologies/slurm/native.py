@@ -97,7 +97,7 @@ def _word(text: str) -> str:
     return re.sub(r"[^a-z0-9-]+", "-", text.lower()).strip("-")[:63].strip("-")
 
 
-def _value(text: str) -> str:
+def label_value(text: str) -> str:
     """A value as node labels take it. What is longer ends in a hash, so that values which differ stay apart."""
     made = re.sub(r"[^A-Za-z0-9_.-]", "-", text).strip("-_.") or "none"
     return made if len(made) <= LONGEST else f"{made[: LONGEST - 9].rstrip('-_.')}-{crc32(text.encode()):08x}"
@@ -117,7 +117,7 @@ def _changed(network: Network, said: Remarks) -> Iterator[Diagnostic]:
     changed: list[tuple[str, Unit]] = []
     for unit in network.units:
         path = tuple(said.original(network.name, unit.name).split("/"))
-        short = tuple(map(_value, path))
+        short = tuple(map(label_value, path))
         if made.setdefault(short, path) != path:
             message = f'"{"/".join(made[short])}" and "{"/".join(path)}" would both become "{"/".join(short)}"'
             yield error("T563", unit.route, message, hint="rename one of the two")
@@ -175,19 +175,19 @@ def _cuts(run: Sequence[Unit], whole: Mapping[Path, int], depth: int, paths: Map
 
 
 def _path(text: str) -> Path:
-    return tuple(map(_value, text.split("/")))
+    return tuple(map(label_value, text.split("/")))
 
 
 def _aggregated(network: Network, said: Remarks, base: int) -> Held:
     """Each larger planning size as a level; its domains are called after their first block."""
     above = [size // base for size in sorted(set(network.sizes), reverse=True) if size > base and base]
     useful = [count for count in above if count < len(network.units)]
-    names = [_value(said.original(network.name, unit.name)) for unit in network.units]
+    names = [label_value(said.original(network.name, unit.name)) for unit in network.units]
     rows = []
     for number, unit in enumerate(network.units):
         if unit.nodes:
             groups = tuple(f"{names[number - number % count]}-x{count}" for count in useful)
-            rows.append(Row((*map(_value, groups), names[number]), unit.nodes))
+            rows.append(Row((*map(label_value, groups), names[number]), unit.nodes))
     levels = [(f"blocks-{count}", f"{PLACEHOLDER}/blocks-{count}", False) for count in useful]
     held = [unit for unit in network.units if unit.nodes]
     units = _units((row.path, unit.name) for row, unit in zip(rows, held, strict=True))
@@ -227,7 +227,7 @@ def _tree(network: Network, said: Remarks, found: list[Diagnostic]) -> Held:
 
 
 def _finest(text: str) -> str:
-    return _value(text.rpartition("/")[2])
+    return label_value(text.rpartition("/")[2])
 
 
 def _common(paths: Any) -> str:

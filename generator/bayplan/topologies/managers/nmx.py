@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info
@@ -13,7 +13,7 @@ from bayplan.model.topology import ClusterTopology, Level
 from bayplan.topologies import native
 from bayplan.topologies.managers.links import natural
 from bayplan.topologies.managers.names import Renamed, node_name, some, stem
-from bayplan.topologies.managers.rows import APPLIED, Row, Words, document, left_out, pools
+from bayplan.topologies.managers.rows import APPLIED, Row, Words, left_out, listed, pools
 from bayplan.values import NamedTuple
 
 NAME = "nmx"
@@ -51,12 +51,9 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     """One domain for each NVLink domain, its nodes by tray."""
     found: list[Diagnostic] = []
     at = source.at()
-    data = document(source, found)
+    data = listed(source, "compute nodes", "give what `/nmx/v1/compute-nodes` answers", found)
     if has_errors(found):
         return Outcome(None, tuple(found))
-    if not isinstance(data, list) or not all(isinstance(each, dict) for each in data):
-        hint = "give what `/nmx/v1/compute-nodes` answers"
-        return Outcome(None, (error("T530", at, "this is no list of compute nodes", hint=hint),))
     trays = list(_trays(data, at, found))
     named = not any(own.get(CLIQUE) for own in asked.nodes.values())
     rows = list(_rows(trays, named))
@@ -76,7 +73,7 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     return Outcome(Part(native.planned(topology, asked.plan), places, aliases, source=source.name), tuple(found))
 
 
-def _trays(data: list[Mapping[str, Any]], at: Route, found: list[Diagnostic]) -> Iterator[Tray]:
+def _trays(data: Sequence[Mapping[str, Any]], at: Route, found: list[Diagnostic]) -> Iterator[Tray]:
     renamed = Renamed("node name", [])
     nameless: list[str] = []
     homeless: list[str] = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Route, info, warning
+from bayplan.diagnostics import Diagnostic, Route, error, has_errors, info, warning
 from bayplan.model.formats import SourceFile
 from bayplan.model.topology import Domain, Level, NodeShape, Pool
 from bayplan.topologies.managers.names import Renamed, fnv64a, some, value, word
@@ -58,6 +58,17 @@ def document(source: SourceFile, found: list[Diagnostic]) -> Any:
         return source.documents[0].data
     found += source.faults
     return None
+
+
+def listed(source: SourceFile, what: str, hint: str, found: list[Diagnostic]) -> list[dict[str, Any]]:
+    """The data as a list of mappings; T530 where it is none: no list of `what`."""
+    data = document(source, found)
+    if has_errors(found):
+        return []
+    if isinstance(data, list) and all(isinstance(each, dict) for each in data):
+        return data
+    found.append(error("T530", source.at(), f"this is no list of {what}", hint=hint))
+    return []
 
 
 def pools(rows: Sequence[Row], words: Words, at: Route, found: list[Diagnostic]) -> tuple[Pool, ...]:

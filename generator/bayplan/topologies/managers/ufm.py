@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
+from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, has_errors
 from bayplan.kube.safe import text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies.managers import hosts as fabric_hosts
 from bayplan.topologies.managers.hosts import Adapter
 from bayplan.topologies.managers.ibnetdiscover import AGGREGATION, switch_name
 from bayplan.topologies.managers.links import Fabric
-from bayplan.topologies.managers.rows import document
+from bayplan.topologies.managers.rows import listed
 
 NAME = "ufm"
 _SNIFF = re.compile(r"\s*\[\s*\{")
@@ -39,12 +39,9 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     """The hosts below merged leaf switches."""
     found: list[Diagnostic] = []
     at = source.at()
-    data = document(source, found)
+    data = listed(source, "ports", "give what `/ufmRest/resources/ports` answers", found)
     if has_errors(found):
         return Outcome(None, tuple(found))
-    if not isinstance(data, list) or not all(isinstance(each, dict) for each in data):
-        hint = "give what `/ufmRest/resources/ports` answers"
-        return Outcome(None, (error("T530", at, "this is no list of ports", hint=hint),))
     computers = [(n, each) for n, each in enumerate(data) if "computer" in text(each, "description").lower()]
     start = (*at, AT, 1, 1)
     adapters = list(_adapters(computers, at))

@@ -14,7 +14,7 @@ from bayplan.topologies import hostlist, native
 from bayplan.topologies.native import API_VERSION, KIND
 from bayplan.topologies.slurm.hosts import renamed
 from bayplan.topologies.slurm.layout import kept, plain
-from bayplan.topologies.slurm.units import BLOCK, Network, Remarks, Unit
+from bayplan.topologies.slurm.units import BLOCK, Network, Remarks, Unit, remarks
 from bayplan.values import NamedTuple
 from bayplan.words import count
 
@@ -45,7 +45,15 @@ class Held(NamedTuple):
     units: Mapping[str, str] = {}  # path -> name in Slurm, where the path does not say it
 
 
-def part(networks: Sequence[Network], said: Remarks, source: SourceFile, asked: Asked) -> Outcome[Part]:
+def part(read: Outcome[tuple[Network, ...]], source: SourceFile, asked: Asked) -> Outcome[Part]:
+    """What was read of a file of Slurm's, as its part of a cluster."""
+    if read.value is None:
+        return Outcome(None, read.diagnostics)
+    made = _part(read.value, remarks(source.text), source, asked)
+    return Outcome(made.value, (*read.diagnostics, *made.diagnostics))
+
+
+def _part(networks: Sequence[Network], said: Remarks, source: SourceFile, asked: Asked) -> Outcome[Part]:
     """The pools of Slurm's topologies; the place of a node is that of its block or leaf switch."""
     made = native.part(document(networks, said, source.name), source, asked)
     if made.value is None:

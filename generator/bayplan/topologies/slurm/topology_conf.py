@@ -19,7 +19,7 @@ from bayplan.topologies.slurm import native as slurm_native
 from bayplan.topologies.slurm.hosts import LABELS
 from bayplan.topologies.slurm.layout import Laid, one_layout
 from bayplan.topologies.slurm.text import Line, lines
-from bayplan.topologies.slurm.units import BLOCK, TREE, UNCUT, Network, Unit, judged, names_in, remarks
+from bayplan.topologies.slurm.units import BLOCK, TREE, UNCUT, Network, Unit, judged, names_in
 
 NAME = "slurm-conf"
 FILE = "topology.conf"
@@ -44,11 +44,7 @@ def sniff(source: SourceFile) -> bool:
 
 def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     """The pool that the file describes."""
-    read = networks(source.text, source.at())
-    if read.value is None:
-        return Outcome(None, read.diagnostics)
-    made = slurm_native.part(read.value, remarks(source.text), source, asked)
-    return Outcome(made.value, (*read.diagnostics, *made.diagnostics))
+    return slurm_native.part(networks(source.text, source.at()), source, asked)
 
 
 def label_keys(source: SourceFile) -> frozenset[str]:

@@ -17,7 +17,7 @@ from bayplan.topologies import hostlist
 from bayplan.topologies.slurm import native as slurm_native
 from bayplan.topologies.slurm.hosts import LABELS
 from bayplan.topologies.slurm.layout import Laid, layouts
-from bayplan.topologies.slurm.units import BLOCK, FLAT, TREE, Network, Unit, judged, names_in, remarks
+from bayplan.topologies.slurm.units import BLOCK, FLAT, TREE, Network, Unit, judged, names_in
 
 NAME = "slurm"
 FILE = "topology.yaml"
@@ -35,14 +35,10 @@ def sniff(source: SourceFile) -> bool:
 def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     """One pool for each topology."""
     data = source.documents[0].data if source.documents else None
-    read = networks(data, source.at())
     if len(source.documents) > 1:
         message = "there is a second document in the file; Slurm reads one, so it is not known which counts"
         return Outcome(None, (error("T485", source.at(1), message, hint="write all topologies into one list"),))
-    if read.value is None:
-        return Outcome(None, read.diagnostics)
-    made = slurm_native.part(read.value, remarks(source.text), source, asked)
-    return Outcome(made.value, (*read.diagnostics, *made.diagnostics))
+    return slurm_native.part(networks(data, source.at()), source, asked)
 
 
 def label_keys(source: SourceFile) -> frozenset[str]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from bayplan import fabrics
 from bayplan.accelerators import CLAIMS, allocator
 from bayplan.kube.fields import given
 from bayplan.kube.kinds.parts import gang_labels
-from bayplan.kube.names import COMPUTE_DOMAIN_API, claim_template_name, config_map_name
+from bayplan.kube.names import COMPUTE_DOMAIN_API, claim_template_name, config_map_name, network_claim_name
 from bayplan.kube.pod import file_key
 from bayplan.model.manifest import Manifest, Shape
 from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, all_pods
@@ -48,6 +49,17 @@ def claim_templates(plan: Plan, gang: GangPlan, target: Target) -> Iterator[Mani
                 yield claim
 
 
+def network_claims(plan: Plan, gang: GangPlan, target: Target) -> Iterator[Manifest]:
+    """One for each podSet whose network cards are claimed rather than attached."""
+    for pods in _each_template(gang):
+        name = network_claim_name(gang, pods)
+        asked = fabrics.wanted(pods.spec, plan.topology, plan.namespace, pods.pool, name)
+        make = fabrics.CLAIMS.get(asked.fabric.kind) if asked else None
+        claim = make(asked, name, target) if make and asked else None
+        if claim:
+            yield claim
+
+
 def config_maps(gang: GangPlan) -> Iterator[Manifest]:
     """One for each podSet with files."""
     for pods in _each_template(gang):
@@ -75,7 +87,8 @@ def companions(plan: Plan, shape: Shape, target: Target) -> Iterator[Manifest]:
     for gang in (each for each in plan.gangs if each.name not in outside):
         for domain in gang.compute_domains:
             yield labelled(compute_domain(domain, target), gang_labels(plan, gang))
-        for document in (*claim_templates(plan, gang, target), *config_maps(gang)):
+        claims = (*claim_templates(plan, gang, target), *network_claims(plan, gang, target))
+        for document in (*claims, *config_maps(gang)):
             yield labelled(document, gang_labels(plan, gang))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bayplan import reading
+from bayplan import fabrics, reading
 from bayplan.arrange import arrange, collisions, oversized, workflow_meta
 from bayplan.backends import BACKENDS
 from bayplan.checks import SURVEY_CHECKS, TARGETED, TOGETHER, TOPOLOGY_CHECKS, WORKFLOW_CHECKS
@@ -177,7 +177,7 @@ def check(request: Request) -> tuple[Outcome[Checked], Origins]:
     if backend.value is None or target.value is None or has_errors(found):
         return Outcome(None, found), origins
     found += tuple(d for each in TARGETED for d in each(named, topology.value, target.value))
-    checked = Checked(named, topology.value, backend.value, target.value)
+    checked = Checked(named, fabrics.offering(topology.value), backend.value, target.value)
     return Outcome(None if has_errors(found) else checked, found), origins
 
 
@@ -355,7 +355,7 @@ def _objects(topology: ClusterTopology, scheduler: str, versions: Mapping[str, s
         found += _unfit(backend.value, topology, target.value)
     if backend.value is None or target.value is None or has_errors(found):
         return Outcome(None, found)
-    objects = backend.value.cluster_objects(topology, target.value)
+    objects = backend.value.cluster_objects(fabrics.offering(topology), target.value)
     if not objects and not any(each.code.startswith("F") for each in found):
         found += (nothing_to_export(backend.value.NAME),)
     return Outcome(arrange(objects, topology.defaults.get("namespace", "")), found)

@@ -14,6 +14,7 @@ from bayplan.words import did_you_mean
 from bayplan.workflows import osmo
 
 if TYPE_CHECKING:
+    from bayplan.model.formats import TextFormat
     from bayplan.model.policy import Policy
 
 T = TypeVar("T")
@@ -28,15 +29,16 @@ class Read(NamedTuple, Generic[T]):
 
 
 def documents(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tuple[Document, ...]]:
-    """The documents of a workflow's file: those of an OSMO file by way of its template, others as they are.
+    """The documents of a workflow's file: formats of texts make their own, others are as they are.
 
-    Errors R103 to R139; A912: it is an OSMO file, and another format was asked for; A927: there are variables, and
+    Errors R103 to R159; A912: it is a file of such a format, and another was asked for; A927: there are variables, and
     the format has none.
     """
-    if source.format == osmo.NAME or raw[:2] in _UTF_16 or b"workflow:" in raw or b"default-values:" in raw:
-        text = unfold(raw, subject).value or ""
-        if source.format == osmo.NAME or osmo.claims(text):
-            return _osmo(name, raw, text, subject, source)
+    for each in workflows.TEXTS.values():
+        if source.format == each.NAME or raw[:2] in _UTF_16 or any(mark in raw for mark in each.MARKS):
+            text = unfold(raw, subject).value or ""
+            if source.format == each.NAME or each.claims(text):
+                return _text(each, name, raw, text, subject, source)
     found = read(name, raw, subject)
     wrong = [*_without_variables(source), *(d for each in found.value or () for d in _unsplit(each, subject, source))]
     return Outcome(None, (*found.diagnostics, *wrong)) if wrong else found
@@ -46,29 +48,25 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """How a text begins that says so; no word of it is found among the bytes."""
 
 
-def _osmo(name: str, raw: bytes, text: str, subject: str, source: Source) -> Outcome[tuple[Document, ...]]:
-    """The document of a text that is an OSMO file, or is said to be one."""
-    if source.format not in ("", osmo.NAME):
-        message = f"this is an OSMO workflow, and --from {source.format} reads none"
-        return Outcome(None, (error("A912", (subject, AT, *_section(text)), message, hint="leave --from out"),))
+def _text(
+    chosen: "TextFormat", name: str, raw: bytes, text: str, subject: str, source: Source
+) -> Outcome[tuple[Document, ...]]:
+    """The documents of a text that is a file of a format, or is said to be one."""
+    if source.format not in ("", chosen.NAME):
+        message = f"this is {chosen.TITLE}, and --from {source.format} reads none"
+        return Outcome(None, (error("A912", (subject, AT, chosen.start(text), 1), message, hint="leave --from out"),))
     if raw[:2] in _UTF_16:
-        message = "the file is UTF-16, and OSMO reads UTF-8 only"
+        message = f"the file is UTF-16, and {chosen.TITLE} is UTF-8"
         return Outcome(None, (error("R104", (subject, AT, 1, 1), message, hint="save it as UTF-8"),))
-    from bayplan.workflows.osmo import text as stage
-
-    return stage.read(name, raw, subject, source)
-
-
-def _section(text: str) -> tuple[int, int]:
-    """Line and column of the first section of an OSMO file."""
-    lines = enumerate(text.split("\n"), 1)
-    return next((number for number, line in lines if line.startswith(("workflow:", "default-values:"))), 1), 1
+    if source.variables and chosen.NAME != osmo.NAME:
+        return Outcome(None, _without_variables(source))
+    return chosen.documents(name, raw, text, subject, source)
 
 
 def _without_variables(source: Source) -> tuple[Diagnostic, ...]:
     if not source.variables:
         return ()
-    message = "the native format has no variables to set"
+    message = "the format of the workflow has no variables to set"
     return (error("A927", ("argument", "--set"), message, hint="change the value in the workflow file"),)
 
 

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator, Mapping
 
+from bayplan import fabrics
 from bayplan.accelerators import PARTS, allocator
 from bayplan.diagnostics import Route
 from bayplan.kube.env import entries
 from bayplan.kube.kinds import KINDS, Kind, Piece, instances
 from bayplan.kube.kinds.parts import GROUP_LABEL, POD_SET_LABEL, gang_labels
 from bayplan.kube.kinds.pods import RANK_COLUMN
-from bayplan.kube.names import claim_template_name, config_map_name
+from bayplan.kube.names import claim_template_name, config_map_name, network_claim_name
 from bayplan.kube.pod import combine, own_parts, template
-from bayplan.kube.ranks import arithmetic, rank_env
+from bayplan.kube.ranks import arithmetic, rank_env, user_names
 from bayplan.model.manifest import Lowered, Manifest, Many, Marks, PodParts, Shape, Slot, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods
 from bayplan.values import NamedTuple
@@ -60,6 +61,7 @@ def _piece(loom: Loom, gang: GangPlan, pods: Pods, marks: Marks) -> Piece:
         PodParts(labels=_labels(plan, gang, pods), spec=_spec(loom, gang)),
         own_parts(pods.spec, pool, config_map_name(gang, pods)),
         _accelerator(plan, gang, pods),
+        _fabric(plan, gang, pods),
         _channel(pods),
         ranked,
         user,
@@ -90,6 +92,16 @@ def _accelerator(plan: Plan, gang: GangPlan, pods: Pods) -> PodParts:
         return PodParts()
     kind = plan.topology.accelerators[asked.name]
     return PARTS[allocator(asked, kind)](asked, kind, claim_template_name(gang, pods))
+
+
+def _fabric(plan: Plan, gang: GangPlan, pods: Pods) -> PodParts:
+    """What the podSet's secondary network takes, but for variables that the user sets."""
+    asked = fabrics.wanted(pods.spec, plan.topology, plan.namespace, pods.pool, network_claim_name(gang, pods))
+    make = fabrics.PARTS.get(asked.fabric.kind) if asked else None
+    if asked is None or make is None:
+        return PodParts()
+    made, taken = make(asked), user_names(pods.spec)
+    return made._replace(env=tuple(each for each in made.env if each["name"] not in taken))
 
 
 def _channel(pods: Pods) -> PodParts:

@@ -9,8 +9,9 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 
+from bayplan.model.fabric import Fabric, Rail
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Domain, Level, Namespace, NodeShape, Pool
-from bayplan.model.workflow import Accelerator, Binary, Gang, Group, Placement, PodSet, Workflow
+from bayplan.model.workflow import Accelerator, Attachment, Binary, Gang, Group, Placement, PodSet, Workflow
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted(
@@ -78,7 +79,7 @@ POD_SETS = st.builds(
     resources=st.dictionaries(st.sampled_from(["cpu", "memory", "example.com/nic"]), AMOUNT),
     whole_node=st.booleans(),
     numa=st.sampled_from(["", "best-effort", "single-numa-node"]),
-    fabric=OPTIONAL,
+    fabric=st.sampled_from([None, Attachment("east"), Attachment("east", (0, 2), "fabric", "10.0.0.1/24")]),
     image=st.sampled_from(["", "busybox", "nvcr.io/nvidia/pytorch:25.08-py3", "a@sha256:0"]),
     command=TEXTS,
     args=TEXTS,
@@ -194,7 +195,11 @@ def topologies(draw: st.DrawFn) -> ClusterTopology:
         queues=draw(st.sampled_from([None, ("research",)])),
         schedulers=draw(st.sampled_from([{}, {"kai": {"topology": "hall"}}])),
         accelerators={"gb200": AcceleratorKind("gb200", allocators=draw(kinds), resources={"count": "nvidia.com/gpu"})},
-        fabrics=draw(st.sampled_from([{}, {"east": {"kind": "macvlan", "env": {"A": "1"}}}])),
+        fabrics=draw(
+            st.sampled_from(
+                [{}, {"east": Fabric("east", "macvlan", rails=(Rail("ml/east", hca="mlx5_0", gpu=0),), env={"A": "1"})}]
+            )
+        ),
         namespaces=draw(st.sampled_from([{}, {"ml": Namespace("ml", "baseline", "eth0", "", "trainer")}])),
         images=draw(st.sampled_from([{}, {"kubectl": "example.com/kubectl:1"}])),
     )

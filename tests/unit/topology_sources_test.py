@@ -471,7 +471,7 @@ def test_the_launch_kit(profile: Any, fabric: Any) -> None:
     name, outcome, codes = read(text)
     assert (name, codes) == ("launch-kit", ["T569"])
     assert outcome.value
-    assert outcome.value.topology.fabrics == {"rails": fabric}
+    assert native.write(outcome.value.topology)["spec"]["fabrics"] == {"rails": fabric}
     assert pools(text)[0]["domains"] == [{"nodes": "w-[0-1]"}]
     made = native.write(outcome.value.topology)
     checked, _ = pipeline.check_topology(Document("t.yaml", "", 0, made))

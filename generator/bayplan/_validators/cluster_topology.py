@@ -75,6 +75,11 @@ def validate(data: Any) -> Any:
                     if isinstance(data__spec__read, str):
                         if not REGEX_PATTERNS['^[0-9]{4}-[0-9]{2}-[0-9]{2}$'].search(data__spec__read):
                             raise Refused
+                if "platform" in data__spec_keys:
+                    data__spec_keys.remove("platform")
+                    data__spec__platform = data__spec["platform"]
+                    if not (isinstance(data__spec__platform, str) and data__spec__platform == 'kubernetes' or isinstance(data__spec__platform, str) and data__spec__platform == 'openshift'):
+                        raise Refused
                 if "versions" in data__spec_keys:
                     data__spec_keys.remove("versions")
                     data__spec__versions = data__spec["versions"]
@@ -139,6 +144,10 @@ def validate(data: Any) -> Any:
                             data__spec__versions_keys.remove("hami")
                             data__spec__versions__hami = data__spec__versions["hami"]
                             validate___definitions_version(data__spec__versions__hami)
+                        if "metax" in data__spec__versions_keys:
+                            data__spec__versions_keys.remove("metax")
+                            data__spec__versions__metax = data__spec__versions["metax"]
+                            validate___definitions_version(data__spec__versions__metax)
                         if data__spec__versions_keys:
                             raise Refused
                 if "defaults" in data__spec_keys:
@@ -657,12 +666,17 @@ def validate___definitions_fabric(data: Any) -> Any:
         if "kind" in data_keys:
             data_keys.remove("kind")
             data__kind = data["kind"]
-            if not (isinstance(data__kind, str) and data__kind == 'macvlan' or isinstance(data__kind, str) and data__kind == 'ipoib' or isinstance(data__kind, str) and data__kind == 'hostdevice' or isinstance(data__kind, str) and data__kind == 'sriov' or isinstance(data__kind, str) and data__kind == 'spectrumx' or isinstance(data__kind, str) and data__kind == 'dranet' or isinstance(data__kind, str) and data__kind == 'efa' or isinstance(data__kind, str) and data__kind == 'gke' or isinstance(data__kind, str) and data__kind == 'hostnetwork'):
+            if not (isinstance(data__kind, str) and data__kind == 'macvlan' or isinstance(data__kind, str) and data__kind == 'ipoib' or isinstance(data__kind, str) and data__kind == 'hostdevice' or isinstance(data__kind, str) and data__kind == 'sriov' or isinstance(data__kind, str) and data__kind == 'spectrumx' or isinstance(data__kind, str) and data__kind == 'dranet' or isinstance(data__kind, str) and data__kind == 'efa' or isinstance(data__kind, str) and data__kind == 'gke' or isinstance(data__kind, str) and data__kind == 'hostnetwork' or isinstance(data__kind, str) and data__kind == 'none'):
                 raise Refused
         if "linkType" in data_keys:
             data_keys.remove("linkType")
             data__linkType = data["linkType"]
             if not (isinstance(data__linkType, str) and data__linkType == 'infiniband' or isinstance(data__linkType, str) and data__linkType == 'ethernet'):
+                raise Refused
+        if "attach" in data_keys:
+            data_keys.remove("attach")
+            data__attach = data["attach"]
+            if not (isinstance(data__attach, str) and data__attach == 'exclusive' or isinstance(data__attach, str) and data__attach == 'shared'):
                 raise Refused
         if "rails" in data_keys:
             data_keys.remove("rails")
@@ -680,7 +694,182 @@ def validate___definitions_fabric(data: Any) -> Any:
             data_keys.remove("env")
             data__env = data["env"]
             validate___definitions_env(data__env)
+        if "ipam" in data_keys:
+            data_keys.remove("ipam")
+            data__ipam = data["ipam"]
+            validate___definitions_ipam(data__ipam)
+        if "memlock" in data_keys:
+            data_keys.remove("memlock")
+            data__memlock = data["memlock"]
+            if not (isinstance(data__memlock, str) and data__memlock == 'unlimited'):
+                raise Refused
+        if "sourceRouting" in data_keys:
+            data_keys.remove("sourceRouting")
+            data__sourceRouting = data["sourceRouting"]
+            if not isinstance(data__sourceRouting, (bool)):
+                raise Refused
+        if "injector" in data_keys:
+            data_keys.remove("injector")
+            data__injector = data["injector"]
+            if not isinstance(data__injector, (bool)):
+                raise Refused
+        if "ipcLock" in data_keys:
+            data_keys.remove("ipcLock")
+            data__ipcLock = data["ipcLock"]
+            if not isinstance(data__ipcLock, (bool)):
+                raise Refused
+        if "privileged" in data_keys:
+            data_keys.remove("privileged")
+            data__privileged = data["privileged"]
+            if not isinstance(data__privileged, (bool)):
+                raise Refused
+        if "deviceClass" in data_keys:
+            data_keys.remove("deviceClass")
+            data__deviceClass = data["deviceClass"]
+            validate___definitions_dottedname(data__deviceClass)
+        if "shm" in data_keys:
+            data_keys.remove("shm")
+            data__shm = data["shm"]
+            validate___definitions_quantity(data__shm)
+        if "mtu" in data_keys:
+            data_keys.remove("mtu")
+            data__mtu = data["mtu"]
+            if not isinstance(data__mtu, (int)) and not (isinstance(data__mtu, float) and data__mtu.is_integer()) or isinstance(data__mtu, bool):
+                raise Refused
+            if isinstance(data__mtu, (int, float)) and not isinstance(data__mtu, bool):
+                if data__mtu < 68:
+                    raise Refused
+                if data__mtu > 65536:
+                    raise Refused
+        if "vendorIDs" in data_keys:
+            data_keys.remove("vendorIDs")
+            data__vendorIDs = data["vendorIDs"]
+            validate___definitions_pciids(data__vendorIDs)
+        if "deviceIDs" in data_keys:
+            data_keys.remove("deviceIDs")
+            data__deviceIDs = data["deviceIDs"]
+            validate___definitions_pciids(data__deviceIDs)
+        if "shares" in data_keys:
+            data_keys.remove("shares")
+            data__shares = data["shares"]
+            if not isinstance(data__shares, (int)) and not (isinstance(data__shares, float) and data__shares.is_integer()) or isinstance(data__shares, bool):
+                raise Refused
+            if isinstance(data__shares, (int, float)) and not isinstance(data__shares, bool):
+                if data__shares < 1:
+                    raise Refused
+                if data__shares > 1000000:
+                    raise Refused
         if data_keys:
+            raise Refused
+    return data
+
+def validate___definitions_pciids(data: Any) -> Any:
+    if not isinstance(data, (list, tuple)):
+        raise Refused
+    data_is_list = isinstance(data, (list, tuple))
+    if data_is_list:
+        data_len = len(data)
+        if data_len > 100:
+            raise Refused
+        def fn(var): return frozenset(dict((k, fn(v)) for k, v in var.items()).items()) if hasattr(var, "items") else tuple(fn(v) for v in var) if isinstance(var, (dict, list)) else (bool, var) if isinstance(var, bool) else var
+        if data_len > len(set(fn(data_x) for data_x in data)):
+            raise Refused
+        for data_x, data_item in enumerate(data):
+            if not isinstance(data_item, (str)):
+                raise Refused
+            if isinstance(data_item, str):
+                if not REGEX_PATTERNS['^[0-9a-f]{4}$'].search(data_item):
+                    raise Refused
+    return data
+
+def validate___definitions_quantity(data: Any) -> Any:
+    if not isinstance(data, (str, int)) and not (isinstance(data, float) and data.is_integer()) or isinstance(data, bool):
+        raise Refused
+    if isinstance(data, str):
+        data_len = len(data)
+        if data_len < 1:
+            raise Refused
+        if data_len > 64:
+            raise Refused
+        if not REGEX_PATTERNS['^[-+]?[0-9.]+[A-Za-z]*[-+]?[0-9]*$'].search(data):
+            raise Refused
+    return data
+
+def validate___definitions_ipam(data: Any) -> Any:
+    if not isinstance(data, (dict)):
+        raise Refused
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data__missing_keys = set(['type']) - data.keys()
+        if data__missing_keys:
+            raise Refused
+        data_keys = set(data.keys())
+        if "type" in data_keys:
+            data_keys.remove("type")
+            data__type = data["type"]
+            if not (isinstance(data__type, str) and data__type == 'nv-ipam' or isinstance(data__type, str) and data__type == 'whereabouts' or isinstance(data__type, str) and data__type == 'static' or isinstance(data__type, str) and data__type == 'host-local' or isinstance(data__type, str) and data__type == 'dhcp'):
+                raise Refused
+        if "perNode" in data_keys:
+            data_keys.remove("perNode")
+            data__perNode = data["perNode"]
+            if not isinstance(data__perNode, (int)) and not (isinstance(data__perNode, float) and data__perNode.is_integer()) or isinstance(data__perNode, bool):
+                raise Refused
+            if isinstance(data__perNode, (int, float)) and not isinstance(data__perNode, bool):
+                if data__perNode < 1:
+                    raise Refused
+                if data__perNode > 1000000:
+                    raise Refused
+        if "exclude" in data_keys:
+            data_keys.remove("exclude")
+            data__exclude = data["exclude"]
+            if not isinstance(data__exclude, (list, tuple)):
+                raise Refused
+            data__exclude_is_list = isinstance(data__exclude, (list, tuple))
+            if data__exclude_is_list:
+                data__exclude_len = len(data__exclude)
+                if data__exclude_len > 1000:
+                    raise Refused
+                for data__exclude_x, data__exclude_item in enumerate(data__exclude):
+                    validate___definitions_subnet(data__exclude_item)
+        if "rangeStart" in data_keys:
+            data_keys.remove("rangeStart")
+            data__rangeStart = data["rangeStart"]
+            validate___definitions_address(data__rangeStart)
+        if "rangeEnd" in data_keys:
+            data_keys.remove("rangeEnd")
+            data__rangeEnd = data["rangeEnd"]
+            validate___definitions_address(data__rangeEnd)
+        if "namespace" in data_keys:
+            data_keys.remove("namespace")
+            data__namespace = data["namespace"]
+            validate___definitions_name(data__namespace)
+        if data_keys:
+            raise Refused
+    return data
+
+def validate___definitions_address(data: Any) -> Any:
+    if not isinstance(data, (str)):
+        raise Refused
+    if isinstance(data, str):
+        data_len = len(data)
+        if data_len < 2:
+            raise Refused
+        if data_len > 64:
+            raise Refused
+        if not REGEX_PATTERNS['^[0-9A-Fa-f:.]+$'].search(data):
+            raise Refused
+    return data
+
+def validate___definitions_subnet(data: Any) -> Any:
+    if not isinstance(data, (str)):
+        raise Refused
+    if isinstance(data, str):
+        data_len = len(data)
+        if data_len < 2:
+            raise Refused
+        if data_len > 64:
+            raise Refused
+        if not REGEX_PATTERNS['^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$'].search(data):
             raise Refused
     return data
 
@@ -738,6 +927,61 @@ def validate___definitions_rail(data: Any) -> Any:
             data_keys.remove("hca")
             data__hca = data["hca"]
             validate___definitions_plainname(data__hca)
+        if "interface" in data_keys:
+            data_keys.remove("interface")
+            data__interface = data["interface"]
+            validate___definitions_interface(data__interface)
+        if "subnet" in data_keys:
+            data_keys.remove("subnet")
+            data__subnet = data["subnet"]
+            validate___definitions_subnet(data__subnet)
+        if "gateway" in data_keys:
+            data_keys.remove("gateway")
+            data__gateway = data["gateway"]
+            validate___definitions_address(data__gateway)
+        if "gpu" in data_keys:
+            data_keys.remove("gpu")
+            data__gpu = data["gpu"]
+            if not isinstance(data__gpu, (int)) and not (isinstance(data__gpu, float) and data__gpu.is_integer()) or isinstance(data__gpu, bool):
+                raise Refused
+            if isinstance(data__gpu, (int, float)) and not isinstance(data__gpu, bool):
+                if data__gpu < 0:
+                    raise Refused
+                if data__gpu > 1023:
+                    raise Refused
+        if "numa" in data_keys:
+            data_keys.remove("numa")
+            data__numa = data["numa"]
+            if not isinstance(data__numa, (int)) and not (isinstance(data__numa, float) and data__numa.is_integer()) or isinstance(data__numa, bool):
+                raise Refused
+            if isinstance(data__numa, (int, float)) and not isinstance(data__numa, bool):
+                if data__numa < 0:
+                    raise Refused
+                if data__numa > 1023:
+                    raise Refused
+        if "device" in data_keys:
+            data_keys.remove("device")
+            data__device = data["device"]
+            validate___definitions_interface(data__device)
+        if "selectors" in data_keys:
+            data_keys.remove("selectors")
+            data__selectors = data["selectors"]
+            if not isinstance(data__selectors, (list, tuple)):
+                raise Refused
+            data__selectors_is_list = isinstance(data__selectors, (list, tuple))
+            if data__selectors_is_list:
+                data__selectors_len = len(data__selectors)
+                if data__selectors_len > 32:
+                    raise Refused
+                for data__selectors_x, data__selectors_item in enumerate(data__selectors):
+                    if not isinstance(data__selectors_item, (str)):
+                        raise Refused
+                    if isinstance(data__selectors_item, str):
+                        data__selectors_item_len = len(data__selectors_item)
+                        if data__selectors_item_len < 1:
+                            raise Refused
+                        if data__selectors_item_len > 10240:
+                            raise Refused
         if data_keys:
             raise Refused
     return data
@@ -1150,6 +1394,21 @@ def validate___definitions_node(data: Any) -> Any:
                             data__resources_property_names = False
                     if not data__resources_property_names:
                         raise Refused
+        if "fabrics" in data_keys:
+            data_keys.remove("fabrics")
+            data__fabrics = data["fabrics"]
+            if not isinstance(data__fabrics, (list, tuple)):
+                raise Refused
+            data__fabrics_is_list = isinstance(data__fabrics, (list, tuple))
+            if data__fabrics_is_list:
+                data__fabrics_len = len(data__fabrics)
+                if data__fabrics_len > 64:
+                    raise Refused
+                def fn(var): return frozenset(dict((k, fn(v)) for k, v in var.items()).items()) if hasattr(var, "items") else tuple(fn(v) for v in var) if isinstance(var, (dict, list)) else (bool, var) if isinstance(var, bool) else var
+                if data__fabrics_len > len(set(fn(data__fabrics_x) for data__fabrics_x in data__fabrics)):
+                    raise Refused
+                for data__fabrics_x, data__fabrics_item in enumerate(data__fabrics):
+                    validate___definitions_name(data__fabrics_item)
         if "nodeSelector" in data_keys:
             data_keys.remove("nodeSelector")
             data__nodeSelector = data["nodeSelector"]
@@ -1223,19 +1482,6 @@ def validate___definitions_toleration(data: Any) -> Any:
                 if data__tolerationSeconds > 2147483647:
                     raise Refused
         if data_keys:
-            raise Refused
-    return data
-
-def validate___definitions_quantity(data: Any) -> Any:
-    if not isinstance(data, (str, int)) and not (isinstance(data, float) and data.is_integer()) or isinstance(data, bool):
-        raise Refused
-    if isinstance(data, str):
-        data_len = len(data)
-        if data_len < 1:
-            raise Refused
-        if data_len > 64:
-            raise Refused
-        if not REGEX_PATTERNS['^[-+]?[0-9.]+[A-Za-z]*[-+]?[0-9]*$'].search(data):
             raise Refused
     return data
 

@@ -9,9 +9,9 @@ REGEX_PATTERNS = Patterns(
     {
     '^[A-Za-z_.-][-A-Za-z0-9_.]*$': Word('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_.-', '-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.', '-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.'),
     '^[A-Za-z0-9][-A-Za-z0-9._/:@]*$': Word('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789', '-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/:@', '-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/:@'),
+    '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$': Word('abcdefghijklmnopqrstuvwxyz0123456789', '-abcdefghijklmnopqrstuvwxyz0123456789', 'abcdefghijklmnopqrstuvwxyz0123456789'),
     '^([A-Za-z0-9]([-._A-Za-z0-9]*[A-Za-z0-9])?)?$': Word('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789', '-._ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789', 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789', empty=True),
     '^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$': Word('abcdefghijklmnopqrstuvwxyz0123456789', '-.abcdefghijklmnopqrstuvwxyz0123456789', 'abcdefghijklmnopqrstuvwxyz0123456789'),
-    '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$': Word('abcdefghijklmnopqrstuvwxyz0123456789', '-abcdefghijklmnopqrstuvwxyz0123456789', 'abcdefghijklmnopqrstuvwxyz0123456789'),
     '^[a-z]([-a-z0-9]*[a-z0-9])?$': Word('abcdefghijklmnopqrstuvwxyz', '-abcdefghijklmnopqrstuvwxyz0123456789', 'abcdefghijklmnopqrstuvwxyz0123456789'),
     }
 )
@@ -298,7 +298,7 @@ def validate___definitions_podset(data: Any) -> Any:
         if "fabric" in data_keys:
             data_keys.remove("fabric")
             data__fabric = data["fabric"]
-            validate___definitions_name(data__fabric)
+            validate___definitions_attachment(data__fabric)
         if "image" in data_keys:
             data_keys.remove("image")
             data__image = data["image"]
@@ -571,6 +571,72 @@ def validate___definitions_image(data: Any) -> Any:
         if data_len > 1024:
             raise Refused
         if not REGEX_PATTERNS['^[A-Za-z0-9][-A-Za-z0-9._/:@]*$'].search(data):
+            raise Refused
+    return data
+
+def validate___definitions_attachment(data: Any) -> Any:
+    if not isinstance(data, (str, dict)):
+        raise Refused
+    if isinstance(data, str):
+        data_len = len(data)
+        if data_len < 1:
+            raise Refused
+        if data_len > 63:
+            raise Refused
+        if not REGEX_PATTERNS['^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'].search(data):
+            raise Refused
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data__missing_keys = set(['name']) - data.keys()
+        if data__missing_keys:
+            raise Refused
+        data_keys = set(data.keys())
+        if "name" in data_keys:
+            data_keys.remove("name")
+            data__name = data["name"]
+            validate___definitions_name(data__name)
+        if "rails" in data_keys:
+            data_keys.remove("rails")
+            data__rails = data["rails"]
+            if not isinstance(data__rails, (list, tuple)):
+                raise Refused
+            data__rails_is_list = isinstance(data__rails, (list, tuple))
+            if data__rails_is_list:
+                data__rails_len = len(data__rails)
+                if data__rails_len < 1:
+                    raise Refused
+                if data__rails_len > 64:
+                    raise Refused
+                def fn(var): return frozenset(dict((k, fn(v)) for k, v in var.items()).items()) if hasattr(var, "items") else tuple(fn(v) for v in var) if isinstance(var, (dict, list)) else (bool, var) if isinstance(var, bool) else var
+                if data__rails_len > len(set(fn(data__rails_x) for data__rails_x in data__rails)):
+                    raise Refused
+                for data__rails_x, data__rails_item in enumerate(data__rails):
+                    if not isinstance(data__rails_item, (int)) and not (isinstance(data__rails_item, float) and data__rails_item.is_integer()) or isinstance(data__rails_item, bool):
+                        raise Refused
+                    if isinstance(data__rails_item, (int, float)) and not isinstance(data__rails_item, bool):
+                        if data__rails_item < 0:
+                            raise Refused
+                        if data__rails_item > 63:
+                            raise Refused
+        if "bootstrap" in data_keys:
+            data_keys.remove("bootstrap")
+            data__bootstrap = data["bootstrap"]
+            if not (isinstance(data__bootstrap, str) and data__bootstrap == 'primary' or isinstance(data__bootstrap, str) and data__bootstrap == 'fabric'):
+                raise Refused
+        if "address" in data_keys:
+            data_keys.remove("address")
+            data__address = data["address"]
+            if not isinstance(data__address, (str)):
+                raise Refused
+            if isinstance(data__address, str):
+                data__address_len = len(data__address)
+                if data__address_len < 2:
+                    raise Refused
+                if data__address_len > 64:
+                    raise Refused
+                if not REGEX_PATTERNS['^[0-9A-Fa-f:.]+/[0-9]{1,3}$'].search(data__address):
+                    raise Refused
+        if data_keys:
             raise Refused
     return data
 
@@ -1247,7 +1313,7 @@ def validate___definitions_podsetdefaults(data: Any) -> Any:
         if "fabric" in data_keys:
             data_keys.remove("fabric")
             data__fabric = data["fabric"]
-            validate___definitions_name(data__fabric)
+            validate___definitions_attachment(data__fabric)
         if "image" in data_keys:
             data_keys.remove("image")
             data__image = data["image"]

@@ -82,7 +82,7 @@ def _by_hand(place: Place, topology: ClusterTopology) -> Iterator[Diagnostic]:
 
 
 def _fabric(place: Place, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    name = place.pods.fabric
-    if name and name not in topology.fabrics:
-        hint = suggest(name, topology.fabrics, "fabrics") or "the topology declares none"
-        yield error("W328", (*place.route, "fabric"), f'there is no fabric "{name}"', hint=hint)
+    asked = place.pods.fabric
+    if asked and asked.name not in topology.fabrics:
+        hint = suggest(asked.name, topology.fabrics, "fabrics") or "the topology declares none"
+        yield error("W328", (*place.route, "fabric"), f'there is no fabric "{asked.name}"', hint=hint)

@@ -12,6 +12,11 @@ def claim_template_name(gang: GangPlan, pods: Pods) -> str:
     return f"{gang.name}-{pods.template}-gpu"
 
 
+def network_claim_name(gang: GangPlan, pods: Pods) -> str:
+    """The claim template of a podSet's network cards."""
+    return f"{gang.name}-{pods.template}-nic"
+
+
 def config_map_name(gang: GangPlan, pods: Pods) -> str:
     """The ConfigMap of a podSet's files."""
     return f"{gang.name}-{pods.template}-files"

@@ -134,6 +134,28 @@ if TYPE_CHECKING:  # making a Protocol takes longer than reading a workflow
         def read(self, data: Any, context: Context, /) -> Outcome[Read[T]]:
             """The value in the data."""
 
+    class TextFormat(Format[Any], Protocol):
+        """A format of workflows whose files are no YAML, or more than YAML."""
+
+        @property
+        def TITLE(self) -> str:  # noqa: N802
+            """What such a file is: `an OSMO workflow`."""
+
+        @property
+        def MARKS(self) -> tuple[bytes, ...]:  # noqa: N802
+            """Bytes of which some stand in every such file: files without are not decoded to look for it."""
+
+        def claims(self, text: str, /) -> bool:
+            """Whether the text is such a file."""
+
+        def start(self, text: str, /) -> int:
+            """The line by which one recognises it."""
+
+        def documents(
+            self, name: str, raw: bytes, text: str, subject: str, source: Source, /
+        ) -> Outcome[tuple[Document, ...]]:
+            """The data of a text, which `read` is to take; routes to a place in it are (subject, AT, line, column)."""
+
     class Importer(Protocol):
         """A topology format that other systems write.
 

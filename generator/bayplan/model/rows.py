@@ -9,6 +9,12 @@ Row = tuple[str, str, Callable[[Any], Any]]
 Table = tuple[Row, ...]
 
 
+class Short(tuple[Row, ...]):
+    """A table whose first key, where it stands alone, is written without the mapping around it."""
+
+    __slots__ = ()
+
+
 def fields(table: Table, data: Mapping[str, Any]) -> dict[str, Any]:
     """The fields that the data gives."""
     return {field: make(data[key]) for key, field, make in table if key in data}
@@ -24,7 +30,8 @@ def keys(tables: Mapping[type, Table], value: Any) -> dict[str, Any]:
 def plain(tables: Mapping[type, Table], value: Any) -> Any:
     """A value as JSON can hold it: NamedTuples by their tables, tuples as lists."""
     if type(value) in tables:
-        return keys(tables, value)
+        made, table = keys(tables, value), tables[type(value)]
+        return made[table[0][0]] if isinstance(table, Short) and set(made) == {table[0][0]} else made
     if isinstance(value, tuple | list):
         return [plain(tables, each) for each in value]
     if isinstance(value, Mapping):

@@ -20,6 +20,7 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
     "sunk": ("7.6", "8.1", "8.2"),
     "networkOperator": ("25.7", "25.10", "26.1"),
     "hami": ("2.8", "2.9", "2.10"),
+    "metax": ("0.7", "0.8"),
 }
 """Component -> the minor versions that bayplan knows, oldest first, and a patch that stands for the newest."""
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from bayplan.model.fabric import Fabric
 from bayplan.values import NamedTuple
 
 HOST_LEVEL = "host"
@@ -41,6 +42,7 @@ class NodeShape(NamedTuple):
     resources: Mapping[str, int] = {}  # cpu, memory, ephemeral-storage, pods, extended resources: thousandths
     node_selector: Mapping[str, str] = {}
     tolerations: tuple[Mapping[str, Any], ...] = ()
+    fabrics: tuple[str, ...] | None = None  # those that the nodes hang on; None: all
 
     @property
     def described(self) -> bool:
@@ -110,9 +112,10 @@ class ClusterTopology(NamedTuple):
     queues: tuple[str, ...] | None = None  # None: not given, any queue is accepted
     schedulers: Mapping[str, Mapping[str, Any]] = {}
     accelerators: Mapping[str, AcceleratorKind] = {}
-    fabrics: Mapping[str, Mapping[str, Any]] = {}
+    fabrics: Mapping[str, Fabric] = {}
     namespaces: Mapping[str, Namespace] = {}
     images: Mapping[str, str] = {}  # kubectl: what the adopt Job runs
+    platform: str = "kubernetes"  # kubernetes | openshift
     read: str = ""  # the day on which its sources were read: 2026-11-22
 
     def pool(self, name: str) -> Pool | None:

@@ -31,6 +31,15 @@ class Accelerator(NamedTuple):
     allocator: str = ""
 
 
+class Attachment(NamedTuple):
+    """A podSet's way onto a fabric."""
+
+    name: str
+    rails: tuple[int, ...] = ()  # by number, from 0; empty: all
+    bootstrap: str = "primary"  # primary | fabric: where NCCL and Gloo exchange what is not sent by RDMA
+    address: str = ""  # of rank 0 on the first rail (with its prefix), which is MASTER_ADDR then
+
+
 class Binary(NamedTuple):
     """The content of a file that is no text."""
 
@@ -48,7 +57,7 @@ class PodSet(NamedTuple):
     resources: Mapping[str, str] = {}
     whole_node: bool = False
     numa: str = ""  # best-effort | restricted | single-numa-node
-    fabric: str = ""
+    fabric: Attachment | None = None
     image: str = ""
     command: tuple[str, ...] = ()
     args: tuple[str, ...] = ()

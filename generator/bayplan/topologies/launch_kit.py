@@ -12,6 +12,7 @@ from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info, warning
 from bayplan.kube.safe import get, items, mapping, number, text
+from bayplan.model.fabric import Fabric, Rail
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import ClusterTopology, Domain, NodeShape, Pool
 from bayplan.topologies import grouping
@@ -78,7 +79,7 @@ def _label(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else grouping.said(value)
 
 
-def _fabrics(data: Any, at: Route, found: list[Diagnostic]) -> dict[str, Mapping[str, Any]]:
+def _fabrics(data: Any, at: Route, found: list[Diagnostic]) -> dict[str, Fabric]:
     """The one fabric of the profile. Groups with the same GPUs and number of rails share its networks; what networks of
     others are called depends on what is generated together (docs/user/heterogeneous-clusters.md)."""
     groups = _groups(data)
@@ -99,7 +100,7 @@ def _fabrics(data: Any, at: Route, found: list[Diagnostic]) -> dict[str, Mapping
     multirail = get(data, "profile", "multirail")
     numbers = [rail for rail, _ in most] if multirail or (multirail is None and len(most) > 1) else [None]
     made = [_rail(data, kind, rail, dict(most).get(rail or 0, "")) for rail in numbers]
-    return {"rails": {"kind": kind, **({"linkType": link} if link in LINKS else {}), "rails": made}}
+    return {"rails": Fabric("rails", kind, link if link in LINKS else "", rails=tuple(made))}
 
 
 LINKS = ("infiniband", "ethernet")
@@ -122,20 +123,20 @@ def _rails(group: Any) -> Iterator[tuple[int, str]]:
             yield (place if rail is None else rail), text(port, "rdmaDevice")
 
 
-def _rail(data: Any, kind: str, rail: int | None, device: str) -> dict[str, str]:
+def _rail(data: Any, kind: str, rail: int | None, device: str) -> Rail:
     """What a pod asks for on one rail; with one network for all ports, on that."""
     space = next((each for each in items(data, "networkNamespaces") if isinstance(each, str) and each), "default")
     if kind == "spectrumx":
         name = f"rail{rail or 0}"
-        return {"network": f"{space}/{name}", "resource": f"nvidia.com/{name}"}
+        return Rail(f"{space}/{name}", f"nvidia.com/{name}")
     network, network_default, resource, resource_default = RESOURCES[kind]
     prefix, _, plain = resource_default.partition("/")
     name = text(data, network, "networkName") or network_default
     asked = text(data, resource, "resourceName") or plain
     if rail is None:
-        return {"network": f"{space}/{name}", "resource": f"{prefix}/{asked}"}
-    hca = {"hca": device} if device and not _renamed(data) else {}
-    return {"network": f"{space}/{name}-rail-{rail}", "resource": f"{prefix}/{asked}_rail_{rail}", **hca}
+        return Rail(f"{space}/{name}", f"{prefix}/{asked}")
+    hca = "" if _renamed(data) else device
+    return Rail(f"{space}/{name}-rail-{rail}", f"{prefix}/{asked}_rail_{rail}", hca)
 
 
 def _renamed(data: Any) -> bool:

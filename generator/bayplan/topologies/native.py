@@ -7,8 +7,9 @@ from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.kube import quantity
+from bayplan.model.fabric import Fabric, Ipam, Rail
 from bayplan.model.formats import Asked, Context, Part, Read, SourceFile
-from bayplan.model.rows import Table, fields, keys, ordered, plain, texts
+from bayplan.model.rows import Table, fields, keys, ordered, plain, text, texts
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Domain, Level, Namespace, NodeShape, Pool
 from bayplan.topologies import hostlist
 
@@ -194,8 +195,16 @@ def _namespaces(data: Mapping[str, Any]) -> dict[str, Namespace]:
     return {name: Namespace(name=name, **fields(NAMESPACE, each)) for name, each in sorted(data.items())}
 
 
-def _fabrics(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: {**each, "env": texts(each["env"])} if "env" in each else each for name, each in data.items()}
+def _fabrics(data: Mapping[str, Any]) -> dict[str, Fabric]:
+    return {name: Fabric(name=name, **fields(FABRIC, each)) for name, each in sorted(data.items())}
+
+
+def _rails(data: list[Any]) -> tuple[Rail, ...]:
+    return tuple(Rail(**fields(RAIL, each)) for each in data)
+
+
+def _ipam(data: Mapping[str, Any]) -> Ipam:
+    return Ipam(**fields(IPAM, data))
 
 
 NODE: Table = (
@@ -203,6 +212,7 @@ NODE: Table = (
     ("count", "accelerators", int),
     ("nodeSelector", "node_selector", ordered),
     ("tolerations", "tolerations", _tolerations),
+    ("fabrics", "fabrics", tuple),
 )
 LEVEL: Table = (
     ("name", "name", str),
@@ -218,6 +228,45 @@ ACCELERATOR: Table = (
     ("resources", "resources", ordered),
     ("deviceClass", "device_class", str),
 )
+RAIL: Table = (
+    ("network", "network", str),
+    ("resource", "resource", str),
+    ("hca", "hca", str),
+    ("interface", "interface", str),
+    ("subnet", "subnet", str),
+    ("gateway", "gateway", str),
+    ("gpu", "gpu", int),
+    ("numa", "numa", int),
+    ("device", "device", str),
+    ("selectors", "selectors", tuple),
+)
+IPAM: Table = (
+    ("type", "kind", str),
+    ("perNode", "per_node", int),
+    ("exclude", "exclude", tuple),
+    ("rangeStart", "range_start", str),
+    ("rangeEnd", "range_end", str),
+    ("namespace", "namespace", str),
+)
+FABRIC: Table = (
+    ("kind", "kind", str),
+    ("linkType", "link_type", str),
+    ("attach", "attach", str),
+    ("rails", "rails", _rails),
+    ("env", "env", texts),
+    ("ipam", "ipam", _ipam),
+    ("memlock", "memlock", str),
+    ("sourceRouting", "source_routing", bool),
+    ("injector", "injector", bool),
+    ("ipcLock", "ipc_lock", bool),
+    ("privileged", "privileged", bool),
+    ("deviceClass", "device_class", str),
+    ("shm", "shm", text),
+    ("mtu", "mtu", int),
+    ("vendorIDs", "vendor_ids", tuple),
+    ("deviceIDs", "device_ids", tuple),
+    ("shares", "shares", int),
+)
 NAMESPACE: Table = (
     ("podSecurity", "pod_security", str),
     ("primaryInterface", "primary_interface", str),
@@ -226,6 +275,7 @@ NAMESPACE: Table = (
 )
 SPEC: Table = (
     ("read", "read", str),
+    ("platform", "platform", str),
     ("versions", "versions", ordered),
     ("defaults", "defaults", ordered),
     ("queues", "queues", tuple),
@@ -235,7 +285,7 @@ SPEC: Table = (
     ("fabrics", "fabrics", _fabrics),
     ("namespaces", "namespaces", _namespaces),
 )
-ORDER = (*[key for key, _, _ in SPEC[:6]], "pools", *[key for key, _, _ in SPEC[6:]])
+ORDER = (*[key for key, _, _ in SPEC[:7]], "pools", *[key for key, _, _ in SPEC[7:]])
 """The keys of `spec` as they are written: the pools before what they refer to."""
 
 TABLES: Mapping[type, Table] = {
@@ -244,4 +294,7 @@ TABLES: Mapping[type, Table] = {
     Level: LEVEL,
     AcceleratorKind: ACCELERATOR,
     Namespace: NAMESPACE,
+    Fabric: FABRIC,
+    Rail: RAIL,
+    Ipam: IPAM,
 }

@@ -9,7 +9,10 @@ from bayplan.model.workflow import Workflow
 from bayplan.workflows import native, osmo
 
 if TYPE_CHECKING:
-    from bayplan.model.formats import Format
+    from bayplan.model.formats import Format, TextFormat
 
 FORMATS: Mapping[str, Format[Workflow]] = {native.NAME: native, osmo.NAME: osmo}
 """By name, in the order in which they sniff."""
+
+TEXTS: Mapping[str, TextFormat] = {osmo.NAME: osmo}
+"""Those whose files are texts of their own, which are made data by the format itself."""

@@ -8,8 +8,8 @@ from typing import Any
 from bayplan.diagnostics import Outcome, Route
 from bayplan.kube.merge import MERGE_KEYS
 from bayplan.model.formats import Context, Read
-from bayplan.model.rows import Table, fields, keys, numbers, ordered, text, texts
-from bayplan.model.workflow import Accelerator, Binary, Gang, Group, Placement, PodSet, Workflow
+from bayplan.model.rows import Short, Table, fields, keys, numbers, ordered, text, texts
+from bayplan.model.workflow import Accelerator, Attachment, Binary, Gang, Group, Placement, PodSet, Workflow
 
 NAME = "native"
 API_VERSION = "bayplan.dev/v1alpha1"
@@ -97,6 +97,14 @@ def _accelerator(data: Mapping[str, Any]) -> Accelerator:
     return Accelerator(**fields(ACCELERATOR, data))
 
 
+def _attachment(data: str | Mapping[str, Any]) -> Attachment:
+    return Attachment(data) if isinstance(data, str) else Attachment(**fields(ATTACHMENT, data))
+
+
+def _rail_numbers(data: list[Any]) -> tuple[int, ...]:
+    return tuple(int(each) for each in data)
+
+
 def _files(data: Mapping[str, Any]) -> dict[str, str | Binary]:
     """Base64 may be broken into lines; Kubernetes takes it in one."""
     return {
@@ -128,6 +136,14 @@ ACCELERATOR: Table = (
     ("selectors", "selectors", tuple),
     ("allocator", "allocator", str),
 )
+ATTACHMENT = Short(
+    (
+        ("name", "name", str),
+        ("rails", "rails", _rail_numbers),
+        ("bootstrap", "bootstrap", str),
+        ("address", "address", str),
+    )
+)
 PLACEMENT: Table = (("required", "required", str), ("preferred", "preferred", str))
 POD_SET: Table = (
     ("name", "name", str),
@@ -138,7 +154,7 @@ POD_SET: Table = (
     ("resources", "resources", texts),
     ("wholeNode", "whole_node", bool),
     ("numa", "numa", str),
-    ("fabric", "fabric", str),
+    ("fabric", "fabric", _attachment),
     ("image", "image", str),
     ("command", "command", tuple),
     ("args", "args", tuple),
@@ -203,4 +219,5 @@ TABLES: Mapping[type, Table] = {
     Accelerator: ACCELERATOR,
     Placement: PLACEMENT,
     Binary: BINARY,
+    Attachment: ATTACHMENT,
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from bayplan import fabrics
 from bayplan.kube import pod, quantity
 from bayplan.model.manifest import PodParts
 from bayplan.model.plan import Pods
@@ -31,7 +32,8 @@ def accelerator(name: str) -> str:
 
 
 def demand(pods: Pods, topology: ClusterTopology) -> dict[str, int]:
-    """What one pod of `pods` asks of its node: cards, channel, whole node, then requests (else limits), one pod slot.
+    """What one pod of `pods` asks of its node: cards, channel, whole node, then requests (else limits) and network
+    cards, one pod slot.
 
     Sidecars and init containers count as the kubelet counts them. Zero amounts are left out.
     """
@@ -39,7 +41,9 @@ def demand(pods: Pods, topology: ClusterTopology) -> dict[str, int]:
     requests = _requests(pods, pool)
     cards = {accelerator(kind): amount for kind, amount in _cards(pods, pool, topology, requests).items()}
     marks = {CHANNEL: ONE if pods.compute_domain else 0, WHOLE: ONE if pods.spec.whole_node else 0}
+    rails = {name: amount * ONE for name, amount in fabrics.amounts(pods.spec, topology).items()}
     plain = {name: amount for name, amount in sorted(requests.items()) if name not in _card_names(topology)}
+    plain |= {name: max(amount, plain.get(name, 0)) for name, amount in sorted(rails.items())}
     return {name: amount for name, amount in {**cards, **marks, **plain, SLOTS: ONE}.items() if amount > 0}
 
 

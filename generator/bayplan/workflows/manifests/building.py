@@ -11,7 +11,7 @@ from bayplan.kube.objects import name, namespace, title
 from bayplan.kube.safe import get, mapping, text
 from bayplan.model.augment import Roster, Seat
 from bayplan.model.policy import KEYS
-from bayplan.model.workflow import GANGS, Gang, Group, PodSet, Workflow
+from bayplan.model.workflow import GANGS, Attachment, Gang, Group, PodSet, Workflow
 from bayplan.values import NamedTuple
 from bayplan.words import listing
 from bayplan.workflows.manifests.wishes import GroupWish, Wish
@@ -63,7 +63,10 @@ def build(roster: Roster, wish: Wish) -> Outcome[Built]:
 
 
 def _pod_sets(roster: Roster, seats: Sequence[Seat], fabric: str) -> tuple[PodSet, ...]:
-    return tuple(PodSet(s.name, s.total, fabric=fabric, template=_template(roster, s)) for s in seats)
+    return tuple(
+        PodSet(s.name, s.total, fabric=Attachment(fabric) if fabric else None, template=_template(roster, s))
+        for s in seats
+    )
 
 
 def _template(roster: Roster, seat: Seat) -> dict[str, Any]:

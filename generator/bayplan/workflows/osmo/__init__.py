@@ -13,17 +13,33 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bayplan.diagnostics import Outcome
-    from bayplan.model.formats import Context, Read
+    from bayplan.document import Document
+    from bayplan.model.formats import Context, Read, Source
     from bayplan.model.workflow import Workflow
 
 NAME = "osmo"
 SCHEMA = "OsmoWorkflow"
+TITLE = "an OSMO workflow"
+MARKS = (b"workflow:", b"default-values:")
 
 
 def claims(text: str) -> bool:
     """Whether a text is an OSMO file: one of its sections stands at the start of a line, and no `apiVersion:` does."""
     lines = f"\n{text}"
     return ("\nworkflow:" in lines or "\ndefault-values:" in lines) and "\napiVersion:" not in lines
+
+
+def start(text: str) -> int:
+    """The line of its first section."""
+    lines = enumerate(text.split("\n"), 1)
+    return next((number for number, line in lines if line.startswith(("workflow:", "default-values:"))), 1)
+
+
+def documents(name: str, raw: bytes, text: str, subject: str, source: Source) -> Outcome[tuple[Document, ...]]:
+    """The document that its template makes."""
+    from bayplan.workflows.osmo import text as stage
+
+    return stage.read(name, raw, subject, source)
 
 
 def sniff(data: Any) -> bool:

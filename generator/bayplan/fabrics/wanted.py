@@ -1,0 +1,93 @@
+"""What a podSet wants of its fabric, and what the nodes on a fabric offer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from bayplan.model.fabric import Fabric, Rail
+from bayplan.model.topology import ClusterTopology, Pool
+from bayplan.model.workflow import Attachment, PodSet
+from bayplan.values import NamedTuple
+
+ONE = 1000
+"""Amounts of node resources are in thousandths."""
+
+PRIMARY = "eth0"
+"""How container runtimes call the interface on the primary network (CRI-O and containerd pass it to the CNI)."""
+
+
+class Wanted(NamedTuple):
+    """What one podSet asks of its fabric, with what the cluster says of both."""
+
+    asked: Attachment
+    fabric: Fabric
+    rails: tuple[Rail, ...]  # that are attached, in the order of the file
+    pool: Pool
+    namespace: str
+    primary: str = PRIMARY  # the pod's interface on the primary network
+    vendor: str = ""  # of its accelerator; empty: it has none
+    cards: int = 0  # accelerators a pod
+    claim: str = ""  # the name of its claim template
+
+
+def wanted(
+    spec: PodSet, topology: ClusterTopology, namespace: str = "", pool: str = "", claim: str = ""
+) -> Wanted | None:
+    """That of a podSet; None where it asks for no fabric, or for one that there is not."""
+    asked, home = spec.fabric, topology.pool(pool)
+    fabric = topology.fabrics.get(asked.name) if asked else None
+    if asked is None or fabric is None:
+        return None
+    known = topology.namespaces.get(namespace)
+    kind = topology.accelerators.get(spec.accelerator.name) if spec.accelerator else None
+    return Wanted(
+        asked,
+        fabric,
+        rails_of(asked, fabric),
+        home or topology.pools[0],
+        namespace,
+        (known.primary_interface if known else "") or PRIMARY,
+        kind.vendor if kind else "",
+        spec.accelerator.per_pod if spec.accelerator else 0,
+        claim,
+    )
+
+
+def rails_of(asked: Attachment, fabric: Fabric) -> tuple[Rail, ...]:
+    """The rails asked for; numbers that there are not are left out."""
+    if not asked.rails:
+        return fabric.rails
+    return tuple(rail for number, rail in enumerate(fabric.rails) if number in asked.rails)
+
+
+def amounts(spec: PodSet, topology: ClusterTopology) -> dict[str, int]:
+    """Extended resources that a pod asks for to get onto its fabric.
+
+    A card of its own is counted; of a shared pool one share is enough, for it brings all cards of the pool
+    (k8s-rdma-shared-dev-plugin, pkg/resources/server.go).
+    """
+    fabric = topology.fabrics.get(spec.fabric.name) if spec.fabric else None
+    if spec.fabric is None or fabric is None:
+        return {}
+    counted = Counter(rail.resource for rail in rails_of(spec.fabric, fabric) if rail.resource)
+    return {name: 1 if fabric.shared else count for name, count in counted.items()}
+
+
+def offering(topology: ClusterTopology) -> ClusterTopology:
+    """The topology whose nodes offer the resources of their fabrics' rails too, unless the file states them."""
+    if not any(rail.resource for fabric in topology.fabrics.values() for rail in fabric.rails):
+        return topology
+    return topology._replace(pools=tuple(_offering(pool, topology.fabrics) for pool in topology.pools))
+
+
+def _offering(pool: Pool, fabrics: Mapping[str, Fabric]) -> Pool:
+    names = fabrics if pool.node.fabrics is None else pool.node.fabrics
+    implied: dict[str, int] = {}
+    for fabric in (fabrics[name] for name in names if name in fabrics):
+        counted = Counter(rail.resource for rail in fabric.rails if rail.resource)
+        for resource, count in counted.items():
+            shares = fabric.shares * ONE or pool.node.resources.get("pods", 110 * ONE)
+            implied[resource] = shares if fabric.shared else count * ONE
+    resources = {**implied, **pool.node.resources}
+    return pool._replace(node=pool.node._replace(resources=dict(sorted(resources.items()))))

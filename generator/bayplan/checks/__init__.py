@@ -11,6 +11,7 @@ from bayplan.checks import (
     labels,
     levels,
     naming,
+    networks,
     nodes,
     nvlink,
     offer,
@@ -43,6 +44,7 @@ TOPOLOGY_CHECKS: tuple[Callable[[ClusterTopology], Iterator[Diagnostic]], ...] =
     nvlink.check,
     labels.check,
     offer.check,
+    networks.check,
     template.check_pools,
 )
 """Of a topology alone."""

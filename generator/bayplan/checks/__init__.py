@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from bayplan.checks import (
     amounts,
+    attachments,
     dependencies,
     hosts,
     labels,
@@ -57,6 +58,7 @@ TOGETHER: tuple[Callable[[Workflow, ClusterTopology], Iterator[Diagnostic]], ...
     levels.check,
     pending.check,
     template.check_cards,
+    attachments.check,
 )
 """Of a workflow on a topology, both sound in themselves."""
 

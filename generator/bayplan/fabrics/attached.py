@@ -1,4 +1,4 @@
-"""Networks that Multus attaches: the annotation `k8s.v1.cni.cncf.io/networks` (multus-cni 4.3, pkg/k8sclient)."""
+"""Networks that Multus attaches, written as `kube/multus.py` reads them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ from typing import Any
 
 from bayplan.fabrics.common import pod
 from bayplan.fabrics.wanted import Wanted
+from bayplan.kube.multus import NETWORKS
 from bayplan.model.fabric import Rail
 from bayplan.model.manifest import PodParts
-
-NETWORKS = "k8s.v1.cni.cncf.io/networks"
-KINDS = ("macvlan", "ipoib", "hostdevice", "sriov", "spectrumx")
-"""Kinds of fabric that come so."""
 
 
 def attached(asked: Wanted, locked: bool) -> PodParts:

@@ -256,6 +256,7 @@ def _exported(name: str, topology: ClusterTopology, target: Target, found: Found
     exporter: Exporter = import_module(f"bayplan.topologies.{EXPORTS[name]}")
     whose = getattr(exporter, "BACKEND", "")
     found += _unfit(BACKENDS[whose], topology, target) if whose and not has_errors(found) else ()
+    found += exporter.judge(topology, target) if hasattr(exporter, "judge") else ()
     return Outcome(None if has_errors(found) else tuple(exporter.write(topology, target)), found)
 
 

@@ -89,3 +89,13 @@ def excluded(texts: Sequence[str]) -> Iterator[Span]:
             yield Span(int(net.network_address), int(net.broadcast_address))
         elif one is not None:
             yield Span(int(one), int(one))
+
+
+def block(net: Subnet, addresses: int, gateway: bool) -> int:
+    """The length of the longest prefix whose subnet has so many addresses for pods, and one for a gateway."""
+    wanted = addresses + gateway
+    for length in range(net.max_prefixlen, -1, -1):
+        size = 1 << (net.max_prefixlen - length)
+        if (size if size < 3 else size - (2 if net.version == 4 else 1)) >= wanted:
+            return length
+    return 0

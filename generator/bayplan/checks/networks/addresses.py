@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 
-from bayplan.checks.networks.kinds import FABRICS, NETWORKED
-from bayplan.checks.networks.nodes import nodes_of, pools_of
+from bayplan.checks.networks.kinds import FABRICS
 from bayplan.diagnostics import Diagnostic, Note, Route, error, warning
+from bayplan.fabrics.hanging import NETWORKED, nodes_of, pools_of
 from bayplan.kube import addresses as ip
 from bayplan.model.fabric import Fabric, Rail
 from bayplan.model.topology import ClusterTopology
@@ -90,19 +90,29 @@ def _enough(fabric: Fabric, rail: Rail, nodes: int, route: Route) -> Iterator[Di
     own, net = fabric.ipam, ip.subnet(rail.subnet)
     if net is None or own.kind in ("static", "dhcp", "host-local"):
         return
-    if own.kind == "nv-ipam" and own.per_node:
+    if own.kind == "nv-ipam" and own.per_node and fabric.kind == "spectrumx":
+        yield from _prefixes(fabric, rail, net, nodes, route)
+    elif own.kind == "nv-ipam" and own.per_node:
         room = ip.hosts(net).size
         if nodes * own.per_node > room:
             wanted = f"{count(nodes, 'node')} of {own.per_node} addresses need {nodes * own.per_node}"
             hint = "take a larger subnet, or a smaller `perNode`; `node.fabrics` says which pools hang on the fabric"
             yield error("T606", route, f"{wanted}, and {rail.subnet} has {room}", hint=hint)
-        return
-    free, needed = available(fabric, rail), nodes * _beside(fabric, rail)
-    if free < needed:
+    elif (free := available(fabric, rail)) < (needed := nodes * _beside(fabric, rail)):
         tell = warning if free else error
         message = f"{rail.subnet} has {free} for pods, and {count(nodes, 'node')} hang on it, which need {needed}"
         hint = "take a larger subnet, or exclude less: a job on all nodes would never start"
         yield tell("T606", route, message, hint=hint)
+
+
+def _prefixes(fabric: Fabric, rail: Rail, net: ip.Subnet, nodes: int, route: Route) -> Iterator[Diagnostic]:
+    """On Spectrum-X each node gets a subnet of its own (CIDRPool)."""
+    prefix = ip.block(net, fabric.ipam.per_node, bool(rail.gateway))
+    room = 1 << max(0, prefix - net.prefixlen)
+    if prefix < net.prefixlen or room < nodes:
+        held = 0 if prefix < net.prefixlen else room
+        message = f"each of {count(nodes, 'node')} takes a subnet of /{prefix}, and {rail.subnet} holds {held} of them"
+        yield error("T606", route, message, hint="take a larger subnet, or a smaller `perNode`")
 
 
 def _beside(fabric: Fabric, rail: Rail) -> int:
@@ -118,10 +128,11 @@ def _block(topology: ClusterTopology, fabric: Fabric) -> Iterator[Diagnostic]:
     pools = pools_of(topology, fabric.name)
     for rail in fabric.rails:
         at_once = max((_at_once(fabric, rail, pool.node.resources) for pool in pools), default=1)
-        needed = at_once * _beside(fabric, rail) + bool(rail.gateway)
+        gateway = bool(rail.gateway) and fabric.kind != "spectrumx"  # there a node's gateway is beside its block
+        needed = at_once * _beside(fabric, rail) + gateway
         if own.per_node < needed:
             message = f"a node gets {own.per_node} addresses of a subnet, and may need {needed}"
-            message += ", with the gateway among those of one node" if rail.gateway else ""
+            message += ", with the gateway among those of one node" if gateway else ""
             yield error("T606", (*FABRICS, fabric.name, "ipam", "perNode"), message, hint=f"{needed} or more")
             return
 

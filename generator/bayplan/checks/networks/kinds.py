@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from bayplan.diagnostics import Diagnostic, Route, error, warning
+from bayplan.fabrics.hanging import NETWORKED
 from bayplan.model.fabric import Fabric, Ipam, Rail
 from bayplan.values import NamedTuple
 from bayplan.words import listing
 
 FABRICS: Route = ("topology", "spec", "fabrics")
-NETWORKED = ("macvlan", "ipoib", "hostdevice", "sriov", "spectrumx")
-"""Kinds whose rails are networks of Multus."""
 
 
 class Kind(NamedTuple):
@@ -48,9 +47,10 @@ ONLY: Mapping[str, tuple[str, ...]] = {
     "injector": ("hostdevice", "sriov", "spectrumx", "macvlan", "ipoib"),
     "device_class": ("dranet",),
     "privileged": ("hostnetwork",),
-    "mtu": (*NETWORKED, "dranet"),
+    "mtu": ("macvlan", "sriov", "spectrumx", "dranet"),
 }
-"""Field -> the kinds for which it says something. IPoIBNetworks take no plugins behind the first."""
+"""Field -> the kinds for which it says something. IPoIBNetworks take no plugins behind the first, and
+the networks of ipoib and hostdevice no MTU."""
 
 KEYS = {"source_routing": "sourceRouting", "device_class": "deviceClass"}
 

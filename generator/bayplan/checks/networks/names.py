@@ -37,7 +37,7 @@ def _resource(fabric: Fabric, rail: Rail, route: Route) -> Iterator[Diagnostic]:
         return
     if fabric.kind in ("hostdevice", "spectrumx"):
         yield from _nvidia(fabric.kind, rail, prefix, name, route)
-    elif fabric.kind == "sriov":
+    elif fabric.kind == "sriov" or (fabric.kind == "none" and not fabric.shared):
         yield from _sriov(rail.resource, prefix, name, route)
     elif fabric.kind in ("macvlan", "ipoib") and prefix != SHARED and "." not in prefix:
         message = f'the shared device plugin has the prefix "{SHARED}", and "{prefix}" is no domain'
@@ -51,6 +51,7 @@ def _nvidia(kind: str, rail: Rail, prefix: str, name: str, route: Route) -> Iter
         why = "HostDeviceNetworks" if kind == "hostdevice" else "the networks of Spectrum-X"
         message = f'{why} take devices of {NVIDIA}/, never of "{prefix}/"'
         yield error("T600", route, message, hint=f"write {NVIDIA}/{name}, and `resourcePrefix: {NVIDIA}` in the plugin")
+        return
     if kind == "spectrumx":
         network = rail.network.rpartition("/")[2]
         if network and network != name:

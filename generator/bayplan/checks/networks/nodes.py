@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan.checks.networks.kinds import FABRICS, NETWORKED
+from bayplan.checks.networks.kinds import FABRICS
 from bayplan.checks.nodes import POOLS
 from bayplan.diagnostics import Diagnostic, Note, error, warning
+from bayplan.fabrics.hanging import NETWORKED, pools_of
 from bayplan.model.fabric import Fabric
-from bayplan.model.topology import ClusterTopology, Pool
+from bayplan.model.topology import ClusterTopology
 from bayplan.words import listing, suggest
 
 GLOBAL = ("default", "openshift-multus", "openshift-sriov-network-operator", "openshift-cnv")
@@ -29,16 +30,6 @@ def check(topology: ClusterTopology) -> Iterator[Diagnostic]:
         if topology.platform == "openshift" and fabric.kind in NETWORKED:
             yield from _isolated(topology, fabric)
     yield from _shared(topology)
-
-
-def pools_of(topology: ClusterTopology, fabric: str) -> tuple[Pool, ...]:
-    """The pools whose nodes hang on a fabric."""
-    return tuple(each for each in topology.pools if each.node.fabrics is None or fabric in each.node.fabrics)
-
-
-def nodes_of(topology: ClusterTopology, fabric: str) -> int:
-    """How many nodes those are."""
-    return sum(len(domain.nodes) for pool in pools_of(topology, fabric) for domain in pool.domains)
 
 
 def _alone(topology: ClusterTopology, fabric: Fabric) -> Iterator[Diagnostic]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from bayplan.checks.networks.kinds import FABRICS, NETWORKED
+from bayplan.checks.networks.kinds import FABRICS
 from bayplan.diagnostics import Diagnostic, Note, Route, error, info, warning
+from bayplan.fabrics.hanging import NETWORKED
 from bayplan.model.fabric import Fabric
 
 

@@ -191,6 +191,11 @@ SUPPORT = (
     Support("compute-domain"),
     Support("compute-domain-each"),
     Support("several-compute-domains"),
+    Support("network-cards"),
+    Support("network-claim"),
+    Support("pod-network"),
+    Support("fixed-address"),
+    Support("host-network"),
     Support("gpu-claim"),
     Support(
         "numa",

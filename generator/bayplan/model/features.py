@@ -75,7 +75,6 @@ FEATURES: Mapping[str, Feature] = {
     "network-claim": Feature("network cards claimed through DRA", "a pod", code="F751"),
     "pod-network": Feature("secondary networks of pods", "networks", code="F752"),
     "fixed-address": Feature("a fixed address of rank 0 on a secondary network", code="F753", firm=True),
-    "host-network": Feature("pods in their node's network", code="F754"),
     "numa": Feature("a NUMA alignment of the podSet's own", code="F630"),
     "queue": Feature("a queue", code="F682"),
     "no-queue": Feature("work without a queue", code="F601", firm=True),

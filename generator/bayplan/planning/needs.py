@@ -83,8 +83,6 @@ def _fabric_needs(plan: Plan, pods: Pods) -> Iterator[Need]:
     counted, networks = sum(fabrics.amounts(pods.spec, plan.topology).values()), len(asked.rails)
     if asked.fabric.kind == "dranet":
         yield Need("network-claim", networks, at, subject=subject)
-    elif asked.fabric.kind == "hostnetwork":
-        yield Need("host-network", 1, at, subject=subject)
     elif any(rail.network for rail in asked.rails):
         yield Need("pod-network", networks, at, subject=subject)
     if counted:

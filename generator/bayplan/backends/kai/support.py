@@ -79,7 +79,6 @@ SUPPORT = (
     ),
     Support("pod-network"),
     Support("fixed-address"),
-    Support("host-network"),
     Support("gpu-claim", component="kai", since="0.13"),
     Support(
         "gpu-claim",

@@ -165,7 +165,6 @@ SUPPORT = (
     Support("network-claim", "absent", word="not yet upstream", reason=KUBERNETES_1_28, hint="use a device plugin"),
     Support("pod-network"),
     Support("fixed-address"),
-    Support("host-network"),
     Support(
         "gpu-claim",
         "approximate",

@@ -154,7 +154,6 @@ CLAIMS = (
     ),
     Support("pod-network"),
     Support("fixed-address"),
-    Support("host-network"),
     Support(
         "gpu-claim",
         "absent",

@@ -195,7 +195,6 @@ SUPPORT = (
     Support("network-claim"),
     Support("pod-network"),
     Support("fixed-address"),
-    Support("host-network"),
     Support("gpu-claim"),
     Support(
         "numa",

@@ -200,7 +200,6 @@ PODS = (
         reason="a task has the addresses of its node",
         hint="leave `address` out: rank 0 is found by the name of its node",
     ),
-    Support("host-network"),
     Support("gpu-claim"),
     Support(
         "numa",

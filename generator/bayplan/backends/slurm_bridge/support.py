@@ -154,7 +154,6 @@ SUPPORT = (
     Support("network-claim", "absent", word="not yet upstream", reason=CLAIMS, hint="use a device plugin"),
     Support("pod-network"),
     Support("fixed-address"),
-    Support("host-network"),
     Support(
         "gpu-claim",
         "absent",

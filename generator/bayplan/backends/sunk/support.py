@@ -65,7 +65,6 @@ SUPPORT = (
     ),
     Support("pod-network"),
     Support("fixed-address"),
-    Support("host-network"),
     Support(
         "gpu-claim",
         "absent",

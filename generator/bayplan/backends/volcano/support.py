@@ -127,7 +127,6 @@ SUPPORT = (
     Support("network-claim"),
     Support("pod-network"),
     Support("fixed-address"),
-    Support("host-network"),
     Support("gpu-claim", component="volcano", since="1.15"),
     Support(
         "gpu-claim",

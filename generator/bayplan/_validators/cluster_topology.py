@@ -962,7 +962,7 @@ def validate___definitions_rail(data: Any) -> Any:
         if "device" in data_keys:
             data_keys.remove("device")
             data__device = data["device"]
-            validate___definitions_interface(data__device)
+            validate___definitions_port(data__device)
         if "selectors" in data_keys:
             data_keys.remove("selectors")
             data__selectors = data["selectors"]
@@ -983,6 +983,17 @@ def validate___definitions_rail(data: Any) -> Any:
                         if data__selectors_item_len > 10240:
                             raise Refused
         if data_keys:
+            raise Refused
+    return data
+
+def validate___definitions_port(data: Any) -> Any:
+    if not isinstance(data, (str)):
+        raise Refused
+    if isinstance(data, str):
+        data_len = len(data)
+        if data_len > 15:
+            raise Refused
+        if not REGEX_PATTERNS['^[-._:A-Za-z0-9]*$'].search(data):
             raise Refused
     return data
 

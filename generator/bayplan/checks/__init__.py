@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator
 
 from bayplan.checks import (
     amounts,
+    attachments,
     dependencies,
     hosts,
     labels,
     levels,
     naming,
+    networks,
     nodes,
     nvlink,
     offer,
@@ -43,6 +45,7 @@ TOPOLOGY_CHECKS: tuple[Callable[[ClusterTopology], Iterator[Diagnostic]], ...] =
     nvlink.check,
     labels.check,
     offer.check,
+    networks.check,
     template.check_pools,
 )
 """Of a topology alone."""
@@ -55,6 +58,7 @@ TOGETHER: tuple[Callable[[Workflow, ClusterTopology], Iterator[Diagnostic]], ...
     levels.check,
     pending.check,
     template.check_cards,
+    attachments.check,
 )
 """Of a workflow on a topology, both sound in themselves."""
 

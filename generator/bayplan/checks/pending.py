@@ -15,15 +15,12 @@ HAMI = "hami"
 
 
 def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """W391 to W396."""
+    """W392 to W396."""
     for index, gang in enumerate(workflow.gangs):
         if gang.workload in WORKLOADS:
             hint = "use jobset, job, pods or volcano-job"
             yield _not_yet("W396", (*GANGS, index, "workload"), f'workload "{gang.workload}"', hint)
     for place in pod_sets(workflow):
-        if place.pods.fabric:
-            hint = "attach the network with `template` annotations"
-            yield _not_yet("W391", (*place.route, "fabric"), "a fabric", hint)
         if place.pods.accelerator:
             yield from _accelerator(place.pods.accelerator, (*place.route, "accelerator"), topology)
     if any(_hami(kind) for kind in topology.accelerators.values()):

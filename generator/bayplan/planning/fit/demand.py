@@ -26,6 +26,10 @@ OPEN = ("cpu", "memory", "ephemeral-storage")
 """Resources that do not limit a pool whose topology does not state them; any other unstated resource is absent."""
 
 
+BOUNDED = "at-most:"
+"""Before what a node has a known number of, which follows: `at-most:1:port 80 of the node`."""
+
+
 def accelerator(name: str) -> str:
     """The key of an accelerator kind."""
     return f"accelerator:{name}"
@@ -44,6 +48,7 @@ def demand(pods: Pods, topology: ClusterTopology) -> dict[str, int]:
     rails = {name: amount * ONE for name, amount in fabrics.amounts(pods.spec, topology).items()}
     plain = {name: amount for name, amount in sorted(requests.items()) if name not in _card_names(topology)}
     plain |= {name: max(amount, plain.get(name, 0)) for name, amount in sorted(rails.items())}
+    marks |= {BOUNDED + name: amount * ONE for name, amount in fabrics.bounded(pods.spec, topology).items()}
     return {name: amount for name, amount in {**cards, **marks, **plain, SLOTS: ONE}.items() if amount > 0}
 
 
@@ -56,6 +61,8 @@ def capacity(pool: Pool) -> dict[str, int]:
 
 def room(offered: Mapping[str, int], name: str) -> int | None:
     """How much of a resource a node has; None where it is not stated and so does not limit."""
+    if name.startswith(BOUNDED):
+        return int(name.removeprefix(BOUNDED).partition(":")[0]) * ONE
     return offered.get(name, None if name in OPEN else 0)
 
 

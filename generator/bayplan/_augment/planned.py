@@ -18,6 +18,7 @@ from bayplan.pipeline import Checked, Draft, Planned, Request
 from bayplan.planning import seats
 from bayplan.planning.fidelity import compare
 from bayplan.planning.pools import name_accelerators
+from bayplan.planning.portions import apportioned
 from bayplan.planning.rename import renamed
 from bayplan.selection import select_backend
 
@@ -58,7 +59,7 @@ def _planned(
 ) -> Outcome[Planned]:
     """The pipeline's check and plan, for a workload whose shape is given."""
     roster = case.roster
-    workflow = name_accelerators(workflow, cluster.topology)
+    workflow = apportioned(name_accelerators(workflow, cluster.topology), cluster.topology)
     asked = workflow.gangs[0]._replace(workload="auto")  # its kind is there, not asked for
     unbuilt = workflow._replace(gangs=(asked,))
     found = tuple(d for each in (references, levels, pending) for d in each.check(unbuilt, cluster.topology))

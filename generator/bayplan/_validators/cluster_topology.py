@@ -1104,19 +1104,6 @@ def validate___definitions_accelerator(data: Any) -> Any:
             raise Refused
     return data
 
-def validate___definitions_quantity(data: Any) -> Any:
-    if not isinstance(data, (str, int)) and not (isinstance(data, float) and data.is_integer()) or isinstance(data, bool):
-        raise Refused
-    if isinstance(data, str):
-        data_len = len(data)
-        if data_len < 1:
-            raise Refused
-        if data_len > 64:
-            raise Refused
-        if not REGEX_PATTERNS['^[-+]?[0-9.]+[A-Za-z]*[-+]?[0-9]*$'].search(data):
-            raise Refused
-    return data
-
 def validate___definitions_migprofile(data: Any) -> Any:
     if not isinstance(data, (str)):
         raise Refused

@@ -13,6 +13,7 @@ from bayplan.model.workflow import Accelerator
 Parts = Callable[[Accelerator, AcceleratorKind, str], PodParts]
 Claim = Callable[[Accelerator, AcceleratorKind, str, Target], Manifest | None]
 
+
 def _hami(asked: Accelerator, kind: AcceleratorKind, claim: str) -> PodParts:
     """Imported where somebody has it."""
     from bayplan.accelerators import hami
@@ -37,3 +38,13 @@ def amounts(asked: Accelerator, kind: AcceleratorKind) -> dict[str, int]:
     if not asked.profile or allocator(asked, kind) != device_plugin.NAME or kind.profile:
         return {}
     return {device_plugin.counted(asked, kind): asked.per_pod}
+
+
+def part_names(kind: AcceleratorKind) -> tuple[str, ...]:
+    """Resources by which parts of its cards are asked for; none where they are handed out whole."""
+    if "hami" not in kind.allocators:
+        return ()
+    from bayplan.kube.vendors import names
+
+    own = names(kind)
+    return tuple(filter(None, (own.memory, own.percentage, own.cores)))

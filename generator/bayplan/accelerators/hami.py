@@ -10,15 +10,15 @@ from bayplan.model.workflow import Accelerator
 
 NAME = "hami"
 SCHEDULER = "hami-scheduler"
-"""Its webhook gives it to pods of the default scheduler anyway; said here, it holds where the webhook is out of reach."""
+"""Its webhook gives it to pods of the default scheduler anyway, unless it is out of reach."""
 
 
 def parts(asked: Accelerator, kind: AcceleratorKind, claim: str) -> PodParts:
     """Cards, their parts and the policies. A gang scheduler puts its own name in the place of HAMi's."""
-    count = names(kind).count
+    count = names(kind).cards
     spec = {} if count.startswith(VOLCANO) else {"schedulerName": SCHEDULER}
     return PodParts(
         resources={count: str(asked.per_pod), **shares.resources(asked, kind)},
-        annotations=policies.annotations(asked, kind),
+        annotations=policies.notes(asked, kind),
         spec=spec,
     )

@@ -13,17 +13,19 @@ from bayplan.model.workflow import Accelerator
 
 NODE, CARDS = "hami.io/node-scheduler-policy", "hami.io/gpu-scheduler-policy"
 WEIGHTS = "hami.io/device-scoring-weights"
-SGPU_TOPOLOGY, SGPU_CLASS, SGPU_QOS = (f"metax-tech.com/sgpu-{key}" for key in ("topology-aware", "app-class", "qos-policy"))
+SGPU_TOPOLOGY, SGPU_CLASS, SGPU_QOS = (
+    f"metax-tech.com/sgpu-{key}" for key in ("topology-aware", "app-class", "qos-policy")
+)
 VNPU_MODE, SOFT = "huawei.com/vnpu-mode", "hami-core"
 
 LINKED = ("nvidia", "ascend")
 """Vendors of whose cards HAMi knows the links, and can choose cards by them."""
 
 
-def annotations(asked: Accelerator, kind: AcceleratorKind) -> dict[str, str]:
+def notes(asked: Accelerator, kind: AcceleratorKind) -> dict[str, str]:
     """Those that the pod template carries."""
     made = {NODE: node(asked, kind), CARDS: cards(asked, kind), SGPU_CLASS: asked.app_class, SGPU_QOS: asked.qos}
-    if asked.links and names(kind).count == SGPU:
+    if asked.links and names(kind).cards == SGPU:
         made[SGPU_TOPOLOGY] = "true"
     if asked.cores and kind.vendor == "ascend":
         made[VNPU_MODE] = SOFT
@@ -42,7 +44,7 @@ def cards(asked: Accelerator, kind: AcceleratorKind) -> str:
 
 def by_node(kind: AcceleratorKind) -> bool:
     """Whether links are chosen with the node, and MetaX's device plugin then takes the cards."""
-    return kind.vendor == "metax" and names(kind).count != SGPU
+    return kind.vendor == "metax" and names(kind).cards != SGPU
 
 
 LINKS: Mapping[str, str] = {

@@ -33,11 +33,11 @@ def faults(asked: Accelerator, kind: AcceleratorKind) -> Iterator[Fault]:
     """Why the vendor's names cannot say it."""
     known = names(kind)
     if asked.memory and not (known.memory or (known.percentage and asked.memory.endswith("%"))):
-        yield "memory", f"cards counted as {known.count} have no resource for a part of their memory", _named(known)
+        yield "memory", f"cards counted as {known.cards} have no resource for a part of their memory", _named(known)
     elif asked.memory:
         yield from _memory(asked, kind, known)
     if asked.cores and not known.cores:
-        yield "cores", f"cards counted as {known.count} have no resource for a part of their cores", _named(known)
+        yield "cores", f"cards counted as {known.cards} have no resource for a part of their cores", _named(known)
     elif asked.cores:
         yield from _cores(asked, known)
 
@@ -52,14 +52,18 @@ def _memory(asked: Accelerator, kind: AcceleratorKind, known: Names) -> Iterator
     if asked.memory.endswith("%"):
         if not known.percentage and not kind.memory:
             message = f"{known.memory} is an amount, and the topology does not say how much memory a card has"
-            yield "memory", message, f"add `memory` to the accelerator \"{kind.name}\", or write an amount"
+            yield "memory", message, f'add `memory` to the accelerator "{kind.name}", or write an amount'
         return
     asks, has = quantity.parse(asked.memory), quantity.parse(kind.memory or "0")
     if asks % (known.unit * WHOLE):
         message = f'"{asked.memory}" is no multiple of {quantity.show(known.unit * WHOLE)}, the unit of {known.memory}'
         yield "memory", message, f"write it like {quantity.show(known.unit * WHOLE * 20)}, with its unit"
     elif kind.memory and asks > has:
-        yield "memory", f'a card of "{kind.name}" has {kind.memory}, and {asked.memory} are asked of each', "ask for less"
+        yield (
+            "memory",
+            f'a card of "{kind.name}" has {kind.memory}, and {asked.memory} are asked of each',
+            "ask for less",
+        )
 
 
 def _cores(asked: Accelerator, known: Names) -> Iterator[Fault]:

@@ -1,12 +1,12 @@
 """What HAMi calls cards, their memory and their cores, vendor by vendor.
 
-HAMi 2.10.0: `charts/hami/values.yaml`, `charts/hami/templates/scheduler/device-configmap.yaml`, `pkg/device/*/device.go`;
+HAMi 2.10.0: `charts/hami/values.yaml`, `charts/hami/templates/scheduler/device-configmap.yaml`, `pkg/device/`;
 Volcano 1.14: plugin `deviceshare`. A chart's values may rename all of them, so that what a topology says wins.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from bayplan.model.topology import AcceleratorKind
 from bayplan.values import NamedTuple
@@ -15,7 +15,7 @@ MIB, GIB = 2**20, 2**30
 CHIP = "*"
 """Stands in a name for the chip: `huawei.com/Ascend910B3`."""
 
-ROLES = ("count", "memory", "percentage", "cores")
+ROLES = ("cards", "memory", "percentage", "cores")
 
 
 class Names(NamedTuple):
@@ -26,7 +26,7 @@ class Names(NamedTuple):
     """
 
     vendor: str
-    count: str
+    cards: str
     memory: str = ""
     percentage: str = ""
     cores: str = ""
@@ -50,7 +50,9 @@ HAMI: tuple[Names, ...] = (
     Names("nvidia", NVIDIA, "nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores"),
     Names("metax", METAX),
     Names("metax", SGPU, "metax-tech.com/vmemory", "", "metax-tech.com/vcore", unit=GIB, all_cores=True),
-    Names("amd", "amd.com/gpu", "amd.com/gpumem", "", "amd.com/gpucores", all_memory=False, all_cores=True, since="2.10"),
+    Names(
+        "amd", "amd.com/gpu", "amd.com/gpumem", "", "amd.com/gpucores", all_memory=False, all_cores=True, since="2.10"
+    ),
     Names("ascend", "huawei.com/Ascend*", "huawei.com/Ascend*-memory", "", "huawei.com/Ascend*-core"),
     Names(
         "cambricon",
@@ -82,15 +84,12 @@ HAMI: tuple[Names, ...] = (
     Names("vastai", "vastaitech.com/va"),
     Names("biren", "birentech.com/gpu"),
 )
-"""The names that a chart has by default. Those of NVIDIA, MetaX, AMD and some more are names of plain device plugins too."""
-
-OWN = frozenset({SGPU, "cambricon.com/vmlu", "enflame.com/drs-gcu", "kunlunxin.com/vxpu", "hygon.com/dcunum"})
-"""Counts that only sharing plugins offer. (Hygon's own plugin offers `hygon.com/dcunum` too, and HAMi takes it over.)"""
+"""The names that a chart has by default. Some of the counts are those of plain device plugins too."""
 
 
 def of_count(resource: str) -> Names | None:
     """The row of a count, with the chip in its names; None for a resource that counts nothing known."""
-    found = next(((row, part) for row, role, part in _matches(resource) if role == "count"), None)
+    found = next(((row, part) for row, role, part in _matches(resource) if role == "cards"), None)
     return _filled(*found) if found else None
 
 
@@ -118,22 +117,24 @@ def _chip(pattern: str, resource: str) -> str | None:
 
 
 def _filled(row: Names, chip: str) -> Names:
-    return row._replace(**{part: getattr(row, part).replace(CHIP, chip) for part in ROLES}) if chip else row
+    if not chip:
+        return row
+    cards, memory, percentage, cores = (getattr(row, part).replace(CHIP, chip) for part in ROLES)
+    return row._replace(cards=cards, memory=memory, percentage=percentage, cores=cores)
 
 
 def names(kind: AcceleratorKind) -> Names:
     """The names of a kind: the defaults that go with its count, under what its topology says."""
-    count = kind.resources.get("count", NVIDIA)
-    own: Mapping[str, str] = {
-        "memory": kind.resources.get("memory", ""),
-        "percentage": kind.resources.get("memoryPercentage", ""),
-        "cores": kind.resources.get("cores", ""),
-    }
+    own, count = kind.resources, kind.resources.get("count", NVIDIA)
     row = of_count(count) or _renamed(kind, count)
-    return row._replace(**{part: name for part, name in own.items() if name})
+    return row._replace(
+        memory=own.get("memory", row.memory),
+        percentage=own.get("memoryPercentage", row.percentage),
+        cores=own.get("cores", row.cores),
+    )
 
 
 def _renamed(kind: AcceleratorKind, count: str) -> Names:
     """Cards whose count has another name keep the vendor's units; how their parts are called is not known."""
     like = next((row for row in HAMI if row.vendor == kind.vendor and row.shared), Names(kind.vendor, count))
-    return like._replace(count=count, memory="", percentage="", cores="")
+    return like._replace(cards=count, memory="", percentage="", cores="")

@@ -13,8 +13,8 @@ from bayplan.words import listing
 WHOLE = 1000
 PERCENT = 100
 
-Fault = tuple[str, str, str]
-"""Key of the accelerator, what is wrong, what to do."""
+Fault = tuple[str, str, str, str]
+"""Code, key of the accelerator, what is wrong, what to do."""
 
 
 def resources(asked: Accelerator, kind: AcceleratorKind) -> dict[str, str]:
@@ -33,11 +33,11 @@ def faults(asked: Accelerator, kind: AcceleratorKind) -> Iterator[Fault]:
     """Why the vendor's names cannot say it."""
     known = names(kind)
     if asked.memory and not (known.memory or (known.percentage and asked.memory.endswith("%"))):
-        yield "memory", f"cards counted as {known.cards} have no resource for a part of their memory", _named(known)
+        yield "W550", "memory", f"cards counted as {known.cards} have no resource for a part of their memory", _named(known)
     elif asked.memory:
         yield from _memory(asked, kind, known)
     if asked.cores and not known.cores:
-        yield "cores", f"cards counted as {known.cards} have no resource for a part of their cores", _named(known)
+        yield "W550", "cores", f"cards counted as {known.cards} have no resource for a part of their cores", _named(known)
     elif asked.cores:
         yield from _cores(asked, known)
 
@@ -52,12 +52,12 @@ def _memory(asked: Accelerator, kind: AcceleratorKind, known: Names) -> Iterator
     if asked.memory.endswith("%"):
         if not known.percentage and not kind.memory:
             message = f"{known.memory} is an amount, and the topology does not say how much memory a card has"
-            yield "memory", message, f'add `memory` to the accelerator "{kind.name}", or write an amount'
+            yield "W551", "memory", message, f'add `memory` to the accelerator "{kind.name}", or write an amount'
         return
     asks, has = quantity.parse(asked.memory), quantity.parse(kind.memory or "0")
     if asks % (known.unit * WHOLE):
         message = f'"{asked.memory}" is no multiple of {quantity.show(known.unit * WHOLE)}, the unit of {known.memory}'
-        yield "memory", message, f"write it like {quantity.show(known.unit * WHOLE * 20)}, with its unit"
+        yield "W551", "memory", message, f"write it like {quantity.show(known.unit * WHOLE * 20)}, with its unit"
     elif kind.memory and asks > has:
         yield (
             "memory",
@@ -70,12 +70,12 @@ def _cores(asked: Accelerator, known: Names) -> Iterator[Fault]:
     value = _percent(asked.cores)
     if not 0 < value <= PERCENT:
         message = f'"{asked.cores}" is not a share of a card in percent'
-        yield "cores", message, "write a whole number from 1 to 100; more cards are a matter of `count`"
+        yield "W551", "cores", message, "write a whole number from 1 to 100; more cards are a matter of `count`"
     elif value * known.parts % PERCENT:
         steps = [str(part * PERCENT / known.parts) for part in range(1, known.parts + 1)]
         whole = [each.removesuffix(".0") for each in steps if each.endswith(".0")]
         message = f"{known.cores} counts {known.parts} parts of a card, and {value}% of it is no whole number of them"
-        yield "cores", message, f"write {listing(whole)}"
+        yield "W551", "cores", message, f"write {listing(whole)}"
 
 
 def _percent(text: str) -> int:

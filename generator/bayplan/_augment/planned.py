@@ -8,7 +8,7 @@ from bayplan._augment.cluster import Cluster
 from bayplan._augment.completed import completed, own_queue
 from bayplan._augment.strangers import uncounted
 from bayplan.backends import BACKENDS
-from bayplan.checks import given, levels, pending, references
+from bayplan.checks import accelerators, given, levels, pending, references
 from bayplan.diagnostics import Diagnostic, Outcome, has_errors
 from bayplan.model.augment import AugmentRequest
 from bayplan.model.backend import Backend
@@ -62,7 +62,9 @@ def _planned(
     workflow = apportioned(name_accelerators(workflow, cluster.topology), cluster.topology)
     asked = workflow.gangs[0]._replace(workload="auto")  # its kind is there, not asked for
     unbuilt = workflow._replace(gangs=(asked,))
-    found = tuple(d for each in (references, levels, pending) for d in each.check(unbuilt, cluster.topology))
+    found = tuple(
+        d for each in (references, levels, accelerators, pending) for d in each.check(unbuilt, cluster.topology)
+    )
     if case.carried:
         found += tuple(seats.kept_domain(workflow.gangs[0]))
     if has_errors(found):

@@ -33,13 +33,27 @@ def faults(asked: Accelerator, kind: AcceleratorKind) -> Iterator[Fault]:
     """Why the vendor's names cannot say it."""
     known = names(kind)
     if asked.memory and not (known.memory or (known.percentage and asked.memory.endswith("%"))):
-        yield "W550", "memory", f"cards counted as {known.cards} have no resource for a part of their memory", _named(known)
+        yield (
+            "W550",
+            "memory",
+            f"cards counted as {known.cards} have no resource for a part of their memory",
+            _named(known),
+        )
     elif asked.memory:
         yield from _memory(asked, kind, known)
     if asked.cores and not known.cores:
-        yield "W550", "cores", f"cards counted as {known.cards} have no resource for a part of their cores", _named(known)
+        yield (
+            "W550",
+            "cores",
+            f"cards counted as {known.cards} have no resource for a part of their cores",
+            _named(known),
+        )
     elif asked.cores:
         yield from _cores(asked, known)
+
+
+def _wholly(known: Names, what: str) -> str:
+    return f"cards counted as {known.cards} have no resource for a part of their {what}"
 
 
 def _named(known: Names) -> str:
@@ -59,11 +73,8 @@ def _memory(asked: Accelerator, kind: AcceleratorKind, known: Names) -> Iterator
         message = f'"{asked.memory}" is no multiple of {quantity.show(known.unit * WHOLE)}, the unit of {known.memory}'
         yield "W551", "memory", message, f"write it like {quantity.show(known.unit * WHOLE * 20)}, with its unit"
     elif kind.memory and asks > has:
-        yield (
-            "memory",
-            f'a card of "{kind.name}" has {kind.memory}, and {asked.memory} are asked of each',
-            "ask for less",
-        )
+        message = f'a card of "{kind.name}" has {kind.memory}, and {asked.memory} are asked of each'
+        yield "W551", "memory", message, "ask for less"
 
 
 def _cores(asked: Accelerator, known: Names) -> Iterator[Fault]:

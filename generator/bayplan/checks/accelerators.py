@@ -139,7 +139,8 @@ def _on_nodes(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnos
         if not asked or not kind:
             continue
         if (asked.memory or asked.cores) and asked.per_pod > pool.node.accelerators > 0:
-            message = f"a share of each of {asked.per_pod} cards is asked for; a node of the pool has {pool.node.accelerators}"
+            has = pool.node.accelerators
+            message = f"a share of each of {asked.per_pod} cards is asked for; a node of the pool has {has}"
             hint = "the shares of one pod are of different cards: ask for larger shares of fewer"
             yield error("W552", (*route, "count"), message, hint=hint)
         yield from _slices(asked, kind, pool, route)

@@ -48,13 +48,13 @@ def _template(template: PodTemplate, world: World) -> Iterator[Diagnostic]:
 
     seen = look(template.data, world.topology.accelerators.values(), world.target)
     for each in faults(seen):
-        yield Diagnostic(
-            CODES[each.rule], each.severity, each.message, (*template.route, *each.path), hint=each.hint
-        )
+        yield Diagnostic(CODES[each.rule], each.severity, each.message, (*template.route, *each.path), hint=each.hint)
     for ask in seen.asks:
         most = _most(ask.names.cards, world)
         if most is not None and ask.cards > most:
-            message = f"{ask.cards} cards ({ask.names.cards}) are asked for, and no node of the topology has more than {most}"
+            message = (
+                f"{ask.cards} cards ({ask.names.cards}) are asked for, and no node of the topology has more than {most}"
+            )
             hint = "ask for fewer in one pod, and for more pods"
             yield error("M881", (*template.route, *ask.place), message, hint=hint)
 

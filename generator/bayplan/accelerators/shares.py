@@ -102,25 +102,53 @@ def _bytes(asked: Accelerator, kind: AcceleratorKind) -> int:
     return quantity.parse(kind.memory or "0") * _percent(asked.memory) // PERCENT // WHOLE
 
 
-def fraction(asked: Accelerator, kind: AcceleratorKind) -> int:
-    """How much of a card is gone for others, in thousandths: the larger of its memory and its cores, at least.
+def slots(asked: Accelerator, kind: AcceleratorKind) -> int:
+    """How many such shares a card has room for, at most: what its memory or its cores let in.
 
     What is left out may be all of the card (`Names.all_memory`, `all_cores`). Memory as an amount counts only where
     the topology says how much a card has.
     """
-    known = names(kind)
-    memory = _part_of_memory(asked, kind) if asked.memory else WHOLE * known.all_memory
-    cores = _percent(asked.cores) * WHOLE // PERCENT if asked.cores else WHOLE * known.all_cores
-    return min(WHOLE, max(1, memory, cores))
+    by_cores = PERCENT // max(1, _cores_of(asked, kind))
+    asks, has = _memory_of(asked, kind)
+    return max(1, min(by_cores, has // max(1, asks)))
 
 
-def _part_of_memory(asked: Accelerator, kind: AcceleratorKind) -> int:
+def fraction(asked: Accelerator, kind: AcceleratorKind) -> int:
+    """How much of a card is gone for others, in thousandths: the larger of its memory and its cores, rounded down."""
+    asks, has = _memory_of(asked, kind)
+    return min(WHOLE, max(1, asks * WHOLE // has, _cores_of(asked, kind) * WHOLE // PERCENT))
+
+
+def _cores_of(asked: Accelerator, kind: AcceleratorKind) -> int:
+    return _percent(asked.cores) if asked.cores else PERCENT * names(kind).all_cores
+
+
+def _memory_of(asked: Accelerator, kind: AcceleratorKind) -> tuple[int, int]:
+    """The memory that is asked for, of how much; nothing where that is not known."""
+    if not asked.memory:
+        return (PERCENT * names(kind).all_memory, PERCENT)
     if asked.memory.endswith("%"):
-        return _percent(asked.memory) * WHOLE // PERCENT
+        return (_percent(asked.memory), PERCENT)
     has = quantity.parse(kind.memory) if kind.memory else 0
-    return -(-quantity.parse(asked.memory) * WHOLE // has) if has else 0
+    return (quantity.parse(asked.memory), has) if has > 0 else (0, PERCENT)
 
 
 def told(asked: Accelerator, kind: AcceleratorKind) -> bool:
-    """Whether `fraction` is all that there is to say: no amount of memory whose share is unknown."""
+    """Whether that is all there is to say: no amount of memory of an unknown whole."""
     return not asked.memory or asked.memory.endswith("%") or bool(kind.memory)
+
+
+SPLIT = 10
+"""Pods that may share a card unless HAMi is told otherwise (`devicePlugin.deviceSplitCount`)."""
+
+
+def quota(kind: AcceleratorKind, cards: int) -> dict[str, int]:
+    """What so many cards have to give, by the names of what pods ask for; what is not known is as good as unlimited."""
+    own, has = names(kind), quantity.parse(kind.memory) // WHOLE if kind.memory else 0
+    each = (
+        (own.cards, SPLIT if own.shared else 1),
+        (own.memory, has // own.unit if has else 10**6),
+        (own.percentage, PERCENT),
+        (own.cores, own.parts),
+    )
+    return {name: amount * cards for name, amount in each if name}

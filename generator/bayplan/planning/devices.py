@@ -13,14 +13,18 @@ from bayplan.model.workflow import Accelerator
 
 
 def gaps(plan: Plan, scheduler: str, title: str, target: Target) -> Iterator[Diagnostic]:
-    """F760 to F766, for each podSet once. Whole cards of a device plugin are anybody's."""
+    """F760 to F765, for each podSet once. Whole cards of a device plugin are anybody's."""
+    told: set[tuple[str, str]] = set()
     for pods in once(pods for gang in plan.gangs for pods in all_pods(gang.root)):
         asked = pods.spec.accelerator
         kind = plan.topology.accelerators.get(asked.name) if asked else None
         if asked and kind and (allocator(asked, kind) == "hami" or not asked.whole):
             yield from _gap(pods, asked, kind, scheduler, title)
             yield from _gates(pods, asked, kind, target)
-            yield from _switches(pods, asked, kind, scheduler)
+            switch = SWITCHES.get((scheduler, kind.vendor))
+            if switch and allocator(asked, kind) == "hami" and switch not in told:
+                told.add(switch)
+                yield _notice(switch, (*pods.route, "accelerator"))
 
 
 def parts(asked: Accelerator, kind: AcceleratorKind) -> frozenset[str]:
@@ -98,14 +102,7 @@ SWITCHES = {
 """What volcano-scheduler.conf must say (Volcano 1.14)."""
 
 
-def _switches(pods: Pods, asked: Accelerator, kind: AcceleratorKind, scheduler: str) -> Iterator[Diagnostic]:
-    at = (*pods.route, "accelerator")
-    switch = SWITCHES.get((scheduler, kind.vendor))
-    if allocator(asked, kind) == "hami" and switch:
-        name, why = switch
-        hint = f"give the plugin the argument `{name}: true` in volcano-scheduler.conf"
-        yield info("F765", at, f"Volcano does it only where its configuration says so: {why}", hint=hint)
-    elif allocator(asked, kind) == "hami" and scheduler in ("kueue", "none"):
-        message = "hami-scheduler places the pods one by one: a gang may start in part"
-        if scheduler == "none":
-            yield info("F766", at, message, hint="let Kueue admit it as a whole: `-s kueue`")
+def _notice(switch: tuple[str, str], at: Route) -> Diagnostic:
+    name, why = switch
+    hint = f"give the plugin the argument `{name}: true` in volcano-scheduler.conf"
+    return info("F765", at, f"Volcano does it only where its configuration says so: {why}", hint=hint)

@@ -16,7 +16,7 @@ from bayplan.model.workflow import Accelerator, Gang, Group, PodSet, Workflow
 
 ONE = 1000
 Node = TypeVar("Node", Gang, Group)
-Sizes = Mapping[str, frozenset[int]]
+Sizes = Mapping[str, frozenset[tuple[int, int]]]
 """Accelerator -> the sizes of all shares that the workflow asks of it."""
 
 
@@ -27,7 +27,7 @@ def apportioned(workflow: Workflow, topology: ClusterTopology) -> Workflow:
         return workflow
     kinds = topology.accelerators
     known = [each for each in asked if each.name in kinds and not each.whole]
-    sizes: dict[str, frozenset[int]] = {}
+    sizes: dict[str, frozenset[tuple[int, int]]] = {}
     for each in known:
         sizes[each.name] = sizes.get(each.name, frozenset()) | {_size(each, kinds[each.name])}
     return workflow._replace(gangs=tuple(_with(gang, kinds, sizes) for gang in workflow.gangs))
@@ -48,12 +48,11 @@ def _portioned(spec: PodSet, kinds: Mapping[str, AcceleratorKind], sizes: Sizes)
     asked = spec.accelerator
     if asked is None or asked.whole or asked.name not in kinds:
         return spec
-    size = _size(asked, kinds[asked.name])
-    even = size and (len(sizes[asked.name]) == 1 or asked.profile)
-    return spec._replace(accelerator=asked._replace(portion=ONE // (ONE // size) if even else size))
+    even = len(sizes[asked.name]) == 1
+    return spec._replace(accelerator=asked._replace(portion=_portion(asked, kinds[asked.name], even)))
 
 
-def _size(asked: Accelerator, kind: AcceleratorKind) -> int:
+def _portion(asked: Accelerator, kind: AcceleratorKind, even: bool) -> int:
     """In thousandths of a card; 0 for what is counted otherwise."""
     if asked.profile:
         from bayplan.accelerators import mig
@@ -63,7 +62,16 @@ def _size(asked: Accelerator, kind: AcceleratorKind) -> int:
         return mig.portion(asked.profile)
     from bayplan.accelerators import shares
 
-    return shares.fraction(asked, kind)
+    return ONE // shares.slots(asked, kind) if even else shares.fraction(asked, kind)
+
+
+def _size(asked: Accelerator, kind: AcceleratorKind) -> tuple[int, int]:
+    """What is the same of equal shares."""
+    if asked.profile:
+        return (0, 0)
+    from bayplan.accelerators import shares
+
+    return (shares.slots(asked, kind), shares.fraction(asked, kind))
 
 
 def cut(workflow: Workflow, topology: ClusterTopology) -> frozenset[str]:

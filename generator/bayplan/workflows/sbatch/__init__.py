@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 NAME = "sbatch"
 SCHEMA = "SbatchScript"
+TITLE = "an sbatch script"
 MARKS: tuple[bytes, ...] = (b"#SBATCH",)
 """One of them stands in every script that is recognised; others are read with `--from sbatch`."""
 
@@ -28,6 +29,11 @@ MARKS: tuple[bytes, ...] = (b"#SBATCH",)
 def claims(text: str) -> bool:
     """Whether a text is a batch script: it starts with `#!`, and a line with `#SBATCH`."""
     return text.startswith("#!") and "\n#SBATCH" in text
+
+
+def start(text: str) -> int:
+    """The line in which it shows that a text is a script."""
+    return next((number for number, line in enumerate(text.split("\n"), 1) if line.startswith("#SBATCH")), 1)
 
 
 def documents(name: str, raw: bytes, text: str, subject: str, source: Source) -> Outcome[tuple[Document, ...]]:

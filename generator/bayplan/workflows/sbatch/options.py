@@ -1,10 +1,10 @@
 """Every option of sbatch and srun (Slurm 25.11, `man sbatch`, `man srun`) and of pyxis 0.20, and what becomes of it.
 
-    READ      carried into the workflow
-    KEPT      kept in the gang's `backends: {slurm: ...}`; other schedulers have nothing for it
-    NOTHING   it is about Slurm's own ways or about what is printed: nothing is lost without it
-    LOST      nothing carries it, and the job runs all the same: a warning
-    REFUSED   without it the job would be another one: an error
+READ      carried into the workflow
+KEPT      kept in the gang's `backends: {slurm: ...}`; other schedulers have nothing for it
+NOTHING   it is about Slurm's own ways or about what is printed: nothing is lost without it
+LOST      nothing carries it, and the job runs all the same: a warning
+REFUSED   without it the job would be another one: an error
 """
 
 from __future__ import annotations

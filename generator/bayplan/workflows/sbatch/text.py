@@ -51,6 +51,7 @@ def documents(name: str, raw: bytes, text: str, subject: str, source: Source) ->
         "name": stem(name),
         "interpreter": lines[0][2:].strip()[:4096],
         "directives": directives,
+        "comments": "\n".join(line for line in lines[1:end] if line.startswith("# "))[:MOST],
         "body": {"line": end + 1, "text": "\n".join(lines[end:])},
         "variables": {key: str(value) for key, value in source.variables.items()},
     }
@@ -72,7 +73,9 @@ def _refused(raw: bytes, text: str, subject: str) -> Iterator[Diagnostic]:
         return error("R152", (subject, AT, *place), message, hint=hint)
 
     if not text.startswith("#!"):
-        yield refused((1, 1), "a batch script starts with `#!` and the path of its shell", "start it with `#!/bin/bash`")
+        yield refused(
+            (1, 1), "a batch script starts with `#!` and the path of its shell", "start it with `#!/bin/bash`"
+        )
     if b"\r\n" in raw:
         line = raw[: raw.index(b"\r\n")].count(b"\n") + 1
         yield refused((line, 1), "lines end with carriage returns, as on DOS", "save the file with Unix line ends")
@@ -81,7 +84,9 @@ def _refused(raw: bytes, text: str, subject: str) -> Iterator[Diagnostic]:
         place = before.count("\n") + 1, len(before) - before.rfind("\n")
         yield refused(place, "there is a NUL character in the script", "remove it")
     if len(text) > MOST:
-        yield refused((1, 1), f"the script has {len(text):,} characters, {MOST:,} is the most that is read", "shorten it")
+        yield refused(
+            (1, 1), f"the script has {len(text):,} characters, {MOST:,} is the most that is read", "shorten it"
+        )
 
 
 def _variables(source: Source) -> Iterator[Diagnostic]:

@@ -17,7 +17,9 @@ MOST = 65_536
 
 def output(inside: str, scope: Scope) -> Value:
     """What a substitution gives."""
-    unknown = Unknown(f"$({' '.join(inside.split())[:60]}) takes running the script", "write what it gives into the script")
+    unknown = Unknown(
+        f"$({' '.join(inside.split())[:60]}) takes running the script", "write what it gives into the script"
+    )
     try:
         steps = statements(inside)
     except UnreadableError:
@@ -98,7 +100,9 @@ def _filtered(words: list[str], lines: list[str]) -> list[str] | None:
         return lines[-int(found[1]) :] if int(found[1]) else []
     if found := re.fullmatch(r"sed (?:-n )?([0-9]{1,5})(?:p|q|q;d|!d)", line):
         return lines[int(found[1]) - 1 : int(found[1])] if "-n" in line or "d" in line else lines[: int(found[1])]
-    if line in ("sort", "uniq", "sort -u", "cat", "xargs") or re.fullmatch(r"tr -d .*|awk .?\{ ?print \$1;? ?\}.?", line):
+    if line in ("sort", "uniq", "sort -u", "cat", "xargs") or re.fullmatch(
+        r"tr -d .*|awk .?\{ ?print \$1;? ?\}.?", line
+    ):
         return lines
     if re.fullmatch(r"cut -d(?: |=|')*\s*'? ?-f ?1|cut -d  -f ?1", line) or words[:1] == ["cut"]:
         return lines if words[-1] in ("-f1", "1") else None

@@ -34,7 +34,7 @@ class Statement(NamedTuple):
     end: str = "\n"
     redirects: tuple[Redirect, ...] = ()
     opened: str = ""  # if, for, {, (, function: a block
-    inner: tuple["Statement", ...] = ()
+    inner: tuple[Statement, ...] = ()
 
     @property
     def name(self) -> str:
@@ -154,7 +154,7 @@ class _Reader:
         if isinstance(token, Operator) and token.text in ENDS:
             self.at += 1
             return token.text, stop
-        return "\n", stop
+        return (token.text if isinstance(token, Operator) else "\n"), stop
 
 
 ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")

@@ -107,7 +107,9 @@ def _piece(piece: Piece, scope: Scope) -> Value:
     return Unknown(f"{shown} takes running the script")
 
 
-_BRACES = re.compile(r"(#?)([A-Za-z_]\w*|[0-9@*#])(?:\[([^\]]*)\])?(?:(:?[-=+?]|%%?|##?|:|//?|\^\^?|,,?|@)(.*))?", re.DOTALL)
+_BRACES = re.compile(
+    r"(#?)([A-Za-z_]\w*|[0-9@*#])(?:\[([^\]]*)\])?(?:(:?[-=+?]|%%?|##?|:|//?|\^\^?|,,?|@)(.*))?", re.DOTALL
+)
 
 
 def _brace(inside: str, scope: Scope) -> Value:

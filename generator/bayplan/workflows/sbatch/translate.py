@@ -1,4 +1,4 @@
-"""The data of a script -> native data -> Workflow, so that what is read and what `bayplan import` prints is one thing."""
+"""The data of a script -> native data -> Workflow: what is read and what `bayplan import` prints is one thing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def read(data: Mapping[str, Any], context: Context) -> Outcome[Read[Workflow]]:
     findings = Findings()
     read_ = script(data, context.topology, findings)
     made = gangs.document(read_, findings) if read_ else None
-    found = findings.all()[:MOST]
+    ours = read_ is not None and read_.remarks is not None
+    found = tuple(each for each in findings.all()[:MOST] if not (ours and each.severity == "info"))
     if made is None or has_errors(found):
         return Outcome(None, found)
     native_data, origins = _document(read_, made) if read_ else ({}, {})

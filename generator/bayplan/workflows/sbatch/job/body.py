@@ -16,7 +16,7 @@ from bayplan.values import NamedTuple
 from bayplan.workflows.sbatch.findings import Findings, Spot
 from bayplan.workflows.sbatch.job import special
 from bayplan.workflows.sbatch.job.given import Given, parse, sort
-from bayplan.workflows.sbatch.job.known import EACH, LAUNCHERS, QUIET, SETUP, base
+from bayplan.workflows.sbatch.job.known import EACH, LAUNCHERS, QUIET, SETUP, SILENT, base
 from bayplan.workflows.sbatch.options import STEPS
 from bayplan.workflows.sbatch.shell.idioms import output
 from bayplan.workflows.sbatch.shell.statements import ASSIGNMENT, Redirect, Statement, statements
@@ -101,11 +101,11 @@ class _Walker:
 
     def result(self) -> Walked:
         """What was found, once all statements are through."""
-        for name, spot in list(self.setup.items())[:1]:
+        for spot in list(self.setup.values())[:1]:
             shown = ", ".join(f"`{each}`" for each in self.setup)
             message = f"{shown}: this sets up the software of Slurm's nodes, and a pod has that of its image"
             self.findings.warning("W612", spot, message, "put it into the image, or set the variables with `export`")
-        for _, spot in list(self.quiet.items())[:1]:
+        for spot in list(self.quiet.values())[:1]:
             shown = ", ".join(self.quiet)
             message = f"left out, since it is about Slurm's first node alone: {shown}"
             self.findings.info("W613", spot, message, "no task can miss it")
@@ -225,7 +225,9 @@ class _Walker:
             self._waited()
         elif name == "cd":
             self._folder(words)
-        elif name in QUIET or name in self.functions or name == "exec":
+        elif name in SILENT:
+            pass
+        elif name in QUIET or name in self.functions:
             self.quiet.setdefault(name, self.spot(each))
         elif name in EACH:
             self._each(words)
@@ -385,7 +387,7 @@ class _Walker:
             else:
                 self.quiet.setdefault("where output goes", spot)
         env = {**self.env(), **{name: value for name, value in own.items() if isinstance(value, str)}}
-        for name, value in own.items():
+        for value in own.values():
             if isinstance(value, Unknown):
                 self.unknown(value, spot)
         found: list[tuple[str, Spot]] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from bayplan.values import NamedTuple
-from bayplan.words import shorten, suggest
+from bayplan.words import did_you_mean, shorten
 from bayplan.workflows.sbatch.findings import Findings, Spot
 from bayplan.workflows.sbatch.options import ALIASES, FLAG, KEPT, LOST, MAYBE, NOTHING, REFUSED, VALUE, Option, letters
 
@@ -26,7 +26,8 @@ def parse(
     words: Sequence[tuple[str, Spot]], table: Mapping[str, Option], findings: Findings
 ) -> tuple[dict[str, Given], int]:
     """The options at the beginning of some words, and where the first word stands that is none. W600, W601."""
-    short, found, at = letters(table), {}, 0
+    short, at = letters(table), 0
+    found: dict[str, Given] = {}
     while at < len(words):
         word, spot = words[at]
         if word == "--":
@@ -38,9 +39,9 @@ def parse(
         named = _long(word, table) if word.startswith("--") else _short(word, short)
         for option, value in named:
             if option is None:
-                hint = suggest(value.lstrip("-"), table) if len(value) > 2 else ""
-                hint = hint if hint.startswith("did") else "Slurm 25.11 knows none of this name"
-                findings.error("W600", spot, f'there is no option "{shorten(value)}"', hint)
+                called = value or ""
+                hint = did_you_mean(called.lstrip("-"), table) or "Slurm 25.11 knows none of this name"
+                findings.error("W600", spot, f'there is no option "{shorten(called)}"', hint)
             elif option.takes == VALUE and value is None:
                 if following is None:
                     findings.error("W601", spot, f"--{option.name} wants a value", f"write --{option.name}=VALUE")
@@ -80,7 +81,8 @@ def _short(word: str, short: Mapping[str, Option]) -> list[tuple[Option | None, 
 
 def sort(sections: Iterable[Options], findings: Findings) -> None:
     """W603 to W606: options that are refused, lost, of no meaning, or Slurm's alone."""
-    nothing, kept = {}, {}
+    nothing: dict[str, Given] = {}
+    kept: dict[str, Given] = {}
     for given in (each for options in sections for each in options.values()):
         option = given.option
         if option.does == REFUSED:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 
-QUIET = frozenset(
+SILENT = frozenset(("true", "false", ":", "wait", "exit", "return", "set", "shopt", "test", "[", "[[", "exec", "shift"))
+"""They do nothing that anybody could ask about."""
+
+QUIET = SILENT | frozenset(
     [
         "echo",
         "printf",
@@ -28,9 +31,6 @@ QUIET = frozenset(
         "which",
         "type",
         "sleep",
-        "true",
-        "false",
-        ":",
         "squeue",
         "sinfo",
         "sacct",
@@ -38,15 +38,7 @@ QUIET = frozenset(
         "scontrol",
         "sattach",
         "scancel",
-        "wait",
-        "exit",
-        "return",
-        "set",
-        "shopt",
         "trap",
-        "test",
-        "[",
-        "[[",
         "clear",
         "nproc",
         "ibstat",
@@ -65,7 +57,6 @@ QUIET = frozenset(
         "sort",
         "times",
         "logger",
-        "shift",
         "local",
         "unalias",
         "hash",

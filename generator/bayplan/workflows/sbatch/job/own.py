@@ -29,7 +29,7 @@ class Branch(NamedTuple):
     """One podSet of a section: how many of a period's tasks are its own, and what they run."""
 
     name: str
-    count: int
+    pods: int
     env: Mapping[str, str]
     command: tuple[str, ...]
     ranked: bool

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from bayplan.diagnostics import Route
 from bayplan.values import NamedTuple
@@ -20,6 +21,9 @@ from bayplan.workflows.sbatch.shell.values import MARK, NODE
 COUNTS = ("nodes", "ntasks", "ntasks-per-node", "ntasks-per-gpu")
 CARDS = ("gpus", "gpus-per-node", "gpus-per-task", "gres", "tres-per-task")
 MEMORY = ("mem", "mem-per-cpu", "mem-per-gpu")
+HELD = ("cpus-per-task", "cpus-per-gpu", "mem-per-cpu", "mem-per-gpu", "mem", "tmp", "exclusive", "gres")
+"""What a step has from its section, where it says nothing else."""
+
 CPUS = ("cpus-per-task", "cpus-per-gpu")
 
 
@@ -53,9 +57,9 @@ class Part(NamedTuple):
     def members(self) -> Iterator[tuple[own.Branch, int]]:
         """The podSets that share the section, each with its pods in one segment or in all."""
         pods = (self.segment or self.shape.nodes) * self.shape.per_node
-        period = sum(branch.count for branch in self.branches)
+        period = sum(branch.pods for branch in self.branches)
         for branch in self.branches:
-            yield branch, branch.count * (pods // period) if period else pods
+            yield branch, branch.pods * (pods // period) if period else pods
 
 
 def parts(script: Script, batch: Sequence[Step], findings: Findings) -> list[Part]:
@@ -110,7 +114,7 @@ def _labelled(script: Script, part: Part, number: int) -> Part:
 
 def _overlap(made: Sequence[Part]) -> bool:
     ends = sorted((part.base, part.base + part.shape.nodes) for part in made)
-    return any(one[1] > other[0] for one, other in zip(ends, ends[1:], strict=False))
+    return any(one[1] > other[0] for one, other in pairwise(ends))
 
 
 def _sections(script: Script, step: Step, findings: Findings) -> list[int]:
@@ -131,11 +135,7 @@ def _shape(section: Section, step: Step, findings: Findings) -> Shape:
     own_ = {name: given for name, given in step.options.items() if name in (*COUNTS, *CARDS, *MEMORY, *CPUS)}
     if not own_:
         return section.shape
-    held = {
-        name: given
-        for name, given in section.options.items()
-        if name in (*CPUS, "mem-per-cpu", "mem-per-gpu", "tmp", "exclusive", "mem", "gres")
-    }
+    held = {name: given for name, given in section.options.items() if name in HELD}
     whole, nodes = section.shape, own_.get("nodes", section.options.get("nodes"))
 
     def said(name: str, value: int) -> Given:

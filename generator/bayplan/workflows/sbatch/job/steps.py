@@ -69,8 +69,7 @@ def _alone(
         return [[Step({}, walked.words, walked.env, walked.before, walked.folder, spot, 0)]]
     asked = set(re.findall(r"\bSLURM_\w+", script.body))
     known = {name: value for name in sorted(asked) if isinstance(value := scope.text(name), str)}
-    given = {name: value for name, value in script.exported.items()}
-    return [[Step({}, (shell, "-c", script.body), {**known, **given}, (), "", spot, 0)]]
+    return [[Step({}, (shell, "-c", script.body), {**known, **script.exported}, (), "", spot, 0)]]
 
 
 def _program(script: Script, words: Sequence[str], findings: Findings) -> list[list[Step]] | None:

@@ -1,4 +1,4 @@
-"""What substitutions give that scripts look up their nodes with: `$(scontrol show hostnames | head -n 1)` and others."""
+"""What substitutions give that scripts look up nodes with: `$(scontrol show hostnames | head -n 1)` and others."""
 
 from __future__ import annotations
 

@@ -45,8 +45,7 @@ class Statement(NamedTuple):
 def statements(text: str) -> tuple[Statement, ...]:
     """The statements of a script. UnreadableError: no shell would take it."""
     reader = _Reader(text)
-    found = tuple(reader.sequence("", 0))
-    return found
+    return tuple(reader.sequence("", 0))
 
 
 class _Reader:

@@ -1,4 +1,4 @@
-"""Characters of a shell script -> tokens: words made of pieces, and operators. POSIX shell, and the bash of job scripts."""
+"""Characters of a shell script -> tokens: words made of pieces, and operators. POSIX, and the bash of job scripts."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _line_end(text: str, at: int) -> int:
 
 def _document(text: str, at: int, delimiter: str, tabs: bool, start: int) -> tuple[str, int]:
     """The body of a here-document, and where the text goes on."""
-    lines = []
+    lines: list[str] = []
     while at < len(text):
         end = _line_end(text, at)
         line = text[at:end].lstrip("\t") if tabs else text[at:end]

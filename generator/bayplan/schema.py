@@ -17,6 +17,7 @@ SCHEMAS: Mapping[str, str] = {
     "ClusterTopology": "cluster-topology",
     "OsmoWorkflow": "osmo-workflow",
     "OsmoPool": "osmo-pool",
+    "SbatchScript": "sbatch-script",
     "Policy": "policy",
     "Project": "project",
     "ExpandWorkflows": "expand-workflows",

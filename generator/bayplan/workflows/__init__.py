@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from bayplan.model.workflow import Workflow
-from bayplan.workflows import native, osmo
+from bayplan.workflows import native, osmo, sbatch
 
 if TYPE_CHECKING:
     from bayplan.model.formats import Format, TextFormat
 
-FORMATS: Mapping[str, Format[Workflow]] = {native.NAME: native, osmo.NAME: osmo}
+FORMATS: Mapping[str, Format[Workflow]] = {native.NAME: native, osmo.NAME: osmo, sbatch.NAME: sbatch}
 """By name, in the order in which they sniff."""
 
-TEXTS: Mapping[str, TextFormat] = {osmo.NAME: osmo}
+TEXTS: Mapping[str, TextFormat] = {osmo.NAME: osmo, sbatch.NAME: sbatch}
 """Those whose files are texts of their own, which are made data by the format itself."""

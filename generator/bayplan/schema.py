@@ -17,6 +17,7 @@ SCHEMAS: Mapping[str, str] = {
     "ClusterTopology": "cluster-topology",
     "OsmoWorkflow": "osmo-workflow",
     "OsmoPool": "osmo-pool",
+    "TorchXApp": "torchx-app",
     "Policy": "policy",
     "Project": "project",
     "ExpandWorkflows": "expand-workflows",

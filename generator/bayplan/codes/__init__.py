@@ -36,6 +36,7 @@ from bayplan.codes import (
     p_fit,
     r,
     r_osmo,
+    r_torchx,
     s,
     t,
     t_export,
@@ -51,16 +52,19 @@ from bayplan.codes import (
     w,
     w_osmo,
     w_osmo_pool,
+    w_torchx,
     w_workloads,
 )
 
 _TABLES = (
     r,
     r_osmo,
+    r_torchx,
     s,
     w,
     w_osmo,
     w_osmo_pool,
+    w_torchx,
     w_workloads,
     t,
     t_export,

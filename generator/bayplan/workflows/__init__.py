@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from bayplan.model.workflow import Workflow
-from bayplan.workflows import native, osmo
+from bayplan.workflows import native, osmo, torchx
 
 if TYPE_CHECKING:
     from bayplan.model.formats import Format, TextFormat
 
-FORMATS: Mapping[str, Format[Workflow]] = {native.NAME: native, osmo.NAME: osmo}
+FORMATS: Mapping[str, Format[Workflow]] = {native.NAME: native, osmo.NAME: osmo, torchx.NAME: torchx}
 """By name, in the order in which they sniff."""
 
-TEXTS: Mapping[str, TextFormat] = {osmo.NAME: osmo}
+TEXTS: Mapping[str, TextFormat] = {osmo.NAME: osmo, torchx.NAME: torchx}
 """Those whose files are texts of their own, which are made data by the format itself."""

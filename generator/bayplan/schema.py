@@ -18,6 +18,7 @@ SCHEMAS: Mapping[str, str] = {
     "OsmoWorkflow": "osmo-workflow",
     "OsmoPool": "osmo-pool",
     "SbatchScript": "sbatch-script",
+    "TorchXApp": "torchx-app",
     "Policy": "policy",
     "Project": "project",
     "ExpandWorkflows": "expand-workflows",

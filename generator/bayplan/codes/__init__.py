@@ -41,6 +41,7 @@ from bayplan.codes import (
     r,
     r_osmo,
     r_sbatch,
+    r_torchx,
     s,
     t,
     t_accelerators,
@@ -61,6 +62,7 @@ from bayplan.codes import (
     w_osmo,
     w_osmo_pool,
     w_sbatch,
+    w_torchx,
     w_workloads,
 )
 
@@ -68,6 +70,7 @@ _TABLES = (
     r,
     r_osmo,
     r_sbatch,
+    r_torchx,
     s,
     w,
     w_fabric,
@@ -75,6 +78,7 @@ _TABLES = (
     w_osmo,
     w_osmo_pool,
     w_sbatch,
+    w_torchx,
     w_workloads,
     t,
     t_accelerators,

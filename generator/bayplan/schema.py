@@ -17,6 +17,8 @@ SCHEMAS: Mapping[str, str] = {
     "ClusterTopology": "cluster-topology",
     "OsmoWorkflow": "osmo-workflow",
     "OsmoPool": "osmo-pool",
+    "SbatchScript": "sbatch-script",
+    "TorchXApp": "torchx-app",
     "Policy": "policy",
     "Project": "project",
     "ExpandWorkflows": "expand-workflows",

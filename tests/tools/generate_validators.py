@@ -19,6 +19,8 @@ FORMATS = {
     "cluster-topology": "cluster_topology",
     "osmo-workflow": "osmo_workflow",
     "osmo-pool": "osmo_pool",
+    "sbatch-script": "sbatch_script",
+    "torchx-app": "torchx_app",
     "policy": "policy",
     "project": "project",
     "expand-workflows": "expand_workflows",

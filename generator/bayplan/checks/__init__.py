@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from bayplan.checks import (
+    accelerators,
     amounts,
     attachments,
     dependencies,
@@ -56,11 +57,15 @@ SURVEY_CHECKS: tuple[Callable[[ClusterTopology], Iterator[Diagnostic]], ...] = (
 TOGETHER: tuple[Callable[[Workflow, ClusterTopology], Iterator[Diagnostic]], ...] = (
     references.check,
     levels.check,
+    accelerators.check,
     pending.check,
     template.check_cards,
     attachments.check,
 )
 """Of a workflow on a topology, both sound in themselves."""
 
-TARGETED: tuple[Callable[[Workflow, ClusterTopology, Target], Iterator[Diagnostic]], ...] = (pod_templates.check,)
+TARGETED: tuple[Callable[[Workflow, ClusterTopology, Target], Iterator[Diagnostic]], ...] = (
+    pod_templates.check,
+    accelerators.check_pods,
+)
 """Of both, for the versions that manifests are written for."""

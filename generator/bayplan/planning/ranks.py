@@ -14,12 +14,10 @@ def _gang_ranks(gang: GangPlan) -> GangPlan:
     if gang.gang.rendezvous == "none":
         return gang
     leaves = [unit for unit in walk(gang.root) if unit.pods]
-    ranked_only = any(pods.spec.accelerator for unit in leaves for pods in unit.pods)
-    sizes = [sum(p.replicas for p in unit.pods if _ranked(p, ranked_only)) for unit in leaves]
     ranks: dict[str, Ranks] = {}
-    scopes = [range(len(leaves))] if gang.gang.rendezvous == "gang" else [range(i, i + 1) for i in range(len(leaves))]
+    scopes = [leaves] if gang.gang.rendezvous == "gang" else [[unit] for unit in leaves]
     for scope in scopes:
-        ranks.update(_scope_ranks(gang.name, [leaves[i] for i in scope], [sizes[i] for i in scope], ranked_only))
+        ranks.update(_scope_ranks(gang.name, scope))
     numbered = {unit.name: i for i, unit in enumerate(leaves)}
     for unit in leaves:
         for pods in unit.pods:
@@ -32,14 +30,16 @@ def _ranked(pods: Pods, accelerated_only: bool) -> bool:
     return bool(pods.spec.accelerator) or not accelerated_only
 
 
-def _scope_ranks(gang: str, leaves: list[Unit], sizes: list[int], accelerated_only: bool) -> dict[str, Ranks]:
+def _scope_ranks(gang: str, scope: list[Unit]) -> dict[str, Ranks]:
     """Ranks of one rendezvous. A group is a unit that holds podSets; its size counts ranked pods."""
-    members = [(pods, size) for unit, size in zip(leaves, sizes, strict=True) for pods in unit.pods]
-    members = [(pods, size) for pods, size in members if _ranked(pods, accelerated_only)]
+    accelerated_only = any(pods.spec.accelerator for unit in scope for pods in unit.pods)
+    counted = [[pods for pods in unit.pods if _ranked(pods, accelerated_only)] for unit in scope]
+    members = [(pods, sum(each.replicas for each in group)) for group in counted for pods in group]
+    nodes = sum(pods.replicas for pods, _ in members)
     ranks, first = {}, 0
     for pods, size in members:
         master = PodRef(gang, members[0][0].name, 0)
-        ranks[pods.name] = Ranks(master, sum(sizes), first, 0, 0, size)
+        ranks[pods.name] = Ranks(master, nodes, first, 0, 0, size)
         first += pods.replicas
     return ranks
 

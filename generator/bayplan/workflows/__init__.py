@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from bayplan.model.workflow import Workflow
-from bayplan.workflows import native, osmo
+from bayplan.workflows import native, osmo, sbatch, torchx
 
 if TYPE_CHECKING:
     from bayplan.model.formats import Format, TextFormat
 
-FORMATS: Mapping[str, Format[Workflow]] = {native.NAME: native, osmo.NAME: osmo}
+_EACH: tuple[TextFormat, ...] = (osmo, torchx, sbatch)
+
+FORMATS: Mapping[str, Format[Workflow]] = {native.NAME: native, **{each.NAME: each for each in _EACH}}
 """By name, in the order in which they sniff."""
 
-TEXTS: Mapping[str, TextFormat] = {osmo.NAME: osmo}
+TEXTS: Mapping[str, TextFormat] = {each.NAME: each for each in _EACH}
 """Those whose files are texts of their own, which are made data by the format itself."""

@@ -1,0 +1,94 @@
+"""Arguments of a component: by name as JSON has them, or as words of a command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.values import NamedTuple
+
+TEXT, WHOLE, FLAG, PAIRS, LIST, REST = "a text", "a whole number", "true or false", "NAME=VALUE pairs", "a list", "rest"
+REQUIRED = object()
+"""The default of an argument that has none."""
+
+Parameters = Mapping[str, tuple[str, Any]]
+"""Name -> kind and default. The one of kind REST takes what has no name."""
+
+
+class Wrong(NamedTuple):
+    """What is wrong with an argument: its name (empty: with all of them), and why."""
+
+    name: str
+    message: str
+
+
+def given(words: Sequence[str], parameters: Parameters) -> tuple[dict[str, Any], list[Wrong]]:
+    """Words of a command line by name; what follows `--` or the first word without a name is the rest."""
+    rest = next((name for name, (kind, _) in parameters.items() if kind == REST), "")
+    found: dict[str, Any] = {}
+    left = list(words)
+    while left and left[0].startswith("-") and left[0] != "--":
+        name, equals, value = left.pop(0).lstrip("-").partition("=")
+        if not equals and not left:
+            return found, [Wrong(name, "has no value")]
+        found[name] = value if equals else left.pop(0)
+    if left and left[0] == "--":
+        left.pop(0)
+    if left and not rest:
+        return found, [Wrong("", f'takes no argument without a name, and "{left[0]}" is one')]
+    return ({**found, rest: left} if left else found), []
+
+
+def bound(values: Mapping[str, Any], parameters: Parameters) -> tuple[dict[str, Any], list[Wrong]]:
+    """Every parameter with its value or its default, and what is wrong with them."""
+    wrong = [Wrong(name, "is no argument of the component") for name in values if name not in parameters]
+    made: dict[str, Any] = {}
+    for name, (kind, default) in parameters.items():
+        if values.get(name) is None:
+            made[name] = default
+            wrong += [Wrong(name, "is missing")] if default is REQUIRED else []
+        else:
+            made[name] = _as(kind, values[name])
+            wrong += [Wrong(name, f"must be {kind}")] if made[name] is None else []
+    return made, wrong
+
+
+def _as(kind: str, value: Any) -> Any:
+    """A value as its kind, also where it is written as a text; None where it is none."""
+    if kind == TEXT:
+        return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
+    if kind == WHOLE:
+        return _whole(value)
+    if kind == FLAG:
+        return value if isinstance(value, bool) else {"true": True, "false": False}.get(str(value).lower())
+    if kind == PAIRS:
+        return _pairs(value)
+    items = value.split(",") if isinstance(value, str) and kind == LIST else value
+    return [str(each) for each in items] if isinstance(items, list) else None
+
+
+def _whole(value: Any) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    plain = value.removeprefix("-") if isinstance(value, str) else ""
+    return int(value) if plain.isdecimal() and plain.isascii() and len(plain) < 10 else None
+
+
+def _pairs(value: Any) -> dict[str, str] | None:
+    """Pairs; a comma in a value belongs to it where no name follows."""
+    if isinstance(value, Mapping):
+        plain = all(isinstance(each, str | int | float) for each in value.values())
+        return {str(name): str(each) for name, each in value.items()} if plain else None
+    return dict(_split(value)) if isinstance(value, str) and "=" in value.split(",")[0] else None
+
+
+def _split(text: str) -> Iterator[tuple[str, str]]:
+    pieces: list[str] = []
+    for piece in text.split(","):
+        if "=" in piece or not pieces:
+            pieces.append(piece)
+        else:
+            pieces[-1] += f",{piece}"
+    for piece in pieces:
+        name, _, value = piece.partition("=")
+        yield name, value

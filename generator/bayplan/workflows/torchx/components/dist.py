@@ -1,0 +1,106 @@
+"""`dist.ddp` and `dist.spmd`: torchrun on every replica (TorchX 0.7 and 0.8, components/dist.py)."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from bayplan.workflows.torchx.components import named
+from bayplan.workflows.torchx.components.arguments import Wrong
+from bayplan.workflows.torchx.components.mounts import parsed
+
+NODES = re.compile(r"(?:(?:([0-9]{1,6}):)?([0-9]{1,6})x)?([0-9]{1,6})", re.ASCII)
+RANK0 = "$${${rank0_env}:=localhost}"
+"""As an AppDef holds it: the shell sees a variable with a default."""
+
+DEBUG: Mapping[str, str] = {
+    "CUDA_LAUNCH_BLOCKING": "1",
+    "NCCL_DESYNC_DEBUG": "1",
+    "TORCH_DISTRIBUTED_DEBUG": "DETAIL",
+    "TORCH_SHOW_CPP_STACKTRACES": "1",
+}
+
+
+def ddp(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
+    """The AppDef of `dist.ddp`."""
+    if (given["script"] is None) == (given["m"] is None):
+        return Wrong("script", "or `m` must be given, one of the two")
+    nodes = NODES.fullmatch(given["j"])
+    if not nodes or (nodes[2] and not int(nodes[2])):
+        return Wrong("j", f'must be [MIN:]NODESxPROCESSES, and is "{given["j"]}"')
+    size = resource(given)
+    mounts = parsed(given["mounts"])
+    if isinstance(size, Wrong) or isinstance(mounts, str):
+        return size if isinstance(size, Wrong) else Wrong("mounts", str(mounts))
+    experiment, name = _names(given)
+    env = {**given["env"], "TORCHX_TRACKING_EXPERIMENT_NAME": experiment, "TORCHX_TRACKING_RUN_NAME": name}
+    env = {"LOGLEVEL": "WARNING", **env, **(DEBUG if given["debug"] else {})}
+    most = int(nodes[2] or 1)
+    role = {
+        "name": _stem(given),
+        "image": given["image"],
+        "min_replicas": int(nodes[1] or most) or None,
+        "num_replicas": most,
+        "entrypoint": "bash",
+        "args": ["-c", _command(given, nodes, most)],
+        "env": env,
+        "port_map": {"c10d": given["rdzv_port"]},
+        "max_retries": given["max_retries"],
+        "resource": size,
+        "mounts": mounts,
+    }
+    return {"name": name, "roles": [role], "metadata": given["metadata"]}
+
+
+def spmd(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
+    """The AppDef of `dist.spmd`: the number of processes is that of the host's GPUs unless it is given."""
+    host = named.resource(given["h"])
+    if host is None:
+        return _unknown(given["h"])
+    if "x" not in given["j"] and not host["gpu"]:
+        return Wrong("j", f'must be NODESxPROCESSES: "{given["h"]}" has no GPUs to count')
+    nodes = given["j"] if "x" in given["j"] else f"{given['j']}x{host['gpu']}"
+    rest = {"rdzv_port": 29500, "rdzv_backend": "c10d", "rdzv_conf": None, "tee": 3, "cpu": 2, "gpu": 0, "memMB": 1024}
+    return ddp({**rest, **given, "j": nodes, "script_args": given["args"]})
+
+
+def resource(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
+    """What each replica asks for: the named resource, else the numbers."""
+    if not given["h"]:
+        return named.made(given["cpu"], given["gpu"], given["memMB"])
+    return named.resource(given["h"]) or _unknown(given["h"])
+
+
+def _unknown(name: str) -> Wrong:
+    return Wrong("h", f'is "{name}", which is no resource that TorchX comes with')
+
+
+def _names(given: Mapping[str, Any]) -> tuple[str, str]:
+    """Experiment and run, from `EXPERIMENT/RUN` with either left out."""
+    experiment, slash, run = given["name"].partition("/")
+    if not slash:
+        experiment, run = "", experiment
+    return experiment or "default-experiment", run or _stem(given)
+
+
+def _stem(given: Mapping[str, Any]) -> str:
+    """What the script or the module is called."""
+    if given["m"] is not None:
+        return str(given["m"]).rpartition(".")[2]
+    name = str(given["script"]).rstrip("/").rpartition("/")[2]
+    return name.rpartition(".")[0] or name
+
+
+def _command(given: Mapping[str, Any], nodes: re.Match[str], most: int) -> str:
+    conf = ["--rdzv_conf", given["rdzv_conf"]] if given["rdzv_conf"] is not None else []
+    several = f"{RANK0}:{given['rdzv_port']}"
+    start = ["torchrun", "--rdzv_backend", given["rdzv_backend"], *conf, "--rdzv_endpoint"]
+    spread = f"{nodes[1]}:{nodes[2]}" if nodes[1] else nodes[2] or "1"
+    then = ["--rdzv_id", "${app_id}", "--nnodes", spread, "--nproc_per_node", nodes[3], "--tee", str(given["tee"])]
+    static = ["--node_rank", "${replica_id}"] if given["rdzv_backend"] == "static" else []
+    main = [given["script"]] if given["script"] is not None else ["-m", given["m"]]
+    end = [*then, "--role", "", *static, *main, *given["script_args"]]
+    endpoint = "localhost:0" if most == 1 else several
+    return " ".join([shlex.join(start), endpoint, shlex.join(end)])

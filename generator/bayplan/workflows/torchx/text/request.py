@@ -12,11 +12,11 @@ from typing import Any
 
 from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error
 from bayplan.document import Document, Path, places
-from bayplan.workflows.torchx import LABEL
 from bayplan.workflows.torchx.text import common, pods
 from bayplan.workflows.torchx.text.placed import Made
 from bayplan.workflows.torchx.text.pods import Replica
 from bayplan.workflows.torchx.text.shapes import below, items, mapping, mappings, text, whole
+from bayplan.workflows.torchx.words import LABEL
 
 VOLCANO, MCAD = ("Job", "batch.volcano.sh/"), ("AppWrapper", "workload.codeflare.dev/")
 BROKEN = re.compile(r"\b(?:VC|TORCHX_MCAD)_[A-Z0-9_]*-[A-Z0-9_-]*_HOSTS\b")

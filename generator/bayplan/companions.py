@@ -39,25 +39,20 @@ def compute_domain(domain: ComputeDomain, target: Target) -> Manifest:
 
 
 def claim_templates(plan: Plan, gang: GangPlan, target: Target) -> Iterator[Manifest]:
-    """One for each podSet whose GPUs are claimed rather than counted."""
+    """One for each podSet whose GPUs or network cards are claimed rather than counted; one for both, where both are."""
     for pods in _each_template(gang):
-        asked = pods.spec.accelerator
-        kind = plan.topology.accelerators[asked.name] if asked else None
-        if asked and kind and (make := CLAIMS.get(allocator(asked, kind))):
-            claim = make(asked, kind, claim_template_name(gang, pods), target)
-            if claim:
-                yield claim
+        gpus = _gpu_claim(plan, gang, pods, target)
+        asked = fabrics.wanted(pods.spec, plan.topology, plan.namespace, pods.pool, network_claim_name(gang, pods))
+        together = asked is not None and asked.together
+        cards = fabrics.claim_template(asked, gpus if together else None, target) if asked else None
+        yield from filter(None, (cards,) if together else (gpus, cards))
 
 
-def network_claims(plan: Plan, gang: GangPlan, target: Target) -> Iterator[Manifest]:
-    """One for each podSet whose network cards are claimed rather than attached."""
-    for pods in _each_template(gang):
-        name = network_claim_name(gang, pods)
-        asked = fabrics.wanted(pods.spec, plan.topology, plan.namespace, pods.pool, name)
-        make = fabrics.CLAIMS.get(asked.fabric.kind) if asked else None
-        claim = make(asked, name, target) if make and asked else None
-        if claim:
-            yield claim
+def _gpu_claim(plan: Plan, gang: GangPlan, pods: Pods, target: Target) -> Manifest | None:
+    asked = pods.spec.accelerator
+    kind = plan.topology.accelerators[asked.name] if asked else None
+    make = CLAIMS.get(allocator(asked, kind)) if asked and kind else None
+    return make(asked, kind, claim_template_name(gang, pods), target) if asked and kind and make else None
 
 
 def config_maps(gang: GangPlan) -> Iterator[Manifest]:
@@ -87,8 +82,7 @@ def companions(plan: Plan, shape: Shape, target: Target) -> Iterator[Manifest]:
     for gang in (each for each in plan.gangs if each.name not in outside):
         for domain in gang.compute_domains:
             yield labelled(compute_domain(domain, target), gang_labels(plan, gang))
-        claims = (*claim_templates(plan, gang, target), *network_claims(plan, gang, target))
-        for document in (*claims, *config_maps(gang)):
+        for document in (*claim_templates(plan, gang, target), *config_maps(gang)):
             yield labelled(document, gang_labels(plan, gang))
 
 

@@ -26,7 +26,7 @@ from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow
-from bayplan.planning import compute_domains, ranks
+from bayplan.planning import attachments, compute_domains, devices, ranks
 from bayplan.planning.bind import bind
 from bayplan.planning.blind_spots import unseen
 from bayplan.planning.fidelity import compare, firm
@@ -34,6 +34,7 @@ from bayplan.planning.fit import diagnose
 from bayplan.planning.fitting import components, fitting
 from bayplan.planning.needs import plan_needs, topology_needs
 from bayplan.planning.pools import name_accelerators
+from bayplan.planning.portions import apportioned
 from bayplan.planning.preferences import unmet
 from bayplan.planning.shape import Offer, shape
 from bayplan.selection import (
@@ -168,7 +169,7 @@ def check(request: Request) -> tuple[Outcome[Checked], Origins]:
     found = (*workflow.diagnostics, *topology.diagnostics)
     if workflow.value is None or topology.value is None:
         return Outcome(None, found), origins
-    named = name_accelerators(workflow.value, topology.value)
+    named = apportioned(name_accelerators(workflow.value, topology.value), topology.value)
     together = (d for each in TOGETHER for d in each(named, topology.value))
     found += blame_namespace(request.namespace, together)
     backend = select_backend(request.scheduler, named, topology.value, BACKENDS)
@@ -219,7 +220,8 @@ def settled(request: Request, checked: Checked, draft: Draft) -> Outcome[Planned
     """What is lost, and the proof that all fits; gaps that the user accepts become warnings."""
     backend, target, plan = checked.backend, checked.target, draft.plan
     needs = (*plan_needs(draft.asked), *backend.needs(draft.asked))
-    found = [*draft.found, *diagnose(plan), *gaps(needs, backend, target)]
+    found = [*draft.found, *attachments.check(draft.asked), *diagnose(plan), *gaps(needs, backend, target)]
+    found += devices.gaps(plan, backend.NAME, title(backend, target), target)
     if not has_errors(found):
         found += [*unmet(plan), *unseen(plan), *backend.prove(plan, target)]
     if draft.shape is None:
@@ -256,6 +258,7 @@ def _exported(name: str, topology: ClusterTopology, target: Target, found: Found
     exporter: Exporter = import_module(f"bayplan.topologies.{EXPORTS[name]}")
     whose = getattr(exporter, "BACKEND", "")
     found += _unfit(BACKENDS[whose], topology, target) if whose and not has_errors(found) else ()
+    found += exporter.judge(topology, target) if hasattr(exporter, "judge") else ()
     return Outcome(None if has_errors(found) else tuple(exporter.write(topology, target)), found)
 
 

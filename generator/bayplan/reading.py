@@ -11,7 +11,7 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow
 from bayplan.values import NamedTuple
 from bayplan.words import did_you_mean
-from bayplan.workflows import osmo
+from bayplan.workflows import osmo, sbatch
 
 if TYPE_CHECKING:
     from bayplan.model.formats import TextFormat
@@ -44,6 +44,9 @@ def documents(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tu
     return Outcome(None, (*found.diagnostics, *wrong)) if wrong else found
 
 
+_VARIABLES = (osmo.NAME, sbatch.NAME)
+"""Formats that take --set."""
+
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """How a text begins that says so; no word of it is found among the bytes."""
 
@@ -58,7 +61,7 @@ def _text(
     if raw[:2] in _UTF_16:
         message = f"the file is UTF-16, and {chosen.TITLE} is UTF-8"
         return Outcome(None, (error("R104", (subject, AT, 1, 1), message, hint="save it as UTF-8"),))
-    if source.variables and chosen.NAME != osmo.NAME:
+    if source.variables and chosen.NAME not in _VARIABLES:
         return Outcome(None, _without_variables(source))
     return chosen.documents(name, raw, text, subject, source)
 

@@ -18,6 +18,7 @@ SCHEMAS: Mapping[str, str] = {
     "OsmoWorkflow": "osmo-workflow",
     "OsmoPool": "osmo-pool",
     "TorchXApp": "torchx-app",
+    "SbatchScript": "sbatch-script",
     "Policy": "policy",
     "Project": "project",
     "ExpandWorkflows": "expand-workflows",

@@ -11,7 +11,7 @@ from bayplan.kube.kinds.parts import GROUP_LABEL, POD_SET_LABEL, gang_labels
 from bayplan.kube.kinds.pods import RANK_COLUMN
 from bayplan.kube.names import claim_template_name, config_map_name, network_claim_name
 from bayplan.kube.pod import combine, own_parts, template
-from bayplan.kube.ranks import arithmetic, rank_env, user_names
+from bayplan.kube.ranks import arithmetic, local_address, rank_env, user_names
 from bayplan.model.manifest import Lowered, Manifest, Many, Marks, PodParts, Shape, Slot, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods
 from bayplan.values import NamedTuple
@@ -97,11 +97,11 @@ def _accelerator(plan: Plan, gang: GangPlan, pods: Pods) -> PodParts:
 def _fabric(plan: Plan, gang: GangPlan, pods: Pods) -> PodParts:
     """What the podSet's secondary network takes, but for variables that the user sets."""
     asked = fabrics.wanted(pods.spec, plan.topology, plan.namespace, pods.pool, network_claim_name(gang, pods))
-    make = fabrics.PARTS.get(asked.fabric.kind) if asked else None
-    if asked is None or make is None:
+    if asked is None:
         return PodParts()
-    made, taken = make(asked), user_names(pods.spec)
-    return made._replace(env=tuple(each for each in made.env if each["name"] not in taken))
+    made, taken = fabrics.parts(asked), user_names(pods.spec)
+    local = (local_address(asked.asked.address),) if pods.ranks else ()
+    return made._replace(env=tuple(each for each in (*local, *made.env) if each["name"] not in taken))
 
 
 def _channel(pods: Pods) -> PodParts:
@@ -120,9 +120,14 @@ def _ranks(loom: Loom, pods: Pods) -> tuple[PodParts, tuple[str, ...]]:
     numbers = loom.kind.numbers(pods) if pods.route in loom.shelled and pods.total > 1 else None
     copy: int | str = numbers.copy if ranks.each and numbers else master.number // leader.replicas
     gang, number = loom.gangs[master.gang], master.number % leader.replicas
-    host = loom.kind.host(loom.workload, gang, leader, copy, number)
+    host = _address(leader) or loom.kind.host(loom.workload, gang, leader, copy, number)
     made = rank_env(pods, ranks, host, _own_number(loom.kind, pods), numbers)
     return PodParts(env=made.env), made.command
+
+
+def _address(leader: Pods) -> str:
+    """Where rank 0 has an address of its own on its fabric."""
+    return leader.spec.fabric.address.partition("/")[0] if leader.spec.fabric else ""
 
 
 def _own_number(kind: Kind, pods: Pods) -> Slot | int | str:

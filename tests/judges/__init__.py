@@ -9,7 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from judges import builtin, crd, cross, jobset, kai, koordinator, kueue, native, pods, slurm_pods, syntax, volcano
+from judges import (
+    builtin,
+    crd,
+    cross,
+    jobset,
+    kai,
+    koordinator,
+    kueue,
+    native,
+    network_operator,
+    pods,
+    slurm_pods,
+    syntax,
+    volcano,
+)
 from judges.versions import UPSTREAM, at_least, targets_for, versions_for
 
 __all__ = ["UPSTREAM", "at_least", "judge", "judge_all", "targets_for", "versions_for"]
@@ -34,6 +48,7 @@ RULES: tuple[Judge, ...] = (
     koordinator.judge,
     kueue.judge,
     native.judge,
+    lambda document, _: network_operator.judge(document),
     lambda document, _: slurm_pods.judge(document),
     lambda document, _: volcano.judge(document),
 )

@@ -20,6 +20,7 @@ FORMATS = {
     "osmo-workflow": "osmo_workflow",
     "osmo-pool": "osmo_pool",
     "torchx-app": "torchx_app",
+    "sbatch-script": "sbatch_script",
     "policy": "policy",
     "project": "project",
     "expand-workflows": "expand_workflows",

@@ -8,7 +8,7 @@ from bayplan._augment.cluster import Cluster
 from bayplan._augment.completed import completed, own_queue
 from bayplan._augment.strangers import uncounted
 from bayplan.backends import BACKENDS
-from bayplan.checks import given, levels, pending, references
+from bayplan.checks import accelerators, attachments, given, levels, pending, references
 from bayplan.diagnostics import Diagnostic, Outcome, has_errors
 from bayplan.model.augment import AugmentRequest
 from bayplan.model.backend import Backend
@@ -18,6 +18,7 @@ from bayplan.pipeline import Checked, Draft, Planned, Request
 from bayplan.planning import seats
 from bayplan.planning.fidelity import compare
 from bayplan.planning.pools import name_accelerators
+from bayplan.planning.portions import apportioned
 from bayplan.planning.rename import renamed
 from bayplan.selection import select_backend
 
@@ -58,10 +59,14 @@ def _planned(
 ) -> Outcome[Planned]:
     """The pipeline's check and plan, for a workload whose shape is given."""
     roster = case.roster
-    workflow = name_accelerators(workflow, cluster.topology)
+    workflow = apportioned(name_accelerators(workflow, cluster.topology), cluster.topology)
     asked = workflow.gangs[0]._replace(workload="auto")  # its kind is there, not asked for
     unbuilt = workflow._replace(gangs=(asked,))
-    found = tuple(d for each in (references, levels, pending) for d in each.check(unbuilt, cluster.topology))
+    found = tuple(
+        d
+        for each in (references, levels, accelerators, pending, attachments)
+        for d in each.check(unbuilt, cluster.topology)
+    )
     if case.carried:
         found += tuple(seats.kept_domain(workflow.gangs[0]))
     if has_errors(found):

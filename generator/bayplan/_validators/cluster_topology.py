@@ -962,7 +962,7 @@ def validate___definitions_rail(data: Any) -> Any:
         if "device" in data_keys:
             data_keys.remove("device")
             data__device = data["device"]
-            validate___definitions_interface(data__device)
+            validate___definitions_port(data__device)
         if "selectors" in data_keys:
             data_keys.remove("selectors")
             data__selectors = data["selectors"]
@@ -983,6 +983,17 @@ def validate___definitions_rail(data: Any) -> Any:
                         if data__selectors_item_len > 10240:
                             raise Refused
         if data_keys:
+            raise Refused
+    return data
+
+def validate___definitions_port(data: Any) -> Any:
+    if not isinstance(data, (str)):
+        raise Refused
+    if isinstance(data, str):
+        data_len = len(data)
+        if data_len > 15:
+            raise Refused
+        if not REGEX_PATTERNS['^[-._:A-Za-z0-9]*$'].search(data):
             raise Refused
     return data
 
@@ -1057,7 +1068,63 @@ def validate___definitions_accelerator(data: Any) -> Any:
             data_keys.remove("deviceClass")
             data__deviceClass = data["deviceClass"]
             validate___definitions_dottedname(data__deviceClass)
+        if "profile" in data_keys:
+            data_keys.remove("profile")
+            data__profile = data["profile"]
+            validate___definitions_migprofile(data__profile)
+        if "memory" in data_keys:
+            data_keys.remove("memory")
+            data__memory = data["memory"]
+            validate___definitions_quantity(data__memory)
+        if "linkZones" in data_keys:
+            data_keys.remove("linkZones")
+            data__linkZones = data["linkZones"]
+            if not isinstance(data__linkZones, (list, tuple)):
+                raise Refused
+            data__linkZones_is_list = isinstance(data__linkZones, (list, tuple))
+            if data__linkZones_is_list:
+                data__linkZones_len = len(data__linkZones)
+                if data__linkZones_len < 1:
+                    raise Refused
+                if data__linkZones_len > 1024:
+                    raise Refused
+                for data__linkZones_x, data__linkZones_item in enumerate(data__linkZones):
+                    if not isinstance(data__linkZones_item, (list, tuple)):
+                        raise Refused
+                    data__linkZones_item_is_list = isinstance(data__linkZones_item, (list, tuple))
+                    if data__linkZones_item_is_list:
+                        data__linkZones_item_len = len(data__linkZones_item)
+                        if data__linkZones_item_len < 1:
+                            raise Refused
+                        if data__linkZones_item_len > 1024:
+                            raise Refused
+                        for data__linkZones_item_x, data__linkZones_item_item in enumerate(data__linkZones_item):
+                            if not isinstance(data__linkZones_item_item, (int)) and not (isinstance(data__linkZones_item_item, float) and data__linkZones_item_item.is_integer()) or isinstance(data__linkZones_item_item, bool):
+                                raise Refused
+                            if isinstance(data__linkZones_item_item, (int, float)) and not isinstance(data__linkZones_item_item, bool):
+                                if data__linkZones_item_item < 0:
+                                    raise Refused
+                                if data__linkZones_item_item > 1023:
+                                    raise Refused
+        if "topologyAnnotated" in data_keys:
+            data_keys.remove("topologyAnnotated")
+            data__topologyAnnotated = data["topologyAnnotated"]
+            if not isinstance(data__topologyAnnotated, (bool)):
+                raise Refused
         if data_keys:
+            raise Refused
+    return data
+
+def validate___definitions_migprofile(data: Any) -> Any:
+    if not isinstance(data, (str)):
+        raise Refused
+    if isinstance(data, str):
+        data_len = len(data)
+        if data_len < 1:
+            raise Refused
+        if data_len > 32:
+            raise Refused
+        if not REGEX_PATTERNS['^([0-9]+c[.])?[0-9]+g[.][0-9]+gb([+][a-z.]+)*$'].search(data):
             raise Refused
     return data
 

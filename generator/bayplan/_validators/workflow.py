@@ -692,6 +692,11 @@ def validate___definitions_accelerator(data: Any) -> Any:
             data__node = data["node"]
             if not (isinstance(data__node, str) and data__node == 'spread' or isinstance(data__node, str) and data__node == 'binpack'):
                 raise Refused
+        if "cards" in data_keys:
+            data_keys.remove("cards")
+            data__cards = data["cards"]
+            if not (isinstance(data__cards, str) and data__cards == 'spread' or isinstance(data__cards, str) and data__cards == 'binpack' or isinstance(data__cards, str) and data__cards == 'mutex' or isinstance(data__cards, str) and data__cards == 'numa'):
+                raise Refused
         if "links" in data_keys:
             data_keys.remove("links")
             data__links = data["links"]
@@ -732,6 +737,16 @@ def validate___definitions_accelerator(data: Any) -> Any:
             data_keys.remove("allocator")
             data__allocator = data["allocator"]
             if not (isinstance(data__allocator, str) and data__allocator == 'device-plugin' or isinstance(data__allocator, str) and data__allocator == 'dra' or isinstance(data__allocator, str) and data__allocator == 'hami'):
+                raise Refused
+        if "appClass" in data_keys:
+            data_keys.remove("appClass")
+            data__appClass = data["appClass"]
+            if not (isinstance(data__appClass, str) and data__appClass == 'online' or isinstance(data__appClass, str) and data__appClass == 'offline'):
+                raise Refused
+        if "qos" in data_keys:
+            data_keys.remove("qos")
+            data__qos = data["qos"]
+            if not (isinstance(data__qos, str) and data__qos == 'best-effort' or isinstance(data__qos, str) and data__qos == 'fixed-share' or isinstance(data__qos, str) and data__qos == 'burst-share'):
                 raise Refused
         if data_keys:
             raise Refused

@@ -1,4 +1,4 @@
-"""GPUs as an extended resource of a device plugin."""
+"""GPUs, or slices of them, as an extended resource of a device plugin."""
 
 from __future__ import annotations
 
@@ -11,4 +11,13 @@ NAME = "device-plugin"
 
 def parts(asked: Accelerator, kind: AcceleratorKind, claim: str) -> PodParts:
     """Request equals limit, as Kubernetes demands of extended resources."""
-    return PodParts(resources={kind.resources.get("count", "nvidia.com/gpu"): str(asked.per_pod)})
+    return PodParts(resources={counted(asked, kind): str(asked.per_pod)})
+
+
+def counted(asked: Accelerator, kind: AcceleratorKind) -> str:
+    """The resource that counts what is asked for."""
+    if asked.profile:
+        from bayplan.accelerators import mig
+
+        return mig.counted(asked, kind)
+    return kind.resources.get("count", "nvidia.com/gpu")

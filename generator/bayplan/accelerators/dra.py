@@ -39,9 +39,14 @@ def api_version(target: Target) -> str:
 
 
 def _request(asked: Accelerator, kind: AcceleratorKind) -> dict[str, Any]:
-    selectors = [{"cel": {"expression": each}} for each in asked.selectors]
+    expressions, device_class = asked.selectors, kind.device_class or "gpu.nvidia.com"
+    if asked.profile:
+        from bayplan.accelerators import mig
+
+        expressions, device_class = (mig.selector(asked.profile), *expressions), mig.device_class(kind)
+    selectors = [{"cel": {"expression": each}} for each in expressions]
     return {
-        "deviceClassName": kind.device_class or "gpu.nvidia.com",
+        "deviceClassName": device_class,
         **({"selectors": selectors} if selectors else {}),
         "allocationMode": "ExactCount",
         "count": asked.per_pod,

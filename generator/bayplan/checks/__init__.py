@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from bayplan.checks import (
+    accelerators,
     amounts,
+    attachments,
     dependencies,
     hosts,
     labels,
     levels,
     naming,
+    networks,
     nodes,
     nvlink,
     offer,
@@ -43,6 +46,7 @@ TOPOLOGY_CHECKS: tuple[Callable[[ClusterTopology], Iterator[Diagnostic]], ...] =
     nvlink.check,
     labels.check,
     offer.check,
+    networks.check,
     template.check_pools,
 )
 """Of a topology alone."""
@@ -53,10 +57,15 @@ SURVEY_CHECKS: tuple[Callable[[ClusterTopology], Iterator[Diagnostic]], ...] = (
 TOGETHER: tuple[Callable[[Workflow, ClusterTopology], Iterator[Diagnostic]], ...] = (
     references.check,
     levels.check,
+    accelerators.check,
     pending.check,
     template.check_cards,
+    attachments.check,
 )
 """Of a workflow on a topology, both sound in themselves."""
 
-TARGETED: tuple[Callable[[Workflow, ClusterTopology, Target], Iterator[Diagnostic]], ...] = (pod_templates.check,)
+TARGETED: tuple[Callable[[Workflow, ClusterTopology, Target], Iterator[Diagnostic]], ...] = (
+    pod_templates.check,
+    accelerators.check_pods,
+)
 """Of both, for the versions that manifests are written for."""

@@ -10,7 +10,7 @@ from bayplan.checks.places import Place, pod_sets
 from bayplan.diagnostics import KEY, Diagnostic, Route, error, warning
 from bayplan.kube.merge import MERGE_KEYS, identity
 from bayplan.kube.own import OWN_FIELDS, OWN_NAMES
-from bayplan.kube.pod import container_name
+from bayplan.kube.pod import container_name, containers
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import PodSet, Workflow
 
@@ -119,10 +119,22 @@ def _template(pods: PodSet, route: Route) -> Iterator[Diagnostic]:
     yield from wrong
     if not any(each.code == POD_SET[2] for each in wrong):
         spec = pods.template.get("spec") or {}
-        made = {"shm": bool(pods.shm), "files": bool(pods.files), "gpu": True, "compute-domain": True}
+        made = {"shm": _own_shm(pods), "files": bool(pods.files), "gpu": True, "compute-domain": True}
+        made["nic"] = pods.fabric is not None
         yield from _entries(POD_SET, spec, (*route, "spec"), made)
         yield from _main(pods, spec.get("containers") or [], (*route, "spec", "containers"))
         yield from _mounts(pods, spec.get("containers") or [], (*route, "spec", "containers"))
+
+
+def _own_shm(pods: PodSet) -> bool:
+    """Whether bayplan mounts /dev/shm: a fabric brings one where the template has none."""
+    mounts = (mount for each in _mains(pods) for mount in each.get("volumeMounts") or ())
+    return bool(pods.shm) or (pods.fabric is not None and all(each["mountPath"] != "/dev/shm" for each in mounts))
+
+
+def _mains(pods: PodSet) -> Iterator[Mapping[str, Any]]:
+    name = container_name(pods)
+    return (each for each in containers(pods.template) if each.get("name", name) == name)
 
 
 def _main_names(pods: PodSet) -> tuple[str | None, ...]:

@@ -100,6 +100,24 @@ COMMANDS = (
         (TOPOLOGY, SCHEDULER, GANG, *SOURCES, *PLANNING, DIAGNOSTICS),
     ),
     Command(
+        "diff",
+        "diff",
+        "Compare manifests that are there with what would be written.",
+        (Argument("WORKFLOW"), Argument("MANIFEST", 1, MANY)),
+        (
+            TOPOLOGY,
+            SCHEDULER,
+            GANG,
+            Option(("--cluster-objects",), "Compare the cluster-scoped objects too that the workflow refers to."),
+            Option(("--format",), "How to show it (default: text).", "FORM", choices=("text", "json")),
+            *SOURCES,
+            *PLANNING,
+            DIAGNOSTICS,
+        ),
+        "MANIFEST is a file, a folder, or - for standard input, such as the answer of `kubectl get -o yaml`. Of "
+        "objects that come out of a cluster only what bayplan writes is compared. Ends with 1 where something differs.",
+    ),
+    Command(
         "lint",
         "lint",
         "Find what is wrong with manifests that others wrote.",
@@ -327,7 +345,4 @@ COMMANDS = (
         (Argument("SHELL", choices=SHELLS, file=False),),
     ),
 )
-"""Every command that works."""
-
-LATER = ("diff",)
-"""Commands that are planned: calling one is answered "not yet", not "unknown"."""
+"""Every command."""

@@ -1,4 +1,4 @@
-"""What is said when no command can: planned commands, streams that fail, bugs of ours."""
+"""What is said when no command can: streams that fail, bugs of ours."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bayplan.cli.failures import unwritable
 from bayplan.cli.finish import complain, finish
 from bayplan.cli.options import Command, Given
 from bayplan.cli.stdout import silence
-from bayplan.diagnostics import Diagnostic, error
+from bayplan.diagnostics import Diagnostic
 from bayplan.report.batch import Batch
 
 DEBUG = "BAYPLAN_DEBUG"
@@ -16,12 +16,6 @@ DEBUG = "BAYPLAN_DEBUG"
 
 READER_GONE, BUG = 141, 3
 """Exit codes; the first is what shells make of SIGPIPE."""
-
-
-def not_yet(name: str) -> int:
-    """Answers a command that is planned."""
-    message = f"`bayplan {name}` is not there yet"
-    return _finish(error("A926", ("argument", name), message, hint="`bayplan --help` lists what is"))
 
 
 def answer(problem: Exception) -> int:

@@ -45,17 +45,12 @@ def _answered(work: Callable[[], int]) -> int:
 def _dispatch(argv: Sequence[str]) -> int:
     """The fast parser where it understands, click where not."""
     from bayplan.cli import fast
-    from bayplan.cli.commands import COMMANDS, LATER
+    from bayplan.cli.commands import COMMANDS
 
     found = fast.find(argv, COMMANDS)
     plain = fast.parse(*found) if found else None
     if plain is not None:
         return execute(plain)
-    later = next((name for name in LATER if list(argv[: len(name.split())]) == name.split()), None)
-    if later:
-        from bayplan.cli import mishaps
-
-        return mishaps.not_yet(later)
     from bayplan.cli import human
 
     return human.main(argv, execute)

@@ -24,7 +24,6 @@ CODES: Mapping[str, str] = {
     "A923": "several topologies in one file",
     "A924": "no such code",
     "A925": "not a gap that can be accepted",
-    "A926": "a command that is not there yet",
     "A927": "a format without variables",
     "A928": "nothing of that name",
     "A929": "a project file that cannot be understood",

@@ -13,5 +13,6 @@ CODES: Mapping[str, str] = {
     "O806": "an index that cannot be trusted",
     "O807": "init would overwrite a file",
     "O808": "several files for one text",
+    "O811": "scripts that are no objects",
 }
 """Code -> what it is about."""

@@ -43,10 +43,5 @@ CODES: Mapping[str, str] = {
     "W381": "a pod template has an unknown field",
     "W382": "a pod template has a value of the wrong type",
     "W383": "a pod template has a field that came later",
-    "W391": "fabrics are not supported yet",
-    "W392": "shares of a GPU are not supported yet",
-    "W393": "MIG profiles are not supported yet",
-    "W394": "node and link policies are not supported yet",
-    "W395": "HAMi is not supported yet",
     "W396": "the workload kind is not supported yet",
 }

@@ -2,19 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from importlib import import_module
 
-from bayplan.fabrics.wanted import Wanted, amounts, offering, wanted
+from bayplan.fabrics.wanted import Wanted, amounts, bounded, offering, on_host, rails_of, wanted
 from bayplan.model.manifest import Manifest, PodParts
 from bayplan.model.target import Target
 
-Parts = Callable[[Wanted], PodParts]
-Claim = Callable[[Wanted, str, Target], Manifest | None]
+MODULES: Mapping[str, str] = {
+    "macvlan": "macvlan",
+    "ipoib": "ipoib",
+    "hostdevice": "hostdevice",
+    "sriov": "sriov",
+    "spectrumx": "spectrumx",
+    "dranet": "dranet",
+    "efa": "efa",
+    "gke": "gke",
+    "hostnetwork": "hostnetwork",
+    "none": "none",
+}
+"""Kind of fabric -> its module here, which has `parts`, and `claim_template` where cards are claimed. Loaded when asked
+for: most clusters have one kind."""
 
-PARTS: Mapping[str, Parts] = {}
-"""Kind of fabric -> what a pod on it carries."""
 
-CLAIMS: Mapping[str, Claim] = {}
-"""Kind of fabric -> the claim template to make beside the pods, for those that need one."""
+def parts(asked: Wanted) -> PodParts:
+    """What a pod on the fabric carries."""
+    made: PodParts = import_module(f"bayplan.fabrics.{MODULES[asked.fabric.kind]}").parts(asked)
+    return made
 
-__all__ = ["CLAIMS", "PARTS", "Wanted", "amounts", "offering", "wanted"]
+
+def claim_template(asked: Wanted, gpus: Manifest | None, target: Target) -> Manifest | None:
+    """The claim template to make beside the pods, for kinds that need one. It holds what `gpus`, the one of the pods'
+    accelerators, asks for."""
+    make = getattr(import_module(f"bayplan.fabrics.{MODULES[asked.fabric.kind]}"), "claim_template", None)
+    made: Manifest | None = make(asked, gpus, target) if make else None
+    return made
+
+
+__all__ = [
+    "MODULES",
+    "Wanted",
+    "amounts",
+    "bounded",
+    "claim_template",
+    "offering",
+    "on_host",
+    "parts",
+    "rails_of",
+    "wanted",
+]

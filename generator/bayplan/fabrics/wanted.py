@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+from bayplan.accelerators import allocator
 from bayplan.model.fabric import Fabric, Rail
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import Attachment, PodSet
@@ -15,6 +16,9 @@ ONE = 1000
 
 PRIMARY = "eth0"
 """How container runtimes call the interface on the primary network (CRI-O and containerd pass it to the CNI)."""
+
+
+DRANET, DRA = "dranet", "dra"
 
 
 class Wanted(NamedTuple):
@@ -29,6 +33,8 @@ class Wanted(NamedTuple):
     vendor: str = ""  # of its accelerator; empty: it has none
     cards: int = 0  # accelerators a pod
     claim: str = ""  # the name of its claim template
+    spec: PodSet = PodSet("")
+    together: bool = False  # its accelerators are claimed, too: one claim holds both, so that they can be neighbours
 
 
 def wanted(
@@ -51,6 +57,8 @@ def wanted(
         kind.vendor if kind else "",
         spec.accelerator.per_pod if spec.accelerator else 0,
         claim,
+        spec,
+        fabric.kind == DRANET and bool(kind and spec.accelerator and allocator(spec.accelerator, kind) == DRA),
     )
 
 
@@ -68,10 +76,38 @@ def amounts(spec: PodSet, topology: ClusterTopology) -> dict[str, int]:
     (k8s-rdma-shared-dev-plugin, pkg/resources/server.go).
     """
     fabric = topology.fabrics.get(spec.fabric.name) if spec.fabric else None
-    if spec.fabric is None or fabric is None:
-        return {}
-    counted = Counter(rail.resource for rail in rails_of(spec.fabric, fabric) if rail.resource)
+    return resources(fabric, rails_of(spec.fabric, fabric)) if spec.fabric and fabric else {}
+
+
+def resources(fabric: Fabric, rails: tuple[Rail, ...]) -> dict[str, int]:
+    """Extended resource -> how much of it a pod on these rails asks for."""
+    counted = Counter(rail.resource for rail in rails if rail.resource)
     return {name: 1 if fabric.shared else count for name, count in counted.items()}
+
+
+def bounded(spec: PodSet, topology: ClusterTopology) -> dict[str, int]:
+    """What a node has so many of, whatever its file says: (name, bound) of what a pod asks of it.
+
+    Cards that are claimed are no resource of the node: a rail that names its card is one pod's, and of others a node
+    has as many as its fabric has rails. A port of a pod in its node's network is taken for all.
+    """
+    fabric = topology.fabrics.get(spec.fabric.name) if spec.fabric else None
+    asked: dict[str, int] = {}
+    if spec.fabric and fabric and fabric.kind == DRANET:
+        for number, rail in enumerate(fabric.rails):
+            if not spec.fabric.rails or number in spec.fabric.rails:
+                named = rail.hca or rail.device or rail.selectors
+                key = f"1:rail {number} of {fabric.name}" if named else f"{len(fabric.rails)}:rail of {fabric.name}"
+                asked[key] = asked.get(key, 0) + 1
+    if on_host(spec, fabric):
+        asked |= {f"1:port {port} of the node": 1 for port in spec.ports.values()}
+    return asked
+
+
+def on_host(spec: PodSet, fabric: Fabric | None) -> bool:
+    """Whether pods use their node's network."""
+    said = (spec.template.get("spec") or {}).get("hostNetwork")
+    return bool(said) or (said is None and fabric is not None and fabric.kind == "hostnetwork")
 
 
 def offering(topology: ClusterTopology) -> ClusterTopology:

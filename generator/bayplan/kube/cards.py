@@ -7,11 +7,12 @@ from typing import Any
 
 from bayplan.kube.kinds.parts import GANG_LABEL
 from bayplan.kube.safe import is_kind, items, mapping, number, text
+from bayplan.kube.vendors import names
 from bayplan.model.manifest import Object
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import AcceleratorKind, ClusterTopology
 from bayplan.model.workflow import Accelerator
 
-PLUGIN, CLAIMED = "device-plugin", "dra"
+PLUGIN, CLAIMED, HAMI = "device-plugin", "dra", "hami"
 DEFAULT = "nvidia.com/gpu"
 
 Claims = Mapping[tuple[str, str], Mapping[str, int]]
@@ -40,13 +41,38 @@ def accelerator(
     amount = counted or claimed
     if not amount:
         return None
-    kinds = [kind.name for kind in topology.accelerators.values()]
-    return Accelerator(kinds[0] if len(kinds) == 1 else "", amount, allocator=PLUGIN if counted else CLAIMED)
+    kinds = list(topology.accelerators.values())
+    name = kinds[0].name if len(kinds) == 1 else ""
+    if not counted:
+        return Accelerator(name, amount, allocator=CLAIMED)
+    asking = [each for each in items(spec, "containers") if _amount(each, resources(topology))]
+    offering = [kind for kind in kinds if asking and _amount(asking[0], frozenset({_count(kind)}))]
+    if any(HAMI in kind.allocators for kind in offering):
+        return _shared(Accelerator(name, amount), offering[0], asking[0])
+    return Accelerator(name, amount, allocator=PLUGIN)
+
+
+def _shared(asked: Accelerator, kind: AcceleratorKind, container: Any) -> Accelerator:
+    """Cards of HAMi, and how much of each. Without any part the allocator is left to the kind's."""
+    known, limits = names(kind), mapping(container, "resources", "limits")
+
+    def amount(name: str) -> int:
+        text = str(limits.get(name, "")) if name else ""
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else 0
+
+    memory, percentage, cores = (amount(name) for name in (known.memory, known.percentage, known.cores))
+    told = str(memory * known.unit) if memory else f"{percentage}%" if 0 < percentage <= 100 else ""
+    share = str(cores * 100 // known.parts) if 0 < cores <= known.parts else ""
+    return asked._replace(memory=told, cores=share, allocator=HAMI if told or share else "")
+
+
+def _count(kind: AcceleratorKind) -> str:
+    return kind.resources.get("count", DEFAULT)
 
 
 def resources(topology: ClusterTopology) -> frozenset[str]:
     """The extended resources that are cards."""
-    return frozenset(kind.resources.get("count", DEFAULT) for kind in topology.accelerators.values())
+    return frozenset(map(_count, topology.accelerators.values()))
 
 
 def _counted(spec: Mapping[str, Any], names: frozenset[str]) -> int:

@@ -17,5 +17,8 @@ OWN_FIELDS: Mapping[str, str] = {
 }
 """PodSpec field -> what to do instead."""
 
-OWN_NAMES: Mapping[str, tuple[str, ...]] = {"resourceClaims": ("gpu", "compute-domain"), "volumes": ("shm", "files")}
+OWN_NAMES: Mapping[str, tuple[str, ...]] = {
+    "resourceClaims": ("gpu", "nic", "compute-domain"),
+    "volumes": ("shm", "files"),
+}
 """PodSpec list -> entries that bayplan makes itself."""

@@ -39,6 +39,7 @@ def combine(*parts: PodParts) -> PodParts:
         volumes=tuple(v for part in parts for v in part.volumes),
         mounts=tuple(m for part in parts for m in part.mounts),
         capabilities=tuple(c for part in parts for c in part.capabilities),
+        privileged=any(part.privileged for part in parts),
         unlimited=frozenset().union(*(part.unlimited for part in parts)),
         spec=_joined_specs(part.spec for part in parts),
     )
@@ -132,7 +133,8 @@ def _container(spec: PodSet, parts: PodParts, command: tuple[Any, ...]) -> dict[
     claims = [{"name": claim["name"]} for claim in parts.claims]
     amounts = dict(parts.resources)
     limits = {name: amount for name, amount in amounts.items() if name not in parts.unlimited}
-    security = {"capabilities": {"add": list(parts.capabilities)}} if parts.capabilities else {}
+    security: dict[str, Any] = {"capabilities": {"add": list(parts.capabilities)}} if parts.capabilities else {}
+    security |= {"privileged": True} if parts.privileged else {}
     return {
         "name": container_name(spec),
         **given(image=spec.image, command=list(command), args=list(spec.args), ports=ports, env=list(parts.env)),

@@ -105,6 +105,17 @@ def rank_env(pods: Pods, ranks: Ranks, host: str, own: Slot | int | str, numbers
     return RankEnv((*numbers.env, *env), wrapped(pods.spec.command, values) if values else pods.spec.command)
 
 
+def local_address(address: str) -> dict[str, Any]:
+    """The address that torchrun tells the others, if it is rank 0: the pod's own. Left alone it takes its full name,
+    which need not resolve where there are several networks (PyTorch `--local-addr`; pytorch#73656, #79388).
+
+    `address`: that of the pod on its fabric, with its prefix.
+    """
+    if address:
+        return {"name": "PET_LOCAL_ADDR", "value": address.partition("/")[0]}
+    return {"name": "PET_LOCAL_ADDR", **_value("status.podIP")}
+
+
 def _value(own: Slot | int | str) -> dict[str, Any]:
     if isinstance(own, str):
         return {"valueFrom": {"fieldRef": {"fieldPath": own}}}

@@ -175,7 +175,10 @@ if TYPE_CHECKING:  # making a Protocol takes longer than reading a workflow
             """What the file says of a cluster."""
 
     class Exporter(Protocol):
-        """A topology format that no scheduler's cluster objects are."""
+        """A topology format that no scheduler's cluster objects are.
+
+        Optional: `judge(topology, target)`, what it has to say of a topology before it is written.
+        """
 
         def write(self, topology: ClusterTopology, target: Target, /) -> tuple[Manifest | File, ...]:
             """The topology in this format."""

@@ -73,6 +73,7 @@ class PodParts(NamedTuple):
     volumes: tuple[Mapping[str, Any], ...] = ()
     mounts: tuple[Mapping[str, Any], ...] = ()
     capabilities: tuple[str, ...] = ()
+    privileged: bool = False
     unlimited: frozenset[str] = frozenset()  # resources that get a request and no limit
     spec: Mapping[str, Any] = {}  # plain pod spec fields: schedulerName, priorityClassName, hostname, ...
 

@@ -90,6 +90,10 @@ class AcceleratorKind(NamedTuple):
     allocators: tuple[str, ...] = ("device-plugin",)
     resources: Mapping[str, str] = {}  # role (count, memory, cores, ...) -> extended resource name
     device_class: str = ""
+    profile: str = ""  # the MIG profile of what `count` counts; empty: whole cards
+    memory: str = ""  # of one card, as a quantity; empty: not said
+    link_zones: tuple[tuple[int, ...], ...] = ()  # indices of cards with the fastest links between them
+    topology_annotated: bool | None = None  # MetaX: whether all nodes say how their cards hang together; None: not said
 
 
 class Namespace(NamedTuple):

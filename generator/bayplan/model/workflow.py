@@ -18,17 +18,29 @@ class Placement(NamedTuple):
 
 
 class Accelerator(NamedTuple):
-    """A podSet's GPUs, per pod. `memory` and `cores` are shares of a card (HAMi); `profile` is a MIG profile."""
+    """A podSet's GPUs, per pod. `memory` and `cores` are shares of a card (HAMi); `profile` is a MIG profile.
+
+    `portion`: how much of each card that is, in thousandths, as planning makes it out (0: of no card that is counted).
+    """
 
     name: str = ""  # empty: that of the podSet's pool
     per_pod: int = 1
     node: str = ""  # spread | binpack
+    cards: str = ""  # spread | binpack | mutex | numa
     links: str = ""  # best | guaranteed | restricted
     memory: str = ""
     cores: str = ""
     profile: str = ""
     selectors: tuple[str, ...] = ()  # CEL
     allocator: str = ""
+    app_class: str = ""  # online | offline (MetaX sGPU)
+    qos: str = ""  # best-effort | fixed-share | burst-share (MetaX sGPU)
+    portion: int = 1000
+
+    @property
+    def whole(self) -> bool:
+        """Whether it asks for whole cards."""
+        return not (self.memory or self.cores or self.profile)
 
 
 class Attachment(NamedTuple):

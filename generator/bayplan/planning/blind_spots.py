@@ -9,6 +9,7 @@ from bayplan.diagnostics import Diagnostic, warning
 from bayplan.kube.safe import text
 from bayplan.model.plan import Plan, Pods, all_pods, once
 from bayplan.model.topology import ClusterTopology
+from bayplan.planning.portions import cut
 
 KEYS = ("nodeSelector", "affinity", "topologySpreadConstraints")
 """Fields of a pod's spec by which Kubernetes leaves out nodes (Kubernetes, "Assigning Pods to Nodes")."""
@@ -17,9 +18,19 @@ POOL = "make the nodes that it selects a pool of the topology, and name that wit
 SPREAD = "pods that are to share a domain cannot be spread over several: remove it, or use `ScheduleAnyway`"
 
 
+SHARES = "ask for shares of one size, each pod of one card; give the memory of a card in the topology"
+
+
 def unseen(plan: Plan) -> Iterator[Diagnostic]:
-    """For each podSet the fields of its template that leave out nodes which the proof counts."""
+    """For each podSet the fields of its template that leave out nodes which the proof counts; cards that are cut."""
+    ragged = cut(plan.workflow, plan.topology)
     for pods in once(pods for gang in plan.gangs for pods in all_pods(gang.root)):
+        asked = pods.spec.accelerator
+        if asked and asked.name in ragged and not asked.whole:
+            message = (
+                f'the proof adds up the parts of cards that podSet "{pods.spec.name}" takes; it does not cut cards'
+            )
+            yield warning("W564", (*pods.route, "accelerator"), message, hint=SHARES)
         for key in _own(pods, plan.topology):
             what = f'the proof does not see the {key} in the template of podSet "{pods.spec.name}"'
             message = f'{what}; it counts every usable node of pool "{pods.pool}"'

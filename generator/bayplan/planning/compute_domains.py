@@ -43,12 +43,17 @@ def _claiming(gang: GangPlan, unit: Unit, inherited: str, wishes: Wishes, topolo
     name = _decided(gang, unit, inherited, wishes[unit.route], topology)
     claim = "" if name == OFF else name
     return unit._replace(
-        pods=tuple(pods._replace(compute_domain=claim) if pods.spec.accelerator else pods for pods in unit.pods),
+        pods=tuple(pods._replace(compute_domain=claim) if _whole(pods) else pods for pods in unit.pods),
         groups=tuple(
             units._replace(members=tuple(_claiming(gang, m, name, wishes, topology) for m in units.members))
             for units in unit.groups
         ),
     )
+
+
+def _whole(pods: Pods) -> bool:
+    """Whether the pods have whole GPUs: parts of them have no NVLink."""
+    return pods.spec.accelerator is not None and pods.spec.accelerator.whole
 
 
 def _decided(gang: GangPlan, unit: Unit, inherited: str, wish: str, topology: ClusterTopology) -> str:
@@ -130,7 +135,7 @@ def _reaches_nvlink(pool: Pool, level: str) -> bool:
 
 
 def _gpu_pools(unit: Unit, topology: ClusterTopology) -> list[Pool]:
-    names = dict.fromkeys(pods.pool for pods in all_pods(unit) if pods.spec.accelerator)
+    names = dict.fromkeys(pods.pool for pods in all_pods(unit) if _whole(pods))
     return [pool for pool in map(topology.pool, names) if pool]
 
 
@@ -138,11 +143,11 @@ def least_nodes(unit: Unit, topology: ClusterTopology) -> int:
     """The fewest nodes that could hold the unit's GPUs."""
     cards: dict[str, int] = {}
     for pods in all_pods(unit):
-        if pods.spec.accelerator:
+        if pods.spec.accelerator and _whole(pods):
             cards[pods.pool] = cards.get(pods.pool, 0) + pods.replicas * pods.spec.accelerator.per_pod
     pools = {pool.name: pool for pool in topology.pools}
     by_cards = sum(-(-count // max(pools[name].node.accelerators, 1)) for name, count in cards.items())
-    claiming = (pods for pods in all_pods(unit) if pods.spec.accelerator)
+    claiming = filter(_whole, all_pods(unit))
     return max([by_cards, *(_nodes_of(pods, pools[pods.pool], topology) for pods in claiming)])
 
 
@@ -225,7 +230,7 @@ def _unused_nvlink(gang: GangPlan, topology: ClusterTopology) -> Iterator[Diagno
     for pods in all_pods(gang.root):
         pool, asked = topology.pool(pods.pool), pods.spec.accelerator
         nvlink = next((level.name for level in pool.levels if level.nvlink), "") if pool else ""
-        if pool and asked and nvlink and asked.per_pod == pool.node.accelerators and pods.replicas > 1:
+        if pool and asked and asked.whole and nvlink and asked.per_pod == pool.node.accelerators and pods.replicas > 1:
             yield info(
                 "P508",
                 pods.route,

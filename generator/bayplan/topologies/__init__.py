@@ -56,5 +56,6 @@ EXPORTS: Mapping[str, str] = {
     "slinky": "slurm.slinky",
     "topograph": "topograph.source",
     "topograph-graph": "topograph.graph",
+    "network-operator": "network_operator.writing",
 }
 """Words after `topology export --to` besides the schedulers' names -> the module in this folder."""

@@ -179,6 +179,10 @@ def _allocators(data: Any) -> tuple[str, ...]:
     return (data,) if isinstance(data, str) else tuple(data)
 
 
+def _zones(data: list[list[int]]) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(int(card) for card in zone) for zone in data)
+
+
 def _one_or_list(allocators: tuple[str, ...]) -> str | list[str]:
     return allocators[0] if len(allocators) == 1 else list(allocators)
 
@@ -227,6 +231,10 @@ ACCELERATOR: Table = (
     ("allocator", "allocators", _allocators),
     ("resources", "resources", ordered),
     ("deviceClass", "device_class", str),
+    ("profile", "profile", str),
+    ("memory", "memory", text),
+    ("linkZones", "link_zones", _zones),
+    ("topologyAnnotated", "topology_annotated", bool),
 )
 RAIL: Table = (
     ("network", "network", str),

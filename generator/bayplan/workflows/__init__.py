@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from bayplan.model.workflow import Workflow
-from bayplan.workflows import native, osmo, torchx
+from bayplan.workflows import native, osmo, sbatch, torchx
 
 if TYPE_CHECKING:
     from bayplan.model.formats import Format, TextFormat
 
-FORMATS: Mapping[str, Format[Workflow]] = {native.NAME: native, osmo.NAME: osmo, torchx.NAME: torchx}
+FORMATS: Mapping[str, Format[Workflow]] = {each.NAME: each for each in (native, osmo, torchx, sbatch)}
 """By name, in the order in which they sniff."""
 
-TEXTS: Mapping[str, TextFormat] = {osmo.NAME: osmo, torchx.NAME: torchx}
+TEXTS: Mapping[str, TextFormat] = {each.NAME: each for each in (osmo, torchx, sbatch)}
 """Those whose files are texts of their own, which are made data by the format itself."""

@@ -129,12 +129,15 @@ ACCELERATOR: Table = (
     ("name", "name", str),
     ("count", "per_pod", int),
     ("node", "node", str),
+    ("cards", "cards", str),
     ("links", "links", str),
     ("memory", "memory", text),
     ("cores", "cores", text),
     ("profile", "profile", str),
     ("selectors", "selectors", tuple),
     ("allocator", "allocator", str),
+    ("appClass", "app_class", str),
+    ("qos", "qos", str),
 )
 ATTACHMENT = Short(
     (

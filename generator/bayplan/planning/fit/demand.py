@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from bayplan import fabrics
+from bayplan import accelerators, fabrics
 from bayplan.kube import pod, quantity
 from bayplan.model.manifest import PodParts
 from bayplan.model.plan import Pods
@@ -24,6 +24,10 @@ DEFAULT_SLOTS = 110 * ONE
 
 OPEN = ("cpu", "memory", "ephemeral-storage")
 """Resources that do not limit a pool whose topology does not state them; any other unstated resource is absent."""
+
+
+BOUNDED = "at-most:"
+"""Before what a node has a known number of, which follows: `at-most:1:port 80 of the node`."""
 
 
 def accelerator(name: str) -> str:
@@ -41,9 +45,10 @@ def demand(pods: Pods, topology: ClusterTopology) -> dict[str, int]:
     requests = _requests(pods, pool)
     cards = {accelerator(kind): amount for kind, amount in _cards(pods, pool, topology, requests).items()}
     marks = {CHANNEL: ONE if pods.compute_domain else 0, WHOLE: ONE if pods.spec.whole_node else 0}
-    rails = {name: amount * ONE for name, amount in fabrics.amounts(pods.spec, topology).items()}
-    plain = {name: amount for name, amount in sorted(requests.items()) if name not in _card_names(topology)}
-    plain |= {name: max(amount, plain.get(name, 0)) for name, amount in sorted(rails.items())}
+    devices = {**fabrics.amounts(pods.spec, topology), **_slices(pods, topology)}
+    plain = {name: amount for name, amount in sorted(requests.items()) if name not in _own_names(topology)}
+    plain |= {name: max(amount * ONE, plain.get(name, 0)) for name, amount in sorted(devices.items())}
+    marks |= {BOUNDED + name: amount * ONE for name, amount in fabrics.bounded(pods.spec, topology).items()}
     return {name: amount for name, amount in {**cards, **marks, **plain, SLOTS: ONE}.items() if amount > 0}
 
 
@@ -56,6 +61,8 @@ def capacity(pool: Pool) -> dict[str, int]:
 
 def room(offered: Mapping[str, int], name: str) -> int | None:
     """How much of a resource a node has; None where it is not stated and so does not limit."""
+    if name.startswith(BOUNDED):
+        return int(name.removeprefix(BOUNDED).partition(":")[0]) * ONE
     return offered.get(name, None if name in OPEN else 0)
 
 
@@ -66,15 +73,31 @@ def per_node(asked: Mapping[str, int], offered: Mapping[str, int]) -> tuple[int,
 
 
 def _cards(pods: Pods, pool: Pool, topology: ClusterTopology, requests: Mapping[str, int]) -> dict[str, int]:
-    """Cards by accelerator kind, however they are asked for. A whole node takes all of its node's."""
+    """Cards by accelerator kind, however they are asked for. A whole node takes all of its node's.
+
+    Shares count as the part of a card that the podSet's accelerator says.
+    """
     asked = {kind: requests.get(name, 0) for name, kind in _card_names(topology).items()}
     if pods.spec.accelerator:
         kind = pods.spec.accelerator.name
-        asked[kind] = max(asked.get(kind, 0), pods.spec.accelerator.per_pod * ONE)
+        asked[kind] = max(asked.get(kind, 0), pods.spec.accelerator.per_pod * pods.spec.accelerator.portion)
     if pods.spec.whole_node and pool.node.accelerator:
         kind = pool.node.accelerator
         asked[kind] = max(asked.get(kind, 0), pool.node.accelerators * ONE)
     return asked
+
+
+def _slices(pods: Pods, topology: ClusterTopology) -> dict[str, int]:
+    """Slices of cards that have a resource of their own."""
+    asked = pods.spec.accelerator
+    kind = topology.accelerators.get(asked.name) if asked else None
+    return accelerators.amounts(asked, kind) if asked and kind else {}
+
+
+def _own_names(topology: ClusterTopology) -> set[str]:
+    """What says how many cards a pod takes, and how much of each: no amount of the node's own."""
+    kinds = topology.accelerators.values()
+    return {*_card_names(topology), *(name for kind in kinds for name in accelerators.part_names(kind))}
 
 
 def _card_names(topology: ClusterTopology) -> dict[str, str]:

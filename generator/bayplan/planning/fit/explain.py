@@ -9,7 +9,7 @@ from bayplan.kube import quantity
 from bayplan.model.plan import Plan, Pods, all_pods, walk
 from bayplan.planning.fit.certificate import Certificate, Change, Lack, Near
 from bayplan.planning.fit.change import edited, least, most
-from bayplan.planning.fit.demand import CHANNEL, WHOLE, capacity, demand, per_node
+from bayplan.planning.fit.demand import BOUNDED, CHANNEL, WHOLE, capacity, demand, per_node
 from bayplan.planning.fit.prove import FULL, holds
 from bayplan.planning.fit.verdict import Impossible, Undecided
 
@@ -154,7 +154,10 @@ def _quantity(name: str, amount: int) -> str:
 
 
 def _named(resource: str) -> str:
-    return {CHANNEL: "IMEX channel", WHOLE: "whole node"}.get(resource, resource.removeprefix("accelerator:"))
+    plain = resource.removeprefix("accelerator:")
+    if resource.startswith(BOUNDED):
+        plain = resource.removeprefix(BOUNDED).partition(":")[2]
+    return {CHANNEL: "IMEX channel", WHOLE: "whole node"}.get(resource, plain)
 
 
 def _shrunk(plan: Plan, reduced: Plan) -> Iterator[Diagnostic]:

@@ -105,7 +105,7 @@ def problem(
     totals = _totals(types, need)
     deepest = max([len(pool.levels) for pool in space.pools], default=0) + 3
     wants = tuple(_wanted(types, totals, need, depth) for depth in range(deepest))
-    nodes = tuple(_picked(capacity(pool), deciding[i]) for i, pool in enumerate(space.pools))
+    nodes = tuple(_rooms(capacity(pool), deciding[i]) for i, pool in enumerate(space.pools))
     return Problem(space, shapes, types, totals, root, need, nodes, wants, builder.strict)
 
 
@@ -154,6 +154,10 @@ def _pool_deciding(asked: list[Mapping[str, int]], offered: Mapping[str, int]) -
 
 def _picked(amounts: Mapping[str, int], names: tuple[str, ...]) -> Vector:
     return tuple(amounts.get(name, 0) for name in names)
+
+
+def _rooms(offered: Mapping[str, int], names: tuple[str, ...]) -> Vector:
+    return tuple(room(offered, name) or 0 for name in names)
 
 
 class _Builder:

@@ -104,10 +104,15 @@ def _offered(topology: ClusterTopology, pool: Pool) -> dict[str, int]:
 
 
 def _cards(topology: ClusterTopology, pool: Pool) -> dict[str, int]:
-    """A node's GPUs by the name under which pods ask for them; claims through DRA ask for none."""
+    """A node's GPUs, and parts of them, by the names under which pods ask for them; claims through DRA ask for none."""
     kind = topology.accelerators.get(pool.node.accelerator)
-    counted = kind and "device-plugin" in kind.allocators
-    return {kind.resources.get("count", "nvidia.com/gpu"): pool.node.accelerators * 1000} if kind and counted else {}
+    if kind is None or not {"device-plugin", "hami"} & set(kind.allocators):
+        return {}
+    if "hami" in kind.allocators:
+        from bayplan.accelerators import shares
+
+        return {name: amount * 1000 for name, amount in shares.quota(kind, pool.node.accelerators).items()}
+    return {kind.resources.get("count", "nvidia.com/gpu"): pool.node.accelerators * 1000}
 
 
 def covered_resources(topology: ClusterTopology) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from bayplan.model.fabric import Fabric
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
 from bayplan.topologies import koordinator, native
@@ -58,6 +59,30 @@ queues = _settings("queues", queues=None)
 accelerators = _settings("accelerators", accelerators={})
 fabrics = _settings("fabrics", fabrics={})
 namespaces = _settings("namespaces", namespaces={})
+every_pool = _settings("pools with their nodes", pools=())
+
+
+def _of_fabrics(title: str, change: Callable[[Fabric], Fabric]) -> Loss:
+    def drop(topology: ClusterTopology, _: Target) -> ClusterTopology:
+        return topology._replace(fabrics={name: change(each) for name, each in topology.fabrics.items()})
+
+    return Loss(title, drop)
+
+
+PODS: dict[str, Any] = {"env": {}, "memlock": "", "injector": False, "ipc_lock": None, "privileged": False, "shm": ""}
+DEVICES: dict[str, Any] = {"hca": "", "interface": "", "gpu": None, "numa": None, "selectors": ()}
+CLOUD = ("efa", "gke", "hostnetwork")
+fabric_pods = _of_fabrics("what pods on fabrics carry", lambda fabric: fabric._replace(**PODS))
+rail_devices = _of_fabrics(
+    "RDMA devices, interfaces and GPUs of rails",
+    lambda fabric: fabric._replace(rails=tuple(rail._replace(**DEVICES) for rail in fabric.rails)),
+)
+cloud_fabrics = Loss(
+    "fabrics of the kinds efa, gke and hostnetwork",
+    lambda topology, _: topology._replace(
+        fabrics={name: each for name, each in topology.fabrics.items() if each.kind not in CLOUD}
+    ),
+)
 
 cards = _shape("the accelerator of nodes", accelerator="", accelerators=0)
 resources = _shape("resources of nodes", resources={"pods": native.PODS * 1000})

@@ -81,6 +81,10 @@ LOST: Mapping[str, tuple[Loss, ...]] = {
         *(rows.level_names, rows.nvlink_unknown, *MARKS, rows.unlevelled, rows.one_tree, rows.by_path),
     ),
     "topograph": (*SETTINGS, rows.queues, *OFFER, *CHOICE, rows.unusable, rows.empty),
+    "network-operator": (
+        *(rows.cloud_fabrics, rows.fabric_pods, rows.rail_devices, rows.every_pool),
+        *(each for each in (*SETTINGS, rows.queues) if each is not rows.fabrics),
+    ),
     "topograph-graph": (*SETTINGS, rows.queues, *OFFER, *CHOICE, rows.leaves, rows.unusable, rows.empty),
 }
 """Word after --to -> what that format lacks, in the order in which it is taken out."""

@@ -1,0 +1,156 @@
+"""Which scheduler can hand out whose cards, and through which allocator: one table.
+
+Rows are looked through from above, and the first that fits decides. `*` is any. Sources: HAMi 2.10.0
+(`pkg/scheduler/webhook.go`), HAMi#392, HAMi#453, volcano-vgpu-device-plugin#46, Volcano 1.14 to 1.15
+(`pkg/scheduler/plugins/deviceshare`), Kueue 0.14 to 0.19 (`site/static/examples/serving-workloads`), Slurm 25.11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from bayplan.values import NamedTuple
+
+Verdict = Literal["yes", "partly", "no", "claim"]
+ANY = "*"
+
+
+class Row(NamedTuple):
+    """One line: who schedules, whose cards, how they are handed out, and whether that works.
+
+    `part`: only of these asks: `share` (memory or cores), `profile` (MIG), `policy` (node, cards, links), `names` (a
+    count that is Volcano's own), `foreign` (HAMi's names for cards of NVIDIA). Empty: of all asks.
+    `claim`: what the scheduler says of claims through DRA decides (`gpu-claim`).
+    """
+
+    scheduler: str
+    vendor: str
+    allocator: str
+    verdict: Verdict
+    reason: str = ""
+    hint: str = ""
+    part: str = ""
+
+
+OTHERS = "run it with `-s kueue` or `-s none`, where hami-scheduler places the pods"
+WHOLE = "ask for whole cards through a device plugin: `allocator: device-plugin`"
+KUBE = ("none", "kueue", "volcano", "kai", "koordinator", "native")
+BATCH = ("slurm", "slurm-bridge", "sunk")
+
+TABLE: tuple[Row, ...] = (
+    Row(ANY, ANY, "dra", "claim"),
+    *(
+        Row(
+            name,
+            ANY,
+            "device-plugin",
+            "no",
+            "its nodes know GPUs by number, and no profiles of them",
+            "ask for whole GPUs, or take another scheduler",
+            "profile",
+        )
+        for name in BATCH
+    ),
+    Row(ANY, ANY, "device-plugin", "yes"),
+    Row(
+        "volcano",
+        "nvidia",
+        "hami",
+        "no",
+        "Volcano shares GPUs under names of its own, and HAMi's webhook leaves its pods alone, so nothing would keep"
+        " them to their share",
+        "give the accelerator the names of volcano-vgpu-device-plugin: `resources: {count: volcano.sh/vgpu-number}`",
+        "foreign",
+    ),
+    Row(
+        "volcano",
+        "nvidia",
+        "hami",
+        "no",
+        "Volcano's plugin deviceshare chooses cards by its own configuration, and reads no policies of pods",
+        "set `deviceshare.SchedulePolicy` in volcano-scheduler.conf, and leave `node`, `cards` and `links` out",
+        "policy",
+    ),
+    Row("volcano", "nvidia", "hami", "yes"),
+    Row(
+        "volcano",
+        "ascend",
+        "hami",
+        "no",
+        "Volcano's plugin deviceshare chooses cards by its own configuration, and reads no policies of pods",
+        "set `deviceshare.SchedulePolicy` in volcano-scheduler.conf, and leave `node`, `cards` and `links` out",
+        "policy",
+    ),
+    Row("volcano", "ascend", "hami", "yes"),
+    Row(
+        "volcano",
+        ANY,
+        "hami",
+        "no",
+        "Volcano shares cards of NVIDIA and Ascend only, and HAMi's webhook leaves its pods alone",
+        f"{OTHERS}; or {WHOLE}",
+    ),
+    *(
+        Row(
+            name,
+            "nvidia",
+            "hami",
+            "no",
+            "these are the names of Volcano's own plugin, which HAMi's scheduler does not know",
+            "use `-s volcano`, or HAMi's names: `resources: {count: nvidia.com/gpu}`",
+            "names",
+        )
+        for name in ("kueue", "none")
+    ),
+    Row(
+        "kueue",
+        ANY,
+        "hami",
+        "partly",
+        "Kueue adds up memory and cores once a pod, however many cards it takes, and looks for them among what nodes"
+        " offer, where HAMi does not put them",
+        "have Kueue leave them out (`resources.excludeResourcePrefixes`), or multiply them by the cards"
+        " (`resources.transformations` with `multiplyBy`) where it does not place the pods",
+        "share",
+    ),
+    Row("kueue", ANY, "hami", "yes"),
+    Row("none", ANY, "hami", "yes"),
+    Row(
+        "kai",
+        ANY,
+        "hami",
+        "no",
+        "KAI binds pods itself, and HAMi's webhook leaves them alone: nobody chooses the cards",
+        f"{OTHERS}; or {WHOLE}",
+    ),
+    Row(
+        "koordinator",
+        ANY,
+        "hami",
+        "no",
+        "Koordinator shares cards by its own plugin DeviceShare, under names of its own",
+        f"{OTHERS}; or {WHOLE}",
+    ),
+    Row(
+        "native",
+        ANY,
+        "hami",
+        "no",
+        "gangs of Kubernetes are started by kube-scheduler, and HAMi's scheduler is another one, whose gangs nobody"
+        " has tried",
+        f"{OTHERS}; or {WHOLE}",
+    ),
+    *(Row(name, ANY, "hami", "no", "Slurm hands out the cards of its nodes itself", WHOLE) for name in BATCH),
+)
+
+
+def rows(scheduler: str, vendor: str, allocator: str) -> Iterator[Row]:
+    """Those that are about such cards, from above; an unknown scheduler has none."""
+    asked = (scheduler, vendor, allocator)
+    return (row for row in TABLE if all(own in (ANY, has) for own, has in zip(row[:3], asked, strict=True)))
+
+
+def verdict(scheduler: str, vendor: str, allocator: str, parts: frozenset[str] = frozenset()) -> Row | None:
+    """The first row that fits, for an ask with such parts."""
+    return next((row for row in rows(scheduler, vendor, allocator) if not row.part or row.part in parts), None)

@@ -1,0 +1,154 @@
+"""Parts of cards: what is asked of memory and cores, in the units of the vendor, and how much of a card that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bayplan.kube import quantity
+from bayplan.kube.vendors import Names, names
+from bayplan.model.topology import AcceleratorKind
+from bayplan.model.workflow import Accelerator
+from bayplan.words import listing
+
+WHOLE = 1000
+PERCENT = 100
+
+Fault = tuple[str, str, str, str]
+"""Code, key of the accelerator, what is wrong, what to do."""
+
+
+def resources(asked: Accelerator, kind: AcceleratorKind) -> dict[str, str]:
+    """Memory and cores of each card, by their names. Sound only where `faults` has none."""
+    known, made = names(kind), {}
+    if asked.memory.endswith("%") and known.percentage:
+        made[known.percentage] = asked.memory[:-1]
+    elif asked.memory:
+        made[known.memory] = str(_bytes(asked, kind) // known.unit)
+    if asked.cores:
+        made[known.cores] = str(_percent(asked.cores) * known.parts // PERCENT)
+    return made
+
+
+def faults(asked: Accelerator, kind: AcceleratorKind) -> Iterator[Fault]:
+    """Why the vendor's names cannot say it."""
+    known = names(kind)
+    if asked.memory and not (known.memory or (known.percentage and asked.memory.endswith("%"))):
+        yield (
+            "W550",
+            "memory",
+            f"cards counted as {known.cards} have no resource for a part of their memory",
+            _named(known),
+        )
+    elif asked.memory:
+        yield from _memory(asked, kind, known)
+    if asked.cores and not known.cores:
+        yield (
+            "W550",
+            "cores",
+            f"cards counted as {known.cards} have no resource for a part of their cores",
+            _named(known),
+        )
+    elif asked.cores:
+        yield from _cores(asked, known)
+
+
+def _wholly(known: Names, what: str) -> str:
+    return f"cards counted as {known.cards} have no resource for a part of their {what}"
+
+
+def _named(known: Names) -> str:
+    if known.vendor == "metax":
+        return "ask for whole cards, or declare cards in sGPU mode: `resources: {count: metax-tech.com/sgpu}`"
+    return "ask for whole cards, or name the resource under `accelerators` in the topology, if there is one"
+
+
+def _memory(asked: Accelerator, kind: AcceleratorKind, known: Names) -> Iterator[Fault]:
+    if asked.memory.endswith("%"):
+        if not known.percentage and not kind.memory:
+            message = f"{known.memory} is an amount, and the topology does not say how much memory a card has"
+            yield "W551", "memory", message, f'add `memory` to the accelerator "{kind.name}", or write an amount'
+        return
+    asks, has = quantity.parse(asked.memory), quantity.parse(kind.memory or "0")
+    if asks % (known.unit * WHOLE):
+        message = f'"{asked.memory}" is no multiple of {quantity.show(known.unit * WHOLE)}, the unit of {known.memory}'
+        yield "W551", "memory", message, f"write it like {quantity.show(known.unit * WHOLE * 20)}, with its unit"
+    elif kind.memory and asks > has:
+        message = f'a card of "{kind.name}" has {kind.memory}, and {asked.memory} are asked of each'
+        yield "W551", "memory", message, "ask for less"
+
+
+def _cores(asked: Accelerator, known: Names) -> Iterator[Fault]:
+    value = _percent(asked.cores)
+    if not 0 < value <= PERCENT:
+        message = f'"{asked.cores}" is not a share of a card in percent'
+        yield "W551", "cores", message, "write a whole number from 1 to 100; more cards are a matter of `count`"
+    elif value * known.parts % PERCENT:
+        steps = [str(part * PERCENT / known.parts) for part in range(1, known.parts + 1)]
+        whole = [each.removesuffix(".0") for each in steps if each.endswith(".0")]
+        message = f"{known.cores} counts {known.parts} parts of a card, and {value}% of it is no whole number of them"
+        yield "W551", "cores", message, f"write {listing(whole)}"
+
+
+def _percent(text: str) -> int:
+    """`30`, `30%` -> 30; 0 for what is neither."""
+    digits = text.removesuffix("%")
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 5 else 0
+
+
+def _bytes(asked: Accelerator, kind: AcceleratorKind) -> int:
+    """Of a percentage where only amounts have a name: that of the card, rounded down."""
+    if not asked.memory.endswith("%"):
+        return quantity.parse(asked.memory) // WHOLE
+    return quantity.parse(kind.memory or "0") * _percent(asked.memory) // PERCENT // WHOLE
+
+
+def slots(asked: Accelerator, kind: AcceleratorKind) -> int:
+    """How many such shares a card has room for, at most: what its memory or its cores let in.
+
+    What is left out may be all of the card (`Names.all_memory`, `all_cores`). Memory as an amount counts only where
+    the topology says how much a card has.
+    """
+    by_cores = PERCENT // max(1, _cores_of(asked, kind))
+    asks, has = _memory_of(asked, kind)
+    return max(1, min(by_cores, has // max(1, asks)))
+
+
+def fraction(asked: Accelerator, kind: AcceleratorKind) -> int:
+    """How much of a card is gone for others, in thousandths: the larger of its memory and its cores, rounded down."""
+    asks, has = _memory_of(asked, kind)
+    return min(WHOLE, max(1, asks * WHOLE // has, _cores_of(asked, kind) * WHOLE // PERCENT))
+
+
+def _cores_of(asked: Accelerator, kind: AcceleratorKind) -> int:
+    return _percent(asked.cores) if asked.cores else PERCENT * names(kind).all_cores
+
+
+def _memory_of(asked: Accelerator, kind: AcceleratorKind) -> tuple[int, int]:
+    """The memory that is asked for, of how much; nothing where that is not known."""
+    if not asked.memory:
+        return (PERCENT * names(kind).all_memory, PERCENT)
+    if asked.memory.endswith("%"):
+        return (_percent(asked.memory), PERCENT)
+    has = quantity.parse(kind.memory) if kind.memory else 0
+    return (quantity.parse(asked.memory), has) if has > 0 else (0, PERCENT)
+
+
+def told(asked: Accelerator, kind: AcceleratorKind) -> bool:
+    """Whether that is all there is to say: no amount of memory of an unknown whole."""
+    return not asked.memory or asked.memory.endswith("%") or bool(kind.memory)
+
+
+SPLIT = 10
+"""Pods that may share a card unless HAMi is told otherwise (`devicePlugin.deviceSplitCount`)."""
+
+
+def quota(kind: AcceleratorKind, cards: int) -> dict[str, int]:
+    """What so many cards have to give, by the names of what pods ask for; what is not known is as good as unlimited."""
+    own, has = names(kind), quantity.parse(kind.memory) // WHOLE if kind.memory else 0
+    each = (
+        (own.cards, SPLIT if own.shared else 1),
+        (own.memory, has // own.unit if has else 10**6),
+        (own.percentage, PERCENT),
+        (own.cores, own.parts),
+    )
+    return {name: amount * cards for name, amount in each if name}

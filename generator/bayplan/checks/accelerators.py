@@ -1,0 +1,221 @@
+"""Parts of cards and policies that a podSet asks for, against what its accelerator's allocator can do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bayplan.accelerators import PARTS, allocator
+from bayplan.checks.places import Place, pod_sets
+from bayplan.diagnostics import Diagnostic, Route, error, info
+from bayplan.kube.pod import combine, own_parts, template
+from bayplan.kube.safe import get
+from bayplan.model.target import Target
+from bayplan.model.topology import AcceleratorKind, ClusterTopology, Pool
+from bayplan.model.workflow import GANGS, Accelerator, Workflow
+from bayplan.planning.pools import gang_pools
+from bayplan.words import listing
+
+CODES: Mapping[str, str] = {
+    "privileged": "W558",
+    "node": "W559",
+    "scheduler": "W559",
+    "policy": "W560",
+    "idle": "W561",
+    "unknown": "W561",
+    "twice": "W562",
+    "amount": "W557",
+    "chip": "W557",
+    "choice": "W555",
+    "half": "W556",
+}
+"""Family of rules (accelerators/rules) -> code."""
+
+HAMI = "hami"
+SHARERS = "which only HAMi can"
+
+
+def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """W550 to W554, W563. Whole cards without a wish are nobody's business here."""
+    for place in pod_sets(workflow):
+        asked = place.pods.accelerator
+        kind = topology.accelerators.get(asked.name) if asked else None
+        if asked and kind and _special(asked):
+            route: Route = (*place.route, "accelerator")
+            yield from _shares(asked, kind, route)
+            yield from _profile(asked, kind, route)
+            yield from _policies(asked, kind, route)
+    if any(_special(place.pods.accelerator) for place in pod_sets(workflow)):
+        yield from _on_nodes(workflow, topology)
+
+
+def _special(asked: Accelerator | None) -> bool:
+    if asked is None:
+        return False
+    return not asked.whole or bool(asked.node or asked.cards or asked.links or asked.app_class or asked.qos)
+
+
+def _shares(asked: Accelerator, kind: AcceleratorKind, route: Route) -> Iterator[Diagnostic]:
+    way = allocator(asked, kind)
+    for key in ("memory", "cores"):
+        if getattr(asked, key) and way != HAMI:
+            message = f'"{way}" hands out whole cards, and a share of each is asked for, {SHARERS}'
+            yield error("W550", (*route, key), message, hint=_other(kind, "ask for whole cards"))
+    if way == HAMI and (asked.memory or asked.cores):
+        from bayplan.accelerators import shares
+
+        for rule, key, message, hint in shares.faults(asked, kind):
+            yield error(rule, (*route, key), message, hint=hint)
+
+
+def _other(kind: AcceleratorKind, else_: str) -> str:
+    return f"add `allocator: {HAMI}`" if HAMI in kind.allocators else else_
+
+
+def _profile(asked: Accelerator, kind: AcceleratorKind, route: Route) -> Iterator[Diagnostic]:
+    at, way = (*route, "profile"), allocator(asked, kind)
+    if not asked.profile:
+        return
+    if asked.memory or asked.cores:
+        yield error("W553", at, "a slice of a card has its own memory and cores", hint="remove `profile` or the shares")
+    elif kind.vendor != "nvidia":
+        yield error("W553", at, f"cards of {kind.vendor} have no MIG profiles", hint="ask for whole cards")
+    elif way == HAMI:
+        message = "HAMi chooses the profile itself, by the memory that is asked for"
+        hint = "write `memory`, and the annotation nvidia.com/vgpu-mode: mig in the podSet's `template`"
+        yield error("W553", at, message, hint=hint)
+    elif kind.profile and kind.profile != asked.profile:
+        message = f'the cards of "{kind.name}" are cut into {kind.profile}, and {asked.profile} is asked for'
+        yield error("W553", at, message, hint=f"write {kind.profile}, or name another accelerator")
+
+
+POLICIES = ("node", "cards", "links", "app_class", "qos")
+KEYS = {"app_class": "appClass"}
+
+
+def _policies(asked: Accelerator, kind: AcceleratorKind, route: Route) -> Iterator[Diagnostic]:
+    way = allocator(asked, kind)
+    for field in POLICIES:
+        value, key = getattr(asked, field), KEYS.get(field, field)
+        if value and way != HAMI:
+            if field == "links" and value == "best" and way == "device-plugin" and kind.vendor == "nvidia":
+                continue  # the plugin prefers linked cards by itself (NVIDIA/k8s-device-plugin, GetPreferredAllocation)
+            message = f'"{way}" has no policies of its own: {key} is for HAMi'
+            yield error("W554", (*route, key), message, hint=_other(kind, "remove it"))
+        elif value:
+            yield from _policy(field, value, asked, kind, (*route, key))
+
+
+def _policy(field: str, value: str, asked: Accelerator, kind: AcceleratorKind, at: Route) -> Iterator[Diagnostic]:
+    from bayplan.accelerators import policies
+    from bayplan.kube.vendors import SGPU, names
+
+    sgpu = names(kind).cards == SGPU
+    if field in ("app_class", "qos") and not sgpu:
+        message = f"{at[-1]} is for cards of MetaX that are shared ({SGPU})"
+        yield error("W554", at, message, hint="remove it")
+    elif field == "links" and value in policies.LINKS and asked.per_pod > 1:
+        message = f"nobody promises links between cards: {policies.LINKS[value]}"
+        yield error("W554", at, message, hint="write `links: best`")
+    elif field == "links" and kind.vendor not in (*policies.LINKED, "metax"):
+        message = f"HAMi knows no links between cards of {kind.vendor}"
+        yield error("W554", at, message, hint="remove it")
+    elif field == "links" and asked.node == "binpack" and policies.by_node(kind):
+        message = "binpack takes the node where least is lost for others, and `links` asks for the best links"
+        yield error("W554", at, message, hint="write `node: spread`, or remove `links`")
+    elif field == "links" and asked.cards and kind.vendor in policies.LINKED:
+        message = f"`links` and `cards: {asked.cards}` both say which cards of a node to take"
+        yield error("W554", at, message, hint="remove one of them")
+    elif field == "cards" and policies.by_node(kind) and value != "mutex":
+        message = "MetaX's device plugin chooses whole cards itself, and HAMi only the node"
+        yield error("W554", at, message, hint="remove it; `node` chooses the node")
+
+
+def _on_nodes(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """What depends on the nodes of the podSet's pool."""
+    for place, pool in _pools(workflow, topology):
+        asked, route = place.pods.accelerator, (*place.route, "accelerator")
+        kind = topology.accelerators.get(asked.name) if asked else None
+        if not asked or not kind:
+            continue
+        if (asked.memory or asked.cores) and asked.per_pod > pool.node.accelerators > 0:
+            has = pool.node.accelerators
+            message = f"a share of each of {asked.per_pod} cards is asked for; a node of the pool has {has}"
+            hint = "the shares of one pod are of different cards: ask for larger shares of fewer"
+            yield error("W552", (*route, "count"), message, hint=hint)
+        yield from _slices(asked, kind, pool, route)
+        largest = max(map(len, kind.link_zones), default=0)
+        if asked.links and 0 < largest < asked.per_pod < pool.node.accelerators:
+            message = f"{asked.per_pod} cards are asked for, and at most {largest} of a node are linked with each other"
+            yield info("W563", (*route, "count"), message, hint=f"with {largest} or fewer, all can be linked")
+
+
+def _slices(asked: Accelerator, kind: AcceleratorKind, pool: Pool, route: Route) -> Iterator[Diagnostic]:
+    from bayplan.accelerators import mig
+
+    if not asked.profile or kind.profile or kind.vendor != "nvidia" or allocator(asked, kind) != "device-plugin":
+        return
+    name = mig.counted(asked, kind)
+    offered = [each for each in pool.node.resources if each.startswith(mig.PREFIX)]
+    if name not in offered:
+        has = f"they offer {listing(offered, 'and')}" if offered else "the topology knows of no slices there"
+        message = f'no node of pool "{pool.name}" offers "{name}"; {has}'
+        hint = f'add it to the pool: `node: {{resources: {{"{name}": 7}}}}`, or ask for another profile'
+        yield error("W553", (*route, "profile"), message, hint=hint)
+
+
+def _pools(workflow: Workflow, topology: ClusterTopology) -> Iterator[tuple[Place, Pool]]:
+    chosen = {
+        route: name
+        for index, gang in enumerate(workflow.gangs)
+        for route, name in gang_pools(workflow, gang, (*GANGS, index), topology).items()
+    }
+    for place in pod_sets(workflow):
+        name = chosen[place.route]
+        pool = topology.pool(name) if isinstance(name, str) else None
+        if pool:
+            yield place, pool
+
+
+def check_pods(workflow: Workflow, topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
+    """W555 to W562: the pods as they will be, by HAMi's own rules."""
+    if not any(HAMI in kind.allocators for kind in topology.accelerators.values()):
+        return
+    from bayplan.accelerators.rules import faults, look
+    from bayplan.planning.tree import filled_from_node
+
+    for place, pool in _pools(workflow, topology):
+        spec = filled_from_node(place.pods, pool)
+        asked = spec.accelerator
+        kind = topology.accelerators.get(asked.name) if asked else None
+        if asked and kind and allocator(asked, kind) == HAMI:
+            parts = combine(own_parts(spec, pool, ""), PARTS[HAMI](asked, kind, ""))
+            data = template(spec, pool, parts, ())
+            for fault in faults(look(data, topology.accelerators.values(), target)):
+                route = _place(fault.path, place, pool, topology)
+                yield Diagnostic(CODES[fault.rule], fault.severity, fault.message, route, hint=fault.hint)
+
+
+def _place(path: Route, place: Place, pool: Pool, topology: ClusterTopology) -> Route:
+    """Where a part of the pod was written: in the podSet's template, in its pool's, or as its accelerator."""
+    if path[:2] == ("spec", "containers") or get(place.pods.template, *path) is None:
+        for owner, data in (
+            ((*place.route, "template"), place.pods.template),
+            (("topology", "spec", "pools", topology.pools.index(pool), "template"), pool.template),
+        ):
+            found = _written(data, path)
+            if found:
+                return (*owner, *found)
+        return (*place.route, "accelerator" if place.pods.accelerator else "wholeNode")
+    return (*place.route, "template", *path)
+
+
+def _written(data: Mapping[str, Any], path: Route) -> Route:
+    """The path in a template; containers stand there in an order of their own."""
+    if get(data, *path) is not None and path[1:2] != ("containers",):
+        return path
+    for number in range(len(get(data, "spec", "containers") or ())):
+        moved = (*path[:2], number, *path[3:])
+        if path[1:2] == ("containers",) and get(data, *moved) is not None:
+            return moved
+    return ()

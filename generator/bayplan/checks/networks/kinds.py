@@ -1,0 +1,105 @@
+"""What each kind of fabric needs, what it cannot use, and which links it can have.
+
+Sources: Network Operator 26.7, Multus 4.3; macvlan over an InfiniBand port fails with "invalid argument"
+(network-operator#1017); without a network of its own a pod has no address, and RoCE needs one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from bayplan.diagnostics import Diagnostic, Route, error, warning
+from bayplan.fabrics.hanging import NETWORKED
+from bayplan.model.fabric import Fabric, Ipam, Rail
+from bayplan.values import NamedTuple
+from bayplan.words import listing
+
+FABRICS: Route = ("topology", "spec", "fabrics")
+
+
+class Kind(NamedTuple):
+    """Keys of a rail that a kind needs, and that it has no use for; whether it must have rails; links it can have."""
+
+    needs: tuple[str, ...] = ()
+    idle: tuple[str, ...] = ()
+    empty: bool = False
+    links: tuple[str, ...] = ("ethernet", "infiniband")
+    why: str = ""
+
+
+DRA_ONLY = ("selectors",)
+KINDS: Mapping[str, Kind] = {
+    "macvlan": Kind(("network",), DRA_ONLY, links=("ethernet",), why="macvlan needs an Ethernet port; use ipoib"),
+    "ipoib": Kind(("network",), DRA_ONLY, links=("infiniband",), why="ipoib needs an InfiniBand port; use macvlan"),
+    "hostdevice": Kind(("network", "resource"), DRA_ONLY),
+    "sriov": Kind(("network", "resource"), DRA_ONLY),
+    "spectrumx": Kind(("network", "resource"), DRA_ONLY, links=("ethernet",), why="Spectrum-X is Ethernet"),
+    "dranet": Kind((), ("network", "resource", "subnet", "gateway"), empty=True),
+    "efa": Kind(("resource",), ("network", "subnet", "gateway", *DRA_ONLY), links=(), why="EFA is neither"),
+    "gke": Kind(("network", "interface"), DRA_ONLY, links=("ethernet",), why="GKE's networks are Ethernet"),
+    "hostnetwork": Kind((), ("network", "resource", "subnet", "gateway", *DRA_ONLY), empty=True),
+    "none": Kind(("resource",), ("network", "subnet", "gateway", *DRA_ONLY)),
+}
+
+ONLY: Mapping[str, tuple[str, ...]] = {
+    "ipam": NETWORKED,
+    "source_routing": ("macvlan", "hostdevice", "sriov"),
+    "injector": ("hostdevice", "sriov", "spectrumx", "macvlan", "ipoib"),
+    "device_class": ("dranet",),
+    "privileged": ("hostnetwork",),
+    "mtu": ("macvlan", "sriov", "spectrumx", "dranet"),
+}
+"""Field -> the kinds for which it says something. IPoIBNetworks take no plugins behind the first, and
+the networks of ipoib and hostdevice no MTU."""
+
+KEYS = {"source_routing": "sourceRouting", "device_class": "deviceClass"}
+
+
+def check(fabric: Fabric) -> Iterator[Diagnostic]:
+    """T601, T602, T604."""
+    route, kind = (*FABRICS, fabric.name), KINDS[fabric.kind]
+    yield from _links(fabric, kind, route)
+    if not fabric.rails and not kind.empty:
+        hint = f"add `rails:` with {listing(kind.needs, 'and')} of each network card"
+        yield error("T602", route, f'fabric "{fabric.name}" has no rails', hint=hint)
+    for index, rail in enumerate(fabric.rails):
+        yield from _rail(fabric, rail, kind, (*route, "rails", index))
+    yield from _idle(fabric, route)
+
+
+def _links(fabric: Fabric, kind: Kind, route: Route) -> Iterator[Diagnostic]:
+    """FAB10."""
+    if fabric.link_type and fabric.link_type not in kind.links:
+        message = f'fabric "{fabric.name}" is {fabric.kind} over {fabric.link_type}; {kind.why}'
+        yield error("T601", (*route, "linkType"), message, hint="correct the kind or the link type")
+    if fabric.kind == "none" and fabric.link_type == "ethernet" and _verbs(fabric):
+        message = f'fabric "{fabric.name}" gives pods RDMA devices over Ethernet and no network interface'
+        hint = "RoCE goes by IP addresses: give each rail a network of the kind macvlan, hostdevice or sriov"
+        yield error("T601", (*route, "kind"), message, hint=hint)
+
+
+def _verbs(fabric: Fabric) -> bool:
+    return any(rail.hca or rail.resource.startswith("rdma/") for rail in fabric.rails)
+
+
+def _rail(fabric: Fabric, rail: Rail, kind: Kind, route: Route) -> Iterator[Diagnostic]:
+    for key in kind.needs:
+        if not getattr(rail, key):
+            message = f'a rail of the {fabric.kind} fabric "{fabric.name}" has no `{key}`'
+            yield error("T602", route, message, hint=f"add `{key}:`")
+    for key in kind.idle:
+        if getattr(rail, key):
+            message = f'`{key}` of a rail says nothing for the {fabric.kind} fabric "{fabric.name}"'
+            yield warning("T604", (*route, key), message, hint="take it out, or correct the kind")
+
+
+def _idle(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:
+    for field, kinds in ONLY.items():
+        given = getattr(fabric, field)
+        if given and given != Ipam() and fabric.kind not in kinds:
+            key = KEYS.get(field, field)
+            message = f'`{key}` says nothing for the {fabric.kind} fabric "{fabric.name}"'
+            yield warning("T604", (*route, key), message, hint=f"it is for {listing(kinds, 'and')}")
+    if fabric.shares and not fabric.shared:
+        message = f'`shares` of fabric "{fabric.name}" says how many pods share a card, and here a card is one pod\'s'
+        yield warning("T604", (*route, "shares"), message, hint="add `attach: shared`, or take it out")

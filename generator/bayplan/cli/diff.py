@@ -1,0 +1,86 @@
+"""`bayplan diff`: manifests that are there against those that would be written now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from bayplan.cli import inputs, manifests, stdout
+from bayplan.cli.compiling import compile_all, join
+from bayplan.cli.finish import finish
+from bayplan.cli.options import Given
+from bayplan.contrast import Contrast, contrast
+from bayplan.diagnostics import error
+from bayplan.document import read as read_document
+from bayplan.emit import emit
+from bayplan.linting.identity import collect
+from bayplan.model.manifest import File, Item, Manifest
+from bayplan.report.batch import Batch
+
+
+def run(given: Given) -> int:
+    """Writes the difference; 1 where there is one."""
+    if given.words.count("-") > 1:
+        message = "- is standard input, which can be read only once"
+        return finish(given, [Batch((error("A922", ("argument", "-"), message),))])
+    workflow = given._replace(words=given.words[:1])
+    read, there = inputs.read_all(workflow), manifests.load(given.words[1:])
+    asked = inputs.requests(workflow, read, cluster_objects=given.on("cluster-objects"))
+    compiled, found = compile_all(asked.value or (), read)
+    objects, foreign = collect(there.documents)
+    said = tuple(manifests.lenient(each, there) for each in foreign)
+    sources = {f"manifest:{number}": document for number, document in enumerate(there.documents)}
+    batches = [Batch(asked.diagnostics), *read.batches, *found, *there.batches, Batch(said, sources)]
+    if not compiled or len(compiled) != len(asked.value or ()):
+        return finish(given, batches)
+    documents, colliding = join(compiled)
+    batches += [*colliding, Batch(_scripts(documents))]
+    made = contrast(_plain(documents), objects, compiled[0][1].planned.plan.namespace)
+    code = finish(given, batches, lambda: stdout.write(_text(given, made)))
+    return code or (0 if made.equal else 1)
+
+
+def _scripts(documents: Iterable[Item]) -> tuple[Any, ...]:
+    """O811: scripts are no objects."""
+    if not any(isinstance(each, File) for each in documents):
+        return ()
+    message = "what would be written is a script, and diff compares Kubernetes objects"
+    return (error("O811", (), message, hint="`bayplan render -o FILE --check` compares texts"),)
+
+
+def _plain(documents: Iterable[Item]) -> list[Manifest]:
+    """Every object as data, those of one skeleton too."""
+    items = [each for each in documents if not isinstance(each, File)]
+    text = "".join(emit(items))
+    return [each.data for each in read_document("rendered", text.encode(), "manifest", own=False).value or ()]
+
+
+def _text(given: Given, made: Contrast) -> Iterator[str]:
+    if given.one("format", "text") == "json":
+        import json
+
+        data = {
+            "equal": made.equal,
+            "missing": made.missing,
+            "left": made.left,
+            "changed": [{"object": one, "fields": [each._asdict() for each in fields]} for one, fields in made.changed],
+        }
+        yield json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+        return
+    for title, fields in made.changed:
+        yield f"{title}\n"
+        yield from (f"  {each.path}: {_shown(each.before)} -> {_shown(each.after)}\n" for each in fields)
+    yield from (f"{title} is not there\n" for title in made.missing)
+    yield from (f"{title} would not be written any more\n" for title in made.left)
+
+
+LONGEST = 200
+"""Characters of a value that are shown."""
+
+
+def _shown(value: Any) -> str:
+    """A value in one line."""
+    import json
+
+    text = "nothing" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."

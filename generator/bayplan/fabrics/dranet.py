@@ -1,0 +1,136 @@
+"""DRA for networks: cards are claimed, and moved into the pod by the driver dra.net (dranet 1.4).
+
+No annotation, no Multus, no extended resource. Where GPUs are claimed as well, one claim holds both, so that each card
+can be the neighbour of a GPU: a request and a constraint for each pair, because `matchAttribute` over one request with
+a count would ask that all its devices share one PCIe root.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bayplan.accelerators.dra import api_version
+from bayplan.fabrics.common import pod
+from bayplan.fabrics.wanted import Wanted
+from bayplan.model.fabric import Rail
+from bayplan.model.manifest import Manifest, PodParts
+from bayplan.model.target import Target
+from bayplan.model.topology import Pool
+
+CLAIM = "nic"
+CLASS = "dranet"
+DRIVER = "dra.net"
+"""Of devices and of the settings in a claim (dranet 1.4, pkg/driver)."""
+
+PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
+MOST_REQUESTS = 32
+"""Requests, and constraints, of one claim (resource.k8s.io/v1, types.go)."""
+
+
+def parts(asked: Wanted) -> PodParts:
+    """The claim, unless that of the GPUs holds the cards too."""
+    names = interfaces(asked)
+    made = pod(asked, names[0] if names else "", locked=True)
+    claim = {"name": CLAIM, "resourceClaimTemplateName": asked.claim}
+    return made._replace(claims=() if asked.together else (claim,))
+
+
+def interfaces(asked: Wanted) -> tuple[str, ...]:
+    """As the claim renames them; else they keep the name that they have on the node."""
+    return tuple(name for rail in asked.rails if (name := rail.interface or rail.device))
+
+
+def claim_template(asked: Wanted, gpus: Manifest | None, target: Target) -> Manifest:
+    """The ResourceClaimTemplate of the cards, or of GPUs and cards."""
+    api = api_version(target)
+    cards = [_shaped(api, f"{CLAIM}-{number}", _request(asked, rail)) for number, rail in enumerate(asked.rails)]
+    singles = list(_singles(gpus)) if gpus else []
+    settings = list(_settings(asked))
+    devices = {
+        "requests": [*singles, *cards],
+        **({"constraints": pairs} if (pairs := list(_pairs(asked, len(singles)))) else {}),
+        **({"config": settings} if settings else {}),
+    }
+    name = gpus["metadata"]["name"] if gpus else asked.claim
+    head = {"apiVersion": api, "kind": "ResourceClaimTemplate", "metadata": {"name": name}}
+    return {**head, "spec": {"spec": {"devices": devices}}}
+
+
+def requests(asked: Wanted) -> int:
+    """How many the claim has."""
+    return len(asked.rails) + (asked.cards if asked.together else 0)
+
+
+def neighbours(pool: Pool) -> bool:
+    """Whether a GPU and a card can hang off one PCIe root. On nodes of GB200 and its like they never do
+    (dranet, examples of BM.GPU.GB200): those are the nodes with NVLink between them."""
+    return not any(level.nvlink for level in pool.levels)
+
+
+def _shaped(api: str, name: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    flat = api == "resource.k8s.io/v1beta1"
+    return {"name": name, **request} if flat else {"name": name, "exactly": request}
+
+
+def _request(asked: Wanted, rail: Rail) -> dict[str, Any]:
+    chosen = [{"cel": {"expression": each}} for each in selectors(asked, rail)]
+    return {
+        "deviceClassName": asked.fabric.device_class or CLASS,
+        **({"selectors": chosen} if chosen else {}),
+        "allocationMode": "ExactCount",
+        "count": 1,
+    }
+
+
+def selectors(asked: Wanted, rail: Rail) -> tuple[str, ...]:
+    """Which card: the rail's own words, else its RDMA device or interface; and its NUMA node, where roots differ.
+
+    An attribute that a device lacks would be an error, and end the search for all: `has` comes first.
+    """
+    if rail.selectors:
+        return rail.selectors
+    named = {"rdmaDevice": rail.hca} if rail.hca else {"ifName": rail.device} if rail.device else {}
+    found = [_equals(key, f'"{value}"') for key, value in named.items()]
+    if rail.numa is not None and not neighbours(asked.pool):
+        found.append(_equals("numaNode", str(rail.numa)))
+    return tuple(found)
+
+
+def _equals(attribute: str, value: str) -> str:
+    path = f'device.attributes["{DRIVER}"].{attribute}'
+    return f"has({path}) && {path} == {value}"
+
+
+def _singles(gpus: Manifest) -> Iterator[dict[str, Any]]:
+    """A request for each GPU, of the one that asks for all of them."""
+    number = 0
+    for request in gpus["spec"]["spec"]["devices"]["requests"]:
+        exact = request.get("exactly") or {key: value for key, value in request.items() if key != "name"}
+        for _ in range(exact.get("count", 1)):
+            single = {**exact, "count": 1}
+            yield {"name": f"gpu-{number}", **({"exactly": single} if "exactly" in request else single)}
+            number += 1
+
+
+def _pairs(asked: Wanted, gpus: int) -> Iterator[dict[str, Any]]:
+    """Each card with the GPU next to it, by the order of their numbers; without numbers, card by card."""
+    if not neighbours(asked.pool):
+        return
+    numbers = sorted({rail.gpu for rail in asked.rails if rail.gpu is not None})
+    for place, rail in enumerate(asked.rails):
+        gpu = numbers.index(rail.gpu) if rail.gpu is not None else place
+        if gpu < gpus:
+            yield {"requests": [f"gpu-{gpu}", f"{CLAIM}-{place}"], "matchAttribute": PCIE_ROOT}
+
+
+def _settings(asked: Wanted) -> Iterator[dict[str, Any]]:
+    """The name and the packet size of interfaces. The driver refuses keys that it does not know, as the pod starts."""
+    for number, rail in enumerate(asked.rails):
+        interface = {
+            **({"name": rail.interface} if rail.interface else {}),
+            **({"mtu": asked.fabric.mtu} if asked.fabric.mtu else {}),
+        }
+        if interface:
+            opaque = {"driver": DRIVER, "parameters": {"interface": interface}}
+            yield {"requests": [f"{CLAIM}-{number}"], "opaque": opaque}

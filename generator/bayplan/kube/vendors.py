@@ -1,0 +1,140 @@
+"""What HAMi calls cards, their memory and their cores, vendor by vendor.
+
+HAMi 2.10.0: `charts/hami/values.yaml`, `charts/hami/templates/scheduler/device-configmap.yaml`, `pkg/device/`;
+Volcano 1.14: plugin `deviceshare`. A chart's values may rename all of them, so that what a topology says wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bayplan.model.topology import AcceleratorKind
+from bayplan.values import NamedTuple
+
+MIB, GIB = 2**20, 2**30
+CHIP = "*"
+"""Stands in a name for the chip: `huawei.com/Ascend910B3`."""
+
+ROLES = ("cards", "memory", "percentage", "cores")
+
+
+class Names(NamedTuple):
+    """Resources of one kind of card. An empty name: there is none, so that part of a card cannot be asked for.
+
+    `unit`: bytes that one of `memory` stands for; `parts`: how many of `cores` a whole card has. What a pod leaves out
+    is all of a card where `all_memory` and `all_cores` say so, and none of it otherwise.
+    """
+
+    vendor: str
+    cards: str
+    memory: str = ""
+    percentage: str = ""
+    cores: str = ""
+    unit: int = MIB
+    parts: int = 100
+    all_memory: bool = True
+    all_cores: bool = False
+    since: str = ""  # the HAMi that first knows `memory` and `cores`
+
+    @property
+    def shared(self) -> bool:
+        """Whether a pod may ask for less than a card."""
+        return bool(self.memory or self.percentage or self.cores)
+
+
+NVIDIA, METAX, SGPU = "nvidia.com/gpu", "metax-tech.com/gpu", "metax-tech.com/sgpu"
+VOLCANO = "volcano.sh/vgpu-"
+"""Begins what Volcano's own plugin calls shares of NVIDIA's cards (volcano-vgpu-device-plugin)."""
+
+HAMI: tuple[Names, ...] = (
+    Names("nvidia", NVIDIA, "nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores"),
+    Names("metax", METAX),
+    Names("metax", SGPU, "metax-tech.com/vmemory", "", "metax-tech.com/vcore", unit=GIB, all_cores=True),
+    Names(
+        "amd", "amd.com/gpu", "amd.com/gpumem", "", "amd.com/gpucores", all_memory=False, all_cores=True, since="2.10"
+    ),
+    Names("ascend", "huawei.com/Ascend*", "huawei.com/Ascend*-memory", "", "huawei.com/Ascend*-core"),
+    Names(
+        "cambricon",
+        "cambricon.com/vmlu",
+        "cambricon.com/mlu.smlu.vmemory",
+        "",
+        "cambricon.com/mlu.smlu.vcore",
+        unit=256 * MIB,
+        all_cores=True,
+    ),
+    Names("hygon", "hygon.com/dcunum", "hygon.com/dcumem", "", "hygon.com/dcucores", all_cores=True),
+    Names("iluvatar", "iluvatar.ai/*-vgpu", "iluvatar.ai/*.vMem", "", "iluvatar.ai/*.vCore", unit=256 * MIB),
+    Names("enflame", "enflame.com/gcu"),
+    Names("enflame", "enflame.com/drs-gcu"),
+    Names(
+        "mthreads",
+        "mthreads.com/vgpu",
+        "mthreads.com/sgpu-memory",
+        "",
+        "mthreads.com/sgpu-core",
+        unit=512 * MIB,
+        parts=16,
+    ),
+    Names("kunlunxin", "kunlunxin.com/xpu"),
+    Names("kunlunxin", "kunlunxin.com/vxpu", "kunlunxin.com/vxpu-memory"),
+    Names("nvidia", f"{VOLCANO}number", f"{VOLCANO}memory", f"{VOLCANO}memory-percentage", f"{VOLCANO}cores"),
+    Names("aws", "aws.amazon.com/neuron"),
+    Names("aws", "aws.amazon.com/neuroncore"),
+    Names("vastai", "vastaitech.com/va"),
+    Names("biren", "birentech.com/gpu"),
+)
+"""The names that a chart has by default. Some of the counts are those of plain device plugins too."""
+
+
+def of_count(resource: str) -> Names | None:
+    """The row of a count, with the chip in its names; None for a resource that counts nothing known."""
+    found = next(((row, part) for row, role, part in _matches(resource) if role == "cards"), None)
+    return _filled(*found) if found else None
+
+
+def role(resource: str) -> tuple[Names, str] | None:
+    """Whose resource it is, and what it is of a card: one of `ROLES`."""
+    found = next(_matches(resource), None)
+    return (_filled(found[0], found[2]), found[1]) if found else None
+
+
+def _matches(resource: str) -> Iterator[tuple[Names, str, str]]:
+    """Longer names first: `huawei.com/Ascend310P-memory` is no chip."""
+    for part in reversed(ROLES):
+        for row in HAMI:
+            chip = _chip(getattr(row, part), resource)
+            if chip is not None:
+                yield row, part, chip
+
+
+def _chip(pattern: str, resource: str) -> str | None:
+    before, star, after = pattern.partition(CHIP)
+    if not star:
+        return "" if pattern and pattern == resource else None
+    inside = resource.removeprefix(before).removesuffix(after)
+    return inside if inside and f"{before}{inside}{after}" == resource else None
+
+
+def _filled(row: Names, chip: str) -> Names:
+    if not chip:
+        return row
+    cards, memory, percentage, cores = (getattr(row, part).replace(CHIP, chip) for part in ROLES)
+    return row._replace(cards=cards, memory=memory, percentage=percentage, cores=cores)
+
+
+def names(kind: AcceleratorKind) -> Names:
+    """The names of a kind: the defaults that go with its count, under what its topology says."""
+    own, count = kind.resources, kind.resources.get("count", NVIDIA)
+    row = of_count(count) or _renamed(kind, count)
+    return row._replace(
+        memory=own.get("memory", row.memory),
+        percentage=own.get("memoryPercentage", row.percentage),
+        cores=own.get("cores", row.cores),
+    )
+
+
+def _renamed(kind: AcceleratorKind, count: str) -> Names:
+    """Cards whose count has another name keep the vendor's units; how their parts are called is not known."""
+    like = next((row for row in HAMI if row.vendor == kind.vendor and row.shared), Names(kind.vendor, count))
+    return like._replace(cards=count, memory="", percentage="", cores="")

@@ -1,0 +1,55 @@
+"""sbatch scripts (Slurm 24.11 to 25.11), as a way in for those who come from Slurm.
+
+    text        the file's text -> its `#SBATCH` directives and its body, as data
+    options     every option of sbatch, srun and pyxis, and what becomes of it
+    shell/      the body as a shell reads it: words, statements, values that are known without running anything
+    job/        directives and steps -> pods, amounts and placement
+    translate   all of it -> a native workflow
+
+Nothing of a script is ever run. This module is imported for every workflow, so it imports the rest on demand.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bayplan.diagnostics import Outcome
+    from bayplan.document import Document
+    from bayplan.model.formats import Context, Read, Source
+    from bayplan.model.workflow import Workflow
+
+NAME = "sbatch"
+SCHEMA = "SbatchScript"
+TITLE = "an sbatch script"
+MARKS: tuple[bytes, ...] = (b"#SBATCH",)
+"""One of them stands in every script that is recognised; others are read with `--from sbatch`."""
+
+
+def claims(text: str) -> bool:
+    """Whether a text is a batch script: it starts with `#!`, and a line with `#SBATCH`."""
+    return text.startswith("#!") and "\n#SBATCH" in text
+
+
+def start(text: str) -> int:
+    """The line in which it shows that a text is a script."""
+    return next((number for number, line in enumerate(text.split("\n"), 1) if line.startswith("#SBATCH")), 1)
+
+
+def documents(name: str, raw: bytes, text: str, subject: str, source: Source) -> Outcome[tuple[Document, ...]]:
+    """The one document of a script."""
+    from bayplan.workflows.sbatch import text as stage
+
+    return stage.documents(name, raw, text, subject, source)
+
+
+def sniff(data: Any) -> bool:
+    """Whether the data are those of a script."""
+    return isinstance(data, dict) and set(data) == {"sbatch"}
+
+
+def read(data: Any, context: Context) -> Outcome[Read[Workflow]]:
+    """The workflow in data that the schema accepted."""
+    from bayplan.workflows.sbatch import translate
+
+    return translate.read(data["sbatch"], context)

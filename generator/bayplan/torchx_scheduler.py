@@ -1,8 +1,8 @@
 """bayplan as a scheduler of TorchX (0.7 and 0.8): its dry run is what `bayplan render` prints for the application.
 
-Loaded by TorchX alone. Two ways to have it: `python -m bayplan.torchx_scheduler run -s bayplan ...` is the torchx command
-with bayplan among its schedulers; the distribution in torchx-plugin/ registers it for the torchx command itself, where
-any registered scheduler takes the place of TorchX' built-in list (torchx/schedulers/__init__.py).
+Loaded by TorchX alone. Two ways to have it: `python -m bayplan.torchx_scheduler run -s bayplan ...` is the torchx
+command with bayplan among its schedulers; the distribution in torchx-plugin/ registers it for the torchx command
+itself, where any registered scheduler takes the place of TorchX' built-in list (torchx/schedulers/__init__.py).
 """
 
 from __future__ import annotations

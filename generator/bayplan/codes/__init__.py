@@ -40,8 +40,8 @@ from bayplan.codes import (
     p_fit,
     r,
     r_osmo,
-    r_torchx,
     r_sbatch,
+    r_torchx,
     s,
     t,
     t_accelerators,
@@ -61,8 +61,8 @@ from bayplan.codes import (
     w_fabric,
     w_osmo,
     w_osmo_pool,
-    w_torchx,
     w_sbatch,
+    w_torchx,
     w_workloads,
 )
 

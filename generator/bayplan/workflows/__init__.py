@@ -11,8 +11,10 @@ from bayplan.workflows import native, osmo, sbatch, torchx
 if TYPE_CHECKING:
     from bayplan.model.formats import Format, TextFormat
 
-FORMATS: Mapping[str, Format[Workflow]] = {each.NAME: each for each in (native, osmo, torchx, sbatch)}
+_EACH: tuple[TextFormat, ...] = (osmo, torchx, sbatch)
+
+FORMATS: Mapping[str, Format[Workflow]] = {native.NAME: native, **{each.NAME: each for each in _EACH}}
 """By name, in the order in which they sniff."""
 
-TEXTS: Mapping[str, TextFormat] = {each.NAME: each for each in (osmo, torchx, sbatch)}
+TEXTS: Mapping[str, TextFormat] = {each.NAME: each for each in _EACH}
 """Those whose files are texts of their own, which are made data by the format itself."""

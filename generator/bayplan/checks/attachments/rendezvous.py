@@ -1,5 +1,8 @@
-"""Where processes meet. Services and DNS know a pod by its primary address alone, so a rendezvous over a fabric needs an
-address that is known beforehand: that of rank 0, fixed."""
+"""Where processes meet.
+
+Services and DNS know a pod by its primary address alone, so a rendezvous over a fabric needs an address that is known
+beforehand: that of rank 0, fixed.
+"""
 
 from __future__ import annotations
 

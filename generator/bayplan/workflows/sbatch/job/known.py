@@ -97,11 +97,8 @@ def launches(words: tuple[str, ...]) -> bool:
     name = base(words[0]) if words else ""
     if TORCH.match(name) and not name.startswith("python"):
         return True
-    return (
-        name.startswith("python")
-        and "-m" in words[:4]
-        and words[words.index("-m") + 1 :][:1] in ([each] for each in MODULES)
-    )
+    modules = words[words.index("-m") + 1 :][:1] if "-m" in words[:4] else ()
+    return name.startswith("python") and any(each in MODULES for each in modules)
 
 
 def script(words: tuple[str, ...]) -> int | None:

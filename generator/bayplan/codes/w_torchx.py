@@ -25,6 +25,6 @@ CODES: Mapping[str, str] = {
     "W594": "cards that no fabric has",
     "W595": "networks and devices that do not go together",
     "W596": "more than one share of a card",
-    "W597": "a network that no fabric has",
+    "W597": "more of a network than its name",
 }
 """Code -> what it is about."""

@@ -69,7 +69,8 @@ def application(document: Document, subject: str) -> Outcome[Made]:
     made, wrong = [], []
     for replicas in roles.values():
         role = pods.role(replicas, text(data, "metadata", "name"))
-        wrong += [*_broken(document, replicas, subject), *_unequal(document, replicas, role.value, subject)]
+        odd = [*_broken(document, replicas, subject)]
+        wrong += odd or _unequal(document, replicas, role.value, subject)
         made.append(_counted(role, replicas, data) if role.value is not None else role)
     if wrong:
         return Outcome(None, tuple(wrong))

@@ -66,7 +66,8 @@ def application(document: Document, subject: str) -> Outcome[Made]:
         message = "the object has no pods with TorchX' labels"
         hint = f"TorchX labels pods with {LABEL}role-name; other objects are for `bayplan post-render`"
         return Outcome(None, (error("R142", _at(document, (), subject), message, hint=hint),))
-    made, wrong = [], []
+    made: list[pods.RoleMade] = []
+    wrong: list[Diagnostic] = []
     for replicas in roles.values():
         role = pods.role(replicas, text(data, "metadata", "name"))
         odd = [*_broken(document, replicas, subject)]

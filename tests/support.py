@@ -161,9 +161,8 @@ def _pod(name: str, host: str, template: Mapping[str, Any], given: Mapping[str, 
 def _field(entry: Mapping[str, Any], given: Mapping[str, str]) -> str:
     if "secretKeyRef" in entry["valueFrom"]:
         return f"<{entry['valueFrom']['secretKeyRef']['name']}/{entry['valueFrom']['secretKeyRef']['key']}>"
-    if entry["valueFrom"]["fieldRef"]["fieldPath"] == "status.podIP":
-        return "<its address>"
-    return given[FIELDS[entry["valueFrom"]["fieldRef"]["fieldPath"]]]
+    path = entry["valueFrom"]["fieldRef"]["fieldPath"]
+    return given[FIELDS[path]] if path in FIELDS else f"<{path}>"
 
 
 FIELDS = {

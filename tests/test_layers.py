@@ -9,7 +9,7 @@ import pytest
 from tools.imports import Import, imports, sources
 
 LAYERS = (
-    ("__main__",),
+    ("__main__", "torchx_scheduler"),
     ("cli",),
     ("clients", "sandbox"),
     ("augment", "pipeline"),
@@ -45,13 +45,14 @@ LAYERS = (
 RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
 
 THIRD_PARTY = {
-    "yaml": {"document"},
+    "yaml": {"document", "torchx_scheduler"},
     "click": {"cli"},
     "jinja2": {"sandbox"},
     "jsonschema": {"schema"},
     "referencing": {"schema"},
     "ruamel": {"cli"},
     "ortools": {"planning"},
+    "torchx": {"torchx_scheduler"},
 }
 """Distribution -> the only parts that may import it."""
 

@@ -19,11 +19,12 @@ CODES: Mapping[str, str] = {
     "W584": "an overlay that does not fit pods",
     "W586": "an overlay in another file",
     "W588": "metadata that reaches no pod",
+    "W589": "metadata that bayplan does not know",
     "W591": "an argument of TorchX' scheduler",
     "W592": "less than a whole node",
     "W594": "cards that no fabric has",
     "W595": "networks and devices that do not go together",
     "W596": "more than one share of a card",
-    "W597": "a network that no fabric has",
+    "W597": "more of a network than its name",
 }
 """Code -> what it is about."""

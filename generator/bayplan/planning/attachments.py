@@ -26,8 +26,15 @@ def check(plan: Plan) -> Iterator[Diagnostic]:
 
 def _members(everyone: list[Pods]) -> Iterator[Diagnostic]:
     """W524: who meets in one rendezvous is attached, or nobody is."""
-    ranked = any(pods.ranks for pods in everyone)
-    members = once(pods for pods in everyone if (pods.ranks if ranked else pods.spec.accelerator))
+    ranked = [pods for pods in everyone if pods.ranks]
+    for master in dict.fromkeys(pods.ranks and pods.ranks.master for pods in ranked):
+        yield from _alike([pods for pods in ranked if pods.ranks and pods.ranks.master == master])
+    if not ranked:
+        yield from _alike([pods for pods in everyone if pods.spec.accelerator])
+
+
+def _alike(meeting: list[Pods]) -> Iterator[Diagnostic]:
+    members = once(meeting)
     attached = next((pods for pods in members if pods.spec.fabric), None)
     for pods in members if attached else ():
         if attached and attached.spec.fabric and not pods.spec.fabric:

@@ -12,19 +12,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bayplan.workflows.torchx.words import APPLICATION, LABEL, NAME, REQUEST
+
 if TYPE_CHECKING:
     from bayplan.diagnostics import Outcome
     from bayplan.document import Document
     from bayplan.model.formats import Context, Read, Source
     from bayplan.model.workflow import Workflow
 
-NAME = "torchx"
 TITLE = "a TorchX application"
 SCHEMA = "TorchXApp"
-APPLICATION = "=== APPLICATION ==="
-REQUEST = "=== SCHEDULER REQUEST ==="
-LABEL = "torchx.pytorch.org/"
-"""How the labels begin that TorchX puts on every pod."""
+__all__ = ["MARKS", "NAME", "SCHEMA", "TITLE", "claims", "documents", "read", "sniff", "start"]
 
 MARKS: tuple[bytes, ...] = (APPLICATION.encode(), REQUEST.encode(), LABEL.encode(), b'"component_name"')
 

@@ -12,8 +12,8 @@ from bayplan import document
 from bayplan.diagnostics import AT, Outcome, error
 from bayplan.document import Document, Span
 from bayplan.values import NamedTuple
-from bayplan.workflows.torchx import APPLICATION, REQUEST
 from bayplan.workflows.torchx.text import literal, placed, request, run
+from bayplan.workflows.torchx.words import APPLICATION, REQUEST
 
 
 def read(name: str, raw: bytes, text: str, subject: str) -> Outcome[tuple[Document, ...]]:

@@ -10,9 +10,9 @@ from typing import Any
 
 from bayplan.document import Path
 from bayplan.values import NamedTuple
-from bayplan.workflows.torchx import LABEL
 from bayplan.workflows.torchx.text import common
 from bayplan.workflows.torchx.text.shapes import mapping, mappings, text, whole
+from bayplan.workflows.torchx.words import LABEL
 
 INSTANCE = "node.kubernetes.io/instance-type"
 ISTIO = "sidecar.istio.io/inject"

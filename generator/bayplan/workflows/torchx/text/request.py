@@ -12,11 +12,11 @@ from typing import Any
 
 from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error
 from bayplan.document import Document, Path, places
-from bayplan.workflows.torchx import LABEL
 from bayplan.workflows.torchx.text import common, pods
 from bayplan.workflows.torchx.text.placed import Made
 from bayplan.workflows.torchx.text.pods import Replica
 from bayplan.workflows.torchx.text.shapes import below, items, mapping, mappings, text, whole
+from bayplan.workflows.torchx.words import LABEL
 
 VOLCANO, MCAD = ("Job", "batch.volcano.sh/"), ("AppWrapper", "workload.codeflare.dev/")
 BROKEN = re.compile(r"\b(?:VC|TORCHX_MCAD)_[A-Z0-9_]*-[A-Z0-9_-]*_HOSTS\b")
@@ -66,10 +66,12 @@ def application(document: Document, subject: str) -> Outcome[Made]:
         message = "the object has no pods with TorchX' labels"
         hint = f"TorchX labels pods with {LABEL}role-name; other objects are for `bayplan post-render`"
         return Outcome(None, (error("R142", _at(document, (), subject), message, hint=hint),))
-    made, wrong = [], []
+    made: list[pods.RoleMade] = []
+    wrong: list[Diagnostic] = []
     for replicas in roles.values():
         role = pods.role(replicas, text(data, "metadata", "name"))
-        wrong += [*_broken(document, replicas, subject), *_unequal(document, replicas, role.value, subject)]
+        odd = [*_broken(document, replicas, subject)]
+        wrong += odd or _unequal(document, replicas, role.value, subject)
         made.append(_counted(role, replicas, data) if role.value is not None else role)
     if wrong:
         return Outcome(None, tuple(wrong))

@@ -3,6 +3,7 @@
 roles.py      a role -> a podSet; macros.py, overlays.py, mounts.py: its texts, its pods' extra fields, its mounts
 devices.py    extended resources and networks -> a fabric; networks.py: Multus' annotation
 pools.py      instance types and labels -> a pool, and amounts that fit its nodes
+wishes.py     what metadata asks of bayplan: placement, workload, pool
 losses.py     what cannot be carried
 names.py      DNS labels
 """
@@ -21,6 +22,7 @@ from bayplan.workflows.torchx.translate import losses
 from bayplan.workflows.torchx.translate.finding import ROLES, ROOT, given
 from bayplan.workflows.torchx.translate.names import label, labels
 from bayplan.workflows.torchx.translate.roles import HOST, RoleMade, Site, pod_set
+from bayplan.workflows.torchx.translate.wishes import Wishes, of_application
 
 GANG: Route = (*GANGS, 0)
 REPLICA = "replica"
@@ -30,9 +32,15 @@ REPLICA = "replica"
 def read(data: Mapping[str, Any], context: Context) -> Outcome[Read[Workflow]]:
     """The workflow in data that the schema accepted."""
     name, names = label(data["name"]), labels([role["name"] for role in data["roles"]])
-    roles = tuple(_roles(data, names, name, context))
-    document, origins = _document(data, name, names, roles), _origins(data, roles)
-    found = (*_renamed(data, name, names), *losses.application(data), *(d for role in roles for d in role.part.found))
+    asked = of_application(data)
+    roles = tuple(_roles(data, names, name, context, asked))
+    document, origins = _document(data, name, names, roles, asked), _origins(roles, asked)
+    found = (
+        *asked.found,
+        *_renamed(data, name, names),
+        *losses.application(data),
+        *(d for role in roles for d in role.part.found),
+    )
     found = (*found, *_invalid(document, origins))
     if has_errors(found):
         return Outcome(None, found)
@@ -40,10 +48,12 @@ def read(data: Mapping[str, Any], context: Context) -> Outcome[Read[Workflow]]:
     return Outcome(made and Read(made.value, {**made.origins, **origins}), found)
 
 
-def _roles(data: Mapping[str, Any], names: tuple[str, ...], app: str, context: Context) -> Iterator[RoleMade]:
+def _roles(
+    data: Mapping[str, Any], names: tuple[str, ...], app: str, context: Context, asked: Wishes
+) -> Iterator[RoleMade]:
     alone = len(names) == 1
     for number, (role, name) in enumerate(zip(data["roles"], names, strict=True)):
-        site = Site(context.topology, data.get("scheduler_args") or {}, app, name, alone)
+        site = Site(context.topology, data.get("scheduler_args") or {}, app, name, alone, asked)
         yield pod_set(role, (*ROLES, number), site)
 
 
@@ -53,7 +63,7 @@ def _numbered(roles: tuple[RoleMade, ...]) -> bool:
 
 
 def _document(
-    data: Mapping[str, Any], name: str, names: tuple[str, ...], roles: tuple[RoleMade, ...]
+    data: Mapping[str, Any], name: str, names: tuple[str, ...], roles: tuple[RoleMade, ...], wishes: Wishes
 ) -> dict[str, Any]:
     asked = data.get("scheduler_args") or {}
     retries = min(role.get("max_retries") or 0 for role in data["roles"])
@@ -65,12 +75,13 @@ def _document(
     groups = [{"name": own, "podSets": [_replica(each)]} for own, each in zip(names, sets, strict=True)]
     gang = {
         "name": name,
+        **wishes.gang,
         **({} if len(roles) == 1 else {"rendezvous": "group" if grouped else "none"}),
         **given(hosts=hosts, maxRestarts=retries or None),
         **({"groups": groups} if grouped else {"podSets": sets}),
     }
     metadata = {"name": name, **given(namespace=asked.get("namespace"))}
-    spec = given(queue=asked.get("queue"), priorityClassName=asked.get("priority_class"), gangs=[gang])
+    spec = given(**wishes.spec, queue=asked.get("queue"), priorityClassName=asked.get("priority_class"), gangs=[gang])
     return {"apiVersion": native.API_VERSION, "kind": native.KIND, "metadata": metadata, "spec": spec}
 
 
@@ -85,7 +96,7 @@ def _replica(data: Mapping[str, Any]) -> dict[str, Any]:
     return {**data, "name": REPLICA, **({"template": changed} if changed else {})}
 
 
-def _origins(data: Mapping[str, Any], roles: tuple[RoleMade, ...]) -> dict[Route, Route]:
+def _origins(roles: tuple[RoleMade, ...], wishes: Wishes) -> dict[Route, Route]:
     grouped = _numbered(roles)
     args: Route = (*ROOT, "scheduler_args")
     origins: dict[Route, Route] = {
@@ -99,6 +110,8 @@ def _origins(data: Mapping[str, Any], roles: tuple[RoleMade, ...]) -> dict[Route
         (*GANG, "name"): (*ROOT, "name"),
         (*GANG, "maxRestarts"): (*ROLES, 0, "max_retries"),
     }
+    origins |= {(*GANG, key): wishes.places[key] for key in wishes.gang}
+    origins |= {("workflow", "spec", key): wishes.places[key] for key in wishes.spec}
     for number, role in enumerate(roles):
         group: Route = (*GANG, "groups", number)
         at: Route = (*group, "podSets", 0) if grouped else (*GANG, "podSets", number)

@@ -43,14 +43,17 @@ class Attached(NamedTuple):
 
 def attached(asked: Asked, topology: ClusterTopology | None) -> Attached:
     """W594: cards that no fabric has; W595: devices and networks do not go together; W596: more shares than one;
-    W597: a network that no fabric has."""
+    W597: more of a network than its name.
+
+    Networks that no fabric has stay in the template, where W522 finds them.
+    """
     devices = {name: count for name, count in asked.devices.items() if count}
     if topology is None or not (devices or asked.networks):
         return Attached("", devices)
     fabrics = [f for name, f in topology.fabrics.items() if asked.fabrics is None or name in asked.fabrics]
     chosen = _chosen(fabrics, asked._replace(devices=devices))
     if chosen is None:
-        return Attached("", devices, False, (*_unknown(asked, devices, fabrics), *_no_network(asked, fabrics)))
+        return Attached("", devices, False, tuple(_unknown(asked, devices)))
     return _attach(chosen, asked._replace(devices=devices))
 
 
@@ -138,7 +141,7 @@ def _said(asked: Asked) -> Iterator[Diagnostic]:
         yield warning("W597", asked.network_route, message, hint="say it in the topology's fabric, or use `template`")
 
 
-def _unknown(asked: Asked, devices: Mapping[str, int], fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
+def _unknown(asked: Asked, devices: Mapping[str, int]) -> Iterator[Diagnostic]:
     for name in devices:
         if asked.networks or name.startswith(CARDS):
             message = (
@@ -146,11 +149,3 @@ def _unknown(asked: Asked, devices: Mapping[str, int], fabrics: Sequence[Fabric]
             )
             hint = "describe the cards in the topology's `fabrics`, and IPC_LOCK and NCCL's variables come along"
             yield info("W594", (*asked.device_route, name), message, hint=hint)
-
-
-def _no_network(asked: Asked, fabrics: Sequence[Fabric]) -> Iterator[Diagnostic]:
-    if asked.networks:
-        names = listing([str(each) for each in dict.fromkeys(asked.networks)], "and")
-        message = f"no fabric of the topology has the network {names}: the annotation stays as it is, unchecked"
-        hint = "name the network as a rail's `network` in the topology's `fabrics`"
-        yield warning("W597", asked.network_route, message, hint=hint)

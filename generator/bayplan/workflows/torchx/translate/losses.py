@@ -10,6 +10,7 @@ from bayplan.diagnostics import KEY, Diagnostic, Route, error, info, warning
 from bayplan.words import listing
 from bayplan.workflows.torchx.translate.finding import ROLES, ROOT
 from bayplan.workflows.torchx.translate.pools import INSTANCE
+from bayplan.workflows.torchx.translate.wishes import PREFIX
 
 BROKEN = re.compile(r"\b(?:VC|TORCHX_MCAD)_[A-Z0-9_]*-[A-Z0-9_-]*_HOSTS\b")
 VOLCANO = re.compile(r"\b(?:VC|TORCHX_MCAD)_[A-Z0-9_]+_HOSTS\b")
@@ -23,7 +24,7 @@ ABOUT_RUNS = ("validate_spec", "image_repo", "quiet")
 
 def application(app: Mapping[str, Any]) -> Iterator[Diagnostic]:
     """W588 of the application's metadata, W591 of what -cfg says, W572 of retries."""
-    for key in app.get("metadata") or {}:
+    for key in (each for each in app.get("metadata") or {} if not each.startswith(PREFIX)):
         message = f'the application\'s metadata "{key}" reaches no pod, neither here nor with TorchX'
         hint = "set it on the roles: role.metadata"
         yield warning("W588", (*ROOT, "metadata", key, KEY), message, hint=hint)

@@ -13,6 +13,7 @@ from typing import Any
 from bayplan.diagnostics import KEY, Diagnostic, Route, error, info, warning
 from bayplan.kube.merge import MERGE_KEYS
 from bayplan.values import NamedTuple
+from bayplan.workflows.torchx.translate.wishes import PREFIX
 
 SCHEDULER, POD, MARK = "kubernetes", "V1Pod", "__torchx_overlays__"
 PUT, JOIN, DEL = "__put__:", "__join__:", "__del__:"
@@ -69,7 +70,7 @@ def read(role: Mapping[str, Any], name: str, route: Route) -> tuple[Overlay, tup
 def _others(metadata: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
     """W588: what TorchX keeps for other schedulers."""
     for key in metadata:
-        if key != SCHEDULER:
+        if key != SCHEDULER and not key.startswith(PREFIX):
             message = f'metadata "{key}" says nothing to Kubernetes, and is left out'
             yield info("W588", (*route, key, KEY), message, hint="put labels and annotations under kubernetes.V1Pod")
     held = metadata.get(SCHEDULER)

@@ -90,8 +90,8 @@ def _within(asked: int, reserved: int, offer: int | None) -> int:
 
 
 def _less(what: str, made: str, asked: str, route: Route) -> Diagnostic:
-    message = f"pods ask for {made} of {what} rather than {asked}: the nodes' own pods need the rest"
-    return info("W592", route, message, hint="TorchX does the same to every role; say less to have what you say")
+    message = f"the pods ask for {made} of {what}, not for {asked}: nodes keep the rest for their own pods"
+    return info("W592", route, message, hint="ask for what a node offers to have it exactly")
 
 
 def node_of(home: Home, cards: bool, topology: ClusterTopology | None) -> Pool | None:

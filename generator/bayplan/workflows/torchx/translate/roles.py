@@ -14,6 +14,7 @@ from bayplan.workflows.torchx.translate.devices import Asked, Attached, attached
 from bayplan.workflows.torchx.translate.finding import Part, given
 from bayplan.workflows.torchx.translate.mounts import Mounts, mounts
 from bayplan.workflows.torchx.translate.overlays import NETWORKS, Overlay
+from bayplan.workflows.torchx.translate.wishes import Wishes, of_role
 
 FIELD = "[FIELD_PATH]"
 LOCAL_ADDRESS = "PET_LOCAL_ADDR"
@@ -29,6 +30,7 @@ class Site(NamedTuple):
     app: str
     name: str
     alone: bool  # the application has no other role
+    wishes: Wishes  # the application's
 
 
 class RoleMade(NamedTuple):
@@ -40,15 +42,17 @@ class RoleMade(NamedTuple):
 
 def pod_set(role: Mapping[str, Any], route: Route, site: Site) -> RoleMade:
     """The podSet of a role."""
-    texts = macros.applied(role, site.app)
+    texts, own = macros.applied(role, site.app), of_role(role, route)
+    wished = {**site.wishes.pods, **own.pods}
     overlay, odd = overlays.read(role, site.name, route)
     resource = _resource(role, site.asked)
     home = pools.home(resource, _selector(overlay), site.topology, (*route, "resource"))
     net, strange = _attachment(resource, overlay, home, site, route)
     cards, kind, rest = _accelerator(resource, net.devices, site.topology)
+    home = home._replace(name=wished.get("pool") or home.name)
     node = pools.node_of(home, bool(cards), site.topology)
     sizes = pools.amounts(resource, node, _reserved(site.asked), (*route, "resource"))
-    held = mounts(role.get("mounts") or (), bool(net.fabric), (*route, "mounts"))
+    held = mounts(role.get("mounts") or (), bool(net.fabric or wished.get("fabric")), (*route, "mounts"))
     env = {name: value for name, value in texts.env.items() if not value.startswith(FIELD)}
     env |= {macros.RANK0: "$(MASTER_ADDR)" if site.alone else HOST} if "rank0_env" in texts.used else {}
     data = given(
@@ -58,7 +62,7 @@ def pod_set(role: Mapping[str, Any], route: Route, site: Site) -> RoleMade:
         pool=home.name,
         accelerator=given(name=kind, count=cards) if cards else None,
         resources={**sizes.resources, **{name: str(count) for name, count in rest.items()}},
-        fabric=net.fabric,
+        fabric=wished.get("fabric") or net.fabric,
         image=role["image"],
         command=[role["entrypoint"]],
         args=texts.args,
@@ -67,8 +71,10 @@ def pod_set(role: Mapping[str, Any], route: Route, site: Site) -> RoleMade:
         shm=sizes.shm,
         template=_template(role, texts, overlay, home, net, held, site, bool(sizes.shm)),
     )
-    found = (*losses.role(role, route), *odd, *home.found, *strange, *net.found, *sizes.found, *held.found)
-    return RoleMade(Part(data, _origins(route, overlay), (*found, *_clashes(texts, route))), texts.used)
+    found = (*losses.role(role, route), *own.found, *odd, *home.found, *strange, *net.found, *sizes.found, *held.found)
+    origins = _origins(route, overlay)
+    origins |= {(key,): at for key, at in (*site.wishes.places.items(), *own.places.items()) if key in wished}
+    return RoleMade(Part(data, origins, (*found, *_clashes(texts, route))), texts.used)
 
 
 HOST = "@torchx-rank-0@"

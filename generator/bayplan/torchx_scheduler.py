@@ -1,0 +1,167 @@
+"""bayplan as a scheduler of TorchX (0.7 and 0.8): its dry run is what `bayplan render` prints for the application.
+
+Loaded by TorchX alone. Two ways to have it: `python -m bayplan.torchx_scheduler run -s bayplan ...` is the torchx
+command with bayplan among its schedulers; the distribution in torchx-plugin/ registers it for the torchx command
+itself, where any registered scheduler takes the place of TorchX' built-in list (torchx/schedulers/__init__.py).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from torchx.schedulers.api import DescribeAppResponse, ListAppResponse, Scheduler
+from torchx.specs import AppDef, AppDryRunInfo, AppState, CfgVal, runopts
+
+NAME = "bayplan"
+LABEL = "bayplan.dev/workflow"
+KINDS = "jobsets,jobs.batch,jobs.batch.volcano.sh,pods,services,configmaps,podgroups,workloads"
+"""What may belong to a workflow; kinds that a cluster does not have are asked for one by one."""
+
+ABOUT_RUNS = ("topology", "scheduler", "target", "arguments")
+"""Options that are bayplan's own; the others are those of TorchX' Kubernetes scheduler."""
+
+PHASES: Mapping[str, AppState] = {
+    "Failed": AppState.FAILED,
+    "Running": AppState.RUNNING,
+    "Pending": AppState.PENDING,
+    "Succeeded": AppState.SUCCEEDED,
+}
+"""The phase of a pod -> what it says of the application, the word that counts most first."""
+
+
+class Request(NamedTuple):
+    """The manifests of an application, and where they go."""
+
+    manifests: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return self.manifests
+
+
+class BayplanScheduler(Scheduler[Mapping[str, CfgVal]]):
+    """Manifests by `bayplan render`, and `kubectl` to bring them to the cluster."""
+
+    def __init__(self, session_name: str) -> None:
+        super().__init__(NAME, session_name)
+
+    def _run_opts(self) -> runopts:
+        options = runopts()
+        options.add("topology", type_=str, required=True, help="the cluster topology file")
+        options.add("scheduler", type_=str, default=None, help="kai, volcano, kueue, ...: else the topology's default")
+        options.add("target", type_=str, default=None, help="versions, such as kubernetes=1.34;jobset=0.12")
+        options.add("arguments", type_=str, default=None, help="further arguments of `bayplan render`, in shell quotes")
+        options.add("queue", type_=str, default=None, help="the queue")
+        options.add("namespace", type_=str, default=None, help="the namespace")
+        options.add("service_account", type_=str, default=None, help="the ServiceAccount of the pods")
+        options.add("priority_class", type_=str, default=None, help="the PriorityClass")
+        options.add("image_secret", type_=str, default=None, help="the Secret to pull images with")
+        options.add("network", type_=str, default=None, help="networks to attach, as Multus reads them")
+        return options
+
+    def _submit_dryrun(self, app: AppDef, cfg: Mapping[str, CfgVal]) -> AppDryRunInfo[Request]:
+        manifests = rendered(application(app, cfg), cfg)
+        found = _names(manifests)
+        return AppDryRunInfo(Request(manifests, *found), str)
+
+    def _validate(self, app: AppDef, scheduler: str, *_: Any) -> None:
+        """Nothing: what an application may say is for `bayplan render` to judge."""
+
+    def schedule(self, dryrun_info: AppDryRunInfo[Request]) -> str:
+        """Applies the manifests, and gives `namespace:name`."""
+        request = dryrun_info.request
+        kubectl(["create", "-f", "-"], request.manifests)
+        return f"{request.namespace}:{request.name}"
+
+    def describe(self, app_id: str) -> DescribeAppResponse | None:
+        """By the phases of its pods; None where there are none."""
+        namespace, _, name = app_id.partition(":")
+        pods = json.loads(kubectl(["get", "pods", "-n", namespace, "-l", f"{LABEL}={name}", "-o", "json"]))["items"]
+        phases = {pod.get("status", {}).get("phase", "Pending") for pod in pods}
+        state = next((state for phase, state in PHASES.items() if phase in phases), None)
+        return DescribeAppResponse(app_id=app_id, state=state) if state is not None else None
+
+    def list(self, *_: Any, **__: Any) -> list[ListAppResponse]:
+        """The applications whose pods are in the cluster."""
+        pods = json.loads(kubectl(["get", "pods", "-A", "-l", LABEL, "-o", "json"]))["items"]
+        found: dict[str, set[str]] = {}
+        for pod in pods:
+            about = pod["metadata"]
+            key = f"{about['namespace']}:{about['labels'][LABEL]}"
+            found.setdefault(key, set()).add(pod.get("status", {}).get("phase", "Pending"))
+        states = {key: next(PHASES[phase] for phase in PHASES if phase in phases) for key, phases in found.items()}
+        return [ListAppResponse(app_id=key, state=state) for key, state in states.items()]
+
+    def _cancel_existing(self, app_id: str) -> None:
+        namespace, _, name = app_id.partition(":")
+        for kind in KINDS.split(","):
+            command = ["delete", kind, "-n", namespace, "-l", f"{LABEL}={name}", "--ignore-not-found", "--wait=false"]
+            kubectl(command, absent=True)
+
+
+def create_scheduler(session_name: str, **_: object) -> BayplanScheduler:
+    """What TorchX calls."""
+    return BayplanScheduler(session_name)
+
+
+def application(app: AppDef, cfg: Mapping[str, CfgVal]) -> str:
+    """The application as JSON, with what -cfg says of the pods."""
+    asked = {key: value for key, value in cfg.items() if value is not None and key not in ABOUT_RUNS}
+    return json.dumps({**dataclasses.asdict(app), **({"scheduler_args": asked} if asked else {})}, default=str)
+
+
+def rendered(text: str, cfg: Mapping[str, CfgVal]) -> str:
+    """What `bayplan render` prints; ValueError with what it finds where it refuses."""
+    import shlex
+
+    options = ["-t", str(cfg["topology"])]
+    options += ["--scheduler", str(cfg["scheduler"])] if cfg.get("scheduler") else []
+    options += [word for each in str(cfg.get("target") or "").split(";") if each for word in ("--target", each)]
+    options += shlex.split(str(cfg.get("arguments") or ""))
+    command = [sys.executable, "-m", "bayplan", "render", "-", "--from", "torchx", *options]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, encoding="utf-8", check=False)
+    if done.returncode:
+        raise ValueError(f"bayplan refuses the application:\n{done.stderr}")
+    sys.stderr.write(done.stderr)
+    return done.stdout
+
+
+def _names(manifests: str) -> tuple[str, str]:
+    """The namespace and the name of the workflow, as its manifests have them."""
+    import yaml
+
+    for each in yaml.safe_load_all(manifests):
+        about = (each or {}).get("metadata", {})
+        if LABEL in about.get("labels", {}):
+            return about.get("namespace", "default"), about["labels"][LABEL]
+    return "default", ""
+
+
+def kubectl(words: Sequence[str], stdin: str = "", *, absent: bool = False) -> str:
+    """What kubectl prints. `absent`: a kind that the cluster does not have is no mistake."""
+    program = os.environ.get("KUBECTL", "kubectl")
+    done = subprocess.run([program, *words], input=stdin, capture_output=True, text=True, check=False)
+    if done.returncode and not (absent and "the server doesn't have a resource type" in done.stderr):
+        raise RuntimeError(f"kubectl {words[0]} failed: {done.stderr.strip()}")
+    return done.stdout
+
+
+def main(words: Sequence[str]) -> None:
+    """The torchx command with bayplan among its schedulers."""
+    from torchx import schedulers
+    from torchx.cli.main import main as torchx
+
+    modules: Any = schedulers.DEFAULT_SCHEDULER_MODULES
+    modules[NAME] = "bayplan.torchx_scheduler"
+    torchx(list(words))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

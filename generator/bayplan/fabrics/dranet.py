@@ -114,8 +114,8 @@ def _singles(gpus: Manifest) -> Iterator[dict[str, Any]]:
 
 
 def _pairs(asked: Wanted, gpus: int) -> Iterator[dict[str, Any]]:
-    """Each card with the GPU next to it, by the order of their numbers; without numbers, card by card. Slices of GPUs
-    publish no PCIe root."""
+    """Each card with the GPU next to it, by the order of their numbers; without numbers, card by card. Of slices of
+    GPUs nobody knows whether they tell their PCIe root."""
     sliced = asked.spec.accelerator is not None and bool(asked.spec.accelerator.profile)
     if sliced or not neighbours(asked.pool):
         return

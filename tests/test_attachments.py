@@ -16,6 +16,7 @@ from bayplan.augment import augment
 from bayplan.backends import BACKENDS
 from bayplan.document import Document
 from bayplan.fabrics import MODULES
+from bayplan.linting import alignment
 from bayplan.model.augment import Augmented, AugmentRequest
 from bayplan.model.manifest import Object
 
@@ -283,6 +284,15 @@ def test_claimed_cards_are_neighbours_of_claimed_gpus_pair_by_pair() -> None:
     assert all(each["exactly"]["count"] == 1 for each in found["requests"])
     assert [each["requests"] for each in found["constraints"]] == [[f"gpu-{n}", f"nic-{n}"] for n in range(4)]
     assert found["config"][0]["opaque"] == {"driver": "dra.net", "parameters": {"interface": {"mtu": 9000}}}
+
+
+def test_settings_of_cards_are_what_the_driver_reads() -> None:
+    rails = [{"hca": "mlx5_0", "interface": "rail0"}, {"hca": "mlx5_1"}]
+    found = devices(support.run(flow(), topology({"kind": "dranet", "mtu": 9000, "rails": rails})))["config"]
+    settings = [each["opaque"]["parameters"] for each in found]
+    assert settings == [{"interface": {"name": "rail0", "mtu": 9000}}, {"interface": {"mtu": 9000}}]
+    assert all(set(each) <= set(alignment.KEYS[()]) for each in settings)
+    assert all(set(each["interface"]) <= set(alignment.KEYS["interface",]) for each in settings)
 
 
 def test_where_roots_differ_cards_are_chosen_by_numa_node() -> None:

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 import support
+import workloads
 from bayplan.augment import augment
 from bayplan.backends import BACKENDS
 from bayplan.document import Document
 from bayplan.fabrics import MODULES
-from bayplan.model.augment import AugmentRequest
+from bayplan.model.augment import Augmented, AugmentRequest
 from bayplan.model.manifest import Object
 
 COVERS = {"W545"}
@@ -399,6 +400,29 @@ def test_a_job_that_is_there_gets_onto_the_fabric_and_keeps_its_variables() -> N
 def test_a_job_that_asks_for_another_number_of_cards_is_refused() -> None:
     wrong = {"resources": {"limits": {"nvidia.com/gpu": 8, "nvidia.com/rail_0": 2}}}
     assert put(job(**wrong))[:2][1].count("A950") or "P552" in put(job(**wrong))[1]
+
+
+@pytest.mark.parametrize("fabric", ["hostdevice", "dranet", "gke", "hostnetwork"])
+@pytest.mark.parametrize("kind", [each for each in workloads.KINDS if each != "volcano-job"])
+def test_every_kind_of_workload_gets_onto_a_fabric_once(kind: str, fabric: str) -> None:
+    objects = workloads.asking(workloads.KINDS[kind](1 if kind == "pod" else 4), fabric="rails")
+    places = [Object((f"o{number}",), each) for number, each in enumerate(objects)]
+    made = augmented(places, KINDS[fabric][0])
+    changed = {each.route: each.data for each in made.changes}
+    kept = [one._replace(data=changed.get(one.route, one.data)) for one in places]
+    again = augmented(
+        [*kept, *(Object((f"new{n}",), each.data) for n, each in enumerate(made.added))], KINDS[fabric][0]
+    )
+    assert again.changes == again.added == ()
+    marks = {"hostdevice": "net/rail-0,", "dranet": '"nic"', "gke": "gke.io/interfaces", "hostnetwork": '"hostNetwork"'}
+    assert marks[fabric] in json.dumps([each.data for each in made.changes])
+
+
+def augmented(objects: list[Object], fabric: Mapping[str, Any]) -> Augmented:
+    request = AugmentRequest(tuple(objects), Document("topology.yaml", "", 0, topology(fabric)), scheduler="none")
+    made, _ = augment(request)
+    assert made.value is not None, made.diagnostics
+    return made.value
 
 
 def test_a_job_that_is_there_gets_a_claim_template() -> None:

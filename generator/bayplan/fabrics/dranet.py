@@ -114,8 +114,10 @@ def _singles(gpus: Manifest) -> Iterator[dict[str, Any]]:
 
 
 def _pairs(asked: Wanted, gpus: int) -> Iterator[dict[str, Any]]:
-    """Each card with the GPU next to it, by the order of their numbers; without numbers, card by card."""
-    if not neighbours(asked.pool):
+    """Each card with the GPU next to it, by the order of their numbers; without numbers, card by card. Of slices of
+    GPUs nobody knows whether they tell their PCIe root."""
+    sliced = asked.spec.accelerator is not None and bool(asked.spec.accelerator.profile)
+    if sliced or not neighbours(asked.pool):
         return
     numbers = sorted({rail.gpu for rail in asked.rails if rail.gpu is not None})
     for place, rail in enumerate(asked.rails):

@@ -13,6 +13,7 @@ from bayplan import document, pipeline, schema
 from bayplan.diagnostics import has_errors
 from bayplan.kube import addresses as ip
 from bayplan.topologies import native
+from support import WORKER, workflow
 from test_network_operator import NV, rail, topology
 
 
@@ -145,6 +146,26 @@ def test_a_network_of_others_on_openshift() -> None:
     assert found(ew=one("hostdevice"), platform="openshift") == ["T612w"]
     assert found(ew=one("hostdevice", rail(0, network="ml/rail-0")), platform="openshift") == []
     assert found(ew=one("hostdevice", rail(0, network="default/rail-0")), platform="openshift") == []
+
+
+@pytest.mark.parametrize(("size", "taken"), [("one rail", []), ("two rails", ["T606"])])
+def test_pods_of_a_workflow_need_addresses(asked: str, taken: list[str]) -> None:
+    """30 addresses without the gateway and two others, and 14 pods on one rail or on two."""
+    data = topology(
+        ew=one(
+            "macvlan",
+            *[rail(n, resource="rdma/a", subnet="10.0.0.0/27", gateway="10.0.0.1") for n in (0, 1)],
+            ipam={"type": "whereabouts", "exclude": ["10.0.0.9", "10.0.0.10", "10.0.0.1"]},
+            sourceRouting=True,
+        )
+    )
+    data["spec"]["pools"][0]["domains"] = [{"nodes": "n[1-14]"}]
+    fabric = {"name": "ew", **({"rails": [0]} if asked == "one rail" else {})}
+    pods = {**WORKER, "accelerator": {"name": "h200", "count": 8}, "fabric": fabric, "replicas": 7}
+    flow = workflow({"name": "g", "groups": [{"name": "r", "replicas": 2, "podSets": [pods]}]})
+    two = document.Document("w.yaml", "", 0, flow), document.Document("t.yaml", "", 0, data)
+    outcome, _ = pipeline.compile(pipeline.Request(*two, scheduler="none"))
+    assert [each.code for each in outcome.diagnostics if each.code == "T606" and each.severity == "error"] == taken
 
 
 subnets = st.builds(lambda a, bits: f"10.{a}.0.0/{bits}", st.integers(0, 3), st.integers(16, 32))

@@ -63,6 +63,7 @@ TOGETHER: tuple[Callable[[Workflow, ClusterTopology], Iterator[Diagnostic]], ...
     pending.check,
     template.check_cards,
     attachments.check,
+    networks.check_room,
 )
 """Of a workflow on a topology, both sound in themselves."""
 

@@ -21,6 +21,7 @@ from bayplan.checks import (
     pending,
     pod_templates,
     references,
+    security,
     structure,
     survey,
     template,
@@ -63,6 +64,7 @@ TOGETHER: tuple[Callable[[Workflow, ClusterTopology], Iterator[Diagnostic]], ...
     pending.check,
     template.check_cards,
     attachments.check,
+    security.check,
 )
 """Of a workflow on a topology, both sound in themselves."""
 

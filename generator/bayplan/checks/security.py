@@ -124,7 +124,9 @@ def _memory(pod: Pod) -> Iterator[Diagnostic]:
         if path == _main(pod) and not as_root(pod.spec, container):
             message = f"{pod.title} does not run as root, so {LOCK} is of no use to it, and it may lock 8 MiB of memory"
             hint = "raise LimitMEMLOCK of the container runtime on the nodes, and say so: `memlock: unlimited`"
-            yield warning("W631", _route(pod, (*path, "securityContext")), message, hint=hint)
+            own = {"runAsUser", "runAsNonRoot"} & set(security(container))
+            at = (*path, "securityContext") if own else ("securityContext",)
+            yield warning("W631", _route(pod, at), message, hint=hint)
 
 
 def _level(pod: Pod, namespace: Namespace) -> Iterator[Diagnostic]:

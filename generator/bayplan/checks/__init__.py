@@ -21,6 +21,7 @@ from bayplan.checks import (
     pending,
     pod_templates,
     references,
+    security,
     structure,
     survey,
     template,
@@ -64,6 +65,7 @@ TOGETHER: tuple[Callable[[Workflow, ClusterTopology], Iterator[Diagnostic]], ...
     template.check_cards,
     attachments.check,
     networks.check_room,
+    security.check,
 )
 """Of a workflow on a topology, both sound in themselves."""
 

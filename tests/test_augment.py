@@ -186,6 +186,8 @@ def test_groups_of_a_leader_worker_set_are_gangs_of_their_own() -> None:
 
 
 RAILS = {"kind": "hostdevice", "rails": [{"network": "net/rail-0", "resource": "nvidia.com/rail_0"}]}
+ALONE = {**support.TOPOLOGY["spec"]["pools"][0]["node"], "fabrics": []}
+ELSEWHERE = {"fabrics": {"rails": RAILS}, "pools": [{**support.TOPOLOGY["spec"]["pools"][0], "node": ALONE}]}
 REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
     "Jobs of one template, below KAI 0.16": (
         a_jobset(("worker", 2, 16), group_size="16", group_placement="required=rack", compute_domain="never"),
@@ -229,10 +231,10 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
         {},
         ["A950"],
     ),
-    "a fabric, which nothing attaches yet": (
+    "a fabric that the nodes are not on": (
         a_job(placement="required=rack", fabric="rails"),
-        {"topology": {**support.TOPOLOGY, "spec": {**support.TOPOLOGY["spec"], "fabrics": {"rails": RAILS}}}},
-        ["W391"],
+        {"topology": {**support.TOPOLOGY, "spec": {**support.TOPOLOGY["spec"], **ELSEWHERE}}},
+        ["W521"],
     ),
     "a level that the topology lacks": (a_job(placement="required=row"), {}, ["W324"]),
     "more pods than any domain holds": (a_job(40, placement="required=rack"), {}, ["P551"]),

@@ -33,13 +33,15 @@ class Conflict(NamedTuple):
 
 
 class Dressed(NamedTuple):
-    """What one pod template is to carry. `channel`: the claim template of its ComputeDomain; `gang`: its label."""
+    """What one pod template is to carry. `channel`: the claim template of its ComputeDomain; `gang`: its label;
+    `fabric`: its way onto a secondary network, without variables."""
 
     seat: Seat
     marks: Marks
     pool: PodParts
     channel: str = ""
     gang: str = ""
+    fabric: PodParts = PodParts()
 
 
 class Adorned(NamedTuple):
@@ -149,9 +151,56 @@ def _pod(data: Any, each: Dressed, topology: ClusterTopology) -> Iterator[Wish]:
         yield Wish((*at, "spec", "affinity"), parts.spec["affinity"], _affinity)
     if tolerations := [dict(one) for one in (*each.pool.tolerations, *parts.tolerations)]:
         yield Wish((*at, "spec", "tolerations"), tolerations, _union)
+    yield from _attached(data, each, topology)
     yield from _unlimited(data, at, parts.unlimited)
     if each.channel:
         yield from _claims(data, each, topology)
+
+
+def _attached(data: Any, each: Dressed, topology: ClusterTopology) -> Iterator[Wish]:
+    """The way onto a secondary network, for every container that has cards, or the first."""
+    parts, at = each.fabric, each.seat.path
+    yield from _meta(at, Meta(annotations=parts.annotations))
+    yield from _fields((*at, "spec"), parts.spec)
+    if parts.claims:
+        yield Wish((*at, "spec", "resourceClaims"), [dict(one) for one in parts.claims], _named)
+    chosen = _with_cards(data, at, topology)
+    bare = [n for n in chosen if not _has(get(data, *at, "spec", "containers", n), parts.mounts)]
+    if parts.volumes and bare:
+        yield Wish((*at, "spec", "volumes"), [dict(one) for one in parts.volumes], _named)
+    yield from _counted(data, (*at, "spec", "containers", chosen[0], "resources"), parts.resources)
+    for number in chosen:
+        own = (*at, "spec", "containers", number)
+        if parts.claims:
+            yield Wish((*own, "resources", "claims"), [{"name": one["name"]} for one in parts.claims], _named)
+        if parts.mounts and number in bare:
+            yield Wish((*own, "volumeMounts"), [dict(one) for one in parts.mounts], _union)
+        if parts.capabilities:
+            yield Wish((*own, "securityContext", "capabilities", "add"), list(parts.capabilities), _union)
+        if parts.privileged:
+            yield Wish((*own, "securityContext", "privileged"), True)
+
+
+def _has(container: Any, mounts: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether something is mounted there already."""
+    paths = {text(each, "mountPath") for each in items(container, "volumeMounts")}
+    return all(each["mountPath"] in paths for each in mounts)
+
+
+def _counted(data: Any, at: Path, resources: Mapping[str, str]) -> Iterator[Wish]:
+    """Of one container: attachments are the pod's, and each takes one of all devices that it was given."""
+    for key in ("requests", "limits"):
+        for name, amount in resources.items():
+            if str(get(data, *at, key, name)) != amount:
+                yield Wish((*at, key, name), amount)
+
+
+def _with_cards(data: Any, at: Path, topology: ClusterTopology) -> list[int]:
+    """Containers with accelerators, counted or claimed; without one, the first."""
+    containers = items(data, *at, "spec", "containers")
+    counted = [n for n, container in enumerate(containers) if cards.asks(container, topology)]
+    claiming = [n for n, container in enumerate(containers) if _claims_more(container)]
+    return counted or claiming or [0]
 
 
 def _unlimited(data: Any, at: Path, names: frozenset[str]) -> Iterator[Wish]:
@@ -168,10 +217,7 @@ def _claims(data: Any, each: Dressed, topology: ClusterTopology) -> Iterator[Wis
     at = (*each.seat.path, "spec")
     claim = {"name": CHANNEL, "resourceClaimTemplateName": each.channel}
     yield Wish((*at, "resourceClaims"), [claim], _named)
-    containers = items(data, *at, "containers")
-    counted = [n for n, container in enumerate(containers) if cards.asks(container, topology)]
-    claiming = [n for n, container in enumerate(containers) if _claims_more(container)]
-    for number in counted or claiming or [0]:
+    for number in _with_cards(data, each.seat.path, topology):
         yield Wish((*at, "containers", number, "resources", "claims"), [{"name": CHANNEL}], _named)
 
 

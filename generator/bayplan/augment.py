@@ -16,6 +16,7 @@ from bayplan._augment.cluster import Cluster, cluster_of
 from bayplan._augment.dressed import dress
 from bayplan._augment.news import news
 from bayplan._augment.planned import Known, planned
+from bayplan._augment.unsaid import unsaid
 from bayplan.adorn import Adorned, adorned
 from bayplan.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, origin
 from bayplan.kube.objects import identity
@@ -58,6 +59,7 @@ def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, known
     found = tuple(_led_back(each, selected) for each in made.diagnostics)
     if made.value is None:
         return Outcome(None, found)
+    found += tuple(_led_back(each, selected) for each in unsaid(case, made.value))
     dressed, documents = dress(case, made.value)
     every = adorned(selected.roster, dressed, cluster.topology, selected.adopt)
     fresh, more = news(selected.roster, documents, cluster)

@@ -218,10 +218,10 @@ def test_templates_that_make_a_pod(given: dict[str, Any]) -> None:
     assert support.run(support.workflow(support.pretrain(template=given)), named).compiled
 
 
-def test_a_whole_node_of_hami_is_pending() -> None:
+def test_a_whole_node_of_hami_is_no_matter_for_kai() -> None:
     pods = {"name": "worker", "wholeNode": True, "image": "a", "command": ["x"]}
     gang = {"name": "main", "podSets": [pods]}
-    assert support.run(support.workflow(gang), of_pool({}, allocator="hami")).codes == ["W395"]
+    assert support.run(support.workflow(gang), of_pool({}, allocator="hami")).codes == ["F760"]
     assert support.run(support.workflow(gang), of_pool({})).compiled
 
 

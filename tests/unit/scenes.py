@@ -68,6 +68,10 @@ ACCELERATORS = st.builds(
     profile=st.sampled_from(["", "1g.10gb", "1g.10gb+me"]),
     selectors=st.sampled_from([(), ("true",)]),
     allocator=st.sampled_from(["", "dra", "hami", "device-plugin"]),
+    cards=st.sampled_from(["", "spread", "mutex"]),
+    app_class=st.sampled_from(["", "online"]),
+    qos=st.sampled_from(["", "fixed-share"]),
+    portion=st.just(1000),
 )
 POD_SETS = st.builds(
     PodSet,
@@ -194,7 +198,18 @@ def topologies(draw: st.DrawFn) -> ClusterTopology:
         defaults=draw(st.sampled_from([{}, {"scheduler": "kai", "namespace": "ml"}])),
         queues=draw(st.sampled_from([None, ("research",)])),
         schedulers=draw(st.sampled_from([{}, {"kai": {"topology": "hall"}}])),
-        accelerators={"gb200": AcceleratorKind("gb200", allocators=draw(kinds), resources={"count": "nvidia.com/gpu"})},
+        accelerators={
+            "gb200": AcceleratorKind(
+                "gb200",
+                allocators=draw(kinds),
+                resources={"count": "nvidia.com/gpu"},
+                profile=draw(st.sampled_from(["", "1g.10gb"])),
+                memory=draw(st.sampled_from(["", "80Gi"])),
+                max_pods=draw(st.sampled_from([0, 10])),
+                link_zones=draw(st.sampled_from([(), ((0, 1), (2, 3))])),
+                topology_annotated=draw(st.sampled_from([None, False, True])),
+            )
+        },
         fabrics=draw(
             st.sampled_from(
                 [{}, {"east": Fabric("east", "macvlan", rails=(Rail("ml/east", hca="mlx5_0", gpu=0),), env={"A": "1"})}]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bayplan.fabrics import offering
 from bayplan.kube import cards
 from bayplan.kube.objects import identity
 from bayplan.kube.safe import mapping
@@ -31,7 +32,7 @@ def cluster_of(request: AugmentRequest, topology: ClusterTopology, target: Targe
     known = {identity(each.data): each for each in reversed(request.objects)}
     claims, others = cards.claims(request.objects), cards.channels(request.objects)
     described = frozenset({*claims, *cards.channels(request.objects, ours=True)})
-    return Cluster(topology, target, claims, others, described, known)
+    return Cluster(offering(topology), target, claims, others, described, known)
 
 
 def templates(roster: Roster) -> Iterator[Mapping[str, Any]]:

@@ -1076,6 +1076,16 @@ def validate___definitions_accelerator(data: Any) -> Any:
             data_keys.remove("memory")
             data__memory = data["memory"]
             validate___definitions_quantity(data__memory)
+        if "maxPods" in data_keys:
+            data_keys.remove("maxPods")
+            data__maxPods = data["maxPods"]
+            if not isinstance(data__maxPods, (int)) and not (isinstance(data__maxPods, float) and data__maxPods.is_integer()) or isinstance(data__maxPods, bool):
+                raise Refused
+            if isinstance(data__maxPods, (int, float)) and not isinstance(data__maxPods, bool):
+                if data__maxPods < 1:
+                    raise Refused
+                if data__maxPods > 1024:
+                    raise Refused
         if "linkZones" in data_keys:
             data_keys.remove("linkZones")
             data__linkZones = data["linkZones"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.kube import quantity
-from bayplan.kube.vendors import Names, names
+from bayplan.kube.vendors import MIB, Names, names
 from bayplan.model.topology import AcceleratorKind
 from bayplan.model.workflow import Accelerator
 from bayplan.words import listing
@@ -110,7 +110,7 @@ def slots(asked: Accelerator, kind: AcceleratorKind) -> int:
     """
     by_cores = PERCENT // max(1, _cores_of(asked, kind))
     asks, has = _memory_of(asked, kind)
-    return max(1, min(by_cores, has // max(1, asks)))
+    return max(1, min(by_cores, has // max(1, asks), kind.max_pods or PERCENT))
 
 
 def fraction(asked: Accelerator, kind: AcceleratorKind) -> int:
@@ -130,12 +130,22 @@ def _memory_of(asked: Accelerator, kind: AcceleratorKind) -> tuple[int, int]:
     if asked.memory.endswith("%"):
         return (_percent(asked.memory), PERCENT)
     has = quantity.parse(kind.memory) if kind.memory else 0
-    return (quantity.parse(asked.memory), has) if has > 0 else (0, PERCENT)
+    return (_cut(quantity.parse(asked.memory), asked, kind), has) if has > 0 else (0, PERCENT)
+
+
+def _cut(amount: int, asked: Accelerator, kind: AcceleratorKind) -> int:
+    """The memory that is given: cards that are cut by templates give the next larger part."""
+    from bayplan.accelerators.rules.chips import parts
+
+    sizes = () if asked.cores else parts(names(kind).cards)
+    return next((size * MIB * WHOLE for size in sizes if size * MIB * WHOLE >= amount), amount)
 
 
 def told(asked: Accelerator, kind: AcceleratorKind) -> bool:
-    """Whether that is all there is to say: no amount of memory of an unknown whole."""
-    return not asked.memory or asked.memory.endswith("%") or bool(kind.memory)
+    """Whether that is all there is to say: no amount of memory of an unknown whole, and no more pods on a card than any
+    configuration allows."""
+    known = not asked.memory or asked.memory.endswith("%") or bool(kind.memory)
+    return known and (bool(kind.max_pods) or slots(asked, kind) <= SPLIT)
 
 
 SPLIT = 10

@@ -8,6 +8,7 @@ from bayplan.checks import (
     accelerators,
     amounts,
     attachments,
+    cards,
     dependencies,
     hosts,
     labels,
@@ -47,6 +48,7 @@ TOPOLOGY_CHECKS: tuple[Callable[[ClusterTopology], Iterator[Diagnostic]], ...] =
     labels.check,
     offer.check,
     networks.check,
+    cards.check,
     template.check_pools,
 )
 """Of a topology alone."""

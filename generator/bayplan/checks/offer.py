@@ -80,7 +80,8 @@ def _unused(topology: ClusterTopology) -> Iterator[Diagnostic]:
 def _counted(topology: ClusterTopology) -> Iterator[Diagnostic]:
     """A device plugin offers cards under a resource name, and only NVIDIA's is a matter of course."""
     for name, kind in topology.accelerators.items():
-        if kind.vendor != "nvidia" and "device-plugin" in kind.allocators and "count" not in kind.resources:
+        counted = {"device-plugin", "hami"} & set(kind.allocators)
+        if kind.vendor != "nvidia" and counted and "count" not in kind.resources:
             message = f'accelerator "{name}" of {kind.vendor} has no resource name to count its cards by'
             hint = "add `resources: {count: NAME}` with the extended resource of its device plugin"
             yield error("T431", ("topology", "spec", "accelerators", name), message, hint=hint)

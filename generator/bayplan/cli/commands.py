@@ -11,7 +11,7 @@ IMPORTED = (
     *("osmo-pool", "nodes", "koordinator", "hypernodes", "kueue", "slurm", "slurm-conf"),
     *("topograph", "topograph-graph", "topograph-request", "ibnetdiscover", "ufm", "netq", "nmx"),
     *("slurm-nodes", "cloud", "kai", "resource-slices", "volcano-discovery", "launch-kit"),
-    "slurm-config-map",
+    *("slurm-config-map", "network-operator"),
 )
 """Those of `topologies.IMPORTS` too: a test compares."""
 SHELLS = ("bash", "zsh", "fish")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from bayplan.fabrics.hanging import pools_of
+from bayplan.model.fabric import Fabric
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology
 from bayplan.topologies.hostlist import compress
 from bayplan.topologies.inventory import Amount, LevelCount, PoolCount, Unit
-from bayplan.words import count
+from bayplan.words import count, listing
 
 MOST = 60
 """Lines of a pool's tree, unless a level is asked for."""
@@ -23,6 +25,17 @@ def draw(topology: ClusterTopology, counted: Sequence[PoolCount], level: str) ->
     for each in counted:
         yield "\n"
         yield from (f"{line.rstrip()}\n" for line in _pool(each, level))
+    if topology.fabrics:
+        yield "\n"
+        yield from (f"{_fabric(topology, each)}\n" for each in topology.fabrics.values())
+
+
+def _fabric(topology: ClusterTopology, fabric: Fabric) -> str:
+    """`fabric east-west: 8 rails of hostdevice over ethernet, on pools h200 and gb200`."""
+    links = f" over {fabric.link_type}" if fabric.link_type else ""
+    on = [pool.name for pool in pools_of(topology, fabric.name)]
+    where = "on all pools" if len(on) == len(topology.pools) else f"on {listing(on, 'and')}" if on else "on no pool"
+    return f"fabric {fabric.name}: {count(len(fabric.rails), 'rail')} of {fabric.kind}{links}, {where}"
 
 
 def _pool(counted: PoolCount, level: str) -> Iterator[str]:

@@ -9,5 +9,4 @@ CODES: Mapping[str, str] = {
     "F751": "network cards claimed through DRA",
     "F752": "secondary networks of pods",
     "F753": "a fixed address of rank 0",
-    "F754": "pods in their node's network",
 }

@@ -13,7 +13,7 @@ CODES: Mapping[str, str] = {
     "W525": "a rail's resource is asked for twice",
     "W526": "a second attachment in the template",
     "W527": "an interface that cannot be called so",
-    "W528": "part of an extended resource, or unequal request and limit",
+    "W528": "request and limit of a device differ",
     "W529": "Gloo's interface is no name",
     "W530": "NCCL takes a name for the beginning of names",
     "W531": "a fixed row of the GID table",

@@ -68,6 +68,14 @@ def variables(asked: Wanted, interface: str) -> Mapping[str, str]:
     return {**sockets, **asked.fabric.env}
 
 
+def on_node(asked: Wanted) -> Mapping[str, str]:
+    """What they are told where processes run in their node's network without a pod, whatever kind the fabric is."""
+    node = asked._replace(primary="", fabric=asked.fabric._replace(kind="hostnetwork"))
+    hosts = asked.fabric.kind == "hostnetwork"
+    names = ((rail.interface if hosts else "") or rail.device for rail in asked.rails)
+    return variables(node, next(filter(None, names), ""))
+
+
 def devices(asked: Wanted) -> dict[str, str]:
     """The RDMA devices of the attached rails, and no others: a container sees those of the whole node
     (k8s-rdma-shared-dev-plugin#93)."""

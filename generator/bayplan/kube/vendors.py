@@ -89,8 +89,8 @@ HAMI: tuple[Names, ...] = (
 
 def of_count(resource: str) -> Names | None:
     """The row of a count, with the chip in its names; None for a resource that counts nothing known."""
-    found = next(((row, part) for row, role, part in _matches(resource) if role == "cards"), None)
-    return _filled(*found) if found else None
+    found = role(resource)
+    return found[0] if found and found[1] == "cards" else None
 
 
 def role(resource: str) -> tuple[Names, str] | None:

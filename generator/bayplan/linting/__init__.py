@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from bayplan.diagnostics import Diagnostic
-from bayplan.linting import claims, compute_domains, gangs, hami, identity, jobsets, labels, nvlink, schedulers
+from bayplan.linting import (
+    claims,
+    compute_domains,
+    gangs,
+    hami,
+    identity,
+    jobsets,
+    labels,
+    networks,
+    nvlink,
+    schedulers,
+)
 from bayplan.linting.world import World, world
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
@@ -21,6 +32,7 @@ RULES: tuple[Callable[[World], Iterator[Diagnostic]], ...] = (
     compute_domains.check,
     nvlink.check,
     hami.check,
+    networks.check,
 )
 
 

@@ -92,6 +92,7 @@ class AcceleratorKind(NamedTuple):
     device_class: str = ""
     profile: str = ""  # the MIG profile of what `count` counts; empty: whole cards
     memory: str = ""  # of one card, as a quantity; empty: not said
+    max_pods: int = 0  # that may share a card; 0: not said
     link_zones: tuple[tuple[int, ...], ...] = ()  # indices of cards with the fastest links between them
     topology_annotated: bool | None = None  # MetaX: whether all nodes say how their cards hang together; None: not said
 

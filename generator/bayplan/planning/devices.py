@@ -19,10 +19,12 @@ def gaps(plan: Plan, scheduler: str, title: str, target: Target) -> Iterator[Dia
         asked = pods.spec.accelerator
         kind = plan.topology.accelerators.get(asked.name) if asked else None
         if asked and kind and (allocator(asked, kind) == "hami" or not asked.whole):
-            yield from _gap(pods, asked, kind, scheduler, title)
+            lost = tuple(_gap(pods, asked, kind, scheduler, title))
+            yield from lost
             yield from _gates(pods, asked, kind, target)
             switch = SWITCHES.get((scheduler, kind.vendor))
-            if switch and allocator(asked, kind) == "hami" and switch not in told:
+            refused = any(each.severity == "error" for each in lost)
+            if switch and allocator(asked, kind) == "hami" and switch not in told and not refused:
                 told.add(switch)
                 yield _notice(switch, (*pods.route, "accelerator"))
 

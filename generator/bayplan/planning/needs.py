@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
+from bayplan import fabrics
 from bayplan.accelerators import allocator
 from bayplan.diagnostics import Route
 from bayplan.model.features import Need
-from bayplan.model.plan import GangPlan, Plan, Unit, Units, all_pods, once, title, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, once, title, walk
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import Gang, Group
 
@@ -69,6 +70,25 @@ def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
         asked = pods.spec.accelerator
         if asked and allocator(asked, plan.topology.accelerators[asked.name]) == "dra":
             yield Need("gpu-claim", asked.per_pod, (*pods.route, "accelerator"), subject=f'podSet "{pods.spec.name}"')
+        if pods.spec.fabric:
+            yield from _fabric_needs(plan, pods)
+
+
+def _fabric_needs(plan: Plan, pods: Pods) -> Iterator[Need]:
+    """What its way onto the fabric takes."""
+    asked = fabrics.wanted(pods.spec, plan.topology, plan.namespace, pods.pool)
+    if asked is None:
+        return
+    at, subject = (*pods.route, "fabric"), f'podSet "{pods.spec.name}"'
+    counted, networks = sum(fabrics.amounts(pods.spec, plan.topology).values()), len(asked.rails)
+    if asked.fabric.kind == "dranet":
+        yield Need("network-claim", networks, at, subject=subject)
+    elif any(rail.network for rail in asked.rails):
+        yield Need("pod-network", networks, at, subject=subject)
+    if counted:
+        yield Need("network-cards", counted, at, subject=subject)
+    if asked.asked.address:
+        yield Need("fixed-address", 1, (*at, "address"), subject=subject)
 
 
 def _compute_domain_needs(gang: GangPlan, subject: str) -> Iterator[Need]:

@@ -35,6 +35,7 @@ IMPORTS: Mapping[str, str] = {
     "volcano-discovery": "volcano_discovery",
     "launch-kit": "launch_kit",
     "slurm-config-map": "slurm.config_map",
+    "network-operator": "network_operator.source",
 }
 """The word after `topology import --from` -> the module in this folder, in the order in which they sniff."""
 
@@ -47,6 +48,7 @@ OBJECTS: tuple[str, ...] = (
     "resource-slices",
     "volcano-discovery",
     "slurm-config-map",
+    "network-operator",
 )
 """Those whose files hold Kubernetes objects: one file may hold objects of several."""
 

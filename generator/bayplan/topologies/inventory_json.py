@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bayplan.fabrics.hanging import pools_of
+from bayplan.model.fabric import Fabric
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies import hostlist
 from bayplan.topologies.inventory import Amount, Fit, LevelCount, PoolCount, Unit, total_of
@@ -16,6 +18,17 @@ def data(topology: ClusterTopology, counted: tuple[PoolCount, ...], level: str) 
         "topology": topology.name,
         **_amount(total_of([each.amount for each in counted])),
         "pools": [_pool(each, level) for each in counted],
+        **({"fabrics": [_fabric(topology, each) for each in topology.fabrics.values()]} if topology.fabrics else {}),
+    }
+
+
+def _fabric(topology: ClusterTopology, fabric: Fabric) -> dict[str, Any]:
+    return {
+        "name": fabric.name,
+        "kind": fabric.kind,
+        "linkType": fabric.link_type or None,
+        "rails": len(fabric.rails),
+        "pools": [pool.name for pool in pools_of(topology, fabric.name)],
     }
 
 

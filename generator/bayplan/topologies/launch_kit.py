@@ -7,15 +7,17 @@ the names that its profiles give them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info, warning
 from bayplan.kube.safe import get, items, mapping, number, text
-from bayplan.model.fabric import Fabric, Rail
+from bayplan.model.fabric import SHARING, Fabric, Ipam, Rail
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import ClusterTopology, Domain, NodeShape, Pool
 from bayplan.topologies import grouping
+from bayplan.topologies.network_operator.pools import NAMESPACE
 
 NAME = "launch-kit"
 FRAME = True
@@ -53,7 +55,7 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     fabrics = _fabrics(data, at, found)
     if has_errors(tuple(found)):
         return Outcome(None, tuple(found))
-    topology = ClusterTopology("cluster", tuple(pools), fabrics=fabrics)
+    topology = ClusterTopology("cluster", tuple(pools), fabrics=fabrics, versions=_versions(data) if fabrics else {})
     places = {node: (*at, n) for n, pool in enumerate(pools) for node in pool.nodes()}
     return Outcome(Part(topology, places, source=source.name), tuple(found))
 
@@ -86,7 +88,7 @@ def _fabrics(data: Any, at: Route, found: list[Diagnostic]) -> dict[str, Fabric]
     links = {text(each, "linkType").lower() for each in groups} - {""}
     link = text(data, "profile", "fabric") or (links.pop() if len(links) == 1 else "")
     kind = _kind(data, link)
-    rails = [sorted(_rails(each)) for each in groups]
+    rails = [sorted(_rails(each), key=lambda pair: pair[0]) for each in groups]
     if not kind or not any(rails):
         what = "no profile says how pods are attached" if not kind else "no port is for traffic between nodes"
         message = f"{what}, so the topology has no fabric"
@@ -96,13 +98,50 @@ def _fabrics(data: Any, at: Route, found: list[Diagnostic]) -> dict[str, Fabric]
     if len(buckets) > 1:
         message = f"{len(buckets)} groups of machines differ in GPUs or rails; networks may have their names at the end"
         found.append(warning("T569", at, message, hint="compare with `kubectl get network-attachment-definitions -A`"))
-    most = max(rails, key=len)
+    longest = max(rails, key=len)
+    most = dict(longest)
     multirail = get(data, "profile", "multirail")
-    numbers = [rail for rail, _ in most] if multirail or (multirail is None and len(most) > 1) else [None]
-    made = [_rail(data, kind, rail, dict(most).get(rail or 0, "")) for rail in numbers]
-    return {"rails": Fabric("rails", kind, link if link in LINKS else "", rails=tuple(made))}
+    numbers = list(most) if multirail or (multirail is None and len(most) > 1) else [None]
+    made = [_rail(data, kind, rail, most.get(rail or 0, {})) for rail in numbers]
+    ids = dict.fromkeys(text(port, "deviceID") for each in rails for _, port in each)
+    return {
+        "rails": Fabric(
+            *("rails", kind, link if link in LINKS else ""),
+            rails=tuple(_addressed(data, made)),
+            ipam=_ipam(data),
+            mtu=number(data, "sriov", f"{link}Mtu") or 0 if kind == "sriov" else 0,
+            device_ids=tuple(each for each in ids if re.fullmatch("[0-9a-f]{4}", each)),
+            shares=max(0, number(data, "rdmaShared", "hcaMax") or 0) if kind in SHARING else 0,
+        )
+    }
 
 
+def _versions(data: Any) -> dict[str, str]:
+    """The operator's release, where the file says one."""
+    said = text(data, "networkOperator", "selectedRelease") or text(data, "networkOperator", "version")
+    found = re.match(r"v?(\d{1,4}\.\d{1,4})(\.\d{1,4})?", said)
+    return {"networkOperator": found[1]} if found else {}
+
+
+def _ipam(data: Any) -> Ipam:
+    """The kit's networks take addresses from nv-ipam; how many a node gets, it works out by itself."""
+    if not mapping(data, "nvIpam"):
+        return Ipam()
+    space = text(data, "networkOperator", "namespace")
+    return Ipam("nv-ipam", namespace=space if space != NAMESPACE and grouping.word(space) == space else "")
+
+
+def _addressed(data: Any, rails: Sequence[Rail]) -> Iterator[Rail]:
+    """The rails with their subnets, where the file lists one for each."""
+    listed = items(data, "nvIpam", "subnets")
+    for place, rail in enumerate(rails):
+        subnet = text(listed[place], "subnet") if len(listed) == len(rails) else ""
+        gateway = text(listed[place], "gateway") if subnet else ""
+        sound = "/" in subnet and SUBNET.fullmatch(subnet)
+        yield rail._replace(subnet=subnet, gateway=gateway if SUBNET.fullmatch(gateway) else "") if sound else rail
+
+
+SUBNET = re.compile(r"[0-9A-Fa-f:.]{2,60}(/[0-9]{1,3})?")
 LINKS = ("infiniband", "ethernet")
 
 
@@ -115,15 +154,15 @@ def _kind(data: Any, link: str) -> str:
     return known.get(text(data, "profile", "deployment"), "")
 
 
-def _rails(group: Any) -> Iterator[tuple[int, str]]:
-    """Rail and RDMA device of each port for traffic between nodes."""
+def _rails(group: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Rail and port, of each port for traffic between nodes."""
     for place, port in enumerate(items(group, "pfs")):
         if text(port, "traffic") == "east-west":
             rail = number(port, "rail")
-            yield (place if rail is None else rail), text(port, "rdmaDevice")
+            yield (place if rail is None else rail), mapping(port)
 
 
-def _rail(data: Any, kind: str, rail: int | None, device: str) -> Rail:
+def _rail(data: Any, kind: str, rail: int | None, port: Mapping[str, Any]) -> Rail:
     """What a pod asks for on one rail; with one network for all ports, on that."""
     space = next((each for each in items(data, "networkNamespaces") if isinstance(each, str) and each), "default")
     if kind == "spectrumx":
@@ -135,10 +174,22 @@ def _rail(data: Any, kind: str, rail: int | None, device: str) -> Rail:
     asked = text(data, resource, "resourceName") or plain
     if rail is None:
         return Rail(f"{space}/{name}", f"{prefix}/{asked}")
-    hca = "" if _renamed(data) else device
-    return Rail(f"{space}/{name}-rail-{rail}", f"{prefix}/{asked}_rail_{rail}", hca)
+    hca, interface = _called(data, "rdma", rail, port), _called(data, "netdev", rail, port)
+    device = text(port, "pciAddress") if kind == "hostdevice" else interface
+    return Rail(
+        *(f"{space}/{name}-rail-{rail}", f"{prefix}/{asked}_rail_{rail}", hca),
+        device=device if PORT.fullmatch(device) else "",
+    )
 
 
-def _renamed(data: Any) -> bool:
-    """Whether devices get other names than those that were discovered."""
-    return get(data, "nicConfigurationOperator", "deployNicInterfaceNameTemplate") is True
+PORT = re.compile(r"[-._:A-Za-z0-9]{0,15}")
+NAMES = {"rdma": ("rdmaDevice", "rdma_r%rail%"), "netdev": ("networkInterface", "eth_r%rail%")}
+
+
+def _called(data: Any, what: str, rail: int, port: Mapping[str, Any]) -> str:
+    """What a device is called: as it was found, or as the NIC Configuration Operator names it anew."""
+    key, usual = NAMES[what]
+    if get(data, "nicConfigurationOperator", "deployNicInterfaceNameTemplate") is not True:
+        return text(port, key)
+    made = (text(data, "nicConfigurationOperator", f"{what}Prefix") or usual).replace("%rail%", str(rail))
+    return made if re.fullmatch(r"[-._A-Za-z0-9]{1,63}", made) else ""

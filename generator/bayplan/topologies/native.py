@@ -233,6 +233,7 @@ ACCELERATOR: Table = (
     ("deviceClass", "device_class", str),
     ("profile", "profile", str),
     ("memory", "memory", text),
+    ("maxPods", "max_pods", int),
     ("linkZones", "link_zones", _zones),
     ("topologyAnnotated", "topology_annotated", bool),
 )

@@ -11,9 +11,10 @@ from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
 from bayplan.kube.safe import get, is_kind, items, mapping, number, text
+from bayplan.model.fabric import Fabric
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import Level
-from bayplan.topologies import grouping
+from bayplan.topologies import cards, grouping
 from bayplan.topologies.grouping import Known
 from bayplan.topologies.kube_objects import kube_objects
 from bayplan.values import NamedTuple
@@ -54,13 +55,14 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     slices = list(_newest([_slice(route, data) for route, data in kube_objects(source) if is_kind(data, GROUP, KIND)]))
     found += _partial(slices)
     nodes = list(_nodes([each for each in slices if each.node], found))
+    fabrics = _fabrics([each for each in slices if each.node], found) if nodes else {}
     if not nodes and not found:
         message = "no slice names a node and a GPU, or a place in a network"
         found.append(error("T560", slices[0].route if slices else source.at(), message, hint=HINT))
     if has_errors(found):
         return Outcome(None, tuple(found))
     part = grouping.part("cluster", grouping.in_order(nodes), source, asked)
-    return Outcome(part._replace(topology=_claimed(part.topology)), tuple(found))
+    return Outcome(part._replace(topology=_claimed(part.topology)._replace(fabrics=fabrics)), tuple(found))
 
 
 HINT = "give what `kubectl get resourceslices -o json` prints"
@@ -72,6 +74,24 @@ def _claimed(topology: Any) -> Any:
     return topology._replace(
         accelerators={name: kind._replace(allocators=("dra",), device_class=CLASS) for name, kind in kinds}
     )
+
+
+def _fabrics(slices: Sequence[Slice], found: list[Diagnostic]) -> dict[str, Fabric]:
+    """The rails that dranet's cards make, with the GPUs next to them."""
+    held: dict[str, tuple[Route, list[cards.Card], list[tuple[str, int]]]] = {}
+    for each in slices:
+        _, nics, gpus = held.setdefault(each.node, (each.route, [], []))
+        for device in each.devices:
+            if each.driver == CARDS and (nic := cards.card(device)):
+                nics.append(nic)
+            if each.driver == GPUS and (gpu := cards.gpu(device)):
+                gpus.append(gpu)
+    links = {name: {nic.links for nic in nics} for name, (_, nics, _) in held.items()}
+    told = {
+        name: (route, cards.rails(nics, gpus), "".join(links[name]) if len(links[name]) == 1 else "")
+        for name, (route, nics, gpus) in held.items()
+    }
+    return cards.fabrics(told, found)
 
 
 def _slice(route: Route, data: Any) -> Slice:
@@ -112,18 +132,19 @@ class Node(NamedTuple):
     gpus: dict[str, None]  # names of whole cards, and of those that are cut up
     sick: list[str]
     places: dict[tuple[str, ...], Route]
+    cards: list[str]  # network cards with RDMA
 
 
 def _nodes(slices: Sequence[Slice], found: list[Diagnostic]) -> Iterator[Known]:
     nodes: dict[str, Node] = {}
     for each in slices:
         if each.driver in (GPUS, CARDS):
-            node = nodes.setdefault(each.node, Node(each.route, {}, {}, [], {}))
+            node = nodes.setdefault(each.node, Node(each.route, {}, {}, [], {}, []))
             for index, device in enumerate(each.devices):
                 _device(node, each, device, (*each.route, "spec", "devices", index))
     for name, node in nodes.items():
         found += _told(name, node)
-        if node.gpus or node.places:
+        if node.gpus or node.places or node.cards:
             yield _known(name, node)
 
 
@@ -133,6 +154,8 @@ def _device(node: Node, each: Slice, device: Any, route: Route) -> None:
         path = tuple(_value(attributes, f"{COREWEAVE}/{key}") for key, _ in LEVELS)
         if all(path):
             node.places.setdefault(path, route)
+        if cards.card(device):
+            node.cards.append(text(device, "name"))
         return
     kind = _value(attributes, "type")
     if kind not in ("gpu", "mig", "vfio"):

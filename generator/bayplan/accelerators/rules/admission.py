@@ -9,6 +9,8 @@ from bayplan.kube.safe import get, items, text
 from bayplan.kube.vendors import VOLCANO
 
 WEBHOOK = "hami.io/webhook"
+VOLCANOS = ("huawei.com/Ascend",)
+"""Cards that Volcano hands out under the names that HAMi has for them (deviceshare.AscendHAMiVNPUEnable)."""
 
 
 def check(seen: Seen) -> Iterator[Fault]:
@@ -45,7 +47,8 @@ def _privileged(seen: Seen) -> Iterator[Fault]:
 
 
 def _scheduler(seen: Seen) -> Iterator[Fault]:
-    cards = [ask for ask in seen.asks if not ask.names.cards.startswith(VOLCANO)]
+    own = VOLCANOS if seen.scheduler == "volcano" else ()
+    cards = [ask for ask in seen.asks if not ask.names.cards.startswith((VOLCANO, *own))]
     if seen.scheduler in KEPT or not cards:
         return
     lost = "their shares are not enforced" if any(ask.shared for ask in cards) else "nobody chooses their cards"

@@ -24,6 +24,16 @@ CUTS: Mapping[str, tuple[tuple[int, ...], int]] = {
 """Chip -> MiB of the parts that a card is cut into by its templates, and of the whole card."""
 
 
+KUNLUN = ("kunlunxin.com/vxpu", (24576, 49152, 98304))
+"""And those of Kunlunxin's only card (pkg/device/kunlun/vdevice.go, trimMemory)."""
+
+
+def parts(cards: str) -> tuple[int, ...]:
+    """The MiB that HAMi gives of a card so counted, smallest first; nothing where it gives what is asked for."""
+    sizes, whole = CUTS.get(cards.removeprefix(ASCEND), ((), 0))
+    return (*sizes, whole) if sizes else KUNLUN[1] if cards == KUNLUN[0] else ()
+
+
 def check(seen: Seen) -> Iterator[Fault]:
     """Of each container."""
     for ask in seen.asks:

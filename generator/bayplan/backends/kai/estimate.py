@@ -12,7 +12,7 @@ from bayplan.kube import quantity
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
-from bayplan.planning.fit.demand import CHANNEL, ONE, SLOTS, WHOLE, capacity, demand, room
+from bayplan.planning.fit.demand import BOUNDED, CHANNEL, ONE, SLOTS, WHOLE, capacity, demand, room
 from bayplan.values import NamedTuple
 
 GPU = "gpu"
@@ -176,7 +176,7 @@ class _Asked:
             asks = demand(pods, self.topology)
             cards = sum(amount for name, amount in asks.items() if name.startswith("accelerator:"))
             claimed = self.by_claim(pods)
-            plain = {name: n for name, n in asks.items() if not name.startswith("accelerator:")}
+            plain = {name: n for name, n in asks.items() if not name.startswith(("accelerator:", BOUNDED))}
             for name in (CHANNEL, WHOLE, *(() if self.slots_count else (SLOTS,))):
                 plain.pop(name, None)
             counted = cards if self.claims_count or not claimed else 0

@@ -69,6 +69,16 @@ SUPPORT = (
     Support("compute-domain"),
     Support("several-compute-domains"),
     Support("compute-domain-each"),
+    Support("network-cards"),
+    Support(
+        "network-claim",
+        "approximate",
+        report="info",
+        reason="claimed network cards count node by node, and not when KAI chooses a domain",
+        hint="nothing to do where pods take whole nodes",
+    ),
+    Support("pod-network"),
+    Support("fixed-address"),
     Support("gpu-claim", component="kai", since="0.13"),
     Support(
         "gpu-claim",

@@ -143,6 +143,17 @@ CLAIMS = (
         reason="the groups share one pod template, which names one claim",
         hint="leave `computeDomain: group` out: one for the gang does the same inside each group",
     ),
+    Support("network-cards"),
+    Support(
+        "network-claim",
+        "absent",
+        word="not yet upstream",
+        reason="claimed network cards do not count when Kueue looks for a domain, and Kueue 0.18 admits no workload"
+        " whose claims have constraints or settings",
+        hint="use a fabric whose cards are extended resources",
+    ),
+    Support("pod-network"),
+    Support("fixed-address"),
     Support(
         "gpu-claim",
         "absent",

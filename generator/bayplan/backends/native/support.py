@@ -191,6 +191,10 @@ SUPPORT = (
     Support("compute-domain"),
     Support("compute-domain-each"),
     Support("several-compute-domains"),
+    Support("network-cards"),
+    Support("network-claim"),
+    Support("pod-network"),
+    Support("fixed-address"),
     Support("gpu-claim"),
     Support(
         "numa",

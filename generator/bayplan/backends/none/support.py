@@ -82,6 +82,10 @@ SUPPORT = (
     Support("compute-domain"),
     Support("several-compute-domains"),
     Support("compute-domain-each"),
+    Support("network-cards"),
+    Support("network-claim"),
+    Support("pod-network"),
+    Support("fixed-address"),
     Support("gpu-claim"),
     Support(
         "numa",

@@ -9,12 +9,14 @@ from bayplan.backends.slurm.jobs import jobs
 from bayplan.backends.slurm.script import script
 from bayplan.backends.slurm.shell import here_document
 from bayplan.model.manifest import File, Lowered, Marks, Shape
-from bayplan.model.plan import GangPlan, Plan, all_pods
+from bayplan.model.plan import GangPlan, Plan, Pods, all_pods
 from bayplan.model.target import Target
+from bayplan.planning.fit.change import edited
 
 
 def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
     """One file; no marks, because there is nothing of Kubernetes to mark."""
+    plan = told(plan)
     marks = {(gang.name, pods.name): Marks() for gang in plan.gangs for pods in all_pods(gang.root)}
     texts = {made.gang.name: script(plan, made) for made in jobs(plan, target)}
     if len(plan.gangs) == 1:
@@ -23,6 +25,22 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
     text = "".join(f"{line}\n" for line in _submitting(plan, texts))
     backwards = [gang.name for gang in reversed(_in_order(plan.gangs))]
     return Lowered((File(f"{plan.workflow.name}.sh", text, _undo(backwards)),), marks)
+
+
+def told(plan: Plan) -> Plan:
+    """The plan with what NCCL and Gloo are told of the cards of the nodes, but for what the user says."""
+    if not any(pods.spec.fabric for gang in plan.gangs for pods in all_pods(gang.root)):
+        return plan
+    from bayplan.fabrics import wanted
+    from bayplan.fabrics.common import on_node
+
+    def dressed(pods: Pods) -> Pods:
+        asked = wanted(pods.spec, plan.topology, plan.namespace, pods.pool)
+        if asked is None:
+            return pods
+        return pods._replace(spec=pods.spec._replace(env={**on_node(asked), **pods.spec.env}))
+
+    return edited(plan, pods=dressed)
 
 
 def _undo(names: Iterable[str]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from bayplan.model.features import Feature, Support
 KUBERNETES = "Slurm runs no Kubernetes objects"
 FIXED = "a Slurm job starts with a fixed number of nodes; a range of nodes and segments exclude each other"
 WHOLE = "leave `minReplicas` out"
+CARDS = "tasks see all network cards of their node, and NCCL is told which of them to use"
 FEATURES: Mapping[str, Feature] = {
     "tree-placement": Feature("a required level over a tree of switches", code="F700"),
     "unlike-shapes": Feature("one placement over pods that take several sections of a job", code="F701"),
@@ -183,6 +184,22 @@ PODS = (
     Support("optional-pods", "absent", word="not yet here", reason=FIXED, hint=WHOLE),
     Support("optional-pods-placed"),
     Support("optional-groups", "absent", word="not yet here", reason=FIXED, hint=WHOLE),
+    Support("network-cards", "approximate", report="info", reason=CARDS),
+    Support("network-claim", "approximate", report="info", reason=CARDS),
+    Support(
+        "pod-network",
+        "approximate",
+        report="info",
+        reason="tasks are in their node's network: nothing is attached, and NCCL and Gloo choose the interface",
+        hint="where they choose the wrong one, name that of the nodes in the podSet's `env`",
+    ),
+    Support(
+        "fixed-address",
+        "absent",
+        word="never",
+        reason="a task has the addresses of its node",
+        hint="leave `address` out: rank 0 is found by the name of its node",
+    ),
     Support("gpu-claim"),
     Support(
         "numa",

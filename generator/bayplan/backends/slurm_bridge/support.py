@@ -145,6 +145,16 @@ SUPPORT = (
     Support("several-compute-domains", "absent", word="not yet upstream", reason=CLAIMS),
     Support("compute-domain-each", "absent", word="not yet upstream", reason=CLAIMS),
     Support(
+        "network-cards",
+        "approximate",
+        report="warning",
+        reason="Slurm knows nothing of them: where two pods share a node, the kubelet refuses the one that gets none",
+        hint="let each pod take the whole node",
+    ),
+    Support("network-claim", "absent", word="not yet upstream", reason=CLAIMS, hint="use a device plugin"),
+    Support("pod-network"),
+    Support("fixed-address"),
+    Support(
         "gpu-claim",
         "absent",
         word="not yet upstream",

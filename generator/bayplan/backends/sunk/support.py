@@ -50,6 +50,22 @@ SUPPORT = (
     Support("several-compute-domains", "absent", word="not yet upstream", reason=DEVICES),
     Support("compute-domain-each", "absent", word="not yet upstream", reason=DEVICES),
     Support(
+        "network-cards",
+        "approximate",
+        report="warning",
+        reason="Slurm knows nothing of them: where two pods share a node, the kubelet refuses the one that gets none",
+        hint="let each pod take the whole node",
+    ),
+    Support(
+        "network-claim",
+        "absent",
+        word="not yet upstream",
+        reason="the Pod Scheduler makes a gres of nvidia.com/gpu requests alone",
+        hint="use a device plugin",
+    ),
+    Support("pod-network"),
+    Support("fixed-address"),
+    Support(
         "gpu-claim",
         "absent",
         word="not yet upstream",

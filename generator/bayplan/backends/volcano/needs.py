@@ -10,7 +10,7 @@ from bayplan.kube import quantity
 from bayplan.model.features import Need
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, once, title, walk
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology
-from bayplan.planning.fit.demand import CHANNEL, SLOTS, WHOLE, demand
+from bayplan.planning.fit.demand import BOUNDED, CHANNEL, SLOTS, WHOLE, demand
 
 
 def needs(plan: Plan) -> tuple[Need, ...]:
@@ -100,7 +100,8 @@ def _unit_needs(plan: Plan, gang: GangPlan, unit: Unit) -> Iterator[Need]:
     if level == HOST_LEVEL:
         yield Need("host-tier", 1, at, preferred, subject)
     for pods in once(all_pods(unit)):
-        if not set(demand(pods, plan.topology)) - {CHANNEL, WHOLE, SLOTS} - _claimed(plan, pods):
+        asked = {name for name in demand(pods, plan.topology) if not name.startswith(BOUNDED)}
+        if not asked - {CHANNEL, WHOLE, SLOTS} - _claimed(plan, pods):
             yield Need("weightless-pods", 1, pods.route, preferred, f'podSet "{pods.spec.name}"')
 
 

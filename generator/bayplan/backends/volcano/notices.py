@@ -64,8 +64,12 @@ def _wanted(plan: Plan, target: Target) -> Iterator[Switch]:
 def _claims(plan: Plan) -> bool:
     if any(gang.compute_domains for gang in plan.gangs):
         return True
-    kinds = plan.topology.accelerators
-    asked = [pods.spec.accelerator for gang in plan.gangs for pods in once(all_pods(gang.root))]
+    kinds, networks = plan.topology.accelerators, plan.topology.fabrics
+    everyone = [pods.spec for gang in plan.gangs for pods in once(all_pods(gang.root))]
+    attached = [networks[each.fabric.name].kind for each in everyone if each.fabric and each.fabric.name in networks]
+    if "dranet" in attached:
+        return True
+    asked = [each.accelerator for each in everyone]
     return any(each and each.name in kinds and allocator(each, kinds[each.name]) == "dra" for each in asked)
 
 

@@ -123,6 +123,10 @@ SUPPORT = (
     Support("compute-domain"),
     Support("several-compute-domains"),
     Support("compute-domain-each"),
+    Support("network-cards"),
+    Support("network-claim"),
+    Support("pod-network"),
+    Support("fixed-address"),
     Support("gpu-claim", component="volcano", since="1.15"),
     Support(
         "gpu-claim",

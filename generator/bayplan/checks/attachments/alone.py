@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from bayplan.checks.attachments.said import GLOO, said
@@ -11,15 +11,12 @@ from bayplan.diagnostics import KEY, Diagnostic, Route, error, warning
 from bayplan.kube import quantity
 from bayplan.kube.multus import NETWORKS
 from bayplan.kube.pod import HOST_DNS
-from bayplan.kube.safe import mapping, text
+from bayplan.kube.safe import items, mapping, text
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow
 from bayplan.words import suggest
 
-WHOLE = 1000
-"""Amounts are in thousandths."""
-
-NATIVE = ("kubernetes.io/", "hugepages-", "attachable-volumes-")
+NATIVE = ("kubernetes.io/",)
 """Resources that are no extended ones: Kubernetes itself counts them (Kubernetes, "Extended resources")."""
 
 
@@ -58,28 +55,15 @@ def _by_hand(workflow: Workflow, place: Place, topology: ClusterTopology) -> Ite
 
 
 def _amounts(place: Place) -> Iterator[Diagnostic]:
-    """W528."""
-    for name, amount in place.pods.resources.items():
-        if _extended(name) and _parts(amount):
-            yield _broken(name, amount, (*place.route, "resources", name))
+    """W528: Kubernetes refuses a container that may use more or less of a device than it asks for."""
     for kind in ("containers", "initContainers"):
-        listed = mapping(place.pods.template, "spec").get(kind)
-        for index, each in enumerate(listed if isinstance(listed, list) else ()):
-            at: Route = (*place.route, "template", "spec", kind, index, "resources")
-            yield from _unequal(mapping(each, "resources"), at)
-
-
-def _unequal(resources: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
-    limits, requests = mapping(resources, "limits"), mapping(resources, "requests")
-    for name in filter(_extended, {**requests, **limits}):
-        for key, held in (("requests", requests), ("limits", limits)):
-            if _parts(held.get(name)):
-                yield _broken(name, held[name], (*route, key, name))
-        lonely = name in requests and name not in limits
-        if lonely or (name in requests and _number(requests[name]) != _number(limits[name])):
-            message = f"of {name} a container must ask for as much as its limit is"
-            message += f": {requests[name]} and {'none' if lonely else limits[name]}"
-            yield error("W528", (*route, "requests", name), message, hint="leave the request out: it is the limit")
+        for index, each in enumerate(items(place.pods.template, "spec", kind)):
+            at: Route = (*place.route, "template", "spec", kind, index, "resources", "requests")
+            limits, requests = mapping(each, "resources", "limits"), mapping(each, "resources", "requests")
+            for name in filter(_extended, requests):
+                if name not in limits or _number(requests[name]) != _number(limits[name]):
+                    message = f"of {name} a container asks for {requests[name]}, and its limit is {limits.get(name)}"
+                    yield error("W528", (*at, name), message, hint="leave the request out: it is the limit")
 
 
 def _extended(name: Any) -> bool:
@@ -91,17 +75,6 @@ def _number(value: Any) -> int | None:
         return quantity.parse(str(value))
     except ValueError:
         return None
-
-
-def _parts(value: Any) -> bool:
-    """Whether it is an amount, and no whole one."""
-    amount = None if value is None else _number(value)
-    return amount is not None and amount % WHOLE != 0
-
-
-def _broken(name: str, value: Any, route: Route) -> Diagnostic:
-    message = f"Kubernetes counts {name} in whole numbers, not {value}"
-    return error("W528", route, message, hint="ask for a whole number")
 
 
 def _gloo(place: Place) -> Iterator[Diagnostic]:

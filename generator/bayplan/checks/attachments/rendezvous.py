@@ -1,11 +1,12 @@
 """Where processes meet.
 
 Services and DNS know a pod by its primary address alone, so a rendezvous over a fabric needs an address that is known
-beforehand: that of rank 0, fixed.
+beforehand: a fixed one of rank 0.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from bayplan.checks.attachments.seen import Seen
@@ -20,7 +21,7 @@ FIXED = ("nv-ipam", "static", "host-local")
 host-local, `ips` among the arguments). whereabouts and DHCP choose themselves."""
 
 MASTERS = ("MASTER_ADDR", "PET_MASTER_ADDR", "PET_RDZV_ENDPOINT")
-DYNAMIC = ("c10d", "etcd")
+DYNAMIC = re.compile(r"rdzv[-_]backend[=\s]+['\"]?(c10d|etcd)")
 
 
 def check(seen: Seen) -> Iterator[Diagnostic]:
@@ -68,8 +69,8 @@ def _in_subnet(seen: Seen, route: Route) -> Iterator[Diagnostic]:
 def _backend(seen: Seen, route: Route) -> Iterator[Diagnostic]:
     """Which process hosts a c10d store is found by comparing the endpoint with the host's own names and addresses, and
     those of a second network are missed (PyTorch, torch/distributed/elastic/rendezvous/utils.py)."""
-    words = (*seen.place.pods.command, *seen.place.pods.args)
-    if any(name in word for word in words for name in DYNAMIC) and not any("is_host" in word for word in words):
+    words = " ".join((*seen.place.pods.command, *seen.place.pods.args))
+    if DYNAMIC.search(words) and "is_host" not in words:
         message = "with c10d no process would know that rank 0 is to host the store: the address is of a second network"
         hint = "leave the backend out: torchrun's static one is given all that it needs"
         yield _refused(route, message, hint)

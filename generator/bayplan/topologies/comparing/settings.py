@@ -31,7 +31,13 @@ def _said(topology: ClusterTopology, names: Mapping[str, str]) -> dict[str, Any]
     document = native.write(topology._replace(pools=bare))
     spec: dict[str, Any] = document["spec"]
     pools = {names[pool["name"]]: _pool(pool) for pool in spec["pools"]}
-    return {"name": topology.name, **spec, "pools": pools}
+    fabrics = {name: _fabric(each) for name, each in spec.get("fabrics", {}).items()}
+    return {"name": topology.name, **spec, "pools": pools, **({"fabrics": fabrics} if fabrics else {})}
+
+
+def _fabric(fabric: Mapping[str, Any]) -> dict[str, Any]:
+    """Rails by number."""
+    return {**fabric, "rails": {str(number): rail for number, rail in enumerate(fabric.get("rails", ()))}}
 
 
 def _pool(pool: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,12 +13,13 @@ from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
 from bayplan.model.formats import Part
-from bayplan.model.topology import AcceleratorKind, Pool
+from bayplan.model.topology import AcceleratorKind, NodeShape, Pool
 from bayplan.topologies.grouping import NAMELESS
+from bayplan.topologies.merging import fabrics as merge_fabrics
 from bayplan.topologies.merging import pools as merge_pools
 from bayplan.topologies.merging import units
 
-OWN = ("versions", "fabrics", "images", "namespaces")
+OWN = ("versions", "images", "namespaces")
 """Of these, and of `schedulers`, the parts must agree where both speak; of `defaults` the first to speak counts."""
 
 
@@ -50,6 +51,7 @@ def _joined(one: Part, other: Part, found: list[Diagnostic]) -> Part:
     kinds = _kinds(first.accelerators, second.accelerators)
     kinds = {name: kind for name, kind in kinds.items() if name in used or name != NAMELESS}
     topology = first._replace(pools=pools, queues=queues, defaults=defaults, accelerators=kinds, **own)
+    topology = topology._replace(fabrics=merge_fabrics.together(one, other, found))
     topology = topology._replace(schedulers=units.carried(schedulers, pools, (one, other)))
     return Part(
         topology,
@@ -110,9 +112,13 @@ def _without_frames(made: Part, found: list[Diagnostic]) -> Part:
     pools = made.topology.pools
     full = [pool for pool in pools if pool.domains]
     for pool in pools if full else ():
-        if not pool.domains:
+        if not pool.domains and pool._replace(name="") != SILENT:
             found.append(_bare(pool, full))
     return made._replace(topology=made.topology._replace(pools=tuple(full))) if full else made
+
+
+SILENT = Pool("", NodeShape())
+"""A pool of a source that speaks of no nodes."""
 
 
 def _bare(pool: Pool, full: Sequence[Pool]) -> Diagnostic:

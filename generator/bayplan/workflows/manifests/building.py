@@ -14,7 +14,7 @@ from bayplan.model.policy import KEYS
 from bayplan.model.workflow import GANGS, Attachment, Gang, Group, PodSet, Workflow
 from bayplan.values import NamedTuple
 from bayplan.words import listing
-from bayplan.workflows.manifests.wishes import GroupWish, Wish
+from bayplan.workflows.manifests.wishes import GroupWish, Wish, devices
 
 GANG: Route = (*GANGS, 0)
 
@@ -63,10 +63,16 @@ def build(roster: Roster, wish: Wish) -> Outcome[Built]:
 
 
 def _pod_sets(roster: Roster, seats: Sequence[Seat], fabric: str) -> tuple[PodSet, ...]:
+    attached = _attached(roster) if fabric else ()
     return tuple(
-        PodSet(s.name, s.total, fabric=Attachment(fabric) if fabric else None, template=_template(roster, s))
+        PodSet(s.name, s.total, fabric=Attachment(fabric) if s in attached else None, template=_template(roster, s))
         for s in seats
     )
+
+
+def _attached(roster: Roster) -> Sequence[Seat]:
+    """Launchers and parameter servers beside pods with devices need no fabric."""
+    return [each for each in roster.seats if devices(roster, each)] or roster.seats
 
 
 def _template(roster: Roster, seat: Seat) -> dict[str, Any]:

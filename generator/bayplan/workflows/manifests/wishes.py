@@ -75,7 +75,7 @@ def _groups(
     if size is None:
         message = f"nothing says how many pods of {title(roster.placed)} make a group"
         return _unclear(first.route, message, f"add {PREFIX}group-size, or use {PREFIX}placement for all of them")
-    meant = [each for each in roster.seats if _devices(roster, each)] or list(roster.seats)
+    meant = [each for each in roster.seats if devices(roster, each)] or list(roster.seats)
     if len(meant) != 1:
         names = listing([each.name for each in meant], "and")
         message = f"{title(roster.placed)} has the podSets {names}, and a group-size cuts one"
@@ -84,7 +84,7 @@ def _groups(
     return Outcome((GroupWish(made, (meant[0].name,), size.route),))
 
 
-def _devices(roster: Roster, seat: Seat) -> bool:
+def devices(roster: Roster, seat: Seat) -> bool:
     """Whether pods ask for more than their share of a machine: a resource of a vendor, or a claim."""
     spec = mapping(roster.object.data, *seat.path, "spec")
     if items(spec, "resourceClaims"):

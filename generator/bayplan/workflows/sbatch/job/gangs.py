@@ -75,9 +75,10 @@ def _gang(script: Script, batch: Sequence[Step], name: str, waits: list[str], co
     lone = len(made) == 1
     texts = Texts(Names(script.name, {"0.0": "$(MASTER_ADDR)"} if lone and not _own_master(batch) else {}))
     groups, places = [], {}
+    cards = any(part.shape.gpus for part in made)
     for number, part in enumerate(made):
-        sets = _pod_sets(script, part, lone, texts, findings)
-        group = _group(script, part, sets, findings)
+        sets = _pod_sets(script, part, lone, bool(part.shape.gpus) or not cards, texts, findings)
+        group = _group(script, part, sets, lone, findings)
         groups.append(group)
         at = ("groups", number) if not lone else ()
         for key, spot in part.places.items():
@@ -131,7 +132,9 @@ def _life(script: Script, findings: Findings) -> dict[str, Any]:
     return made
 
 
-def _pod_sets(script: Script, part: Part, lone: bool, texts: Texts, findings: Findings) -> list[dict[str, Any]]:
+def _pod_sets(
+    script: Script, part: Part, lone: bool, ranked: bool, texts: Texts, findings: Findings
+) -> list[dict[str, Any]]:
     """The podSets of a part: one, or those that share a section of a script of ours."""
     step, shape = part.step, part.shape
     pool = pool_of(script.topology, part.pool, shape.kind, shape.gpus)
@@ -147,7 +150,7 @@ def _pod_sets(script: Script, part: Part, lone: bool, texts: Texts, findings: Fi
     }
     if part.branches:
         return [_branch(branch, number, part, common) for branch, number in part.members()]
-    words = [texts.plain(word) for word in command(step, shape, not lone, findings)]
+    words = [texts.plain(word) for word in command(step, shape, ranked, findings)]
     entry = "container-entrypoint" in part.options
     size = part.segment * shape.per_node if part.segment else shape.tasks
     least = shape.least * shape.per_node
@@ -202,13 +205,16 @@ def _whole(part: Part, pool: Pool | None, findings: Findings) -> bool:
     return False
 
 
-def _group(script: Script, part: Part, sets: list[dict[str, Any]], findings: Findings) -> dict[str, Any]:
+def _group(script: Script, part: Part, sets: list[dict[str, Any]], lone: bool, findings: Findings) -> dict[str, Any]:
     """The podSets of a part with their placement, below segments where it is cut."""
     shape, options = part.shape, part.options
     pool = pool_of(script.topology, part.pool, shape.kind, shape.gpus)
     found = levels(pool, part.segment or shape.nodes, shape.nodes)
     apart = {"separate": found.segment} if "spread-segments" in options else {}
     name = part.names[0][0]
+    if part.segment and not lone and not part.branches:
+        message = "segments are cut for the one step of a job, and here several run side by side"
+        findings.error("W620", options["segment"].spot, message, "make the steps jobs of their own")
     if part.asked:
         _assumed(found, options["segment"], findings)
     if part.segment:
@@ -223,19 +229,18 @@ def _group(script: Script, part: Part, sets: list[dict[str, Any]], findings: Fin
         return {"name": name, **together, "groups": [inner]}
     if part.asked:
         return {"name": name, "placement": {"required": found.segment}, "podSets": sets}
-    return _on_switches(part, sets, found, findings) or _as_it_comes(script, part, sets, pool, findings)
+    if lone:
+        _unasked(script, part, pool, findings)
+    return _on_switches(part, sets, found, findings) or {"name": name, "podSets": sets}
 
 
-def _as_it_comes(
-    script: Script, part: Part, sets: list[dict[str, Any]], pool: Pool | None, findings: Findings
-) -> dict[str, Any]:
-    """No placement. W629: Slurm's block topology keeps together what fits a block, asked or not."""
+def _unasked(script: Script, part: Part, pool: Pool | None, findings: Findings) -> None:
+    """W629: Slurm's block topology keeps together what fits a block, asked or not."""
     nodes, own_ = part.shape.nodes, (script.topology.schedulers.get("slurm", {}) if script.topology else {})
     blocks = pool is not None and pool.levels and pool.levels[-1].nvlink and own_.get("plugin", "block") == "block"
     if blocks and pool and 1 < nodes <= largest_block([pool]):
         message = f"where Slurm plans in blocks it keeps these {nodes} nodes in one, and here nothing asks for it"
         findings.info("W629", part.step.spot, message, f"add --segment={nodes}")
-    return {"name": part.names[0][0], "podSets": sets}
 
 
 def _on_switches(part: Part, sets: list[dict[str, Any]], found: Levels, findings: Findings) -> dict[str, Any] | None:
@@ -296,7 +301,7 @@ def _hosts(made: Sequence[Part], texts: Texts, findings: Findings) -> Iterator[t
     """Texts that stand for nodes -> the first pod of each. W623: no pod runs on it."""
     for which in sorted(texts.used - set(texts.names.nodes)):
         section, _, number = which.partition(".")
-        found = next((host for part in made if (host := part.host(int(section), int(number)))), "")
+        found = next((host for part in made if (host := part.host(int(section), int(number), len(made) == 1))), "")
         if found:
             yield f"@node-{which.replace('.', '-')}@", found
         else:

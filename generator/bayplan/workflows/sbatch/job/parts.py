@@ -43,8 +43,8 @@ class Part(NamedTuple):
     files: Mapping[str, str] = {}
     places: Mapping[Route, Spot] = {}
 
-    def host(self, section: int, node: int) -> str:
-        """The pod on a node of the job: `worker/3` or `segment-1-worker/3`."""
+    def host(self, section: int, node: int, lone: bool) -> str:
+        """The pod on a node of the job: `worker/3`, `segment-1-worker/3`, or `server-0-server/3` beside others."""
         number = node - self.base
         if section != self.section or not 0 <= number < self.shape.nodes:
             return ""
@@ -52,7 +52,7 @@ class Part(NamedTuple):
         if self.segment:
             group = "segment" if name != "segment" else "part"
             return f"{group}-{number // self.segment}-{name}/{number % self.segment * self.shape.per_node}"
-        return f"{name}/{number * self.shape.per_node}"
+        return f"{'' if lone else f'{name}-0-'}{name}/{number * self.shape.per_node}"
 
     def members(self) -> Iterator[tuple[own.Branch, int]]:
         """The podSets that share the section, each with its pods in one segment or in all."""

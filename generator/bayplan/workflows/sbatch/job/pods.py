@@ -8,7 +8,7 @@ from typing import Any
 
 from bayplan.values import NamedTuple
 from bayplan.workflows.sbatch.findings import Findings, Spot
-from bayplan.workflows.sbatch.job.body import Step, quoted
+from bayplan.workflows.sbatch.job.body import Step
 from bayplan.workflows.sbatch.job.given import Given, Options
 from bayplan.workflows.sbatch.job.images import image, mounts
 from bayplan.workflows.sbatch.job.known import base, launches, script
@@ -70,26 +70,30 @@ class Texts:
         return "0" if kind == RANK else ""
 
 
-def command(step: Step, shape: Shape, several: bool, findings: Findings) -> list[str]:
-    """The command of every pod, behind the lines of shell that it needs. W623: ranks that nobody could tell."""
+def command(step: Step, shape: Shape, ranked: bool, findings: Findings) -> list[str]:
+    """The command of every pod, behind the lines of shell that it needs. W616, W623: variables that nobody sets.
+
+    `ranked`: each pod finds its number among those of the step.
+    """
     words = list(step.command)
     at = script(step.command)
-    text = words[at] if at is not None else ""
-    asked = tuple(name for name in dict.fromkeys(_ASKED.findall(text)) if name in TASK)
-    strange = [name for name in dict.fromkeys(_ASKED.findall(text)) if name not in TASK and name not in step.env]
-    for name in strange:
-        hint = f"give it a value in the script: export {name}=VALUE"
-        findings.warning("W616", step.spot, f"the task asks for ${name}, which only Slurm sets", hint)
-    if at is None and not launches(step.command) and shape.tasks > 1:
-        asked = USUAL
-    if asked and several:
-        message = "the ranks of several steps that run together are no ranks of one job"
-        hint = "start them from one srun, or let torchrun number them"
-        findings.error("W623", step.spot, message, hint)
+    named = tuple(dict.fromkeys(_ASKED.findall(words[at]))) if at is not None else ()
+    asked = tuple(name for name in named if name in TASK and name not in step.env)
+    for name in named:
+        if name not in TASK and name not in step.env:
+            hint = f"give it a value in the script: export {name}=VALUE"
+            findings.warning("W616", step.spot, f"the task asks for ${name}, which only Slurm sets", hint)
+    if asked and not ranked:
+        message = f"the task asks for ${asked[0]}, and only pods with GPUs have ranks where some of the gang have GPUs"
+        findings.error("W623", step.spot, message, "make the steps jobs of their own")
         return words
-    lines = [*step.before]
-    if asked:
-        lines.append("export " + " ".join(f"{name}={TASK[name]}" for name in asked))
+    if at is None and not launches(step.command) and shape.tasks > 1 and ranked:
+        asked = USUAL
+    if not ranked and shape.tasks > 1:
+        message = f"nothing tells the {shape.tasks} tasks apart: they have no GPUs, and others of the gang have"
+        hint = "where tasks ask for their number, make the steps jobs of their own"
+        findings.warning("W616", step.spot, message, hint)
+    lines = [*step.before, *(["export " + " ".join(f"{name}={TASK[name]}" for name in asked)] if asked else [])]
     if not lines:
         return words
     if at is not None:
@@ -183,8 +187,3 @@ def step_name(step: Step) -> str:
         return label(given.value, "step")
     name = base(step.command[0])
     return label(name.removesuffix(".sh").removesuffix(".py"), "step")
-
-
-def quote_all(words: tuple[str, ...]) -> str:
-    """A command as a shell would take it."""
-    return " ".join(map(quoted, words))

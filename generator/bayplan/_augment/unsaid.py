@@ -1,0 +1,45 @@
+"""What a workload that is put on a fabric must say itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bayplan import fabrics
+from bayplan._augment.case import Case
+from bayplan._augment.dressed import asked_of
+from bayplan.diagnostics import Diagnostic, info
+from bayplan.kube.safe import items, mapping, text
+from bayplan.model.plan import Pods, all_pods
+from bayplan.pipeline import Planned
+from bayplan.words import listing
+
+
+def unsaid(case: Case, planned: Planned) -> Iterator[Diagnostic]:
+    """W545: variables of a workload are its own, and those that its fabric takes are told to whoever wrote it."""
+    plan = planned.plan
+    everyone = {pods.spec.name: (gang, pods) for gang in plan.gangs for pods in all_pods(gang.root)}
+    told: dict[tuple[str, ...], list[tuple[str, Pods]]] = {}
+    for seat in case.roster.seats:
+        found = everyone.get(seat.name)
+        asked = asked_of(plan, *found) if found else None
+        if found and asked:
+            spec = mapping(case.roster.object.data, *seat.path, "spec")
+            if lacking := tuple(_lacking(asked, spec)):
+                told.setdefault(lacking, []).append((seat.name, found[1]))
+    for lacking, sets in told.items():
+        names = listing([name for name, _ in sets], "and", 5)
+        message = f"variables of a workload are its own, and on a fabric {names} should have {len(lacking)} more"
+        yield info("W545", (*sets[0][1].route, "fabric"), message, hint=f"set {'; '.join(lacking)}")
+
+
+def _lacking(asked: fabrics.Wanted, spec: Mapping[str, Any]) -> Iterator[str]:
+    """Variables that no container sets. torchrun tells others its full name, which need not resolve."""
+    containers = items(spec, "containers")
+    there = {text(entry, "name") for each in containers for entry in items(each, "env")}
+    words = [str(word) for each in containers for key in ("command", "args") for word in items(each, key)]
+    if any("torchrun" in word for word in words) and "PET_LOCAL_ADDR" not in there:
+        yield "PET_LOCAL_ADDR from the field status.podIP"
+    for entry in fabrics.parts(asked).env:
+        if entry["name"] not in there:
+            yield f'{entry["name"]}: "{entry["value"]}"'

@@ -1,0 +1,23 @@
+"""Secondary networks and the pods that ask for them: what waits for ever, and what never sees its network.
+
+Most of it is checked by nobody: the Network Operator's webhook is off by default, and Multus reads an annotation when
+the pod starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bayplan.diagnostics import Diagnostic
+from bayplan.linting.world import World
+
+
+def check(world: World) -> Iterator[Diagnostic]:
+    """M840 to M855. What it takes is loaded where networks or extended resources are spoken of."""
+    from bayplan.linting.networks import addresses, attached, devices, objects, plugins, scene, sriov, variables
+
+    known = scene.scene(world)
+    for rule in (attached.check, devices.check, variables.check, objects.check, addresses.check):
+        yield from rule(world, known)
+    yield from sriov.check(world)
+    yield from plugins.check(world)

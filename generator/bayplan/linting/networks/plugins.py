@@ -1,0 +1,131 @@
+"""The configurations of both device plugins, JSON texts in a policy, and resources that networks take from them.
+
+Sources: schemas of the Network Operator's webhook (26.7, off by default), SR-IOV Network Device Plugin 3.11
+(ValidResourceName), k8s-rdma-shared-dev-plugin.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bayplan.diagnostics import Diagnostic, Route, error, warning
+from bayplan.kube.networks import NVIDIA, parsed
+from bayplan.kube.objects import title
+from bayplan.kube.safe import get, items, mapping, number, text
+from bayplan.linting.world import World
+from bayplan.model.manifest import Object
+from bayplan.values import NamedTuple
+from bayplan.words import did_you_mean, listing
+
+DOMAIN = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z]{2,})+")
+ACCEPTED = re.compile(r"[A-Za-z0-9_-]+")
+
+
+class Plugin(NamedTuple):
+    """A device plugin: key of its list, selectors, the names that the webhook takes."""
+
+    entries: str
+    selectors: tuple[str, ...]
+    names: re.Pattern[str]
+    prefix: str
+
+
+PLUGINS: Mapping[str, Plugin] = {
+    "rdmaSharedDevicePlugin": Plugin(
+        "configList",
+        ("vendors", "deviceIDs", "drivers", "ifNames", "linkTypes"),
+        re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"),
+        "rdma",
+    ),
+    "sriovDevicePlugin": Plugin(
+        "resourceList",
+        (
+            *("vendors", "devices", "drivers", "pciAddresses", "pfNames", "rootDevices", "linkTypes", "ddpProfiles"),
+            *("isRdma", "needVhostNet", "vdpaType", "auxTypes", "acpiIndexes", "pKeys"),
+        ),
+        re.compile(r"([A-Za-z0-9][A-Za-z0-9_.]*)?[A-Za-z0-9]"),
+        "intel.com",
+    ),
+}
+
+
+def check(world: World) -> Iterator[Diagnostic]:
+    """M851, and M850 for networks whose resource no plugin offers."""
+    offered: dict[str, set[str]] = {}
+    told = False
+    for kind in ("NicClusterPolicy", "NicNodePolicy"):
+        for one in world.of(NVIDIA, kind):
+            for key, plugin in PLUGINS.items():
+                config = get(one.data, "spec", key, "config")
+                if config is not None:
+                    yield from _config(one, key, plugin, config)
+                    told |= key == "sriovDevicePlugin"
+                    _offer(offered, plugin, parsed(config) if isinstance(config, str) else None)
+    for one in world.of(NVIDIA, "HostDeviceNetwork") if told else ():
+        yield from _taken(one, offered)
+
+
+def _offer(offered: dict[str, set[str]], plugin: Plugin, config: Any) -> None:
+    for each in items(config, plugin.entries):
+        prefix = text(each, "resourcePrefix") or plugin.prefix
+        offered.setdefault(text(each, "resourceName"), set()).add(prefix)
+
+
+def _taken(one: Object, offered: Mapping[str, set[str]]) -> Iterator[Diagnostic]:
+    """FAB05: the operator writes nvidia.com/ before the name, whatever the plugin does."""
+    name, route = text(one.data, "spec", "resourceName"), (*one.route, "spec", "resourceName")
+    if name and name not in offered:
+        message = f'no device plugin here offers "{name}"'
+        hint = did_you_mean(name, offered) or f"offered: {listing(sorted(offered), 'and', 4)}"
+        yield warning("M850", route, message, hint=hint)
+    elif name and "nvidia.com" not in offered[name]:
+        has = sorted(offered[name])[0]
+        message = f"{title(one)} takes nvidia.com/{name}, and the plugin offers {has}/{name}"
+        yield error("M850", route, message, hint="add `resourcePrefix: nvidia.com` to the plugin's configuration")
+
+
+def _config(one: Object, key: str, plugin: Plugin, config: Any) -> Iterator[Diagnostic]:
+    route: Route = (*one.route, "spec", key, "config")
+    data = parsed(config) if isinstance(config, str) else None
+    if not isinstance(data, dict):
+        message = f"`{key}.config` of {title(one)} is no JSON, and the plugin does not start"
+        yield error("M851", route, message, hint=f'write {{"{plugin.entries}": [...]}}')
+        return
+    if not items(data, plugin.entries):
+        message = f"`{key}.config` lists no resources"
+        yield error("M851", route, message, hint=f"add `{plugin.entries}`")
+    for number_, each in enumerate(items(data, plugin.entries)):
+        for message, hint, grave in _entry(key, plugin, each):
+            tell = error if grave else warning
+            yield tell("M851", route, f"entry {number_} of `{key}.config`: {message}", hint=hint)
+
+
+def _entry(key: str, plugin: Plugin, entry: Any) -> Iterator[tuple[str, str, bool]]:
+    name, prefix = text(entry, "resourceName"), text(entry, "resourcePrefix")
+    sriov = key == "sriovDevicePlugin"
+    if not name:
+        yield "it names no resource", "add `resourceName`", True
+    elif sriov and not ACCEPTED.fullmatch(name):
+        yield f'the plugin refuses the name "{name}"', "letters, digits, dashes and underscores", True
+    elif not plugin.names.fullmatch(name):
+        yield f'the operator\'s webhook, where it is on, refuses the name "{name}"', "such as rail_0", False
+    if prefix and not DOMAIN.fullmatch(prefix):
+        hint = "such as nvidia.com"
+        yield f'the operator\'s webhook, where it is on, refuses the prefix "{prefix}": it is no domain', hint, False
+    if not sriov and (number(entry, "rdmaHcaMax") or 0) < 1:
+        yield "it says not how many pods may share a card", "add `rdmaHcaMax`, such as 63", True
+    yield from _selectors(plugin, entry, sriov)
+
+
+def _selectors(plugin: Plugin, entry: Any, sriov: bool) -> Iterator[tuple[str, str, bool]]:
+    given = get(entry, "selectors")
+    listed = items(entry, "selectors") if isinstance(given, list) else [given] if isinstance(given, dict) else []
+    named = [key for each in listed for key in mapping(each) if get(each, key) not in (None, [], "", False)]
+    if not named and not items(entry, "devices"):
+        yield "it selects no card", f"add `selectors` with any of {', '.join(plugin.selectors[:5])}", True
+    for key in dict.fromkeys(key for each in listed for key in mapping(each)):
+        if key not in plugin.selectors:
+            hint = did_you_mean(key, plugin.selectors) or f"it has {', '.join(plugin.selectors[:9])}"
+            yield f'the plugin has no selector "{key}"', hint, True

@@ -1,0 +1,411 @@
+"""Pods on fabrics: what each kind puts on them, on every replica and with every scheduler; where rank 0 is; workloads
+that are there already."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+import support
+from bayplan.augment import augment
+from bayplan.backends import BACKENDS
+from bayplan.document import Document
+from bayplan.fabrics import MODULES
+from bayplan.model.augment import AugmentRequest
+from bayplan.model.manifest import Object
+
+COVERS = {"W545"}
+NETWORKS = "k8s.v1.cni.cncf.io/networks"
+LOCKED = {"capabilities": {"add": ["IPC_LOCK"]}}
+NCCL = {"NCCL_SOCKET_IFNAME": "=eth0", "GLOO_SOCKET_IFNAME": "eth0"}
+
+
+def rail(number: int, **more: Any) -> dict[str, Any]:
+    """Rail `number` of networks and devices of its own."""
+    own = {"network": f"net/rail-{number}", "resource": f"nvidia.com/rail_{number}", "hca": f"mlx5_{number}"}
+    return {**own, "subnet": f"10.0.{number}.0/24", **more}
+
+
+HOSTDEVICE = {"kind": "hostdevice", "linkType": "ethernet", "ipam": {"type": "nv-ipam"}, "rails": [rail(0), rail(1)]}
+
+
+def topology(fabric: Mapping[str, Any] = HOSTDEVICE, *, nvlink: bool = False, **accelerator: Any) -> dict[str, Any]:
+    """32 nodes of 8 GPUs under two leaves."""
+    made = deepcopy(support.TOPOLOGY)
+    pool = made["spec"]["pools"][0]
+    pool["name"] = "h200"
+    pool["node"] = {"accelerator": "h200", "count": 8, "cpu": "140", "memory": "900Gi"}
+    pool["levels"] = [{"name": "leaf", "label": "example.com/leaf", "nvlink": nvlink}]
+    pool["domains"] = [{"path": f"l{leaf}", "nodes": f"n{leaf}-[01-16]"} for leaf in range(2)]
+    made["spec"]["accelerators"] = {
+        "h200": {"vendor": "nvidia", "resources": {"count": "nvidia.com/gpu"}, **accelerator}
+    }
+    made["spec"]["fabrics"] = {"rails": fabric}
+    return made
+
+
+def pod_set(**more: Any) -> dict[str, Any]:
+    """Four pods with all GPUs of their nodes."""
+    own = {"name": "worker", "replicas": 4, "accelerator": {"count": 8}, "resources": {"cpu": "64", "memory": "1Gi"}}
+    return {**own, "image": "registry.example.com/train:1", "command": ["torchrun"], "fabric": "rails", **more}
+
+
+def flow(*sets: Mapping[str, Any]) -> dict[str, Any]:
+    """A gang of some podSets."""
+    return support.workflow({"name": "train", "podSets": list(sets) or [pod_set()]})
+
+
+def template(result: support.Result, job: int = 0) -> dict[str, Any]:
+    """The pod template of a replicatedJob."""
+    assert result.compiled, result.diagnostics
+    found: dict[str, Any] = result.kinds("JobSet")[0]["spec"]["replicatedJobs"][job]["template"]["spec"]["template"]
+    return found
+
+
+def main(made: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = made["spec"]["containers"][0]
+    return found
+
+
+def env(made: Mapping[str, Any]) -> dict[str, str]:
+    """Variables with plain values."""
+    return {each["name"]: each["value"] for each in main(made)["env"] if "value" in each}
+
+
+SHARED = {"kind": "macvlan", "linkType": "ethernet", "rails": [rail(0, resource="rdma/a"), rail(1, resource="rdma/a")]}
+PAIR = f"={'mlx5_0'},{'mlx5_1'}"
+
+KINDS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, str], Mapping[str, str], Any, Mapping[str, str]]] = {
+    "macvlan": (SHARED, {NETWORKS: "net/rail-0,net/rail-1"}, {"rdma/a": "1"}, LOCKED, {**NCCL, "NCCL_IB_HCA": PAIR}),
+    "ipoib": (
+        {**SHARED, "kind": "ipoib", "linkType": "infiniband"},
+        {NETWORKS: "net/rail-0,net/rail-1"},
+        {"rdma/a": "1"},
+        LOCKED,
+        {**NCCL, "NCCL_IB_HCA": PAIR},
+    ),
+    "hostdevice": (
+        HOSTDEVICE,
+        {NETWORKS: "net/rail-0,net/rail-1"},
+        {"nvidia.com/rail_0": "1", "nvidia.com/rail_1": "1"},
+        LOCKED,
+        {**NCCL, "NCCL_IB_HCA": PAIR},
+    ),
+    "sriov": (
+        {
+            "kind": "sriov",
+            "linkType": "ethernet",
+            "rails": [rail(n, resource="nvidia.com/vf", interface=f"rdma{n}") for n in (0, 1)],
+        },
+        {NETWORKS: "net/rail-0@rdma0,net/rail-1@rdma1"},
+        {"nvidia.com/vf": "2"},
+        LOCKED,
+        {**NCCL, "NCCL_IB_HCA": PAIR},
+    ),
+    "spectrumx": (
+        {
+            "kind": "spectrumx",
+            "linkType": "ethernet",
+            "rails": [{"network": "net/rail1", "resource": "nvidia.com/rail1"}],
+        },
+        {NETWORKS: "net/rail1"},
+        {"nvidia.com/rail1": "1"},
+        LOCKED,
+        {**NCCL, "NCCL_IB_HCA": "=rdma_rail1"},
+    ),
+    "dranet": (
+        {"kind": "dranet", "rails": [{"hca": "mlx5_0"}]},
+        {},
+        {},
+        LOCKED,
+        {**NCCL, "NCCL_IB_HCA": "=mlx5_0"},
+    ),
+    "efa": (
+        {"kind": "efa", "env": {"FI_PROVIDER": "efa"}, "rails": [{"resource": "vpc.amazonaws.com/efa"}] * 4},
+        {},
+        {"vpc.amazonaws.com/efa": "4"},
+        None,
+        {**NCCL, "FI_PROVIDER": "efa"},
+    ),
+    "gke": (
+        {
+            "kind": "gke",
+            "rails": [{"network": "rdma-0", "interface": "eth2"}, {"network": "rdma-1", "interface": "eth3"}],
+        },
+        {
+            "networking.gke.io/default-interface": "eth0",
+            "networking.gke.io/interfaces": '[{"interfaceName":"eth0","network":"default"},'
+            '{"interfaceName":"eth2","network":"rdma-0"},{"interfaceName":"eth3","network":"rdma-1"}]',
+        },
+        {},
+        None,
+        NCCL,
+    ),
+    "hostnetwork": (
+        {"kind": "hostnetwork", "rails": [{"hca": "mlx5_0", "device": "rdma0"}], "privileged": True},
+        {},
+        {},
+        {"privileged": True},
+        {"NCCL_IB_HCA": "=mlx5_0"},
+    ),
+    "none": (
+        {"kind": "none", "linkType": "infiniband", "rails": [{"resource": "rdma.example.com/ib", "hca": "mlx5_0"}] * 1},
+        {},
+        {"rdma.example.com/ib": "1"},
+        LOCKED,
+        {**NCCL, "NCCL_IB_HCA": "=mlx5_0"},
+    ),
+}
+"""Kind -> a fabric; annotations, resources, securityContext and variables that its pods get."""
+
+
+def test_every_kind_is_told() -> None:
+    assert sorted(KINDS) == sorted(MODULES)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_puts_its_own_on_pods(kind: str) -> None:
+    fabric, annotations, resources, security, variables = KINDS[kind]
+    made = template(support.run(flow(), topology(fabric)))
+    own = main(made)
+    foreign = ("pod-group-name", "kai.scheduler/skip-podgrouper")
+    assert {k: v for k, v in made["metadata"]["annotations"].items() if k not in foreign} == annotations
+    assert own["resources"]["requests"] == own["resources"]["limits"]
+    given = {"cpu": "64", "memory": "1Gi", "nvidia.com/gpu": "8"}
+    assert own["resources"]["requests"] == {**given, **resources}
+    assert own.get("securityContext") == security
+    mine = {k: v for k, v in env(made).items() if k.startswith(("NCCL", "GLOO", "FI_"))}
+    assert mine == variables
+    assert {"name": "PET_LOCAL_ADDR", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}} in own["env"]
+    assert made["spec"]["volumes"] == [{"name": "shm", "emptyDir": {"medium": "Memory"}}]
+    assert bool(made["spec"].get("hostNetwork")) == (kind == "hostnetwork")
+    assert made["spec"].get("dnsPolicy", "") == ("ClusterFirstWithHostNet" if kind == "hostnetwork" else "")
+
+
+def test_nothing_is_privileged_unless_the_file_says_so() -> None:
+    for kind, (fabric, *_) in KINDS.items():
+        made = template(support.run(flow(), topology({k: v for k, v in fabric.items() if k != "privileged"})))
+        assert "privileged" not in main(made).get("securityContext", {}), kind
+
+
+@pytest.mark.parametrize("backend", [name for name in BACKENDS if name not in ("slurm", "sunk", "slurm-bridge")])
+@pytest.mark.parametrize("kind", ["hostdevice", "macvlan"])
+def test_every_replica_is_attached(backend: str, kind: str) -> None:
+    """No template of a gang is left out, and nothing around the pods has the annotation."""
+    sets = (pod_set(name="leader", replicas=1), pod_set())
+    made = support.run(
+        flow(*sets),
+        topology(KINDS[kind][0]),
+        scheduler=backend,
+        accept=frozenset({"F615"}),
+        target={"kubernetes": "1.37"},
+    )
+    assert made.compiled, made.diagnostics
+    pods = list(support.pods(made.documents)) or [
+        support.Pod(task["name"], "", {}, task["template"]["metadata"]["annotations"], {}, task["template"]["spec"])
+        for job in made.kinds("Job")
+        for task in job["spec"].get("tasks", ())
+    ]
+    assert len(pods) in (5, 2)
+    assert all(pod.annotations[NETWORKS] == "net/rail-0,net/rail-1" for pod in pods)
+    assert all(pod.spec["containers"][0]["securityContext"] == LOCKED for pod in pods)
+    assert not any(
+        NETWORKS in each["metadata"].get("annotations", {}) for each in made.documents if each["kind"] != "Pod"
+    )
+
+
+def test_what_the_user_sets_stays() -> None:
+    mounted = {
+        "spec": {
+            "containers": [{"name": "worker", "volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}]}],
+            "volumes": [{"name": "shm", "hostPath": {"path": "/dev/shm"}}],
+        }
+    }
+    told = {"GLOO_SOCKET_IFNAME": "net1", "PET_LOCAL_ADDR": "here"}
+    made = template(support.run(flow(pod_set(env=told, template=mounted)), topology()))
+    assert env(made)["GLOO_SOCKET_IFNAME"] == "net1"
+    assert env(made)["PET_LOCAL_ADDR"] == "here"
+    assert made["spec"]["volumes"] == mounted["spec"]["volumes"]
+
+
+def test_collective_libraries_of_others_are_told_by_the_topology_alone() -> None:
+    fabric = {**HOSTDEVICE, "env": {"MCCL_IB_HCA": "mlx5_0"}}
+    made = template(support.run(flow(), topology(fabric, vendor="metax")))
+    assert not any(name.startswith("NCCL") for name in env(made))
+    assert env(made)["MCCL_IB_HCA"] == "mlx5_0"
+    assert env(made)["GLOO_SOCKET_IFNAME"] == "eth0"
+
+
+def test_bootstrap_over_the_fabric_leaves_the_rendezvous_where_it_is() -> None:
+    made = template(support.run(flow(pod_set(fabric={"name": "rails", "bootstrap": "fabric"})), topology()))
+    assert env(made)["NCCL_SOCKET_IFNAME"] == "=net1"
+    assert env(made)["GLOO_SOCKET_IFNAME"] == "net1"
+    assert env(made)["MASTER_ADDR"] == "train-worker-0-0.train"
+
+
+def test_a_fixed_address_is_everybody_s_master() -> None:
+    leader = pod_set(name="leader", replicas=1, fabric={"name": "rails", "address": "10.0.0.10/24"})
+    made = support.run(flow(leader, pod_set()), topology())
+    first, rest = template(made), template(made, 1)
+    assert json.loads(first["metadata"]["annotations"][NETWORKS]) == [
+        {"name": "rail-0", "namespace": "net", "ips": ["10.0.0.10/24"]},
+        {"name": "rail-1", "namespace": "net"},
+    ]
+    assert rest["metadata"]["annotations"][NETWORKS] == "net/rail-0,net/rail-1"
+    assert env(first)["MASTER_ADDR"] == env(rest)["MASTER_ADDR"] == env(rest)["PET_MASTER_ADDR"] == "10.0.0.10"
+    assert env(first)["PET_LOCAL_ADDR"] == "10.0.0.10"
+
+
+CLAIMED = {
+    "kind": "dranet",
+    "mtu": 9000,
+    "rails": [{"hca": f"mlx5_{n}", "gpu": 2 * n, "numa": n // 2} for n in range(4)],
+}
+
+
+def devices(made: support.Result) -> dict[str, Any]:
+    (claim,) = made.kinds("ResourceClaimTemplate")
+    found: dict[str, Any] = claim["spec"]["spec"]["devices"]
+    return found
+
+
+def test_claimed_cards_are_neighbours_of_claimed_gpus_pair_by_pair() -> None:
+    found = devices(support.run(flow(), topology(CLAIMED, allocator="dra")))
+    assert [each["name"] for each in found["requests"]] == [
+        *(f"gpu-{n}" for n in range(8)),
+        *(f"nic-{n}" for n in range(4)),
+    ]
+    assert all(each["exactly"]["count"] == 1 for each in found["requests"])
+    assert [each["requests"] for each in found["constraints"]] == [[f"gpu-{n}", f"nic-{n}"] for n in range(4)]
+    assert found["config"][0]["opaque"] == {"driver": "dra.net", "parameters": {"interface": {"mtu": 9000}}}
+
+
+def test_where_roots_differ_cards_are_chosen_by_numa_node() -> None:
+    found = devices(support.run(flow(), topology(CLAIMED, nvlink=True, allocator="dra")))
+    assert "constraints" not in found
+    assert "numaNode == 1" in found["requests"][-1]["exactly"]["selectors"][1]["cel"]["expression"]
+
+
+def test_cards_beside_counted_gpus_have_a_claim_of_their_own() -> None:
+    made = support.run(flow(), topology(CLAIMED))
+    assert "constraints" not in devices(made)
+    assert template(made)["spec"]["resourceClaims"] == [
+        {"name": "nic", "resourceClaimTemplateName": "train-worker-nic"}
+    ]
+    assert main(template(made))["resources"]["claims"] == [{"name": "nic"}]
+
+
+FITS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], bool]] = {
+    "cards of their own are one pod's": (HOSTDEVICE, {"accelerator": {"count": 4}}, False),
+    "half of the rails each": ({**HOSTDEVICE, "attach": "shared"}, {"accelerator": {"count": 4}}, True),
+    "shared cards are many pods'": (SHARED, {"accelerator": {"count": 4}}, True),
+    "as many as the cards have shares": ({**SHARED, "shares": 1}, {"accelerator": {"count": 4}}, False),
+    "claimed cards with names": (CLAIMED, {"accelerator": {"count": 4}}, False),
+    "claimed cards without names": (
+        {"kind": "dranet", "rails": [{}, {}]},
+        {"accelerator": {"count": 4}, "fabric": {"name": "rails", "rails": [0]}},
+        True,
+    ),
+    "a port of the node": (
+        {"kind": "hostnetwork", "rails": []},
+        {"accelerator": {"count": 4}, "ports": {"metrics": 9400}},
+        False,
+    ),
+    "no port of the node": ({"kind": "hostnetwork", "rails": []}, {"accelerator": {"count": 4}}, True),
+}
+"""A fabric, what a pod of half a node asks, and whether two of them fit a node."""
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_the_proof_counts_cards(name: str) -> None:
+    fabric, asked, two = FITS[name]
+    gang = {"name": "train", "placement": {"required": "leaf"}, "podSets": [pod_set(replicas=32, **asked)]}
+    made = support.run(support.workflow(gang), topology(fabric))
+    assert ("P551" not in made.codes) == two, made.diagnostics
+    fewer = {**gang, "podSets": [pod_set(replicas=16, **asked)]}
+    assert "P551" not in support.run(support.workflow(fewer), topology(fabric)).codes
+
+
+def test_quotas_of_kueue_cover_the_cards() -> None:
+    made = support.run(flow(), topology(), scheduler="kueue", cluster_objects=True)
+    (queue,) = made.kinds("ClusterQueue")
+    (group,) = queue["spec"]["resourceGroups"]
+    assert {"nvidia.com/rail_0", "nvidia.com/rail_1"} <= set(group["coveredResources"])
+    quotas = {each["name"]: each["nominalQuota"] for each in group["flavors"][0]["resources"]}
+    assert quotas["nvidia.com/rail_0"] == "32"
+
+
+def test_tasks_of_slurm_are_told_which_cards() -> None:
+    made = support.run(flow(), topology(), scheduler="slurm")
+    (script,) = (each["text"] for each in made.documents if "text" in each)
+    assert "export NCCL_IB_HCA==mlx5_0,mlx5_1" in script
+    assert "SOCKET_IFNAME" not in script
+    assert "rail_0" not in script
+
+
+def job(**more: Any) -> dict[str, Any]:
+    """A Volcano Job of one task a replica, as a TorchX dry run writes it."""
+    container = {
+        "name": "train-0",
+        "image": "registry.example.com/train:1",
+        "command": ["bash", "-c", "torchrun --nnodes 2 train.py"],
+        "env": [{"name": "NCCL_SOCKET_IFNAME", "value": "=eth0"}],
+        "resources": {"limits": {"cpu": "8", "nvidia.com/gpu": 8}, "requests": {"cpu": "7", "nvidia.com/gpu": 8}},
+        "securityContext": {},
+        "volumeMounts": [{"name": "dshm", "mountPath": "/dev/shm"}],
+        **more,
+    }
+    spec = {"containers": [container], "volumes": [{"name": "dshm", "emptyDir": {"medium": "Memory"}}]}
+    tasks = [{"name": f"train-{n}", "replicas": 1, "template": {"spec": spec}} for n in range(2)]
+    annotations = {"bayplan.dev/fabric": "rails"}
+    head = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job"}
+    return {
+        **head,
+        "metadata": {"name": "app", "annotations": annotations},
+        "spec": {"queue": "research", "tasks": tasks},
+    }
+
+
+def put(data: Mapping[str, Any], fabric: Mapping[str, Any] = HOSTDEVICE) -> tuple[Any, list[str], Any]:
+    """The Job as it comes out, the codes, and everything that is new."""
+    request = AugmentRequest(
+        (Object(("job",), data),), Document("topology.yaml", "", 0, topology(fabric)), scheduler="volcano"
+    )
+    made, _ = augment(request)
+    codes = [each.code for each in made.diagnostics]
+    if made.value is None:
+        return None, codes, ()
+    return next((each.data for each in made.value.changes), data), codes, made.value.added
+
+
+def test_a_job_that_is_there_gets_onto_the_fabric_and_keeps_its_variables() -> None:
+    made, codes, _ = put(job())
+    assert "W545" in codes
+    for task in made["spec"]["tasks"]:
+        own = main(task["template"])
+        assert task["template"]["metadata"]["annotations"] == {NETWORKS: "net/rail-0,net/rail-1"}
+        assert own["securityContext"] == LOCKED
+        for key in ("limits", "requests"):
+            assert own["resources"][key]["nvidia.com/rail_0"] == "1"
+        assert own["env"] == job()["spec"]["tasks"][0]["template"]["spec"]["containers"][0]["env"]
+        assert task["template"]["spec"]["volumes"] == [{"name": "dshm", "emptyDir": {"medium": "Memory"}}]
+    assert put(made)[0] == made
+
+
+def test_a_job_that_asks_for_another_number_of_cards_is_refused() -> None:
+    wrong = {"resources": {"limits": {"nvidia.com/gpu": 8, "nvidia.com/rail_0": 2}}}
+    assert put(job(**wrong))[:2][1].count("A950") or "P552" in put(job(**wrong))[1]
+
+
+def test_a_job_that_is_there_gets_a_claim_template() -> None:
+    made, _, added = put(job(), CLAIMED)
+    claims = [each.data for each in added if each.data["kind"] == "ResourceClaimTemplate"]
+    for task in made["spec"]["tasks"]:
+        (asked,) = task["template"]["spec"]["resourceClaims"]
+        assert asked["resourceClaimTemplateName"] in {each["metadata"]["name"] for each in claims}
+        assert main(task["template"])["resources"]["claims"] == [{"name": "nic"}]
+    assert [each["spec"]["spec"]["devices"]["requests"][0]["name"] for each in claims] == ["nic-0"] * 2

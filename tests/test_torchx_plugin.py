@@ -52,6 +52,16 @@ def test_the_dry_run_is_what_render_prints(tmp_path: Path) -> None:
     assert same.stdout == result.stdout
 
 
+def test_wishes_by_cfg() -> None:
+    cfg = f"{CFG[1]},required=leaf,workload=volcano-job,fabric=east-west"
+    result = torchx(*RUN, "--dryrun", "-cfg", cfg, *DDP, "--script", "train.py")
+    assert result.returncode == 0, result.stderr
+    (job,) = [each for each in yaml.safe_load_all(result.stdout.partition("REQUEST ===\n")[2]) if each]
+    assert (job["kind"], job["apiVersion"]) == ("Job", "batch.volcano.sh/v1alpha1")
+    assert job["spec"]["networkTopology"] == {"mode": "hard", "highestTierAllowed": 1}
+    assert "k8s.v1.cni.cncf.io/networks" in job["spec"]["tasks"][0]["template"]["metadata"]["annotations"]
+
+
 def test_what_bayplan_refuses_is_an_error_of_torchx() -> None:
     result = torchx(*RUN, "--dryrun", *CFG, *DDP, "--script", "train.py", "--mounts", "type=device,src=/dev/fuse")
     assert result.returncode != 0

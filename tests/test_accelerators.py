@@ -271,3 +271,15 @@ def test_an_elastic_hostile_pod_is_no_crash() -> None:
         }
         outcome, _ = pipeline.lint(LintRequest((document.Document("pod.yaml", "", 0, data),)))
         assert outcome.value
+
+
+def test_slices_that_are_counted_claim_no_compute_domain() -> None:
+    pods = {**support.WORKER, "accelerator": {"count": 28}}
+    replica = {"name": "replica", "replicas": 2, "placement": {"required": "rack"}, "podSets": [pods]}
+    pool = {**support.TOPOLOGY["spec"]["pools"][0], "node": {"accelerator": "gb200", "count": 28}}
+    kinds = {"gb200": {"profile": "1g.23gb"}}
+    topology = {**support.TOPOLOGY, "spec": {**support.TOPOLOGY["spec"], "pools": [pool], "accelerators": kinds}}
+    result = support.run(support.workflow({"name": "train", "groups": [replica]}), topology)
+    assert result.kinds("JobSet")
+    assert not result.kinds("ComputeDomain")
+    assert "P508" not in result.codes

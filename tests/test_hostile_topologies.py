@@ -52,6 +52,26 @@ BESIDE = {
         }
     ),
     "launch-kit": yaml.safe_dump({"clusterConfig": [{"machineType": "dgx", "workerNodes": ["n1"], "pfs": []}]}),
+    "network-operator": yaml.safe_dump_all(
+        [
+            {
+                "apiVersion": "mellanox.com/v1alpha1",
+                "kind": "HostDeviceNetwork",
+                "metadata": {"name": "rail-0"},
+                "spec": {
+                    "networkNamespace": "fabric",
+                    "resourceName": "rail_0",
+                    "ipam": json.dumps({"type": "nv-ipam", "poolName": "rail-0"}),
+                },
+            },
+            {
+                "apiVersion": "nv-ipam.nvidia.com/v1alpha1",
+                "kind": "IPPool",
+                "metadata": {"name": "rail-0", "namespace": "nvidia-network-operator"},
+                "spec": {"subnet": "10.0.0.0/24", "perNodeBlockSize": 8, "gateway": "10.0.0.1"},
+            },
+        ]
+    ),
     "volcano-discovery": yaml.safe_dump(
         {
             "apiVersion": "v1",

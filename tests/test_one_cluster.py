@@ -14,7 +14,15 @@ from topology_files import imported, topology
 
 GOLDEN = ROOT / "golden" / "topologies"
 TOLD = sources()
-BESIDE = {"slurm-nodes", "resource-slices", "nmx", "launch-kit", "volcano-discovery", "topograph-request"}
+BESIDE = {
+    "slurm-nodes",
+    "resource-slices",
+    "nmx",
+    "launch-kit",
+    "volcano-discovery",
+    "topograph-request",
+    "network-operator",
+}
 """Formats that do not tell of two levels: of nodes alone, of labels alone, of NVLink alone."""
 
 

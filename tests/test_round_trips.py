@@ -90,7 +90,7 @@ def test_every_format_that_is_written_declares_its_losses() -> None:
 
 def test_every_format_that_is_written_can_be_read() -> None:
     assert set(FROM.values()) <= set(topology_sources.WORDS)
-    assert set(losses.LOST) - set(FROM) <= {"slinky", "node-labels", losses.DISCOVERED}
+    assert set(losses.LOST) - set(FROM) <= {"slinky", "node-labels", "network-operator", losses.DISCOVERED}
 
 
 def test_slurm_before_2505_loses_what_a_topology_conf_loses() -> None:

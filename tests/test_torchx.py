@@ -350,3 +350,32 @@ def test_hostile_files_are_refused(text: str, tmp_path: Path) -> None:
     assert result.returncode == 1, (result.stdout, result.stderr)
     assert result.stdout == ""
     assert re.search(r"^app\.json:[0-9]+:[0-9]+: error", result.stderr, re.MULTILINE), result.stderr
+
+
+POLICY = """
+apiVersion: bayplan.dev/v1alpha1
+kind: Policy
+metadata: {name: fabrics}
+spec: {rules: [{match: {kind: Job}, gang: {fabric: hostdev}}]}
+"""
+
+
+@needs_upstream
+@pytest.mark.parametrize("name", ["v070-ddp-2x8.txt", "v070-ddp-1x8.txt"])
+def test_what_torchx_wrote_is_attached_where_it_stands(name: str, folder: Path) -> None:
+    """Every replica's task gets networks, cards with request = limit and IPC_LOCK; twice is once."""
+    request = (UPSTREAM / "examples" / "torchx" / name).read_text(encoding="utf-8").partition("REQUEST ===\n")[2]
+    (folder / "policy.yaml").write_text(POLICY, encoding="utf-8")
+    options = ("post-render", "-t", "topology.yaml", "--policy", "policy.yaml")
+    result = bayplan(*options, cwd=folder, stdin=request)
+    assert result.returncode == 0, result.stderr
+    (job,) = (each for each in yaml.safe_load_all(result.stdout) if each["kind"] == "Job")
+    for task in job["spec"]["tasks"]:
+        container = task["template"]["spec"]["containers"][0]
+        networks = task["template"]["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"]
+        assert networks.split(",") == ["ml/hostdev-net"] * 8
+        assert container["resources"]["limits"]["nvidia.com/hostdev"] == "8"
+        assert container["resources"]["requests"]["nvidia.com/hostdev"] == "8"
+        assert container["securityContext"]["capabilities"]["add"] == ["IPC_LOCK"]
+    assert "W545" in result.stderr
+    assert bayplan(*options, cwd=folder, stdin=result.stdout).stdout == result.stdout

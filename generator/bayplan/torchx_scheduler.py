@@ -24,7 +24,14 @@ KINDS = "jobsets,jobs.batch,jobs.batch.volcano.sh,pods,services,configmaps,podgr
 """What may belong to a workflow; kinds that a cluster does not have are asked for one by one."""
 
 ABOUT_RUNS = ("topology", "scheduler", "target", "arguments")
-"""Options that are bayplan's own; the others are those of TorchX' Kubernetes scheduler."""
+WISHES: Mapping[str, str] = {
+    "workload": "the kind of workload: jobset, job, pods, volcano-job",
+    "required": "the level of the topology in one domain of which all pods must run",
+    "preferred": "the level in one domain of which they run if they can",
+    "pool": "the pool of all roles",
+    "fabric": "the secondary network of all roles",
+}
+"""Options that are bayplan's own, about a run and about pods; the others are those of TorchX' Kubernetes scheduler."""
 
 PHASES: Mapping[str, AppState] = {
     "Failed": AppState.FAILED,
@@ -58,6 +65,8 @@ class BayplanScheduler(Scheduler[Mapping[str, CfgVal]]):
         options.add("scheduler", type_=str, default=None, help="kai, volcano, kueue, ...: else the topology's default")
         options.add("target", type_=str, default=None, help="versions, such as kubernetes=1.34;jobset=0.12")
         options.add("arguments", type_=str, default=None, help="further arguments of `bayplan render`, in shell quotes")
+        for name, text in WISHES.items():
+            options.add(name, type_=str, default=None, help=text)
         options.add("queue", type_=str, default=None, help="the queue")
         options.add("namespace", type_=str, default=None, help="the namespace")
         options.add("service_account", type_=str, default=None, help="the ServiceAccount of the pods")
@@ -113,8 +122,12 @@ def create_scheduler(session_name: str, **_: object) -> BayplanScheduler:
 
 def application(app: AppDef, cfg: Mapping[str, CfgVal]) -> str:
     """The application as JSON, with what -cfg says of the pods."""
-    asked = {key: value for key, value in cfg.items() if value is not None and key not in ABOUT_RUNS}
-    return json.dumps({**dataclasses.asdict(app), **({"scheduler_args": asked} if asked else {})}, default=str)
+    given = {key: value for key, value in cfg.items() if value is not None and key not in ABOUT_RUNS}
+    wishes = {f"bayplan.dev/{key}": value for key, value in given.items() if key in WISHES}
+    asked = {key: value for key, value in given.items() if key not in WISHES}
+    made = dataclasses.asdict(app)
+    made["metadata"] = {**(made.get("metadata") or {}), **wishes}
+    return json.dumps({**made, **({"scheduler_args": asked} if asked else {})}, default=str)
 
 
 def rendered(text: str, cfg: Mapping[str, CfgVal]) -> str:
@@ -155,8 +168,9 @@ def kubectl(words: Sequence[str], stdin: str = "", *, absent: bool = False) -> s
 
 def main(words: Sequence[str]) -> None:
     """The torchx command with bayplan among its schedulers."""
-    from torchx import schedulers
     from torchx.cli.main import main as torchx
+
+    from torchx import schedulers
 
     modules: Any = schedulers.DEFAULT_SCHEDULER_MODULES
     modules[NAME] = "bayplan.torchx_scheduler"

@@ -148,6 +148,10 @@ def validate(data: Any) -> Any:
                             data__spec__versions_keys.remove("metax")
                             data__spec__versions__metax = data__spec__versions["metax"]
                             validate___definitions_version(data__spec__versions__metax)
+                        if "nvidiaDevicePlugin" in data__spec__versions_keys:
+                            data__spec__versions_keys.remove("nvidiaDevicePlugin")
+                            data__spec__versions__nvidiaDevicePlugin = data__spec__versions["nvidiaDevicePlugin"]
+                            validate___definitions_version(data__spec__versions__nvidiaDevicePlugin)
                         if data__spec__versions_keys:
                             raise Refused
                 if "defaults" in data__spec_keys:

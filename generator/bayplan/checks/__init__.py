@@ -21,6 +21,7 @@ from bayplan.checks import (
     pending,
     pod_templates,
     references,
+    security,
     structure,
     survey,
     template,
@@ -63,6 +64,8 @@ TOGETHER: tuple[Callable[[Workflow, ClusterTopology], Iterator[Diagnostic]], ...
     pending.check,
     template.check_cards,
     attachments.check,
+    networks.check_room,
+    security.check,
 )
 """Of a workflow on a topology, both sound in themselves."""
 

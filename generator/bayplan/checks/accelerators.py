@@ -31,6 +31,12 @@ CODES: Mapping[str, str] = {
 }
 """Family of rules (accelerators/rules) -> code."""
 
+HINTS = {
+    "warning": "write `node: spread`: it takes the node whose free cards are linked best",
+    "info": "write `node: binpack`: it leaves the well-linked cards to those who need them",
+}
+"""What to do about the choice of nodes of MetaX, in the words of a workflow."""
+
 HAMI = "hami"
 SHARERS = "which only HAMi can"
 
@@ -192,8 +198,11 @@ def check_pods(workflow: Workflow, topology: ClusterTopology, target: Target) ->
             parts = combine(own_parts(spec, pool, ""), PARTS[HAMI](asked, kind, ""))
             data = template(spec, pool, parts, ())
             for fault in faults(look(data, topology.accelerators.values(), target)):
+                if fault.rule == "choice" and asked.per_pod >= pool.node.accelerators:
+                    continue  # who takes all cards of a node has their links too
                 route = _place(fault.path, place, pool, topology)
-                yield Diagnostic(CODES[fault.rule], fault.severity, fault.message, route, hint=fault.hint)
+                hint = HINTS.get(fault.severity, "") if fault.rule == "choice" else fault.hint
+                yield Diagnostic(CODES[fault.rule], fault.severity, fault.message, route, hint=hint)
 
 
 def _place(path: Route, place: Place, pool: Pool, topology: ClusterTopology) -> Route:

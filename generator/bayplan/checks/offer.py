@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.checks.nodes import POOLS
-from bayplan.diagnostics import Diagnostic, Note, Route, error, info, warning
+from bayplan.diagnostics import Diagnostic, Note, Route, error, warning
 from bayplan.model.target import KNOWN, minor, order
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.words import suggest
 
 
 def check(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T411, T420 to T424, T429, T431 to T436."""
+    """T411, T420 to T424, T429, T431 to T433, T435, T436."""
     for index, pool in enumerate(topology.pools):
         route: Route = (*POOLS, index)
         yield from _accelerator(topology, pool, (*route, "node"))
@@ -20,7 +20,6 @@ def check(topology: ClusterTopology) -> Iterator[Diagnostic]:
         yield from _nvlink_vendor(topology, pool, route)
     yield from _counted(topology)
     yield from _separated(topology)
-    yield from _unused(topology)
     parent = topology.schedulers.get("kai", {}).get("parentQueue")
     if parent and parent in (topology.queues or (queue_of(topology),)):
         message = f'"{parent}" is the parent of the queues and a queue for workflows; KAI schedules only leaf queues'
@@ -65,16 +64,6 @@ def _separated(topology: ClusterTopology) -> Iterator[Diagnostic]:
             message = f'nothing keeps the pods of pool "{pool.name}" off the nodes of the other pools'
             hint = "add a `nodeSelector` with a label that only its nodes carry"
             yield warning("T433", (*POOLS, index, "node"), message, hint=hint)
-
-
-def _unused(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """Facts about namespaces that nothing reads yet."""
-    for name, namespace in topology.namespaces.items():
-        restricted = namespace.pod_security not in ("", "privileged")
-        if restricted or namespace.scc or namespace.primary_interface:
-            message = f'podSecurity, scc and primaryInterface of namespace "{name}" are not used yet'
-            hint = "see to it that its pods are admitted: give them a `securityContext` in `template`"
-            yield info("T434", ("topology", "spec", "namespaces", name), message, hint=hint)
 
 
 def _counted(topology: ClusterTopology) -> Iterator[Diagnostic]:

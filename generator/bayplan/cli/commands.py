@@ -6,7 +6,7 @@ from bayplan.cli.options import MANY, Argument, Command, Option
 from bayplan.report import FORMATS
 
 FUNCTIONS = ("expand-workflows", "place-workloads", "validate-workloads")
-SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool", "policy", "project", *FUNCTIONS)
+SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool", "torchx-app", "policy", "project", *FUNCTIONS)
 IMPORTED = (
     *("osmo-pool", "nodes", "koordinator", "hypernodes", "kueue", "slurm", "slurm-conf"),
     *("topograph", "topograph-graph", "topograph-request", "ibnetdiscover", "ufm", "netq", "nmx"),

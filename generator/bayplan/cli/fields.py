@@ -16,6 +16,7 @@ FORMATS = {"workflow": "workflow", "topology": "cluster-topology", "project": "p
 SOURCES = {
     "osmo": "osmo-workflow",
     "osmo-pool": "osmo-pool",
+    "torchx": "torchx-app",
     "policy": "policy",
     "expand": "expand-workflows",
     "place": "place-workloads",

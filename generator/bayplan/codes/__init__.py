@@ -63,6 +63,7 @@ from bayplan.codes import (
     w_osmo,
     w_osmo_pool,
     w_sbatch,
+    w_security,
     w_torchx,
     w_workloads,
 )
@@ -79,6 +80,7 @@ _TABLES = (
     w_osmo,
     w_osmo_pool,
     w_sbatch,
+    w_security,
     w_torchx,
     w_workloads,
     t,

@@ -11,4 +11,5 @@ CODES: Mapping[str, str] = {
     "F763": "a release of HAMi that does not know it yet",
     "F764": "extensions of MetaX that do not tell how cards are linked",
     "F765": "sharing that Volcano must be told of",
+    "F766": "a device plugin that does not offer the profile yet",
 }

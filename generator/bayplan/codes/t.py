@@ -38,7 +38,6 @@ CODES: Mapping[str, str] = {
     "T431": "cards without a resource name",
     "T432": "NVLink without NVIDIA",
     "T433": "pools that nothing separates",
-    "T434": "facts of a namespace that nothing reads yet",
     "T435": "a parent among the queues",
     "T436": "the default pool is no pool",
 }

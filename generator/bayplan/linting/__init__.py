@@ -17,6 +17,7 @@ from bayplan.linting import (
     networks,
     nvlink,
     schedulers,
+    torchx,
 )
 from bayplan.linting.world import World, world
 from bayplan.model.manifest import Object
@@ -35,6 +36,7 @@ RULES: tuple[Callable[[World], Iterator[Diagnostic]], ...] = (
     nvlink.check,
     hami.check,
     networks.check,
+    torchx.check,
 )
 
 

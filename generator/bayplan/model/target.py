@@ -21,6 +21,7 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
     "networkOperator": ("25.7", "25.10", "26.1", "26.4", "26.7"),
     "hami": ("2.8", "2.9", "2.10"),
     "metax": ("0.7", "0.8"),
+    "nvidiaDevicePlugin": ("0.12", "0.13", "0.14", "0.15", "0.16", "0.17", "0.18", "0.19", "0.20"),
 }
 """Component -> the minor versions that bayplan knows, oldest first, and a patch that stands for the newest."""
 

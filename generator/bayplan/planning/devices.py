@@ -13,7 +13,7 @@ from bayplan.model.workflow import Accelerator
 
 
 def gaps(plan: Plan, scheduler: str, title: str, target: Target) -> Iterator[Diagnostic]:
-    """F760 to F765, for each podSet once. Whole cards of a device plugin are anybody's."""
+    """F760 to F766, for each podSet once. Whole cards of a device plugin are anybody's."""
     told: set[tuple[str, str]] = set()
     for pods in once(pods for gang in plan.gangs for pods in all_pods(gang.root)):
         asked = pods.spec.accelerator
@@ -65,7 +65,9 @@ ANNOTATED = "0.8"
 
 
 def _gates(pods: Pods, asked: Accelerator, kind: AcceleratorKind, target: Target) -> Iterator[Diagnostic]:
-    """What a release of HAMi or of MetaX's extensions does not know yet."""
+    """What a release of HAMi, of MetaX's extensions or of NVIDIA's device plugin does not know yet."""
+    if "+" in asked.profile and allocator(asked, kind) == "device-plugin":
+        yield from _attributes(pods, asked, target)
     if allocator(asked, kind) != "hami":
         return
     from bayplan.accelerators.policies import by_node
@@ -88,6 +90,16 @@ def _gates(pods: Pods, asked: Accelerator, kind: AcceleratorKind, target: Target
             yield error("F764", at, message, hint=hint)
         else:
             yield warning("F764", at, message, hint="upgrade them: pods may get cards with slow links between them")
+
+
+def _attributes(pods: Pods, asked: Accelerator, target: Target) -> Iterator[Diagnostic]:
+    """A plus cannot stand in the name of a resource (k8s-device-plugin 0.13, internal/rm)."""
+    if not target.since("nvidiaDevicePlugin", "0.13"):
+        have = target.version("nvidiaDevicePlugin")
+        message = f"NVIDIA's device plugin offers {asked.profile} since 0.13, and the cluster has {have}"
+        yield error(
+            "F766", (*pods.route, "accelerator", "profile"), message, hint="upgrade it, or take another profile"
+        )
 
 
 def _older(at: Route, what: str, component: str, since: str, target: Target) -> Diagnostic:

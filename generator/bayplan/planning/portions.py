@@ -22,10 +22,10 @@ Sizes = Mapping[str, frozenset[tuple[int, int]]]
 
 def apportioned(workflow: Workflow, topology: ClusterTopology) -> Workflow:
     """The workflow with `portion` in each accelerator of which not whole cards are asked."""
-    asked = [each.accelerator for gang in workflow.gangs for each in _pod_sets(gang) if each.accelerator]
-    if all(each.whole for each in asked):
-        return workflow
     kinds = topology.accelerators
+    asked = [each.accelerator for gang in workflow.gangs for each in _pod_sets(gang) if each.accelerator]
+    if all(each.whole for each in asked) and not any(kind.profile for kind in kinds.values()):
+        return workflow
     known = [each for each in asked if each.name in kinds and not each.whole]
     sizes: dict[str, frozenset[tuple[int, int]]] = {}
     for each in known:
@@ -46,9 +46,15 @@ def _with(node: Node, kinds: Mapping[str, AcceleratorKind], sizes: Sizes) -> Nod
 
 def _portioned(spec: PodSet, kinds: Mapping[str, AcceleratorKind], sizes: Sizes) -> PodSet:
     asked = spec.accelerator
-    if asked is None or asked.whole or asked.name not in kinds:
+    if asked is None or asked.name not in kinds:
         return spec
-    even = len(sizes[asked.name]) == 1
+    if asked.whole and kinds[asked.name].profile:
+        asked = asked._replace(
+            profile=kinds[asked.name].profile
+        )  # what is counted are slices, asked for as such or not
+    if asked.whole:
+        return spec
+    even = len(sizes.get(asked.name, ())) == 1
     return spec._replace(accelerator=asked._replace(portion=_portion(asked, kinds[asked.name], even)))
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from bayplan.backends.slurm.jobs import clusters, job
 from bayplan.backends.slurm.nodes import per_node
@@ -20,6 +21,10 @@ NEWEST = Target()
 """Needs are counted for the newest Slurm; the rows of support say what an older one lacks."""
 
 KNOWN = ("cpu", "memory", "ephemeral-storage")
+
+ADDRESS = {"name": "PET_LOCAL_ADDR", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
+OWN_ADDRESS: Mapping[str, Any] = {"spec": {"containers": [{"env": [ADDRESS]}]}}
+"""A template that says no more than what torchrun is told of its pod's address: nodes know each other by name."""
 
 
 def needs(plan: Plan) -> tuple[Need, ...]:
@@ -116,7 +121,7 @@ def natural(name: str) -> list[tuple[int, int, str]]:
 def _pods(plan: Plan, gang: GangPlan, pods: Pods) -> Iterator[Need]:
     spec, subject = pods.spec, f'podSet "{pods.spec.name}"'
     own = gang.gang.backends.get("slurm", {})
-    if spec.template:
+    if spec.template and spec.template != OWN_ADDRESS:
         yield Need("pod-template", 1, (*pods.route, "template"), subject=subject)
     if spec.restart_policy == "OnFailure":
         yield Need("task-restart", 1, (*pods.route, "restartPolicy"), subject=subject)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from bayplan.diagnostics import Diagnostic
 from bayplan.model.topology import ClusterTopology
+from bayplan.model.workflow import Workflow
 
 
 def check(topology: ClusterTopology) -> Iterator[Diagnostic]:
@@ -19,3 +20,11 @@ def check(topology: ClusterTopology) -> Iterator[Diagnostic]:
             yield from rails.check(each)
         yield from nodes.check(topology)
         yield from addresses.check(topology)
+
+
+def check_room(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """T606 of a workflow, where fabrics have ranges for the whole cluster."""
+    if any(each.ipam.kind == "whereabouts" for each in topology.fabrics.values()):
+        from bayplan.checks.networks import room
+
+        yield from room.check(workflow, topology)

@@ -87,6 +87,10 @@ def _rail(fabric: Fabric, rail: Rail, kind: Kind, route: Route) -> Iterator[Diag
         if not getattr(rail, key):
             message = f'a rail of the {fabric.kind} fabric "{fabric.name}" has no `{key}`'
             yield error("T602", route, message, hint=f"add `{key}:`")
+    if rail.hca and not rail.resource and fabric.kind in ("macvlan", "ipoib"):
+        message = f'a rail of fabric "{fabric.name}" has the RDMA device "{rail.hca}" and no resource to get it by'
+        hint = "add `resource:`, a pool of the shared device plugin such as rdma/rail_0; without it pods have TCP alone"
+        yield warning("T602", (*route, "hca"), message, hint=hint)
     for key in kind.idle:
         if getattr(rail, key):
             message = f'`{key}` of a rail says nothing for the {fabric.kind} fabric "{fabric.name}"'

@@ -117,7 +117,7 @@ def _idle(
         if owners and name not in attached and not any(each.link_type == "infiniband" for each in owners):
             message = f'the pod asks for "{name}" and not for its network "{owners[0].title}"'
             hint = "add the annotation k8s.v1.cni.cncf.io/networks: a card without a network interface carries no RoCE"
-            yield warning("M844", template.route, message, hint=hint)
+            yield warning("M844", template.spec_route, message, hint=hint)
 
 
 def _shares(
@@ -127,7 +127,7 @@ def _shares(
     for name, number in wanted.items():
         if name.startswith(SHARED) and number > 1 and not _owned(name, networks):
             message = f'{number} shares of "{name}" bring no more cards than one'
-            yield warning("M844", template.route, message, hint="ask for 1")
+            yield warning("M844", template.spec_route, message, hint="ask for 1")
     for each in networks:
         if each.kind in ("macvlan", "ipoib") and each.resource and each.resource not in wanted:
             message = f'the pod is on "{each.title}" and asks for no share of "{each.resource}": it gets TCP alone'

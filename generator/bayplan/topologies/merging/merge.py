@@ -70,7 +70,17 @@ def _kinds(one: Mapping[str, AcceleratorKind], other: Mapping[str, AcceleratorKi
         allocators = tuple(dict.fromkeys((*mine.allocators, *theirs.allocators)))
         resources = {**theirs.resources, **mine.resources}
         device_class = mine.device_class or theirs.device_class
-        made[name] = mine._replace(allocators=allocators, resources=resources, device_class=device_class)
+        known = mine.topology_annotated
+        made[name] = mine._replace(
+            allocators=allocators,
+            resources=resources,
+            device_class=device_class,
+            profile=mine.profile or theirs.profile,
+            memory=mine.memory or theirs.memory,
+            max_pods=mine.max_pods or theirs.max_pods,
+            link_zones=mine.link_zones or theirs.link_zones,
+            topology_annotated=theirs.topology_annotated if known is None else known,
+        )
     return dict(sorted(made.items()))
 
 

@@ -21,7 +21,7 @@ RAIL_POOLS, GLOBAL = "26.4", "26.1"
 
 
 def judge(topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
-    """T613 to T615."""
+    """T613 and T614."""
     for fabric in topology.fabrics.values():
         route: Route = (*FABRICS, fabric.name)
         if fabric.kind not in OURS:
@@ -33,6 +33,10 @@ def judge(topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
             yield from _ranges(fabric, route)
         yield from _ports(fabric, route)
         yield from _versions(fabric, target, route)
+
+
+def beside(topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
+    """T615, of what is written."""
     yield from _one_policy(topology, target)
     yield from _prefixes(topology)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from bayplan.diagnostics import Diagnostic
+from bayplan.diagnostics import Diagnostic, has_errors
 from bayplan.model.fabric import Fabric
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
@@ -47,7 +47,8 @@ def _key(one: Manifest) -> tuple[str, str, str]:
 def judge(topology: ClusterTopology, target: Target) -> tuple[Diagnostic, ...]:
     """What the file would have to say first, and what the operator's version does not take."""
     found = tuple(judging.judge(topology, target))
-    return found if any(each.severity == "error" for each in found) else (*found, *_collisions(topology, target))
+    found += () if has_errors(found) else tuple(_collisions(topology, target))
+    return found if has_errors(found) else (*found, *judging.beside(topology, target))
 
 
 def _collisions(topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:

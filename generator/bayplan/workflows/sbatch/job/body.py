@@ -116,7 +116,7 @@ class _Walker:
     @property
     def scope(self) -> Scope:
         """The variables as they are now."""
-        return Scope(self.texts, self.lists, self.sections)
+        return Scope(self.texts, self.lists, self.sections, output)
 
     def env(self) -> dict[str, str]:
         """What tasks find in their environment."""
@@ -313,7 +313,7 @@ class _Walker:
 
     def _grow(self, name: str, word: Word, found: re.Match[str]) -> None:
         """`export PATH=/opt/bin:$PATH`: every pod adds to what its image has."""
-        scope = Scope({**self.texts, name: f"\0rank:9{len(name)}\0"}, self.lists, self.sections)
+        scope = Scope({**self.texts, name: f"\0rank:9{len(name)}\0"}, self.lists, self.sections, output)
         value = text(_after(word, len(found[0])), scope)
         if isinstance(value, Unknown) or RANK in value.replace(f"\0rank:9{len(name)}\0", ""):
             self.unknown(value if isinstance(value, Unknown) else Unknown(f"${name} is not known"), self.spot(word))

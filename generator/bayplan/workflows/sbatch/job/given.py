@@ -87,7 +87,10 @@ def sort(sections: Iterable[Options], findings: Findings) -> None:
         option = given.option
         if option.does == REFUSED:
             findings.error("W603", given.spot, f"--{option.name} cannot be carried: {option.why}", option.hint)
-        elif option.does == LOST or (option.does == KEPT and option.why):
+        elif option.does == KEPT and option.why:
+            message = f"--{option.name} is kept for Slurm alone: {option.why}"
+            findings.warning("W604", given.spot, message, option.hint)
+        elif option.does == LOST:
             findings.warning("W604", given.spot, f"--{option.name} is lost: {option.why}", option.hint)
         elif option.does == NOTHING:
             nothing.setdefault(option.name, given)

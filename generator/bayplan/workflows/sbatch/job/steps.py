@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from bayplan.diagnostics import has_errors
 from bayplan.workflows.sbatch.findings import Findings, Spot
-from bayplan.workflows.sbatch.job.body import Body, Step, Walked, walk
+from bayplan.workflows.sbatch.job.body import SRUN, Body, Step, Walked, walk
 from bayplan.workflows.sbatch.job.known import SHELLS, base
 from bayplan.workflows.sbatch.job.script import Script, variables
 from bayplan.workflows.sbatch.shell.values import Scope
@@ -50,6 +51,9 @@ def _alone(
     """A body without steps runs on the first node: all of it is the one task."""
     shape = script.first.shape
     spot = body.spot(walked.work[0].start) if walked.work else script.first.spot
+    if has_errors(seen.all()) and SRUN.search(script.body):
+        findings.found.update(seen.found)
+        return None
     if not walked.work:
         findings.found.update(seen.found)
         hint = "start the program with srun"

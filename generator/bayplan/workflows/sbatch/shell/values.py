@@ -7,11 +7,23 @@ NUL characters, which no script holds, until the pods are known that they lead t
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from bayplan.values import NamedTuple
 from bayplan.workflows.sbatch.shell import sums
-from bayplan.workflows.sbatch.shell.words import ARRAY, BRACE, COMMAND, PROCESS, SUM, TEXT, VARIABLE, Piece, Word
+from bayplan.workflows.sbatch.shell.words import (
+    ARRAY,
+    BRACE,
+    COMMAND,
+    PROCESS,
+    SUM,
+    TEXT,
+    VARIABLE,
+    Piece,
+    UnreadableError,
+    Word,
+)
+from bayplan.workflows.sbatch.shell.words import inside as pieces
 
 
 class Unknown(NamedTuple):
@@ -41,6 +53,7 @@ class Scope(NamedTuple):
     texts: Mapping[str, Value] = {}
     lists: Mapping[str, List] = {}
     sections: int = 1
+    output: Callable[[str, Scope], Value] | None = None  # what a substitution gives
 
     def text(self, name: str) -> Value:
         """The value of a variable."""
@@ -100,9 +113,7 @@ def _piece(piece: Piece, scope: Scope) -> Value:
     if piece.kind == SUM:
         return _sum(piece.text, scope)
     if piece.kind == COMMAND:
-        from bayplan.workflows.sbatch.shell.idioms import output
-
-        return output(piece.text, scope)
+        return scope.output(piece.text, scope) if scope.output else Unknown(f"$({piece.text}) takes running the script")
     shown = {PROCESS: f"<({piece.text})", ARRAY: "a list"}[piece.kind]
     return Unknown(f"{shown} takes running the script")
 
@@ -136,9 +147,6 @@ def _brace(inside: str, scope: Scope) -> Value:
 
 
 def _else(inside: str, scope: Scope) -> Value:
-    from bayplan.workflows.sbatch.shell.words import UnreadableError
-    from bayplan.workflows.sbatch.shell.words import inside as pieces
-
     try:
         return text(pieces(inside.strip("\"'")), scope)
     except UnreadableError:

@@ -6,7 +6,6 @@ AppWrapper of MCAD with a Pod for each replica (schedulers/kubernetes_mcad_sched
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,11 +15,9 @@ from bayplan.workflows.torchx.text import common, pods
 from bayplan.workflows.torchx.text.placed import Made
 from bayplan.workflows.torchx.text.pods import Replica
 from bayplan.workflows.torchx.text.shapes import below, items, mapping, mappings, text, whole
-from bayplan.workflows.torchx.words import LABEL
+from bayplan.workflows.torchx.words import BROKEN, LABEL
 
 VOLCANO, MCAD = ("Job", "batch.volcano.sh/"), ("AppWrapper", "workload.codeflare.dev/")
-BROKEN = re.compile(r"\b(?:VC|TORCHX_MCAD)_[A-Z0-9_]*-[A-Z0-9_-]*_HOSTS\b")
-"""A variable's name that no shell takes for one: up to 0.8 TorchX keeps the dashes of a role's name in it."""
 
 
 def sniff(data: Any) -> bool:

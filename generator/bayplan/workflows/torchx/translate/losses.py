@@ -11,8 +11,8 @@ from bayplan.words import listing
 from bayplan.workflows.torchx.translate.finding import ROLES, ROOT
 from bayplan.workflows.torchx.translate.pools import INSTANCE
 from bayplan.workflows.torchx.translate.wishes import PREFIX
+from bayplan.workflows.torchx.words import BROKEN
 
-BROKEN = re.compile(r"\b(?:VC|TORCHX_MCAD)_[A-Z0-9_]*-[A-Z0-9_-]*_HOSTS\b")
 VOLCANO = re.compile(r"\b(?:VC|TORCHX_MCAD)_[A-Z0-9_]+_HOSTS\b")
 """Variables that only Volcano or MCAD set."""
 

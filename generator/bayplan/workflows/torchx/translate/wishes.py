@@ -16,8 +16,10 @@ from bayplan.workflows.torchx.translate.finding import ROOT
 PREFIX = "bayplan.dev/"
 SPEC = {"scheduler": "scheduler"}
 GANG = {"workload": "workload", "placement": "placement", "compute-domain": "computeDomain"}
+LEVELS = ("required", "preferred")
+"""A placement in two words, since TorchX' command line splits values at commas and semicolons."""
 POD_SET = {"pool": "pool", "fabric": "fabric"}
-WORDS = (*SPEC, *GANG, *POD_SET)
+WORDS = (*SPEC, *GANG, *LEVELS, *POD_SET)
 
 
 class Wishes(NamedTuple):
@@ -50,12 +52,15 @@ def _wishes(metadata: Mapping[str, Any], words: tuple[str, ...], route: Route) -
         wrong = tuple(_wrong(word, value, words, (*route, key)))
         found += wrong
         values |= {} if wrong else {word: _placement(value) if word == "placement" else value}
+    levels = {word: values.pop(word) for word in LEVELS if word in values}
+    at = {"placement": (*route, f"{PREFIX}{next(iter(levels))}")} if levels and "placement" not in values else {}
+    values |= {"placement": {**values.get("placement", {}), **levels}} if levels else {}
     keys = {**SPEC, **GANG, **POD_SET}
     return Wishes(
         {SPEC[word]: value for word, value in values.items() if word in SPEC},
         {GANG[word]: value for word, value in values.items() if word in GANG},
         {POD_SET[word]: value for word, value in values.items() if word in POD_SET},
-        {keys[word]: (*route, f"{PREFIX}{word}") for word in values},
+        {keys[word]: (*route, f"{PREFIX}{word}") for word in values} | at,
         tuple(found),
     )
 
@@ -67,13 +72,13 @@ def _wrong(word: str, value: Any, words: tuple[str, ...], route: Route) -> Itera
     elif not isinstance(value, str):
         yield error("W589", route, f"the value of {PREFIX}{word} must be a text", hint="put it in quotes")
     elif word == "placement" and not _placement(value):
-        hint = "write it as required=spine or preferred=rack, or both with a semicolon between"
+        hint = "write it as required=spine,preferred=rack, or either alone"
         yield error("W589", route, f'"{value}" names no level as required or preferred', hint=hint)
 
 
 def _placement(text: str) -> dict[str, str]:
-    """`required=spine;preferred=rack`; TorchX' command line splits at commas. Empty where it is no such thing."""
-    parts = [each.partition("=") for each in text.replace(",", ";").split(";")]
+    """`required=spine,preferred=rack`, as annotations have it. Empty where it is no such thing."""
+    parts = [each.partition("=") for each in text.split(",")]
     made = {key.strip(): level.strip() for key, _, level in parts}
-    sound = len(made) == len(parts) and set(made) <= {"required", "preferred"} and all(made.values())
+    sound = len(made) == len(parts) and set(made) <= set(LEVELS) and all(made.values())
     return made if sound else {}

@@ -1,0 +1,219 @@
+"""What pods may do, against what their namespace lets in: Pod Security levels, OpenShift's SCCs, memory locks.
+
+Judged is the pod template that is made of a podSet: what bayplan generates, what a fabric adds, and what the pool's and
+the podSet's own `template` lay over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bayplan import fabrics
+from bayplan.checks.places import Place, pod_sets
+from bayplan.diagnostics import Diagnostic, Note, Route, error, info, warning
+from bayplan.fabrics.common import LOCK, pins
+from bayplan.fabrics.wanted import Wanted
+from bayplan.kube.merge import MERGE_KEYS
+from bayplan.kube.pod import combine, own_parts, template
+from bayplan.kube.pod_security import BASELINE, Breach, as_root, breaches, containers, security
+from bayplan.model.manifest import PodParts
+from bayplan.model.topology import ClusterTopology, Namespace, Pool
+from bayplan.model.workflow import GANGS, Workflow
+from bayplan.planning.pools import gang_pools
+from bayplan.values import NamedTuple
+
+OPENSHIFT = "openshift"
+LABEL = "pod-security.kubernetes.io/enforce: privileged"
+ALL_ALLOWED = "privileged"
+
+
+class Pod(NamedTuple):
+    """A podSet, what it wants of its fabric, and its pod's spec."""
+
+    place: Place
+    pool: Pool
+    number: int  # of the pool
+    wanted: Wanted | None
+    parts: PodParts  # of the fabric
+    spec: Mapping[str, Any]
+
+    @property
+    def title(self) -> str:
+        """For messages."""
+        return f'podSet "{self.place.pods.name}"'
+
+
+def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """W630 to W637."""
+    name = workflow.namespace or topology.defaults.get("namespace", "")
+    namespace = topology.namespaces.get(name)
+    asked = [place for place in pod_sets(workflow) if _speaks(place, topology)]
+    strict = namespace is not None and namespace.pod_security not in ("", ALL_ALLOWED)
+    judged = list(pod_sets(workflow)) if strict else asked
+    if not judged:
+        return
+    for pod in _pods(workflow, topology, judged, name):
+        yield from _locked(pod)
+        yield from _memory(pod)
+        if namespace is not None and strict:
+            yield from _level(pod, namespace)
+        if topology.platform == OPENSHIFT:
+            yield from _openshift(pod, name, namespace)
+        elif namespace is None and name and LOCK in pod.parts.capabilities:
+            message = f'{pod.title} needs {LOCK}, and nothing says what namespace "{name}" lets in'
+            entry = f"namespaces: {{{name}: {{podSecurity: privileged}}}}"
+            hint = f"declare it in the topology, `{entry}`, and label it {LABEL}"
+            yield info("W637", (*pod.place.route, "fabric"), message, hint=hint)
+
+
+def _speaks(place: Place, topology: ClusterTopology) -> bool:
+    """Whether a podSet's pods may be more than plain ones."""
+    return bool(place.pods.fabric or place.pods.template or any(pool.template for pool in topology.pools))
+
+
+def _pods(workflow: Workflow, topology: ClusterTopology, judged: list[Place], namespace: str) -> Iterator[Pod]:
+    pools: dict[Route, Any] = {}
+    for index, gang in enumerate(workflow.gangs):
+        pools |= gang_pools(workflow, gang, (*GANGS, index), topology)
+    for place in judged:
+        name = pools.get(place.route)
+        number = next((n for n, pool in enumerate(topology.pools) if pool.name == name), None)
+        if number is not None and _mergeable(place.pods.template) and _mergeable(topology.pools[number].template):
+            pool = topology.pools[number]
+            wanted = fabrics.wanted(place.pods, topology, namespace, pool.name)
+            parts = fabrics.parts(wanted) if wanted else PodParts()
+            all_parts = combine(own_parts(place.pods, pool, "files"), parts)
+            made = template(place.pods, pool, all_parts, place.pods.command)
+            yield Pod(place, pool, number, wanted, parts, made["spec"])
+
+
+def _mergeable(patch: Mapping[str, Any]) -> bool:
+    """Whether a template has the shape of one; what is wrong with others is said elsewhere (W311 to W315, T430)."""
+    spec = patch.get("spec") or {}
+    if not isinstance(spec, Mapping):
+        return False
+    held = {key: value for key, value in spec.items() if key in MERGE_KEYS}
+    return all(isinstance(v, list) and all(isinstance(e, Mapping) for e in v) for v in held.values() if v is not None)
+
+
+def _locked(pod: Pod) -> Iterator[Diagnostic]:
+    """W636: RDMA without the capability to pin memory, by a template or by the file."""
+    if pod.wanted is None or LOCK not in pod.parts.capabilities:
+        return
+    for path, container in containers(pod.spec):
+        found = security(container).get("capabilities") or {}
+        if path == _main(pod) and LOCK not in (found.get("add") or ()) and not security(container).get("privileged"):
+            message = (
+                f"{pod.title}: its template replaces the capabilities, and {LOCK} is lost, by which RDMA pins memory"
+            )
+            hint = f"add {LOCK} to `capabilities.add` of the template: lists of capabilities are not merged"
+            yield error("W636", _route(pod, (*path, "securityContext")), message, hint=hint)
+
+
+def _main(pod: Pod) -> tuple[str | int, ...]:
+    """The generated container stands first."""
+    return ("containers", 0)
+
+
+def _memory(pod: Pod) -> Iterator[Diagnostic]:
+    """W631: without root the capability is of no use (nvidia-container-toolkit#2037)."""
+    if pod.wanted is None or not pins(pod.wanted) or pod.wanted.fabric.memlock == "unlimited":
+        return
+    for path, container in containers(pod.spec):
+        if path == _main(pod) and not as_root(pod.spec, container):
+            message = f"{pod.title} does not run as root, so {LOCK} is of no use to it, and it may lock 8 MiB of memory"
+            hint = "raise LimitMEMLOCK of the container runtime on the nodes, and say so: `memlock: unlimited`"
+            own = {"runAsUser", "runAsNonRoot"} & set(security(container))
+            at = (*path, "securityContext") if own else ("securityContext",)
+            yield warning("W631", _route(pod, at), message, hint=hint)
+
+
+def _level(pod: Pod, namespace: Namespace) -> Iterator[Diagnostic]:
+    """W630, W633 and W634: what the namespace's Pod Security level refuses."""
+    level = namespace.pod_security
+    found = list(dict.fromkeys(breaches(pod.spec, level)))
+    where = Note("the level is said here", ("topology", "spec", "namespaces", namespace.name))
+    for each in found:
+        if each.lacking:
+            continue
+        fabric = _by_fabric(pod, each)
+        code = "W630" if fabric else "W633"
+        route = (*pod.place.route, "fabric") if fabric else _route(pod, each.path)
+        message = f'{pod.title}: namespace "{namespace.name}" is {level}, and that refuses {each.what}'
+        hint = f"label the namespace {LABEL}, and say so in the topology, or run in another namespace"
+        yield error(code, route, message, hint=hint, notes=(where,))
+    lacking = list(dict.fromkeys(each.what for each in found if each.lacking))
+    if lacking:
+        wanted = ", ".join(lacking)
+        message = f'{pod.title}: namespace "{namespace.name}" is {level}, and that wants said: {wanted}'
+        hint = f"write into `template`: spec: {{containers: [{{securityContext: {{{wanted}}}}}]}}"
+        yield error("W634", (*pod.place.route, "name"), message, hint=hint, notes=(where,))
+
+
+def _by_fabric(pod: Pod, each: Breach) -> bool:
+    """Whether the fabric brought it, rather than a template."""
+    if pod.wanted is None:
+        return False
+    if each.path[-1] == "add":
+        return any(each.what.endswith(f" {name}") for name in pod.parts.capabilities)
+    if each.path[-1] == "privileged":
+        return pod.parts.privileged
+    return each.path[0] in pod.parts.spec
+
+
+def _openshift(pod: Pod, name: str, namespace: Namespace | None) -> Iterator[Diagnostic]:
+    """W632, W635: what restricted-v2 refuses takes an SCC of its own, bound to the pods' service account."""
+    found = [each for each in dict.fromkeys(breaches(pod.spec, BASELINE)) if not each.lacking]
+    if not found:
+        return
+    fabric = _by_fabric(pod, found[0])
+    route = (*pod.place.route, "fabric") if fabric else _route(pod, found[0].path)
+    what = ", ".join(dict.fromkeys(each.what for each in found))
+    scc, account = (namespace.scc, namespace.service_account) if namespace else ("", "")
+    if not scc or not account:
+        message = f"{pod.title}: OpenShift's restricted-v2 refuses {what}"
+        entry = f"namespaces: {{{name or 'NAME'}: {{scc: NAME, serviceAccount: NAME}}}}"
+        hint = f"make a SecurityContextConstraints that allows it, and name it with its service account: `{entry}`"
+        yield error("W632", route, message, hint=hint)
+        return
+    message = f'{pod.title}: the SCC "{scc}" must allow {what}, and the service account "{account}" must be let use it'
+    hint = f"oc adm policy add-scc-to-user {scc} -z {account} -n {name}"
+    yield info("W635", route, message, hint=hint)
+
+
+def _route(pod: Pod, path: tuple[str | int, ...]) -> Route:
+    """Where a template says something of the pod's spec; the podSet, where none does."""
+    pool: Route = ("topology", "spec", "pools", pod.number, "template")
+    for patch, route in ((pod.place.pods.template, (*pod.place.route, "template")), (pod.pool.template, pool)):
+        found = _deepest(patch.get("spec"), path, pod.spec)
+        if found:
+            return (*route, "spec", *found)
+    return (*pod.place.route, "name")
+
+
+def _deepest(patch: Any, path: tuple[str | int, ...], made: Any) -> tuple[str | int, ...]:
+    """The part of a path into the made spec that a patch has too. List entries are found again by their names."""
+    found: list[str | int] = []
+    for step in path:
+        if isinstance(step, str) and isinstance(patch, Mapping) and step in patch:
+            patch, made = patch[step], made.get(step) if isinstance(made, Mapping) else None
+            found.append(step)
+        elif isinstance(step, int) and isinstance(patch, list) and isinstance(made, list):
+            number = _entry(patch, made[step], step)
+            if number is None:
+                break
+            patch, made = patch[number], made[step]
+            found.append(number)
+        else:
+            break
+    return tuple(found)
+
+
+def _entry(patch: list[Any], made: Any, step: int) -> int | None:
+    """The entry of a patch that an entry was made of; one without a name is the main container."""
+    name = made.get("name") if isinstance(made, Mapping) else None
+    for number, each in enumerate(patch):
+        if isinstance(each, Mapping) and each.get("name", name if step == 0 else None) == name:
+            return number
+    return None

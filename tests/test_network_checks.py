@@ -1,0 +1,243 @@
+"""Fabrics by themselves: what each check finds, and that no file that the schema takes stops any of them."""
+
+from __future__ import annotations
+
+from ipaddress import ip_network
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bayplan import document, pipeline, schema
+from bayplan.diagnostics import has_errors
+from bayplan.kube import addresses as ip
+from bayplan.topologies import native
+from support import WORKER, workflow
+from test_network_operator import NV, rail, topology
+
+
+def found(*, platform: str = "kubernetes", **fabrics: Any) -> list[str]:
+    """Codes with the first letter of their severity."""
+    data = topology(**fabrics, platform=platform)
+    checked, _ = pipeline.check_topology(document.Document("t.yaml", "", 0, data))
+    return sorted(f"{each.code}{each.severity[0]}" for each in checked.diagnostics if each.code.startswith(("T6", "S")))
+
+
+def one(kind: str, *rails: dict[str, Any], **fabric: Any) -> dict[str, Any]:
+    return {"kind": kind, **fabric, "rails": list(rails) or [rail(0)]}
+
+
+WHERE = {"type": "whereabouts"}
+SOUND = {
+    "hostdevice": one("hostdevice", ipam=NV),
+    "macvlan": one("macvlan", rail(0, resource="rdma/a"), rail(1, resource="rdma/a"), ipam=WHERE, shares=4),
+    "ipoib": one("ipoib", rail(0, resource="rdma/a"), linkType="infiniband"),
+    "sriov": one("sriov", rail(0, resource="openshift.io/rail-0_a", subnet=""), linkType="infiniband", mtu=2044),
+    "spectrumx": one("spectrumx", rail(0, resource="nvidia.com/rail-0"), ipam={"type": "nv-ipam", "perNode": 1}),
+    "dranet": {"kind": "dranet", "deviceClass": "rdma"},
+    "efa": one("efa", {"resource": "vpc.amazonaws.com/efa"}, {"resource": "vpc.amazonaws.com/efa"}),
+    "gke": one("gke", {"network": "rdma-0", "interface": "eth2"}),
+    "hostnetwork": {"kind": "hostnetwork", "privileged": True, "rails": [{"interface": "rdma0", "hca": "mlx5_0"}]},
+    "InfiniBand by verbs": one("none", {"resource": "rdma/ib"}, linkType="infiniband", attach="shared", shares=8),
+    "IPv6": one(
+        "macvlan", rail(0, resource="rdma/a", subnet="fd00::/64", gateway="fd00::1"), ipam=NV | {"exclude": []}
+    ),
+    "one address a node": one("macvlan", rail(0, resource="rdma/a", subnet="10.0.0.0/27"), ipam=WHERE),
+    "two rails of one network": one("macvlan", *[rail(n, resource="rdma/a", subnet="") for n in (0, 1)]),
+}
+SOUND["IPv6"]["ipam"] = {"type": "nv-ipam", "perNode": 16}
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_sound_fabrics_are_taken(name: str) -> None:
+    unwanted = [each for each in found(ew=SOUND[name]) if not (name == "sriov" and each == "T600w")]
+    assert unwanted == []
+
+
+WRONG: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "another prefix": (one("hostdevice", rail(0, resource="rdma/rail_0")), ["T600e"]),
+    "a dot": (one("hostdevice", rail(0, resource="nvidia.com/rail.0")), ["T600e"]),
+    "a dash": (one("hostdevice", rail(0, resource="nvidia.com/rail-0")), ["T600w"]),
+    "no prefix": (one("sriov", rail(0, resource="rail_0")), ["T600e"]),
+    "two names": (one("spectrumx", rail(0, resource="nvidia.com/rail-1")), ["T600e"]),
+    "no domain": (one("macvlan", rail(0, resource="roce/a")), ["T600w"]),
+    "another card of AWS": (one("efa", {"resource": "amazonaws.com/efa"}), ["T600w"]),
+    "macvlan over InfiniBand": (one("macvlan", rail(0, resource="rdma/a"), linkType="infiniband"), ["T601e"]),
+    "ipoib over Ethernet": (one("ipoib", rail(0, resource="rdma/a"), linkType="ethernet"), ["T601e"]),
+    "RoCE by verbs": (one("none", {"resource": "rdma/a"}, linkType="ethernet", attach="shared"), ["T601e"]),
+    "EFA over Ethernet": (one("efa", {"resource": "vpc.amazonaws.com/efa"}, linkType="ethernet"), ["T601e"]),
+    "no rails": ({"kind": "macvlan"}, ["T602e"]),
+    "no network": (one("macvlan", {"resource": "rdma/a"}), ["T602e"]),
+    "verbs that nobody gives": (one("macvlan", rail(0, resource="")), ["T602w"]),
+    "one card": (one("macvlan", *[rail(n, resource="rdma/a", hca="mlx5_0") for n in (0, 1)]), ["T603e"]),
+    "one interface": (one("macvlan", *[rail(n, resource="rdma/a", interface="net1") for n in (0, 1)]), ["T603e"]),
+    "one port": (one("sriov", *[rail(n, device="ens1f0") for n in (0, 1)]), ["T603w"]),
+    "some cards": (one("hostdevice", rail(0), rail(1, hca="")), ["T603w"]),
+    "dranet with a network": (one("dranet", {"network": "a/b"}), ["T604w"]),
+    "a class for Multus": (one("hostdevice", rail(0), deviceClass="a"), ["T604w"]),
+    "shares of whole cards": (one("hostdevice", rail(0), shares=4), ["T604w"]),
+    "an MTU of a host device": (one("hostdevice", rail(0), mtu=9000), ["T604w"]),
+    "plugins behind IPoIB": (one("ipoib", rail(0, resource="rdma/a"), sourceRouting=True), ["T604w"]),
+    "addresses of EFA": (one("efa", {"resource": "vpc.amazonaws.com/efa"}, ipam=WHERE), ["T604w"]),
+    "no subnet": (one("hostdevice", rail(0, subnet="10.0.0.0")), ["T605e"]),
+    "a length of 33": (one("hostdevice", rail(0, subnet="10.0.0.0/33")), ["T605e"]),
+    "a gateway of five": (one("hostdevice", rail(0, gateway="10.0.0.0.1")), ["T605e"]),
+    "an exclusion": (one("hostdevice", rail(0), ipam={**WHERE, "exclude": ["10.0.0.0/40"]}), ["T605e"]),
+    "a start": (one("hostdevice", rail(0), ipam={**WHERE, "rangeStart": "10.0.0.400"}), ["T605e"]),
+    "blocks": (one("hostdevice", rail(0, subnet="10.0.0.0/24"), ipam={"type": "nv-ipam", "perNode": 13}), ["T606e"]),
+    "prefixes": (
+        one(
+            "spectrumx",
+            rail(0, resource="nvidia.com/rail-0", subnet="10.0.0.0/27"),
+            ipam={"type": "nv-ipam", "perNode": 2},
+        ),
+        ["T606e"],
+    ),
+    "nobody's": (one("hostdevice", rail(0), ipam={**WHERE, "exclude": ["10.0.0.0/16"]}), ["T606e"]),
+    "a few": (one("hostdevice", rail(0, subnet="10.0.0.0/28"), ipam=WHERE), ["T606w"]),
+    "two rails' worth": (
+        one("hostdevice", *[rail(n, subnet="10.0.0.0/27") for n in (0, 1)], ipam=WHERE, sourceRouting=True),
+        ["T606w", "T606w"],
+    ),
+    "a block for the gateway": (
+        one("hostdevice", rail(0, gateway="10.0.0.1"), ipam={"type": "nv-ipam", "perNode": 1}),
+        ["T606e"],
+    ),
+    "each node for itself": (one("hostdevice", rail(0), ipam={"type": "host-local"}), ["T606w"]),
+    "nv-ipam's gateway": (one("hostdevice", rail(0, gateway="10.9.0.1"), ipam=NV), ["T607e"]),
+    "a gateway of another family": (one("hostdevice", rail(0, gateway="fd00::1"), ipam=WHERE), ["T607w"]),
+    "one subnet within another": (one("hostdevice", rail(0, subnet="10.0.0.0/16"), rail(1), ipam=WHERE), ["T608w"]),
+    "any card": (one("sriov", *[rail(n, resource="nvidia.com/vf", subnet="") for n in (0, 1)]), ["T609i"]),
+    "another's addresses": (one("sriov", *[rail(n, resource="nvidia.com/vf") for n in (0, 1)]), ["T609w"]),
+    "a GPU too many": (one("hostdevice", rail(0, gpu=8)), ["T610e"]),
+    "lo": (one("hostdevice", rail(0, interface="lo")), ["T611e"]),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_each_check_finds_its_mistake_and_nothing_else(name: str) -> None:
+    fabric, wanted = WRONG[name]
+    assert found(ew=fabric) == wanted
+
+
+def test_one_card_serves_one_kind_of_network() -> None:
+    both = {"a": one("macvlan", rail(0, resource="rdma/a")), "b": one("hostdevice", rail(0))}
+    assert found(**both) == ["T603w"]
+    data = topology(**both)
+    (pool,) = data["spec"]["pools"]
+    data["spec"]["pools"] = [
+        {
+            **pool,
+            "name": name,
+            "node": {**pool["node"], "fabrics": [name], "nodeSelector": {"p": name}},
+            "domains": nodes,
+        }
+        for name, nodes in (("a", [{"nodes": "a[1-4]"}]), ("b", [{"nodes": "b[1-4]"}]))
+    ]
+    checked, _ = pipeline.check_topology(document.Document("t.yaml", "", 0, data))
+    assert [each.code for each in checked.diagnostics if each.code.startswith("T6")] == []
+    data["spec"]["pools"][0]["node"]["fabrics"] = ["c"]
+    checked, _ = pipeline.check_topology(document.Document("t.yaml", "", 0, data))
+    assert [each.code for each in checked.diagnostics if each.code.startswith("T6")] == ["T610", "T610"]
+
+
+def test_a_network_of_others_on_openshift() -> None:
+    assert found(ew=one("hostdevice"), platform="openshift") == ["T612w"]
+    assert found(ew=one("hostdevice", rail(0, network="ml/rail-0")), platform="openshift") == []
+    assert found(ew=one("hostdevice", rail(0, network="default/rail-0")), platform="openshift") == []
+
+
+@pytest.mark.parametrize(("size", "taken"), [("one rail", []), ("two rails", ["T606"])])
+def test_pods_of_a_workflow_need_addresses(asked: str, taken: list[str]) -> None:
+    """30 addresses without the gateway and two others, and 14 pods on one rail or on two."""
+    data = topology(
+        ew=one(
+            "macvlan",
+            *[rail(n, resource="rdma/a", subnet="10.0.0.0/27", gateway="10.0.0.1") for n in (0, 1)],
+            ipam={"type": "whereabouts", "exclude": ["10.0.0.9", "10.0.0.10", "10.0.0.1"]},
+            sourceRouting=True,
+        )
+    )
+    data["spec"]["pools"][0]["domains"] = [{"nodes": "n[1-14]"}]
+    fabric = {"name": "ew", **({"rails": [0]} if asked == "one rail" else {})}
+    pods = {**WORKER, "accelerator": {"name": "h200", "count": 8}, "fabric": fabric, "replicas": 7}
+    flow = workflow({"name": "g", "groups": [{"name": "r", "replicas": 2, "podSets": [pods]}]})
+    two = document.Document("w.yaml", "", 0, flow), document.Document("t.yaml", "", 0, data)
+    outcome, _ = pipeline.compile(pipeline.Request(*two, scheduler="none"))
+    assert [each.code for each in outcome.diagnostics if each.code == "T606" and each.severity == "error"] == taken
+
+
+subnets = st.builds(lambda a, bits: f"10.{a}.0.0/{bits}", st.integers(0, 3), st.integers(16, 32))
+
+
+@given(subnets, st.lists(subnets, max_size=4))
+def test_addresses_that_are_left_are_counted_once(net: str, excluded: list[str]) -> None:
+    """Against all addresses, one by one."""
+    whole = ip.subnet(net)
+    assert whole is not None
+    if whole.num_addresses > 4096:
+        return
+    span = ip.hosts(whole)
+    out = [ip_network(each) for each in excluded]
+    every = [each for each in whole if span.holds(each) and not any(each in one for one in out)]
+    assert ip.left(span, list(ip.excluded(excluded))) == len(every)
+
+
+@given(st.integers(1, 5000), st.booleans(), st.sampled_from(["10.0.0.0/8", "fd00::/64"]))
+def test_a_block_is_as_small_as_can_be(addresses: int, gateway: bool, net: str) -> None:
+    whole = ip.subnet(net)
+    assert whole is not None
+    length = ip.block(whole, addresses, gateway)
+
+    def room(prefix: int) -> int:
+        return ip.hosts(ip_network(f"{whole.network_address}/{prefix}")).size
+
+    assert room(length) >= addresses + gateway
+    assert length == whole.max_prefixlen or room(length + 1) < addresses + gateway
+
+
+texts = st.sampled_from(
+    ["", "a", "a.b", "a-b", "nvidia.com/a", "rdma/a_b", "net1", "eth0", "lo", "a/b", "0000:1a:00.0"]
+)
+anything = texts | st.sampled_from(["10.0.0.0/24", "10.0.0.1", "fd00::/120", "::", "255.255.255.255/32", "0.0.0.0/0"])
+RAIL = ("network", "resource", "hca", "interface", "subnet", "gateway", "device")
+KINDS = ("macvlan", "ipoib", "hostdevice", "sriov", "spectrumx", "dranet", "efa", "gke", "hostnetwork", "none")
+
+
+@st.composite
+def fabrics(draw: st.DrawFn) -> dict[str, Any]:
+    """Fabrics of which the schema takes most, and sense few."""
+    rails = st.dictionaries(st.sampled_from(RAIL), anything, max_size=6)
+    ipam = st.fixed_dictionaries(
+        {"type": st.sampled_from(["nv-ipam", "whereabouts", "static", "host-local", "dhcp"])},
+        optional={
+            "perNode": st.integers(1, 10**6),
+            "exclude": st.lists(anything, max_size=3),
+            "rangeStart": anything,
+            "rangeEnd": anything,
+        },
+    )
+    optional = {
+        "linkType": st.sampled_from(["infiniband", "ethernet"]),
+        "attach": st.sampled_from(["exclusive", "shared"]),
+        "ipam": ipam,
+        "sourceRouting": st.booleans(),
+        "mtu": st.integers(68, 9000),
+        "shares": st.integers(1, 100),
+    }
+    kind, listed = st.sampled_from(KINDS), st.lists(rails, max_size=4)
+    return draw(st.fixed_dictionaries({"kind": kind, "rails": listed}, optional=optional))
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(fabrics(), min_size=1, max_size=2), st.sampled_from(["kubernetes", "openshift"]))
+def test_no_fabric_stops_a_check_or_the_export(given_: list[dict[str, Any]], platform: str) -> None:
+    data = topology(**{f"f{n}": each for n, each in enumerate(given_)}, platform=platform)
+    if has_errors(schema.validate(native.SCHEMA, data, "topology")):
+        return
+    one_ = document.Document("t.yaml", "", 0, data)
+    checked, _ = pipeline.check_topology(one_)
+    assert all(each.message and each.code for each in checked.diagnostics)
+    made, _ = pipeline.export(one_, "network-operator", {})
+    assert (made.value is None) == has_errors(made.diagnostics)

@@ -1,0 +1,238 @@
+"""bayplan under the real TorchX 0.7: its dry run, its components beside ours, its list of schedulers.
+
+TorchX lives in an environment of its own (tests/torchx/prepare), or in that of the Python that BAYPLAN_TORCHX names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bayplan.workflows.torchx.components import COMPONENTS
+from bayplan.workflows.torchx.components.arguments import bound
+from tools.run import EXAMPLES, ROOT, bayplan, environment
+
+PYTHON = Path(os.environ.get("BAYPLAN_TORCHX", ROOT / ".ci" / "torchx" / "bin" / "python"))
+EXAMPLE = EXAMPLES / "torchx-hostdevice"
+
+pytestmark = pytest.mark.skipif(not PYTHON.exists(), reason=f"no TorchX at {PYTHON}: run tests/torchx/prepare")
+
+
+def torchx(*words: str, cwd: Path = EXAMPLE, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """That Python, with bayplan importable."""
+    given = environment({"LOGLEVEL": "WARNING", **(env or {})})
+    return subprocess.run(
+        [str(PYTHON), *words], cwd=cwd, env=given, capture_output=True, encoding="utf-8", timeout=300, check=False
+    )
+
+
+RUN = ("-m", "bayplan.torchx_scheduler", "run", "--workspace=", "-s", "bayplan")
+DDP = ("dist.ddp", "-j", "2x8", "--image", "example.com/train:1", "--gpu", "8", "--cpu", "64", "--memMB", "512000")
+CFG = ("-cfg", "topology=topology.yaml,namespace=vision,queue=research")
+
+
+def test_the_dry_run_is_what_render_prints(tmp_path: Path) -> None:
+    result = torchx(*RUN, "--dryrun", *CFG, *DDP, "--script", "train.py")
+    assert result.returncode == 0, result.stderr
+    shown, _, manifests = result.stdout.partition("=== SCHEDULER REQUEST ===\n")
+    (tmp_path / "dry-run.txt").write_text(shown, encoding="utf-8")
+    again = bayplan("render", str(tmp_path / "dry-run.txt"), "-t", str(EXAMPLE / "topology.yaml"))
+    assert again.returncode == 0, again.stderr
+    documents = [each for each in yaml.safe_load_all(manifests) if each]
+    assert documents == list(yaml.safe_load_all(again.stdout))
+    assert [each["kind"] for each in documents] == ["PodGroup", "JobSet"]
+    same = torchx(*RUN, "--dryrun", *CFG, *DDP, "--script", "train.py")
+    assert same.stdout == result.stdout
+
+
+def test_wishes_by_cfg() -> None:
+    cfg = f"{CFG[1]},required=leaf,workload=volcano-job,fabric=east-west"
+    result = torchx(*RUN, "--dryrun", "-cfg", cfg, *DDP, "--script", "train.py")
+    assert result.returncode == 0, result.stderr
+    (job,) = [each for each in yaml.safe_load_all(result.stdout.partition("REQUEST ===\n")[2]) if each]
+    assert (job["kind"], job["apiVersion"]) == ("Job", "batch.volcano.sh/v1alpha1")
+    assert job["spec"]["networkTopology"] == {"mode": "hard", "highestTierAllowed": 1}
+    assert "k8s.v1.cni.cncf.io/networks" in job["spec"]["tasks"][0]["template"]["metadata"]["annotations"]
+
+
+def test_what_bayplan_refuses_is_an_error_of_torchx() -> None:
+    result = torchx(*RUN, "--dryrun", *CFG, *DDP, "--script", "train.py", "--mounts", "type=device,src=/dev/fuse")
+    assert result.returncode != 0
+    assert "error[W577]" in result.stderr
+    assert "=== SCHEDULER REQUEST ===" not in result.stdout
+
+
+KUBECTL = """#!/bin/sh
+echo "$@" >>"$LOG"
+case "$1" in
+create) cat >>"$LOG" ;;
+get) echo '{"items": [{"metadata": {"namespace": "vision", "labels": {"bayplan.dev/workflow": "train"}},
+  "status": {"phase": "Running"}}]}' ;;
+delete) [ "$2" != workloads ] || { echo "error: the server doesn't have a resource type" >&2; exit 1; } ;;
+esac
+"""
+
+LIFE = """
+import sys
+from torchx.runner import Runner
+from bayplan.torchx_scheduler import create_scheduler
+from torchx.components.dist import ddp
+app = ddp(script="train.py", image="example.com/train:1", j="2x8", gpu=8, cpu=64, memMB=512000)
+with Runner("test", {"bayplan": create_scheduler}) as runner:
+    cfg = {"topology": "topology.yaml", "namespace": "vision", "queue": "research"}
+    handle = runner.run(app, "bayplan", cfg)
+    print(handle, runner.status(handle).state, [each.app_handle for each in runner.list("bayplan")])
+    runner.cancel(handle)
+"""
+
+
+def test_the_life_of_an_application(tmp_path: Path) -> None:
+    fake, log = tmp_path / "kubectl", tmp_path / "log"
+    fake.write_text(KUBECTL, encoding="utf-8")
+    fake.chmod(0o755)
+    result = torchx("-c", LIFE, env={"KUBECTL": str(fake), "LOG": str(log)})
+    assert result.returncode == 0, result.stderr
+    handle = "bayplan://test/vision:train"
+    assert result.stdout.strip().startswith(f"{handle} RUNNING")
+    said = log.read_text(encoding="utf-8")
+    assert said.startswith("create -f -\n")
+    assert "kind: JobSet\n" in said
+    assert "delete jobsets -n vision -l bayplan.dev/workflow=train" in said
+
+
+ARGUMENTS: list[tuple[str, dict[str, Any]]] = [
+    ("dist.ddp", {"script": "a/train.py", "j": "2x8", "gpu": 8, "cpu": 64, "memMB": 512000, "name": "llm/pair"}),
+    ("dist.ddp", {"m": "my.train", "j": "1:4x2", "name": "llm/", "max_retries": 3, "env": {"A": "b c"}}),
+    ("dist.ddp", {"m": "my.train", "j": "3", "rdzv_port": 1234, "debug": True, "h": "aws_p4d.24xlarge"}),
+    ("dist.ddp", {"script": "t.py", "j": "2x1", "rdzv_backend": "static", "tee": 1}),
+    ("dist.ddp", {"script": "t.py", "j": "2x1", "script_args": ["--name", "it's", "$HOME", "${app_id}"]}),
+    (
+        "dist.ddp",
+        {"script": "t.py", "mounts": ["type=bind", "src=/a", "dst=/b", "readonly", "type=volume", "src=c", "dst=/d"]},
+    ),
+    ("dist.ddp", {"script": "t.py", "mounts": ["type=device", "src=/dev/x", "perm=r"]}),
+    ("dist.spmd", {"script": "t.py", "h": "gpu.xlarge", "j": "2", "args": ["-x"]}),
+    ("dist.spmd", {"m": "a.b", "h": "aws_trn1.32xlarge", "j": "2x16"}),
+    ("utils.echo", {"msg": "hello", "num_replicas": 3}),
+    ("utils.touch", {"file": "/tmp/a b"}),
+    ("utils.sh", {"args": ["echo", "hi there"], "num_replicas": 2, "h": "cpu.large", "max_retries": 1}),
+    ("utils.python", {"m": "a.b", "args": ["--x"], "num_replicas": 2}),
+    ("utils.python", {"c": "print(1)"}),
+]
+"""Component, and arguments beside the image."""
+
+BUILD = """
+import dataclasses, json, sys
+from importlib import import_module
+made = []
+for name, given in json.loads(sys.argv[1]):
+    module, _, function = name.partition(".")
+    rest = given.pop("args", None) or given.pop("script_args", [])
+    app = getattr(import_module(f"torchx.components.{module}"), function)(*rest, image="example.com/x:1", **given)
+    made.append(dataclasses.asdict(app))
+print(json.dumps(made))
+"""
+
+LATER = ("workspace", "overrides", "TORCHX_TRACKING_RUN_NAME")
+"""What only TorchX 0.8 gives."""
+
+
+def test_components_are_torchx_own() -> None:
+    result = torchx("-c", BUILD, json.dumps(ARGUMENTS))
+    assert result.returncode == 0, result.stderr
+    for (name, given), theirs in zip(ARGUMENTS, json.loads(result.stdout), strict=True):
+        component = COMPONENTS[name]
+        arguments, wrong = bound({"image": "example.com/x:1", **given}, component.parameters)
+        assert wrong == []
+        ours = component.build(arguments)
+        assert isinstance(ours, dict), (name, given, ours)
+        assert _full(ours) == _full(theirs), (name, given)
+
+
+EMPTY: dict[str, Any] = {
+    "min_replicas": None,
+    "args": [],
+    "env": {},
+    "num_replicas": 1,
+    "max_retries": 0,
+    "retry_policy": "APPLICATION",
+    "port_map": {},
+    "metadata": {},
+    "mounts": [],
+    "base_image": None,
+}
+
+
+def _full(app: dict[str, Any]) -> dict[str, Any]:
+    """With all keys of a role, and without those of one version."""
+    roles = [{**EMPTY, **role} for role in app["roles"]]
+    for role in roles:
+        role["env"] = {name: value for name, value in role["env"].items() if name not in LATER}
+    return {"name": app["name"], "roles": roles, "metadata": app["metadata"] or {}}
+
+
+def test_named_resources_are_torchx_own() -> None:
+    from bayplan.workflows.torchx.components import named
+
+    code = (
+        "import dataclasses, json, torchx.specs.named_resources_aws as a, torchx.specs.named_resources_generic as g\n"
+    )
+    code += "r = {**a.NAMED_RESOURCES, **g.NAMED_RESOURCES}\n"
+    code += "print(json.dumps({k: dataclasses.asdict(f()) for k, f in r.items()}))"
+    result = torchx("-c", code)
+    assert result.returncode == 0, result.stderr
+    assert {name: named.resource(name) for name in named.NAMES} == json.loads(result.stdout)
+
+
+def registered(tmp_path: Path) -> dict[str, str]:
+    """A folder in which the distribution of torchx-plugin/ is installed, in the environment of a run."""
+    project = tomllib.loads((ROOT / "torchx-plugin" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (group,) = project["entry-points"].values()
+    info = tmp_path / "bayplan_torchx-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: bayplan-torchx\nVersion: 0.1.0\n", encoding="utf-8")
+    lines = [f"{name} = {target}\n" for name, target in sorted(group.items())]
+    (info / "entry_points.txt").write_text(f"[torchx.schedulers]\n{''.join(lines)}", encoding="utf-8")
+    return {"PYTHONPATH": os.pathsep.join([str(ROOT / "generator"), str(tmp_path)])}
+
+
+LISTED = """
+import json
+from torchx import schedulers
+from torchx.util.entrypoints import metadata
+points = {each.name: each.load().__module__ for each in metadata.entry_points().select(group="torchx.schedulers")}
+print(json.dumps([list(schedulers.get_scheduler_factories()), schedulers.get_default_scheduler_name(), points]))
+"""
+
+
+def test_the_plugin_keeps_schedulers_that_both_versions_have(tmp_path: Path) -> None:
+    """Any registered scheduler ends TorchX' own list, so the plugin registers those too; all of them load."""
+    result = torchx("-c", LISTED, env=registered(tmp_path))
+    assert result.returncode == 0, result.stderr
+    names, default, points = json.loads(result.stdout)
+    assert names == ["bayplan", "kubernetes", "local_cwd", "local_docker", "slurm"]
+    assert default == "bayplan"
+    assert points["bayplan"] == "bayplan.torchx_scheduler"
+
+
+def test_bayplan_alone_changes_nothing_of_torchx() -> None:
+    result = torchx("-c", LISTED)
+    assert result.returncode == 0, result.stderr
+    names, default, _ = json.loads(result.stdout)
+    assert default == "local_docker"
+    assert "bayplan" not in names
+    assert "kubernetes_mcad" in names
+
+
+def test_the_torchx_command_has_bayplan_by_the_plugin(tmp_path: Path) -> None:
+    words = ["-m", "torchx.cli.main", "run", "--workspace=", "--dryrun", "-s", "bayplan"]
+    result = torchx(*words, *CFG, *DDP, "--script", "train.py", env=registered(tmp_path))
+    assert result.returncode == 0, result.stderr
+    assert "kind: JobSet" in result.stdout

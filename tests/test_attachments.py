@@ -249,6 +249,14 @@ def test_bootstrap_over_the_fabric_leaves_the_rendezvous_where_it_is() -> None:
     assert env(made)["MASTER_ADDR"] == "train-worker-0-0.train"
 
 
+def test_only_those_who_meet_must_be_attached_alike() -> None:
+    bare = {key: each for key, each in pod_set().items() if key != "fabric"}
+    groups = [{"name": "a", "podSets": [pod_set()]}, {"name": "b", "podSets": [bare]}]
+    for rendezvous, codes in {"gang": ["W524"], "group": [], "none": []}.items():
+        made = support.run(support.workflow({"name": "train", "rendezvous": rendezvous, "groups": groups}), topology())
+        assert [each for each in made.codes if each == "W524"] == codes
+
+
 def test_a_fixed_address_is_everybody_s_master() -> None:
     leader = pod_set(name="leader", replicas=1, fabric={"name": "rails", "address": "10.0.0.10/24"})
     made = support.run(flow(leader, pod_set()), topology())

@@ -42,7 +42,8 @@ def canonical(fabric: Fabric, written: bool) -> Fabric:
     if ipam.kind in ("static", "dhcp", ""):
         rails = tuple(each._replace(subnet="", gateway="") for each in rails)
     kept = fabric._replace(name="", link_type=links.get(fabric.kind, usual), shares=shares, ipam=ipam, rails=rails)
-    return kept._replace(mtu=mtu, source_routing=routed, attach="", vendor_ids=(), device_ids=fabric.device_ids[:1])
+    attach = "exclusive" if fabric.kind in ("macvlan", "ipoib") and not fabric.shared else ""
+    return kept._replace(mtu=mtu, source_routing=routed, attach=attach, vendor_ids=(), device_ids=fabric.device_ids[:1])
 
 
 def _gateway(fabric: Fabric, gateway: str) -> str:

@@ -81,6 +81,12 @@ FABRICS: dict[str, dict[str, Any]] = {
         "rails": [rail(n, resource=f"rdma/shared_{n}", subnet="10.0.0.0/22") for n in range(2)],
     },
     "ipoib": {"kind": "ipoib", "linkType": "infiniband", "ipam": WHERE, "rails": [rail(0, resource="rdma/ib")]},
+    "ipoib-exclusive": {
+        "kind": "ipoib",
+        "linkType": "infiniband",
+        "attach": "exclusive",
+        "rails": [rail(0, resource="rdma/ib", subnet="")],
+    },
     "sriov": {"kind": "sriov", "linkType": "ethernet", "mtu": 9000, "ipam": NV, "rails": [rail(n) for n in range(2)]},
     "sriov-infiniband": {
         "kind": "sriov",
@@ -112,6 +118,7 @@ KINDS = {
     "macvlan": ["NicClusterPolicy", *["IPPool"] * 2, *["MacvlanNetwork"] * 2],
     "macvlan-in-one-subnet": ["NicClusterPolicy", *["NetworkAttachmentDefinition"] * 2],
     "ipoib": ["NicClusterPolicy", "IPoIBNetwork"],
+    "ipoib-exclusive": ["NicClusterPolicy", "IPoIBNetwork"],
     "sriov": ["NicClusterPolicy", *["IPPool"] * 2, *["SriovNetworkNodePolicy"] * 2, *["SriovNetwork"] * 2],
     "sriov-infiniband": ["NicClusterPolicy", *["SriovNetworkNodePolicy"] * 2, *["SriovIBNetwork"] * 2],
     "spectrumx": ["NicClusterPolicy", *["CIDRPool"] * 2, "SpectrumXRailPoolConfig"],

@@ -341,6 +341,13 @@ def test_memory_that_nobody_limits_needs_no_right() -> None:
     assert lint([pod("fabric/rail-0", VF, lock=False)], topology=free) == []
 
 
+def test_a_number_that_the_topology_says_is_meant() -> None:
+    asking = pod("fabric/rail-0", VF, env={"NCCL_IB_GID_INDEX": "3"})
+    meant = {**ON, "spec": {**ON["spec"], "fabrics": {"ew": {**FABRIC, "env": {"NCCL_IB_GID_INDEX": "3"}}}}}
+    assert lint([asking], topology=ON) == ["M852w"]
+    assert lint([asking], topology=meant) == []
+
+
 UPSTREAMS: Mapping[str, Mapping[str, int]] = {
     # A JSON text with a comma behind its last entry, which no operator can paste into a network.
     "network-operator/example__sriov-network__infiniband__sriov-ib-network.yaml": {"M849": 1},

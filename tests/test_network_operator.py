@@ -15,6 +15,7 @@ from bayplan.diagnostics import Diagnostic, has_errors
 from bayplan.emit import emit
 from judges import UPSTREAM, judge, network_operator
 from judges.samples import NEWEST
+from tools.run import ROOT
 
 needs_upstream = pytest.mark.skipif(not (UPSTREAM / "crds").is_dir(), reason=f"no upstream CRDs at {UPSTREAM}/crds")
 
@@ -233,6 +234,18 @@ def test_two_networks_of_one_name_are_two_objects_of_one_name() -> None:
 def test_before_264_there_are_no_rails_of_spectrum_x() -> None:
     data = topology(ew=FABRICS["spectrumx"], versions={"networkOperator": "26.1"})
     assert codes(data) == ["T614"]
+
+
+EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*/topology.yaml") if "fabrics:" in path.read_text("utf-8"))
+
+
+@needs_upstream
+@pytest.mark.parametrize("path", EXAMPLES, ids=[path.parent.name for path in EXAMPLES])
+def test_what_is_written_for_the_examples_is_accepted(path: Any) -> None:
+    """Those that leave ports out are told so."""
+    made, found = export(yaml.safe_load(path.read_text("utf-8")))
+    assert made or {"T613", "T581"} & {each.code for each in found}
+    assert [complaint for each in made for complaint in judge(each, NEWEST)] == []
 
 
 @st.composite

@@ -415,6 +415,17 @@ def test_a_job_that_is_there_gets_onto_the_fabric_and_keeps_its_variables() -> N
     assert put(made)[0] == made
 
 
+def test_a_namespace_that_refuses_ipc_lock_refuses_the_fabric_of_a_job() -> None:
+    strict = topology()
+    strict["spec"]["namespaces"] = {"ml": {"podSecurity": "baseline"}}
+    request = AugmentRequest(
+        (Object(("job",), job()),), Document("topology.yaml", "", 0, strict), scheduler="volcano", namespace="ml"
+    )
+    made, _ = augment(request)
+    assert "W630" in {each.code for each in made.diagnostics}
+    assert made.value is None
+
+
 def test_a_job_that_asks_for_another_number_of_cards_is_refused() -> None:
     wrong = {"resources": {"limits": {"nvidia.com/gpu": 8, "nvidia.com/rail_0": 2}}}
     assert put(job(**wrong))[:2][1].count("A950") or "P552" in put(job(**wrong))[1]

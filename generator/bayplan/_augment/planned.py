@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from bayplan import pipeline
 from bayplan._augment.case import Case
 from bayplan._augment.cluster import Cluster
@@ -9,6 +11,7 @@ from bayplan._augment.completed import completed, own_queue
 from bayplan._augment.strangers import uncounted
 from bayplan.backends import BACKENDS
 from bayplan.checks import accelerators, attachments, given, levels, pending, references
+from bayplan.checks.places import pod_sets
 from bayplan.diagnostics import Diagnostic, Outcome, has_errors
 from bayplan.model.augment import AugmentRequest
 from bayplan.model.backend import Backend
@@ -54,6 +57,17 @@ def planned(case: Case, request: AugmentRequest, cluster: Cluster, known: Known)
     return made
 
 
+ADDED = ("W630", "W631", "W632", "W635")
+"""What a namespace says to pods that are put on a fabric. What they may do besides is for whoever wrote them."""
+
+
+def _let_in(workflow: Workflow, cluster: Cluster) -> Iterator[Diagnostic]:
+    if any(place.pods.fabric for place in pod_sets(workflow)):
+        from bayplan.checks import security
+
+        yield from security.check(workflow, cluster.topology)
+
+
 def _planned(
     case: Case, workflow: Workflow, backend: Backend, request: AugmentRequest, cluster: Cluster
 ) -> Outcome[Planned]:
@@ -67,6 +81,7 @@ def _planned(
         for each in (references, levels, accelerators, pending, attachments)
         for d in each.check(unbuilt, cluster.topology)
     )
+    found += tuple(each for each in _let_in(unbuilt, cluster) if each.code in ADDED)
     if case.carried:
         found += tuple(seats.kept_domain(workflow.gangs[0]))
     if has_errors(found):

@@ -37,8 +37,10 @@ def _resource(fabric: Fabric, rail: Rail, route: Route) -> Iterator[Diagnostic]:
         return
     if fabric.kind in ("hostdevice", "spectrumx"):
         yield from _nvidia(fabric.kind, rail, prefix, name, route)
-    elif fabric.kind == "sriov" or (fabric.kind == "none" and not fabric.shared):
-        yield from _sriov(rail.resource, prefix, name, route)
+    elif fabric.kind == "sriov" and "." in name:
+        yield from _plugin(rail.resource, name, route)
+    elif fabric.kind == "none" and not fabric.shared:
+        yield from _verbs(rail.resource, prefix, name, route)
     elif fabric.kind in ("macvlan", "ipoib") and prefix != SHARED and "." not in prefix:
         message = f'the shared device plugin has the prefix "{SHARED}", and "{prefix}" is no domain'
         yield warning("T600", route, message, hint=f"write {SHARED}/{name}")
@@ -61,7 +63,7 @@ def _nvidia(kind: str, rail: Rail, prefix: str, name: str, route: Route) -> Iter
     yield from _plugin(rail.resource, name, route)
 
 
-def _sriov(resource: str, prefix: str, name: str, route: Route) -> Iterator[Diagnostic]:
+def _verbs(resource: str, prefix: str, name: str, route: Route) -> Iterator[Diagnostic]:
     if "." not in prefix:
         message = f'the prefix of "{resource}" is no domain; the Network Operator\'s webhook refuses it where it is on'
         yield warning("T600", route, message, hint="such as nvidia.com or openshift.io")
@@ -69,7 +71,8 @@ def _sriov(resource: str, prefix: str, name: str, route: Route) -> Iterator[Diag
 
 
 def _plugin(resource: str, name: str, route: Route) -> Iterator[Diagnostic]:
-    """The SR-IOV plugin takes no dots and may have dashes; the Network Operator's webhook the other way round."""
+    """The SR-IOV plugin takes no dots and may have dashes; the Network Operator's webhook, which judges the plugin's
+    configuration in its policy, the other way round. The SR-IOV operator writes a configuration of its own."""
     if "." in name:
         message = f'the SR-IOV device plugin refuses "{resource}": the name has a dot'
         yield error("T600", route, message, hint=f'write "{name.replace(".", "_")}"')

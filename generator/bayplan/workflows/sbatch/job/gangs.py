@@ -85,7 +85,11 @@ def _gang(script: Script, batch: Sequence[Step], name: str, waits: list[str], co
             places[(*at, *key)] = spot
         places[at] = part.step.spot
     places[()] = batch[0].spot
+    ours = script.remarks is not None and not any("groups" in each or "placement" in each for each in groups)
     body = dict(groups[0]) if lone else {"groups": groups}
+    if ours and not lone:  # steps of one rendezvous, cut where the lead begins and ends
+        body = {"podSets": [each for group in groups for each in group["podSets"]]}
+    body = {**_kept(script, made), **body} if ours else body
     body.pop("name", None) if lone else None
     data = {
         "name": name,
@@ -103,6 +107,17 @@ def _gang(script: Script, batch: Sequence[Step], name: str, waits: list[str], co
         message = f'the number of the job is "{script.name}" here, in every run'
         findings.warning("W616", batch[0].spot, message, "let the command add the time where runs must differ")
     return Gang(data, places)
+
+
+def _kept(script: Script, made: Sequence[Part]) -> dict[str, Any]:
+    """What one of our scripts keeps without an option: nodes that are its alone, though it says how much it wants of
+    them, are those of a ComputeDomain, which takes a level inside which NVLink works."""
+    part = made[0]
+    pool = pool_of(script.topology, part.pool, part.shape.kind, part.shape.gpus)
+    level = next((each.name for each in pool.levels if each.nvlink), "") if pool else ""
+    nodes = sum(each.shape.nodes for each in made)
+    alone = all(each.shape.exclusive and each.shape.memory and not each.asked for each in made)
+    return {"placement": {"required": level}} if level and alone and nodes > 1 else {}
 
 
 def _own_master(batch: Sequence[Step]) -> bool:

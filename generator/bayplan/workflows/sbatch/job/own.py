@@ -119,7 +119,7 @@ def told(word: Word) -> str:
 
 def literal(text: str) -> str:
     """A text that Kubernetes leaves as it is in commands, arguments and variables: `$(` and `$$` are its own."""
-    return re.sub(r"\$(?=[$(]|\Z)", "$$$$", text) if "$" in text else text
+    return re.sub(r"\$(?=[$(]|\Z)", "$$", text) if "$" in text else text
 
 
 def data_of(branch: Branch) -> dict[str, Any]:

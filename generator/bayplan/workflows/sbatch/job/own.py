@@ -15,6 +15,9 @@ from bayplan.workflows.sbatch.shell.statements import ASSIGNMENT, Statement, sta
 from bayplan.workflows.sbatch.shell.words import BRACE, TEXT, VARIABLE, UnreadableError, Word
 
 LABELS = re.compile(r"bayplan\.dev/workflow=([^,]+),bayplan\.dev/gang=([^,]+)")
+HOST = "HOST_"
+"""How the variables begin that stand for other pods (`kube/kinds/sbatch.py`)."""
+
 TORCH = ("MASTER_ADDR", "MASTER_PORT", "NNODES", "NODE_RANK")
 ALWAYS = ("GROUP_INDEX", "GROUP_COUNT", "GROUP_SIZE", "JOB_COMPLETION_INDEX")
 _PLACE = re.compile(r'^(?:(?:if|elif) \[ "\$place" -lt ([0-9]+) \]; then|else)  # (.+)$', re.MULTILINE)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bayplan.kube.pod_security import BASELINE, RESTRICTED, added, as_root, breaches, containers, security
+from bayplan.kube.pod_security import BASELINE, RESTRICTED, added, as_root, breaches, containers
 from tools.golden import Case, cases
 from tools.run import EXAMPLES, ROOT
 
@@ -50,7 +50,8 @@ def test_pods_have_nothing_that_the_page_does_not_name(case: Case) -> None:
     written = asked(case.example)
     for spec in pods(documents(case.path.read_text(encoding="utf-8"))):
         found = {each.what for each in breaches(spec, BASELINE)}
-        assert found <= ALLOWED
+        odd = {each for each in found - ALLOWED if each.rpartition(" ")[2] not in written}  # a user's own capabilities
+        assert odd == set()
         if "privileged: true" in found:
             assert "privileged: true" in written
         if "a hostPath volume" in found:
@@ -58,17 +59,8 @@ def test_pods_have_nothing_that_the_page_does_not_name(case: Case) -> None:
         if "hostNetwork: true" in found:
             assert "hostNetwork" in written or "kind: hostnetwork" in written
         if "the capability IPC_LOCK" in found:
-            assert "fabrics:" in written
+            assert "fabrics:" in written or "IPC_LOCK" in written
         assert not {"hostPID", "hostIPC"} & set(spec) or "hostPID" in written or "hostIPC" in written
-
-
-def test_no_example_is_privileged() -> None:
-    """So what others copy is not, either."""
-    wrong = []
-    for case in RENDERED:
-        for spec in pods(documents(case.path.read_text(encoding="utf-8"))):
-            wrong += [str(case) for _, each in containers(spec) if security(each).get("privileged")]
-    assert wrong == []
 
 
 def test_the_adopting_job_is_restricted() -> None:

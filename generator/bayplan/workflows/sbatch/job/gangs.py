@@ -73,7 +73,9 @@ class Gang(NamedTuple):
 def _gang(script: Script, batch: Sequence[Step], name: str, waits: list[str], copies: int, findings: Findings) -> Gang:
     made = parts(script, batch, findings)
     lone = len(made) == 1
-    texts = Texts(Names(script.name, {"0.0": "$(MASTER_ADDR)"} if lone and not _own_master(batch) else {}))
+    texts = Texts(
+        Names(script.name, {"0.0": "$(MASTER_ADDR)"} if lone and not script.remarks and not _own_master(batch) else {})
+    )
     groups, places = [], {}
     cards = any(part.shape.gpus for part in made)
     for number, part in enumerate(made):
@@ -85,7 +87,11 @@ def _gang(script: Script, batch: Sequence[Step], name: str, waits: list[str], co
             places[(*at, *key)] = spot
         places[at] = part.step.spot
     places[()] = batch[0].spot
+    ours = script.remarks is not None and not any("groups" in each or "placement" in each for each in groups)
     body = dict(groups[0]) if lone else {"groups": groups}
+    if ours and not lone:  # steps of one rendezvous, cut where the lead begins and ends
+        body = {"podSets": [each for group in groups for each in group["podSets"]]}
+    body = {**_kept(script, made), **body} if ours else body
     body.pop("name", None) if lone else None
     data = {
         "name": name,
@@ -94,7 +100,7 @@ def _gang(script: Script, batch: Sequence[Step], name: str, waits: list[str], co
         **_rendezvous(script, made),
         **_life(script, findings),
         **_backends(script, findings),
-        **({"hosts": hosts} if (hosts := dict(_hosts(made, texts, findings))) else {}),
+        **({"hosts": hosts} if (hosts := dict(_hosts(made, lone or ours, texts, findings))) else {}),
         **body,
     }
     if script.remarks and script.remarks.lead is not None and script.remarks.lead < len(made):
@@ -103,6 +109,17 @@ def _gang(script: Script, batch: Sequence[Step], name: str, waits: list[str], co
         message = f'the number of the job is "{script.name}" here, in every run'
         findings.warning("W616", batch[0].spot, message, "let the command add the time where runs must differ")
     return Gang(data, places)
+
+
+def _kept(script: Script, made: Sequence[Part]) -> dict[str, Any]:
+    """What one of our scripts keeps without an option: nodes that are its alone, though it says how much it wants of
+    them, are those of a ComputeDomain, which takes a level inside which NVLink works."""
+    part = made[0]
+    pool = pool_of(script.topology, part.pool, part.shape.kind, part.shape.gpus)
+    level = next((each.name for each in pool.levels if each.nvlink), "") if pool else ""
+    nodes = sum(each.shape.nodes for each in made)
+    alone = all(each.shape.exclusive and each.shape.memory and not each.asked for each in made)
+    return {"placement": {"required": level}} if level and alone and nodes > 1 else {}
 
 
 def _own_master(batch: Sequence[Step]) -> bool:
@@ -149,7 +166,9 @@ def _pod_sets(
         **container(part.options, script.image, findings, step.spot),
     }
     if part.branches:
-        return [_branch(branch, number, part, common) for branch, number in part.members()]
+        hosts = {name: value for name, value in step.env.items() if name.startswith(own.HOST)}
+        named = {f"$({name})": texts.plain(value) for name, value in hosts.items()}
+        return [_branch(branch, number, part, common, named) for branch, number in part.members()]
     words = [texts.plain(word) for word in command(step, shape, ranked, findings)]
     entry = "container-entrypoint" in part.options
     size = part.segment * shape.per_node if part.segment else shape.tasks
@@ -166,10 +185,18 @@ def _pod_sets(
     ]
 
 
-def _branch(branch: own.Branch, number: int, part: Part, common: Mapping[str, Any]) -> dict[str, Any]:
+def _branch(
+    branch: own.Branch, number: int, part: Part, common: Mapping[str, Any], named: Mapping[str, str]
+) -> dict[str, Any]:
+    def told(text: str) -> str:
+        for variable, host in named.items():
+            text = text.replace(variable, host)
+        return text
+
     files = {"files": dict(part.files)} if part.files else {}
-    env = {"env": dict(branch.env)} if branch.env else {}
-    return {"name": branch.name, "replicas": number, **common, "command": list(branch.command), **env, **files}
+    env = {"env": {key: told(value) for key, value in branch.env.items()}} if branch.env else {}
+    command = [told(word) for word in branch.command]
+    return {"name": branch.name, "replicas": number, **common, "command": command, **env, **files}
 
 
 def _env(step: Step, lone: bool, texts: Texts, findings: Findings) -> dict[str, str]:
@@ -297,11 +324,11 @@ def _backends(script: Script, findings: Findings) -> dict[str, Any]:
     return {"backends": {"slurm": kept}} if kept else {}
 
 
-def _hosts(made: Sequence[Part], texts: Texts, findings: Findings) -> Iterator[tuple[str, str]]:
+def _hosts(made: Sequence[Part], flat: bool, texts: Texts, findings: Findings) -> Iterator[tuple[str, str]]:
     """Texts that stand for nodes -> the first pod of each. W623: no pod runs on it."""
     for which in sorted(texts.used - set(texts.names.nodes)):
         section, _, number = which.partition(".")
-        found = next((host for part in made if (host := part.host(int(section), int(number), len(made) == 1))), "")
+        found = next((host for part in made if (host := part.host(int(section), int(number), flat))), "")
         if found:
             yield f"@node-{which.replace('.', '-')}@", found
         else:

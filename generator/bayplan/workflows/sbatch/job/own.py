@@ -15,6 +15,9 @@ from bayplan.workflows.sbatch.shell.statements import ASSIGNMENT, Statement, sta
 from bayplan.workflows.sbatch.shell.words import BRACE, TEXT, VARIABLE, UnreadableError, Word
 
 LABELS = re.compile(r"bayplan\.dev/workflow=([^,]+),bayplan\.dev/gang=([^,]+)")
+HOST = "HOST_"
+"""How the variables begin that stand for other pods (`kube/kinds/sbatch.py`)."""
+
 TORCH = ("MASTER_ADDR", "MASTER_PORT", "NNODES", "NODE_RANK")
 ALWAYS = ("GROUP_INDEX", "GROUP_COUNT", "GROUP_SIZE", "JOB_COMPLETION_INDEX")
 _PLACE = re.compile(r'^(?:(?:if|elif) \[ "\$place" -lt ([0-9]+) \]; then|else)  # (.+)$', re.MULTILINE)
@@ -119,7 +122,7 @@ def told(word: Word) -> str:
 
 def literal(text: str) -> str:
     """A text that Kubernetes leaves as it is in commands, arguments and variables: `$(` and `$$` are its own."""
-    return re.sub(r"\$(?=[$(]|\Z)", "$$$$", text) if "$" in text else text
+    return re.sub(r"\$(?=[$(]|\Z)", "$$", text) if "$" in text else text
 
 
 def data_of(branch: Branch) -> dict[str, Any]:

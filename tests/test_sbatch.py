@@ -1,0 +1,289 @@
+"""Scripts for Slurm as workflows: what comes back of bayplan's own, every option, and texts that nobody would write."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bayplan import pipeline, reading
+from bayplan.diagnostics import AT, has_errors
+from bayplan.document import Document
+from bayplan.model.formats import Context, Source
+from bayplan.workflows import native
+from bayplan.workflows.sbatch import options
+from bayplan.workflows.sbatch.job import amounts, images
+from bayplan.workflows.sbatch.shell import sums
+from bayplan.workflows.sbatch.shell.statements import statements
+from bayplan.workflows.sbatch.shell.words import UnreadableError
+from tools.golden import GOLDEN
+from tools.run import EXAMPLES, ROOT
+
+HEAD = "#!/bin/bash\n#SBATCH --job-name=train\n#SBATCH --nodes=4 --ntasks-per-node=1 --gpus-per-node=4\n"
+IMAGE = "--container-image=registry.example.com/train:1"
+RUN = f"srun {IMAGE} torchrun train.py\n"
+
+
+def read(text: str, topology: Any = None, **variables: str) -> reading.Read[Any]:
+    """The workflow of a script, and what is said about it."""
+    source = Source("sbatch", variables)
+    found = reading.documents("train.sbatch", text.encode(), "workflow", source)
+    if found.value is None:
+        return reading.Read(None, found.diagnostics)
+    made = reading.workflow(found.value[0], "sbatch", Context(topology))
+    return made._replace(diagnostics=(*found.diagnostics, *made.diagnostics))
+
+
+def sound(text: str, topology: Any = None, **variables: str) -> Any:
+    """The workflow of a script without errors."""
+    made = read(text, topology, **variables)
+    assert made.value is not None, made.diagnostics
+    return made.value
+
+
+def pods(text: str, **variables: str) -> Any:
+    """The only podSet of the only gang."""
+    (gang,) = sound(text, **variables).gangs
+    (found,) = gang.pod_sets
+    return found
+
+
+@pytest.mark.parametrize("example", ["sbatch-torchrun", "sbatch-server"])
+def test_an_example_is_what_import_prints(example: str) -> None:
+    folder = EXAMPLES / example
+    (script,) = folder.glob("*.sbatch")
+    known = reading.topology(_document(folder / "topology.yaml")).value
+    mine = sound(script.read_text(encoding="utf-8"), known)
+    assert mine == reading.workflow(_document(folder / "workflow.yaml")).value
+
+
+def _document(path: Path) -> Document:
+    found = reading.documents(path.name, path.read_bytes(), "workflow", Source()).value
+    assert found
+    return found[0]
+
+
+OWN = ("dra-gpus", "pretrain", "osmo-one-rack", "sbatch-torchrun")
+"""Examples of one job whose script says all that there is to say."""
+
+
+@pytest.mark.parametrize("example", OWN)
+def test_a_script_of_ours_is_rendered_again_as_it_was(example: str) -> None:
+    golden = (GOLDEN / "slurm" / f"{example}@25.11.yaml").read_text(encoding="utf-8")
+    found = re.search(r"^#!/bin/bash\n(?:(?!# topology\.yaml:).*\n)*?(?=\n# topology\.yaml:)", golden, re.M)
+    assert found
+    known = _document(EXAMPLES / example / "topology.yaml")
+    text = found[0]
+    document = Document("again", text, 0, native.write(sound(text, reading.topology(known).value)))
+    request = pipeline.Request(document, known, "slurm", target={"slurm": "25.11"})
+    outcome, _ = pipeline.compile(request)
+    assert outcome.value is not None, outcome.diagnostics
+    (file,) = outcome.value.documents
+    assert getattr(file, "text") == text  # noqa: B009
+
+
+@pytest.mark.parametrize("name", sorted({**options.DIRECTIVES, **options.STEPS}))
+def test_every_option_has_its_place_on_the_page(name: str) -> None:
+    assert f"`--{name}`" in (ROOT / "docs" / "sbatch.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", sorted(options.DIRECTIVES))
+def test_no_directive_is_dropped_in_silence(name: str) -> None:
+    option = options.DIRECTIVES[name]
+    line = f"#SBATCH --{name}{'=7' if option.takes == 'value' else ''}\n"
+    made = read(HEAD + line + RUN)
+    plain = read(HEAD + RUN)
+    if option.does != options.READ:
+        assert any(f"--{name}" in each.message for each in made.diagnostics)
+    elif made.value == plain.value and name not in SILENT:
+        assert made.diagnostics != plain.diagnostics, name
+
+
+SILENT = {
+    "array",
+    "no-requeue",
+    "consolidate-segments",
+    "spread-segments",
+    "container-image",
+    "export",
+    "gpus-per-task",
+}
+"""They say what holds anyway, or are about something else that is not there."""
+
+
+@pytest.mark.parametrize("name", sorted(options.STEPS))
+def test_no_option_of_a_step_is_dropped_in_silence(name: str) -> None:
+    option = options.STEPS[name]
+    made = read(HEAD + RUN.replace("srun", f"srun --{name}{'=7' if option.takes == 'value' else ''}"))
+    if option.does != options.READ:
+        assert any(f"--{name}" in each.message for each in made.diagnostics)
+
+
+@pytest.mark.parametrize(
+    ("body", "argument"),
+    [
+        ("A=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 1)\n", "$(MASTER_ADDR)"),
+        ("A=$(scontrol show hostname $SLURM_NODELIST | head -1)\n", "$(MASTER_ADDR)"),
+        ("A=`scontrol show hostnames | sed -n 1p`\n", "$(MASTER_ADDR)"),
+        ("A=$(hostname -i)\n", "$(MASTER_ADDR)"),
+        ("A=$(hostname -I | awk '{print $1}')\n", "$(MASTER_ADDR)"),
+        ("n=($(scontrol show hostnames))\nA=${n[0]}\n", "$(MASTER_ADDR)"),
+        (
+            "n=$(scontrol show hostnames)\na=($n)\nA=$(srun -N1 -n1 -w ${a[0]} hostname --ip-address)\n",
+            "$(MASTER_ADDR)",
+        ),
+        ("mapfile -t n < <(scontrol show hostnames)\nA=${#n[@]}\n", "4"),
+        ("read -r -a n <<< 'x y'\nA=${n[1]}\n", "y"),
+        ("A=$((SLURM_NNODES * 4 - 1))\n", "15"),
+        ("B=1\nA=${B:-2}${C:-3}\n", "13"),
+        ("A=$(echo hi)\n", "hi"),
+        ("read -r -d '' A <<'END' || true\na b\nEND\n", "a b\n"),
+        ("A=$SLURM_JOB_NAME-$SLURM_GPUS_ON_NODE\n", "train-4"),
+        ('A=x.y.z\nA="${A%.*}"\n', "x.y"),
+        ("A='$(date) $$'\n", "$$(date) $$$$"),
+    ],
+)
+def test_values_are_followed(body: str, argument: str) -> None:
+    assert pods(HEAD + body + RUN.replace("train.py", 'train.py "$A"')).command[2:] == (argument,)
+
+
+def test_a_task_finds_its_rank() -> None:
+    found = pods(HEAD + f"srun {IMAGE} bash -c 'run --rank=$SLURM_PROCID'\n")
+    assert found.command[2].splitlines() == ["export SLURM_PROCID=$NODE_RANK", "run --rank=$SLURM_PROCID"]
+
+
+def test_what_is_exported_is_there() -> None:
+    found = pods(HEAD + "export A=1 B='x y'\nC=3\nD=4 " + RUN)
+    assert found.env == {"A": "1", "B": "x y", "D": "4"}
+
+
+def test_set_gives_values_and_an_image() -> None:
+    found = pods(HEAD + "srun torchrun $MORE\n", MORE="a b", image="example.com/a:1")
+    assert (found.image, found.command) == ("example.com/a:1", ("torchrun", "a", "b"))
+
+
+def test_amounts_are_dealt_to_tasks() -> None:
+    head = "#!/bin/bash\n#SBATCH -N2 --ntasks-per-node=2 --gres=gpu:h100:4 -c 8 --mem=64G --tmp=10G -t 1-2:30\n"
+    found = pods(head + RUN)
+    assert (found.replicas, found.accelerator.per_pod) == (4, 2)
+    assert found.resources == {"cpu": "8", "memory": "32Gi", "ephemeral-storage": "5Gi"}
+    assert sound(head + RUN).gangs[0].active_deadline_seconds == 95_400
+
+
+def test_a_range_of_nodes_is_elastic() -> None:
+    found = pods(HEAD.replace("--nodes=4", "--nodes=2-4") + RUN)
+    assert (found.replicas, found.min_replicas) == (4, 2)
+
+
+def test_an_array_that_asks_for_its_number_is_written_out() -> None:
+    text = "#!/bin/bash\n#SBATCH --array=1,3-5:2\n"
+    step = f"srun {IMAGE} fold $SLURM_ARRAY_TASK_ID\n"
+    assert [gang.pod_sets[0].command for gang in sound(text + step).gangs] == [("fold", n) for n in "135"]
+    assert sound(text + RUN).gangs[0].replicas == 3
+
+
+def test_one_task_without_srun_is_the_body() -> None:
+    assert pods("#!/bin/bash\n#SBATCH -G 1\npython a.py --x 1\n", image="a:1").command == ("python", "a.py", "--x", "1")
+    body = "for i in 1 2; do\n  python a.py $i\ndone\n"
+    assert pods("#!/bin/bash\n#SBATCH -G 1\n" + body, image="a:1").command == ("bash", "-c", body)
+
+
+def test_places_are_those_of_the_script() -> None:
+    made = read(HEAD + "#SBATCH --time=never\n" + RUN)
+    assert [each.route for each in made.diagnostics] == [("workflow", AT, 4, 9)]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("30", 1800), ("1:30", 90), ("1:30:00", 5400), ("2-12", 216_000), ("1-0:30", 88_200), ("0", 0), ("UNLIMITED", 0)],
+)
+def test_times(text: str, seconds: int) -> None:
+    assert amounts.seconds(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "x", "1:2:3:4", "-5", "1-", "1.5", "9" * 30])
+def test_no_times(text: str) -> None:
+    assert amounts.seconds(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("nvcr.io#nvidia/pytorch:25.08-py3", "nvcr.io/nvidia/pytorch:25.08-py3"),
+        ("docker://ghcr.io/a/b:1", "ghcr.io/a/b:1"),
+        ("ubuntu", "ubuntu"),
+        ("me@registry.example.com#a/b", "registry.example.com/a/b"),
+        ("dockerd://a", ""),
+        ("/x/a.sqsh", ""),
+        ("a b", ""),
+    ],
+)
+def test_images(text: str, name: str) -> None:
+    assert images.image(text).name == name
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1+2*3", 7),
+        ("(1+2)*3", 9),
+        ("7/2", 3),
+        ("-7/2", -3),
+        ("-7%3", -1),
+        ("1/0", None),
+        ("a", None),
+        ("", None),
+        ("1 2", None),
+    ],
+)
+def test_sums(text: str, expected: int | None) -> None:
+    assert sums.value(text) == expected
+
+
+PIECES = (
+    *("srun ", "$(", ")", "${", "}", "$((", "))", "'", '"', "`", "\\", "\n", ";", "&", "|", "<<E\n", "E\n", "<(", "{ "),
+    *("(", "if ", "then ", "fi\n", "for i in ", "do ", "done\n", "case x in ", "esac\n", "A=", "A=(", "export ", "$A"),
+    *(
+        "nodes[0]",
+        "#SBATCH --nodes=",
+        "#SBATCH -",
+        "hetjob\n",
+        "4",
+        "-w ",
+        ":",
+        "=",
+        "#",
+        "scontrol show hostnames ",
+        "x",
+    ),
+    *("| head -n 1", "bash -c ", "--het-group=", "--segment=", "--array=", "0-", "%", "f() ", "[[ ", "]]", "\x00", "é"),
+    "mapfile -t n < ",
+)
+
+
+@pytest.mark.parametrize("seed", range(400))
+def test_texts_that_nobody_would_write(seed: int) -> None:
+    """Each is read or refused with places inside the text; none is too much."""
+    chance = random.Random(seed)
+    text = HEAD if seed % 3 else "#!/bin/bash\n"
+    text += "".join(chance.choice(PIECES) for _ in range(chance.randint(1, 60)))
+    text += RUN if seed % 2 else ""
+    made = read(text)
+    assert (made.value is None) == has_errors(made.diagnostics)
+    lines = text.count("\n") + 1
+    places = [each.route[2] for each in made.diagnostics if AT in each.route]
+    assert all(isinstance(line, int) and 1 <= line <= lines for line in places)
+
+
+@pytest.mark.parametrize("text", ["$(" * 500, "{ " * 500, '"$(' * 400, "${a:-" * 400, "(" * 2000, "if " * 2000])
+def test_depth_is_bounded(text: str) -> None:
+    with pytest.raises(UnreadableError):
+        statements(text)
+
+
+def test_a_long_script_is_read_at_once() -> None:
+    many = "".join(f"export V{n}=$((V{n - 1} + {n}))\n" if n else "export V0=0\n" for n in range(5000))
+    assert pods(HEAD + many + RUN).env["V4999"] == str(sum(range(5000)))

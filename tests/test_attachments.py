@@ -16,6 +16,7 @@ from bayplan.augment import augment
 from bayplan.backends import BACKENDS
 from bayplan.document import Document
 from bayplan.fabrics import MODULES
+from bayplan.linting import alignment
 from bayplan.model.augment import Augmented, AugmentRequest
 from bayplan.model.manifest import Object
 
@@ -248,6 +249,14 @@ def test_bootstrap_over_the_fabric_leaves_the_rendezvous_where_it_is() -> None:
     assert env(made)["MASTER_ADDR"] == "train-worker-0-0.train"
 
 
+def test_only_those_who_meet_must_be_attached_alike() -> None:
+    bare = {key: each for key, each in pod_set().items() if key != "fabric"}
+    groups = [{"name": "a", "podSets": [pod_set()]}, {"name": "b", "podSets": [bare]}]
+    for rendezvous, codes in {"gang": ["W524"], "group": [], "none": []}.items():
+        made = support.run(support.workflow({"name": "train", "rendezvous": rendezvous, "groups": groups}), topology())
+        assert [each for each in made.codes if each == "W524"] == codes
+
+
 def test_a_fixed_address_is_everybody_s_master() -> None:
     leader = pod_set(name="leader", replicas=1, fabric={"name": "rails", "address": "10.0.0.10/24"})
     made = support.run(flow(leader, pod_set()), topology())
@@ -283,6 +292,15 @@ def test_claimed_cards_are_neighbours_of_claimed_gpus_pair_by_pair() -> None:
     assert all(each["exactly"]["count"] == 1 for each in found["requests"])
     assert [each["requests"] for each in found["constraints"]] == [[f"gpu-{n}", f"nic-{n}"] for n in range(4)]
     assert found["config"][0]["opaque"] == {"driver": "dra.net", "parameters": {"interface": {"mtu": 9000}}}
+
+
+def test_settings_of_cards_are_what_the_driver_reads() -> None:
+    rails = [{"hca": "mlx5_0", "interface": "rail0"}, {"hca": "mlx5_1"}]
+    found = devices(support.run(flow(), topology({"kind": "dranet", "mtu": 9000, "rails": rails})))["config"]
+    settings = [each["opaque"]["parameters"] for each in found]
+    assert settings == [{"interface": {"name": "rail0", "mtu": 9000}}, {"interface": {"mtu": 9000}}]
+    assert all(set(each) <= set(alignment.KEYS[()]) for each in settings)
+    assert all(set(each["interface"]) <= set(alignment.KEYS["interface",]) for each in settings)
 
 
 def test_where_roots_differ_cards_are_chosen_by_numa_node() -> None:

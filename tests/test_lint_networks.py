@@ -34,6 +34,8 @@ COVERS = {
     "M853",
     "M854",
     "M855",
+    "M856",
+    "M857",
 }
 NETWORKS = "k8s.v1.cni.cncf.io/networks"
 EXAMPLES = UPSTREAM / "examples"
@@ -118,6 +120,19 @@ WHERE = {"type": "whereabouts", "range": "10.0.0.0/24"}
 NV = {"type": "nv-ipam", "poolName": "pool"}
 SHARED = {"configList": [{"resourceName": "ib", "rdmaHcaMax": 63, "selectors": {"vendors": ["15b3"]}}]}
 RAIL = {"resourceName": "rail_0", "resourcePrefix": "nvidia.com", "selectors": {"pfNames": ["ens1f0"]}}
+
+
+def claims(constraint: list[str] | None = None, count: int = 1, **settings: Any) -> dict[str, Any]:
+    """A claim for GPUs and a card."""
+    gpus = {"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com", "count": count}}
+    card = {"name": "nic", "exactly": {"deviceClassName": "dranet"}}
+    root = {"matchAttribute": "resource.kubernetes.io/pcieRoot", "requests": constraint}
+    devices = {
+        "requests": [gpus, card],
+        **({"constraints": [root]} if constraint else {}),
+        **({"config": [{"opaque": {"driver": "dra.net", "parameters": settings}}]} if settings else {}),
+    }
+    return one("ResourceClaimTemplate", "c", "resource.k8s.io/v1", "ml", spec={"devices": devices})
 
 
 class Row(NamedTuple):
@@ -264,6 +279,17 @@ ROWS = (
         "one subnet with routes",
         [*(nad(n, plugins=[{"type": "macvlan", "ipam": WHERE}, {"type": "sbr"}]) for n in "ab"), pod("a,b", IB)],
     ),
+    Row("settings of a card", [claims(interface={"name": "net1", "mtu": 9000, "arpIgnore": 8}, routes=[])]),
+    Row("a setting of others", [claims(interface={"name": "net1", "mtuBytes": 9000})], ["M856e"]),
+    Row("no part of it", [claims(iface={"name": "net1"})], ["M856e"]),
+    Row("a long name", [claims(interface={"name": "a-very-long-interface"})], ["M856e"]),
+    Row("addresses twice", [claims(interface={"dhcp": True, "addresses": ["10.0.0.1/24"]})], ["M856e"]),
+    Row("no length", [claims(interface={"addresses": ["10.0.0.1"]})], ["M856e"]),
+    Row("small packets", [claims(interface={"mtu": 60})], ["M856e"]),
+    Row("an answer of 4", [claims(interface={"arpIgnore": 4})], ["M856e"]),
+    Row("rules in a VRF", [claims(interface={"vrf": {"name": "v"}}, rules=[{"table": 1}])], ["M856e"]),
+    Row("all of one root", [claims(["gpu", "nic"], count=4)], ["M857e"]),
+    Row("a neighbour where there is none", [claims(["gpu", "nic"])], ["M857e"]),
     Row("a definition by hand", [nad("h", "nvidia.com/x", type="host-device"), pod("h")], ["M844e"]),
 )
 
@@ -313,6 +339,13 @@ def test_the_topology_knows_networks_too(asking: dict[str, Any], found: list[str
 def test_memory_that_nobody_limits_needs_no_right() -> None:
     free = {**ON, "spec": {**ON["spec"], "fabrics": {"ew": {**FABRIC, "memlock": "unlimited"}}}}
     assert lint([pod("fabric/rail-0", VF, lock=False)], topology=free) == []
+
+
+def test_a_number_that_the_topology_says_is_meant() -> None:
+    asking = pod("fabric/rail-0", VF, env={"NCCL_IB_GID_INDEX": "3"})
+    meant = {**ON, "spec": {**ON["spec"], "fabrics": {"ew": {**FABRIC, "env": {"NCCL_IB_GID_INDEX": "3"}}}}}
+    assert lint([asking], topology=ON) == ["M852w"]
+    assert lint([asking], topology=meant) == []
 
 
 UPSTREAMS: Mapping[str, Mapping[str, int]] = {

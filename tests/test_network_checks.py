@@ -148,7 +148,7 @@ def test_a_network_of_others_on_openshift() -> None:
     assert found(ew=one("hostdevice", rail(0, network="default/rail-0")), platform="openshift") == []
 
 
-@pytest.mark.parametrize(("size", "taken"), [("one rail", []), ("two rails", ["T606"])])
+@pytest.mark.parametrize(("asked", "taken"), [("one rail", []), ("two rails", ["T606"])])
 def test_pods_of_a_workflow_need_addresses(asked: str, taken: list[str]) -> None:
     """30 addresses without the gateway and two others, and 14 pods on one rail or on two."""
     data = topology(

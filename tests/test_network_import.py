@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from bayplan import document, pipeline
 from bayplan.emit import emit
 from bayplan.model.fabric import Fabric
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import ClusterTopology, NodeShape
 from bayplan.topologies import native
+from bayplan.topologies.merging.pools import shape
 from judges import UPSTREAM
 from test_network_operator import FABRICS, export, fabrics, rail, topology
 from topology_files import imported, less
@@ -42,7 +43,8 @@ def canonical(fabric: Fabric, written: bool) -> Fabric:
     if ipam.kind in ("static", "dhcp", ""):
         rails = tuple(each._replace(subnet="", gateway="") for each in rails)
     kept = fabric._replace(name="", link_type=links.get(fabric.kind, usual), shares=shares, ipam=ipam, rails=rails)
-    return kept._replace(mtu=mtu, source_routing=routed, attach="", vendor_ids=(), device_ids=fabric.device_ids[:1])
+    attach = "exclusive" if fabric.kind in ("macvlan", "ipoib") and not fabric.shared else ""
+    return kept._replace(mtu=mtu, source_routing=routed, attach=attach, vendor_ids=(), device_ids=fabric.device_ids[:1])
 
 
 def _gateway(fabric: Fabric, gateway: str) -> str:
@@ -312,3 +314,12 @@ def test_show_and_diff_tell_of_fabrics() -> None:
     (change,) = changes(one, other, {"h200": "h200"})
     assert change == ("fabrics.ew.rails.0.hca", "mlx5_0", "mlx5_9")
     assert less(one, "network-operator") == less(other, "network-operator")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "both"),
+    [(None, None, None), ((), None, ()), (None, ("a",), ("a",)), (("a", "b"), ("b", "c"), ("a", "b", "c"))],
+)
+def test_nodes_hang_on_the_fabrics_that_any_source_says(one: Any, other: Any, both: Any) -> None:
+    made = shape(NodeShape(fabrics=one), NodeShape(fabrics=other), "pool", (), [])
+    assert made.fabrics == both

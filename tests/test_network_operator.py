@@ -15,6 +15,7 @@ from bayplan.diagnostics import Diagnostic, has_errors
 from bayplan.emit import emit
 from judges import UPSTREAM, judge, network_operator
 from judges.samples import NEWEST
+from tools.run import ROOT
 
 needs_upstream = pytest.mark.skipif(not (UPSTREAM / "crds").is_dir(), reason=f"no upstream CRDs at {UPSTREAM}/crds")
 
@@ -81,6 +82,12 @@ FABRICS: dict[str, dict[str, Any]] = {
         "rails": [rail(n, resource=f"rdma/shared_{n}", subnet="10.0.0.0/22") for n in range(2)],
     },
     "ipoib": {"kind": "ipoib", "linkType": "infiniband", "ipam": WHERE, "rails": [rail(0, resource="rdma/ib")]},
+    "ipoib-exclusive": {
+        "kind": "ipoib",
+        "linkType": "infiniband",
+        "attach": "exclusive",
+        "rails": [rail(0, resource="rdma/ib", subnet="")],
+    },
     "sriov": {"kind": "sriov", "linkType": "ethernet", "mtu": 9000, "ipam": NV, "rails": [rail(n) for n in range(2)]},
     "sriov-infiniband": {
         "kind": "sriov",
@@ -112,6 +119,7 @@ KINDS = {
     "macvlan": ["NicClusterPolicy", *["IPPool"] * 2, *["MacvlanNetwork"] * 2],
     "macvlan-in-one-subnet": ["NicClusterPolicy", *["NetworkAttachmentDefinition"] * 2],
     "ipoib": ["NicClusterPolicy", "IPoIBNetwork"],
+    "ipoib-exclusive": ["NicClusterPolicy", "IPoIBNetwork"],
     "sriov": ["NicClusterPolicy", *["IPPool"] * 2, *["SriovNetworkNodePolicy"] * 2, *["SriovNetwork"] * 2],
     "sriov-infiniband": ["NicClusterPolicy", *["SriovNetworkNodePolicy"] * 2, *["SriovIBNetwork"] * 2],
     "spectrumx": ["NicClusterPolicy", *["CIDRPool"] * 2, "SpectrumXRailPoolConfig"],
@@ -226,6 +234,18 @@ def test_two_networks_of_one_name_are_two_objects_of_one_name() -> None:
 def test_before_264_there_are_no_rails_of_spectrum_x() -> None:
     data = topology(ew=FABRICS["spectrumx"], versions={"networkOperator": "26.1"})
     assert codes(data) == ["T614"]
+
+
+EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*/topology.yaml") if "fabrics:" in path.read_text("utf-8"))
+
+
+@needs_upstream
+@pytest.mark.parametrize("path", EXAMPLES, ids=[path.parent.name for path in EXAMPLES])
+def test_what_is_written_for_the_examples_is_accepted(path: Any) -> None:
+    """Those that leave ports out are told so."""
+    made, found = export(yaml.safe_load(path.read_text("utf-8")))
+    assert made or {"T613", "T581"} & {each.code for each in found}
+    assert [complaint for each in made for complaint in judge(each, NEWEST)] == []
 
 
 @st.composite

@@ -45,7 +45,7 @@ class Pod(NamedTuple):
 
 
 def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """W630 to W637."""
+    """W630 to W636."""
     name = workflow.namespace or topology.defaults.get("namespace", "")
     namespace = topology.namespaces.get(name)
     asked = [place for place in pod_sets(workflow) if _speaks(place, topology)]
@@ -60,11 +60,6 @@ def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]
             yield from _level(pod, namespace)
         if topology.platform == OPENSHIFT:
             yield from _openshift(pod, name, namespace)
-        elif namespace is None and name and LOCK in pod.parts.capabilities:
-            message = f'{pod.title} needs {LOCK}, and nothing says what namespace "{name}" lets in'
-            entry = f"namespaces: {{{name}: {{podSecurity: privileged}}}}"
-            hint = f"declare it in the topology, `{entry}`, and label it {LABEL}"
-            yield info("W637", (*pod.place.route, "fabric"), message, hint=hint)
 
 
 def _speaks(place: Place, topology: ClusterTopology) -> bool:

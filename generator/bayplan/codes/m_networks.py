@@ -21,4 +21,6 @@ CODES: Mapping[str, str] = {
     "M853": "networks beside the host's",
     "M854": "a field that the operator does not have",
     "M855": "rails in one subnet",
+    "M856": "settings of a card that dranet refuses",
+    "M857": "a constraint that no devices meet",
 }

@@ -12,6 +12,5 @@ CODES: Mapping[str, str] = {
     "W634": "what a restricted namespace wants said",
     "W635": "an SCC that must be bound",
     "W636": "RDMA without IPC_LOCK",
-    "W637": "a namespace that nobody describes",
 }
 """Code -> what it is about."""

@@ -29,8 +29,6 @@ def _members(everyone: list[Pods]) -> Iterator[Diagnostic]:
     ranked = [pods for pods in everyone if pods.ranks]
     for master in dict.fromkeys(pods.ranks and pods.ranks.master for pods in ranked):
         yield from _alike([pods for pods in ranked if pods.ranks and pods.ranks.master == master])
-    if not ranked:
-        yield from _alike([pods for pods in everyone if pods.spec.accelerator])
 
 
 def _alike(meeting: list[Pods]) -> Iterator[Diagnostic]:

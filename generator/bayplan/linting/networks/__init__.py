@@ -13,11 +13,12 @@ from bayplan.linting.world import World
 
 
 def check(world: World) -> Iterator[Diagnostic]:
-    """M840 to M855. What it takes is loaded where networks or extended resources are spoken of."""
-    from bayplan.linting.networks import addresses, attached, devices, objects, plugins, scene, sriov, variables
+    """M840 to M857. What it takes is loaded where networks or extended resources are spoken of."""
+    from bayplan.linting.networks import addresses, attached, claims, devices, objects, plugins, scene, sriov, variables
 
     known = scene.scene(world)
     for rule in (attached.check, devices.check, variables.check, objects.check, addresses.check):
         yield from rule(world, known)
     yield from sriov.check(world)
     yield from plugins.check(world)
+    yield from claims.check(world)

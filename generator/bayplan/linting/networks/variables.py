@@ -36,7 +36,7 @@ def _variable(world: World, asking: Asking | None, entry: Mapping[str, Any], rou
     if name == GLOO and value[0] in "=^":
         message = f'Gloo takes the name of one interface, and "{value}" is none'
         yield error("M852", route, message, hint=f"write {value.lstrip('=^') if value[0] == '=' else PRIMARY}")
-    elif name == GID:
+    elif name == GID and not any(GID in each.env for each in world.topology.fabrics.values()):
         message = "NCCL finds the GID by itself since 2.21; a number that is right on one node is wrong on another"
         yield warning("M852", route, message, hint="take the variable out")
     elif name in (GLOO, NCCL) and asking is not None and get(asking.template.spec, "hostNetwork") is not True:

@@ -112,7 +112,8 @@ def report(word: str, topology: ClusterTopology, target: Target, written: bool) 
     titles = [loss.title for loss in lost(word, topology, target) if loss.drop(topology, target) != topology]
     if not written:
         message = f"there is nothing in this file that {word} can hold, so nothing is written"
-        yield warning("T581", route, message, hint="it takes nodes, in pools that have levels")
+        what = "fabrics of networks" if word == "network-operator" else "nodes, in pools that have levels"
+        yield warning("T581", route, message, hint=f"it takes {what}")
     elif titles:
         message = f"{word} does not hold all of this file. Lost: {'; '.join(titles)}"
         yield info("T580", route, message, hint="keep this file and export from it; the rest comes back by an import")

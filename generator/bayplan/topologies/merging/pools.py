@@ -206,4 +206,11 @@ def shape(one: NodeShape, other: NodeShape, whose: str, notes: tuple[Note, ...],
         dict(sorted({**other.resources, **one.resources}.items())),
         dict(sorted({**other.node_selector, **one.node_selector}.items())),
         tolerations,
+        _fabrics(one.fabrics, other.fabrics),
     )
+
+
+def _fabrics(*said: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """The fabrics that nodes hang on, as any source says; None where none does."""
+    given = [each for each in said if each is not None]
+    return tuple(dict.fromkeys(name for each in given for name in each)) if given else None

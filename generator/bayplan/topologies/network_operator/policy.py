@@ -89,7 +89,7 @@ def _shared(resource: Resource) -> dict[str, Any]:
     return {
         **({"resourcePrefix": prefix} if prefix != SHARED_PREFIX else {}),
         "resourceName": plain,
-        "rdmaHcaMax": fabric.shares or SHARES,
+        "rdmaHcaMax": (fabric.shares or SHARES) if fabric.shared else 1,
         "selectors": _shared_selectors(fabric, rails),
     }
 

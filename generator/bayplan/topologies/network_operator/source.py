@@ -159,13 +159,14 @@ def _fabric(
         name,
         kind_,
         links or told.link_type,
-        rails=addressed.rails,
+        "exclusive" if told.shares == 1 else "",
+        addressed.rails,
         ipam=addressed.ipam,
         source_routing=all(routed),
         mtu=told.mtu or max(each.mtu for each in mine),
         device_ids=told.device_ids,
         vendor_ids=told.vendor_ids,
-        shares=told.shares,
+        shares=told.shares if told.shares > 1 else 0,
     )
 
 

@@ -379,3 +379,19 @@ def test_what_torchx_wrote_is_attached_where_it_stands(name: str, folder: Path) 
         assert container["securityContext"]["capabilities"]["add"] == ["IPC_LOCK"]
     assert "W545" in result.stderr
     assert bayplan(*options, cwd=folder, stdin=result.stdout).stdout == result.stdout
+
+
+@pytest.mark.parametrize(
+    ("example", "old", "new", "code"),
+    [
+        ("hostdevice", "podSecurity: privileged", "podSecurity: baseline", "W630"),
+        ("hostdevice", "spec:\n", "spec:\n  platform: openshift\n", "W632"),
+        ("macvlan", "gateway: 10.60.0.1", "gateway: 10.61.0.1", "T607"),
+    ],
+)
+def test_clusters_that_refuse_the_pods(example: str, old: str, new: str, code: str, tmp_path: Path) -> None:
+    folder = EXAMPLES / f"torchx-{example}"
+    text = (folder / "topology.yaml").read_text(encoding="utf-8")
+    (tmp_path / "topology.yaml").write_text(text.replace(old, new, 1), encoding="utf-8")
+    found = bayplan("check", str(folder / "app.json"), "-t", str(tmp_path / "topology.yaml")).stdout
+    assert f"[{code}]" in found

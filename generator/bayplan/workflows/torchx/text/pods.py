@@ -133,11 +133,11 @@ def _cpu(text: str) -> float | int:
 
 
 def _mounts(replica: Replica) -> list[dict[str, Any]]:
-    volumes = {each.get("name"): each for each in mappings(replica.spec, "volumes")}
+    volumes = {text(each, "name"): each for each in mappings(replica.spec, "volumes")}
     privileged = mapping(replica.container, "securityContext").get("privileged") is True
     made: list[dict[str, Any]] = []
     for mount in mappings(replica.container, "volumeMounts"):
-        volume = volumes.get(mount.get("name"), {})
+        volume = volumes.get(text(mount, "name"), {})
         to, sealed = text(mount, "mountPath"), mount.get("readOnly") is True
         if path := text(volume, "hostPath", "path"):
             device = privileged and path.startswith("/dev/")
@@ -154,8 +154,8 @@ def _overlay(replica: Replica) -> dict[str, Any]:
     selector = {key: value for key, value in mapping(replica.spec, "nodeSelector").items() if key != INSTANCE}
     plain = ("emptyDir", "persistentVolumeClaim", "hostPath")
     volumes = [each for each in mappings(replica.spec, "volumes") if not any(kind in each for kind in plain)]
-    known = {each.get("name") for each in volumes}
-    mounts = [each for each in mappings(replica.container, "volumeMounts") if each.get("name") in known]
+    known = {text(each, "name") for each in volumes}
+    mounts = [each for each in mappings(replica.container, "volumeMounts") if text(each, "name") in known]
     security = {k: v for k, v in mapping(replica.container, "securityContext").items() if k != "privileged"}
     main = {**({"volumeMounts": mounts} if mounts else {}), **({"securityContext": security} if security else {})}
     containers = [main] if main else []

@@ -57,7 +57,9 @@ def codes(found: list[Diagnostic]) -> list[str]:
     return [each.code for each in found]
 
 
-@pytest.mark.parametrize("folder", sorted({path.parent for path in EXAMPLES}), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "folder", sorted({path.parent for path in EXAMPLES if path.name == "workflow.yaml"}), ids=lambda path: path.name
+)
 def test_the_examples_are_sound(folder: Path) -> None:
     files = [load(path) for path in EXAMPLES if path.parent == folder]
     data = {each["kind"]: each for each in files if each.get("kind") in schema.SCHEMAS}

@@ -122,7 +122,7 @@ def test_bash_reads_the_script(said: Any) -> None:
 
 
 class TestPlan:
-    @pytest.mark.parametrize("example", sorted(path.parent.name for path in EXAMPLES.glob("*/topology.yaml")))
+    @pytest.mark.parametrize("example", sorted(path.parent.name for path in EXAMPLES.glob("*/workflow.yaml")))
     def test_every_example(self, example: str, said: Any) -> None:
         files = [f"{EXAMPLES}/{example}/workflow.yaml", "-t", f"{EXAMPLES}/{example}/topology.yaml"]
         report = json.loads(said("plan", *files, "--format", "json"))

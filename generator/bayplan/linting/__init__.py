@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 
 from bayplan.diagnostics import Diagnostic
 from bayplan.linting import (
-    alignment,
     claims,
     compute_domains,
     gangs,
@@ -31,7 +30,6 @@ RULES: tuple[Callable[[World], Iterator[Diagnostic]], ...] = (
     jobsets.check,
     labels.check,
     claims.check,
-    alignment.check,
     compute_domains.check,
     nvlink.check,
     hami.check,

@@ -68,6 +68,7 @@ def apiserver_command(port: int, database: int) -> list[str]:
         "--anonymous-auth=false",
         "--authorization-mode=AlwaysAllow",
         "--service-cluster-ip-range=10.0.0.0/24",
+        "--allow-privileged",  # as kubelets of most clusters have it: fabrics of the host may ask for it
         "--service-account-issuer=https://kubernetes.default.svc",
         "--service-account-key-file=accounts.key",
         "--service-account-signing-key-file=accounts.key",

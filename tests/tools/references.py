@@ -38,7 +38,7 @@ def made(data: Any) -> Iterator[Key]:
         yield "resource.k8s.io", "ResourceClaimTemplate", namespace, channel
     if kind == "JobSet":
         yield "", "Service", namespace, data["spec"].get("network", {}).get("subdomain", name)
-    if kind == "LeaderWorkerSet":
+    if kind == "LeaderWorkerSet" or "svc" in data.get("spec", {}).get("plugins", {}):
         yield "", "Service", namespace, name
 
 
@@ -63,6 +63,10 @@ def hosts(data: Any) -> frozenset[str]:
             for each in data["spec"]["replicatedJobs"]
             for job in range(each.get("replicas", 1))
             for pod in range(each["template"]["spec"].get("completions", 1))
+        )
+    if data["apiVersion"].startswith("batch.volcano.sh/"):
+        return frozenset(
+            f"{name}-{each['name']}-{pod}" for each in data["spec"]["tasks"] for pod in range(each.get("replicas", 0))
         )
     if data["kind"] == "Job":
         return frozenset(f"{name}-{pod}" for pod in range(data["spec"].get("completions", 1)))

@@ -79,7 +79,7 @@ def test_a_name_is_the_whole_path() -> None:
 
 def test_names_that_would_meet_end_in_a_hash() -> None:
     topology = hall(Domain(("r.1",), ("n1",)), Domain(("r_1",), ("n2",)), Domain(("r2",), ("n3",)), levels=LEVELS[2:])
-    first, second, third = (each["metadata"]["name"] for each in written(topology))
+    third, first, second = (each["metadata"]["name"] for each in written(topology))
     assert first.startswith("r-1-")
     assert second.startswith("r-1-")
     assert first != second
@@ -110,7 +110,7 @@ def test_pools_share_the_domains_that_agree() -> None:
 def test_an_irrelevant_spine_changes_no_other_hyper_node() -> None:
     before = written(hall(Domain(("z", "s", "r1"), ("n1",)), levels=LEVELS))
     after = written(hall(Domain(("z", "s", "r1"), ("n1",)), Domain(("y", "q", "r2"), ("n2",)), levels=LEVELS))
-    assert after[: len(before)] == before
+    assert all(each in after for each in before)
 
 
 def test_discovery_takes_the_hosts_label_last() -> None:

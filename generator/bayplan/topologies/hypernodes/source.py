@@ -18,7 +18,8 @@ from bayplan.kube.safe import is_kind, items
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
-from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
+from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Domain
+from bayplan.topologies.grouping import natural
 from bayplan.topologies.hypernodes.tree import GROUP, LEVEL, PATH, TOPOLOGY
 from bayplan.values import NamedTuple
 
@@ -52,11 +53,11 @@ def write(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
 
 
 def tree(topology: ClusterTopology) -> Mapping[Key, HyperNode]:
-    """Every domain that has usable nodes. All pools with levels have the same number of them."""
+    """Every domain that has usable nodes, in the order of names. All pools with levels have the same number of them."""
     found: dict[Key, HyperNode] = {}
     for pool in topology.pools:
         unusable = {name for names in pool.unusable.values() for name in names}
-        for domain in pool.domains if pool.levels else ():
+        for domain in sorted(pool.domains, key=_place) if pool.levels else ():
             usable = [node for node in domain.nodes if node not in unusable]
             key = tuple(zip((level.label for level in pool.levels), domain.path, strict=False))
             for depth, level in enumerate(pool.levels if usable else (), 1):
@@ -66,6 +67,11 @@ def tree(topology: ClusterTopology) -> Mapping[Key, HyperNode]:
                 else:
                     each.nodes.extend(usable)
     return found
+
+
+def _place(domain: Domain) -> tuple[Any, ...]:
+    """How rows stand in a file shall not show: r2 comes before r10 wherever they are listed."""
+    return tuple(natural(value) for value in domain.path)
 
 
 def names(domains: Mapping[Key, Any]) -> dict[Key, str]:

@@ -19,7 +19,7 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.workflows import native
 from judges import UPSTREAM, judge_all
 from support import pods
-from tools.run import EXAMPLES, bayplan
+from tools.run import EXAMPLES, ROOT, bayplan
 
 FILES = sorted(each for each in (UPSTREAM / "examples" / "torchx").glob("*") if each.suffix in (".json", ".txt"))
 OURS = sorted(EXAMPLES.glob("torchx-*"))
@@ -438,3 +438,14 @@ def test_an_application_without_roles_is_known_as_one(roles: str, folder: Path) 
     result = bayplan("check", "-", "-t", "topology.yaml", cwd=folder, stdin=f'{{"name": "x", "roles": {roles}}}')
     assert "expected a list" in result.stdout
     assert "A912" not in result.stdout
+
+
+def test_what_no_shell_understands_stays_nowhere_unsaid(folder: Path) -> None:
+    """A dash in the name of a role, where what TorchX wrote is placed as it stands."""
+    job = (ROOT / "tests" / "cases" / "W573-linted" / "job.yaml").read_text(encoding="utf-8")
+    (folder / "policy.yaml").write_text(POLICY, encoding="utf-8")
+    options = ("post-render", "-t", "topology.yaml", "--policy", "policy.yaml")
+    result = bayplan(*options, cwd=folder, stdin=job)
+    assert result.returncode == 1
+    assert result.stderr.count("error[W573]") == 1
+    assert result.stdout == ""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 CODES: Mapping[str, str] = {
     "W570": "parts of an image that only TorchX builds",
+    "W571": "RDMA devices by a folder of the node",
     "W572": "replicas that start again by themselves",
     "W573": "a variable of another scheduler's",
     "W574": "names that Kubernetes would not take",
@@ -29,5 +30,7 @@ CODES: Mapping[str, str] = {
     "W595": "networks and devices that do not go together",
     "W596": "more than one share of a card",
     "W597": "more of a network than its name",
+    "W598": "no value of a label",
+    "W599": "a reference that Kubernetes refuses",
 }
 """Code -> what it is about."""

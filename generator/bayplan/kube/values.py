@@ -41,7 +41,7 @@ def labels(given: Mapping[Any, Any]) -> Iterator[Refused]:
             why = (
                 f"it has {len(value)} characters"
                 if len(value) > LONGEST
-                else "it has, or ends in, a character that none has"
+                else "it has a character that none may have there"
             )
             yield Refused((key,), f'"{value[:LONGEST]}" is no value of a label: {why}', LABEL_HINT)
 

@@ -19,7 +19,7 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.workflows import native
 from judges import UPSTREAM, judge_all
 from support import pods
-from tools.run import EXAMPLES, bayplan
+from tools.run import EXAMPLES, ROOT, bayplan
 
 FILES = sorted(each for each in (UPSTREAM / "examples" / "torchx").glob("*") if each.suffix in (".json", ".txt"))
 OURS = sorted(EXAMPLES.glob("torchx-*"))
@@ -395,3 +395,57 @@ def test_clusters_that_refuse_the_pods(example: str, old: str, new: str, code: s
     (tmp_path / "topology.yaml").write_text(text.replace(old, new, 1), encoding="utf-8")
     found = bayplan("check", str(folder / "app.json"), "-t", str(tmp_path / "topology.yaml")).stdout
     assert f"[{code}]" in found
+
+
+@pytest.mark.parametrize("groups", [False, True])
+def test_torchrun_says_its_address_on_a_fabric_and_beside_it(groups: bool, folder: Path) -> None:
+    """Also where bayplan gives no ranks, and torchrun finds its peers by itself."""
+    start = "torchrun --rdzv_backend c10d --rdzv_endpoint $${${rank0_env}:=localhost}:29500 --nnodes 2 train.py"
+    role = {"image": "example.com/x:1", "entrypoint": "bash", "args": ["-c", start], "num_replicas": 2}
+    role |= {"env": {"NUMBER": "${replica_id}"}} if groups else {}
+    size = {"cpu": 1, "memMB": 1000}
+    attached = {**role, "name": "trainer", "resource": {**size, "gpu": 8, "devices": {"nvidia.com/hostdev": 8}}}
+    text = json.dumps({"name": "x", "roles": [attached, {**role, "name": "reader", "resource": size}]})
+    result = bayplan("render", "-", "--from", "torchx", "-t", "topology.yaml", cwd=folder, stdin=text)
+    everyone = list(pods(yaml.safe_load_all(result.stdout)))
+    assert len(everyone) == 4, result.stderr
+    for pod in everyone:
+        names = [each["name"] for each in pod.spec["containers"][0]["env"]]
+        assert names.count("PET_LOCAL_ADDR") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        ({"j": "1:4x8"}, set()),
+        ({"j": "1:4x8", "rdzv_backend": "static"}, {"P522"}),
+        ({"j": "2x8"}, set()),
+        ({"j": "2x9"}, {"W587"}),
+    ],
+)
+def test_what_a_rendezvous_of_torchrun_does_with_its_pods(
+    arguments: dict[str, Any], found: set[str], folder: Path
+) -> None:
+    given = {"script": "train.py", "image": "example.com/x:1", "gpu": 8, **arguments}
+    text = json.dumps({"component_name": "dist.ddp", "component_args": given})
+    (folder / "run.json").write_text(text, encoding="utf-8")
+    result = bayplan("check", "run.json", "-t", "topology.yaml", cwd=folder)
+    assert set(re.findall(r"\[(P522|W587)\]", result.stdout)) == found, result.stdout
+
+
+@pytest.mark.parametrize("roles", ["null", "{}"])
+def test_an_application_without_roles_is_known_as_one(roles: str, folder: Path) -> None:
+    result = bayplan("check", "-", "-t", "topology.yaml", cwd=folder, stdin=f'{{"name": "x", "roles": {roles}}}')
+    assert "expected a list" in result.stdout
+    assert "A912" not in result.stdout
+
+
+def test_what_no_shell_understands_stays_nowhere_unsaid(folder: Path) -> None:
+    """A dash in the name of a role, where what TorchX wrote is placed as it stands."""
+    job = (ROOT / "tests" / "cases" / "W573-linted" / "job.yaml").read_text(encoding="utf-8")
+    (folder / "policy.yaml").write_text(POLICY, encoding="utf-8")
+    options = ("post-render", "-t", "topology.yaml", "--policy", "policy.yaml")
+    result = bayplan(*options, cwd=folder, stdin=job)
+    assert result.returncode == 1
+    assert result.stderr.count("error[W573]") == 1
+    assert result.stdout == ""

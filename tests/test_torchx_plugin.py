@@ -69,6 +69,18 @@ def test_what_bayplan_refuses_is_an_error_of_torchx() -> None:
     assert "=== SCHEDULER REQUEST ===" not in result.stdout
 
 
+def test_refusals_are_sentences() -> None:
+    """No traceback, and where options belong."""
+    missing = torchx(*RUN, "--dryrun", "-cfg", "topology=none.yaml", *DDP, "--script", "train.py")
+    assert missing.returncode == 1
+    assert "none.yaml" in missing.stderr
+    assert "-cfg scheduler=volcano" in missing.stderr
+    listed = torchx("-m", "bayplan.torchx_scheduler", "list", "-s", "bayplan", env={"KUBECTL": "/nowhere/kubectl"})
+    assert listed.returncode == 1
+    assert "cannot run /nowhere/kubectl" in listed.stderr
+    assert "Traceback" not in missing.stderr + listed.stderr
+
+
 KUBECTL = """#!/bin/sh
 echo "$@" >>"$LOG"
 case "$1" in

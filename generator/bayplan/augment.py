@@ -16,7 +16,7 @@ from bayplan._augment.cluster import Cluster, cluster_of
 from bayplan._augment.dressed import dress
 from bayplan._augment.news import news
 from bayplan._augment.planned import Known, planned
-from bayplan._augment.unsaid import unsaid
+from bayplan._augment.unsaid import dashes, unsaid
 from bayplan.adorn import Adorned, adorned
 from bayplan.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, origin
 from bayplan.kube.objects import identity
@@ -56,7 +56,7 @@ def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, known
     """One workload. Routes of the workflow are led back to where they were said."""
     case = case_of(selected, cluster)
     made = planned(case, request, cluster, known)
-    found = tuple(_led_back(each, selected) for each in made.diagnostics)
+    found = (*dashes(case.roster), *(_led_back(each, selected) for each in made.diagnostics))
     if made.value is None:
         return Outcome(None, found)
     found += tuple(_led_back(each, selected) for each in unsaid(case, made.value))

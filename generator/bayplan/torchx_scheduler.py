@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from torchx.schedulers.api import DescribeAppResponse, ListAppResponse, Scheduler
 from torchx.specs import AppDef, AppDryRunInfo, AppState, CfgVal, runopts
+from torchx.specs.finder import ComponentValidationException
 
 NAME = "bayplan"
 LABEL = "bayplan.dev/workflow"
@@ -40,6 +41,14 @@ PHASES: Mapping[str, AppState] = {
     "Succeeded": AppState.SUCCEEDED,
 }
 """The phase of a pod -> what it says of the application, the word that counts most first."""
+
+
+ABOUT_CFG = """Options of bayplan are given by -cfg here, such as -cfg scheduler=volcano,topology=topology.yaml; what
+<stdin> holds is the application as TorchX made it, which --dryrun -s local_cwd shows."""
+
+
+class RefusedError(ComponentValidationException, ValueError):
+    """What the torchx command prints without a traceback."""
 
 
 class Request(NamedTuple):
@@ -131,7 +140,7 @@ def application(app: AppDef, cfg: Mapping[str, CfgVal]) -> str:
 
 
 def rendered(text: str, cfg: Mapping[str, CfgVal]) -> str:
-    """What `bayplan render` prints; ValueError with what it finds where it refuses."""
+    """What `bayplan render` prints; RefusedError with what it finds where it refuses."""
     import shlex
 
     options = ["-t", str(cfg["topology"])]
@@ -141,7 +150,7 @@ def rendered(text: str, cfg: Mapping[str, CfgVal]) -> str:
     command = [sys.executable, "-m", "bayplan", "render", "-", "--from", "torchx", *options]
     done = subprocess.run(command, input=text, capture_output=True, text=True, encoding="utf-8", check=False)
     if done.returncode:
-        raise ValueError(f"bayplan refuses the application:\n{done.stderr}")
+        raise RefusedError(f"bayplan refuses the application:\n{done.stderr}{ABOUT_CFG}")
     sys.stderr.write(done.stderr)
     return done.stdout
 
@@ -160,9 +169,13 @@ def _names(manifests: str) -> tuple[str, str]:
 def kubectl(words: Sequence[str], stdin: str = "", *, absent: bool = False) -> str:
     """What kubectl prints. `absent`: a kind that the cluster does not have is no mistake."""
     program = os.environ.get("KUBECTL", "kubectl")
-    done = subprocess.run([program, *words], input=stdin, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run([program, *words], input=stdin, capture_output=True, text=True, check=False)
+    except OSError as reason:
+        told = f"cannot run {program}: {reason.strerror}; install kubectl, or name it in KUBECTL"
+        raise RefusedError(told) from reason
     if done.returncode and not (absent and "the server doesn't have a resource type" in done.stderr):
-        raise RuntimeError(f"kubectl {words[0]} failed: {done.stderr.strip()}")
+        raise RefusedError(f"kubectl {words[0]} failed: {done.stderr.strip()}")
     return done.stdout
 
 
@@ -174,7 +187,10 @@ def main(words: Sequence[str]) -> None:
 
     modules: Any = schedulers.DEFAULT_SCHEDULER_MODULES
     modules[NAME] = "bayplan.torchx_scheduler"
-    torchx(list(words))
+    try:
+        torchx(list(words))
+    except ComponentValidationException as reason:  # only `run` catches it; this module is loaded under two names
+        sys.exit(str(reason))
 
 
 if __name__ == "__main__":

@@ -100,8 +100,8 @@ def _fabric(plan: Plan, gang: GangPlan, pods: Pods) -> PodParts:
     if asked is None:
         return PodParts()
     made, taken = fabrics.parts(asked), user_names(pods.spec)
-    local = (local_address(asked.asked.address),) if pods.ranks else ()
-    return made._replace(env=tuple(each for each in (*local, *made.env) if each["name"] not in taken))
+    local = local_address(asked.asked.address)
+    return made._replace(env=tuple(each for each in (local, *made.env) if each["name"] not in taken))
 
 
 def _channel(pods: Pods) -> PodParts:

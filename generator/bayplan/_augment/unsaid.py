@@ -1,4 +1,4 @@
-"""What a workload that is put on a fabric must say itself."""
+"""What a workload must say itself, and what it says that no shell understands."""
 
 from __future__ import annotations
 
@@ -9,10 +9,22 @@ from bayplan import fabrics
 from bayplan._augment.case import Case
 from bayplan._augment.dressed import asked_of
 from bayplan.diagnostics import Diagnostic, info
-from bayplan.kube.safe import items, mapping, text
+from bayplan.kube.safe import get, items, mapping, text
+from bayplan.kube.templates import PodTemplate
+from bayplan.model.augment import Roster
 from bayplan.model.plan import Pods, all_pods
 from bayplan.pipeline import Planned
 from bayplan.words import listing
+from bayplan.workflows.torchx.broken import broken
+
+
+def dashes(roster: Roster) -> Iterator[Diagnostic]:
+    """W573 of the first pod template that TorchX wrote so: there is one for each replica."""
+    for seat in roster.seats:
+        data = get(roster.object.data, *seat.path)
+        if found := tuple(broken(PodTemplate(roster.object, seat.path, data, None))):
+            yield found[0]
+            return
 
 
 def unsaid(case: Case, planned: Planned) -> Iterator[Diagnostic]:

@@ -8,6 +8,7 @@ from typing import Any
 from bayplan.checks import template_values as values
 from bayplan.checks.places import Place, pod_sets
 from bayplan.diagnostics import KEY, Diagnostic, Route, error, warning
+from bayplan.kube import values as refused
 from bayplan.kube.merge import MERGE_KEYS, identity
 from bayplan.kube.own import OWN_FIELDS, OWN_NAMES
 from bayplan.kube.pod import container_name, containers
@@ -58,15 +59,15 @@ ENTRIES = tuple(name for names in OWN_NAMES.values() for name in names)
 MAPS = ("nodeSelector", "affinity", "securityContext", "resources", "requests", "limits")
 
 
-Codes = tuple[str, str, str, str]
-"""What to call a label, a field, a list and an amount that are wrong."""
+Codes = tuple[str, str, str, str, str, str]
+"""What to call a label, a field, a list, an amount, a label's value and a reference that are wrong."""
 
-POD_SET: Codes = ("W312", "W313", "W315", "W319")
-POOL: Codes = ("T430",) * 4
+POD_SET: Codes = ("W312", "W313", "W315", "W319", "W598", "W599")
+POOL: Codes = ("T430",) * 6
 
 
 def check(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W311 to W315, and W317 and W319 in templates."""
+    """W311 to W315, and W317, W319, W598 and W599 in templates."""
     yield from _marks("W312", workflow.labels, ("workflow", "metadata", "labels"))
     yield from _marks("W312", workflow.annotations, ("workflow", "metadata", "annotations"))
     for place in pod_sets(workflow):
@@ -146,11 +147,15 @@ def _main_names(pods: PodSet) -> tuple[str | None, ...]:
 def _sound(
     template: Mapping[str, Any], route: Route, codes: Codes, main: tuple[str | None, ...]
 ) -> Iterator[Diagnostic]:
-    mark, field, merge, amount = codes
+    mark, field, merge, amount, label, reference = codes
     metadata = template.get("metadata") or {}
     for kind in ("labels", "annotations"):
         yield from _marks(mark, metadata.get(kind) or {}, (*route, "metadata", kind))
+    for each in refused.labels(metadata.get("labels") or {}):
+        yield error(label, (*route, "metadata", "labels", *each.path), each.message, hint=each.hint)
     spec = template.get("spec") or {}
+    for each in refused.references(spec):
+        yield error(reference, (*route, "spec", *each.path), each.message, hint=each.hint)
     wrong = tuple(_lists(merge, spec, (*route, "spec")))
     yield from wrong
     if not wrong:

@@ -15,6 +15,7 @@ from bayplan.linting import (
     labels,
     networks,
     nvlink,
+    refused,
     schedulers,
     torchx,
 )
@@ -35,6 +36,7 @@ RULES: tuple[Callable[[World], Iterator[Diagnostic]], ...] = (
     hami.check,
     networks.check,
     torchx.check,
+    refused.check,
 )
 
 

@@ -3,33 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from bayplan.diagnostics import Diagnostic, error
-from bayplan.kube.templates import containers
+from bayplan.diagnostics import Diagnostic
 from bayplan.linting.world import World
-from bayplan.workflows.torchx.words import BROKEN, LABEL
-
-KEYS = ("command", "args")
+from bayplan.workflows.torchx.broken import broken
 
 
 def check(world: World) -> Iterator[Diagnostic]:
-    """W573 (rule TX01): the variable with the host of rank 0, with a dash in its name."""
+    """W573 (rule TX01)."""
     for template in world.templates:
-        if any(str(key).startswith(LABEL) for key in template.labels):
-            for route, container in containers(template):
-                for key, number, text in _words(container):
-                    if found := BROKEN.search(text):
-                        message = (
-                            f'no shell takes "{found[0]}" for the name of a variable: TorchX keeps the role\'s dash'
-                        )
-                        hint = "call the role with `_` in place of `-`: replicas but the first never meet rank 0"
-                        yield error("W573", (*route, key, number), message, hint=hint)
-
-
-def _words(container: Any) -> Iterator[tuple[str, int, str]]:
-    for key in KEYS:
-        words = container.get(key)
-        for number, text in enumerate(words if isinstance(words, list) else ()):
-            if isinstance(text, str):
-                yield key, number, text
+        yield from broken(template)

@@ -15,6 +15,7 @@ from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, minimum, once, wa
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import PodSet
+from bayplan.planning import torchrun
 
 
 def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
@@ -24,6 +25,7 @@ def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
         yield from _shared(workload)
         yield from _left_running(workload)
     yield from _small_starts(plan)
+    yield from torchrun.contradictions(plan)
     if not target.since("draDriver", "25.8"):
         yield from _waiting_for_all(plan)
     if plan.workflow.cleanup == "adopt" and not plan.topology.images.get("kubectl"):
@@ -58,9 +60,10 @@ def _claims(domain: str, pods: Pods) -> bool:
 def _small_starts(plan: Plan) -> Iterator[Diagnostic]:
     """P522: the scheduler may start a part of a rendezvous, of which its program knows nothing."""
     for gang in (each for each in plan.gangs if each.copy == 0):
-        ranked = sum(pods.replicas for pods in all_pods(gang.root) if pods.ranks)
+        meeting = [pods for pods in all_pods(gang.root) if pods.ranks]
+        ranked = sum(pods.replicas for pods in meeting)
         least = minimum(gang.root, lambda pods: pods.ranks is not None)
-        if least < ranked:
+        if least < ranked and not all(torchrun.elastic(pods.spec, least) for pods in meeting):
             yield _small_start(gang, least, ranked)
 
 

@@ -51,7 +51,9 @@ def documents(name: str, raw: bytes, text: str, subject: str, source: Source) ->
 
 def sniff(data: Any) -> bool:
     """Whether the data are those of an AppDef."""
-    return isinstance(data, dict) and isinstance(data.get("roles"), list) and "apiVersion" not in data
+    if not isinstance(data, dict) or "roles" not in data or "apiVersion" in data:
+        return False
+    return isinstance(data["roles"], list) or "name" in data
 
 
 def read(data: Any, context: Context) -> Outcome[Read[Workflow]]:

@@ -97,3 +97,6 @@ COMPONENTS: Mapping[str, Component] = {
     ),
 }
 """Component -> how it is read here."""
+
+OTHERS = ("utils.binary", "utils.booth", "utils.copy", "metrics.tensorboard", "serve.torchserve")
+"""Components of TorchX' that are not read here."""

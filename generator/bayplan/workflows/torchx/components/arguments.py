@@ -7,7 +7,24 @@ from typing import Any
 
 from bayplan.values import NamedTuple
 
-TEXT, WHOLE, FLAG, PAIRS, LIST, REST = "a text", "a whole number", "true or false", "NAME=VALUE pairs", "a list", "rest"
+TEXT, WHOLE, FLAG, PAIRS, LIST, REST = (
+    "a text",
+    "a whole number",
+    "true or false",
+    "NAME=VALUE pairs",
+    "a list",
+    "a list of words",
+)
+EXAMPLES: Mapping[str, str] = {
+    TEXT: 'such as "train.py"',
+    WHOLE: "such as 8",
+    FLAG: "such as true",
+    PAIRS: 'such as {"LOGLEVEL": "INFO"}, or LOGLEVEL=INFO',
+    LIST: 'such as ["type=volume", "src=datasets", "dst=/data"]',
+    REST: 'such as ["--epochs", "3"]',
+}
+"""How a value of a kind looks."""
+
 REQUIRED = object()
 """The default of an argument that has none."""
 
@@ -16,10 +33,12 @@ Parameters = Mapping[str, tuple[str, Any]]
 
 
 class Wrong(NamedTuple):
-    """What is wrong with an argument: its name (empty: with all of them), and why."""
+    """What is wrong with an argument: its name (empty: with all of them), why, and what to do (empty: choose another
+    argument)."""
 
     name: str
     message: str
+    hint: str = ""
 
 
 def given(words: Sequence[str], parameters: Parameters) -> tuple[dict[str, Any], list[Wrong]]:
@@ -49,7 +68,7 @@ def bound(values: Mapping[str, Any], parameters: Parameters) -> tuple[dict[str, 
             wrong += [Wrong(name, "is missing")] if default is REQUIRED else []
         else:
             made[name] = _as(kind, values[name])
-            wrong += [Wrong(name, f"must be {kind}")] if made[name] is None else []
+            wrong += [Wrong(name, f"must be {kind}", EXAMPLES[kind])] if made[name] is None else []
     return made, wrong
 
 

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from bayplan.words import suggest
 from bayplan.workflows.torchx.components import named
 from bayplan.workflows.torchx.components.arguments import Wrong
 from bayplan.workflows.torchx.components.mounts import parsed
@@ -29,7 +30,11 @@ def ddp(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
         return Wrong("script", "or `m` must be given, one of the two")
     nodes = NODES.fullmatch(given["j"])
     if not nodes or (nodes[2] and not int(nodes[2])):
-        return Wrong("j", f'must be [MIN:]NODESxPROCESSES, and is "{given["j"]}"')
+        return Wrong(
+            "j",
+            f'must be [MIN:]NODESxPROCESSES, and is "{given["j"]}"',
+            "such as 2x8: 2 replicas with 8 processes each",
+        )
     size = resource(given)
     mounts = parsed(given["mounts"])
     if isinstance(size, Wrong) or isinstance(mounts, str):
@@ -60,7 +65,7 @@ def spmd(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
     if host is None:
         return _unknown(given["h"])
     if "x" not in given["j"] and not host["gpu"]:
-        return Wrong("j", f'must be NODESxPROCESSES: "{given["h"]}" has no GPUs to count')
+        return Wrong("j", f'must be NODESxPROCESSES: "{given["h"]}" has no GPUs to count', "such as 2x8")
     nodes = given["j"] if "x" in given["j"] else f"{given['j']}x{host['gpu']}"
     rest = {"rdzv_port": 29500, "rdzv_backend": "c10d", "rdzv_conf": None, "tee": 3, "cpu": 2, "gpu": 0, "memMB": 1024}
     return ddp({**rest, **given, "j": nodes, "script_args": given["args"]})
@@ -74,7 +79,9 @@ def resource(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
 
 
 def _unknown(name: str) -> Wrong:
-    return Wrong("h", f'is "{name}", which is no resource that TorchX comes with')
+    like = [each for each in named.NAMES if each.startswith(name[:5])]  # `aws_` and the family
+    hint = suggest(name, like or named.NAMES, "TorchX comes with")
+    return Wrong("h", f'is "{name}", which is no resource that TorchX comes with', hint)
 
 
 def _names(given: Mapping[str, Any]) -> tuple[str, str]:

@@ -8,18 +8,19 @@ from typing import Any
 from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error
 from bayplan.document import Document, Path, places
 from bayplan.words import did_you_mean, listing
-from bayplan.workflows.torchx.components import COMPONENTS, Component
+from bayplan.workflows.torchx.components import COMPONENTS, OTHERS, Component
 from bayplan.workflows.torchx.components.arguments import Wrong, bound, given
 from bayplan.workflows.torchx.text.placed import Made, made
 from bayplan.workflows.torchx.text.shapes import items, mapping, text
 
 NAME, ARGS, WORDS = "component_name", "component_args", "component_args_str"
+WORKSPACE = "workspace"
 KEYS = (
     *(NAME, ARGS, WORDS),
-    *("scheduler", "scheduler_args", "scheduler_cfg", "dryrun", "wait", "log", "workspace", "parent_run_id"),
+    *("scheduler", "scheduler_args", "scheduler_cfg", "dryrun", "wait", "log", WORKSPACE, "parent_run_id"),
     "tee_logs",
 )
-"""Fields of a run; all but the component, its arguments and the scheduler's are about the run, not about pods."""
+"""Fields of a run; but for the component, its arguments, the scheduler's and the workspace they say nothing of pods."""
 
 
 def sniff(data: Any) -> bool:
@@ -37,6 +38,8 @@ def application(document: Document, subject: str) -> Outcome[tuple[Document, ...
     found = (*_keys(document, subject), *(_wrong(document, each, name, subject) for each in wrong))
     if found or app is None:
         return Outcome(None, found)
+    if data.get(WORKSPACE):  # TorchX puts it into the image of all roles
+        app = {**app, "roles": [{**role, WORKSPACE: data[WORKSPACE]} for role in app["roles"]]}
     whole = {**app, "scheduler_args": {**mapping(data, "scheduler_args"), **mapping(data, "scheduler_cfg")}}
     return Outcome((made(document, Made(whole, _origins(data))),))
 
@@ -60,6 +63,7 @@ def _origins(data: Any) -> dict[Path, Path]:
         (): (NAME,),
         ("scheduler_args",): ("scheduler_args",),
         ("metadata",): (*root, "metadata"),
+        ("roles", 0, WORKSPACE): (WORKSPACE,),
     }
     found[("name",)] = (*root, "name")
     for key, argument in {**own, **counts}.items():
@@ -70,9 +74,9 @@ def _origins(data: Any) -> dict[Path, Path]:
 def _unknown(document: Document, name: str, subject: str) -> Diagnostic:
     names = list(COMPONENTS)
     message = f'component "{name}" is Python code that bayplan does not know; it knows {listing(names, "and")}'
-    hint = (
-        did_you_mean(name, names) or "give what it returns: dataclasses.asdict(app) as JSON, or `torchx run --dryrun`"
-    )
+    near = "" if name in OTHERS else did_you_mean(name, names)
+    returned = "give what it returns: dataclasses.asdict(app) as JSON, or `torchx run --dryrun`"
+    hint = f"{near} Else {returned}" if near else returned
     return error("R143", _at(document, (NAME,), subject), message, hint=hint)
 
 
@@ -89,7 +93,9 @@ def _wrong(document: Document, wrong: Wrong, component: str, subject: str) -> Di
     message = (
         f'argument "{wrong.name}" of {component} {wrong.message}' if wrong.name else f"{component} {wrong.message}"
     )
-    hint = f"it takes {listing(list(COMPONENTS[component].parameters), 'and')}"
+    known = list(COMPONENTS[component].parameters)
+    hint = wrong.hint or ("" if wrong.name in known else did_you_mean(wrong.name, known))
+    hint = hint or f"it takes {listing(known, 'and')}"
     return error("R144", _at(document, path, subject), message, hint=hint)
 
 

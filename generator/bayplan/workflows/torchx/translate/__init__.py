@@ -121,13 +121,19 @@ def _origins(roles: tuple[RoleMade, ...], wishes: Wishes) -> dict[Route, Route]:
 
 
 def _renamed(data: Mapping[str, Any], name: str, names: tuple[str, ...]) -> Iterator[Diagnostic]:
-    """W574: a name that changes by more than case, dots and underscores."""
+    """W574: a name that changes by more than case, dots and underscores, or that two roles have."""
     pairs: list[tuple[str, str, Route]] = [(data["name"], name, (*ROOT, "name"))]
     pairs += [
         (role["name"], own, (*ROLES, number, "name"))
         for number, (role, own) in enumerate(zip(data["roles"], names, strict=True))
     ]
-    changed = [(old, new, at) for old, new, at in pairs if _plain(old) != new]
+    twice = [number for number, own in enumerate(names) if label(data["roles"][number]["name"]) != own]
+    for number in twice:
+        old, new, at = pairs[number + 1]
+        message = f'another role is called "{label(old)}" already, so "{old}" is called "{new}" in the manifests'
+        yield info("W574", at, message, hint="give each role a name of its own")
+    others = [each for number, each in enumerate(pairs, -1) if number not in twice]
+    changed = [(old, new, at) for old, new, at in others if _plain(old) != new]
     if changed:
         (old, new, at), *rest = changed
         notes = tuple(Note(f'"{other}" becomes "{made}"', route) for other, made, route in rest)

@@ -78,7 +78,9 @@ def _attach(fabric: Fabric, asked: Asked) -> Attached:
     wrong = tuple(_mismatch(fabric, own, rails, lost, asked))
     whole = len(rails) == len(fabric.rails)
     data = fabric.name if whole else {"name": fabric.name, "rails": sorted(rails)}
-    return Attached("" if wrong else data, rest, True, (*wrong, *_shares(fabric, own, asked), *_said(asked)))
+    return Attached(
+        "" if wrong else data, rest, True, (*wrong, *_shares(fabric, own, asked), *_said(fabric, rails, asked))
+    )
 
 
 def _by_count(fabric: Fabric, own: Mapping[str, int]) -> list[int]:
@@ -133,12 +135,26 @@ def _shares(fabric: Fabric, own: Mapping[str, int], asked: Asked) -> Iterator[Di
             yield warning("W596", (*asked.device_route, name), message, hint=hint)
 
 
-def _said(asked: Asked) -> Iterator[Diagnostic]:
-    """W597: of an attachment only its network comes along."""
-    more = sorted({key for each in asked.networks for key in each.more if key != "interface"})
-    if more:
-        message = f"the fabric attaches the networks; {listing(more, 'and')} of the annotation is left out"
-        yield warning("W597", asked.network_route, message, hint="say it in the topology's fabric, or use `template`")
+def _said(fabric: Fabric, rails: Sequence[int], asked: Asked) -> Iterator[Diagnostic]:
+    """W597: of an attachment only its network comes along; the fabric says the order, and the interfaces' names."""
+    hint = "say it in the topology's fabric, or use `template`"
+    if more := sorted({key for each in asked.networks for key in each.more}):
+        verb = "are" if len(more) > 1 else "is"
+        message = f"the fabric attaches the networks; {listing(more, 'and')} of the annotation {verb} left out"
+        yield warning("W597", asked.network_route, message, hint=hint)
+    if len(rails) == len(asked.networks) and (other := tuple(_called_otherwise(fabric, rails, asked.networks))):
+        message = f"the fabric says the order and the interfaces of its networks: {', '.join(other)}"
+        hint = "say `interface` of the rails in the topology, and write the networks in the order of the rails"
+        yield warning("W597", asked.network_route, message, hint=hint)
+
+
+def _called_otherwise(fabric: Fabric, rails: Sequence[int], given: Sequence[Network]) -> Iterator[str]:
+    """Where a network's interface in the pod has another name than in the annotation."""
+    names = {rail: fabric.rails[rail].interface or f"net{place}" for place, rail in enumerate(sorted(rails), 1)}
+    for place, (rail, network) in enumerate(zip(rails, given, strict=True), 1):
+        meant = network.interface or f"net{place}"
+        if meant != names[rail]:
+            yield f'"{network}" becomes "{names[rail]}" in place of "{meant}"'
 
 
 def _unknown(asked: Asked, devices: Mapping[str, int]) -> Iterator[Diagnostic]:

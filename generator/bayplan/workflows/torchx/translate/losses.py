@@ -49,12 +49,13 @@ def _retries(roles: list[Mapping[str, Any]]) -> Iterator[Diagnostic]:
 
 
 def role(given: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
-    """W570, W573, W575, W579 of one role."""
+    """W570, W573, W575, W579, W593 of one role."""
     for key, what in (("base_image", "a base image"), ("workspace", "a workspace"), ("overrides", "overrides")):
         if given.get(key):
             message = f'role "{given["name"]}" has {what}, which only TorchX itself can put into the image'
             yield warning("W570", (*route, key), message, hint="build the image first, and name it in `image`")
     yield from _variables(given, route)
+    yield from _fewest(given, route)
     yield from _unset(given, route)
     resource = given.get("resource") or {}
     for name in resource.get("capabilities") or {}:
@@ -79,6 +80,14 @@ def _variables(given: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
         elif found := VOLCANO.search(text):
             message = f'"{found[0]}" is set by one scheduler of TorchX\' alone, and not here'
             yield error("W573", at, message, hint="write ${rank0_env}, which is the variable with rank 0's host")
+
+
+def _fewest(given: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
+    """W593: more replicas than there are cannot be waited for."""
+    least, most = given.get("min_replicas") or 1, given.get("num_replicas", 1)
+    if least > most:
+        message = f'role "{given["name"]}" may start with {least} replicas and has {most}: all are waited for'
+        yield warning("W593", (*route, "min_replicas"), message, hint="set num_replicas, or a smaller min_replicas")
 
 
 def _unset(given: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Route, error, info
+from bayplan.kube import values
 from bayplan.values import NamedTuple
 
 RDMA = "/dev/infiniband"
@@ -21,7 +22,7 @@ class Mounts(NamedTuple):
 
 def mounts(given: Sequence[Mapping[str, Any]], fabric: bool, route: Route) -> Mounts:
     """W576 (rule TX02): devices that a device plugin hands in; W577: devices that would take a privileged pod, and
-    mounts that say not what they mount."""
+    mounts that say not what they mount; W599."""
     made = Mounts([], [], ())
     for number, each in enumerate(given):
         at: Route = (*route, number)
@@ -33,7 +34,14 @@ def mounts(given: Sequence[Mapping[str, Any]], fabric: bool, route: Route) -> Mo
             made = made._replace(found=(*made.found, wrong))
         else:
             _add(made, each, f"mount-{number}")
+            made = made._replace(found=(*made.found, *_claim(each, at)))
     return made
+
+
+def _claim(each: Mapping[str, Any], at: Route) -> Iterator[Diagnostic]:
+    """W599: a volume claim cannot have that name."""
+    if "src" in each and (wrong := values.claim(each["src"])):
+        yield error("W599", (*at, "src"), wrong, hint=values.CLAIM_HINT)
 
 
 def _add(made: Mounts, each: Mapping[str, Any], name: str) -> None:

@@ -15,6 +15,7 @@ class Network(NamedTuple):
 
     namespace: str
     name: str
+    interface: str = ""  # how the pod is to call it; empty: by its place
     more: tuple[str, ...] = ()
 
     def means(self, reference: str, namespace: str) -> bool:
@@ -41,7 +42,10 @@ def parse(text: Any) -> tuple[Network, ...] | None:
         return None
     return tuple(
         Network(
-            str(each.get("namespace") or ""), each["name"], tuple(k for k in each if k not in ("name", "namespace"))
+            str(each.get("namespace") or ""),
+            each["name"],
+            str(each.get("interface") or ""),
+            tuple(key for key in each if key not in ("name", "namespace", "interface")),
         )
         for each in entries
     )
@@ -51,4 +55,4 @@ def _short(text: str) -> Network:
     """`[namespace/]name[@interface]`"""
     name, _, interface = text.partition("@")
     namespace, _, own = name.rpartition("/")
-    return Network(namespace, own, ("interface",) if interface else ())
+    return Network(namespace, own, interface)

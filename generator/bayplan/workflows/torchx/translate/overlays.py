@@ -52,19 +52,23 @@ def read(role: Mapping[str, Any], name: str, route: Route) -> tuple[Overlay, tup
     found: list[Diagnostic] = list(_others(role.get("metadata") or {}, (*route, "metadata")))
     held = (role.get("metadata") or {}).get(SCHEDULER)
     at: Route = (*route, "metadata", SCHEDULER)
-    if isinstance(held, str):
-        hint = "put the file's content in the place of its name"
-        found.append(error("W586", at, f'the overlay is in the file "{held}", which bayplan does not open', hint=hint))
-    if not isinstance(held, Mapping):
-        return Overlay(), tuple(found)
-    flat = POD not in held and MARK not in held
-    pod, below = (held, at) if flat else (held.get(POD), (*at, POD))
+    named = isinstance(held, Mapping) and (POD in held or MARK in held)
+    pod, below = (held.get(POD), (*at, POD)) if isinstance(held, Mapping) and named else (held, at)
     if not isinstance(pod, Mapping):
-        return Overlay(), tuple(found)
+        return Overlay(), (*found, *_no_mapping(pod, below))
     reader = _Reader(str(role["name"]), role.get("num_replicas", 1), found)
     names = {name, reader.role}
     overlay = _pod(_plain(pod, below, reader), below, reader, names)
     return overlay, tuple(found)
+
+
+def _no_mapping(held: Any, route: Route) -> Iterator[Diagnostic]:
+    """W586: TorchX takes the URI of a file for the overlay of a pod as well; W584: it is neither."""
+    if isinstance(held, str):
+        hint = "put the file's content in the place of its name"
+        yield error("W586", route, f'the overlay is in the file "{held}", which bayplan does not open', hint=hint)
+    elif held is not None:
+        yield error("W584", route, "the overlay is no mapping", hint="give fields of a pod: `metadata` and `spec`")
 
 
 def _others(metadata: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:

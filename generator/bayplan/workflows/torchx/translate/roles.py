@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Route, error
+from bayplan.kube import values
 from bayplan.model.topology import ClusterTopology
 from bayplan.values import NamedTuple
 from bayplan.workflows.torchx.components.named import EFA
@@ -71,7 +72,17 @@ def pod_set(role: Mapping[str, Any], route: Route, site: Site) -> RoleMade:
         shm=sizes.shm,
         template=_template(role, texts, overlay, home, net, held, site, bool(sizes.shm)),
     )
-    found = (*losses.role(role, route), *own.found, *odd, *home.found, *strange, *net.found, *sizes.found, *held.found)
+    found = (
+        *losses.role(role, route),
+        *_fields(texts, route),
+        *own.found,
+        *odd,
+        *home.found,
+        *strange,
+        *net.found,
+        *sizes.found,
+        *held.found,
+    )
     origins = _origins(route, overlay)
     origins |= {(key,): at for key, at in (*site.wishes.places.items(), *own.places.items()) if key in wished}
     return RoleMade(Part(data, origins, (*found, *_clashes(texts, route))), texts.used)
@@ -185,6 +196,13 @@ def _list(part: Mapping[str, Any], key: str) -> list[Any]:
 
 def _field(name: str, path: str) -> dict[str, Any]:
     return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path.removeprefix(FIELD)}}}
+
+
+def _fields(texts: macros.Role, route: Route) -> Iterator[Diagnostic]:
+    """W599: a reference to a field that no variable can hold."""
+    for name, value in texts.env.items():
+        if value.startswith(FIELD) and (wrong := values.field(value.removeprefix(FIELD))):
+            yield error("W599", (*route, "env", name), wrong, hint=values.FIELD_HINT)
 
 
 def _needs_address(role: Mapping[str, Any], texts: macros.Role, net: Attached) -> bool:

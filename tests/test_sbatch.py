@@ -308,6 +308,7 @@ def told(text: str, **variables: str) -> list[str]:
         ("prepare() { python prepare.py; }\nprepare", "W611"),
         (f"srun {IMAGE} hostname > hosts", "W611"),
         ("echo a >&2", "W613"),
+        ("if true; then IFS=, read -ra LIST <<< a,b; echo $LIST; fi", ""),
         ("scontrol show job 2> /dev/null >/dev/null", "W613"),
         ("exec > log.txt 2>&1", "W613"),
         ('say() { echo "[$(date)] $1"; }\nsay a', "W613"),
@@ -361,3 +362,24 @@ def test_the_parts_of_one_step_share_their_ranks() -> None:
     (apart,) = sound(TWO + f"srun --het-group=0 {IMAGE} serve &\nsrun --het-group=1 {IMAGE} ask &\nwait\n").gangs
     assert apart.rendezvous == "group"
     assert told((TWO + both).replace("-N 1 --gpus-per-node=8", "-N 1"))[0] == "W623"
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (f'srun {IMAGE} train "a \\\n b"\n', ("a  b",)),
+        (f'A="--a 1 \\\n --b \\"2\\""\nsrun {IMAGE} train $A\n', ("--a", "1", "--b", '"2"')),
+        (
+            f'read -r -d "" A <<EOF\nb \\\n"c" \\"d\\" $(echo "e")\nEOF\nsrun {IMAGE} train "$A"\n',
+            ('b "c" \\"d\\" e\n',),
+        ),
+        (f': "${{A:=3}}" ${{B=4}}\nsrun {IMAGE} train $A $B\n', ("3", "4")),
+        (f"A=1\n: ${{A:=3}}\nsrun {IMAGE} train $A\n", ("1",)),
+    ],
+)
+def test_words_are_those_of_a_shell(body: str, words: tuple[str, ...]) -> None:
+    assert pods(HEAD + body).command[-len(words) :] == words
+
+
+def test_a_name_begins_with_a_letter() -> None:
+    assert sound(HEAD.replace("=train", "=7b_run") + RUN).name == "job-7b-run"

@@ -21,7 +21,7 @@ from bayplan.workflows.sbatch.options import STEPS
 from bayplan.workflows.sbatch.shell.idioms import output
 from bayplan.workflows.sbatch.shell.statements import ASSIGNMENT, Redirect, Statement, statements
 from bayplan.workflows.sbatch.shell.values import BY_CHANCE, MARK, NODES, RANK, Scope, Unknown, Value, split, text
-from bayplan.workflows.sbatch.shell.words import ARRAY, PROCESS, TEXT, Piece, UnreadableError, Word
+from bayplan.workflows.sbatch.shell.words import ARRAY, BRACE, PROCESS, TEXT, Piece, UnreadableError, Word
 from bayplan.workflows.sbatch.shell.words import inside as pieces_of
 
 SRUN = re.compile(r"\bsrun\b")
@@ -260,6 +260,8 @@ class _Walker:
             self._folder(words)
         elif name in self.functions:
             self._call(name)
+        elif name == ":":
+            self._defaults(words)
         elif name == "exec" and each.redirects:
             self.outputs.append(self.spot(each))
         elif effects.file_of(each) and name in QUIET:
@@ -326,6 +328,14 @@ class _Walker:
             self.findings.info("W621", self.body.spot(at), message, "each pod has ports of its own")
         self.lists.pop(name, None)
         self.texts[name] = value
+
+    def _defaults(self, words: list[Word]) -> None:
+        """`: ${NAME:=default}` gives a variable a value that has none."""
+        for word in words:
+            for piece in word.pieces:
+                found = re.match(r"([A-Za-z_]\w*):?=", piece.text) if piece.kind == BRACE else None
+                if found:
+                    self.assign(found[1], text([piece], self.scope), word.start)
 
     def _list(self, name: str, inside: str, adds: bool) -> None:
         held: list[str] = list(self.lists.get(name, ())) if adds else []

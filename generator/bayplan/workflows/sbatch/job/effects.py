@@ -46,7 +46,7 @@ def harmless(block: Statement, functions: Mapping[str, Statement], seen: set[str
 
 
 def _looks(each: Statement, functions: Mapping[str, Statement], seen: set[str]) -> bool:
-    name = base(each.name)
+    name = base(next((word.raw for word in each.words if not ASSIGNMENT.match(word.raw)), ""))
     if file_of(each):
         return False
     if name in functions and name not in seen:

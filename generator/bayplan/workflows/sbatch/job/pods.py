@@ -177,9 +177,10 @@ def amounts(shape: Shape, whole: bool) -> dict[str, Any]:
 
 
 def label(text: str, fallback: str) -> str:
-    """A DNS label of a name: lower case, dashes for all else, at most 40 characters."""
-    made = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:40].strip("-")
-    return made or fallback
+    """A DNS label of a name: lower case, dashes for all else, a letter first, at most 40 characters."""
+    made = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    made = f"{fallback}-{made}" if made[:1].isdigit() else made
+    return made[:40].strip("-") or fallback
 
 
 def step_name(step: Step) -> str:

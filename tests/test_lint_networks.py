@@ -116,6 +116,7 @@ def nad(name: str, resource: str = "", **config: Any) -> dict[str, Any]:
 
 
 VF, IB = {"nvidia.com/rail_0": 1}, {"rdma/ib": 1}
+HOST = {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
 WHERE = {"type": "whereabouts", "range": "10.0.0.0/24"}
 NV = {"type": "nv-ipam", "poolName": "pool"}
 SHARED = {"configList": [{"resourceName": "ib", "rdmaHcaMax": 63, "selectors": {"vendors": ["15b3"]}}]}
@@ -149,10 +150,15 @@ ROWS = (
     Row("a share and a network", [macvlan(), pod("mv", IB)]),
     Row("on the workload", [jobs(pod("a", IB), outer="a")], ["M840e"]),
     Row("one task of two", [rail(0), jobs(pod("ml/rail-0", VF), pod(None, VF))], ["M841e", "M844w"]),
+    Row("a task on the host's network", [rail(0), jobs(pod("ml/rail-0", VF), pod(None, VF, **HOST))]),
+    Row("a pod on the host's network", [rail(0), pod(None, VF, **HOST)]),
     Row("a task with other cards", [jobs(pod("a", IB), pod(None, {"nvidia.com/gpu": 1}))], ["M841w"]),
     Row("a launcher without cards", [jobs(pod("a", IB), pod())]),
     Row("no network's name", [pod("Rail_0")], ["M842e"]),
     Row("two slashes", [pod("a/b/c")], ["M842e"]),
+    Row("a name, slashes, an interface", [pod("R_0,a/b/c,b@eth0")], ["M842e", "M842e", "M845e"]),
+    Row("a key and a name", [pod([{"name": "a", "gateway": ["10.0.0.1"]}, {"name": "R_1"}])], ["M842e", "M842w"]),
+    Row("refused and not counted", [rail(0), pod("R_1", {"nvidia.com/rail_0": 2})], ["M842e"]),
     Row("a mapping for a list", [pod('{"name": "a"}')], ["M842e"]),
     Row("broken JSON", [pod('[{"name": "a"}')], ["M842e"]),
     Row("a key from a comment", [pod([{"name": "a", "gateway": ["10.0.0.1"]}])], ["M842w"]),
@@ -220,6 +226,17 @@ ROWS = (
     ),
     Row("no resource", [one("HostDeviceNetwork", "h", networkNamespace="ml")], ["M850e"]),
     Row("no port", [macvlan(master="")], ["M850w"]),
+    Row("no MTU", [macvlan(mtu=-1), nad("n", type="macvlan", master="ens1", mtu=70_000)], ["M850e", "M850e"]),
+    Row("an MTU", [macvlan(mtu=9000), nad("n", type="macvlan", master="ens1", mtu=0)]),
+    Row("no device to move", [nad("h", type="host-device")], ["M850e"]),
+    Row("no device behind plugins", [nad("h", plugins=[{"type": "ib-sriov"}, {"type": "tuning"}])], ["M850e"]),
+    Row("a device by address", [nad("h", type="host-device", pciBusID="0000:1a:00.1")]),
+    Row("a device by resource", [nad("h", "nvidia.com/rail_0", type="host-device")]),
+    Row(
+        "an address for a subnet too short",
+        [pool("CIDRPool", cidr="10.0.0.5/24", perNodeNetworkPrefix=20)],
+        ["M849e"] * 2,
+    ),
     Row("no mode", [macvlan(mode="bridged")], ["M850e"]),
     Row("a field of others", [one("IPoIBNetwork", "i", networkNamespace="ml", master="ibs1", mtu=9000)], ["M850e"]),
     Row("another policy", [nic("mine")], ["M850e"]),

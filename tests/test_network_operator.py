@@ -154,6 +154,15 @@ def test_a_device_class_in_the_words_of_the_version(version: str) -> None:
     assert made["metadata"]["name"] == "rdma"
 
 
+@pytest.mark.parametrize("name", ["dranet", "verbs"])
+def test_what_no_import_brings_back_is_said(name: str) -> None:
+    _, found = export(topology(ew=FABRICS["ipoib"], other=FABRICS[name]))
+    (lost,) = [each.message for each in found if each.code == "T580"]
+    assert "dranet and none" in lost
+    _, found = export(topology(ew=FABRICS["ipoib"]))
+    assert not any("dranet" in each.message for each in found)
+
+
 def test_plugins_behind_the_first_need_an_operator_that_takes_them() -> None:
     fabric = FABRICS["macvlan-in-one-subnet"]
     old, said = export(topology(ew=fabric, versions={"networkOperator": "26.4"}))

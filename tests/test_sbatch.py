@@ -287,3 +287,99 @@ def test_depth_is_bounded(text: str) -> None:
 def test_a_long_script_is_read_at_once() -> None:
     many = "".join(f"export V{n}=$((V{n - 1} + {n}))\n" if n else "export V0=0\n" for n in range(5000))
     assert pods(HEAD + many + RUN).env["V4999"] == str(sum(range(5000)))
+
+
+def told(text: str, **variables: str) -> list[str]:
+    """The codes of what is said about a script."""
+    return [each.code for each in read(text, **variables).diagnostics]
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("cat > conf.yaml <<EOF\na: 1\nEOF", "W611"),
+        ("echo a >> conf.yaml", "W611"),
+        ("echo a | tee -a conf.yaml", "W611"),
+        ("echo a | sed s/a/b/ > conf.yaml", "W611"),
+        ("{ echo a; echo b; } > conf.yaml", "W611"),
+        ("for i in 1 2; do echo $i >> conf.yaml; done", "W611"),
+        ("scontrol show hostnames | while read h; do echo $h; done > hosts", "W611"),
+        ("note() { echo a > conf.yaml; }\nnote", "W611"),
+        ("prepare() { python prepare.py; }\nprepare", "W611"),
+        (f"srun {IMAGE} hostname > hosts", "W611"),
+        ("echo a >&2", "W613"),
+        ("if true; then IFS=, read -ra LIST <<< a,b; echo $LIST; fi", ""),
+        ("scontrol show job 2> /dev/null >/dev/null", "W613"),
+        ("exec > log.txt 2>&1", "W613"),
+        ('say() { echo "[$(date)] $1"; }\nsay a', "W613"),
+        (f"srun --overlap {IMAGE} nvidia-smi dmon &", "W613"),
+        ("setup() { module load cuda; }\nsetup", "W612"),
+        ("again() { again; }\nagain", ""),
+    ],
+)
+def test_what_tasks_may_read_is_not_left_out(line: str, code: str) -> None:
+    found = told(f"{HEAD}{line}\n{RUN}")
+    assert code in found or not code
+    assert set(found) <= {code, "W613"}
+
+
+def test_functions_that_call_each_other_end() -> None:
+    chain = "".join(f"f{n}() {{ f{n + 1}; f{n + 1}; }}\n" for n in range(40))
+    assert told(f"{HEAD}{chain}f0\nif true; then f0; fi\n{RUN}").count("W610") == 1
+
+
+def test_numbers_by_chance_are_fixed() -> None:
+    body = f"srun {IMAGE} torchrun --rdzv_id $RANDOM --nnodes 4 train.py run-$((RANDOM % 7)) $(uuidgen) $(date +%s)\n"
+    assert pods(HEAD + body).command[2:] == ("10000", "--nnodes", "4", "train.py", "run-4", "10000", "10000")
+    assert set(told(HEAD + body)) == {"W621"}
+    assert told(f"{HEAD}export MASTER_PORT=$((20000 + RANDOM % 9))\n{RUN}") == ["W621"]
+
+
+def test_the_time_of_the_start_is_the_workflow() -> None:
+    body = f'NOW=$(date +%F-%T)\nsrun --output=$NOW.log {IMAGE} train --save "/out/$NOW"\n'
+    assert pods(HEAD + body).command[-1] == "/out/train"
+    assert told(HEAD + body) == ["W605", "W616"]
+
+
+@pytest.mark.parametrize(("name", "hint"), [("PWD", "volume"), ("HOME", "volume"), ("USER", "--set USER=VALUE")])
+def test_what_the_login_node_knows_has_a_hint(name: str, hint: str) -> None:
+    body = f"{HEAD}srun {IMAGE} --container-mounts=/data/${name}:/data train\n"
+    (found,) = read(body).diagnostics
+    assert found.code == "W609"
+    assert hint in found.hint
+    assert "W609" not in told(body, **{name: "/x"})
+    assert "W609" not in told(body.replace("srun", "cd /x\nsrun")) or name != "PWD"
+
+
+TWO = "#!/bin/bash\n#SBATCH -J pair -N 1 --gpus-per-node=8\n#SBATCH hetjob\n#SBATCH -N 2 --gpus-per-node=8\n"
+
+
+def test_the_parts_of_one_step_share_their_ranks() -> None:
+    both = f"srun {IMAGE} serve : {IMAGE} bash -c 'ask $SLURM_PROCID $SLURM_NTASKS'\n"
+    (gang,) = sound(TWO + both).gangs
+    assert gang.rendezvous == "gang"
+    assert all("SLURM_NTASKS=$NNODES" in " ".join(each.command) for each in gang.pod_sets)
+    (apart,) = sound(TWO + f"srun --het-group=0 {IMAGE} serve &\nsrun --het-group=1 {IMAGE} ask &\nwait\n").gangs
+    assert apart.rendezvous == "group"
+    assert told((TWO + both).replace("-N 1 --gpus-per-node=8", "-N 1"))[0] == "W623"
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (f'srun {IMAGE} train "a \\\n b"\n', ("a  b",)),
+        (f'A="--a 1 \\\n --b \\"2\\""\nsrun {IMAGE} train $A\n', ("--a", "1", "--b", '"2"')),
+        (
+            f'read -r -d "" A <<EOF\nb \\\n"c" \\"d\\" $(echo "e")\nEOF\nsrun {IMAGE} train "$A"\n',
+            ('b "c" \\"d\\" e\n',),
+        ),
+        (f': "${{A:=3}}" ${{B=4}}\nsrun {IMAGE} train $A $B\n', ("3", "4")),
+        (f"A=1\n: ${{A:=3}}\nsrun {IMAGE} train $A\n", ("1",)),
+    ],
+)
+def test_words_are_those_of_a_shell(body: str, words: tuple[str, ...]) -> None:
+    assert pods(HEAD + body).command[-len(words) :] == words
+
+
+def test_a_name_begins_with_a_letter() -> None:
+    assert sound(HEAD.replace("=train", "=7b_run") + RUN).name == "job-7b-run"

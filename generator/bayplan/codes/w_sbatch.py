@@ -26,7 +26,7 @@ CODES: Mapping[str, str] = {
     "W618": "a rank that the batch shell replaces",
     "W619": "a level that is assumed",
     "W620": "segments that do not fit their job",
-    "W621": "a port that the script looks for",
+    "W621": "a number that the script draws",
     "W622": "folders of the nodes",
     "W623": "steps that share nodes or ranks",
     "W624": "an array that is too large",

@@ -44,10 +44,15 @@ class Selection(NamedTuple):
 
 
 class Annotation(NamedTuple):
-    """The networks, or why there are none: then no pod with it starts."""
+    """The networks, and why Multus refuses them: then no pod with it starts."""
 
     selections: tuple[Selection, ...] = ()
-    fault: str = ""
+    faults: tuple[str, ...] = ()
+
+    @property
+    def fault(self) -> str:
+        """The first fault, which is what Multus tells."""
+        return self.faults[0] if self.faults else ""
 
     def interfaces(self) -> tuple[str, ...]:
         """How each is called in the pod: `net1`, `net2`, ... by place, where the entry says nothing."""
@@ -59,8 +64,12 @@ def read(text: str) -> Annotation:
     if any(mark in text for mark in '[{"'):
         return _json(text)
     found = [_short(each.strip()) for each in text.split(",")] if text.strip() else []
-    broken = next((each for each in found if isinstance(each, str)), "")
-    return Annotation(fault=broken) if broken else Annotation(tuple(e for e in found if not isinstance(e, str)))
+    return _annotation(found)
+
+
+def _annotation(found: Sequence[Selection | str]) -> Annotation:
+    sound = tuple(each for each in found if not isinstance(each, str))
+    return Annotation(sound, tuple(dict.fromkeys(each for each in found if isinstance(each, str))))
 
 
 def _short(text: str) -> Selection | str:
@@ -87,12 +96,11 @@ def _json(text: str) -> Annotation:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as reason:
-        return Annotation(fault=f"it looks like JSON and is none: {reason}")
+        return Annotation(faults=(f"it looks like JSON and is none: {reason}",))
     if not isinstance(data, list):
-        return Annotation(fault="JSON must be a list here, of one mapping for each network")
+        return Annotation(faults=("JSON must be a list here, of one mapping for each network",))
     found = [_entry(each) for each in data]
-    broken = next((each for each in found if isinstance(each, str)), "")
-    return Annotation(fault=broken) if broken else Annotation(tuple(e for e in found if not isinstance(e, str)))
+    return _annotation(found)
 
 
 def _entry(data: Any) -> Selection | str:

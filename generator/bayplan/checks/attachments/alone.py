@@ -43,8 +43,8 @@ def _by_hand(workflow: Workflow, place: Place, topology: ClusterTopology) -> Ite
 
     route: Route = (*place.route, "template", "metadata", "annotations", NETWORKS)
     read, space = multus.read(own), workflow.namespace or topology.defaults.get("namespace", "")
-    if read.fault:
-        yield error("W522", route, f"Multus cannot read the annotation: {read.fault}", hint="see the grammar of Multus")
+    for fault in read.faults:
+        yield error("W522", route, f"Multus cannot read the annotation: {fault}", hint="see the grammar of Multus")
     for each in read.selections:
         name = each.title if each.namespace else f"{space}/{each.name}"
         if name not in known and each.title not in known:

@@ -122,6 +122,7 @@ def _ip_pool(pool: Object, world: World) -> Iterator[Diagnostic]:
     net, block = ip.subnet(text(spec, "subnet")), number(spec, "perNodeBlockSize") or 0
     if net is None:
         yield error("M849", (*route, "subnet"), f"{title(pool)} has no subnet", hint="such as 10.0.0.0/24")
+        yield from _routes(pool, "gateway")
         return
     room, nodes = ip.hosts(net).size, _nodes(world, spec)
     if block < 1 or block > room:
@@ -158,11 +159,10 @@ def _cidr_pool(pool: Object, world: World) -> Iterator[Diagnostic]:
     if net is None or ip.host_bits(cidr):
         message = f'"{cidr}" is no subnet' if net is None else f'"{cidr}" is an address within {net}'
         yield error("M849", (*route, "cidr"), message, hint="such as 10.0.0.0/16" if net is None else f"write {net}")
-        return
-    if not net.prefixlen <= prefix <= net.max_prefixlen:
+    if net is not None and not net.prefixlen <= prefix <= net.max_prefixlen:
         message = f"a node cannot have a subnet of /{prefix} out of {net}"
         yield error("M849", (*route, "perNodeNetworkPrefix"), message, hint=f"{net.prefixlen} to {net.max_prefixlen}")
-    elif (nodes := _nodes(world, spec)) > 1 << (prefix - net.prefixlen):
+    elif net is not None and (nodes := _nodes(world, spec)) > 1 << (prefix - net.prefixlen):
         message = f"{net} holds {1 << (prefix - net.prefixlen)} subnets of /{prefix}, and there are {nodes} nodes"
         yield error("M849", (*route, "cidr"), message, hint="take a larger subnet, or a longer prefix for each node")
     yield from _routes(pool, "gatewayIndex")

@@ -50,7 +50,8 @@ def _members(world: World, known: Scene) -> Iterator[Diagnostic]:
     for templates in by_object.values():
         on = [each for each in templates if each.route in attached]
         for each in templates:
-            lacking = sorted(asked(each)) if on and each not in on else []
+            apart = get(each.spec, "hostNetwork") is True  # these can have no network of Multus (M853)
+            lacking = sorted(asked(each)) if on and each not in on and not apart else []
             if lacking:
                 fabric = {one.resource for one in known.every() if one.resource} & set(lacking)
                 message = (
@@ -63,9 +64,9 @@ def _members(world: World, known: Scene) -> Iterator[Diagnostic]:
 
 def _annotation(asking: Asking) -> Iterator[Diagnostic]:
     """M842."""
-    if asking.annotation.fault:
+    for fault in asking.annotation.faults:
         hint = "write namespace/name@interface, several with commas between, or a JSON list of mappings with `name`"
-        message = f"Multus refuses the annotation, and no such pod starts: {asking.annotation.fault}"
+        message = f"Multus refuses the annotation, and no such pod starts: {fault}"
         yield error("M842", asking.route, message, hint=hint)
     for key in unknown_keys(asking.annotation.selections):
         message = f'Multus has no key "{key}" and ignores it'

@@ -27,7 +27,8 @@ def check(world: World, known: Scene) -> Iterator[Diagnostic]:
             yield from _amounts(mapping(container, "resources"), (*route, "resources"))
             yield from _locked(template, container, route, verbs)
         asking = annotated.get(template.route)
-        yield from _counted(template, asking, known)
+        if asking is None or not asking.annotation.faults:  # M842: what is refused cannot be counted
+            yield from _counted(template, asking, known)
 
 
 def _amounts(resources: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
@@ -97,7 +98,8 @@ def _counted(template: PodTemplate, asking: Asking | None, known: Scene) -> Iter
         elif devices > attached:
             message = f'the pod asks for {devices} of "{name}" and for {count(attached, "network")} of them'
             yield error("M844", route, message, hint="ask for as many networks as devices; others stay idle")
-    yield from _idle(template, wanted, exclusive, known)
+    if get(template.spec, "hostNetwork") is not True:  # those have the cards' interfaces, and M853
+        yield from _idle(template, wanted, exclusive, known)
     yield from _shares(template, wanted, networks, route)
 
 

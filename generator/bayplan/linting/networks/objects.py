@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterator, Mapping
 
 from bayplan.diagnostics import Diagnostic, Route, error, warning
-from bayplan.kube.networks import NVIDIA, Network, networks
+from bayplan.kube.multus import RESOURCE as DEVICE
+from bayplan.kube.networks import MULTUS, NVIDIA, Network, networks, parsed
 from bayplan.kube.objects import group, kind, named, title
-from bayplan.kube.safe import get, mapping, text
+from bayplan.kube.safe import get, items, mapping, text
 from bayplan.linting.networks.scene import Scene
 from bayplan.linting.world import World
 from bayplan.model.manifest import Object
@@ -20,6 +21,16 @@ RESOURCE = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 CHAINING = "26.7"
 MODES = ("bridge", "private", "vepa", "passthru")
 KINDS = ("MacvlanNetwork", "IPoIBNetwork", "HostDeviceNetwork")
+LARGEST = 65_536
+"""Bytes (Linux, the loopback's)."""
+
+DEVICES: Mapping[str, tuple[str, ...]] = {
+    "host-device": ("device", "hwaddr", "kernelpath", "pciBusID", "deviceID"),
+    "sriov": ("deviceID",),
+    "ib-sriov": ("deviceID",),
+}
+"""Plugin -> the keys any of which names its device."""
+
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "MacvlanNetwork": ("networkNamespace", "master", "mode", "mtu", "ipam", "metaPlugins"),
     "IPoIBNetwork": ("networkNamespace", "master", "ipam"),
@@ -39,8 +50,11 @@ def check(world: World, known: Scene) -> Iterator[Diagnostic]:
                 yield from _macvlan(one)
         if group(one) == NVIDIA and kind(one) in ("NicClusterPolicy", "NicNodePolicy"):
             yield from _policy(one, world)
+        if (group(one), kind(one)) == (MULTUS, "NetworkAttachmentDefinition"):
+            yield from _definition(one)
     for each in networks(world.objects):
         yield from _links(each, known)
+        yield from _mtu(each)
 
 
 def _namespace(one: Object) -> Iterator[Diagnostic]:
@@ -90,6 +104,26 @@ def _macvlan(one: Object) -> Iterator[Diagnostic]:
         message = f"{title(one)} names no `master`, and takes the interface of the node's default route"
         hint = "name the port of the rail: pods would share the node's own network"
         yield warning("M850", (*one.route, "spec"), message, hint=hint)
+
+
+def _definition(one: Object) -> Iterator[Diagnostic]:
+    """A plugin that moves a device into the pod is told which: by Multus, of the resource in the annotation, or by its
+    configuration (Multus 4.3, pkg/types; CNI plugins 1.7, host-device)."""
+    config = parsed(text(one.data, "spec", "config"))
+    first = next(iter(items(config, "plugins")), config)
+    plugin = text(first, "type")
+    told = DEVICES.get(plugin, ())
+    if told and not text(one.data, "metadata", "annotations", DEVICE) and not any(get(first, key) for key in told):
+        message = f"nothing tells the plugin {plugin} of {title(one)} its device, and no pod on it starts"
+        hint = f"add the annotation {DEVICE}, with the extended resource that pods ask for"
+        yield error("M850", (*one.route, "spec", "config"), message, hint=hint)
+
+
+def _mtu(one: Network) -> Iterator[Diagnostic]:
+    if not 0 <= one.mtu <= LARGEST:
+        at = "config" if group(one.object) == MULTUS else "mtu"
+        message = f"an MTU of {one.mtu} is none, and no pod on {title(one.object)} starts"
+        yield error("M850", (*one.object.route, "spec", at), message, hint="such as 1500, 4092 or 9000")
 
 
 def _links(one: Network, known: Scene) -> Iterator[Diagnostic]:

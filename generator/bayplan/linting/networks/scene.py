@@ -100,7 +100,7 @@ def _asking(template: PodTemplate, known: Mapping[str, Sequence[Known]]) -> Aski
     route = (*template.route, "metadata", "annotations", multus.NETWORKS)
     given = template.annotations[multus.NETWORKS]
     if not isinstance(given, str):
-        return Asking(template, route, multus.Annotation(fault="an annotation is a text"))
+        return Asking(template, route, multus.Annotation(faults=("an annotation is a text",)))
     annotation = multus.read(given)
     home = namespace(template.object)
     found = (

@@ -83,6 +83,12 @@ cloud_fabrics = Loss(
         fabrics={name: each for name, each in topology.fabrics.items() if each.kind not in CLOUD}
     ),
 )
+unattached = Loss(
+    "fabrics of the kinds dranet and none, but for a DeviceClass and the parts of a policy",
+    lambda topology, _: topology._replace(
+        fabrics={name: each for name, each in topology.fabrics.items() if each.kind not in ("dranet", "none")}
+    ),
+)
 
 cards = _shape("the accelerator of nodes", accelerator="", accelerators=0)
 resources = _shape("resources of nodes", resources={"pods": native.PODS * 1000})

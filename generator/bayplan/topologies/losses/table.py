@@ -82,7 +82,7 @@ LOST: Mapping[str, tuple[Loss, ...]] = {
     ),
     "topograph": (*SETTINGS, rows.queues, *OFFER, *CHOICE, rows.unusable, rows.empty),
     "network-operator": (
-        *(rows.cloud_fabrics, rows.fabric_pods, rows.rail_devices, rows.every_pool),
+        *(rows.cloud_fabrics, rows.unattached, rows.fabric_pods, rows.rail_devices, rows.every_pool),
         *(each for each in (*SETTINGS, rows.queues) if each is not rows.fabrics),
     ),
     "topograph-graph": (*SETTINGS, rows.queues, *OFFER, *CHOICE, rows.leaves, rows.unusable, rows.empty),

@@ -9,22 +9,26 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import dropwhile
 
 from bayplan.values import NamedTuple
 from bayplan.workflows.sbatch.findings import Findings, Spot
-from bayplan.workflows.sbatch.job import special
+from bayplan.workflows.sbatch.job import effects, special
 from bayplan.workflows.sbatch.job.given import Given, parse, sort
 from bayplan.workflows.sbatch.job.known import EACH, LAUNCHERS, QUIET, SETUP, SILENT, base
 from bayplan.workflows.sbatch.options import STEPS
 from bayplan.workflows.sbatch.shell.idioms import output
 from bayplan.workflows.sbatch.shell.statements import ASSIGNMENT, Redirect, Statement, statements
-from bayplan.workflows.sbatch.shell.values import MARK, NODES, RANK, Scope, Unknown, Value, split, text
-from bayplan.workflows.sbatch.shell.words import ARRAY, PROCESS, TEXT, Piece, UnreadableError, Word
+from bayplan.workflows.sbatch.shell.values import BY_CHANCE, MARK, NODES, RANK, Scope, Unknown, Value, split, text
+from bayplan.workflows.sbatch.shell.words import ARRAY, BRACE, PROCESS, TEXT, Piece, UnreadableError, Word
 from bayplan.workflows.sbatch.shell.words import inside as pieces_of
 
 SRUN = re.compile(r"\bsrun\b")
+CALLS = 1000
+DRAWN = "10000"
+"""What stands for a number that bash draws."""
+
 PORT = "29500"
 """The port that bayplan gives every gang (`kube/ranks.py`); a pod's ports are its own."""
 
@@ -93,10 +97,14 @@ class _Walker:
         self.steps: list[Step] = []
         self.work: list[Statement] = []
         self.words: tuple[str, ...] = ()
-        self.functions: set[str] = set()
+        self.functions: dict[str, Statement] = {}
+        self.inside: tuple[str, ...] = ()
+        self.calls = 0
         self.folder, self.batch, self.stops = "", 0, False
         self.open = self.apart = False  # steps run in the background; what stands here does
         self.quiet: dict[str, Spot] = {}
+        self.looks: dict[str, Spot] = {}
+        self.outputs: list[Spot] = []
         self.setup: dict[str, Spot] = {}
 
     def result(self) -> Walked:
@@ -109,6 +117,12 @@ class _Walker:
             shown = ", ".join(self.quiet)
             message = f"left out, since it is about Slurm's first node alone: {shown}"
             self.findings.info("W613", spot, message, "no task can miss it")
+        for spot in list(self.looks.values())[:1]:
+            message = f"steps that only look at their nodes are left out: {', '.join(self.looks)}"
+            self.findings.info("W613", spot, message, "`kubectl exec` looks into a pod while it runs")
+        for spot in self.outputs[:1]:
+            message = "the files that output goes to are left out: what a pod prints is its log"
+            self.findings.info("W613", spot, message, "`kubectl logs` shows it")
         return Walked(
             tuple(self.steps), tuple(self.work), self.words, self.env(), tuple(self.before), self.folder, self.stops
         )
@@ -127,6 +141,22 @@ class _Walker:
         """Where it stands."""
         return self.body.spot(statement.start)
 
+    def _text(self, word: Word | Sequence[Piece], at: int) -> Value:
+        """The text of a word."""
+        found = text(word, self.scope)
+        return text(word, self._drawn(at)) if isinstance(found, Unknown) and found.drawn else found
+
+    def _split(self, word: Word) -> list[str] | Unknown:
+        """The words that a word becomes."""
+        found = split(word, self.scope)
+        return split(word, self._drawn(word.start)) if isinstance(found, Unknown) and found.drawn else found
+
+    def _drawn(self, at: int) -> Scope:
+        """The variables, and a number in place of what bash draws."""
+        message = f"the script draws a number; here it is {DRAWN}, for all tasks and in every run"
+        self.findings.info("W621", self.body.spot(at), message, "tasks that share a number meet as before")
+        return self.scope._replace(texts={**self.texts, **dict.fromkeys(BY_CHANCE, DRAWN)})
+
     def unknown(self, value: Unknown, spot: Spot) -> None:
         """W609."""
         self.findings.error("W609", spot, value.why, value.hint or "write what it gives into the script")
@@ -135,40 +165,56 @@ class _Walker:
 
     def run(self, found: Sequence[Statement]) -> None:
         """One after the other."""
-        piped = False
+        piped = step = False
         for number, each in enumerate(found):
             follows = found[number + 1] if number + 1 < len(found) else None
-            if piped:
+            if piped and step:
                 self._filter(each)
+            elif piped and base(each.name) == "srun":
+                self._fed(self.spot(each))
             elif each.opened:
                 self._block(each)
             else:
                 self._simple(each, follows)
+            step = step if piped else self._steps(each)
             piped = each.end in ("|", "|&")
+
+    def _steps(self, each: Statement) -> bool:
+        """Whether it is a step, or a block with one."""
+        if each.opened:
+            return bool(SRUN.search(self.body.text[each.start : each.stop]))
+        return any(base(word.raw) == "srun" for word in each.words)
 
     def _filter(self, each: Statement) -> None:
         """What a step's output goes through."""
         if each.opened or base(each.name) not in QUIET:
             hint = "let the command do it: `bash -c 'program | filter'`"
             self.findings.error("W610", self.spot(each), f'the output of a step goes into "{each.name}"', hint)
+        elif effects.file_of(each):
+            self.outputs.append(self.spot(each))
         else:
             self.quiet.setdefault(each.name, self.spot(each))
+
+    def _fed(self, spot: Spot) -> None:
+        message = "the step reads from the batch script, which is not there"
+        self.findings.error("W610", spot, message, "let the command read it")
 
     def _block(self, each: Statement) -> None:
         raw = self.body.text[each.start : each.stop]
         if each.opened == "function":
-            self.functions.add(each.words[0].raw if each.words else "")
-            if SRUN.search(raw):
+            steps = SRUN.search(raw)
+            self.functions[each.words[0].raw if each.words else ""] = each._replace(inner=() if steps else each.inner)
+            if steps:
                 self._around(each, "a function")
-        elif each.opened in ("{", "("):
+        elif each.opened in ("{", "(") and (SRUN.search(raw) or not effects.file_of(each)):
             apart = self.apart
             self.apart = apart or each.end == "&"
             self.run(each.inner)
             self.apart = apart
         elif SRUN.search(raw):
             self._around(each, {"if": "a branch", "case": "a branch"}.get(each.opened, "a loop"))
-        elif self._harmless(each):
-            for name in _assigned(each.inner):
+        elif effects.harmless(each, self.functions):
+            for name in effects.assigned(each.inner):
                 self.assign(
                     name, Unknown(f"${name} is set inside of `{each.opened}`", f"give it with --set {name}=VALUE")
                 )
@@ -180,25 +226,12 @@ class _Walker:
         message = f"a step stands inside {what}, and which steps there are must be known before the job starts"
         self.findings.error("W610", self.spot(each), message, hint)
 
-    def _harmless(self, block: Statement) -> bool:
-        """Whether a block only prints, looks and sets variables. What ends in a parenthesis in `case` is a pattern."""
-        allowed = QUIET | {"export", "declare", "read", "["} | self.functions
-        for each in block.inner:
-            if each.opened and each.opened != "function" and not self._harmless(each):
-                return False
-            command = bool(each.words) and not each.opened and not _assigns(each)
-            pattern = block.opened == "case" and (each.end == ")" or (each.words[-1:] and each.words[-1].raw == "in"))
-            looped = block.opened in ("for", "select") and each is block.inner[0]
-            if command and not pattern and not looped and base(each.name) not in allowed:
-                return False
-        return True
-
     def _simple(self, each: Statement, follows: Statement | None) -> None:
         words = list(dropwhile(lambda word: ASSIGNMENT.match(word.raw), each.words))
         own: dict[str, Value] = {}
         for word in each.words[: len(each.words) - len(words)]:
             if (found := ASSIGNMENT.match(word.raw)) and words:
-                own[found[1]] = text(_after(word, len(found[0])), self.scope)
+                own[found[1]] = self._text(_after(word, len(found[0])), word.start)
             elif found:
                 self._assign(word, found)
         if words:
@@ -225,9 +258,17 @@ class _Walker:
             self._waited()
         elif name == "cd":
             self._folder(words)
+        elif name in self.functions:
+            self._call(name)
+        elif name == ":":
+            self._defaults(words)
+        elif name == "exec" and each.redirects:
+            self.outputs.append(self.spot(each))
+        elif effects.file_of(each) and name in QUIET:
+            self._work(each, words)
         elif name in SILENT:
             pass
-        elif name in QUIET or name in self.functions:
+        elif name in QUIET:
             self.quiet.setdefault(name, self.spot(each))
         elif name in EACH:
             self._each(words)
@@ -239,15 +280,29 @@ class _Walker:
         else:
             self._work(each, words)
 
+    def _call(self, name: str) -> None:
+        """A function is what stands in it; where it calls itself, once."""
+        self.calls += 1
+        if name not in self.inside and self.calls <= CALLS:
+            self.inside = (*self.inside, name)
+            self.run(self.functions[name].inner)
+            self.inside = self.inside[:-1]
+        elif self.calls == CALLS + 1:
+            spot = self.spot(self.functions[name])
+            self.findings.error("W610", spot, f"functions are called more than {CALLS} times", "write out what they do")
+
     def _work(self, each: Statement, words: list[Word]) -> None:
         found: list[str] = []
         for word in words:
-            parts = split(word, self.scope)
+            parts = self._split(word)
             if isinstance(parts, Unknown) or any(redirect.operator not in _LOGS for redirect in each.redirects):
                 found = []
                 break
             found += parts
-        self.words = tuple(found) if not self.work and each.end in ("\n", ";") else ()
+        alone = not self.work and each.end in ("\n", ";") and base(words[0].raw) not in QUIET
+        self.words = tuple(found) if alone else ()
+        if self.words and each.redirects:
+            self.outputs.append(self.spot(each))
         self.work.append(each)
 
     # -- variables
@@ -258,7 +313,7 @@ class _Walker:
         if len(pieces) == 1 and pieces[0].kind == ARRAY:
             self._list(name, pieces[0].text, adds)
             return
-        value = text(pieces, self.scope)
+        value = text(pieces, self.scope) if _port(name) else self._text(pieces, word.start)
         if adds and isinstance(value, str) and isinstance(self.texts.get(name, ""), str):
             value = f"{self.texts.get(name, '')}{value}"
         self.assign(name, value, word.start)
@@ -267,12 +322,20 @@ class _Walker:
         """A variable gets a value. What --set gives stands in for what is not known."""
         if isinstance(value, Unknown) and name in self.given:
             value = self.given[name]
-        if isinstance(value, Unknown) and "PORT" in name.upper():
+        if isinstance(value, Unknown) and _port(name):
             value = PORT
             message = f"the script looks for a free port for {name}; here it is {PORT}"
             self.findings.info("W621", self.body.spot(at), message, "each pod has ports of its own")
         self.lists.pop(name, None)
         self.texts[name] = value
+
+    def _defaults(self, words: list[Word]) -> None:
+        """`: ${NAME:=default}` gives a variable a value that has none."""
+        for word in words:
+            for piece in word.pieces:
+                found = re.match(r"([A-Za-z_]\w*):?=", piece.text) if piece.kind == BRACE else None
+                if found:
+                    self.assign(found[1], text([piece], self.scope), word.start)
 
     def _list(self, name: str, inside: str, adds: bool) -> None:
         held: list[str] = list(self.lists.get(name, ())) if adds else []
@@ -281,7 +344,7 @@ class _Walker:
         except UnreadableError:
             found = ()
         for word in found[0].words if len(found) == 1 else ():
-            parts = split(word, self.scope)
+            parts = self._split(word)
             if isinstance(parts, Unknown):
                 self.assign(name, parts)
                 return
@@ -353,12 +416,13 @@ class _Walker:
 
     def _folder(self, words: list[Word]) -> None:
         value = text(words[1], self.scope) if len(words) > 1 else ""
-        self.folder = value if isinstance(value, str) and value.startswith("/") and "\0" not in value else self.folder
+        if isinstance(value, str) and value.startswith("/") and "\0" not in value:
+            self.folder = self.texts["PWD"] = value
 
     def _each(self, words: list[Word]) -> None:
         found: list[str] = []
         for word in words:
-            parts = split(word, self.scope)
+            parts = self._split(word)
             if isinstance(parts, Unknown):
                 self.unknown(parts, self.spot(word))
                 return
@@ -382,38 +446,44 @@ class _Walker:
             self.findings.error("W610", spot, "a step stands in for one that failed", hint)
         for redirect in each.redirects:
             if redirect.operator in ("<", "<<", "<<<"):
-                hint = "let the command read it"
-                self.findings.error("W610", spot, "the step reads from the batch script, which is not there", hint)
-            else:
-                self.quiet.setdefault("where output goes", spot)
+                self._fed(spot)
+            elif effects.file_of(each):
+                self.outputs.append(spot)
         env = {**self.env(), **{name: value for name, value in own.items() if isinstance(value, str)}}
         for value in own.values():
             if isinstance(value, Unknown):
                 self.unknown(value, spot)
         found: list[tuple[str, Spot]] = []
+        known = True
         for word in words:
-            parts = split(word, self.scope)
+            parts = self._split(word)
             if isinstance(parts, Unknown):
                 self.unknown(parts, self.spot(word))
-                return
+                parts, known = [], False
             found += [(part, self.spot(word)) for part in parts]
+        if not known:
+            return
         for number, component in enumerate(_components(found)):
-            self._step(component, env, spot, number)
+            self._step(component, env, each, number)
         if each.end == "&" or self.apart:
             self.open = True
         elif not self.open:
             self.batch += 1
 
-    def _step(self, words: list[tuple[str, Spot]], env: dict[str, str], spot: Spot, number: int) -> None:
+    def _step(self, words: list[tuple[str, Spot]], env: dict[str, str], each: Statement, number: int) -> None:
+        spot = self.spot(each)
         options, at = parse(words, STEPS, self.findings)
-        sort((options,), self.findings)
+        sort((options,), self.findings, step=True)
         special.judge((options,), self.findings)
         command = tuple(word for word, _ in words[at:])
         if not command:
             self.findings.error("W601", spot, "srun has no command", "write the program after its options")
             return
         if base(command[0]) in QUIET and not {"bash", "sh"} & {base(command[0])}:
-            self.quiet.setdefault(f"srun {base(command[0])}", spot)
+            if effects.file_of(each):
+                self.work.append(each)
+            else:
+                self.looks.setdefault(f"`srun {base(command[0])}`", spot)
             return
         for word, place in words[at:]:
             if MARK.search(word) and f"\0{RANK}:" in word:
@@ -446,19 +516,6 @@ def _components(words: list[tuple[str, Spot]]) -> list[list[tuple[str, Spot]]]:
     return found
 
 
-def _assigns(each: Statement) -> bool:
-    return all(ASSIGNMENT.match(word.raw) for word in each.words)
-
-
-def _assigned(inner: Iterable[Statement]) -> Iterable[str]:
-    """The variables that a block sets."""
-    for each in inner:
-        yield from _assigned(each.inner)
-        for word in each.words:
-            if found := ASSIGNMENT.match(word.raw):
-                yield found[1]
-
-
 def _after(word: Word, length: int) -> tuple[Piece, ...]:
     """The pieces of a word behind its first characters, which are literal."""
     pieces = list(word.pieces)
@@ -469,6 +526,10 @@ def _after(word: Word, length: int) -> tuple[Piece, ...]:
         if rest:
             pieces.insert(0, piece._replace(text=rest))
     return tuple(pieces)
+
+
+def _port(name: str) -> bool:
+    return "PORT" in name.upper()
 
 
 def _grows(name: str, pieces: Sequence[Piece]) -> bool:

@@ -78,8 +78,10 @@ def _gang(script: Script, batch: Sequence[Step], name: str, waits: list[str], co
     )
     groups, places = [], {}
     cards = any(part.shape.gpus for part in made)
+    united = _united(script, made, findings)
     for number, part in enumerate(made):
-        sets = _pod_sets(script, part, lone, bool(part.shape.gpus) or not cards, texts, findings)
+        ranks = Ranks(lone, bool(part.shape.gpus) or not cards, united or part.shape.tasks)
+        sets = _pod_sets(script, part, ranks, texts, findings)
         group = _group(script, part, sets, lone, findings)
         groups.append(group)
         at = ("groups", number) if not lone else ()
@@ -97,7 +99,7 @@ def _gang(script: Script, batch: Sequence[Step], name: str, waits: list[str], co
         "name": name,
         **({"dependsOn": waits} if waits else {}),
         **({"replicas": copies} if copies > 1 else {}),
-        **_rendezvous(script, made),
+        **_rendezvous(script, made, bool(united)),
         **_life(script, findings),
         **_backends(script, findings),
         **({"hosts": hosts} if (hosts := dict(_hosts(made, lone or ours, texts, findings))) else {}),
@@ -105,8 +107,8 @@ def _gang(script: Script, batch: Sequence[Step], name: str, waits: list[str], co
     }
     if script.remarks and script.remarks.lead is not None and script.remarks.lead < len(made):
         data["lead"] = made[script.remarks.lead].names[0][0]
-    if texts.job:
-        message = f'the number of the job is "{script.name}" here, in every run'
+    for what in (*(("number of the job",) if texts.job else ()), *(("time of the start",) if texts.time else ())):
+        message = f'the {what} is "{script.name}" here, in every run'
         findings.warning("W616", batch[0].spot, message, "let the command add the time where runs must differ")
     return Gang(data, places)
 
@@ -127,11 +129,39 @@ def _own_master(batch: Sequence[Step]) -> bool:
     return any(step.env.get("MASTER_ADDR", MASTER) != MASTER for step in batch)
 
 
-def _rendezvous(script: Script, made: Sequence[Part]) -> dict[str, str]:
+class Ranks(NamedTuple):
+    """How the tasks of a part are counted."""
+
+    lone: bool  # nothing else runs beside it
+    ranked: bool
+    tasks: int  # of the whole step
+
+
+def _united(script: Script, made: Sequence[Part], findings: Findings) -> int:
+    """The tasks of the one step that all parts are, which Slurm counts through; else 0. W623: a count that is lost.
+
+    Source: Slurm 25.11, heterogeneous jobs: the components of a step share its ranks."""
+    lines = [part.step.spot for part in made]
+    shared = next((spot for spot in lines if lines.count(spot) > 1), None)
+    if shared is None or script.remarks:
+        return 0
+    cards = any(part.shape.gpus for part in made)
+    if len(set(lines)) > 1:
+        message = (
+            "the parts of this step share one count of ranks in Slurm; here each counts its own, as other steps run"
+        )
+        findings.warning("W623", shared, message, "start it with `wait` before the others, or as a job of its own")
+    elif cards and not all(part.shape.gpus for part in made):
+        message = "the parts of this step share one count of ranks in Slurm; here those without GPUs are not counted"
+        findings.warning("W623", shared, message, "where a program counts all tasks, give none or all of them GPUs")
+    return sum(part.shape.tasks for part in made if part.shape.gpus or not cards) if len(set(lines)) == 1 else 0
+
+
+def _rendezvous(script: Script, made: Sequence[Part], united: bool) -> dict[str, str]:
     if script.remarks:
         ranked = any(branch.ranked for part in made for branch in part.branches or ())
         return {} if ranked else {"rendezvous": "none"}
-    return {"rendezvous": "group"} if len(made) > 1 else {}
+    return {"rendezvous": "group"} if len(made) > 1 and not united else {}
 
 
 def _life(script: Script, findings: Findings) -> dict[str, Any]:
@@ -149,9 +179,7 @@ def _life(script: Script, findings: Findings) -> dict[str, Any]:
     return made
 
 
-def _pod_sets(
-    script: Script, part: Part, lone: bool, ranked: bool, texts: Texts, findings: Findings
-) -> list[dict[str, Any]]:
+def _pod_sets(script: Script, part: Part, ranks: Ranks, texts: Texts, findings: Findings) -> list[dict[str, Any]]:
     """The podSets of a part: one, or those that share a section of a script of ours."""
     step, shape = part.step, part.shape
     pool = pool_of(script.topology, part.pool, shape.kind, shape.gpus)
@@ -169,7 +197,10 @@ def _pod_sets(
         hosts = {name: value for name, value in step.env.items() if name.startswith(own.HOST)}
         named = {f"$({name})": texts.plain(value) for name, value in hosts.items()}
         return [_branch(branch, number, part, common, named) for branch, number in part.members()]
-    words = [texts.plain(word) for word in command(step, shape, ranked, findings)]
+    words = [
+        texts.plain(word)
+        for word in command(step, ranks.tasks if ranks.ranked else shape.tasks, ranks.ranked, findings)
+    ]
     entry = "container-entrypoint" in part.options
     size = part.segment * shape.per_node if part.segment else shape.tasks
     least = shape.least * shape.per_node
@@ -180,7 +211,7 @@ def _pod_sets(
             **({"minReplicas": least} if least < shape.tasks and not part.segment else {}),
             **common,
             ("args" if entry else "command"): words,
-            **({"env": env} if (env := _env(step, lone, texts, findings)) else {}),
+            **({"env": env} if (env := _env(step, ranks.lone, texts, findings)) else {}),
         }
     ]
 

@@ -79,20 +79,22 @@ def _short(word: str, short: Mapping[str, Option]) -> list[tuple[Option | None, 
     return made
 
 
-def sort(sections: Iterable[Options], findings: Findings) -> None:
-    """W603 to W606: options that are refused, lost, of no meaning, or Slurm's alone."""
+def sort(sections: Iterable[Options], findings: Findings, step: bool = False) -> None:
+    """W603 to W606: options that are refused, lost, of no meaning, or Slurm's alone. Of a `step`, nothing is kept."""
     nothing: dict[str, Given] = {}
     kept: dict[str, Given] = {}
     for given in (each for options in sections for each in options.values()):
         option = given.option
         if option.does == REFUSED:
             findings.error("W603", given.spot, f"--{option.name} cannot be carried: {option.why}", option.hint)
+        elif option.does == KEPT and option.why and step:
+            findings.warning("W604", given.spot, f"--{option.name} of a step is lost: {option.why}", option.hint)
         elif option.does == KEPT and option.why:
             message = f"--{option.name} is kept for Slurm alone: {option.why}"
             findings.warning("W604", given.spot, message, option.hint)
         elif option.does == LOST:
             findings.warning("W604", given.spot, f"--{option.name} is lost: {option.why}", option.hint)
-        elif option.does == NOTHING:
+        elif option.does == NOTHING or (option.does == KEPT and step):
             nothing.setdefault(option.name, given)
         elif option.does == KEPT:
             kept.setdefault(option.name, given)

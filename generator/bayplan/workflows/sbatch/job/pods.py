@@ -14,7 +14,7 @@ from bayplan.workflows.sbatch.job.images import image, mounts
 from bayplan.workflows.sbatch.job.known import base, launches, script
 from bayplan.workflows.sbatch.job.own import literal
 from bayplan.workflows.sbatch.job.shape import Shape
-from bayplan.workflows.sbatch.shell.values import JOB, MARK, NODE, RANK
+from bayplan.workflows.sbatch.shell.values import JOB, MARK, NODE, RANK, TIME
 
 TASK = {
     "SLURM_PROCID": "$NODE_RANK",
@@ -50,7 +50,7 @@ class Texts:
     def __init__(self, names: Names) -> None:
         self.names = names
         self.used: set[str] = set()
-        self.job = False
+        self.job = self.time = False
 
     def plain(self, text: str) -> str:
         """The text with Kubernetes' own words escaped."""
@@ -61,8 +61,9 @@ class Texts:
         return "".join([*parts, literal(text[end:])])
 
     def _mark(self, kind: str, which: str) -> str:
-        if kind == JOB:
-            self.job = True
+        if kind in (JOB, TIME):
+            self.job |= kind == JOB
+            self.time |= kind == TIME
             return self.names.workflow
         if kind == NODE:
             self.used.add(which)
@@ -70,10 +71,10 @@ class Texts:
         return "0" if kind == RANK else ""
 
 
-def command(step: Step, shape: Shape, ranked: bool, findings: Findings) -> list[str]:
+def command(step: Step, tasks: int, ranked: bool, findings: Findings) -> list[str]:
     """The command of every pod, behind the lines of shell that it needs. W616, W623: variables that nobody sets.
 
-    `ranked`: each pod finds its number among those of the step.
+    `ranked`: each pod finds its number among the `tasks` of the step.
     """
     words = list(step.command)
     at = script(step.command)
@@ -87,10 +88,10 @@ def command(step: Step, shape: Shape, ranked: bool, findings: Findings) -> list[
         message = f"the task asks for ${asked[0]}, and only pods with GPUs have ranks where some of the gang have GPUs"
         findings.error("W623", step.spot, message, "make the steps jobs of their own")
         return words
-    if at is None and not launches(step.command) and shape.tasks > 1 and ranked:
+    if at is None and not launches(step.command) and tasks > 1 and ranked:
         asked = USUAL
-    if not ranked and shape.tasks > 1:
-        message = f"nothing tells the {shape.tasks} tasks apart: they have no GPUs, and others of the gang have"
+    if not ranked and tasks > 1:
+        message = f"nothing tells the {tasks} tasks apart: they have no GPUs, and others of the gang have"
         hint = "where tasks ask for their number, make the steps jobs of their own"
         findings.warning("W616", step.spot, message, hint)
     lines = [*step.before, *(["export " + " ".join(f"{name}={TASK[name]}" for name in asked)] if asked else [])]
@@ -176,9 +177,10 @@ def amounts(shape: Shape, whole: bool) -> dict[str, Any]:
 
 
 def label(text: str, fallback: str) -> str:
-    """A DNS label of a name: lower case, dashes for all else, at most 40 characters."""
-    made = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:40].strip("-")
-    return made or fallback
+    """A DNS label of a name: lower case, dashes for all else, a letter first, at most 40 characters."""
+    made = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    made = f"{fallback}-{made}" if made[:1].isdigit() else made
+    return made[:40].strip("-") or fallback
 
 
 def step_name(step: Step) -> str:

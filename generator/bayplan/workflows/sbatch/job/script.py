@@ -167,7 +167,7 @@ def variables(script_: Script) -> dict[str, Value]:
     if first.cpus:
         found["SLURM_CPUS_ON_NODE"] = str(first.cpus * per_node)
     if "chdir" in options:
-        found["SLURM_SUBMIT_DIR"] = options["chdir"].value
+        found["SLURM_SUBMIT_DIR"] = found["PWD"] = options["chdir"].value
     for number, section in enumerate(script_.sections):
         found[f"\0nodes{number}"] = str(section.shape.nodes)
         found[f"SLURM_JOB_NODELIST_HET_GROUP_{number}"] = mark(NODES, str(number))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from bayplan.diagnostics import has_errors
 from bayplan.workflows.sbatch.findings import Findings, Spot
+from bayplan.workflows.sbatch.job import effects
 from bayplan.workflows.sbatch.job.body import SRUN, Body, Step, Walked, walk
 from bayplan.workflows.sbatch.job.known import SHELLS, base
 from bayplan.workflows.sbatch.job.script import Script, variables
@@ -36,8 +37,16 @@ def steps_of(script: Script, index: int | None, findings: Findings) -> list[list
         return _alone(script, shell, walked, scope, body, seen, findings)
     for each in walked.work:
         name = base(each.name) if not each.opened else f"`{each.opened} ...`"
-        message = f"{name or 'this'} runs on the first node alone, beside the steps, and no pod does that"
-        hint = "make it a step of its own with `srun -N 1 -n 1`, put it into the task's command, or do it beforehand"
+        if written := effects.file_of(each):
+            message = (
+                f"{name or 'this'} writes {written} on the first node, where tasks may read it, and no pod does that"
+            )
+            hint = "let the task's command write it, or put it into `files` of the podSet; leave out what no task reads"
+        else:
+            message = f"{name or 'this'} runs on the first node alone, beside the steps, and no pod does that"
+            hint = (
+                "make it a step of its own with `srun -N 1 -n 1`, put it into the task's command, or do it beforehand"
+            )
         findings.error("W611", body.spot(each.start), message, hint)
     batches: dict[int, list[Step]] = {}
     for step in walked.steps:

@@ -5,11 +5,17 @@ from __future__ import annotations
 import re
 
 from bayplan.workflows.sbatch.shell.statements import Statement, statements
-from bayplan.workflows.sbatch.shell.values import MARK, NODE, NODES, Scope, Unknown, Value, mark, split
+from bayplan.workflows.sbatch.shell.values import MARK, NODE, NODES, TIME, Scope, Unknown, Value, mark, split
 from bayplan.workflows.sbatch.shell.words import UnreadableError
 
 ADDRESS = {"-s", "-f", "-i", "-I", "-A", "--short", "--fqdn", "--long", "--ip-address", "--all-ip-addresses"}
 """Options of hostname that still give a name or an address of the node."""
+
+SAME = {"pwd": "PWD", "whoami": "USER", "id -un": "USER", "uuidgen": "RANDOM"}
+"""Commands that print what a variable holds, or what does as well."""
+
+NUMBER = re.compile(r"date (-u )?[\"']?\+[\"']?(%[CdGHIjmMNsSuVwyY]|[0-9])+[\"']?")
+"""A time that is written as a number, which programs may count with."""
 
 MOST = 65_536
 """Nodes of a job (Slurm, MAX_SLURM_NODES)."""
@@ -20,6 +26,9 @@ def output(inside: str, scope: Scope) -> Value:
     unknown = Unknown(
         f"$({' '.join(inside.split())[:60]}) takes running the script", "write what it gives into the script"
     )
+    asked = " ".join(inside.split())
+    if held := SAME.get(asked) or ("RANDOM" if NUMBER.fullmatch(asked) else ""):
+        return scope.text(held)
     try:
         steps = statements(inside)
     except UnreadableError:
@@ -50,6 +59,8 @@ def _first(step: Statement, scope: Scope) -> list[str] | None:
         return None
     if words[:2] == ["scontrol", "show"] and words[2:3] in (["hostnames"], ["hostname"]):
         return hosts(words[3] if len(words) > 3 else mark(NODES, "0"), scope)
+    if words[0] == "date" and not {"-d", "--date", "-r", "-f"} & {word.partition("=")[0] for word in words}:
+        return [mark(TIME)]
     if words[0] == "hostname" and set(words[1:]) <= ADDRESS:
         return [mark(NODE, "0.0")]
     if words[0] == "srun":

@@ -31,15 +31,29 @@ class Unknown(NamedTuple):
 
     why: str
     hint: str = ""
+    drawn: bool = False  # by chance: any value does
 
 
 Value = str | Unknown
 List = tuple[str, ...]
 
-JOB, NODES, RANK, NODE = "job", "nodes", "rank", "node"
-"""Marks: the job's number, the list of its nodes, the number of a task, the name of one node."""
+JOB, NODES, RANK, NODE, TIME = "job", "nodes", "rank", "node", "time"
+"""Marks: the job's number, the list of its nodes, the number of a task, the name of one node, when the job starts."""
 
-MARK = re.compile("\0(job|nodes|rank|node):([0-9.]*)\0")
+MARK = re.compile("\0(job|nodes|rank|node|time):([0-9.]*)\0")
+
+BY_CHANCE = ("RANDOM", "SRANDOM")
+"""Variables that bash draws."""
+
+LOGIN: Mapping[str, str] = {
+    "PWD": "the folder that the script is submitted from",
+    "SLURM_SUBMIT_DIR": "the folder that the script is submitted from",
+    "HOME": "the user's folder on Slurm's nodes",
+    "USER": "who submits the script",
+}
+"""What the login node knows, and no script."""
+
+FOLDERS = "name a folder that the nodes have, --set {0}=/FOLDER, or lay a volume of the cluster over it in `template`"
 
 
 def mark(kind: str, text: str = "") -> str:
@@ -62,6 +76,10 @@ class Scope(NamedTuple):
         if name in self.lists:
             return self.lists[name][0] if self.lists[name] else ""
         hint = f"give it a value with --set {name}=VALUE" if name.isidentifier() else "write the value into the script"
+        if name in BY_CHANCE:
+            return Unknown(f"${name} is drawn by chance", hint, drawn=True)
+        if name in LOGIN:
+            return Unknown(f"${name} is {LOGIN[name]}", hint if name == "USER" else FOLDERS.format(name))
         return Unknown(f"${name} has no value in the script", hint)
 
 

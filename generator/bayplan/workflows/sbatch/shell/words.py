@@ -186,24 +186,29 @@ def _ansi(text: str) -> str:
     return re.sub(r"\\(.)", lambda found: _ANSI.get(found[1], found[0]), text, flags=re.DOTALL)
 
 
-def _double(text: str, at: int, depth: int) -> tuple[list[Piece], int]:
-    """What stands in double quotes; also of a here-document that replaces variables."""
+def _double(text: str, at: int, depth: int, quote: str = '"') -> tuple[list[Piece], int]:
+    """What stands in double quotes; without a `quote`, the body of a here-document. A line's end behind a backslash is
+    no character."""
     start, pieces = at, [Piece(TEXT, "", True)]
-    at += 1
-    while at < len(text) and text[at] != '"':
+    at += len(quote)
+    while at < len(text) and text[at] != quote:
         if plain := _DOUBLE.match(text, at):
             pieces.append(Piece(TEXT, plain[0], True))
             at = plain.end()
+        elif text[at] == '"':
+            pieces.append(Piece(TEXT, '"', True))
+            at += 1
         elif text[at] == "\\":
             following = text[at + 1 : at + 2]
-            pieces.append(Piece(TEXT, following if following in '$`"\\' else "\\" + following.strip("\n"), True))
+            escaped = following in ("$", "`", "\\", "\n", quote)
+            pieces.append(Piece(TEXT, following.strip("\n") if escaped else f"\\{following}", True))
             at += 2
         else:
             piece, at = _expansion(text, at, True, depth)
             pieces.append(piece)
-    if at >= len(text):
+    if quote and at >= len(text):
         raise UnreadableError("a quote is not closed", start)
-    return pieces, at + 1
+    return pieces, at + len(quote)
 
 
 def _expansion(text: str, at: int, quoted: bool, depth: int) -> tuple[Piece, int]:
@@ -253,5 +258,4 @@ def closing(text: str, at: int, depth: int, pair: str = "()") -> int:
 
 def inside(text: str) -> tuple[Piece, ...]:
     """The pieces of a here-document's body in which variables are replaced."""
-    escaped = text.replace('"', '\\"')
-    return tuple(_double(f'"{escaped}"', 0, 0)[0])
+    return tuple(_double(text, 0, 0, "")[0])

@@ -317,7 +317,11 @@ def test_cards_beside_counted_gpus_have_a_claim_of_their_own() -> None:
 
 FITS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], bool]] = {
     "cards of their own are one pod's": (HOSTDEVICE, {"accelerator": {"count": 4}}, False),
-    "half of the rails each": ({**HOSTDEVICE, "attach": "shared"}, {"accelerator": {"count": 4}}, True),
+    "half of the rails each": (
+        {"kind": "none", "linkType": "infiniband", "attach": "shared", "rails": [{"resource": "rdma/ib"}] * 2},
+        {"accelerator": {"count": 4}},
+        True,
+    ),
     "shared cards are many pods'": (SHARED, {"accelerator": {"count": 4}}, True),
     "as many as the cards have shares": ({**SHARED, "shares": 1}, {"accelerator": {"count": 4}}, False),
     "claimed cards with names": (CLAIMED, {"accelerator": {"count": 4}}, False),
@@ -329,6 +333,11 @@ FITS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], bool]] = {
     "a port of the node": (
         {"kind": "hostnetwork", "rails": []},
         {"accelerator": {"count": 4}, "ports": {"metrics": 9400}},
+        False,
+    ),
+    "the port of rank 0": (
+        {"kind": "hostnetwork", "rails": []},
+        {"accelerator": {"count": 4}, "ports": {"master": 29500}},
         False,
     ),
     "no port of the node": ({"kind": "hostnetwork", "rails": []}, {"accelerator": {"count": 4}}, True),
@@ -459,3 +468,222 @@ def test_a_job_that_is_there_gets_a_claim_template() -> None:
         assert asked["resourceClaimTemplateName"] in {each["metadata"]["name"] for each in claims}
         assert main(task["template"])["resources"]["claims"] == [{"name": "nic"}]
     assert [each["spec"]["spec"]["devices"]["requests"][0]["name"] for each in claims] == ["nic-0"] * 2
+
+
+def said(
+    data: Mapping[str, Any], fabric: Mapping[str, Any], *, scheduler: str = "none", **accelerator: Any
+) -> tuple[Any, list[Any]]:
+    """The object as it comes out, and what is said."""
+    versions = {"kubernetes": "1.34", "kai": "0.17", "jobset": "0.12", "hami": "2.10", "metax": "0.8"}
+    made = topology(fabric, **accelerator)
+    made["spec"]["versions"] = {**made["spec"]["versions"], **versions}
+    request = AugmentRequest((Object(("job",), data),), Document("topology.yaml", "", 0, made), scheduler=scheduler)
+    found, _ = augment(request)
+    wrong = [each for each in found.diagnostics if each.severity != "info" and each.code[0] != "F"]
+    return found.value.changes[0].data if found.value and found.value.changes else None, wrong
+
+
+def plain(spec: Mapping[str, Any] | None = None, cards: str = "nvidia.com/gpu", **container: Any) -> dict[str, Any]:
+    """A Job of Kubernetes on the fabric."""
+    own = {"name": "w", "image": "x", "resources": {"limits": {cards: 8}}, **container}
+    pods = {"restartPolicy": "Never", "containers": [own], **(spec or {})}
+    inner = {"parallelism": 2, "completions": 2, "completionMode": "Indexed", "template": {"spec": pods}}
+    head = {"name": "a", "namespace": "ml", "annotations": {"bayplan.dev/fabric": "rails"}}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": head, "spec": inner}
+
+
+HOST = {
+    "kind": "hostnetwork",
+    "privileged": True,
+    "env": {"GLOO_SOCKET_IFNAME": "eth0"},
+    "rails": [{"hca": "mlx5_0", "device": "rdma0"}],
+}
+METAX = {"vendor": "metax", "allocator": "hami", "resources": {"count": "metax-tech.com/gpu"}}
+
+
+@pytest.mark.parametrize(
+    ("data", "fabric", "accelerator", "codes"),
+    [
+        pytest.param(plain({"hostNetwork": True}), HOSTDEVICE, {}, ["W536"], id="host-network"),
+        pytest.param(plain({"securityContext": {"runAsUser": 1000}}), HOSTDEVICE, {}, ["W631"], id="not-root"),
+        pytest.param(plain({"dnsPolicy": "ClusterFirst"}), HOST, {}, ["W537"], id="dns"),
+        pytest.param(
+            plain(cards="metax-tech.com/gpu", securityContext={"privileged": True}),
+            {**SHARED, "env": {}},
+            METAX,
+            ["W558"],
+            id="privileged",
+        ),
+        pytest.param(plain(cards="metax-tech.com/gpu"), HOST, METAX, ["W558"], id="privileged-by-the-fabric"),
+        pytest.param(plain(cards="metax-tech.com/gpu"), {**SHARED, "env": {}}, METAX, [], id="metax"),
+        pytest.param(plain(volumeMounts={"a": "b"}), HOSTDEVICE, {}, ["A950"], id="mounts-that-are-none"),
+        pytest.param(plain(securityContext="x"), HOSTDEVICE, {}, ["A950"], id="context-that-is-none"),
+    ],
+)
+def test_pods_of_others_are_judged_as_ours_are(data: Any, fabric: Any, accelerator: Any, codes: list[str]) -> None:
+    _, wrong = said(data, fabric, **accelerator)
+    assert [each.code for each in wrong] == codes
+
+
+def test_pods_of_others_in_their_node_s_network_find_names() -> None:
+    made, wrong = said(plain(), HOST)
+    spec = made["spec"]["template"]["spec"]
+    assert (spec["hostNetwork"], spec["dnsPolicy"], wrong) == (True, "ClusterFirstWithHostNet", [])
+    kept, _ = said(plain({"dnsPolicy": "None", "hostNetwork": True}), HOST)
+    assert kept["spec"]["template"]["spec"]["dnsPolicy"] == "None"
+
+
+def test_networks_that_are_there_in_another_form_are_the_same() -> None:
+    entries = [{"name": f"rail-{number}", "namespace": "net"} for number in (0, 1)]
+    data = plain()
+    data["spec"]["template"]["metadata"] = {"annotations": {NETWORKS: json.dumps(entries)}}
+    made, wrong = said(data, HOSTDEVICE)
+    assert wrong == []
+    assert made["spec"]["template"]["metadata"]["annotations"][NETWORKS] == json.dumps(entries)
+    data["spec"]["template"]["metadata"] = {"annotations": {NETWORKS: json.dumps(entries[::-1])}}
+    assert [each.code for each in said(data, HOSTDEVICE)[1]] == ["A950"]
+
+
+def test_contradictions_are_shown_as_data() -> None:
+    (wrong,) = said(plain(securityContext="x"), HOSTDEVICE)[1]
+    assert 'needs {"capabilities": ["IPC_LOCK"]}' in wrong.message
+
+
+def test_variables_to_set_name_the_address_of_the_pod() -> None:
+    request = AugmentRequest(
+        (Object(("job",), plain()),), Document("topology.yaml", "", 0, topology()), scheduler="none"
+    )
+    made, _ = augment(request)
+    (told,) = [each for each in made.diagnostics if each.code == "W545"]
+    assert "PET_LOCAL_ADDR from the field status.podIP" in told.hint
+
+
+def on_pool(template: Mapping[str, Any], fabric: Mapping[str, Any] = HOSTDEVICE) -> dict[str, Any]:
+    """The topology whose pool has a template."""
+    made = topology(fabric)
+    made["spec"]["pools"][0]["template"] = template
+    return made
+
+
+def container(**more: Any) -> dict[str, Any]:
+    return {"spec": {"containers": [more]}}
+
+
+ATTACHED = {"metadata": {"annotations": {NETWORKS: "net/rail-0"}}}
+BARE = {key: value for key, value in pod_set().items() if key != "fabric"}
+TOLD: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], list[str]]] = {
+    "a pool in the node's network": (pod_set(), on_pool({"spec": {"hostNetwork": True}}), ["W536"]),
+    "a pool's Gloo": (
+        pod_set(),
+        on_pool(container(env=[{"name": "GLOO_SOCKET_IFNAME", "value": "=x"}])),
+        ["W529"],
+    ),
+    "a pool's networks": (BARE, on_pool({"metadata": {"annotations": {NETWORKS: "net/rail-9"}}}), ["W522"]),
+    "a pool's devices": (
+        pod_set(),
+        on_pool(container(resources={"requests": {"example.com/x": 2}, "limits": {"example.com/x": 1}})),
+        ["W528"],
+    ),
+    "the fabric's Gloo": (pod_set(), topology({**HOSTDEVICE, "env": {"GLOO_SOCKET_IFNAME": "=eth0"}}), ["W529"]),
+    "attached by hand": ({**BARE, "template": ATTACHED}, topology(), ["W547"]),
+    "attached by hand with its device": (
+        {**BARE, "template": {**ATTACHED, **container(resources={"limits": {"nvidia.com/rail_0": 1}})}},
+        topology(),
+        [],
+    ),
+    "attached by hand with an injector": (
+        {**BARE, "template": ATTACHED},
+        topology({**HOSTDEVICE, "injector": True}),
+        [],
+    ),
+    "names in the node's network": (
+        pod_set(template={"spec": {"dnsPolicy": "ClusterFirst"}}),
+        topology(HOST),
+        ["W537"],
+    ),
+    "a device of the fabric without a limit": (
+        pod_set(template=container(resources={"requests": {"nvidia.com/rail_0": 1}})),
+        topology(),
+        ["W525"],
+    ),
+    "some of the interfaces": (pod_set(env={"NCCL_SOCKET_IFNAME": "net"}), topology(), ["W530"]),
+    "no interface": (pod_set(env={"NCCL_SOCKET_IFNAME": "bond0"}), topology(), ["W532"]),
+    "no device": (pod_set(env={"NCCL_IB_HCA": ""}), topology(), ["W530"]),
+    "a device plugin for claimed cards": (
+        pod_set(),
+        topology({"kind": "dranet", "rails": [{"hca": f"mlx5_{n}", "resource": "example.com/x"} for n in (0, 1)]}),
+        ["T603"],
+    ),
+}
+"""A podSet, a topology, and what is said."""
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_whoever_says_it_it_is_checked(name: str) -> None:
+    pods, cluster, codes = TOLD[name]
+    found = support.run(flow(pods), cluster)
+    assert [each.code for each in found.diagnostics if each.severity != "info"] == codes
+
+
+def test_hints_lead_to_what_the_pod_has() -> None:
+    for variable, value, meant in (("NCCL_SOCKET_IFNAME", "net", "=net1,net2"), ("NCCL_IB_HCA", "mlx5", PAIR)):
+        found = support.run(flow(pod_set(env={variable: value})), topology())
+        (one,) = [each for each in found.diagnostics if each.code == "W530"]
+        assert f'"{meant}"' in one.hint
+        better = support.run(flow(pod_set(env={variable: meant})), topology())
+        assert not {"W530", "W532", "W543"} & set(better.codes)
+
+
+def test_devices_in_the_node_s_network_come_by_their_resource() -> None:
+    handed = {"kind": "hostnetwork", "rails": [{"hca": "mlx5_0", "resource": "rdma/hca", "device": "rdma0"}]}
+    made = support.run(flow(), topology(handed))
+    assert main(template(made))["resources"]["limits"]["rdma/hca"] == "1"
+    assert main(template(made))["securityContext"] == LOCKED
+    assert not {"T602", "T604"} & set(made.codes)
+
+
+def test_a_privileged_fabric_is_none_for_cards_of_hami() -> None:
+    cluster = topology(HOST, **METAX)
+    cluster["spec"]["versions"] = {**cluster["spec"]["versions"], "hami": "2.10", "metax": "0.8"}
+    (wrong,) = [each for each in support.run(flow(), cluster).diagnostics if each.code == "W558"]
+    assert wrong.route[-1] == "fabric"
+
+
+def test_masters_of_several_copies_are_kept_apart() -> None:
+    half = pod_set(replicas=1, accelerator={"count": 4})
+    whole = pod_set(replicas=1)
+    named = {**half, "ports": {"master": 29500}}
+    for pods, codes in ((half, ["W548"]), (whole, []), (named, [])):
+        made = support.run(support.workflow({"name": "train", "replicas": 2, "podSets": [pods]}), topology(HOST))
+        assert [each for each in made.codes if each == "W548"] == codes
+
+
+BLOCKS = {
+    **SHARED,
+    "ipam": {"type": "nv-ipam", "perNode": 4},
+    "rails": [rail(n, resource="rdma/a", subnet=f"10.{n}.0.0/16") for n in (0, 1)],
+}
+
+
+@pytest.mark.parametrize(
+    ("pods", "codes"),
+    [
+        pytest.param({"replicas": 4, "accelerator": {"count": 1}}, [], id="four"),
+        pytest.param({"replicas": 64, "accelerator": {"count": 2}}, [], id="pairs"),
+        pytest.param({"replicas": 64, "accelerator": {"count": 1}}, ["warning"], id="eight-of-a-node"),
+        pytest.param({"replicas": 160, "accelerator": {"count": 1}}, ["error"], id="more-than-all-blocks"),
+    ],
+)
+def test_blocks_of_nodes_hold_what_shares_a_card(pods: Mapping[str, Any], codes: list[str]) -> None:
+    small = {"resources": {"cpu": "4", "memory": "1Gi"}}
+    found = support.run(flow(pod_set(**pods, **small)), topology(BLOCKS))
+    assert [each.severity for each in found.diagnostics if each.code == "T606"] == codes
+
+
+def test_copies_of_a_gang_need_addresses_each() -> None:
+    few = {**SHARED, "ipam": {"type": "whereabouts"}, "rails": [rail(0, resource="rdma/a", subnet="10.0.0.0/26")]}
+    for copies, codes in ((8, []), (16, ["error"])):
+        made = support.run(
+            support.workflow({"name": "train", "replicas": copies, "podSets": [pod_set()]}), topology(few)
+        )
+        assert [each.severity for each in made.diagnostics if each.code == "T606"] == codes

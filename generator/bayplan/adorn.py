@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import eq
 from typing import Any
 
 from bayplan.kube import cards
 from bayplan.kube.kinds.parts import GANG_LABEL
-from bayplan.kube.pod import joined_affinity
+from bayplan.kube.multus import NETWORKS, same
+from bayplan.kube.pod import HOST_DNS, joined_affinity
 from bayplan.kube.safe import get, items, mapping, put, text
 from bayplan.model.augment import Path, Roster, Seat
 from bayplan.model.manifest import Absent, Manifest, Marks, Meta, Object, PodParts
@@ -17,11 +19,13 @@ from bayplan.weave import CHANNEL
 
 
 class Wish(NamedTuple):
-    """A value that must stand at a path. `join`: how it goes together with what is there; None: it must be the same."""
+    """A value that must stand at a path. `join`: how it goes together with what is there; None: it must be the same,
+    as `alike` sees it."""
 
     path: Path
     value: Any
     join: Callable[[Any, Any], Any] | None = None
+    alike: Callable[[Any, Any], bool] = eq
 
 
 class Conflict(NamedTuple):
@@ -61,6 +65,10 @@ EXCLUSIVE = (
 waits for all (JobSet 0.12, pod_webhook; LeaderWorkerSet 0.10, pod_controller)."""
 
 
+SAME: Mapping[str, Callable[[Any, Any], bool]] = {NETWORKS: same}
+"""Annotations that can be written in more ways than one."""
+
+
 def adorned(roster: Roster, dressed: Sequence[Dressed], topology: ClusterTopology, adopt: bool) -> tuple[Adorned, ...]:
     """The workload with all marks; where its pod templates stand in another object, the two. With `adopt` marks replace
     what contradicts them."""
@@ -82,7 +90,9 @@ def _granted(one: Object, wishes: Iterable[Wish], adopt: bool) -> Adorned:
             wrong = there is not None and there not in wish.value.but
             data = _without(data, wish.path) if wrong and adopt else data
             conflicts += [Conflict(wish.path, there, "nothing")] if wrong and not adopt else []
-        elif there is None or wish.join or there == wish.value or adopt:
+        elif there is not None and not wish.join and wish.alike(there, wish.value):
+            continue
+        elif there is None or wish.join or adopt:
             value = wish.join(there, wish.value) if wish.join and there is not None else wish.value
             data = data if value == there else put(data, wish.path, value)
         else:
@@ -95,7 +105,7 @@ def _there(data: Any, wish: Wish) -> tuple[Any, Conflict | None]:
     for length, key in enumerate(wish.path):
         if data is None:
             return None, None
-        if not isinstance(data, dict | list):
+        if not isinstance(data, list if isinstance(key, int) else dict):
             free = isinstance(wish.value, Absent)
             return None, None if free else Conflict(wish.path[:length], data, {key: wish.value})
         data = get(data, key)
@@ -160,8 +170,11 @@ def _pod(data: Any, each: Dressed, topology: ClusterTopology) -> Iterator[Wish]:
 def _attached(data: Any, each: Dressed, topology: ClusterTopology) -> Iterator[Wish]:
     """The way onto a secondary network, for every container that has cards, or the first."""
     parts, at = each.fabric, each.seat.path
-    yield from _meta(at, Meta(annotations=parts.annotations))
+    for key, value in parts.annotations.items():
+        yield Wish((*at, "metadata", "annotations", key), value, alike=SAME.get(key, eq))
     yield from _fields((*at, "spec"), parts.spec)
+    if parts.spec.get("hostNetwork"):
+        yield Wish((*at, "spec", "dnsPolicy"), HOST_DNS, _kept)
     if parts.claims:
         yield Wish((*at, "spec", "resourceClaims"), [dict(one) for one in parts.claims], _named)
     chosen = _with_cards(data, at, topology)
@@ -179,6 +192,11 @@ def _attached(data: Any, each: Dressed, topology: ClusterTopology) -> Iterator[W
             yield Wish((*own, "securityContext", "capabilities", "add"), list(parts.capabilities), _union)
         if parts.privileged:
             yield Wish((*own, "securityContext", "privileged"), True)
+
+
+def _kept(there: Any, _: Any) -> Any:
+    """What is there, and the wish where nothing is."""
+    return there
 
 
 def _has(container: Any, mounts: Iterable[Mapping[str, Any]]) -> bool:

@@ -8,11 +8,14 @@ adorn         marks on the workload; what it says already is kept, and what cont
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from bayplan import pipeline, reading
 from bayplan._augment.case import case_of
 from bayplan._augment.cluster import Cluster, cluster_of
+from bayplan._augment.devices import refused
 from bayplan._augment.dressed import dress
 from bayplan._augment.news import news
 from bayplan._augment.planned import Known, planned
@@ -62,6 +65,7 @@ def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, known
     found += tuple(_led_back(each, selected) for each in unsaid(case, made.value))
     dressed, documents = dress(case, made.value)
     every = adorned(selected.roster, dressed, cluster.topology, selected.adopt)
+    found += tuple(refused(case, every, cluster))
     fresh, more = news(selected.roster, documents, cluster)
     found += (*(d for each in every for d in _contradictions(selected, each, made.value)), *more)
     changed = tuple(Change(each.object.route, each.data) for each in every if each.data != each.object.data)
@@ -87,10 +91,15 @@ def _contradictions(selected: Selected, whole: Adorned, planned: Planned) -> Ite
     said = next((route for route in selected.origins.values() if _is_wish(route)), one.route)
     for path, there, wanted in whole.conflicts:
         field = ".".join(str(key) for key in path)
-        message = f'{field} is "{there}", and its placement by {planned.backend.NAME} needs "{wanted}"'
+        message = f"{field} is {_shown(there)}, and its placement by {planned.backend.NAME} needs {_shown(wanted)}"
         notes = (Note("the placement is asked for here", said),)
         hint = "remove it, or let a rule of a policy with `adopt: true` replace it"
         yield error("A950", (*one.route, *path), message, hint=hint, notes=notes)
+
+
+def _shown(value: Any) -> str:
+    """A text in quotes, anything else as JSON."""
+    return f'"{value}"' if isinstance(value, str) else json.dumps(value, default=str)
 
 
 def _is_wish(route: Route) -> bool:

@@ -13,6 +13,9 @@ from bayplan.model.augment import Roster
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import PodSet, Workflow
 
+KEPT = ("affinity", "dnsPolicy", "hostNetwork", "overhead", "resources", "securityContext")
+"""Of a pod: what the checks of a podSet's template look at, and the search for nodes."""
+
 
 def completed(case: Case, namespace: str, cluster: Cluster) -> Workflow:
     """The workload's Workflow with the cards of its pods, and one ComputeDomain where it has one already.
@@ -41,7 +44,7 @@ def _with_own_cards(pods: PodSet, spec: Mapping[str, Any], where: str, cluster: 
         for key in ("containers", "initContainers")
         if items(spec, key)
     }
-    kept = {key: spec[key] for key in ("affinity", "overhead", "resources") if spec.get(key)}
+    kept = {key: spec[key] for key in KEPT if spec.get(key)}
     if spread := items(spec, "topologySpreadConstraints"):
         kept["topologySpreadConstraints"] = spread
     if selector := _own_selector(spec, cluster.topology):

@@ -46,11 +46,11 @@ def unsaid(case: Case, planned: Planned) -> Iterator[Diagnostic]:
 
 
 def _lacking(asked: fabrics.Wanted, spec: Mapping[str, Any]) -> Iterator[str]:
-    """Variables that no container sets. torchrun tells others its full name, which need not resolve."""
+    """Variables that no container sets. torchrun, which an image may run by
+    itself, tells others its full name, and that need not resolve."""
     containers = items(spec, "containers")
     there = {text(entry, "name") for each in containers for entry in items(each, "env")}
-    words = [str(word) for each in containers for key in ("command", "args") for word in items(each, key)]
-    if any("torchrun" in word for word in words) and "PET_LOCAL_ADDR" not in there:
+    if "PET_LOCAL_ADDR" not in there:
         yield "PET_LOCAL_ADDR from the field status.podIP"
     for entry in fabrics.parts(asked).env:
         if entry["name"] not in there:

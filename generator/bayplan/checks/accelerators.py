@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bayplan import fabrics
 from bayplan.accelerators import PARTS, allocator
 from bayplan.checks.places import Place, pod_sets
 from bayplan.diagnostics import Diagnostic, Route, error, info
 from bayplan.kube.pod import combine, own_parts, template
 from bayplan.kube.safe import get
+from bayplan.model.manifest import PodParts
 from bayplan.model.target import Target
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Pool
-from bayplan.model.workflow import GANGS, Accelerator, Workflow
+from bayplan.model.workflow import GANGS, Accelerator, PodSet, Workflow
 from bayplan.planning.pools import gang_pools
 from bayplan.words import listing
 
@@ -195,14 +197,22 @@ def check_pods(workflow: Workflow, topology: ClusterTopology, target: Target) ->
         asked = spec.accelerator
         kind = topology.accelerators.get(asked.name) if asked else None
         if asked and kind and allocator(asked, kind) == HAMI:
-            parts = combine(own_parts(spec, pool, ""), PARTS[HAMI](asked, kind, ""))
+            network = _network(spec, topology, pool)
+            parts = combine(own_parts(spec, pool, ""), PARTS[HAMI](asked, kind, ""), network)
             data = template(spec, pool, parts, ())
             for fault in faults(look(data, topology.accelerators.values(), target)):
                 if fault.rule == "choice" and asked.per_pod >= pool.node.accelerators:
                     continue  # who takes all cards of a node has their links too
-                route = _place(fault.path, place, pool, topology)
+                ours = fault.rule == "privileged" and network.privileged
+                route = (*place.route, "fabric") if ours else _place(fault.path, place, pool, topology)
                 hint = HINTS.get(fault.severity, "") if fault.rule == "choice" else fault.hint
                 yield Diagnostic(CODES[fault.rule], fault.severity, fault.message, route, hint=hint)
+
+
+def _network(spec: PodSet, topology: ClusterTopology, pool: Pool) -> PodParts:
+    """What the pods' fabric adds."""
+    asked = fabrics.wanted(spec, topology, pool=pool.name)
+    return fabrics.parts(asked) if asked else PodParts()
 
 
 def _place(path: Route, place: Place, pool: Pool, topology: ClusterTopology) -> Route:

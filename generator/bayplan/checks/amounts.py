@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from bayplan.checks.places import pod_sets
+from bayplan.checks.template_values import AMOUNT, COUNTED
 from bayplan.diagnostics import KEY, Diagnostic, Note, Route, error, warning
 from bayplan.kube import quantity
 from bayplan.kube.pod import file_key
@@ -36,7 +37,7 @@ def check(workflow: Workflow) -> Iterator[Diagnostic]:
 
 
 def _amount(text: str, route: Route, *, whole: bool = False) -> Iterator[Diagnostic]:
-    hint = 'write it like "4", "500m" or "64Gi"'
+    hint = COUNTED if whole else AMOUNT
     try:
         amount = quantity.parse(text)
     except ValueError as reason:
@@ -45,9 +46,7 @@ def _amount(text: str, route: Route, *, whole: bool = False) -> Iterator[Diagnos
     if amount < 0:
         yield error("W319", route, f'"{text}" is less than nothing', hint=hint)
     elif whole and amount % 1000:
-        yield error(
-            "W319", route, f'"{text}": extended resources are counted in whole numbers', hint='write it like "1"'
-        )
+        yield error("W319", route, f'"{text}": extended resources are counted in whole numbers', hint=hint)
     elif not amount:
         yield warning("W320", route, "it asks for nothing", hint="remove it, or say how much is needed")
 

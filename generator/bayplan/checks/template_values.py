@@ -17,6 +17,9 @@ RESOURCES = ("requests", "limits", "claims")
 COUNT = "nvidia.com/gpu"
 """What a device plugin calls cards where the topology gives no name."""
 
+AMOUNT, COUNTED = 'write it like "4", "500m" or "64Gi"', 'write it like "1"'
+"""What to write for a resource of Kubernetes, and for an extended one."""
+
 Amount = tuple[str, Any, Route]
 
 
@@ -27,7 +30,7 @@ def amounts(code: str, spec: Mapping[str, Any], route: Route) -> Iterator[Diagno
     for name, value, at in (*found, *_entries(spec.get("overhead"), (*route, "overhead"))):
         reason = _fault(str(value), whole="/" in name)
         if reason:
-            yield error(code, at, reason, hint='write it like "4", "500m" or "64Gi"')
+            yield error(code, at, reason, hint=COUNTED if "/" in name else AMOUNT)
 
 
 def _fault(text: str, *, whole: bool) -> str:

@@ -25,4 +25,6 @@ CODES: Mapping[str, str] = {
     "T617": "what network objects leave open",
     "T618": "fabrics that contradict each other",
     "T619": "cards that differ among nodes",
+    "T620": "cards that pods cannot share",
+    "T621": "RDMA without the right to pin memory",
 }

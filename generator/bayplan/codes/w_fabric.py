@@ -32,4 +32,6 @@ CODES: Mapping[str, str] = {
     "W544": "the interface of the node is not known",
     "W545": "variables that the workload must set itself",
     "W546": "more RDMA devices than NCCL reads",
+    "W547": "a network without its device",
+    "W548": "several masters on one port of a node",
 }

@@ -8,6 +8,7 @@ from typing import Any
 from bayplan.fabrics.wanted import Wanted, resources
 from bayplan.kube.env import entries
 from bayplan.kube.pod import SHM, main_patches
+from bayplan.kube.safe import items, text
 from bayplan.model.manifest import PodParts
 
 LOCK = "IPC_LOCK"
@@ -51,7 +52,7 @@ def shared_memory(asked: Wanted) -> dict[str, Any]:
 def has_own(asked: Wanted, path: str) -> bool:
     """Whether a template mounts something there."""
     patches = main_patches(asked.spec, asked.pool)
-    return any(each.get("mountPath") == path for patch in patches for each in patch.get("volumeMounts") or ())
+    return any(text(each, "mountPath") == path for patch in patches for each in items(patch, "volumeMounts"))
 
 
 def variables(asked: Wanted, interface: str) -> Mapping[str, str]:

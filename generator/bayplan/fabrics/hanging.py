@@ -11,6 +11,10 @@ NETWORKED = ("macvlan", "ipoib", "hostdevice", "sriov", "spectrumx")
 """Kinds whose rails are networks of Multus."""
 
 
+MOVING = ("hostdevice", "sriov", "spectrumx")
+"""Those that move a device into the pod for each attachment: one of those that the pod was given."""
+
+
 def pools_of(topology: ClusterTopology, fabric: str) -> tuple[Pool, ...]:
     """The pools whose nodes hang on a fabric."""
     return tuple(each for each in topology.pools if each.node.fabrics is None or fabric in each.node.fabrics)

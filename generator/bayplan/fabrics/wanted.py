@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from bayplan.accelerators import allocator
+from bayplan.kube.safe import get
 from bayplan.model.fabric import Fabric, Rail
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import Attachment, PodSet
@@ -85,11 +86,12 @@ def resources(fabric: Fabric, rails: tuple[Rail, ...]) -> dict[str, int]:
     return {name: 1 if fabric.shared else count for name, count in counted.items()}
 
 
-def bounded(spec: PodSet, topology: ClusterTopology) -> dict[str, int]:
+def bounded(spec: PodSet, topology: ClusterTopology, pool: Pool | None, master: int = 0) -> dict[str, int]:
     """What a node has so many of, whatever its file says: (name, bound) of what a pod asks of it.
 
     Cards that are claimed are no resource of the node: a rail that names its card is one pod's, and of others a node
-    has as many as its fabric has rails. A port of a pod in its node's network is taken for all.
+    has as many as its fabric has rails. A port of a pod in its node's network is taken for all; `master`: where rank 0
+    of such pods listens.
     """
     fabric = topology.fabrics.get(spec.fabric.name) if spec.fabric else None
     asked: dict[str, int] = {}
@@ -99,14 +101,16 @@ def bounded(spec: PodSet, topology: ClusterTopology) -> dict[str, int]:
                 named = rail.hca or rail.device or rail.selectors
                 key = f"1:rail {number} of {fabric.name}" if named else f"{len(fabric.rails)}:rail of {fabric.name}"
                 asked[key] = asked.get(key, 0) + 1
-    if on_host(spec, fabric):
-        asked |= {f"1:port {port} of the node": 1 for port in spec.ports.values()}
+    if on_host(spec, fabric, pool):
+        ports = (*spec.ports.values(), *((master,) if master else ()))
+        asked |= {f"1:port {port} of the node": 1 for port in ports}
     return asked
 
 
-def on_host(spec: PodSet, fabric: Fabric | None) -> bool:
-    """Whether pods use their node's network."""
-    said = (spec.template.get("spec") or {}).get("hostNetwork")
+def on_host(spec: PodSet, fabric: Fabric | None, pool: Pool | None) -> bool:
+    """Whether pods use their node's network: as their own template says, their pool's, or their fabric."""
+    templates = (spec.template, pool.template if pool else {})
+    said = next((found for each in templates if (found := get(each, "spec", "hostNetwork")) is not None), None)
     return bool(said) or (said is None and fabric is not None and fabric.kind == "hostnetwork")
 
 

@@ -22,6 +22,9 @@ KEYS = (
 )
 """Keys of a JSON entry; others are ignored without a word."""
 
+NAMED = ("name", "namespace", "interface")
+"""Those that the short form has, too."""
+
 LONGEST = 15
 """Characters of an interface's name (Linux, IFNAMSIZ less the end)."""
 
@@ -111,6 +114,21 @@ def _entry(data: Any) -> Selection | str:
         return f"`{wrong[0] if wrong else 'name'}` of an entry must be a text"
     space = text_of(data, "namespace")
     return _sound(Selection(data["name"], space, text_of(data, "interface"), data), bool(space))
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two texts attach the same networks under the same names, in whatever form."""
+    if not isinstance(one, str) or not isinstance(other, str) or one == other:
+        return bool(one == other)
+    left, right = read(one), read(other)
+    return not (left.fault or right.fault) and _plain(left) == _plain(right)
+
+
+def _plain(read: Annotation) -> list[Any]:
+    """Each network with its interface and what else its entry says."""
+    said = ({key: value for key, value in each.data.items() if key not in NAMED} for each in read.selections)
+    titles = (each.title for each in read.selections)
+    return list(zip(titles, read.interfaces(), said, strict=True))
 
 
 def unknown_keys(selections: Sequence[Selection]) -> Iterator[str]:

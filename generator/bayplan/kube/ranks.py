@@ -13,6 +13,13 @@ from bayplan.values import NamedTuple
 MASTER_PORT = 29500
 """The port that torchrun's static rendezvous uses by default (PyTorch torch.distributed.run)."""
 
+
+def master_port(pods: Pods) -> int:
+    """Where rank 0 of its rendezvous listens."""
+    told = pods.spec.env.get("MASTER_PORT", "")
+    return int(told) if told.isascii() and told.isdigit() and len(told) < 6 else MASTER_PORT
+
+
 RANK_NAMES = ("NODE_RANK", "PET_NODE_RANK")
 
 

@@ -6,19 +6,22 @@ from collections.abc import Iterator
 
 from bayplan.checks.attachments.said import said
 from bayplan.diagnostics import Diagnostic, Note, error, warning
+from bayplan.fabrics import on_host
+from bayplan.kube.ranks import master_port
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, once
 
 MNNVL = "NCCL_MNNVL_ENABLE"
 
 
 def check(plan: Plan) -> Iterator[Diagnostic]:
-    """W524, W533, W541, W542."""
+    """W524, W533, W541, W542, W548."""
     firsts = [gang for gang in plan.gangs if gang.copy == 0]
     for gang in firsts:
         everyone = list(all_pods(gang.root))
         if any(pods.spec.fabric for pods in everyone):
             yield from _members(everyone)
             yield from _first(plan, gang, everyone)
+    yield from _ports(plan)
     for pods in once(pods for gang in firsts for pods in all_pods(gang.root)):
         yield from _nvlink(plan, pods)
         yield from _all_rails(plan, pods)
@@ -62,11 +65,37 @@ def _first(plan: Plan, gang: GangPlan, everyone: list[Pods]) -> Iterator[Diagnos
             yield error("W533", (*pods.route, "fabric", "address"), message, hint=hint)
 
 
+def _ports(plan: Plan) -> Iterator[Diagnostic]:
+    """W548: rank 0 of each rendezvous listens on one port, in the node's network on that of the node. A scheduler keeps
+    pods apart by the ports that containers name."""
+    masters = [pods for gang in plan.gangs for pods in all_pods(gang.root) if _master(pods) and _beside(plan, pods)]
+    for pods in once(masters):
+        alike = sum(each.route == pods.route for each in masters)
+        port = master_port(pods)
+        if alike > 1 and port not in pods.spec.ports.values():
+            message = f'{alike} pods of podSet "{pods.spec.name}" listen on port {port} of the node, and two fit one'
+            hint = f"name it, so that the scheduler keeps them apart: `ports: {{master: {port}}}`"
+            yield warning("W548", pods.route, message, hint=hint)
+
+
+def _master(pods: Pods) -> bool:
+    """Whether rank 0 is among them."""
+    return pods.ranks is not None and pods.ranks.master.pods == pods.name
+
+
+def _beside(plan: Plan, pods: Pods) -> bool:
+    """Whether they are in their node's network, and one leaves room for another."""
+    fabric = plan.topology.fabrics.get(pods.spec.fabric.name) if pods.spec.fabric else None
+    pool, asked = plan.topology.pool(pods.pool), pods.spec.accelerator
+    if pool is None or pods.spec.whole_node or not on_host(pods.spec, fabric, pool):
+        return False
+    return not asked or not pool.node.accelerators or 2 * asked.per_pod <= pool.node.accelerators
+
+
 def _nvlink(plan: Plan, pods: Pods) -> Iterator[Diagnostic]:
     """W541: NCCL fails where it is told that there is NVLink between nodes, and there is no ComputeDomain; it finds out
     itself (NCCL 2.30, `env.rst`: 2, the default)."""
-    asked = pods.spec.fabric
-    told = said(pods.spec, pods.route, plan.topology.fabrics.get(asked.name) if asked else None).get(MNNVL)
+    told = said(pods.spec, pods.route, plan.topology, pods.pool).get(MNNVL)
     if told and told.value == "1" and not pods.compute_domain:
         message = f'{MNNVL}=1 fails outside of a ComputeDomain, and podSet "{pods.spec.name}" is in none'
         hint = "leave it out: NCCL uses NVLink between nodes wherever there is any; or see `computeDomain`"

@@ -11,10 +11,10 @@ from bayplan.model.workflow import Workflow
 
 
 def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """W520 to W544. Most of it is loaded where there is a fabric, and where templates attach networks themselves."""
+    """W520 to W548. Most of it is loaded where there is a fabric, and where templates attach networks themselves."""
     from bayplan.checks.attachments import alone
 
-    yield from alone.check(workflow, topology)
+    yield from dict.fromkeys(alone.check(workflow, topology))
     if any(place.pods.fabric for place in pod_sets(workflow)):
         from bayplan.checks.attachments import asked
 

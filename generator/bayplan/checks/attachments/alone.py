@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.checks.attachments.said import GLOO, said
+from bayplan.checks.attachments.pools import pools
+from bayplan.checks.attachments.said import GLOO, Layer, Said, layers, said, written
 from bayplan.checks.places import Place, pod_sets
 from bayplan.diagnostics import KEY, Diagnostic, Route, error, warning
+from bayplan.fabrics import amounts, on_host
 from bayplan.kube import quantity
 from bayplan.kube.multus import NETWORKS
 from bayplan.kube.pod import HOST_DNS
-from bayplan.kube.safe import items, mapping, text
-from bayplan.model.topology import ClusterTopology
+from bayplan.kube.safe import items, mapping
+from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import Workflow
 from bayplan.words import suggest
 
@@ -21,27 +23,34 @@ NATIVE = ("kubernetes.io/",)
 
 
 def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """W522, W523, W528, W529, W537."""
+    """W522, W523, W528, W529, W537, W547."""
     if NETWORKS in workflow.annotations:
         message = "an annotation of the workflow goes on objects around the pods, where Multus does not look"
         hint = "attach pods with `fabric:` on their podSet"
         yield error("W523", ("workflow", "metadata", "annotations", NETWORKS, KEY), message, hint=hint)
+    told = any(pool.template for pool in topology.pools)
+    known = pools(workflow, topology) if told or topology.fabrics else {}
     for place in pod_sets(workflow):
-        yield from _by_hand(workflow, place, topology)
-        yield from _amounts(place)
-        yield from _gloo(place)
-        yield from _dns(place)
+        pool = known.get(place.route, "")
+        found = layers(place.pods, place.route, topology, pool)
+        yield from _by_hand(workflow, place, topology, found)
+        for each in found:
+            yield from _amounts(each, amounts(place.pods, topology))
+        yield from _gloo(said(place.pods, place.route, topology, pool).get(GLOO))
+        yield from _dns(place, topology, found, topology.pool(pool))
 
 
-def _by_hand(workflow: Workflow, place: Place, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """W522: a template's own annotation, where the file says which networks there are."""
+def _by_hand(
+    workflow: Workflow, place: Place, topology: ClusterTopology, found: tuple[Layer, ...]
+) -> Iterator[Diagnostic]:
+    """W522: a template's own annotation, where the file says which networks there are; W547."""
     known = {rail.network for fabric in topology.fabrics.values() for rail in fabric.rails if rail.network}
-    own = text(place.pods.template, "metadata", "annotations", NETWORKS)
-    if not known or not own:
+    own, route = written(found, "metadata", "annotations", NETWORKS)
+    if not known or not isinstance(own, str) or not own:
         return
+    from bayplan.checks.attachments import devices
     from bayplan.kube import multus
 
-    route: Route = (*place.route, "template", "metadata", "annotations", NETWORKS)
     read, space = multus.read(own), workflow.namespace or topology.defaults.get("namespace", "")
     for fault in read.faults:
         yield error("W522", route, f"Multus cannot read the annotation: {fault}", hint="see the grammar of Multus")
@@ -52,17 +61,22 @@ def _by_hand(workflow: Workflow, place: Place, topology: ClusterTopology) -> Ite
             elsewhere = next((one for one in sorted(known) if one.rpartition("/")[2] == each.name), "")
             hint = f"write {elsewhere}" if elsewhere else suggest(name, known, "networks")
             yield error("W522", route, message, hint=hint or "add it as a rail of a fabric")
+    titles = [each.title if each.namespace else f"{space}/{each.name}" for each in read.selections]
+    yield from devices.check(place, topology, found, titles, route)
 
 
-def _amounts(place: Place) -> Iterator[Diagnostic]:
-    """W528: Kubernetes refuses a container that may use more or less of a device than it asks for."""
+def _amounts(layer: Layer, ours: Mapping[str, int]) -> Iterator[Diagnostic]:
+    """W528: Kubernetes refuses a container that may use more or less of a device than it asks for. What the fabric asks
+    for (`ours`) has its limit from there."""
     for kind in ("containers", "initContainers"):
-        for index, each in enumerate(items(place.pods.template, "spec", kind)):
-            at: Route = (*place.route, "template", "spec", kind, index, "resources", "requests")
+        for index, each in enumerate(items(layer.template, "spec", kind)):
+            at: Route = (*layer.route, "spec", kind, index, "resources", "requests")
             limits, requests = mapping(each, "resources", "limits"), mapping(each, "resources", "requests")
             for name in filter(_extended, requests):
-                if name not in limits or _number(requests[name]) != _number(limits[name]):
-                    message = f"of {name} a container asks for {requests[name]}, and its limit is {limits.get(name)}"
+                bare = limits.get(name) is None
+                if (name not in ours) if bare else _number(requests[name]) != _number(limits[name]):
+                    limit = "it has no limit" if bare else f"its limit is {limits[name]}"
+                    message = f"of {name} a container asks for {requests[name]}, and {limit}"
                     yield error("W528", (*at, name), message, hint="leave the request out: it is the limit")
 
 
@@ -77,19 +91,17 @@ def _number(value: Any) -> int | None:
         return None
 
 
-def _gloo(place: Place) -> Iterator[Diagnostic]:
+def _gloo(one: Said | None) -> Iterator[Diagnostic]:
     """W529. Gloo opens the interface of that name; several are separated by commas (PyTorch, torch.distributed)."""
-    one = said(place.pods, place.route).get(GLOO)
     if one and any(not each or each[0] in "=^" for each in one.value.split(",")):
         message = f'Gloo takes the name of an interface as it is, and there is none called "{one.value}"'
         yield error("W529", one.route, message, hint='write the name alone, such as "eth0": "=" and "^" are for NCCL')
 
 
-def _dns(place: Place) -> Iterator[Diagnostic]:
+def _dns(place: Place, topology: ClusterTopology, found: tuple[Layer, ...], pool: Pool | None) -> Iterator[Diagnostic]:
     """W537."""
-    spec = mapping(place.pods.template, "spec")
-    policy = spec.get("dnsPolicy")
-    if spec.get("hostNetwork") is True and policy not in (None, HOST_DNS):
+    policy, at = written(found, "spec", "dnsPolicy")
+    fabric = topology.fabrics.get(place.pods.fabric.name) if place.pods.fabric else None
+    if policy not in (None, HOST_DNS) and on_host(place.pods, fabric, pool):
         message = f"in the node's network, a pod with dnsPolicy {policy} does not find the names of other pods"
-        at = (*place.route, "template", "spec", "dnsPolicy")
         yield warning("W537", at, message, hint=f"leave it out: then it is {HOST_DNS}")

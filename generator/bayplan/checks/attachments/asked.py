@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.checks.attachments import claims, hands, rails, rendezvous, sockets
+from bayplan.checks.attachments.pools import pools
 from bayplan.checks.attachments.seen import Seen
 from bayplan.checks.places import pod_sets
 from bayplan.diagnostics import Diagnostic
 from bayplan.fabrics import wanted
 from bayplan.model.topology import ClusterTopology
-from bayplan.model.workflow import GANGS, Workflow
-from bayplan.planning.pools import gang_pools
+from bayplan.model.workflow import Workflow
 
 CHECKS = (rails.check, hands.check, sockets.check, rendezvous.check, claims.check)
 
@@ -26,13 +26,9 @@ def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]
 def _seen(workflow: Workflow, topology: ClusterTopology) -> Iterator[Seen]:
     """PodSets whose fabric there is, with their pool as far as it is known."""
     namespace = workflow.namespace or topology.defaults.get("namespace", "")
-    pools = {
-        route: name
-        for index, gang in enumerate(workflow.gangs)
-        for route, name in gang_pools(workflow, gang, (*GANGS, index), topology).items()
-    }
+    known = pools(workflow, topology)
     for place in pod_sets(workflow):
-        pool = pools.get(place.route)
-        asked = wanted(place.pods, topology, namespace, pool) if isinstance(pool, str) else None
+        pool = known.get(place.route)
+        asked = wanted(place.pods, topology, namespace, pool) if pool else None
         if asked:
             yield Seen(place, asked, topology)

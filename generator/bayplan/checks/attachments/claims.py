@@ -26,11 +26,6 @@ def check(seen: Seen) -> Iterator[Diagnostic]:
 def _twice(seen: Seen) -> Iterator[Diagnostic]:
     """W538: one card that two parties hand out."""
     notes = (Note("the fabric is here", seen.origin),)
-    plugins = sorted({rail.resource for rail in seen.asked.rails if rail.resource})
-    if plugins:
-        message = f"{seen.fabric} claims cards through DRA, and its rails ask a device plugin for {plugins[0]}, too"
-        hint = "leave `resource` out of its rails: one party hands a card out"
-        yield error("W538", seen.route, message, hint=hint, notes=notes)
     if seen.asked.fabric.injector:
         message = "the network-resources-injector adds devices of a plugin to pods whose cards are claimed through DRA"
         yield error("W538", seen.route, message, hint="switch it off, and say `injector: false`", notes=notes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bayplan.checks.attachments.said import written
 from bayplan.checks.attachments.seen import Seen
 from bayplan.diagnostics import Diagnostic, Route, error
 from bayplan.fabrics import amounts, on_host
@@ -31,7 +32,7 @@ def _resources(seen: Seen) -> Iterator[Diagnostic]:
     ours = amounts(seen.place.pods, seen.topology)
     for name, amount, route in _asked(seen):
         if name in ours:
-            message = f"{seen.fabric} asks for {ours[name]} {name}, as many as it attaches; here {amount} are asked for"
+            message = f"{seen.fabric} asks for {ours[name]} {name} already, as many as it attaches; here it is {amount}"
             yield error("W525", route, message, hint="remove it: resources of rails come with `fabric`")
 
 
@@ -50,10 +51,7 @@ def _asked(seen: Seen) -> Iterator[tuple[str, Any, Route]]:
 
 def _annotations(seen: Seen) -> Iterator[Diagnostic]:
     """W526: an annotation that would take the place of ours."""
-    kept = {"template of the podSet": (seen.place.pods.template, (*seen.place.route, "template"))}
-    number = next(n for n, pool in enumerate(seen.topology.pools) if pool.name == seen.asked.pool.name)
-    kept["template of its pool"] = (seen.asked.pool.template, ("topology", "spec", "pools", number, "template"))
-    for what, (template, route) in kept.items():
+    for template, route, what in seen.layers():
         for key in OURS.get(seen.asked.fabric.kind, ()):
             if mapping(template, "metadata", "annotations").get(key) is not None:
                 message = f"the {what} has the annotation {key}, which would take the place of that for {seen.fabric}"
@@ -64,7 +62,8 @@ def _annotations(seen: Seen) -> Iterator[Diagnostic]:
 def _host(seen: Seen) -> Iterator[Diagnostic]:
     """W536: Multus does nothing for pods in their node's network."""
     kind = seen.asked.fabric.kind
-    if kind in (*NETWORKED, "gke") and on_host(seen.place.pods, seen.asked.fabric):
+    if kind in (*NETWORKED, "gke") and on_host(seen.place.pods, seen.asked.fabric, seen.asked.pool):
+        _, route = written(seen.layers(), "spec", "hostNetwork")
         message = f"{seen.title} uses its node's network, and so no network of {seen.fabric} is attached"
         hint = "remove `hostNetwork`, or use a fabric of kind hostnetwork"
-        yield error("W536", (*seen.place.route, "template", "spec", "hostNetwork"), message, hint=hint)
+        yield error("W536", route, message, hint=hint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bayplan.checks.attachments.said import Said, said
+from bayplan.checks.attachments.said import Layer, Said, layers, said
 from bayplan.checks.places import Place
 from bayplan.diagnostics import Route
 from bayplan.fabrics import Wanted
@@ -39,6 +39,10 @@ class Seen(NamedTuple):
         """Where the fabric stands."""
         return ("topology", "spec", "fabrics", self.asked.fabric.name)
 
+    def layers(self) -> tuple[Layer, ...]:
+        """The templates that are laid over its pods."""
+        return layers(self.place.pods, self.place.route, self.topology, self.asked.pool.name)
+
     def variables(self) -> Mapping[str, Said]:
         """What the podSet's libraries are told."""
-        return said(self.place.pods, self.place.route, self.asked.fabric)
+        return said(self.place.pods, self.place.route, self.topology, self.asked.pool.name)

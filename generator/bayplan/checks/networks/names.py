@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.checks.networks.kinds import FABRICS
-from bayplan.diagnostics import Diagnostic, Route, error, warning
+from bayplan.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.kube.multus import bad_interface
 from bayplan.model.fabric import Fabric, Rail
 
@@ -20,10 +20,13 @@ SHARED = "rdma"
 
 
 def check(fabric: Fabric) -> Iterator[Diagnostic]:
-    """T600 (FAB05) and T611 (FAB04)."""
+    """T600 (FAB05), once for each resource, and T611 (FAB04)."""
+    told: set[tuple[str, str]] = set()
     for index, rail in enumerate(fabric.rails):
         route: Route = (*FABRICS, fabric.name, "rails", index)
-        if rail.resource:
+        one = (rail.resource, rail.network if fabric.kind == "spectrumx" else "")
+        if rail.resource and one not in told:
+            told.add(one)
             yield from _resource(fabric, rail, (*route, "resource"))
         if rail.interface and fabric.kind != "hostnetwork":
             yield from _interface(fabric, rail.interface, (*route, "interface"))
@@ -65,8 +68,8 @@ def _nvidia(kind: str, rail: Rail, prefix: str, name: str, route: Route) -> Iter
 
 def _verbs(resource: str, prefix: str, name: str, route: Route) -> Iterator[Diagnostic]:
     if "." not in prefix:
-        message = f'the prefix of "{resource}" is no domain; the Network Operator\'s webhook refuses it where it is on'
-        yield warning("T600", route, message, hint="such as nvidia.com or openshift.io")
+        message = f'the prefix of "{resource}" is no domain: the Network Operator\'s webhook refuses it where it is on'
+        yield info("T600", route, message, hint="fine as AKS has it, without the webhook; else such as nvidia.com")
     yield from _plugin(resource, name, route)
 
 

@@ -16,6 +16,7 @@ def check(fabric: Fabric) -> Iterator[Diagnostic]:
     yield from _twice(fabric, "hca", "two rails have the RDMA device")
     yield from _twice(fabric, "interface", "two rails have the interface")
     yield from _ports(fabric)
+    yield from _claimed(fabric)
     yield from _order(fabric)
     some = [index for index, rail in enumerate(fabric.rails) if not rail.hca]
     if 0 < len(some) < len(fabric.rails):
@@ -33,6 +34,15 @@ def _twice(fabric: Fabric, key: str, what: str) -> Iterator[Diagnostic]:
             notes = (Note("the other is here", (*rails, first[name], key)),)
             hint = f"each rail has its own `{key}`"
             yield error("T603", (*rails, index, key), f'{what} "{name}"', notes=notes, hint=hint)
+
+
+def _claimed(fabric: Fabric) -> Iterator[Diagnostic]:
+    """Cards that DRA hands out, and a device plugin too: pods would ask for both."""
+    index = next((number for number, rail in enumerate(fabric.rails) if rail.resource), None)
+    if fabric.kind == "dranet" and index is not None:
+        message = f'cards of the dranet fabric "{fabric.name}" are claimed, and a rail has the resource of a plugin too'
+        hint = "leave `resource` out of its rails: one party hands a card out"
+        yield error("T603", (*FABRICS, fabric.name, "rails", index, "resource"), message, hint=hint)
 
 
 def _ports(fabric: Fabric) -> Iterator[Diagnostic]:

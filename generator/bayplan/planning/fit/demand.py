@@ -11,6 +11,7 @@ from typing import Any
 
 from bayplan import accelerators, fabrics
 from bayplan.kube import pod, quantity
+from bayplan.kube.ranks import master_port
 from bayplan.model.manifest import PodParts
 from bayplan.model.plan import Pods
 from bayplan.model.topology import ClusterTopology, NodeShape, Pool
@@ -48,8 +49,15 @@ def demand(pods: Pods, topology: ClusterTopology) -> dict[str, int]:
     devices = {**fabrics.amounts(pods.spec, topology), **_slices(pods, topology)}
     plain = {name: amount for name, amount in sorted(requests.items()) if name not in _own_names(topology)}
     plain |= {name: max(amount * ONE, plain.get(name, 0)) for name, amount in sorted(devices.items())}
-    marks |= {BOUNDED + name: amount * ONE for name, amount in fabrics.bounded(pods.spec, topology).items()}
+    bounded = fabrics.bounded(pods.spec, topology, pool, _master(pods))
+    marks |= {BOUNDED + name: amount * ONE for name, amount in bounded.items()}
     return {name: amount for name, amount in {**cards, **marks, **plain, SLOTS: ONE}.items() if amount > 0}
+
+
+def _master(pods: Pods) -> int:
+    """The port on which a pod listens for all others, where it is rank 0 for sure: of several pods one is."""
+    first = pods.ranks is not None and pods.ranks.master.pods in (pods.name, *pods.instances)
+    return master_port(pods) if first and pods.replicas == 1 else 0
 
 
 def capacity(pool: Pool) -> dict[str, int]:

@@ -65,8 +65,43 @@ def test_upstreams_names_are_known() -> None:
 @pytest.mark.parametrize("allocator", ALLOCATORS)
 @pytest.mark.parametrize("vendor", VENDORS)
 def test_the_table_answers_everything(scheduler: str, vendor: str, allocator: str) -> None:
-    for parts in ({"share"}, {"profile"}, {"policy"}, {"names"}, {"foreign"}, set[str]()):
+    for parts in ({"share"}, {"split"}, {"profile"}, {"policy"}, {"node"}, {"names"}, {"foreign"}, set[str]()):
         assert verdict(scheduler, vendor, allocator, frozenset(parts))
+
+
+KUEUE: Mapping[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
+    "whole GPUs": ({"count": 2}, {}, ["several times"]),
+    "whole GPUs that are offered once": ({"count": 2}, {"maxPods": 1}, []),
+    "a node": ({"count": 2, "node": "spread"}, {}, ["several times", "among nodes"]),
+    "a share and a node": ({"count": 1, "memory": "50%", "node": "binpack"}, {}, ["once a pod", "among nodes"]),
+    "links of NVIDIA": ({"count": 2, "links": "best"}, {"maxPods": 1}, []),
+    "links of MetaX": (
+        {"count": 2, "links": "best"},
+        {"vendor": "metax", "resources": {"count": "metax-tech.com/gpu"}},
+        ["among nodes"],
+    ),
+    "no wish of MetaX": ({"count": 2}, {"vendor": "metax", "resources": {"count": "metax-tech.com/gpu"}}, []),
+}
+
+
+@pytest.mark.parametrize(("asked", "kind", "said"), KUEUE.values(), ids=KUEUE)
+def test_catches_of_kueue(asked: Mapping[str, Any], kind: Mapping[str, Any], said: Sequence[str]) -> None:
+    """Each catch is told, and nobody is advised to choose among nodes where nobody can."""
+    data, topology = scene([asked], cards=4, **kind)
+    topology["spec"]["defaults"] |= {"queue": "q"}
+    topology["spec"]["pools"][0] |= {"levels": [{"name": "rack", "label": "example.com/rack"}]}
+    topology["spec"]["pools"][0] |= {"domains": [{"path": "r1", "nodes": "n[1-2]"}]}
+    result = support.run(data, topology, scheduler="kueue")
+    told = [each.message for each in result.diagnostics if each.code == "F762"]
+    assert len(told) == len(said)
+    assert all(words in message for words, message in zip(said, told, strict=True))
+    assert not {"W555", "W556"} & set(result.codes)
+
+
+@pytest.mark.parametrize(("most", "each"), [(0, 10), (1, 1), (4, 4)])
+def test_quotas_count_a_card_as_often_as_it_can_be_had(most: int, each: int) -> None:
+    kind = AcceleratorKind("card", "nvidia", ("hami",), max_pods=most)
+    assert shares.quota(kind, 8)["nvidia.com/gpu"] == 8 * each
 
 
 def test_refusals_have_a_reason_and_a_way_out() -> None:

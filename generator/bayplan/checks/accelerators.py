@@ -183,7 +183,7 @@ def _pools(workflow: Workflow, topology: ClusterTopology) -> Iterator[tuple[Plac
             yield place, pool
 
 
-def check_pods(workflow: Workflow, topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
+def check_pods(workflow: Workflow, topology: ClusterTopology, target: Target, scheduler: str) -> Iterator[Diagnostic]:
     """W555 to W562: the pods as they will be, by HAMi's own rules."""
     if not any(HAMI in kind.allocators for kind in topology.accelerators.values()):
         return
@@ -200,9 +200,22 @@ def check_pods(workflow: Workflow, topology: ClusterTopology, target: Target) ->
             for fault in faults(look(data, topology.accelerators.values(), target)):
                 if fault.rule == "choice" and asked.per_pod >= pool.node.accelerators:
                     continue  # who takes all cards of a node has their links too
+                if fault.rule in AMONG_NODES and _placed(scheduler, kind):
+                    continue  # F762 says so where something was asked for
                 route = _place(fault.path, place, pool, topology)
                 hint = HINTS.get(fault.severity, "") if fault.rule == "choice" else fault.hint
                 yield Diagnostic(CODES[fault.rule], fault.severity, fault.message, route, hint=hint)
+
+
+AMONG_NODES = ("choice", "half")
+"""Advice on the choice of nodes, which is no advice where HAMi has none."""
+
+
+def _placed(scheduler: str, kind: AcceleratorKind) -> bool:
+    """Whether the scheduler has chosen the node before HAMi looks."""
+    from bayplan.accelerators import matrix
+
+    return any(matrix.catches(scheduler, kind.vendor, HAMI, frozenset({"node"})))
 
 
 def _place(path: Route, place: Place, pool: Pool, topology: ClusterTopology) -> Route:

@@ -23,8 +23,8 @@ def check(topology: ClusterTopology) -> Iterator[Diagnostic]:
 
 
 def check_room(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T606 of a workflow, where fabrics have ranges for the whole cluster."""
-    if any(each.ipam.kind == "whereabouts" for each in topology.fabrics.values()):
+    """T606 of a workflow, where fabrics have ranges for the whole cluster, or blocks for nodes."""
+    if any(each.ipam.kind in ("whereabouts", "nv-ipam") for each in topology.fabrics.values()):
         from bayplan.checks.networks import room
 
         yield from room.check(workflow, topology)

@@ -104,6 +104,44 @@ def test_quotas_count_a_card_as_often_as_it_can_be_had(most: int, each: int) -> 
     assert shares.quota(kind, 8)["nvidia.com/gpu"] == 8 * each
 
 
+SGPU = {"vendor": "metax", "resources": {"count": "metax-tech.com/sgpu"}, "memory": "64Gi"}
+POINTED: Mapping[str, tuple[dict[str, Any], dict[str, Any], list[tuple[str, str, str]]]] = {
+    "links of one card": ({"count": 1, "links": "best"}, SGPU, [("W561", "links", "`links` is for several")]),
+    "links of parts": ({"count": 2, "links": "best", "cores": 50}, SGPU, [("W561", "links", "a part of each")]),
+    "links of two cards": ({"count": 2, "links": "best"}, SGPU, []),
+    "a class of two cards": (
+        {"count": 2, "appClass": "online"},
+        SGPU,
+        [("W557", "accelerator", "with `appClass` must")],
+    ),
+    "parts of two NPUs": (
+        {"count": 2, "memory": "16Gi"},
+        {"vendor": "ascend", "resources": {"count": "huawei.com/Ascend910B3"}, "memory": "64Gi"},
+        [("W557", "memory", "a part of each of 2")],
+    ),
+    "a node for one card": (
+        {"count": 1, "node": "spread"},
+        {"vendor": "metax", "resources": {"count": "metax-tech.com/gpu"}},
+        [("W555", "node", "one card")],
+    ),
+}
+
+
+@pytest.mark.parametrize(("asked", "kind", "said"), POINTED.values(), ids=POINTED)
+def test_findings_point_at_what_was_written(
+    asked: Mapping[str, Any], kind: Mapping[str, Any], said: Sequence[tuple[str, str, str]]
+) -> None:
+    """And speak of it: nobody wrote the annotations and the resources."""
+    found = [
+        each for each in support.run(*scene([asked], cards=4, **kind)).diagnostics if "W555" <= each.code <= "W563"
+    ]
+    assert [(each.code, each.route[-1]) for each in found] == [row[:2] for row in said]
+    for each, (_, _, words) in zip(found, said, strict=True):
+        assert words in each.message
+        assert "annotation" not in each.hint
+        assert ".com/" not in each.message + each.hint
+
+
 def test_refusals_have_a_reason_and_a_way_out() -> None:
     assert all(row.reason and row.hint for row in TABLE if row.verdict in ("no", "partly"))
     assert {row.scheduler for row in TABLE} <= {ANY, *BACKENDS}

@@ -202,9 +202,12 @@ def check_pods(workflow: Workflow, topology: ClusterTopology, target: Target, sc
                     continue  # who takes all cards of a node has their links too
                 if fault.rule in AMONG_NODES and _placed(scheduler, kind):
                     continue  # F762 says so where something was asked for
-                route = _place(fault.path, place, pool, topology)
+                route = _place(fault.path, place, pool, topology, kind)
                 hint = HINTS.get(fault.severity, "") if fault.rule == "choice" else fault.hint
-                yield Diagnostic(CODES[fault.rule], fault.severity, fault.message, route, hint=hint)
+                message = fault.message
+                if "template" not in route:
+                    message, hint = _spoken(message, asked, kind), _spoken(hint, asked, kind)
+                yield Diagnostic(CODES[fault.rule], fault.severity, message, route, hint=hint)
 
 
 AMONG_NODES = ("choice", "half")
@@ -218,7 +221,7 @@ def _placed(scheduler: str, kind: AcceleratorKind) -> bool:
     return any(matrix.catches(scheduler, kind.vendor, HAMI, frozenset({"node"})))
 
 
-def _place(path: Route, place: Place, pool: Pool, topology: ClusterTopology) -> Route:
+def _place(path: Route, place: Place, pool: Pool, topology: ClusterTopology, kind: AcceleratorKind) -> Route:
     """Where a part of the pod was written: in the podSet's template, in its pool's, or as its accelerator."""
     if path[:2] == ("spec", "containers") or get(place.pods.template, *path) is None:
         for owner, data in (
@@ -228,8 +231,43 @@ def _place(path: Route, place: Place, pool: Pool, topology: ClusterTopology) -> 
             found = _written(data, path)
             if found:
                 return (*owner, *found)
-        return (*place.route, "accelerator" if place.pods.accelerator else "wholeNode")
+        asked = place.pods.accelerator
+        return (*place.route, "accelerator", *_key(path, asked, kind)) if asked else (*place.route, "wholeNode")
     return (*place.route, "template", *path)
+
+
+def _words(asked: Accelerator, kind: AcceleratorKind) -> Mapping[str, str]:
+    """Name of a resource or an annotation -> the key that it was made of, of those that are written."""
+    from bayplan.accelerators.policies import CARDS, NODE, SGPU_CLASS, SGPU_QOS, SGPU_TOPOLOGY
+    from bayplan.kube.vendors import names
+
+    own = names(kind)
+    keys = (
+        (SGPU_TOPOLOGY, "links", asked.links),
+        (SGPU_CLASS, "appClass", asked.app_class),
+        (SGPU_QOS, "qos", asked.qos),
+        (NODE, "links", asked.links),
+        (NODE, "node", asked.node),
+        (CARDS, "links", asked.links),
+        (CARDS, "cards", asked.cards),
+        (own.percentage, "memory", asked.memory),
+        (own.memory, "memory", asked.memory),
+        (own.cores, "cores", asked.cores),
+    )
+    return {name: key for name, key, said in keys if name and said}
+
+
+def _key(path: Route, asked: Accelerator, kind: AcceleratorKind) -> Route:
+    """The key of the accelerator that a part of the pod was made of; nothing where it is the accelerator as such."""
+    found = _words(asked, kind).get(str(path[-1]))
+    return (found,) if found else ()
+
+
+def _spoken(text: str, asked: Accelerator, kind: AcceleratorKind) -> str:
+    """What is said of the pod, in the words of the workflow."""
+    for name, key in sorted(_words(asked, kind).items(), key=lambda each: -len(each[0])):
+        text = text.replace(name, f"`{key}`")
+    return text
 
 
 def _written(data: Mapping[str, Any], path: Route) -> Route:

@@ -112,6 +112,10 @@ WRONG: dict[str, tuple[dict[str, Any], list[str]]] = {
     "any card": (one("sriov", *[rail(n, resource="nvidia.com/vf", subnet="") for n in (0, 1)]), ["T609i"]),
     "another's addresses": (one("sriov", *[rail(n, resource="nvidia.com/vf") for n in (0, 1)]), ["T609w"]),
     "a GPU too many": (one("hostdevice", rail(0, gpu=8)), ["T610e"]),
+    "an open bracket": (
+        {"kind": "dranet", "deviceClass": "rdma", "rails": [{"selectors": ["device.driver.matches('dra'"]}]},
+        ["T620e"],
+    ),
     "lo": (one("hostdevice", rail(0, interface="lo")), ["T611e"]),
 }
 

@@ -42,10 +42,12 @@ SHARERS = "which only HAMi can"
 
 
 def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """W550 to W554, W563. Whole cards without a wish are nobody's business here."""
+    """W550 to W554, W563, W565. Whole cards without a wish are nobody's business here."""
     for place in pod_sets(workflow):
         asked = place.pods.accelerator
         kind = topology.accelerators.get(asked.name) if asked else None
+        if asked and asked.selectors:
+            yield from _selectors(asked, (*place.route, "accelerator", "selectors"))
         if asked and kind and _special(asked):
             route: Route = (*place.route, "accelerator")
             yield from _shares(asked, kind, route)
@@ -53,6 +55,14 @@ def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]
             yield from _policies(asked, kind, route)
     if any(_special(place.pods.accelerator) for place in pod_sets(workflow)):
         yield from _on_nodes(workflow, topology)
+
+
+def _selectors(asked: Accelerator, route: Route) -> Iterator[Diagnostic]:
+    from bayplan.kube import cel
+
+    for number, text in enumerate(asked.selectors):
+        if why := cel.fault(text):
+            yield error("W565", (*route, number), f"the CEL expression cannot be read: {why}", hint="correct it")
 
 
 def _special(asked: Accelerator | None) -> bool:

@@ -25,4 +25,5 @@ CODES: Mapping[str, str] = {
     "T617": "what network objects leave open",
     "T618": "fabrics that contradict each other",
     "T619": "cards that differ among nodes",
+    "T620": "a selector that is no expression",
 }

@@ -65,8 +65,81 @@ def test_upstreams_names_are_known() -> None:
 @pytest.mark.parametrize("allocator", ALLOCATORS)
 @pytest.mark.parametrize("vendor", VENDORS)
 def test_the_table_answers_everything(scheduler: str, vendor: str, allocator: str) -> None:
-    for parts in ({"share"}, {"profile"}, {"policy"}, {"names"}, {"foreign"}, set[str]()):
+    for parts in ({"share"}, {"split"}, {"profile"}, {"policy"}, {"node"}, {"names"}, {"foreign"}, set[str]()):
         assert verdict(scheduler, vendor, allocator, frozenset(parts))
+
+
+KUEUE: Mapping[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
+    "whole GPUs": ({"count": 2}, {}, ["several times"]),
+    "whole GPUs that are offered once": ({"count": 2}, {"maxPods": 1}, []),
+    "a node": ({"count": 2, "node": "spread"}, {}, ["several times", "among nodes"]),
+    "a share and a node": ({"count": 1, "memory": "50%", "node": "binpack"}, {}, ["once a pod", "among nodes"]),
+    "links of NVIDIA": ({"count": 2, "links": "best"}, {"maxPods": 1}, []),
+    "links of MetaX": (
+        {"count": 2, "links": "best"},
+        {"vendor": "metax", "resources": {"count": "metax-tech.com/gpu"}},
+        ["among nodes"],
+    ),
+    "no wish of MetaX": ({"count": 2}, {"vendor": "metax", "resources": {"count": "metax-tech.com/gpu"}}, []),
+}
+
+
+@pytest.mark.parametrize(("asked", "kind", "said"), KUEUE.values(), ids=KUEUE)
+def test_catches_of_kueue(asked: Mapping[str, Any], kind: Mapping[str, Any], said: Sequence[str]) -> None:
+    """Each catch is told, and nobody is advised to choose among nodes where nobody can."""
+    data, topology = scene([asked], cards=4, **kind)
+    topology["spec"]["defaults"] |= {"queue": "q"}
+    topology["spec"]["pools"][0] |= {"levels": [{"name": "rack", "label": "example.com/rack"}]}
+    topology["spec"]["pools"][0] |= {"domains": [{"path": "r1", "nodes": "n[1-2]"}]}
+    result = support.run(data, topology, scheduler="kueue")
+    told = [each.message for each in result.diagnostics if each.code == "F762"]
+    assert len(told) == len(said)
+    assert all(words in message for words, message in zip(said, told, strict=True))
+    assert not {"W555", "W556"} & set(result.codes)
+
+
+@pytest.mark.parametrize(("most", "each"), [(0, 10), (1, 1), (4, 4)])
+def test_quotas_count_a_card_as_often_as_it_can_be_had(most: int, each: int) -> None:
+    kind = AcceleratorKind("card", "nvidia", ("hami",), max_pods=most)
+    assert shares.quota(kind, 8)["nvidia.com/gpu"] == 8 * each
+
+
+SGPU = {"vendor": "metax", "resources": {"count": "metax-tech.com/sgpu"}, "memory": "64Gi"}
+POINTED: Mapping[str, tuple[dict[str, Any], dict[str, Any], list[tuple[str, str, str]]]] = {
+    "links of one card": ({"count": 1, "links": "best"}, SGPU, [("W561", "links", "`links` is for several")]),
+    "links of parts": ({"count": 2, "links": "best", "cores": 50}, SGPU, [("W561", "links", "a part of each")]),
+    "links of two cards": ({"count": 2, "links": "best"}, SGPU, []),
+    "a class of two cards": (
+        {"count": 2, "appClass": "online"},
+        SGPU,
+        [("W557", "accelerator", "with `appClass` must")],
+    ),
+    "parts of two NPUs": (
+        {"count": 2, "memory": "16Gi"},
+        {"vendor": "ascend", "resources": {"count": "huawei.com/Ascend910B3"}, "memory": "64Gi"},
+        [("W557", "memory", "a part of each of 2")],
+    ),
+    "a node for one card": (
+        {"count": 1, "node": "spread"},
+        {"vendor": "metax", "resources": {"count": "metax-tech.com/gpu"}},
+        [("W555", "node", "one card")],
+    ),
+}
+
+
+@pytest.mark.parametrize(("asked", "kind", "said"), POINTED.values(), ids=POINTED)
+def test_findings_point_at_what_was_written(
+    asked: Mapping[str, Any], kind: Mapping[str, Any], said: Sequence[tuple[str, str, str]]
+) -> None:
+    """And speak of it: nobody wrote the annotations and the resources."""
+    found = [
+        each for each in support.run(*scene([asked], cards=4, **kind)).diagnostics if "W555" <= each.code <= "W563"
+    ]
+    assert [(each.code, each.route[-1]) for each in found] == [row[:2] for row in said]
+    for each, (_, _, words) in zip(found, said, strict=True):
+        assert words in each.message
+        assert "annotation" not in each.hint
+        assert ".com/" not in each.message + each.hint
 
 
 def test_refusals_have_a_reason_and_a_way_out() -> None:

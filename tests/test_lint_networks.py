@@ -36,6 +36,12 @@ COVERS = {
     "M855",
     "M856",
     "M857",
+    "M858",
+    "M859",
+    "M860",
+    "M861",
+    "M862",
+    "M863",
 }
 NETWORKS = "k8s.v1.cni.cncf.io/networks"
 EXAMPLES = UPSTREAM / "examples"
@@ -112,6 +118,12 @@ def pool(kind: str = "IPPool", **spec: Any) -> dict[str, Any]:
 def nad(name: str, resource: str = "", **config: Any) -> dict[str, Any]:
     made = one("NetworkAttachmentDefinition", name, "k8s.cni.cncf.io/v1", "ml", config=json.dumps(config))
     made["metadata"]["annotations"] = {"k8s.v1.cni.cncf.io/resourceName": resource} if resource else {}
+    return made
+
+
+def space(level: str) -> dict[str, Any]:
+    made = one("Namespace", "ml", "v1")
+    made["metadata"]["labels"] = {"pod-security.kubernetes.io/enforce": level}
     return made
 
 
@@ -289,6 +301,19 @@ ROWS = (
     Row("exact names", [pod("a", env={"NCCL_SOCKET_IFNAME": "=net1,eth0", "GLOO_SOCKET_IFNAME": "eth0"})]),
     Row("the host's network too", [pod("a", hostNetwork=True)], ["M853e"]),
     Row("names of the host", [jobs(pod(None, IB, hostNetwork=True))], ["M853w"]),
+    Row("names of the host, written", [pod(None, hostNetwork=True, dnsPolicy="ClusterFirst")], ["M853w"]),
+    Row("half a device, twice", [pod(None, {"rdma/ib": "0.5"}, requests={"rdma/ib": "0.5"})], ["M846e"]),
+    Row("half a device, and a third", [pod(None, {"rdma/ib": "0.5"}, requests={"rdma/ib": "0.3"})], ["M846e", "M846e"]),
+    Row("too high, with the devices", [rail(0), jobs(pod(None, VF), outer="rail-0")], ["M840e"]),
+    Row("a baseline namespace", [space("baseline"), pod("a", IB)], ["M858e"]),
+    Row("a restricted namespace", [space("restricted"), pod("a", IB)], ["M858e", "M858e"]),
+    Row("a privileged namespace", [space("privileged"), pod("a", IB)]),
+    Row("a namespace of pods without networks", [space("baseline"), pod(None, hostPID=True)]),
+    Row("no root", [pod("a", IB, securityContext={"runAsUser": 1000})], ["M860w"]),
+    Row("no root and no right", [pod("a", IB, lock=False, securityContext={"runAsUser": 1000})], ["M847e"]),
+    Row("NVLink by word", [pod("a", env={"NCCL_MNNVL_ENABLE": "1"})], ["M863w"]),
+    Row("NVLink by claim", [pod("a", env={"NCCL_MNNVL_ENABLE": "1"}, resourceClaims=[{"name": "channel"}])]),
+    Row("devices by their beginning", [pod("a", env={"NCCL_IB_HCA": "mlx5_1"})], ["M852w"]),
     Row("an old operator", [macvlan(metaPlugins='{"type": "sbr"}')], ["M854e"], {"networkOperator": "26.4"}),
     Row("a new operator", [macvlan(metaPlugins='{"type": "sbr"}')], [], {"networkOperator": "26.7"}),
     Row("one subnet", [macvlan("a", WHERE), macvlan("b", WHERE), pod("a,b", IB)], ["M855w"]),
@@ -325,7 +350,10 @@ def test_each_rule_finds_its_mistake_and_nothing_else(row: Row) -> None:
 
 
 def test_the_table_covers_every_code() -> None:
-    assert {found[:4] for row in ROWS for found in row.found} == COVERS
+    of_topologies = {
+        each[:4] for found in (*(row[-1] for row in OF_RAILS), *(row[-1] for row in OPENSHIFT)) for each in found
+    }
+    assert {found[:4] for row in ROWS for found in row.found} | of_topologies == COVERS
 
 
 FABRIC = {
@@ -351,6 +379,59 @@ CARDS = {"nvidia.com/rail_0": 1, "nvidia.com/rail_1": 1}
 )
 def test_the_topology_knows_networks_too(asking: dict[str, Any], found: list[str]) -> None:
     assert sorted(lint([asking], topology=ON)) == found
+
+
+BOTH = "fabric/rail-0,fabric/rail-1"
+AT = json.dumps([{"name": "rail-0", "namespace": "fabric", "ips": ["10.0.0.5/24"]}])
+ROUTED = {**FABRIC, "rails": [{**each, "subnet": f"10.0.{n}.0/24"} for n, each in enumerate(FABRIC["rails"])]}
+GPUS = {"nvidia.com/gpu": 8}
+OF_RAILS: tuple[tuple[str, dict[str, Any], list[str]], ...] = (
+    ("exact devices", pod(BOTH, CARDS, env={"NCCL_IB_HCA": "=mlx5_0,mlx5_1"}), []),
+    ("one too few", pod(BOTH, CARDS, env={"NCCL_IB_HCA": "=mlx5_0"}), ["M852e"]),
+    ("another's", pod("fabric/rail-0", VF, env={"NCCL_IB_HCA": "=mlx5_7"}), ["M852e"]),
+    ("the beginning of it", pod("fabric/rail-0", VF, env={"NCCL_IB_HCA": "mlx5_0"}), ["M852w"]),
+    ("rank 0 on a rail", pod(BOTH, CARDS, env={"MASTER_ADDR": "10.0.1.7"}), ["M861e"]),
+    ("rank 0 on a rail, asked for", pod(AT, VF, env={"PET_RDZV_ENDPOINT": "10.0.0.5:29500"}), []),
+    ("rank 0 by name", pod(BOTH, CARDS, env={"MASTER_ADDR": "job-0.job"}), []),
+    ("an idle rail", pod("fabric/rail-0", {**VF, **GPUS}), ["M862w"]),
+    ("half of the GPUs", pod("fabric/rail-0", {**VF, "nvidia.com/gpu": 4}), []),
+)
+
+
+@pytest.mark.parametrize(("asking", "found"), [row[1:] for row in OF_RAILS], ids=[row[0] for row in OF_RAILS])
+def test_pods_against_the_rails_of_a_topology(asking: dict[str, Any], found: list[str]) -> None:
+    (pool, *_) = TOPOLOGY["spec"]["pools"]
+    spec = {
+        "fabrics": {"ew": ROUTED},
+        "pools": [{**pool, "node": {"accelerator": "h200", "count": 8}}],
+        "accelerators": {"h200": {}},
+    }
+    on = {**TOPOLOGY, "spec": {**TOPOLOGY["spec"], **spec}}
+    assert sorted(lint([asking], topology=on)) == found
+
+
+BOUND = {"ml": {"scc": "rdma", "serviceAccount": "trainer"}}
+OPENSHIFT: tuple[tuple[str, dict[str, Any], dict[str, Any], list[str]], ...] = (
+    ("no SCC", {}, pod("a", IB), ["M859e"]),
+    ("no account", BOUND, pod("a", IB), ["M859e"]),
+    ("another account", BOUND, pod("a", IB, serviceAccountName="other"), ["M859e"]),
+    ("the account", BOUND, pod("a", IB, serviceAccountName="trainer"), []),
+    ("nothing to refuse", {}, pod("a", lock=False), []),
+)
+
+
+@pytest.mark.parametrize(
+    ("spaces", "asking", "found"), [row[1:] for row in OPENSHIFT], ids=[row[0] for row in OPENSHIFT]
+)
+def test_pods_on_openshift(spaces: dict[str, Any], asking: dict[str, Any], found: list[str]) -> None:
+    on = {**TOPOLOGY, "spec": {**TOPOLOGY["spec"], "platform": "openshift", "namespaces": spaces}}
+    assert lint([asking], topology=on) == found
+
+
+def test_a_level_of_the_topology() -> None:
+    on = {**TOPOLOGY, "spec": {**TOPOLOGY["spec"], "namespaces": {"ml": {"podSecurity": "baseline"}}}}
+    assert lint([pod("a", IB)], topology=on) == ["M858e"]
+    assert lint([space("privileged"), pod("a", IB)], topology=on) == []
 
 
 def test_memory_that_nobody_limits_needs_no_right() -> None:

@@ -123,6 +123,10 @@ WRONG: dict[str, tuple[dict[str, Any], list[str]]] = {
     "any card": (one("sriov", *[rail(n, resource="nvidia.com/vf", subnet="") for n in (0, 1)]), ["T609i"]),
     "another's addresses": (one("sriov", *[rail(n, resource="nvidia.com/vf") for n in (0, 1)]), ["T609w"]),
     "a GPU too many": (one("hostdevice", rail(0, gpu=8)), ["T610e"]),
+    "an open bracket": (
+        {"kind": "dranet", "deviceClass": "rdma", "rails": [{"selectors": ["device.driver.matches('dra'"]}]},
+        ["T622e"],
+    ),
     "lo": (one("hostdevice", rail(0, interface="lo")), ["T611e"]),
 }
 
@@ -178,6 +182,42 @@ def test_pods_of_a_workflow_need_addresses(asked: str, taken: list[str]) -> None
     two = document.Document("w.yaml", "", 0, flow), document.Document("t.yaml", "", 0, data)
     outcome, _ = pipeline.compile(pipeline.Request(*two, scheduler="none"))
     assert [each.code for each in outcome.diagnostics if each.code == "T606" and each.severity == "error"] == taken
+
+
+BLOCKS = {"type": "nv-ipam", "perNode": 4}
+ROOM: dict[str, tuple[dict[str, Any], dict[str, Any], int, int, list[str]]] = {
+    # ipam and rail, podSet, gang replicas, nodes -> what T606 says of the workflow
+    "blocks of all nodes": ({"ipam": BLOCKS}, {"replicas": 64, "accelerator": {"count": 1}}, 1, 8, ["w", "e"]),
+    "blocks of one node": ({"ipam": BLOCKS}, {"replicas": 8, "accelerator": {"count": 1}}, 1, 8, ["w"]),
+    "blocks that do": ({"ipam": BLOCKS}, {"replicas": 16, "accelerator": {"count": 2}}, 1, 8, []),
+    "a gateway among them": (
+        {"ipam": BLOCKS, "gateway": "10.0.0.1"},
+        {"replicas": 8, "accelerator": {"count": 2}},
+        1,
+        2,
+        ["e"],
+    ),
+    "gangs of a range": ({"ipam": {"type": "whereabouts"}, "subnet": "10.0.0.0/29"}, {"replicas": 4}, 4, 16, ["e"]),
+    "a gang of a range": ({"ipam": {"type": "whereabouts"}, "subnet": "10.0.0.0/29"}, {"replicas": 4}, 1, 4, []),
+}
+
+
+@pytest.mark.parametrize(("own", "pods", "copies", "nodes", "said"), ROOM.values(), ids=ROOM)
+@pytest.mark.parametrize("kind", ["macvlan", "ipoib"])
+def test_blocks_and_ranges_hold_so_many_pods(
+    own: dict[str, Any], pods: dict[str, Any], copies: int, nodes: int, said: list[str], kind: str
+) -> None:
+    each = {"subnet": "10.0.0.0/24", **own}
+    ipam = each.pop("ipam")
+    links = {"linkType": "infiniband"} if kind == "ipoib" else {}
+    data = topology(ew=one(kind, rail(0, resource="rdma/a", **each), ipam=ipam, **links))
+    data["spec"]["pools"][0]["domains"] = [{"nodes": f"n[01-{nodes:02}]"}]
+    members = {**WORKER, "accelerator": {"count": 8}, **pods, "fabric": "ew"}
+    flow = workflow({"name": "g", "replicas": copies, "podSets": [members]})
+    two = document.Document("w.yaml", "", 0, flow), document.Document("t.yaml", "", 0, data)
+    outcome, _ = pipeline.compile(pipeline.Request(*two, scheduler="none"))
+    found = [d for d in outcome.diagnostics if d.code == "T606" and d.route[0] != "topology"]
+    assert [each.severity[0] for each in found] == said
 
 
 subnets = st.builds(lambda a, bits: f"10.{a}.0.0/{bits}", st.integers(0, 3), st.integers(16, 32))

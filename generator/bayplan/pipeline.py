@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from bayplan import fabrics, reading
 from bayplan.arrange import arrange, collisions, oversized, workflow_meta
 from bayplan.backends import BACKENDS
-from bayplan.checks import SURVEY_CHECKS, TARGETED, TOGETHER, TOPOLOGY_CHECKS, WORKFLOW_CHECKS
+from bayplan.checks import SCHEDULED, SURVEY_CHECKS, TARGETED, TOGETHER, TOPOLOGY_CHECKS, WORKFLOW_CHECKS
 from bayplan.companions import companions
 from bayplan.diagnostics import Diagnostic, Outcome, Route, has_errors
 from bayplan.document import Document
@@ -178,6 +178,8 @@ def check(request: Request) -> tuple[Outcome[Checked], Origins]:
     if backend.value is None or target.value is None or has_errors(found):
         return Outcome(None, found), origins
     found += tuple(d for each in TARGETED for d in each(named, topology.value, target.value))
+    scheduler = backend.value.NAME
+    found += tuple(d for each in SCHEDULED for d in each(named, topology.value, target.value, scheduler))
     checked = Checked(named, fabrics.offering(topology.value), backend.value, target.value)
     return Outcome(None if has_errors(found) else checked, found), origins
 

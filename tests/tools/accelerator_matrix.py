@@ -18,19 +18,21 @@ from bayplan.model.target import Target
 from bayplan.planning.fidelity import find_row
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "accelerators.md"
-FOREIGN, NAMES = frozenset({"foreign"}), frozenset({"names", "foreign"})
+FOREIGN = frozenset({"foreign"})
+SPLIT = FOREIGN | {"split"}
 ASKS: tuple[tuple[str, str, str, frozenset[str]], ...] = (
     ("whole cards of a device plugin", "any", "device-plugin", frozenset()),
     ("MIG slices of a device plugin", "nvidia", "device-plugin", frozenset({"profile"})),
     ("cards and slices claimed through DRA", "any", "dra", frozenset()),
-    ("HAMi: whole GPUs of NVIDIA", "nvidia", "hami", FOREIGN),
+    ("HAMi: whole GPUs of NVIDIA", "nvidia", "hami", SPLIT),
     ("HAMi: shares of GPUs of NVIDIA", "nvidia", "hami", FOREIGN | {"share"}),
     ("Volcano's shares of GPUs of NVIDIA", "nvidia", "hami", frozenset({"names", "share"})),
     ("HAMi: cards of MetaX", "metax", "hami", FOREIGN),
+    ("HAMi: the node with the best links between cards of MetaX", "metax", "hami", FOREIGN | {"policy", "node"}),
     ("HAMi: shares of cards of MetaX", "metax", "hami", FOREIGN | {"share"}),
-    ("HAMi: NPUs of Ascend", "ascend", "hami", FOREIGN),
+    ("HAMi: NPUs of Ascend", "ascend", "hami", SPLIT),
     ("HAMi: parts of NPUs of Ascend", "ascend", "hami", FOREIGN | {"share"}),
-    ("HAMi: cards of others", "any", "hami", FOREIGN),
+    ("HAMi: cards of others that can be shared", "any", "hami", SPLIT),
     ("HAMi: shares of cards of others", "any", "hami", FOREIGN | {"share"}),
 )
 WORDS = {"yes": "yes", "partly": "in part", "no": "no"}
@@ -71,7 +73,8 @@ def reasons() -> Iterator[tuple[str, ...]]:
     """Rows that are no plain yes."""
     yield ("scheduler", "cards of", "through", "what of it", "why", "the way out")
     words = {"": "all", "foreign": "HAMi's names", "names": "Volcano's names", "profile": "MIG profiles"}
-    plain = {"share": "shares", "policy": "policies", **words}
+    cards = {"share": "shares", "split": "whole cards of those that can be shared", "node": "a wish among nodes"}
+    plain = {**cards, "policy": "policies", **words}
     for row in TABLE:
         if row.reason:
             vendor = "any" if row.vendor == "*" else row.vendor

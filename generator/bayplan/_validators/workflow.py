@@ -626,17 +626,21 @@ def validate___definitions_attachment(data: Any) -> Any:
         if "address" in data_keys:
             data_keys.remove("address")
             data__address = data["address"]
-            if not isinstance(data__address, (str)):
-                raise Refused
-            if isinstance(data__address, str):
-                data__address_len = len(data__address)
-                if data__address_len < 2:
-                    raise Refused
-                if data__address_len > 64:
-                    raise Refused
-                if not REGEX_PATTERNS['^[0-9A-Fa-f:.]+/[0-9]{1,3}$'].search(data__address):
-                    raise Refused
+            validate___definitions_addresswithprefix(data__address)
         if data_keys:
+            raise Refused
+    return data
+
+def validate___definitions_addresswithprefix(data: Any) -> Any:
+    if not isinstance(data, (str)):
+        raise Refused
+    if isinstance(data, str):
+        data_len = len(data)
+        if data_len < 2:
+            raise Refused
+        if data_len > 64:
+            raise Refused
+        if not REGEX_PATTERNS['^[0-9A-Fa-f:.]+/[0-9]{1,3}$'].search(data):
             raise Refused
     return data
 

@@ -1,8 +1,9 @@
 """Which scheduler can hand out whose cards, and through which allocator: one table.
 
-Rows are looked through from above, and the first that fits decides. `*` is any. Sources: HAMi 2.10.0
-(`pkg/scheduler/webhook.go`), HAMi#392, HAMi#453, volcano-vgpu-device-plugin#46, Volcano 1.14 to 1.15
-(`pkg/scheduler/plugins/deviceshare`), Kueue 0.14 to 0.19 (`site/static/examples/serving-workloads`), Slurm 25.11.
+Rows are looked through from above, and the first that fits decides; of those that say *partly* all are told. `*` is
+any. Sources: HAMi 2.10.0 (`pkg/scheduler/webhook.go`; `charts/hami/values.yaml`: deviceSplitCount), HAMi#392, HAMi#453,
+volcano-vgpu-device-plugin#46, Volcano 1.14 to 1.15 (`pkg/scheduler/plugins/deviceshare`), Kueue 0.14 to 0.19
+(`site/static/examples/serving-workloads`), Slurm 25.11.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ ANY = "*"
 class Row(NamedTuple):
     """One line: who schedules, whose cards, how they are handed out, and whether that works.
 
-    `part`: only of these asks: `share` (memory or cores), `profile` (MIG), `policy` (node, cards, links), `names` (a
-    count that is Volcano's own), `foreign` (HAMi's names for cards of NVIDIA). Empty: of all asks.
+    `part`: only of these asks: `share` (memory or cores), `split` (whole cards that HAMi offers several times each),
+    `profile` (MIG), `policy` (node, cards, links), `node` (a wish among nodes), `names` (a count that is Volcano's
+    own), `foreign` (HAMi's names for cards of NVIDIA). Empty: of all asks.
     `claim`: what the scheduler says of claims through DRA decides (`gpu-claim`).
     """
 
@@ -114,6 +116,28 @@ TABLE: tuple[Row, ...] = (
         " (`resources.transformations` with `multiplyBy`) where it does not place the pods",
         "share",
     ),
+    Row(
+        "kueue",
+        ANY,
+        "hami",
+        "partly",
+        "each card is offered several times (of NVIDIA 10 times, unless HAMi is told otherwise), and Kueue, which"
+        " counts what nodes offer, admits as many times more pods than there are cards for",
+        f"{WHOLE}; or have each offered once (`devicePlugin.deviceSplitCount: 1` for those of NVIDIA), and say so with"
+        " the accelerator's `maxPods: 1`",
+        "split",
+    ),
+    Row(
+        "kueue",
+        ANY,
+        "hami",
+        "partly",
+        "Kueue's Topology ends at kubernetes.io/hostname, so Kueue has chosen each pod's node before HAMi looks, and a"
+        " wish among nodes does nothing",
+        "use `-s none`, or a Topology of your own whose levels end above nodes; otherwise leave `node` out, and `links`"
+        " of cards of MetaX",
+        "node",
+    ),
     Row("kueue", ANY, "hami", "yes"),
     Row("none", ANY, "hami", "yes"),
     Row(
@@ -153,4 +177,13 @@ def rows(scheduler: str, vendor: str, allocator: str) -> Iterator[Row]:
 
 def verdict(scheduler: str, vendor: str, allocator: str, parts: frozenset[str] = frozenset()) -> Row | None:
     """The first row that fits, for an ask with such parts."""
-    return next((row for row in rows(scheduler, vendor, allocator) if not row.part or row.part in parts), None)
+    return next(_fitting(scheduler, vendor, allocator, parts), None)
+
+
+def catches(scheduler: str, vendor: str, allocator: str, parts: frozenset[str]) -> Iterator[Row]:
+    """Every row that fits and says that it works in part."""
+    return (row for row in _fitting(scheduler, vendor, allocator, parts) if row.verdict == "partly")
+
+
+def _fitting(scheduler: str, vendor: str, allocator: str, parts: frozenset[str]) -> Iterator[Row]:
+    return (row for row in rows(scheduler, vendor, allocator) if not row.part or row.part in parts)

@@ -156,7 +156,7 @@ def quota(kind: AcceleratorKind, cards: int) -> dict[str, int]:
     """What so many cards have to give, by the names of what pods ask for; what is not known is as good as unlimited."""
     own, has = names(kind), quantity.parse(kind.memory) // WHOLE if kind.memory else 0
     each = (
-        (own.cards, SPLIT if own.shared else 1),
+        (own.cards, (kind.max_pods or SPLIT) if own.shared else 1),
         (own.memory, has // own.unit if has else 10**6),
         (own.percentage, PERCENT),
         (own.cores, own.parts),

@@ -69,8 +69,10 @@ TOGETHER: tuple[Callable[[Workflow, ClusterTopology], Iterator[Diagnostic]], ...
 )
 """Of a workflow on a topology, both sound in themselves."""
 
-TARGETED: tuple[Callable[[Workflow, ClusterTopology, Target], Iterator[Diagnostic]], ...] = (
-    pod_templates.check,
+TARGETED: tuple[Callable[[Workflow, ClusterTopology, Target], Iterator[Diagnostic]], ...] = (pod_templates.check,)
+"""Of both, for the versions that manifests are written for."""
+
+SCHEDULED: tuple[Callable[[Workflow, ClusterTopology, Target, str], Iterator[Diagnostic]], ...] = (
     accelerators.check_pods,
 )
-"""Of both, for the versions that manifests are written for."""
+"""Of both, for these versions and the scheduler of that name."""

@@ -44,10 +44,12 @@ SHARERS = "which only HAMi can"
 
 
 def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """W550 to W554, W563. Whole cards without a wish are nobody's business here."""
+    """W550 to W554, W563, W565. Whole cards without a wish are nobody's business here."""
     for place in pod_sets(workflow):
         asked = place.pods.accelerator
         kind = topology.accelerators.get(asked.name) if asked else None
+        if asked and asked.selectors:
+            yield from _selectors(asked, (*place.route, "accelerator", "selectors"))
         if asked and kind and _special(asked):
             route: Route = (*place.route, "accelerator")
             yield from _shares(asked, kind, route)
@@ -55,6 +57,14 @@ def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]
             yield from _policies(asked, kind, route)
     if any(_special(place.pods.accelerator) for place in pod_sets(workflow)):
         yield from _on_nodes(workflow, topology)
+
+
+def _selectors(asked: Accelerator, route: Route) -> Iterator[Diagnostic]:
+    from bayplan.kube import cel
+
+    for number, text in enumerate(asked.selectors):
+        if why := cel.fault(text):
+            yield error("W565", (*route, number), f"the CEL expression cannot be read: {why}", hint="correct it")
 
 
 def _special(asked: Accelerator | None) -> bool:
@@ -185,7 +195,7 @@ def _pools(workflow: Workflow, topology: ClusterTopology) -> Iterator[tuple[Plac
             yield place, pool
 
 
-def check_pods(workflow: Workflow, topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
+def check_pods(workflow: Workflow, topology: ClusterTopology, target: Target, scheduler: str) -> Iterator[Diagnostic]:
     """W555 to W562: the pods as they will be, by HAMi's own rules."""
     if not any(HAMI in kind.allocators for kind in topology.accelerators.values()):
         return
@@ -203,10 +213,15 @@ def check_pods(workflow: Workflow, topology: ClusterTopology, target: Target) ->
             for fault in faults(look(data, topology.accelerators.values(), target)):
                 if fault.rule == "choice" and asked.per_pod >= pool.node.accelerators:
                     continue  # who takes all cards of a node has their links too
+                if fault.rule in AMONG_NODES and _placed(scheduler, kind):
+                    continue  # F762 says so where something was asked for
                 ours = fault.rule == "privileged" and network.privileged
-                route = (*place.route, "fabric") if ours else _place(fault.path, place, pool, topology)
+                route = (*place.route, "fabric") if ours else _place(fault.path, place, pool, topology, kind)
                 hint = HINTS.get(fault.severity, "") if fault.rule == "choice" else fault.hint
-                yield Diagnostic(CODES[fault.rule], fault.severity, fault.message, route, hint=hint)
+                message = fault.message
+                if "template" not in route:
+                    message, hint = _spoken(message, asked, kind), _spoken(hint, asked, kind)
+                yield Diagnostic(CODES[fault.rule], fault.severity, message, route, hint=hint)
 
 
 def _network(spec: PodSet, topology: ClusterTopology, pool: Pool) -> PodParts:
@@ -215,7 +230,18 @@ def _network(spec: PodSet, topology: ClusterTopology, pool: Pool) -> PodParts:
     return fabrics.parts(asked) if asked else PodParts()
 
 
-def _place(path: Route, place: Place, pool: Pool, topology: ClusterTopology) -> Route:
+AMONG_NODES = ("choice", "half")
+"""Advice on the choice of nodes, which is no advice where HAMi has none."""
+
+
+def _placed(scheduler: str, kind: AcceleratorKind) -> bool:
+    """Whether the scheduler has chosen the node before HAMi looks."""
+    from bayplan.accelerators import matrix
+
+    return any(matrix.catches(scheduler, kind.vendor, HAMI, frozenset({"node"})))
+
+
+def _place(path: Route, place: Place, pool: Pool, topology: ClusterTopology, kind: AcceleratorKind) -> Route:
     """Where a part of the pod was written: in the podSet's template, in its pool's, or as its accelerator."""
     if path[:2] == ("spec", "containers") or get(place.pods.template, *path) is None:
         for owner, data in (
@@ -225,8 +251,43 @@ def _place(path: Route, place: Place, pool: Pool, topology: ClusterTopology) -> 
             found = _written(data, path)
             if found:
                 return (*owner, *found)
-        return (*place.route, "accelerator" if place.pods.accelerator else "wholeNode")
+        asked = place.pods.accelerator
+        return (*place.route, "accelerator", *_key(path, asked, kind)) if asked else (*place.route, "wholeNode")
     return (*place.route, "template", *path)
+
+
+def _words(asked: Accelerator, kind: AcceleratorKind) -> Mapping[str, str]:
+    """Name of a resource or an annotation -> the key that it was made of, of those that are written."""
+    from bayplan.accelerators.policies import CARDS, NODE, SGPU_CLASS, SGPU_QOS, SGPU_TOPOLOGY
+    from bayplan.kube.vendors import names
+
+    own = names(kind)
+    keys = (
+        (SGPU_TOPOLOGY, "links", asked.links),
+        (SGPU_CLASS, "appClass", asked.app_class),
+        (SGPU_QOS, "qos", asked.qos),
+        (NODE, "links", asked.links),
+        (NODE, "node", asked.node),
+        (CARDS, "links", asked.links),
+        (CARDS, "cards", asked.cards),
+        (own.percentage, "memory", asked.memory),
+        (own.memory, "memory", asked.memory),
+        (own.cores, "cores", asked.cores),
+    )
+    return {name: key for name, key, said in keys if name and said}
+
+
+def _key(path: Route, asked: Accelerator, kind: AcceleratorKind) -> Route:
+    """The key of the accelerator that a part of the pod was made of; nothing where it is the accelerator as such."""
+    found = _words(asked, kind).get(str(path[-1]))
+    return (found,) if found else ()
+
+
+def _spoken(text: str, asked: Accelerator, kind: AcceleratorKind) -> str:
+    """What is said of the pod, in the words of the workflow."""
+    for name, key in sorted(_words(asked, kind).items(), key=lambda each: -len(each[0])):
+        text = text.replace(name, f"`{key}`")
+    return text
 
 
 def _written(data: Mapping[str, Any], path: Route) -> Route:

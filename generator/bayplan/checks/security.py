@@ -16,7 +16,8 @@ from bayplan.fabrics.common import LOCK, pins
 from bayplan.fabrics.wanted import Wanted
 from bayplan.kube.merge import MERGE_KEYS
 from bayplan.kube.pod import combine, own_parts, template
-from bayplan.kube.pod_security import BASELINE, Breach, as_root, breaches, containers, security
+from bayplan.kube.pod_security import BASELINE, Breach, added, as_root, breaches, containers, security
+from bayplan.kube.safe import text
 from bayplan.model.manifest import PodParts
 from bayplan.model.topology import ClusterTopology, Namespace, Pool
 from bayplan.model.workflow import GANGS, Workflow
@@ -97,8 +98,7 @@ def _locked(pod: Pod) -> Iterator[Diagnostic]:
     if pod.wanted is None or LOCK not in pod.parts.capabilities:
         return
     for path, container in containers(pod.spec):
-        found = security(container).get("capabilities") or {}
-        if path == _main(pod) and LOCK not in (found.get("add") or ()) and not security(container).get("privileged"):
+        if path == _main(pod) and LOCK not in added(container) and not security(container).get("privileged"):
             message = (
                 f"{pod.title}: its template replaces the capabilities, and {LOCK} is lost, by which RDMA pins memory"
             )
@@ -171,6 +171,12 @@ def _openshift(pod: Pod, name: str, namespace: Namespace | None) -> Iterator[Dia
         entry = f"namespaces: {{{name or 'NAME'}: {{scc: NAME, serviceAccount: NAME}}}}"
         hint = f"make a SecurityContextConstraints that allows it, and name it with its service account: `{entry}`"
         yield error("W632", route, message, hint=hint)
+        return
+    own = text(pod.spec, "serviceAccountName") or account
+    if own != account:
+        message = f'{pod.title} runs as the service account "{own}", and OpenShift refuses {what} to it'
+        hint = f'leave `serviceAccountName` out: "{account}" is the one that the SCC "{scc}" is for'
+        yield error("W632", _route(pod, ("serviceAccountName",)), message, hint=hint)
         return
     message = f'{pod.title}: the SCC "{scc}" must allow {what}, and the service account "{account}" must be let use it'
     hint = f"oc adm policy add-scc-to-user {scc} -z {account} -n {name}"

@@ -23,4 +23,10 @@ CODES: Mapping[str, str] = {
     "M855": "rails in one subnet",
     "M856": "settings of a card that dranet refuses",
     "M857": "a constraint that no devices meet",
+    "M858": "a pod on a network that its namespace refuses",
+    "M859": "a pod on a network that OpenShift refuses",
+    "M860": "RDMA without root",
+    "M861": "a rendezvous at an address of a rail",
+    "M862": "rails of a whole node that stay idle",
+    "M863": "NVLink between nodes without a ComputeDomain",
 }

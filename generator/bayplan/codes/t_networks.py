@@ -27,4 +27,5 @@ CODES: Mapping[str, str] = {
     "T619": "cards that differ among nodes",
     "T620": "cards that pods cannot share",
     "T621": "RDMA without the right to pin memory",
+    "T622": "a selector that is no expression",
 }

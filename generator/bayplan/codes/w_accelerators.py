@@ -20,4 +20,5 @@ CODES: Mapping[str, str] = {
     "W562": "cards of one pod asked for twice",
     "W563": "more cards than are linked with each other",
     "W564": "shares that the proof only adds up",
+    "W565": "a selector of devices that is no expression",
 }

@@ -31,11 +31,15 @@ def gaps(plan: Plan, scheduler: str, title: str, target: Target) -> Iterator[Dia
 
 def parts(asked: Accelerator, kind: AcceleratorKind) -> frozenset[str]:
     """What there is about an ask besides whole cards, in the words of the table."""
+    from bayplan.accelerators.policies import node
     from bayplan.kube.vendors import VOLCANO, names
 
     own = names(kind).cards.startswith(VOLCANO)
+    share = bool(asked.memory or asked.cores)
     found = {
-        "share": bool(asked.memory or asked.cores),
+        "share": share,
+        "split": names(kind).shared and not share and kind.max_pods != 1,
+        "node": bool(node(asked, kind)),
         "profile": bool(asked.profile),
         "policy": bool(asked.node or asked.cards or asked.links or asked.app_class or asked.qos),
         "names": own,
@@ -48,7 +52,8 @@ def _gap(pods: Pods, asked: Accelerator, kind: AcceleratorKind, scheduler: str, 
     from bayplan.accelerators import matrix
 
     way = allocator(asked, kind)
-    row = matrix.verdict(scheduler, kind.vendor, way, parts(asked, kind))
+    about = parts(asked, kind)
+    row = matrix.verdict(scheduler, kind.vendor, way, about)
     at: Route = (*pods.route, "accelerator") if pods.spec.accelerator else (*pods.route, "wholeNode")
     what = f'podSet "{pods.spec.name}": cards of {kind.vendor} through {way}'
     if row is None:
@@ -57,7 +62,8 @@ def _gap(pods: Pods, asked: Accelerator, kind: AcceleratorKind, scheduler: str, 
     elif row.verdict == "no":
         yield error("F761" if row.part else "F760", at, f"{what}: not by {title}: {row.reason}", hint=row.hint)
     elif row.verdict == "partly":
-        yield warning("F762", at, f"{what}: by {title} only in part: {row.reason}", hint=row.hint)
+        for each in matrix.catches(scheduler, kind.vendor, way, about):
+            yield warning("F762", at, f"{what}: by {title} only in part: {each.reason}", hint=each.hint)
 
 
 ANNOTATED = "0.8"

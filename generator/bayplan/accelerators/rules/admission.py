@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bayplan.accelerators.matrix import verdict
 from bayplan.accelerators.rules.seen import KEPT, Fault, Seen
 from bayplan.kube.safe import get, items, text
 from bayplan.kube.vendors import VOLCANO
@@ -54,4 +55,15 @@ def _scheduler(seen: Seen) -> Iterator[Fault]:
     lost = "their shares are not enforced" if any(ask.shared for ask in cards) else "nobody chooses their cards"
     message = f'HAMi leaves pods of the scheduler "{seen.scheduler}" alone: {lost}'
     hint = "leave `schedulerName` out, or ask for the cards by what that scheduler understands"
-    yield Fault("scheduler", "warning", ("spec", "schedulerName"), message, hint)
+    refused = all(_refused(seen.scheduler, ask.names.vendor) for ask in cards)
+    yield Fault("scheduler", "error" if refused else "warning", ("spec", "schedulerName"), message, hint)
+
+
+BACKENDS = {"volcano": "volcano", "kai-scheduler": "kai", "koord-scheduler": "koordinator"}
+"""Scheduler of pods -> the name that `accelerators/matrix.py` has for it."""
+
+
+def _refused(scheduler: str, vendor: str) -> bool:
+    """Whether it is known that the scheduler cannot hand out cards under HAMi's names. Of another nobody knows."""
+    row = verdict(BACKENDS.get(scheduler, ""), vendor, "hami", frozenset({"foreign"}))
+    return row is not None and row.verdict == "no"

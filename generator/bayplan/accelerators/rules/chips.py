@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from bayplan.accelerators.policies import SOFT, VNPU_MODE
 from bayplan.accelerators.rules.seen import Ask, Fault, Seen
+from bayplan.kube import quantity
 from bayplan.words import listing
 
 SIZES = (2, 4, 8, 16, 32, 64, 96)
@@ -50,8 +51,9 @@ def _mthreads(ask: Ask) -> Iterator[Fault]:
         place = ask.at.get("memory") or ask.at["cores"]
         yield Fault("chip", "warning", place, message, "ask for one card, or for no part of them")
     elif memory and memory not in map(str, SIZES):
-        message = f"a card of Moore Threads is not cut into {memory} units of {ask.names.memory}"
-        yield Fault("chip", "error", ask.at["memory"], message, f"write {listing(map(str, SIZES))}")
+        unit = quantity.show(ask.names.unit * 1000)
+        message = f"a card of Moore Threads is not cut into parts of {memory} times {unit}"
+        yield Fault("chip", "error", ask.at["memory"], message, f"take {listing(map(str, SIZES))} times {unit}")
 
 
 def _ascend(ask: Ask, soft: bool) -> Iterator[Fault]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan.accelerators.policies import NODE, SGPU_CLASS
-from bayplan.accelerators.rules.seen import Fault, Seen, note
+from bayplan.accelerators.policies import NODE, SGPU_CLASS, SGPU_TOPOLOGY
+from bayplan.accelerators.rules.seen import KEPT, Ask, Fault, Seen, note
 from bayplan.kube.vendors import METAX, SGPU, names
 
 
@@ -21,9 +21,20 @@ def check(seen: Seen) -> Iterator[Fault]:
     for ask in shared:
         if SGPU_CLASS in seen.annotations and ask.cards != 1:
             message = f"pods with {SGPU_CLASS} must ask for one card, and this one asks for {ask.cards}"
-            yield Fault("chip", "error", ask.place, message, "ask for 1, or remove the annotation")
-    if whole:
+            yield Fault("chip", "error", ask.place, message, f"ask for 1, or remove {SGPU_CLASS}")
+    yield from _links(seen, shared)
+    if whole and seen.scheduler in KEPT:
         yield from _node(seen, max(ask.cards for ask in whole))
+
+
+def _links(seen: Seen, shared: list[Ask]) -> Iterator[Fault]:
+    """The search for linked cards is for several whole ones (sdevice.go, prioritizeExclusiveDevices)."""
+    for ask in shared:
+        part = ask.amounts.get("cores", "100") != "100"
+        if seen.annotations.get(SGPU_TOPOLOGY) == "true" and (part or ask.cards == 1):
+            has = "a part of each card" if part else "one card"
+            message = f"{SGPU_TOPOLOGY} is for several whole cards, and the pod asks for {has}"
+            yield Fault("idle", "warning", note(SGPU_TOPOLOGY), message, "remove it, or ask for several whole cards")
 
 
 def _node(seen: Seen, cards: int) -> Iterator[Fault]:

@@ -78,7 +78,7 @@ def _devices(seen: Seen, told: Said | None) -> Iterator[Diagnostic]:
     asked = seen.asked
     known = all(hca(asked, number) for number in range(len(asked.rails)))
     there = hcas(asked)
-    if told and told.value and known and asked.rails and (why := _differ(told.value, there)):
+    if told and told.value and known and asked.rails and (why := differ(told.value, there)):
         message = f"NCCL_IB_HCA and the rails of {seen.title} differ: {why}"
         hint = "leave it out: bayplan lists the devices of the rails that are attached"
         yield error("W543", told.route, message, hint=hint)
@@ -87,7 +87,8 @@ def _devices(seen: Seen, told: Said | None) -> Iterator[Diagnostic]:
         yield error("W546", seen.route, message, hint="attach fewer with `rails`")
 
 
-def _differ(value: str, there: tuple[str, ...]) -> str:
+def differ(value: str, there: tuple[str, ...]) -> str:
+    """How a NCCL_IB_HCA and the devices that are attached differ; empty where they do not."""
     names = [name.partition(":")[0] for name in value.lstrip("=^").split(",") if name]
     exact = value[:1] == "=" or value[:2] == "^="
     met = {each for each in there if any(each == name if exact else each.startswith(name) for name in names)}

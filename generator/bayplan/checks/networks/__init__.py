@@ -23,7 +23,7 @@ def check(topology: ClusterTopology) -> Iterator[Diagnostic]:
 
 
 def check_room(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T606 of a workflow, where fabrics have ranges for the whole cluster, or a block for each node."""
+    """T606 of a workflow, where fabrics have ranges for the whole cluster, or blocks for nodes."""
     if any(each.ipam.kind in ("whereabouts", "nv-ipam") for each in topology.fabrics.values()):
         from bayplan.checks.networks import room
 

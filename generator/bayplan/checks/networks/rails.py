@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from bayplan.checks.networks.kinds import FABRICS
 from bayplan.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.fabrics.hanging import NETWORKED
+from bayplan.kube import cel
 from bayplan.model.fabric import Fabric
 
 
 def check(fabric: Fabric) -> Iterator[Diagnostic]:
-    """T603, T609."""
+    """T603, T609, T622."""
+    yield from _selectors(fabric)
     yield from _twice(fabric, "hca", "two rails have the RDMA device")
     yield from _twice(fabric, "interface", "two rails have the interface")
     yield from _ports(fabric)
@@ -23,6 +25,15 @@ def check(fabric: Fabric) -> Iterator[Diagnostic]:
         message = f'some rails of fabric "{fabric.name}" name an RDMA device and others none'
         hint = "name all of them: NCCL uses those that are named and no others"
         yield warning("T603", (*FABRICS, fabric.name, "rails", some[0]), message, hint=hint)
+
+
+def _selectors(fabric: Fabric) -> Iterator[Diagnostic]:
+    """The API server reads them when a claim is made, and no pod gets its cards then."""
+    for index, rail in enumerate(fabric.rails):
+        for number, text in enumerate(rail.selectors):
+            if why := cel.fault(text):
+                here = (*FABRICS, fabric.name, "rails", index, "selectors", number)
+                yield error("T622", here, f"the CEL expression cannot be read: {why}", hint="correct it")
 
 
 def _twice(fabric: Fabric, key: str, what: str) -> Iterator[Diagnostic]:

@@ -13,12 +13,24 @@ from bayplan.linting.world import World
 
 
 def check(world: World) -> Iterator[Diagnostic]:
-    """M840 to M857. What it takes is loaded where networks or extended resources are spoken of."""
-    from bayplan.linting.networks import addresses, attached, claims, devices, objects, plugins, scene, sriov, variables
+    """M840 to M863. What it takes is loaded where networks or extended resources are spoken of."""
+    from bayplan.linting.networks import (
+        addresses,
+        allowed,
+        attached,
+        claims,
+        devices,
+        objects,
+        plugins,
+        rails,
+        scene,
+        sriov,
+        variables,
+    )
 
     known = scene.scene(world)
-    for rule in (attached.check, devices.check, variables.check, objects.check, addresses.check):
-        yield from rule(world, known)
+    for rule in (attached, devices, allowed, rails, variables, objects, addresses):
+        yield from rule.check(world, known)
     yield from sriov.check(world)
     yield from plugins.check(world)
     yield from claims.check(world)

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from bayplan.diagnostics import Diagnostic, Route, error, warning
 from bayplan.kube.multus import NETWORKS, bad_interface, unknown_keys
 from bayplan.kube.objects import kind, namespace, title
+from bayplan.kube.pod import HOST_DNS
 from bayplan.kube.safe import get, mapping
-from bayplan.kube.templates import PodTemplate
+from bayplan.kube.templates import Path, PodTemplate
 from bayplan.linting.networks.scene import Asking, Scene, asked
 from bayplan.linting.world import World
 from bayplan.words import did_you_mean, listing
@@ -30,14 +31,18 @@ def check(world: World, known: Scene) -> Iterator[Diagnostic]:
 
 def _above(template: PodTemplate) -> Iterator[Diagnostic]:
     """M840: Multus reads pods, and no controller hands annotations of a Job down to them (multus-cni#404)."""
-    for depth in range(len(template.path)):
-        path = template.path[:depth]
-        held = get(template.object.data, *path) if path else template.object.data
-        if NETWORKS in mapping(held, "metadata", "annotations"):
-            route: Route = (*template.object.route, *path, "metadata", "annotations", NETWORKS)
-            what = title(template.object) if not path else f"{'.'.join(map(str, path))} of {title(template.object)}"
-            message = f"the annotation stands on {what}, and its pods never get it"
-            yield error("M840", route, message, hint="put it into `metadata.annotations` of every pod template")
+    for path in above(template):
+        route: Route = (*template.object.route, *path, "metadata", "annotations", NETWORKS)
+        what = title(template.object) if not path else f"{'.'.join(map(str, path))} of {title(template.object)}"
+        message = f"the annotation stands on {what}, and its pods never get it"
+        yield error("M840", route, message, hint="put it into `metadata.annotations` of every pod template")
+
+
+def above(template: PodTemplate) -> list[Path]:
+    """Where the annotation stands above a pod template."""
+    paths = [template.path[:depth] for depth in range(len(template.path))]
+    held = ((path, get(template.object.data, *path) if path else template.object.data) for path in paths)
+    return [path for path, data in held if NETWORKS in mapping(data, "metadata", "annotations")]
 
 
 def _members(world: World, known: Scene) -> Iterator[Diagnostic]:
@@ -111,11 +116,10 @@ def _host(template: PodTemplate) -> Iterator[Diagnostic]:
         route = (*template.route, "metadata", "annotations", NETWORKS)
         message = "pods on the host's network get no other: Multus is not asked"
         yield error("M853", route, message, hint="remove `hostNetwork`, or the annotation")
-    if (
-        get(template.spec, "dnsPolicy") != "ClusterFirstWithHostNet"
-        and asked(template)
-        and kind(template.object) != "Pod"
-    ):
+    policy = get(template.spec, "dnsPolicy")
+    meets = bool(asked(template)) and kind(template.object) != "Pod"
+    if policy == "ClusterFirst" or (policy != HOST_DNS and meets):
         message = "pods on the host's network look names up as the host does, and find no Service"
-        hint = "add `dnsPolicy: ClusterFirstWithHostNet`"
-        yield warning("M853", (*template.spec_route, "hostNetwork"), message, hint=hint)
+        hint = f"write `dnsPolicy: {HOST_DNS}`"
+        here = "dnsPolicy" if policy is not None else "hostNetwork"
+        yield warning("M853", (*template.spec_route, here), message, hint=hint)

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Route, error, warning
+from bayplan.kube.pod_security import as_root
 from bayplan.kube.safe import get, items, mapping
 from bayplan.kube.templates import PodTemplate, containers
+from bayplan.linting.networks.attached import above
 from bayplan.linting.networks.scene import Asking, Known, Scene, amounts, asked, whole
 from bayplan.linting.world import World
 from bayplan.words import count
@@ -20,12 +22,12 @@ LOCK = "IPC_LOCK"
 
 def check(world: World, known: Scene) -> Iterator[Diagnostic]:
     """M844, M846, M847."""
-    verbs = _verbs(world, known)
+    rdma = verbs(world, known)
     annotated = {each.template.route: each for each in known.asking}
     for template in world.templates:
         for route, container in containers(template):
             yield from _amounts(mapping(container, "resources"), (*route, "resources"))
-            yield from _locked(template, container, route, verbs)
+            yield from _locked(template, container, route, rdma)
         asking = annotated.get(template.route)
         if asking is None or not asking.annotation.faults:  # M842: what is refused cannot be counted
             yield from _counted(template, asking, known)
@@ -36,7 +38,7 @@ def _amounts(resources: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]
     limits = dict(amounts(resources, "limits"))
     for key in ("limits", "requests"):
         for name, value in amounts(resources, key):
-            if whole(value) is None:
+            if whole(value) is None and (key == "limits" or limits.get(name) != value):
                 message = f'{str(value)[:40]} of "{name}" is no whole number, and devices have no parts'
                 yield error("M846", (*route, key, name), message, hint="such as 1")
     for name, value in amounts(resources, "requests"):
@@ -48,7 +50,7 @@ def _amounts(resources: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]
             yield error("M846", (*route, "requests", name), message, hint="of devices the two are equal")
 
 
-def _verbs(world: World, known: Scene) -> frozenset[str]:
+def verbs(world: World, known: Scene) -> frozenset[str]:
     """Resources that stand for RDMA devices whose pods need IPC_LOCK."""
     free = {
         rail.resource
@@ -64,19 +66,27 @@ def _verbs(world: World, known: Scene) -> frozenset[str]:
 
 
 def _locked(
-    template: PodTemplate, container: Mapping[str, Any], route: Route, verbs: frozenset[str]
+    template: PodTemplate, container: Mapping[str, Any], route: Route, rdma: frozenset[str]
 ) -> Iterator[Diagnostic]:
     """M847: to register memory with a card is to lock it. `privileged` brings the right, and much else."""
     security = mapping(container, "securityContext")
     if get(security, "privileged") is True or {LOCK, "ALL"} & {*_texts(items(security, "capabilities", "add"))}:
         return
+    lacking = needy(container, rdma)
+    if lacking:
+        message = f'the container asks for the RDMA device "{lacking[0]}" and may not lock memory for it'
+        more = "that is enough for root alone: run it as root, or raise LimitMEMLOCK on the nodes"
+        enough = "no more is needed, and nothing less works"
+        hint = "add `securityContext: {capabilities: {add: [IPC_LOCK]}}`; "
+        hint += enough if as_root(template.spec, container) else more
+        yield error("M847", route, message, hint=hint)
+
+
+def needy(container: Mapping[str, Any], rdma: frozenset[str]) -> list[str]:
+    """The RDMA devices that a container asks for."""
     resources = mapping(container, "resources")
     names = {**dict(amounts(resources, "limits")), **dict(amounts(resources, "requests"))}
-    needy = [name for name in names if name in verbs or name.startswith(SHARED)]
-    if needy:
-        message = f'the container asks for the RDMA device "{needy[0]}" and may not lock memory for it'
-        hint = "add `securityContext: {capabilities: {add: [IPC_LOCK]}}`; no more is needed, and nothing less works"
-        yield error("M847", route, message, hint=hint)
+    return [name for name in names if name in rdma or name.startswith(SHARED)]
 
 
 def _texts(values: Any) -> Iterator[str]:
@@ -113,8 +123,8 @@ def _resource(network: Known, wanted: Mapping[str, int]) -> str:
 def _idle(
     template: PodTemplate, wanted: Mapping[str, int], attached: Mapping[str, int], known: Scene
 ) -> Iterator[Diagnostic]:
-    """Devices without any network: InfiniBand needs none, RoCE does."""
-    for name in wanted:
+    """Devices without any network: InfiniBand needs none, RoCE does. One that stands too high is M840."""
+    for name in () if above(template) else wanted:
         owners = [each for each in known.every() if each.kind in EXCLUSIVE and each.resource == name]
         if owners and name not in attached and not any(each.link_type == "infiniband" for each in owners):
             message = f'the pod asks for "{name}" and not for its network "{owners[0].title}"'

@@ -1,0 +1,25 @@
+"""Quotes and brackets of CEL expressions."""
+
+import pytest
+
+from bayplan.kube.cel import fault
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("device.driver == 'a)'", ""),
+        ('device.attributes["x"].y.matches(r"\\(")', ""),
+        ("device.attributes['gpu.nvidia.com'].name.matches(\"it's\") // (", ""),
+        ("x == 'it\\'s'", ""),
+        ('x == """a\n"b" ("""', ""),
+        ("a.matches('H200'", "( is never closed"),
+        ("a[0)", ") closes nothing"),
+        ("a == 'b", "a quote is never closed"),
+        ('a == """b', "a quote is never closed"),
+        (")", ") closes nothing"),
+        (" ", "it is empty"),
+    ],
+)
+def test_what_has_no_counterpart(text: str, why: str) -> None:
+    assert fault(text) == why

@@ -671,13 +671,13 @@ BLOCKS = {
         pytest.param({"replicas": 4, "accelerator": {"count": 1}}, [], id="four"),
         pytest.param({"replicas": 64, "accelerator": {"count": 2}}, [], id="pairs"),
         pytest.param({"replicas": 64, "accelerator": {"count": 1}}, ["warning"], id="eight-of-a-node"),
-        pytest.param({"replicas": 160, "accelerator": {"count": 1}}, ["error"], id="more-than-all-blocks"),
+        pytest.param({"replicas": 160, "accelerator": {"count": 1}}, ["error", "warning"], id="more-than-all-blocks"),
     ],
 )
 def test_blocks_of_nodes_hold_what_shares_a_card(pods: Mapping[str, Any], codes: list[str]) -> None:
     small = {"resources": {"cpu": "4", "memory": "1Gi"}}
     found = support.run(flow(pod_set(**pods, **small)), topology(BLOCKS))
-    assert [each.severity for each in found.diagnostics if each.code == "T606"] == codes
+    assert sorted({each.severity for each in found.diagnostics if each.code == "T606"}) == codes
 
 
 def test_copies_of_a_gang_need_addresses_each() -> None:

@@ -122,12 +122,12 @@ def _without_frames(made: Part, found: list[Diagnostic]) -> Part:
     pools = made.topology.pools
     full = [pool for pool in pools if pool.domains]
     for pool in pools if full else ():
-        if not pool.domains and pool._replace(name="") != SILENT:
+        if not pool.domains and pool != SILENT:
             found.append(_bare(pool, full))
     return made._replace(topology=made.topology._replace(pools=tuple(full))) if full else made
 
 
-SILENT = Pool("", NodeShape())
+SILENT = Pool("nodes", NodeShape())
 """A pool of a source that speaks of no nodes."""
 
 

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from bayplan.diagnostics import has_errors
 from bayplan.workflows.sbatch.findings import Findings, Spot
 from bayplan.workflows.sbatch.job import effects
-from bayplan.workflows.sbatch.job.body import SRUN, Body, Step, Walked, walk
+from bayplan.workflows.sbatch.job.body import SRUN, Step, Walked, walk
 from bayplan.workflows.sbatch.job.known import SHELLS, base
 from bayplan.workflows.sbatch.job.script import Script, variables
+from bayplan.workflows.sbatch.job.variables import Body
 from bayplan.workflows.sbatch.shell.values import Scope
 
 ARRAY = ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_COUNT")

@@ -274,9 +274,9 @@ DOMAIN = {
 CLAIMING = {
     "resourceClaims": [
         {"name": "channel", "resourceClaimTemplateName": "c-{{WF_GROUP_UUID}}"},
-        {"name": "nic", "resourceClaimTemplateName": "nics"},
+        {"name": "camera", "resourceClaimTemplateName": "cameras"},
     ],
-    "containers": [{"name": USER, "resources": {"claims": [{"name": "channel"}, {"name": "nic"}]}}],
+    "containers": [{"name": USER, "resources": {"claims": [{"name": "channel"}, {"name": "camera"}]}}],
 }
 
 
@@ -293,8 +293,8 @@ def test_the_claim_on_a_channel_goes_and_others_stay(groups: Mapping[str, Any], 
     assert [(each.code, each.severity) for each in made.diagnostics] == [("W490", severity)]
     assert made.value is not None
     spec = made.value.template["spec"]
-    assert [each["name"] for each in spec["resourceClaims"]] == ["nic"]
-    assert spec["containers"][0]["resources"] == {"claims": [{"name": "nic"}]}
+    assert [each["name"] for each in spec["resourceClaims"]] == ["camera"]
+    assert spec["containers"][0]["resources"] == {"claims": [{"name": "camera"}]}
 
 
 def test_group_templates() -> None:
@@ -390,7 +390,7 @@ def test_no_broken_file_makes_it_raise(data: Any, ask: Ask) -> None:
 
 
 def test_names_of_ours_are_not_taken() -> None:
-    claims = [{"name": name, "resourceClaimTemplateName": "x"} for name in ("gpu", "nic", "pool-gpu")]
+    claims = [{"name": name, "resourceClaimTemplateName": "x"} for name in ("gpu", "camera", "pool-gpu")]
     spec = {
         "volumes": [{"name": "files", "emptyDir": {}}, {"name": "shm", "emptyDir": {}}],
         "resourceClaims": claims,
@@ -399,7 +399,7 @@ def test_names_of_ours_are_not_taken() -> None:
                 "name": USER,
                 "env": [{"name": "files", "value": "files"}],
                 "volumeMounts": [{"name": "files", "mountPath": "/f"}, {"name": "shm", "mountPath": "/s"}],
-                "resources": {"claims": [{"name": "gpu"}, {"name": "nic"}]},
+                "resources": {"claims": [{"name": "gpu"}, {"name": "camera"}]},
             },
         ],
         "initContainers": [{"name": "files", "image": "b", "volumeMounts": [{"name": "files", "mountPath": "/f"}]}],
@@ -407,10 +407,10 @@ def test_names_of_ours_are_not_taken() -> None:
     made = given_by(spec)
     found = made.template["spec"]
     assert [each["name"] for each in found["volumes"]] == ["pool-files", "shm"]
-    assert [each["name"] for each in found["resourceClaims"]] == ["pool-pool-gpu", "nic", "pool-gpu"]
+    assert [each["name"] for each in found["resourceClaims"]] == ["pool-pool-gpu", "camera", "pool-gpu"]
     (container,), (before,) = found["containers"], found["initContainers"]
     assert [each["name"] for each in container["volumeMounts"]] == ["pool-files", "shm"]
-    assert [each["name"] for each in container["resources"]["claims"]] == ["pool-pool-gpu", "nic"]
+    assert [each["name"] for each in container["resources"]["claims"]] == ["pool-pool-gpu", "camera"]
     assert container["env"] == [{"name": "files", "value": "files"}]
     assert (before["name"], before["volumeMounts"][0]["name"]) == ("files", "pool-files")
     place = ("osmo-pool", "pod_templates", "t", "spec", "volumes", 0)

@@ -57,7 +57,7 @@ def tree(topology: ClusterTopology) -> Mapping[Key, HyperNode]:
     found: dict[Key, HyperNode] = {}
     for pool in topology.pools:
         unusable = {name for names in pool.unusable.values() for name in names}
-        for domain in sorted(pool.domains, key=_place) if pool.levels else ():
+        for domain in sorted(pool.domains, key=place) if pool.levels else ():
             usable = [node for node in domain.nodes if node not in unusable]
             key = tuple(zip((level.label for level in pool.levels), domain.path, strict=False))
             for depth, level in enumerate(pool.levels if usable else (), 1):
@@ -69,8 +69,8 @@ def tree(topology: ClusterTopology) -> Mapping[Key, HyperNode]:
     return found
 
 
-def _place(domain: Domain) -> tuple[Any, ...]:
-    """How rows stand in a file shall not show: r2 comes before r10 wherever they are listed."""
+def place(domain: Domain) -> tuple[Any, ...]:
+    """Sorts domains by their names, r2 before r10: how rows stand in a file shall not show in what is written."""
     return tuple(natural(value) for value in domain.path)
 
 

@@ -12,6 +12,7 @@ from bayplan.model.fabric import Fabric
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
 from bayplan.topologies import koordinator, native
+from bayplan.topologies.hypernodes.source import place
 from bayplan.topologies.kueue import objects as kueue_objects
 from bayplan.topologies.kueue import source as kueue
 from bayplan.values import NamedTuple
@@ -188,6 +189,12 @@ def grouped(rows: Iterable[Domain]) -> tuple[Domain, ...]:
 order = of_pools(
     "the order of domains (siblings come together)",
     lambda _, pool: pool._replace(domains=grouped(pool.domains)),
+)
+
+
+by_name = of_pools(
+    "the order of domains (they come in that of their names)",
+    lambda _, pool: pool._replace(domains=tuple(sorted(pool.domains, key=place))),
 )
 
 

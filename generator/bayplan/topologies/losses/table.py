@@ -58,7 +58,7 @@ LOST: Mapping[str, tuple[Loss, ...]] = {
     "koordinator": (*SETTINGS, rows.queues, *OFFER, *CHOICE, rows.nvlink, *MARKS, *NODES, rows.layers),
     "volcano": (
         *(*SETTINGS[1:], rows.queues, *OFFER, *CHOICE, rows.nvlink, *MARKS, *ROW),
-        *(rows.unlevelled, rows.unusable_nodes, rows.empty, rows.one_tree, rows.order),
+        *(rows.unlevelled, rows.unusable_nodes, rows.empty, rows.one_tree, rows.by_name),
     ),
     DISCOVERED: (
         *(*SETTINGS, rows.queues, *OFFER, *CHOICE, rows.level_names, rows.nvlink_unknown, *MARKS, *NODES),

@@ -14,8 +14,8 @@ from bayplan.kube.safe import get
 from bayplan.model.manifest import PodParts
 from bayplan.model.target import Target
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Pool
-from bayplan.model.workflow import GANGS, Accelerator, PodSet, Workflow
-from bayplan.planning.pools import gang_pools
+from bayplan.model.workflow import Accelerator, PodSet, Workflow
+from bayplan.planning.pools import pools_of
 from bayplan.words import listing
 
 CODES: Mapping[str, str] = {
@@ -183,14 +183,9 @@ def _slices(asked: Accelerator, kind: AcceleratorKind, pool: Pool, route: Route)
 
 
 def _pools(workflow: Workflow, topology: ClusterTopology) -> Iterator[tuple[Place, Pool]]:
-    chosen = {
-        route: name
-        for index, gang in enumerate(workflow.gangs)
-        for route, name in gang_pools(workflow, gang, (*GANGS, index), topology).items()
-    }
+    names = pools_of(workflow, topology)
     for place in pod_sets(workflow):
-        name = chosen[place.route]
-        pool = topology.pool(name) if isinstance(name, str) else None
+        pool = topology.pool(names.get(place.route, ""))
         if pool:
             yield place, pool
 

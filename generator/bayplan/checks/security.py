@@ -20,8 +20,8 @@ from bayplan.kube.pod_security import BASELINE, Breach, added, as_root, breaches
 from bayplan.kube.safe import text
 from bayplan.model.manifest import PodParts
 from bayplan.model.topology import ClusterTopology, Namespace, Pool
-from bayplan.model.workflow import GANGS, Workflow
-from bayplan.planning.pools import gang_pools
+from bayplan.model.workflow import Workflow
+from bayplan.planning.pools import pools_of
 from bayplan.values import NamedTuple
 
 OPENSHIFT = "openshift"
@@ -69,9 +69,7 @@ def _speaks(place: Place, topology: ClusterTopology) -> bool:
 
 
 def _pods(workflow: Workflow, topology: ClusterTopology, judged: list[Place], namespace: str) -> Iterator[Pod]:
-    pools: dict[Route, Any] = {}
-    for index, gang in enumerate(workflow.gangs):
-        pools |= gang_pools(workflow, gang, (*GANGS, index), topology)
+    pools = pools_of(workflow, topology)
     for place in judged:
         name = pools.get(place.route)
         number = next((n for n, pool in enumerate(topology.pools) if pool.name == name), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 
-from bayplan.fabrics.wanted import Wanted, amounts, bounded, offering, on_host, rails_of, wanted
+from bayplan.fabrics.wanted import Wanted, amounts, bounded, fabric_of, offering, on_host, rails_of, wanted
 from bayplan.model.manifest import Manifest, PodParts
 from bayplan.model.target import Target
 
@@ -45,6 +45,7 @@ __all__ = [
     "amounts",
     "bounded",
     "claim_template",
+    "fabric_of",
     "offering",
     "on_host",
     "parts",

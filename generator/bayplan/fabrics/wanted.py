@@ -42,8 +42,7 @@ def wanted(
     spec: PodSet, topology: ClusterTopology, namespace: str = "", pool: str = "", claim: str = ""
 ) -> Wanted | None:
     """That of a podSet; None where it asks for no fabric, or for one that there is not."""
-    asked, home = spec.fabric, topology.pool(pool)
-    fabric = topology.fabrics.get(asked.name) if asked else None
+    asked, home, fabric = spec.fabric, topology.pool(pool), fabric_of(spec, topology)
     if asked is None or fabric is None:
         return None
     known = topology.namespaces.get(namespace)
@@ -63,6 +62,11 @@ def wanted(
     )
 
 
+def fabric_of(spec: PodSet, topology: ClusterTopology) -> Fabric | None:
+    """The fabric that a podSet asks for; None where it asks for none, or for one that there is not."""
+    return topology.fabrics.get(spec.fabric.name) if spec.fabric else None
+
+
 def rails_of(asked: Attachment, fabric: Fabric) -> tuple[Rail, ...]:
     """The rails asked for; numbers that there are not are left out."""
     if not asked.rails:
@@ -76,7 +80,7 @@ def amounts(spec: PodSet, topology: ClusterTopology) -> dict[str, int]:
     A card of its own is counted; of a shared pool one share is enough, for it brings all cards of the pool
     (k8s-rdma-shared-dev-plugin, pkg/resources/server.go).
     """
-    fabric = topology.fabrics.get(spec.fabric.name) if spec.fabric else None
+    fabric = fabric_of(spec, topology)
     return resources(fabric, rails_of(spec.fabric, fabric)) if spec.fabric and fabric else {}
 
 
@@ -93,7 +97,7 @@ def bounded(spec: PodSet, topology: ClusterTopology, pool: Pool | None, master: 
     has as many as its fabric has rails. A port of a pod in its node's network is taken for all; `master`: where rank 0
     of such pods listens.
     """
-    fabric = topology.fabrics.get(spec.fabric.name) if spec.fabric else None
+    fabric = fabric_of(spec, topology)
     asked: dict[str, int] = {}
     if spec.fabric and fabric and fabric.kind == DRANET:
         for number, rail in enumerate(fabric.rails):
@@ -125,9 +129,8 @@ def _offering(pool: Pool, fabrics: Mapping[str, Fabric]) -> Pool:
     names = fabrics if pool.node.fabrics is None else pool.node.fabrics
     implied: dict[str, int] = {}
     for fabric in (fabrics[name] for name in names if name in fabrics):
-        counted = Counter(rail.resource for rail in fabric.rails if rail.resource)
-        for resource, count in counted.items():
-            shares = fabric.shares * ONE or pool.node.resources.get("pods", 110 * ONE)
-            implied[resource] = shares if fabric.shared else count * ONE
-    resources = {**implied, **pool.node.resources}
-    return pool._replace(node=pool.node._replace(resources=dict(sorted(resources.items()))))
+        shares = fabric.shares * ONE or pool.node.resources.get("pods", 110 * ONE)
+        own = resources(fabric, fabric.rails)
+        implied |= {name: shares if fabric.shared else count * ONE for name, count in own.items()}
+    offered = {**implied, **pool.node.resources}
+    return pool._replace(node=pool.node._replace(resources=dict(sorted(offered.items()))))

@@ -28,8 +28,8 @@ NAMED = ("name", "namespace", "interface")
 LONGEST = 15
 """Characters of an interface's name (Linux, IFNAMSIZ less the end)."""
 
-LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-NAME = re.compile(r"[a-z0-9]([-.a-z0-9]*[a-z0-9])?")
+LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+NAME = r"[a-z0-9]([-.a-z0-9]*[a-z0-9])?"
 
 
 class Selection(NamedTuple):
@@ -86,9 +86,9 @@ def _short(text: str) -> Selection | str:
 
 
 def _sound(one: Selection, placed: bool) -> Selection | str:
-    if not NAME.fullmatch(one.name):
+    if not re.fullmatch(NAME, one.name):
         return f'"{one.name}" is no name of a network: lower-case letters, digits and dashes'
-    if placed and not LABEL.fullmatch(one.namespace):
+    if placed and not re.fullmatch(LABEL, one.namespace):
         return f'"{one.namespace}" is no namespace'
     return one
 

@@ -10,13 +10,13 @@ from bayplan.kube.safe import get, items
 from bayplan.values import NamedTuple
 
 LONGEST = 63
-LABEL = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
-CLAIM = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+LABEL = r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?"
+CLAIM = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 FIELDS = (
     *("metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName"),
     *("status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"),
 )
-KEYED = re.compile(r"metadata\.(labels|annotations)\['[^']+'\]")
+KEYED = r"metadata\.(labels|annotations)\['[^']+'\]"
 """Fields of a pod that a variable can hold (validEnvDownwardAPIFieldPathExpressions)."""
 
 FIELD_HINT = "such as spec.nodeName, status.podIP or metadata.labels['KEY']"
@@ -37,7 +37,7 @@ class Refused(NamedTuple):
 def labels(given: Mapping[Any, Any]) -> Iterator[Refused]:
     """Values of labels that are too long, or have other characters."""
     for key, value in given.items():
-        if isinstance(value, str) and (len(value) > LONGEST or not LABEL.fullmatch(value)):
+        if isinstance(value, str) and (len(value) > LONGEST or not re.fullmatch(LABEL, value)):
             why = (
                 f"it has {len(value)} characters"
                 if len(value) > LONGEST
@@ -48,13 +48,13 @@ def labels(given: Mapping[Any, Any]) -> Iterator[Refused]:
 
 def field(path: str) -> str:
     """What is wrong with the path of a field; empty: nothing."""
-    known = path in FIELDS or KEYED.fullmatch(path)
+    known = path in FIELDS or re.fullmatch(KEYED, path)
     return "" if known else f'"{path}" is no field of a pod that a variable can hold'
 
 
 def claim(name: str) -> str:
     """What is wrong with the name of a volume claim; empty: nothing."""
-    return "" if CLAIM.fullmatch(name) and len(name) <= 253 else f'"{name}" is no name of a volume claim'
+    return "" if re.fullmatch(CLAIM, name) and len(name) <= 253 else f'"{name}" is no name of a volume claim'
 
 
 def references(spec: Mapping[str, Any]) -> Iterator[Refused]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bayplan.checks.attachments.said import said
 from bayplan.diagnostics import Diagnostic, Note, error, warning
-from bayplan.fabrics import on_host
+from bayplan.fabrics import fabric_of, on_host
 from bayplan.kube.ranks import master_port
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, once
 
@@ -85,7 +85,7 @@ def _master(pods: Pods) -> bool:
 
 def _beside(plan: Plan, pods: Pods) -> bool:
     """Whether they are in their node's network, and one leaves room for another."""
-    fabric = plan.topology.fabrics.get(pods.spec.fabric.name) if pods.spec.fabric else None
+    fabric = fabric_of(pods.spec, plan.topology)
     pool, asked = plan.topology.pool(pods.pool), pods.spec.accelerator
     if pool is None or pods.spec.whole_node or not on_host(pods.spec, fabric, pool):
         return False
@@ -104,8 +104,7 @@ def _nvlink(plan: Plan, pods: Pods) -> Iterator[Diagnostic]:
 
 def _all_rails(plan: Plan, pods: Pods) -> Iterator[Diagnostic]:
     """W542: all GPUs of a node, and not all of its cards."""
-    asked, pool = pods.spec.fabric, plan.topology.pool(pods.pool)
-    fabric = plan.topology.fabrics.get(asked.name) if asked else None
+    asked, pool, fabric = pods.spec.fabric, plan.topology.pool(pods.pool), fabric_of(pods.spec, plan.topology)
     if not asked or not fabric or not pool or not asked.rails or not pods.spec.accelerator:
         return
     cards = pool.node.accelerators

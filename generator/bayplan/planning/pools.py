@@ -39,6 +39,15 @@ def gang_pools(
     return {each.route: chosen[each.route] or _follow(each, topology, leaders) for each in found}
 
 
+def pools_of(workflow: Workflow, topology: ClusterTopology) -> dict[Route, str]:
+    """Route of each podSet -> its pool's name. Why some have none is said elsewhere."""
+    return {
+        route: name
+        for index, gang in enumerate(workflow.gangs)
+        for route, name in _chosen(gang_pools(workflow, gang, (*GANGS, index), topology))
+    }
+
+
 def name_accelerators(workflow: Workflow, topology: ClusterTopology) -> Workflow:
     """The workflow with the pool's name in each accelerator that has none; where no pool is found, none is put in."""
     gangs = []

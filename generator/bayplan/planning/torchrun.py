@@ -10,9 +10,9 @@ from bayplan.model.plan import Plan, Pods, all_pods
 from bayplan.model.workflow import PodSet
 from bayplan.words import count
 
-NODES = re.compile(r"--nnodes[=\s]+['\"]?(?:([0-9]{1,6}):)?([0-9]{1,6})(?![0-9:])")
-PROCESSES = re.compile(r"--nproc[-_]per[-_]node[=\s]+['\"]?([0-9]{1,6})(?![0-9])")
-DYNAMIC = re.compile(r"--rdzv[-_]backend[=\s]+['\"]?(c10d|etcd)")
+NODES = r"--nnodes[=\s]+['\"]?(?:([0-9]{1,6}):)?([0-9]{1,6})(?![0-9:])"
+PROCESSES = r"--nproc[-_]per[-_]node[=\s]+['\"]?([0-9]{1,6})(?![0-9])"
+DYNAMIC = r"--rdzv[-_]backend[=\s]+['\"]?(c10d|etcd)"
 STARTERS = ("torchrun", "torch.distributed.run")
 MASTERS = ("MASTER_ADDR", "PET_MASTER_ADDR")
 ITSELF = ("localhost", "127.0.0.1", "::1")
@@ -27,8 +27,8 @@ def words(spec: PodSet) -> str:
 def elastic(spec: PodSet, least: int) -> bool:
     """Whether torchrun finds its peers by itself, and may start with as few nodes."""
     text = words(spec)
-    nodes = NODES.search(text)
-    return bool(nodes and nodes[1] and int(nodes[1]) <= least and DYNAMIC.search(text))
+    nodes = re.search(NODES, text)
+    return bool(nodes and nodes[1] and int(nodes[1]) <= least and re.search(DYNAMIC, text))
 
 
 def contradictions(plan: Plan) -> Iterator[Diagnostic]:
@@ -42,7 +42,7 @@ def contradictions(plan: Plan) -> Iterator[Diagnostic]:
 
 def _nodes(pods: Pods) -> Iterator[Diagnostic]:
     """A single node is a podSet whose pods work alone; as many as there are replicas, one that meets by itself."""
-    found = NODES.search(words(pods.spec))
+    found = re.search(NODES, words(pods.spec))
     total = pods.ranks.nodes if pods.ranks else 0
     if not found or int(found[2]) == 1:
         return
@@ -55,7 +55,7 @@ def _nodes(pods: Pods) -> Iterator[Diagnostic]:
 
 
 def _processes(pods: Pods) -> Iterator[Diagnostic]:
-    found = PROCESSES.search(words(pods.spec))
+    found = re.search(PROCESSES, words(pods.spec))
     cards = pods.spec.accelerator.per_pod if pods.spec.accelerator else 0
     if found and cards and int(found[1]) > cards:
         message = f"torchrun is to start {found[1]} processes on each node, and a pod has {count(cards, 'GPU')}"

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping
 
 from bayplan.backends.slurm.nodes import amounts, exclusive
 from bayplan.backends.slurm.sections import Job, Section, Step
-from bayplan.backends.slurm.shell import here_document, quote
+from bayplan.backends.slurm.shell import here_document
 from bayplan.backends.slurm.tasks import everyones_master, hosts_in_use, master_lists, task
 from bayplan.kube.kinds.parts import GANG_LABEL, WORKFLOW_LABEL
 from bayplan.kube.pod import file_key
+from bayplan.kube.shell import quote
 from bayplan.model.plan import GangPlan, Plan
 from bayplan.model.workflow import Binary
 from bayplan.topologies.slurm.layout import settings

@@ -1,18 +1,14 @@
-"""Words of a shell script: quoting, Kubernetes' `$(NAME)`, and numbers that depend on a task's group."""
+"""Words of a shell script: Kubernetes' `$(NAME)`, and numbers that depend on a task's group."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Container, Sequence
 
-PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")
+from bayplan.kube.shell import quote
+
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REFERENCE = re.compile(r"\$\$|\$\(([^()]*)\)")
-
-
-def quote(text: str) -> str:
-    """One word of a shell."""
-    return text if PLAIN.fullmatch(text) else "'" + text.replace("'", "'\\''") + "'"
 
 
 def expanded(text: str, known: Container[str]) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.backends.slurm.sections import Branch, Job, Step, starts_of
-from bayplan.backends.slurm.shell import PICK, VARIABLE, expanded, quote, series
+from bayplan.backends.slurm.shell import PICK, VARIABLE, expanded, series
 from bayplan.kube.env import entries
 from bayplan.kube.kinds.sbatch import host_variable
 from bayplan.kube.ranks import MASTER_PORT, user_names
+from bayplan.kube.shell import quote
 from bayplan.model.plan import Pods, Ranks
 from bayplan.model.workflow import pod_of
 from bayplan.values import NamedTuple

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.checks.attachments.pools import pools
 from bayplan.checks.attachments.said import GLOO, Layer, Said, layers, said, written
 from bayplan.checks.places import Place, pod_sets
 from bayplan.diagnostics import KEY, Diagnostic, Route, error, warning
-from bayplan.fabrics import amounts, on_host
+from bayplan.fabrics import amounts, fabric_of, on_host
 from bayplan.kube import quantity
 from bayplan.kube.multus import NETWORKS
 from bayplan.kube.pod import HOST_DNS
 from bayplan.kube.safe import items, mapping
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import Workflow
+from bayplan.planning.pools import pools_of
 from bayplan.words import suggest
 
 NATIVE = ("kubernetes.io/",)
@@ -29,7 +29,7 @@ def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]
         hint = "attach pods with `fabric:` on their podSet"
         yield error("W523", ("workflow", "metadata", "annotations", NETWORKS, KEY), message, hint=hint)
     told = any(pool.template for pool in topology.pools)
-    known = pools(workflow, topology) if told or topology.fabrics else {}
+    known = pools_of(workflow, topology) if told or topology.fabrics else {}
     for place in pod_sets(workflow):
         pool = known.get(place.route, "")
         found = layers(place.pods, place.route, topology, pool)
@@ -101,7 +101,7 @@ def _gloo(one: Said | None) -> Iterator[Diagnostic]:
 def _dns(place: Place, topology: ClusterTopology, found: tuple[Layer, ...], pool: Pool | None) -> Iterator[Diagnostic]:
     """W537."""
     policy, at = written(found, "spec", "dnsPolicy")
-    fabric = topology.fabrics.get(place.pods.fabric.name) if place.pods.fabric else None
+    fabric = fabric_of(place.pods, topology)
     if policy not in (None, HOST_DNS) and on_host(place.pods, fabric, pool):
         message = f"in the node's network, a pod with dnsPolicy {policy} does not find the names of other pods"
         yield warning("W537", at, message, hint=f"leave it out: then it is {HOST_DNS}")

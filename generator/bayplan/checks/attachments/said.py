@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.diagnostics import Route
+from bayplan.fabrics import fabric_of
 from bayplan.kube.pod import container_name
 from bayplan.kube.safe import get, items, text
 from bayplan.model.fabric import Fabric
@@ -53,7 +54,7 @@ def written(found: tuple[Layer, ...], *path: str) -> tuple[Any, Route]:
 
 def said(pods: PodSet, route: Route, topology: ClusterTopology, pool: str) -> Mapping[str, Said]:
     """Variable -> its value: the template's, else the podSet's, else that of the fabric."""
-    fabric = topology.fabrics.get(pods.fabric.name) if pods.fabric else None
+    fabric = fabric_of(pods, topology)
     found = dict(_of_fabric(fabric)) if fabric else {}
     found |= {name: Said(value, (*route, "env", name)) for name, value in pods.env.items()}
     for each in layers(pods, route, topology, pool):

@@ -9,7 +9,7 @@ from bayplan.checks.networks.addresses import available
 from bayplan.checks.places import Place, pod_sets
 from bayplan.diagnostics import Diagnostic, Route, error, warning
 from bayplan.fabrics.hanging import nodes_of, pools_of
-from bayplan.fabrics.wanted import rails_of
+from bayplan.fabrics.wanted import fabric_of, rails_of
 from bayplan.kube import addresses as ip
 from bayplan.model.fabric import Fabric, Rail
 from bayplan.model.topology import ClusterTopology
@@ -24,8 +24,7 @@ def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]
     taken: Counter[tuple[str, str]] = Counter()
     first: dict[tuple[str, str], tuple[Route, Rail]] = {}
     for place in pod_sets(workflow):
-        asked = place.pods.fabric
-        fabric = topology.fabrics.get(asked.name) if asked else None
+        asked, fabric = place.pods.fabric, fabric_of(place.pods, topology)
         if asked is None or fabric is None or not limited(fabric):
             continue
         rails = [rail for rail in rails_of(asked, fabric) if ip.subnet(rail.subnet) is not None]

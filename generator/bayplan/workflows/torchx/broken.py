@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,7 +19,7 @@ def broken(template: PodTemplate) -> Iterator[Diagnostic]:
         return
     for route, container in containers(template):
         for key, number, text in _words(container):
-            if found := BROKEN.search(text):
+            if found := re.search(BROKEN, text):
                 message = f'no shell takes "{found[0]}" for the name of a variable: TorchX keeps the role\'s dash'
                 hint = "call the role with `_` in place of `-`: replicas but the first never meet rank 0"
                 yield error("W573", (*route, key, number), message, hint=hint)

@@ -11,12 +11,13 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import dropwhile
 
+from bayplan.kube.shell import quote
 from bayplan.values import NamedTuple
 from bayplan.workflows.sbatch.findings import Findings, Spot
 from bayplan.workflows.sbatch.job import effects, special
 from bayplan.workflows.sbatch.job.given import Given, parse, sort
 from bayplan.workflows.sbatch.job.known import EACH, LAUNCHERS, QUIET, SETUP, SILENT, base
-from bayplan.workflows.sbatch.job.variables import Body, Variables, after, quoted
+from bayplan.workflows.sbatch.job.variables import Body, Variables, after
 from bayplan.workflows.sbatch.options import STEPS
 from bayplan.workflows.sbatch.shell.statements import ASSIGNMENT, Statement, statements
 from bayplan.workflows.sbatch.shell.values import MARK, NODES, RANK, Scope, Unknown, Value, text
@@ -262,7 +263,7 @@ class _Walker(Variables):
             found += parts
         if found[0] == "mkdir" and "-p" not in found:
             found.insert(1, "-p")  # the folder may be there: every pod makes it
-        self.before.append(" ".join(map(quoted, found)))
+        self.before.append(" ".join(map(quote, found)))
 
     # -- steps
 

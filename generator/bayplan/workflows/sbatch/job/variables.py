@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
+from bayplan.kube.shell import quote
 from bayplan.workflows.sbatch.findings import Findings, Spot
 from bayplan.workflows.sbatch.shell.idioms import output
 from bayplan.workflows.sbatch.shell.statements import ASSIGNMENT, Redirect, Statement, statements
@@ -153,7 +154,7 @@ class Variables:
         if isinstance(value, Unknown) or RANK in value.replace(f"\0rank:9{len(name)}\0", ""):
             self.unknown(value if isinstance(value, Unknown) else Unknown(f"${name} is not known"), self.spot(word))
             return
-        parts = [quoted(part) if part else "" for part in value.split(f"\0rank:9{len(name)}\0")]
+        parts = [quote(part) if part else "" for part in value.split(f"\0rank:9{len(name)}\0")]
         variable = f'"${{{name}-}}"'
         self.before.append(f"export {name}={variable.join(parts)}")
         self.texts.pop(name, None)
@@ -206,9 +207,3 @@ def _port(name: str) -> bool:
 def _grows(name: str, pieces: Sequence[Piece]) -> bool:
     """Whether a value is made of the variable itself."""
     return any(piece.kind != TEXT and re.match(rf"{name}\b", piece.text) for piece in pieces)
-
-
-def quoted(word: str) -> str:
-    """A word for a shell."""
-    plain = re.fullmatch(r"[A-Za-z0-9_@%+=:,./-]+", word)
-    return word if plain else "'" + word.replace("'", "'\\''") + "'"

@@ -6,6 +6,7 @@ AppWrapper of MCAD with a Pod for each replica (schedulers/kubernetes_mcad_sched
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -108,7 +109,7 @@ def _broken(document: Document, replicas: list[Replica], subject: str) -> Iterat
     for replica in replicas:
         path = (*replica.path, "spec", "containers", 0, "command")
         for number, word in enumerate(common.words(replica.container)):
-            if found := BROKEN.search(word):
+            if found := re.search(BROKEN, word):
                 yield broken(found[0], _at(document, (*path, number), subject))
                 return
 

@@ -73,7 +73,7 @@ def _variables(given: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
     texts = [((*route, "args", n), text) for n, text in enumerate(given.get("args") or ())]
     texts += [((*route, "env", name), text) for name, text in (given.get("env") or {}).items()]
     for at, text in texts:
-        if found := BROKEN.search(text):
+        if found := re.search(BROKEN, text):
             message = f'no shell takes "{found[0]}" for the name of a variable: it has a dash'
             hint = "call the role with `_` in place of `-`, and write ${rank0_env} for the variable"
             yield error("W573", at, message, hint=hint)

@@ -16,10 +16,10 @@ from bayplan import document, pipeline
 from bayplan.arrange import head
 from bayplan.backends import BACKENDS
 from bayplan.model.features import FEATURES, Need
-from bayplan.model.intent import GangIntent
 from bayplan.model.manifest import Many
 from bayplan.model.target import KNOWN, Target
 from bayplan.planning.fidelity import find_row
+from oracle.intent import GangIntent
 from tools import golden
 
 SCHEDULERS: Mapping[str, Mapping[str, Any]] = {"slurm": {"plugin": "block"}}

@@ -21,11 +21,12 @@ from bayplan.backends import BACKENDS
 from bayplan.diagnostics import Diagnostic
 from bayplan.model.augment import AugmentRequest
 from bayplan.model.given import FEATURES, PLAIN, TITLES
-from bayplan.model.intent import GangIntent, UnitIntent
 from bayplan.model.manifest import Object
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from judges import kueue as kueue_judge
+from oracle import ORACLES
+from oracle.intent import GangIntent, UnitIntent
 
 needs_upstream = pytest.mark.skipif(not (judges.UPSTREAM / "crds").is_dir(), reason="no upstream CRDs")
 
@@ -243,10 +244,10 @@ def read_back(result: Result, case: Case, plan: Plan) -> None:
     """The scheduler reads of it what the plan meant; groups have no names in a template that is what it is."""
     if case.backend == "kai" and case.mode != "gang":
         return  # KAI's podgrouper makes these PodGroups, in the cluster
-    backend = BACKENDS[case.backend]
-    read = backend.read([*result.after, *result.added])
+    oracle = ORACLES[case.backend]
+    read = oracle.read([*result.after, *result.added])
     assert read.diagnostics == ()
-    meant = backend.intent(plan, Target({**support.TOPOLOGY["spec"]["versions"], **case.versions}))
+    meant = oracle.intent(plan, Target({**support.TOPOLOGY["spec"]["versions"], **case.versions}))
     found = read.value or ()
     if len(meant) > 1:  # gangs of one template are read as one, with one ComputeDomain
         assert [_nameless(each.root) for each in found] == [_nameless(meant[0].root)]
@@ -593,10 +594,10 @@ def lived_in(documents: Documents) -> Documents:
 
 def reads_the_same(result: Result, case: Case, plan: Plan) -> None:
     """The same levels over as many pods, with the same claims."""
-    backend = BACKENDS[case.backend]
-    read = backend.read([*result.after, *result.added])
+    oracle = ORACLES[case.backend]
+    read = oracle.read([*result.after, *result.added])
     assert read.diagnostics == ()
-    meant = backend.intent(plan, Target({**support.TOPOLOGY["spec"]["versions"], **case.versions}))
+    meant = oracle.intent(plan, Target({**support.TOPOLOGY["spec"]["versions"], **case.versions}))
     if len(meant) > 1:
         meant = meant[:1] if case.backend != "sunk" else meant
     assert sorted(counted(each.root) for each in read.value or ()) == sorted(counted(each.root) for each in meant)

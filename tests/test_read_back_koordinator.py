@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 import random_workflows
 import support
-from bayplan.backends import BACKENDS
 from bayplan.emit import emit
-from bayplan.model.intent import UnitIntent
+from oracle import ORACLES
+from oracle.intent import UnitIntent
 from test_koordinator_planner import gangs, topologies
 
-KOORDINATOR = BACKENDS["koordinator"]
+KOORDINATOR = ORACLES["koordinator"]
 NAMES = {"P510", "P551", "P552", "P558"}
 GAPS = frozenset({"F602", "F604", "F605", "F627", "F660", "F661", "F662", "F663", "F664", "F681"})
 VERSIONS = ("1.7", "1.8")

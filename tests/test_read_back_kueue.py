@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 
 import random_workflows
 import support
-from bayplan.backends import BACKENDS
 from bayplan.backends.kueue.needs import FEATURES as OWN
 from bayplan.model.features import FEATURES
-from bayplan.model.intent import UnitIntent
-from bayplan.planning.intent import gang_intent
 from judges import kueue as judge
+from oracle import ORACLES
+from oracle.intent import UnitIntent, gang_intent
 
-KUEUE = BACKENDS["kueue"]
+KUEUE = ORACLES["kueue"]
 VERSIONS = ["0.14", "0.15", "0.16", "0.17", "0.18", "0.19"]
 ACCEPTED = frozenset(each.code for each in (*FEATURES.values(), *OWN.values()))
 UNTOLD = {"P510", "F655"}  # names that meet; bare pods of several podSets, which Kueue tells apart by requests alone

@@ -17,7 +17,6 @@ from bayplan.model.given import carries, refuses
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, PodParts, Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
 from bayplan.model.target import Target
-from bayplan.planning.intent import level_label
 
 TOPOLOGY = "kai.scheduler/topology"
 REQUIRED, PREFERRED = "kai.scheduler/topology-required-placement", "kai.scheduler/topology-preferred-placement"
@@ -121,5 +120,5 @@ def _segments(plan: Plan, gang: GangPlan, unit: Unit, pods: Pods) -> dict[str, s
 
 def _levels(plan: Plan, unit: Unit, pool: str) -> tuple[str, str]:
     """Required and preferred, as node labels."""
-    required = level_label(plan.topology, pool, unit.required)
-    return required, level_label(plan.topology, pool, unit.preferred) or required
+    required = plan.topology.level_label(pool, unit.required)
+    return required, plan.topology.level_label(pool, unit.preferred) or required

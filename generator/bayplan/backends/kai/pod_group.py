@@ -19,7 +19,6 @@ from bayplan.model.features import Need
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, minimum, once, walk
 from bayplan.model.target import Target
-from bayplan.planning.intent import level_label
 from bayplan.values import NamedTuple
 
 POD_GROUP = "pod-group-name"
@@ -201,8 +200,8 @@ def _constraint(plan: Plan, gang: GangPlan, target: Target, unit: Unit) -> dict[
         "topologyConstraint": {
             "topology": topology_of(plan, gang, pool),
             **given(
-                requiredTopologyLevel=level_label(plan.topology, pool, unit.required),
-                preferredTopologyLevel=level_label(plan.topology, pool, preferred),
+                requiredTopologyLevel=plan.topology.level_label(pool, unit.required),
+                preferredTopologyLevel=plan.topology.level_label(pool, preferred),
             ),
         }
     }

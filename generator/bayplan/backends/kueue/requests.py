@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
 from bayplan.planning.fold import fold
-from bayplan.planning.intent import level_label
 from bayplan.values import NamedTuple
 
 PAIR = 2
@@ -126,4 +125,4 @@ def _level(plan: Plan, part: Part, unit: Unit) -> Request:
 
 
 def _label(plan: Plan, part: Part, level: str) -> str:
-    return level_label(plan.topology, part.pods.pool, level)
+    return plan.topology.level_label(part.pods.pool, level)

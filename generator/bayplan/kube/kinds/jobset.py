@@ -13,12 +13,10 @@ from bayplan.kube.kinds.parts import (
     INDEX_FIELD,
     INDEX_VARIABLE,
     Piece,
-    PodsRead,
     instances,
     job_spec,
     meta,
     name_rows,
-    read_name,
 )
 from bayplan.kube.ranks import Numbers
 from bayplan.model.features import Support
@@ -159,19 +157,3 @@ def _replicated_job(
             "spec": job_spec(gang, pods.replicas, piece.template),
         },
     }
-
-
-def read(document: Mapping[str, Any]) -> tuple[PodsRead, ...]:
-    """The podSets of a JobSet: replicas x parallelism pods each."""
-    if document.get("kind") != "JobSet" or not str(document.get("apiVersion")).startswith("jobset.x-k8s.io/"):
-        return ()
-    return tuple(
-        PodsRead(
-            read_name(each["template"]["spec"]["template"], each["name"]),
-            each.get("replicas", 1) * each["template"]["spec"].get("parallelism", 1),
-            each["template"]["spec"]["template"],
-            document["metadata"],
-            each["template"].get("metadata", {}),
-        )
-        for each in document["spec"]["replicatedJobs"]
-    )

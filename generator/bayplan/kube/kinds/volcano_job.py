@@ -7,12 +7,10 @@ from typing import Any
 
 from bayplan.kube.kinds.parts import (
     Piece,
-    PodsRead,
     instances,
     meta,
     name_rows,
     pod_deadline,
-    read_name,
     service_name,
 )
 from bayplan.kube.ranks import Numbers, running_number, running_on
@@ -125,19 +123,3 @@ def _task(gang: GangPlan, pods: Pods, piece: Piece) -> dict[str, Any]:
         **piece.job.spec,
         "template": {**piece.template, "spec": {**spec, **pod_deadline(gang, spec)}},
     }
-
-
-def read(document: Mapping[str, Any]) -> tuple[PodsRead, ...]:
-    """The podSets of a Volcano Job: its tasks."""
-    if document.get("kind") != "Job" or not str(document.get("apiVersion")).startswith("batch.volcano.sh/"):
-        return ()
-    return tuple(
-        PodsRead(
-            read_name(each["template"], each.get("name", "")),
-            each.get("replicas", 0),
-            each["template"],
-            document["metadata"],
-            {},
-        )
-        for each in document["spec"].get("tasks") or ()
-    )

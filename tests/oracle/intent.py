@@ -1,16 +1,57 @@
-"""A plan's intent in neutral words: levels as node labels, podSet instances by name, nothing of any scheduler."""
+"""What manifests ask of a scheduler: the common ground of a plan and of what is read back from manifests.
+
+Levels are node labels and podSet instances have the names of the plan, unless a scheduler has names of its own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
-from bayplan.model.topology import ClusterTopology
+
+
+class PodsIntent(NamedTuple):
+    """So many pods, of which `minimum` must start together."""
+
+    name: str
+    replicas: int
+    minimum: int
+    compute_domain: str = ""
+
+
+class UnitIntent(NamedTuple):
+    """A set of pods placed together; levels are node labels. Children are sorted by name."""
+
+    name: str
+    required: str = ""
+    preferred: str = ""
+    minimum: int = 0  # of the children that are units; 0: all
+    units: tuple[UnitIntent, ...] = ()
+    pods: tuple[PodsIntent, ...] = ()
+
+
+def claimed_domains(unit: UnitIntent) -> tuple[str, ...]:
+    """The ComputeDomains that pods of a unit claim from, by name."""
+    own = {pods.compute_domain for pods in unit.pods if pods.compute_domain}
+    return tuple(sorted(own.union(*(claimed_domains(each) for each in unit.units))))
+
+
+class GangIntent(NamedTuple):
+    """One gang as the scheduler sees it."""
+
+    name: str
+    namespace: str
+    queue: str
+    priority_class: str
+    preemptible: bool | None
+    topology: str
+    root: UnitIntent
+    compute_domains: tuple[str, ...] = ()
 
 
 def gang_intent(plan: Plan, gang: GangPlan) -> GangIntent:
-    """All that a scheduler might be told of a gang. A backend's own intent is this, in its names, less its gaps."""
+    """All that manifests can ask for a gang. Those of one scheduler ask for this, in its names and without its gaps."""
     return GangIntent(
         name=gang.name,
         namespace=plan.namespace,
@@ -33,8 +74,8 @@ def unit_intent(plan: Plan, unit: Unit) -> UnitIntent:
     pool = next(all_pods(unit)).pool
     return UnitIntent(
         name=unit.name,
-        required=level_label(plan.topology, pool, unit.required),
-        preferred=level_label(plan.topology, pool, unit.preferred),
+        required=plan.topology.level_label(pool, unit.required),
+        preferred=plan.topology.level_label(pool, unit.preferred),
         units=in_order(units),
         pods=tuple(sorted(map(pods_intent, unit.pods))),
     )
@@ -48,10 +89,3 @@ def pods_intent(pods: Pods) -> PodsIntent:
 def in_order(units: Sequence[UnitIntent]) -> tuple[UnitIntent, ...]:
     """Units as an intent holds them: sorted by name."""
     return tuple(sorted(units, key=lambda unit: unit.name))
-
-
-def level_label(topology: ClusterTopology, pool: str, level: str) -> str:
-    """The node label of a level; empty for no level."""
-    found = topology.pool(pool)
-    rank = found.level(level) if found and level else None
-    return rank.label if rank else ""

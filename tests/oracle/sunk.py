@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bayplan.backends.found import annotation_of, channels, found_pods, label_of, merged, pods_read, priority_class
 from bayplan.backends.sunk.marks import LOCK, PREFIX, partition
 from bayplan.diagnostics import Outcome
-from bayplan.kube.kinds import PodsRead
 from bayplan.kube.kinds.parts import GANG_LABEL
-from bayplan.model.intent import GangIntent, UnitIntent
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import Plan, all_pods
-from bayplan.planning.intent import pods_intent
+from bayplan.model.target import Target
+from oracle.intent import GangIntent, UnitIntent, pods_intent
+from oracle.manifests import PodsRead, annotation_of, channels, found_pods, label_of, merged, pods_read, priority_class
 
 ALONE = 1
 
 
-def intent(plan: Plan) -> tuple[GangIntent, ...]:
+def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:
     """The declared gaps: gangs, levels and preemptibility. Pods of one gang are told apart by podSet instance."""
     return tuple(
         GangIntent(

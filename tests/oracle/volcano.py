@@ -7,22 +7,29 @@ those of the unit around them. A level that is preferred beside a required one i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from bayplan.backends.found import Channels, annotation_of, by, channels, claimed, found_pods, merged
 from bayplan.backends.volcano.pod_group import POD_GROUP, POLICY, PREEMPTABLE, ROLE
 from bayplan.backends.volcano.tiers import network_topology, policies
 from bayplan.diagnostics import Outcome
-from bayplan.kube.kinds import PodsRead, volcano_job
 from bayplan.kube.kinds.jobset import JOB_INDEX
 from bayplan.kube.kinds.parts import GROUP_LABEL
 from bayplan.kube.safe import is_kind, items, mapping, number, text
-from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import GangPlan, Plan, Unit, all_pods
 from bayplan.model.target import Target
-from bayplan.planning.intent import gang_intent, in_order, pods_intent
-from bayplan.values import NamedTuple
+from oracle.intent import GangIntent, PodsIntent, UnitIntent, gang_intent, in_order, pods_intent
+from oracle.manifests import (
+    Channels,
+    PodsRead,
+    annotation_of,
+    by,
+    channels,
+    claimed,
+    found_pods,
+    merged,
+    read_volcano_job,
+)
 
 Fields = Mapping[str, Any]
 Key = tuple[str, str]  # namespace, name
@@ -172,7 +179,7 @@ def _read_job(document: Fields, domains: Channels) -> GangIntent:
     spec = document["spec"]
     tasks = [
         (task, Seen(pods, claimed(pods, domains)))
-        for task, pods in zip(items(spec, "tasks"), volcano_job.read(document), strict=True)
+        for task, pods in zip(items(spec, "tasks"), read_volcano_job(document), strict=True)
     ]
     units = [unit for task, seen in tasks for unit in _partitions(task, seen)]
     rest = [(task, seen) for task, seen in tasks if not mapping(task, "partitionPolicy")]

@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from bayplan.backends.found import Channels, by, channels, found_pods, pods_read
 from bayplan.backends.kueue.linting.placement import parsed
 from bayplan.backends.kueue.requests import Layout, Part, layout
 from bayplan.backends.kueue.words import LAYERS, PREFERRED, QUEUE, REQUIRED, SLICE_LEVEL, SLICE_SIZE, TOGETHER
 from bayplan.diagnostics import Outcome
-from bayplan.kube.kinds import PodsRead
 from bayplan.kube.kinds.parts import GANG_LABEL
 from bayplan.kube.safe import mapping, text
-from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import GangPlan, Plan, Unit
 from bayplan.model.target import Target
-from bayplan.planning.intent import in_order, level_label
-from bayplan.values import NamedTuple
+from oracle.intent import GangIntent, PodsIntent, UnitIntent, in_order
+from oracle.manifests import Channels, PodsRead, by, channels, found_pods, pods_read
 
 Key = tuple[str, str]  # namespace, name
 INSTANCE = re.compile(r"-[0-9]+(?=-|$)")
@@ -94,7 +92,7 @@ def _pair_name(names: Sequence[str]) -> str:
 
 
 def _label(plan: Plan, part: Part, level: str) -> str:
-    return level_label(plan.topology, part.pods.pool, level)
+    return plan.topology.level_label(part.pods.pool, level)
 
 
 def plain(name: str) -> str:

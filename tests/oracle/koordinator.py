@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.backends.found import Channels, channels, found_pods, label_of, merged, pods_read, priority_class
 from bayplan.backends.koordinator.gather import gather
 from bayplan.backends.koordinator.pod_group import (
     GROUPS,
@@ -22,14 +21,13 @@ from bayplan.backends.koordinator.pod_group import (
     rules_of,
 )
 from bayplan.diagnostics import Diagnostic, Outcome, error
-from bayplan.kube.kinds import PodsRead
 from bayplan.kube.kinds.parts import GANG_LABEL
-from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import GangPlan, Plan, Unit, all_pods
 from bayplan.model.target import Target
-from bayplan.planning.intent import gang_intent, pods_intent
 from bayplan.topologies.koordinator import layer_name
+from oracle.intent import GangIntent, PodsIntent, UnitIntent, gang_intent, pods_intent
+from oracle.manifests import Channels, PodsRead, channels, found_pods, label_of, merged, pods_read, priority_class
 
 Fields = Mapping[str, Any]
 Key = tuple[str, str]  # namespace, name

@@ -1,21 +1,30 @@
-"""What read-backs share: podSet instances in manifests, and the ComputeDomains that they claim from."""
+"""PodSet instances in manifests, and the ComputeDomains that they claim from."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from bayplan.kube.kinds import KINDS, PodsRead
-from bayplan.kube.kinds.parts import read_name
+from bayplan.kube.kinds.parts import GROUP_LABEL, POD_SET_LABEL
 from bayplan.kube.names import COMPUTE_DOMAIN_API
 from bayplan.kube.objects import group, kind
 from bayplan.kube.safe import mapping
 from bayplan.kube.workloads import WORKLOADS
-from bayplan.model.intent import PodsIntent
 from bayplan.model.manifest import Manifest, Object
+from oracle.intent import PodsIntent
 
 Channels = Mapping[tuple[str, str], str]
 """Namespace and claim template -> ComputeDomain."""
+
+
+class PodsRead(NamedTuple):
+    """One podSet instance found in a manifest."""
+
+    name: str
+    replicas: int
+    template: Mapping[str, Any]
+    owner: Mapping[str, Any]  # metadata of the object it was found in
+    job: Mapping[str, Any]  # metadata of the Job template, for kinds that have one
 
 
 A = TypeVar("A")
@@ -34,7 +43,7 @@ def found_pods(documents: Iterable[Manifest]) -> Iterator[PodsRead]:
     """The podSet instances of all kinds of workloads."""
     listed = [Object((), document) for document in documents]
     for one in listed:
-        own = [pods for each in KINDS.values() for pods in each.read(one.data)]
+        own = [pods for read in READERS for pods in read(one.data)]
         yield from own or _seats(one, listed)
 
 
@@ -47,6 +56,68 @@ def _seats(one: Object, beside: Sequence[Object]) -> Iterator[PodsRead]:
         template, owner = mapping(data, *seat.path), mapping(one.data, "metadata")
         job = owner if seat.job is None else mapping(data, *seat.job, "metadata")
         yield PodsRead(read_name(template, seat.name), seat.total, template, owner, job)
+
+
+def read_name(template: Mapping[str, Any], fallback: str) -> str:
+    """The podSet instance's name as our labels tell it, else the fallback."""
+    labels = (template.get("metadata") or {}).get("labels") or {}
+    if POD_SET_LABEL not in labels:
+        return fallback
+    return "-".join(part for part in (labels.get(GROUP_LABEL, ""), labels[POD_SET_LABEL]) if part)
+
+
+def read_job(document: Mapping[str, Any]) -> tuple[PodsRead, ...]:
+    """The one podSet of a Job."""
+    if document.get("kind") != "Job" or document.get("apiVersion") != "batch/v1":
+        return ()
+    spec, metadata = document["spec"], document["metadata"]
+    name = read_name(spec["template"], metadata["name"])
+    return (PodsRead(name, spec.get("parallelism", 1), spec["template"], metadata, metadata),)
+
+
+def read_jobset(document: Mapping[str, Any]) -> tuple[PodsRead, ...]:
+    """The podSets of a JobSet: replicas x parallelism pods each."""
+    if document.get("kind") != "JobSet" or not str(document.get("apiVersion")).startswith("jobset.x-k8s.io/"):
+        return ()
+    return tuple(
+        PodsRead(
+            read_name(each["template"]["spec"]["template"], each["name"]),
+            each.get("replicas", 1) * each["template"]["spec"].get("parallelism", 1),
+            each["template"]["spec"]["template"],
+            document["metadata"],
+            each["template"].get("metadata", {}),
+        )
+        for each in document["spec"]["replicatedJobs"]
+    )
+
+
+def read_pod(document: Mapping[str, Any]) -> tuple[PodsRead, ...]:
+    """One pod."""
+    if document.get("kind") != "Pod" or document.get("apiVersion") != "v1":
+        return ()
+    metadata = document["metadata"]
+    template = {"metadata": metadata, "spec": document["spec"]}
+    return (PodsRead(read_name(template, metadata["name"]), 1, template, metadata, metadata),)
+
+
+def read_volcano_job(document: Mapping[str, Any]) -> tuple[PodsRead, ...]:
+    """The podSets of a Volcano Job: its tasks."""
+    if document.get("kind") != "Job" or not str(document.get("apiVersion")).startswith("batch.volcano.sh/"):
+        return ()
+    return tuple(
+        PodsRead(
+            read_name(each["template"], each.get("name", "")),
+            each.get("replicas", 0),
+            each["template"],
+            document["metadata"],
+            {},
+        )
+        for each in document["spec"].get("tasks") or ()
+    )
+
+
+READERS = (read_jobset, read_job, read_pod, read_volcano_job)
+"""One for each workload kind that bayplan writes."""
 
 
 def merged(found: Iterable[PodsRead]) -> list[PodsRead]:

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from bayplan.backends.found import Channels, channels, found_pods, label_of, merged, pods_read, priority_class
 from bayplan.backends.none.affinity import PREFERRED, innermost, keys, steps
 from bayplan.diagnostics import Outcome
-from bayplan.kube.kinds import PodsRead
 from bayplan.kube.kinds.parts import GANG_LABEL, GROUP_LABEL
 from bayplan.kube.pod import REQUIRED
-from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import Plan, Unit
-from bayplan.planning.intent import gang_intent, in_order, pods_intent
-from bayplan.values import NamedTuple
+from bayplan.model.target import Target
+from oracle.intent import GangIntent, PodsIntent, UnitIntent, gang_intent, in_order, pods_intent
+from oracle.manifests import Channels, PodsRead, channels, found_pods, label_of, merged, pods_read, priority_class
 
 ALONE = 1
 """Every pod starts by itself, whatever its podSet's minimum."""
 
 
-def intent(plan: Plan) -> tuple[GangIntent, ...]:
+def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:
     """The plan's intent less the declared gaps: queue, preemptibility, minimums, and outer levels, preferences here."""
     return tuple(
         gang_intent(plan, gang)._replace(queue="", preemptible=None, root=_unit_intent(plan, gang.root))

@@ -9,16 +9,15 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from bayplan.backends.slurm.jobs import jobs
 from bayplan.backends.slurm.script import partition_of
 from bayplan.backends.slurm.sections import Job
 from bayplan.diagnostics import Diagnostic, Outcome, warning
-from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
-from bayplan.values import NamedTuple
+from oracle.intent import GangIntent, PodsIntent, UnitIntent
 
 TOGETHER, BLOCK = "aggregated-block", "block"
 SHORT: Mapping[str, str] = {

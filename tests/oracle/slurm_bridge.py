@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bayplan.backends.found import Channels, channels, found_pods, label_of, merged, pods_read, priority_class
 from bayplan.backends.slurm_bridge.jobs import SlurmJob, slurm_jobs
 from bayplan.backends.slurm_bridge.pod_group import GROUP, JOB, partition, pod_group_name
 from bayplan.diagnostics import Outcome
-from bayplan.kube.kinds import PodsRead
-from bayplan.model.intent import GangIntent, UnitIntent
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import GangPlan, Plan
 from bayplan.model.target import Target
-from bayplan.planning.intent import pods_intent
+from oracle.intent import GangIntent, UnitIntent, pods_intent
+from oracle.manifests import Channels, PodsRead, channels, found_pods, label_of, merged, pods_read, priority_class
 
 
 def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:

@@ -45,7 +45,7 @@ class At(NamedTuple):
     @property
     def target(self) -> dict[str, str]:
         """As the pipeline takes it."""
-        return {BACKENDS[self.backend].COMPONENT: self.version}
+        return {BACKENDS[self.backend].declared.component: self.version}
 
     def __str__(self) -> str:
         return f"{self.backend}@{self.version}"
@@ -53,7 +53,7 @@ class At(NamedTuple):
 
 def versions(backend: str) -> tuple[str, ...]:
     """The versions that a backend is tested at."""
-    return golden.VERSIONS.get(backend) or KNOWN[BACKENDS[backend].COMPONENT]
+    return golden.VERSIONS.get(backend) or KNOWN[BACKENDS[backend].declared.component]
 
 
 ALL = [At(backend, version) for backend in BACKENDS for version in versions(backend)]
@@ -69,8 +69,8 @@ def at_any_version(backend: str) -> st.SearchStrategy[At]:
 @cache
 def kinds(at: At) -> tuple[str, ...]:
     """The workload kinds that a backend takes at a version."""
-    backend, target = BACKENDS[at.backend], Target(at.target)
-    rows = {kind: find_row(Need(f"workload-{kind}", 1, ()), backend.SUPPORT, target) for kind in backend.KINDS}
+    declared, target = BACKENDS[at.backend].declared, Target(at.target)
+    rows = {kind: find_row(Need(f"workload-{kind}", 1, ()), declared.support, target) for kind in declared.kinds}
     return tuple(kind for kind, row in rows.items() if row and row.fidelity != "absent")
 
 

@@ -17,10 +17,10 @@ import support
 import workloads
 from bayplan import document
 from bayplan.augment import augment
-from bayplan.backends import BACKENDS
+from bayplan.backends import BACKENDS, existing
 from bayplan.diagnostics import Diagnostic
 from bayplan.model.augment import AugmentRequest
-from bayplan.model.given import FEATURES, PLAIN, TITLES
+from bayplan.model.existing import FEATURES, PLAIN, TITLES
 from bayplan.model.manifest import Object
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
@@ -185,14 +185,14 @@ def test_placed_or_refused(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
 def watched(backend: str, monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
     """The plans that the backend is asked to place."""
     seen: list[Plan] = []
-    module: Any = BACKENDS[backend]
-    place = module.place
+    own = existing(backend)
 
     def watch(plan: Plan, shape: Any, target: Any) -> Any:
         seen.append(plan)
-        return place(plan, shape, target)
+        return own.place(plan, shape, target)
 
-    monkeypatch.setattr(module, "place", watch)
+    module = f"bayplan.backends.{backend.replace('-', '_')}.existing"
+    monkeypatch.setattr(f"{module}.EXISTING", own._replace(place=watch))
     return seen
 
 
@@ -276,7 +276,7 @@ def test_every_kind_is_tried() -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_every_row_has_a_feature_and_every_feature_a_row(backend: str) -> None:
-    rows = BACKENDS[backend].placing()
+    rows = existing(backend).support
     assert {row.feature for row in rows} <= set(FEATURES)
     assert {row.feature for row in rows} >= {each for each in FEATURES if not each.startswith("gangs-")} | {"gangs-lws"}
     for row in rows:

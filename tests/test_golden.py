@@ -32,9 +32,9 @@ def test_every_backend_has_goldens() -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_every_known_version_has_goldens(backend: str) -> None:
     """Each minor version; of Kubernetes those at which the manifests change."""
-    known = list(dict.fromkeys(map(minor, KNOWN[BACKENDS[backend].COMPONENT])))
+    known = list(dict.fromkeys(map(minor, KNOWN[BACKENDS[backend].declared.component])))
     rendered = [minor(each) for each in VERSIONS[backend]]
-    partly = BACKENDS[backend].COMPONENT == "kubernetes"
+    partly = BACKENDS[backend].declared.component == "kubernetes"
     assert rendered == [each for each in known if each in rendered or not partly]
     assert rendered[-1] == known[-1]
 

@@ -122,7 +122,7 @@ def test_what_bayplan_writes_has_none_of_these_mistakes(path: Any) -> None:
     topology = ROOT / "examples" / name / "topology.yaml"
     read = document.read(path.name, path.read_bytes(), "manifest", own=False).value or ()
     cluster = (document.read("topology.yaml", topology.read_bytes(), "topology").value or (None,))[0]
-    component = BACKENDS[path.parent.name].COMPONENT
+    component = BACKENDS[path.parent.name].declared.component
     outcome, _ = pipeline.lint(pipeline.LintRequest(read, cluster, target={component: version}))
     assert outcome.value is not None
     assert [each for each in outcome.diagnostics if each.code.startswith("M")] == []

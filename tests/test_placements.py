@@ -102,7 +102,7 @@ def compared(
 
 def told_of(features: Collection[str], result: support.Result, backend: Backend | None = None) -> bool:
     """Whether the user has been told of the loss of one of these features, or of the backend's own."""
-    own = {feature.code for feature in backend.FEATURES.values()} if backend else set()
+    own = {feature.code for feature in backend.declared.features.values()} if backend else set()
     return bool(({FEATURES[feature].code for feature in features} | own) & set(result.codes))
 
 

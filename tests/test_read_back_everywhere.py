@@ -91,7 +91,7 @@ def tells_what_it_drops(at: everywhere.At, result: support.Result) -> None:
     for name, said in everywhere.by_gang(ORACLES[at.backend].intent(planned.plan, planned.target), plans).items():
         meant = gang_intent(planned.plan, plans[name])
         for words, before, after in _wishes(meant, said):
-            own = {feature.code for feature in backend.FEATURES.values()}
+            own = {feature.code for feature in backend.declared.features.values()}
             assert after == before or told & (codes(words) | own), (str(at), words, result.codes)
 
 

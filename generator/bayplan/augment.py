@@ -91,7 +91,8 @@ def _contradictions(selected: Selected, whole: Adorned, planned: Planned) -> Ite
     said = next((route for route in selected.origins.values() if _is_wish(route)), one.route)
     for path, there, wanted in whole.conflicts:
         field = ".".join(str(key) for key in path)
-        message = f"{field} is {_shown(there)}, and its placement by {planned.backend.NAME} needs {_shown(wanted)}"
+        scheduler = planned.backend.declared.name
+        message = f"{field} is {_shown(there)}, and its placement by {scheduler} needs {_shown(wanted)}"
         notes = (Note("the placement is asked for here", said),)
         hint = "remove it, or let a rule of a policy with `adopt: true` replace it"
         yield error("A950", (*one.route, *path), message, hint=hint, notes=notes)

@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.backends.koordinator.gather import gather
 from bayplan.backends.koordinator.pod_group import (
     GROUPS,
     MUST,
@@ -18,7 +17,8 @@ from bayplan.backends.koordinator.pod_group import (
     PREEMPTIBLE,
     QUOTA,
     SPEC,
-    rules_of,
+    gather_rules,
+    gather_strategy,
 )
 from bayplan.diagnostics import Diagnostic, Outcome, error
 from bayplan.kube.kinds.parts import GANG_LABEL
@@ -40,8 +40,8 @@ def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:
 
 
 def _gang_intent(plan: Plan, gang: GangPlan, target: Target) -> GangIntent:
-    wanted = gather(plan, gang)
-    kept = {rule["layer"] for rule in rules_of(plan, wanted, target) if "podCountMultiple" in rule}
+    wanted = gather_strategy(plan, gang)
+    kept = {rule["layer"] for rule in gather_rules(plan, wanted, target) if "podCountMultiple" in rule}
     levels = [level for level in wanted.multiples if layer_name(level) in kept]
     preferred = "" if wanted.preferred in levels else wanted.preferred
     root = _unit_intent(gang.root, "", layer_name(wanted.required) if wanted.required else "", levels)

@@ -10,9 +10,19 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from bayplan.backends.kueue.linting.placement import parsed
-from bayplan.backends.kueue.requests import Layout, Part, layout
-from bayplan.backends.kueue.words import LAYERS, PREFERRED, QUEUE, REQUIRED, SLICE_LEVEL, SLICE_SIZE, TOGETHER
+from bayplan.backends.kueue.lint_workloads import parse_layers
+from bayplan.backends.kueue.lower import (
+    LAYERS,
+    POD_SET_GROUP,
+    PREFERRED,
+    QUEUE,
+    REQUIRED,
+    SLICE_LEVEL,
+    SLICE_SIZE,
+    PodSet,
+    PodSets,
+    pod_sets_of,
+)
 from bayplan.diagnostics import Outcome
 from bayplan.kube.kinds.parts import GANG_LABEL
 from bayplan.kube.safe import mapping, text
@@ -42,8 +52,8 @@ def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:
 
 
 def _gang_intent(plan: Plan, gang: GangPlan) -> GangIntent:
-    everything = layout(gang)
-    placed = [_planned(plan, part, everything) for part in everything.parts]
+    pod_sets = pod_sets_of(gang)
+    placed = [_planned(plan, pod_set, pod_sets) for pod_set in pod_sets.pod_sets]
     return GangIntent(
         name=gang.name,
         namespace=plan.namespace,
@@ -56,31 +66,31 @@ def _gang_intent(plan: Plan, gang: GangPlan) -> GangIntent:
     )
 
 
-def _planned(plan: Plan, part: Part, everything: Layout) -> Placed:
+def _planned(plan: Plan, pod_set: PodSet, pod_sets: PodSets) -> Placed:
     """One podSet as the instances of the plan lie in their units: counted, not divided."""
     sizes = [
         next(p.replicas for p in path[-1].pods if p.name == name)
-        for path, name in zip(part.paths, part.names, strict=True)
+        for path, name in zip(pod_set.paths, pod_set.names, strict=True)
     ]
-    pods = PodsIntent(plain(part.pods.name), sum(sizes), sum(sizes), part.pods.compute_domain)
-    own = [unit for unit, _ in everything.carried(part)]
-    if own and len(members := everything.inside(own[-1])) > 1:
+    pods = PodsIntent(plain(pod_set.pods.name), sum(sizes), sum(sizes), pod_set.pods.compute_domain)
+    own = [unit for unit, _ in pod_sets.expressible(pod_set)]
+    if own and len(members := pod_sets.within(own[-1])) > 1:
         required = [unit.required for unit in own if unit.required][-1:]
         preferred = "" if required else own[-1].preferred
         name = _pair_name([plain(each.pods.name) for each in members])
-        return Placed(pods, _label(plan, part, "".join(required)), _label(plan, part, preferred), together=name)
-    counted = [(unit, _counted(part, sizes, unit)) for unit in own]
+        return Placed(pods, _label(plan, pod_set, "".join(required)), _label(plan, pod_set, preferred), together=name)
+    counted = [(unit, _counted(pod_set, sizes, unit)) for unit in own]
     top = [unit for unit, counts in counted[:1] if len(counts) == 1]
-    inner = [(_label(plan, part, unit.required), counts[0]) for unit, counts in counted[len(top) :] if unit.required]
+    inner = [(_label(plan, pod_set, unit.required), counts[0]) for unit, counts in counted[len(top) :] if unit.required]
     required = [unit.required for unit in top]
     preferred = "".join(unit.preferred for unit in top if not unit.required)
-    return Placed(pods, _label(plan, part, "".join(required)), _label(plan, part, preferred), tuple(inner))
+    return Placed(pods, _label(plan, pod_set, "".join(required)), _label(plan, pod_set, preferred), tuple(inner))
 
 
-def _counted(part: Part, sizes: Sequence[int], unit: Unit) -> list[int]:
+def _counted(pod_set: PodSet, sizes: Sequence[int], unit: Unit) -> list[int]:
     """The pods of the podSet in each unit of the same kind."""
     counts: dict[str, int] = {}
-    for path, size in zip(part.paths, sizes, strict=True):
+    for path, size in zip(pod_set.paths, sizes, strict=True):
         around = next(each for each in path if each.route == unit.route)
         counts[around.name] = counts.get(around.name, 0) + size
     return list(counts.values())
@@ -91,8 +101,8 @@ def _pair_name(names: Sequence[str]) -> str:
     return "+".join(sorted(names))
 
 
-def _label(plan: Plan, part: Part, level: str) -> str:
-    return plan.topology.level_label(part.pods.pool, level)
+def _label(plan: Plan, pod_set: PodSet, level: str) -> str:
+    return plan.topology.level_label(pod_set.pods.pool, level)
 
 
 def plain(name: str) -> str:
@@ -133,8 +143,8 @@ def _slices(name: str, pods: PodsIntent, layers: Sequence[tuple[str, int]]) -> t
     units = []
     for number in range(pods.replicas // size):
         own = f"{name}-{number}"
-        part = pods._replace(name=own, replicas=size, minimum=size)
-        units.append(UnitIntent(own, level, units=_slices(own, part, inner), pods=() if inner else (part,)))
+        pod_set = pods._replace(name=own, replicas=size, minimum=size)
+        units.append(UnitIntent(own, level, units=_slices(own, pod_set, inner), pods=() if inner else (pod_set,)))
     return in_order(units)
 
 
@@ -185,7 +195,7 @@ def _read_gang(key: Key, found: Sequence[PodsRead], domains: Channels) -> GangIn
 
 def _read_pods(pods: PodsRead, domains: Channels) -> Placed:
     own = mapping(pods.template, "metadata", "annotations")
-    layers = parsed(text(own, LAYERS)) or []
+    layers = parse_layers(text(own, LAYERS)) or []
     if SLICE_LEVEL in own and text(own, SLICE_SIZE).isdigit():
         layers = [(text(own, SLICE_LEVEL), int(text(own, SLICE_SIZE)))]
     return Placed(
@@ -193,7 +203,7 @@ def _read_pods(pods: PodsRead, domains: Channels) -> Placed:
         text(own, REQUIRED),
         text(own, PREFERRED),
         tuple((level, size) for level, size in layers if size > 0),
-        text(own, TOGETHER),
+        text(own, POD_SET_GROUP),
     )
 
 

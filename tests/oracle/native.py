@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bayplan.backends.native.groups import GROUP
-from bayplan.backends.native.tree import COMPONENT, LEVELS
+from bayplan.backends.native.groups import COMPONENT, GROUP, SINCE_LEVELS
 from bayplan.diagnostics import Diagnostic, Outcome, error
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import Plan
@@ -25,7 +24,7 @@ Key = tuple[str, str]  # namespace, name
 def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:
     """What the manifests of a plan must say. Queues, preferred levels and preemptibility have no words here."""
     return tuple(
-        own._replace(queue="", preemptible=None, root=plain(_told(own.root, target.since(COMPONENT, LEVELS))))
+        own._replace(queue="", preemptible=None, root=plain(_told(own.root, target.since(COMPONENT, SINCE_LEVELS))))
         for own in (gang_intent(plan, gang) for gang in plan.gangs)
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bayplan.backends.none.affinity import PREFERRED, innermost, keys, steps
+from bayplan.backends.none import PREFERRED, innermost_required, podset_paths, topology_keys
 from bayplan.diagnostics import Outcome
 from bayplan.kube.kinds.parts import GANG_LABEL, GROUP_LABEL
 from bayplan.kube.pod import REQUIRED
@@ -28,12 +28,12 @@ def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:
 
 
 def _unit_intent(plan: Plan, unit: Unit) -> UnitIntent:
-    held = any(innermost(way) is unit for _, way in steps(unit))
+    held = any(innermost_required(way) is unit for _, way in podset_paths(unit))
     required, preferred = (unit.required, unit.preferred) if held or not unit.required else ("", unit.required)
     return UnitIntent(
         name=unit.name,
-        required="".join(keys(plan, unit, required)[-1:]),
-        preferred="".join(keys(plan, unit, preferred)[-1:]),
+        required="".join(topology_keys(plan, unit, required)[-1:]),
+        preferred="".join(topology_keys(plan, unit, preferred)[-1:]),
         units=in_order([_unit_intent(plan, member) for units in unit.groups for member in units.members]),
         pods=tuple(sorted(pods_intent(pods)._replace(minimum=ALONE) for pods in unit.pods)),
     )

@@ -11,9 +11,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bayplan.backends.slurm.jobs import jobs
+from bayplan.backends.slurm.jobs import Job, jobs
 from bayplan.backends.slurm.script import partition_of
-from bayplan.backends.slurm.sections import Job
 from bayplan.diagnostics import Diagnostic, Outcome, warning
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target

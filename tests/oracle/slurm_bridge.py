@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bayplan.backends.slurm_bridge.jobs import SlurmJob, slurm_jobs
-from bayplan.backends.slurm_bridge.pod_group import GROUP, JOB, partition, pod_group_name
+from bayplan.backends.slurm_bridge.pod_group import POD_GROUP_LABEL, PREFIX, partition, pod_group_name
 from bayplan.diagnostics import Outcome
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import GangPlan, Plan
@@ -55,7 +55,7 @@ def _served(group: Mapping[str, Any]) -> bool:
 def _group(pods: PodsRead) -> str:
     """The PodGroup that pods name: the built-in one goes first (`TranslateToSlurmJobIR`)."""
     own = (pods.template["spec"].get("schedulingGroup") or {}).get("podGroupName")
-    return str(own or label_of(pods, GROUP))
+    return str(own or label_of(pods, POD_GROUP_LABEL))
 
 
 def _gang(group: Mapping[str, Any], pods: Sequence[PodsRead], domains: Channels) -> GangIntent:
@@ -65,7 +65,7 @@ def _gang(group: Mapping[str, Any], pods: Sequence[PodsRead], domains: Channels)
     return GangIntent(
         name=name,
         namespace=namespace,
-        queue=str(told.get(f"{JOB}partition", "")),
+        queue=str(told.get(f"{PREFIX}partition", "")),
         priority_class=priority_class(pods),
         preemptible=None,
         topology="",

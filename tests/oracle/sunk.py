@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bayplan.backends.sunk.marks import LOCK, PREFIX, partition
+from bayplan.backends.sunk import LOCK_TAINT, PREFIX, partition
 from bayplan.diagnostics import Outcome
 from bayplan.kube.kinds.parts import GANG_LABEL
 from bayplan.model.manifest import Manifest
@@ -39,7 +39,7 @@ def read(documents: Sequence[Manifest]) -> Outcome[tuple[GangIntent, ...]]:
     domains = channels(documents)
     found: dict[tuple[str, str], list[PodsRead]] = {}
     for pods in found_pods(documents):
-        if LOCK in (pods.template["spec"].get("tolerations") or ()):
+        if LOCK_TAINT in (pods.template["spec"].get("tolerations") or ()):
             name = "-".join(filter(None, (label_of(pods, GANG_LABEL), pods.name)))
             found.setdefault((name, pods.owner.get("namespace", "")), []).append(pods)
     gangs = []

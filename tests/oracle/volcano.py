@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bayplan.backends.volcano.pod_group import POD_GROUP, POLICY, PREEMPTABLE, ROLE
-from bayplan.backends.volcano.tiers import network_topology, policies
+from bayplan.backends.volcano.pod_group import POD_GROUP, POLICY, PREEMPTABLE, ROLE, network_topology, policies
 from bayplan.diagnostics import Outcome
 from bayplan.kube.kinds.jobset import JOB_INDEX
 from bayplan.kube.kinds.parts import GROUP_LABEL

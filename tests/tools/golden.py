@@ -52,7 +52,7 @@ class Case(NamedTuple):
     @property
     def component(self) -> str:
         """Whose version it is."""
-        return BACKENDS[self.backend].COMPONENT
+        return BACKENDS[self.backend].declared.component
 
     @property
     def target(self) -> dict[str, str]:

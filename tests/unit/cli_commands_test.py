@@ -92,8 +92,8 @@ class TestSchedulers:
     @pytest.mark.parametrize("name", BACKENDS)
     def test_one_in_full(self, name: str, said: Any) -> None:
         text = said("schedulers", name)
-        for row in BACKENDS[name].SUPPORT:
-            assert {**FEATURES, **BACKENDS[name].FEATURES}[row.feature].meaning in text
+        for row in BACKENDS[name].declared.support:
+            assert {**FEATURES, **BACKENDS[name].declared.features}[row.feature].meaning in text
             assert row.reason in text
             assert row.hint in text
 

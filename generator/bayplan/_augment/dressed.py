@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from bayplan import fabrics
 from bayplan._augment.case import Case
 from bayplan.adorn import Dressed
+from bayplan.backends import existing
 from bayplan.companions import compute_domain, labelled
 from bayplan.kube.kinds.parts import GANG_LABEL, WORKFLOW_LABEL
 from bayplan.kube.names import network_claim_name
@@ -20,7 +21,7 @@ from bayplan.pipeline import Planned
 def dress(case: Case, planned: Planned) -> tuple[list[Dressed], list[Manifest]]:
     """What each pod template is to carry, and the objects that go with the workload."""
     plan, target = planned.plan, planned.target
-    lowered = planned.backend.place(plan, planned.shape, target)
+    lowered = existing(planned.backend.declared.name).place(plan, planned.shape, target)
     dressed = [_seat(seat, plan, planned.shape, lowered, case.carried) for seat in case.roster.seats]
     labels = {WORKFLOW_LABEL: plan.workflow.name, GANG_LABEL: _gang_label(plan)}
     domains = [] if case.carried else [each for gang in plan.gangs for each in gang.compute_domains]

@@ -9,13 +9,13 @@ from bayplan._augment.case import Case
 from bayplan._augment.cluster import Cluster
 from bayplan._augment.completed import completed, own_queue
 from bayplan._augment.strangers import uncounted
-from bayplan.backends import BACKENDS
+from bayplan.backends import BACKENDS, existing
 from bayplan.checks import accelerators, attachments, given, levels, pending, references
 from bayplan.checks.places import pod_sets
 from bayplan.diagnostics import Diagnostic, Outcome, has_errors
 from bayplan.model.augment import AugmentRequest
 from bayplan.model.backend import Backend
-from bayplan.model.given import FEATURES
+from bayplan.model.existing import FEATURES
 from bayplan.model.workflow import Workflow
 from bayplan.pipeline import Checked, Draft, Planned, Request
 from bayplan.planning import seats
@@ -43,7 +43,7 @@ def planned(case: Case, request: AugmentRequest, cluster: Cluster, known: Known)
     if backend.value is None:
         return Outcome(None, backend.diagnostics)
     if not workflow.queue:
-        workflow = workflow._replace(queue=own_queue(roster, backend.value.QUEUE_LABEL))
+        workflow = workflow._replace(queue=own_queue(roster, existing(backend.value.declared.name).queue_label))
     nameless = workflow._replace(name="", gangs=(workflow.gangs[0]._replace(name=""),))
     key = repr((nameless, len(workflow.name), roster.seats, roster.gangs, case.carried, case.strangers))
     if key in known and not said:
@@ -96,7 +96,7 @@ def _planned(
     shaped = seats.seated(plan, roster)
     found += (*seats.shared_domains(bound.value), *shaped.diagnostics, *uncounted(case.strangers, plan))
     if shaped.value is not None:
-        rows, title = backend.placing(), pipeline.title(backend, cluster.target)
+        rows, title = existing(backend.declared.name).support, pipeline.title(backend, cluster.target)
         lost = tuple(compare(seats.needs(shaped.value, roster), rows, cluster.target, title, FEATURES))
         found += lost
         if any(each.code == "F740" for each in lost):

@@ -44,7 +44,7 @@ def _table(backends: Sequence[Backend]) -> Iterator[str]:
 
 def matrix(backends: Sequence[Backend]) -> Iterator[tuple[str, ...]]:
     """The heads, then each feature with what each scheduler makes of it."""
-    yield ("", *(f"{each.NAME} {KNOWN[each.COMPONENT][-1]}" for each in backends))
+    yield ("", *(f"{each.declared.name} {KNOWN[each.declared.component][-1]}" for each in backends))
     for name, feature in FEATURES.items():
         yield (feature.meaning, *(cell(name, each) for each in backends))
 
@@ -54,10 +54,10 @@ def cell(feature: str, backend: Backend) -> str:
 
     Where the workload kinds decide, those that carry it.
     """
-    own = _rows(feature, backend.SUPPORT)
+    own = _rows(feature, backend.declared.support)
     if own:
         return summed(own)
-    kinds = {kind: summed(_rows(feature, KINDS[kind].SUPPORT)) for kind in backend.KINDS}
+    kinds = {kind: summed(_rows(feature, KINDS[kind].SUPPORT)) for kind in backend.declared.kinds}
     carrying = {kind: text for kind, text in kinds.items() if text not in ABSENT}
     if len(carrying) == len(kinds) and len(set(carrying.values())) == 1:
         return next(iter(carrying.values()))
@@ -97,9 +97,10 @@ def _rows(feature: str, support: Sequence[Support]) -> list[Support]:
 
 def _one(backend: Backend) -> Iterator[str]:
     """All rows of a scheduler and of the workload kinds it is given, with what is lost and the way out."""
-    yield f"{backend.NAME} {', '.join(KNOWN[backend.COMPONENT])}, workloads {', '.join(backend.KINDS)}"
-    yield from _detailed(backend.SUPPORT, {**FEATURES, **backend.FEATURES})
-    for kind in backend.KINDS:
+    own = backend.declared
+    yield f"{own.name} {', '.join(KNOWN[own.component])}, workloads {', '.join(own.kinds)}"
+    yield from _detailed(own.support, {**FEATURES, **own.features})
+    for kind in own.kinds:
         yield from ("", f"workload {kind}", *_detailed(KINDS[kind].SUPPORT, FEATURES))
     yield from given_rows(backend, extent, WORDS)
 

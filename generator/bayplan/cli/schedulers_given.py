@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from bayplan.backends import existing
 from bayplan.model.backend import Backend
+from bayplan.model.existing import LED, TITLES
 from bayplan.model.features import Support
-from bayplan.model.given import LED, TITLES
 from bayplan.model.target import KNOWN
 
 KINDS = tuple(kind for kind in TITLES if kind != "deployment")
@@ -48,7 +49,7 @@ def detailed(backend: Backend, extent: Extent, words: Mapping[str, str]) -> Iter
 def shown(backend: Backend, feature: str) -> list[Support]:
     """The rows of a feature up to the first that holds for everything: none behind it is ever asked."""
     rows: list[Support] = []
-    for row in (each for each in backend.placing() if each.feature == feature):
+    for row in (each for each in existing(backend.declared.name).support if each.feature == feature):
         rows.append(row)
         if row.up_to is None and not row.component:
             break
@@ -57,7 +58,7 @@ def shown(backend: Backend, feature: str) -> list[Support]:
 
 def matrix(backends: Sequence[Backend], summed: Summed) -> Iterator[tuple[str, ...]]:
     """The heads, then each kind and each way to cut it with what each scheduler makes of it."""
-    yield ("", *(f"{each.NAME} {KNOWN[each.COMPONENT][-1]}" for each in backends))
+    yield ("", *(f"{each.declared.name} {KNOWN[each.declared.component][-1]}" for each in backends))
     for kind in KINDS:
         yield (TITLES[kind], *(summed(shown(each, f"place-{kind}")) for each in backends))
     for asked, (meaning, kinds) in list(ASKED.items())[1:]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 
 from bayplan.diagnostics import Diagnostic
 from bayplan.linting import (
@@ -19,12 +19,9 @@ from bayplan.linting import (
     schedulers,
     torchx,
 )
-from bayplan.linting.world import World, world
-from bayplan.model.manifest import Object
-from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology
+from bayplan.linting.world import Rule, World
 
-RULES: tuple[Callable[[World], Iterator[Diagnostic]], ...] = (
+RULES: tuple[Rule, ...] = (
     identity.check,
     schedulers.check,
     gangs.check,
@@ -40,8 +37,7 @@ RULES: tuple[Callable[[World], Iterator[Diagnostic]], ...] = (
 )
 
 
-def lint(objects: Iterable[Object], topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
+def lint(world: World) -> Iterator[Diagnostic]:
     """What is wrong with objects in themselves and with each other. Without pools, nothing is said about nodes."""
-    everything = world(objects, topology, target)
     for rule in RULES:
-        yield from rule(everything)
+        yield from rule(world)

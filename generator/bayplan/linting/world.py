@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from bayplan.diagnostics import Diagnostic
 from bayplan.kube.objects import group, kind, name, named, namespace, title
 from bayplan.kube.safe import text
 from bayplan.kube.templates import PodTemplate, templates
@@ -18,6 +19,7 @@ V = TypeVar("V")
 
 __all__ = [
     "CHANNEL",
+    "Rule",
     "World",
     "beside",
     "group",
@@ -66,6 +68,10 @@ class World(NamedTuple):
                 for level, value in zip(pool.levels, domain.path, strict=False):
                     values[level.label].add(value)
         return {label: None if label in open_labels else frozenset(found) for label, found in values.items()}
+
+
+Rule = Callable[[World], Iterator[Diagnostic]]
+"""What one family of mistakes is found by."""
 
 
 def world(objects: Iterable[Object], topology: ClusterTopology, target: Target) -> World:

@@ -1,4 +1,4 @@
-"""How a gang is cut into Slurm jobs, and what that cut needs.
+"""How a gang is cut into Slurm jobs, what that cut needs, and jobs that never start although their pods would fit.
 
 slurm-bridge submits one external job for each PodGroup and tells Slurm nothing of levels: no segment, no switches
 (`slurmcontrol.go`, 1.0 to 1.2). What keeps pods together is Slurm's own rule for topology/block: a job of no more nodes
@@ -12,13 +12,15 @@ from typing import Any
 
 from bayplan.accelerators import allocator
 from bayplan.accelerators.device_plugin import NAME as DEVICE_PLUGIN
+from bayplan.diagnostics import Diagnostic, error
 from bayplan.model.features import Need
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, once, title, walk
+from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
 from bayplan.values import NamedTuple
 
-COUNTED = ("nvidia.com/gpu", "amd.com/gpu")
-BY_CLASS = "deviceclass.resource.kubernetes.io/gpu.nvidia.com"
+COUNTED_GPUS = ("nvidia.com/gpu", "amd.com/gpu")
+GPU_DEVICE_CLASS = "deviceclass.resource.kubernetes.io/gpu.nvidia.com"
 """What slurm-bridge makes a gres of: cards of device plugins, and since 1.1 of NVIDIA's DRA driver (`slurmjobir.go`,
 `nodeinfo.go`)."""
 
@@ -38,14 +40,14 @@ class SlurmJob(NamedTuple):
 
 def slurm_jobs(gang: GangPlan) -> tuple[SlurmJob, ...]:
     """One for each innermost group instance with a required level, and one for the pods that are left."""
-    apart = [unit for unit in walk(gang.root) if unit.name and unit.required and not _divided(unit)]
-    taken = {pods.name for unit in apart for pods in all_pods(unit)}
-    rest = tuple(pods for pods in all_pods(gang.root) if pods.name not in taken)
-    own = [SlurmJob(f"{gang.name}-{unit.name}", unit, tuple(all_pods(unit))) for unit in apart]
-    return (*own, *([SlurmJob(gang.name, gang.root, rest)] if rest else []))
+    placed = [unit for unit in walk(gang.root) if unit.name and unit.required and not _has_placed_groups(unit)]
+    in_placed = {pods.name for unit in placed for pods in all_pods(unit)}
+    others = tuple(pods for pods in all_pods(gang.root) if pods.name not in in_placed)
+    own = [SlurmJob(f"{gang.name}-{unit.name}", unit, tuple(all_pods(unit))) for unit in placed]
+    return (*own, *([SlurmJob(gang.name, gang.root, others)] if others else []))
 
 
-def _divided(unit: Unit) -> bool:
+def _has_placed_groups(unit: Unit) -> bool:
     return any(below.required for below in walk(unit) if below is not unit)
 
 
@@ -66,7 +68,7 @@ def _gang_needs(plan: Plan, gang: GangPlan, jobs: tuple[SlurmJob, ...]) -> Itera
     for unit in once(walk(gang.root)):
         if unit.required:
             yield from _level_needs(plan.topology, gang, unit, jobs)
-    for job in once_each(jobs):
+    for job in one_per_group(jobs):
         if (pools := len({pods.pool for pods in job.pods})) > 1:
             yield Need("one-pool", pools, job.unit.route, subject=title(gang, job.unit))
     if gang.gang.max_restarts:
@@ -75,15 +77,15 @@ def _gang_needs(plan: Plan, gang: GangPlan, jobs: tuple[SlurmJob, ...]) -> Itera
         yield Need("restarted-pods", grade, (*gang.route, "maxRestarts"), subject=subject)
     for pods in once(all_pods(gang.root)):
         at, subject = (*pods.route, "template", "spec"), f'podSet "{pods.spec.name}"'
-        for field in unread(plan.topology, pods):
+        for field in ignored_placement_fields(plan.topology, pods):
             yield Need("template-placement", 1, (*at, field), subject=f"{subject}, `{field}`")
-        if written(plan.topology, pods).get("resourceClaims"):
+        if template_fields(plan.topology, pods).get("resourceClaims"):
             yield Need("template-claims", 1, (*at, "resourceClaims"), subject=subject)
-        if grade := _grade(pods, plan.topology):
+        if grade := _gpu_grade(pods, plan.topology):
             yield Need("counted-gpus", grade, (*pods.route, "accelerator"), subject=subject)
 
 
-def once_each(jobs: tuple[SlurmJob, ...]) -> list[SlurmJob]:
+def one_per_group(jobs: tuple[SlurmJob, ...]) -> list[SlurmJob]:
     """One job for each group of the file."""
     return list({job.unit.route: job for job in jobs}.values())
 
@@ -105,16 +107,16 @@ def _level_needs(topology: ClusterTopology, gang: GangPlan, unit: Unit, jobs: tu
         yield Need("one-block", nodes, at, subject=f"{subject}, where a base block has {size}")
 
 
-def written(topology: ClusterTopology, pods: Pods) -> dict[str, Any]:
+def template_fields(topology: ClusterTopology, pods: Pods) -> dict[str, Any]:
     """The pod spec fields of the templates, the podSet's over its pool's."""
     pool = topology.pool(pods.pool)
     return {**((pool.template if pool else {}).get("spec") or {}), **(pods.spec.template.get("spec") or {})}
 
 
-def unread(topology: ClusterTopology, pods: Pods) -> tuple[str, ...]:
+def ignored_placement_fields(topology: ClusterTopology, pods: Pods) -> tuple[str, ...]:
     """Fields of templates that say where pods may run, of which Slurm is told nothing."""
-    given = written(topology, pods)
-    return tuple(field for field in ("nodeSelector", "affinity", "topologySpreadConstraints") if given.get(field))
+    fields = template_fields(topology, pods)
+    return tuple(field for field in ("nodeSelector", "affinity", "topologySpreadConstraints") if fields.get(field))
 
 
 def block_size(topology: ClusterTopology, pool: Pool) -> int:
@@ -124,11 +126,69 @@ def block_size(topology: ClusterTopology, pool: Pool) -> int:
     return pool.levels[-1].plan or min((len(domain.nodes) for domain in pool.domains if domain.nodes), default=0)
 
 
-def _grade(pods: Pods, topology: ClusterTopology) -> int:
+def _gpu_grade(pods: Pods, topology: ClusterTopology) -> int:
     """2: cards by device class, 3: others, 0: none or the usual."""
     asked = pods.spec.accelerator
     kind = topology.accelerators[asked.name] if asked else None
     if not asked or not kind or allocator(asked, kind) != DEVICE_PLUGIN:
         return 0
-    name = kind.resources.get("count", COUNTED[0])
-    return 0 if name in COUNTED else 2 if name == BY_CLASS else 3
+    name = kind.resources.get("count", COUNTED_GPUS[0])
+    return 0 if name in COUNTED_GPUS else 2 if name == GPU_DEVICE_CLASS else 3
+
+
+# Jobs that find no nodes: slurm-bridge asks for a node for every pod (`podgroup.go`, `podgroup_coscheduling.go`,
+# TasksPerNode and MinNodes, v1.0.5 to v1.2.1)
+
+
+def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
+    """One error for each group whose job never starts, and for each gang with more pods than there are nodes."""
+    gangs = [gang for gang in plan.gangs if gang.copy == 0]
+    return tuple(found for gang in gangs for found in (*_unplaceable_jobs(plan, gang), *_unplaceable_gang(plan, gang)))
+
+
+def _unplaceable_jobs(plan: Plan, gang: GangPlan) -> Iterator[Diagnostic]:
+    for job in one_per_group(slurm_jobs(gang)):
+        pool = _pool_of(plan.topology, job)
+        if job.unit.required and job.nodes > (
+            largest := max(_usable_nodes_by_domain(pool, job.unit.required), default=0)
+        ):
+            message = (
+                f"slurm-bridge gives each of the {job.nodes} pods of {title(gang, job.unit)} a node, and no"
+                f" {job.unit.required} has more than {largest} that can be used"
+            )
+            yield error("F729", job.unit.route, message, hint="make fewer, larger pods")
+
+
+def _unplaceable_gang(plan: Plan, gang: GangPlan) -> Iterator[Diagnostic]:
+    """All pods of a gang run at once."""
+    pods: dict[str, int] = {}
+    for job in slurm_jobs(gang):
+        for each in job.pods:
+            pods[each.pool] = pods.get(each.pool, 0) + each.replicas
+    for pool in plan.topology.pools:
+        usable = len(_usable_nodes(pool))
+        if pods.get(pool.name, 0) > usable:
+            message = (
+                f'slurm-bridge gives each of the {pods[pool.name]} pods of gang "{gang.gang.name}" a node, and pool'
+                f' "{pool.name}" has {usable} that can be used'
+            )
+            yield error("F729", gang.route, message, hint="make fewer, larger pods")
+
+
+def _pool_of(topology: ClusterTopology, job: SlurmJob) -> Pool:
+    return next(pool for pool in topology.pools if pool.name == job.pods[0].pool)
+
+
+def _usable_nodes(pool: Pool) -> set[str]:
+    unusable = {node for nodes in pool.unusable.values() for node in nodes}
+    return {node for domain in pool.domains for node in domain.nodes} - unusable
+
+
+def _usable_nodes_by_domain(pool: Pool, level: str) -> Iterator[int]:
+    """Usable nodes in each domain of a level."""
+    usable, depth = _usable_nodes(pool), pool.depth(level)
+    found: dict[tuple[str, ...], int] = {}
+    for domain in pool.domains:
+        path = domain.path[: depth + 1]
+        found[path] = found.get(path, 0) + len(usable.intersection(domain.nodes))
+    return iter(found.values())

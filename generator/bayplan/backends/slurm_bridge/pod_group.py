@@ -19,8 +19,8 @@ from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan
 from bayplan.model.target import Target
 
-JOB = "slurmjob.slinky.slurm.net/"
-GROUP = "scheduling.x-k8s.io/pod-group"
+PREFIX = "slurmjob.slinky.slurm.net/"
+POD_GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 OPTIONS = {
     "account": "account",
     "constraints": "constraints",
@@ -47,7 +47,7 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
     return Lowered(tuple(_pod_group(plan, gang, job, target) for gang, job in jobs), marks)
 
 
-def built_in(plan: Plan, target: Target) -> bool:
+def uses_kubernetes_pod_group(plan: Plan, target: Target) -> bool:
     """Whether Kubernetes' own PodGroup can be used: JobSet's CRD drops `schedulingGroup` below 0.12."""
     gates = plan.topology.gates("slurm-bridge")
     served = target.between("kubernetes", "1.36", "1.37") and gates.get("GenericWorkload", True)
@@ -57,20 +57,20 @@ def built_in(plan: Plan, target: Target) -> bool:
 def pod_group_name(plan: Plan, job: SlurmJob, target: Target) -> str:
     """The older API's pods are looked up by label over all namespaces (`podgroup_coscheduling.go`): there, a hash keeps
     namesakes apart."""
-    if built_in(plan, target):
+    if uses_kubernetes_pod_group(plan, target):
         return job.name
     return f"{job.name}-{crc32('/'.join((plan.namespace, plan.workflow.name, job.name)).encode()):08x}"
 
 
 def _pod_group(plan: Plan, gang: GangPlan, job: SlurmJob, target: Target) -> Manifest:
-    own = built_in(plan, target)
+    own = uses_kubernetes_pod_group(plan, target)
     return {
         "apiVersion": "scheduling.k8s.io/v1alpha2" if own else "scheduling.x-k8s.io/v1alpha1",
         "kind": "PodGroup",
         "metadata": {
             "name": pod_group_name(plan, job, target),
             "labels": gang_labels(plan, gang),
-            "annotations": {JOB + key: value for key, value in _options(plan, gang, job, target).items()},
+            "annotations": {PREFIX + key: value for key, value in _options(plan, gang, job, target).items()},
         },
         "spec": {"schedulingPolicy": {"gang": {"minCount": job.nodes}}} if own else {"minMember": job.nodes},
     }
@@ -85,7 +85,7 @@ def _options(plan: Plan, gang: GangPlan, job: SlurmJob, target: Target) -> dict[
     return {
         "job-name": job.name,
         **given(partition=partition(plan, gang)),
-        **{OPTIONS[key]: _text(value) for key, value in {**limit, **known}.items()},
+        **{OPTIONS[key]: _annotation_value(value) for key, value in {**limit, **known}.items()},
     }
 
 
@@ -95,16 +95,16 @@ def partition(plan: Plan, gang: GangPlan) -> str:
     return str(own.get("partition") or plan.workflow.queue or cluster.get("partition") or plan.queue)
 
 
-def _text(value: Any) -> str:
+def _annotation_value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _marks(plan: Plan, job: SlurmJob, target: Target) -> Marks:
     name = plan.topology.schedulers.get("slurm-bridge", {}).get("schedulerName", "slurm-bridge-scheduler")
-    group, own = pod_group_name(plan, job, target), built_in(plan, target)
+    group, own = pod_group_name(plan, job, target), uses_kubernetes_pod_group(plan, target)
     return Marks(
         pod=PodParts(
-            labels={} if own else {GROUP: group},
+            labels={} if own else {POD_GROUP_LABEL: group},
             spec={"schedulerName": name, **({"schedulingGroup": {"podGroupName": group}} if own else {})},
         )
     )
@@ -112,13 +112,13 @@ def _marks(plan: Plan, job: SlurmJob, target: Target) -> Marks:
 
 def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
     """The API that serves PodGroups, and partitions that hold the right nodes."""
-    return (*_served(plan, target), *_partitions(plan))
+    return (*_served_api(plan, target), *_partitions(plan))
 
 
-def _served(plan: Plan, target: Target) -> Iterator[Diagnostic]:
+def _served_api(plan: Plan, target: Target) -> Iterator[Diagnostic]:
     gates = plan.topology.gates("slurm-bridge")
     route = ("topology", "spec", "versions")
-    if built_in(plan, target):
+    if uses_kubernetes_pod_group(plan, target):
         if "GenericWorkload" not in gates:
             message = "PodGroups need the feature gate GenericWorkload and the API scheduling.k8s.io/v1alpha2, both off"
             hint = "say whether they are on: `schedulers: {slurm-bridge: {featureGates: {GenericWorkload: true}}}`"

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bayplan.backends.slurm_bridge.jobs import SlurmJob, slurm_jobs
-from bayplan.backends.slurm_bridge.pod_group import POD_GROUP_LABEL, PREFIX, partition, pod_group_name
+from bayplan.backends.slurm_bridge.pod_group import (
+    POD_GROUP_LABEL,
+    PREFIX,
+    SlurmJob,
+    partition,
+    pod_group_name,
+    slurm_jobs,
+)
 from bayplan.diagnostics import Outcome
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import GangPlan, Plan

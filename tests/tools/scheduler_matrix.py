@@ -9,8 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "generator"))
 
 from bayplan.backends import BACKENDS
-from bayplan.cli import schedulers_given
-from bayplan.cli.schedulers import extent, matrix, summed
+from bayplan.cli.schedulers import existing_matrix, extent, matrix
 from bayplan.kube.kinds import KINDS
 from bayplan.model.backend import Backend
 from bayplan.model.features import FEATURES, Feature, Support
@@ -48,7 +47,7 @@ warning.
 def text() -> str:
     """The whole page."""
     backends = list(BACKENDS.values())
-    given = "".join(_table(list(schedulers_given.matrix(backends, summed))))
+    given = "".join(_table(list(existing_matrix(backends))))
     carried = INTRO + "".join(_table(list(matrix(backends))))
     return carried + GIVEN + given + DETAIL + "".join(map(_section, backends))
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bayplan.backends import BACKENDS
+from bayplan.backends import BACKENDS, existing
 from bayplan.cli import stdout
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
-from bayplan.cli.schedulers_given import ABSENT
-from bayplan.cli.schedulers_given import detailed as given_rows
 from bayplan.diagnostics import Diagnostic, error
 from bayplan.kube.kinds import KINDS
 from bayplan.model.backend import Backend
+from bayplan.model.existing import LED, TITLES
 from bayplan.model.features import FEATURES, Feature, Support
 from bayplan.model.target import KNOWN, Target
 from bayplan.report.batch import Batch
@@ -102,7 +101,7 @@ def _one(backend: Backend) -> Iterator[str]:
     yield from _detailed(own.support, {**FEATURES, **own.features})
     for kind in own.kinds:
         yield from ("", f"workload {kind}", *_detailed(KINDS[kind].SUPPORT, FEATURES))
-    yield from given_rows(backend, extent, WORDS)
+    yield from _existing_rows(backend)
 
 
 def _detailed(support: Sequence[Support], features: Mapping[str, Feature]) -> Iterator[str]:
@@ -113,3 +112,64 @@ def _detailed(support: Sequence[Support], features: Mapping[str, Feature]) -> It
             yield f"  {word:<9}{feature.meaning}{f' ({where})' if where else ''}"
             told = f"{row.word}: {row.reason}" if row.word else row.reason
             yield from (f"{'':11}{text}" for text in (told, row.hint and f"hint: {row.hint}") if text)
+
+
+# Workloads that exist already
+
+PLACED_KINDS = tuple(kind for kind in TITLES if kind != "deployment")
+"""Of those that are read; a Deployment is never a gang."""
+
+PLACEMENTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "place": ("placed as one gang", PLACED_KINDS),
+    "copies": ("cut into the Jobs of one template", ("jobset", "trainjob")),
+    "ranks": ("cut into neighbouring ranks of one template", (*(each for each in PLACED_KINDS if each != "pod"), LED)),
+    "gangs": ("several gangs of one template", ("lws",)),
+}
+"""What may be asked of a workload, in words, and of which kinds."""
+
+POD_TEMPLATES = "pod templates"
+ABSENT = ("never", "not yet here", "not yet upstream")
+
+
+def _existing_rows(backend: Backend) -> Iterator[str]:
+    """All rows, those of kinds that fare alike in one."""
+    yield from ("", "workloads that are there")
+    for placement, (meaning, kinds) in PLACEMENTS.items():
+        alike: dict[Support, list[str]] = {}
+        for kind in kinds:
+            for row in _rows_of_existing(backend, f"{placement}-{kind}"):
+                alike.setdefault(row._replace(feature=placement), []).append(kind)
+        for row, names in alike.items():
+            where = extent(row, POD_TEMPLATES)
+            yield f"  {WORDS[row.fidelity]:<9}{meaning}: {', '.join(names)}{f' ({where})' if where else ''}"
+            told = f"{row.word}: {row.reason}" if row.word else ""
+            yield from (f"{'':11}{text}" for text in (told, row.hint and f"hint: {row.hint}") if text)
+
+
+def _rows_of_existing(backend: Backend, feature: str) -> list[Support]:
+    """The rows of a feature up to the first that holds for everything: none behind it is ever asked."""
+    rows: list[Support] = []
+    for row in (each for each in existing(backend.declared.name).support if each.feature == feature):
+        rows.append(row)
+        if row.up_to is None and not row.component:
+            break
+    return rows
+
+
+def existing_matrix(backends: Sequence[Backend]) -> Iterator[tuple[str, ...]]:
+    """The heads, then each kind and each way to cut it with what each scheduler makes of it."""
+    yield ("", *(f"{each.declared.name} {KNOWN[each.declared.component][-1]}" for each in backends))
+    for kind in PLACED_KINDS:
+        yield (TITLES[kind], *(summed(_rows_of_existing(each, f"place-{kind}")) for each in backends))
+    for placement, (meaning, kinds) in list(PLACEMENTS.items())[1:]:
+        yield (meaning, *(_kinds_carried(each, placement, kinds) for each in backends))
+
+
+def _kinds_carried(backend: Backend, placement: str, kinds: Sequence[str]) -> str:
+    """The kinds for which it is carried; for none, the word of the first."""
+    placed = [
+        kind for kind in kinds if summed(_rows_of_existing(backend, f"place-{kind}")) not in ABSENT or kind == LED
+    ]
+    cells = {kind: summed(_rows_of_existing(backend, f"{placement}-{kind}")) for kind in placed or kinds}
+    carried = (kind if text == "yes" else f"{kind} {text}" for kind, text in cells.items() if text not in ABSENT)
+    return ", ".join(carried) or next(iter(cells.values()))

@@ -1,7 +1,8 @@
 """Koordinator and workloads that exist already: one PodGroup, whose pods are dealt out in the order of their names.
 
 Names are the controllers', not bayplan's. Read from Koordinator 1.7 and 1.8, network_topology_solver.go: pods are
-sorted by name as text, and the next n of them go to one domain.
+sorted by name as text, and the next n of them go to one domain. Jobs of a JobSet are called after their number, so each
+stays whole by itself.
 """
 
 from __future__ import annotations
@@ -33,6 +34,5 @@ SUPPORT: tuple[Support, ...] = (
         "write a workload for each gang",
     ),
 )
-
 
 EXISTING = Existing(SUPPORT, lower, QUOTA)

@@ -287,5 +287,4 @@ def topology_keys(plan: Plan, unit: Unit, level: str) -> tuple[str, ...]:
     pool = plan.topology.pool(next(all_pods(unit)).pool)
     return _domain_labels(pool, level) if pool and level and pool.level(level) else ()
 
-
 BACKEND = Backend(Declaration("none", component="kubernetes", support=SUPPORT, features=FEATURES), lower, needs=needs)

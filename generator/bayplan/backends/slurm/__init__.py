@@ -316,7 +316,6 @@ def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[File, ..
     write = topology_yaml.write if target.since("slurm", "25.05") else topology_conf.write
     return write(topology, target)
 
-
 BACKEND = Backend(
     Declaration("slurm", component="slurm", support=SUPPORT, features=FEATURES, kinds=("sbatch",)),
     lower,

@@ -11,5 +11,4 @@ SUPPORT: tuple[Support, ...] = tuple(
     row for each in ("place", "copies", "ranks", "gangs") for row in refuses(each, WHY, HINT)
 )
 
-
 EXISTING = Existing(SUPPORT)

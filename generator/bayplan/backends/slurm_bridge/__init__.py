@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bayplan.backends.slurm_bridge.jobs import needs, prove
-from bayplan.backends.slurm_bridge.pod_group import lower, notices
+from bayplan.backends.slurm_bridge.pod_group import lower, needs, notices, prove
 from bayplan.model.backend import Backend, Declaration
 from bayplan.model.features import Feature, Support
 
@@ -261,7 +260,6 @@ SUPPORT = (
         "workload-sbatch", "absent", word="never", reason="an sbatch script is for Slurm itself", hint="use `-s slurm`"
     ),
 )
-
 
 BACKEND = Backend(
     Declaration("slurm-bridge", component="slurmBridge", support=SUPPORT, features=FEATURES),

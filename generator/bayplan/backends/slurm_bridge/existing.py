@@ -27,5 +27,4 @@ SUPPORT: tuple[Support, ...] = (
     *refuses("gangs", NO_GROUPS, "write a workload for each gang"),
 )
 
-
 EXISTING = Existing(SUPPORT, lower)

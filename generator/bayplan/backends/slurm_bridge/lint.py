@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.backends.slurm_bridge.jobs import GPU_DEVICE_CLASS
-from bayplan.backends.slurm_bridge.pod_group import POD_GROUP_LABEL, PREFIX
+from bayplan.backends.slurm_bridge.pod_group import GPU_DEVICE_CLASS, POD_GROUP_LABEL, PREFIX
 from bayplan.diagnostics import KEY, Diagnostic, Route, error, warning
 from bayplan.kube import quantity
 from bayplan.kube.safe import get, is_kind, items, mapping, number, pod_templates, text

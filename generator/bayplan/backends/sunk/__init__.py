@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from bayplan.accelerators import allocator
 from bayplan.accelerators.device_plugin import NAME as DEVICE_PLUGIN
-from bayplan.backends.slurm_bridge.jobs import ignored_placement_fields, template_fields
+from bayplan.backends.slurm_bridge.pod_group import ignored_placement_fields, template_fields
 from bayplan.diagnostics import Diagnostic, info
 from bayplan.kube.fields import given
 from bayplan.model.backend import Backend, Declaration
@@ -267,7 +267,6 @@ def _partitions(plan: Plan) -> Iterator[Diagnostic]:
         message = f'{title} must hold nodes of the pool "{pool}" alone: the Pod Scheduler reads no node selector'
         number = next(i for i, each in enumerate(plan.topology.pools) if each.name == pool)
         yield info("F689", ("topology", "spec", "pools", number, "name"), message)
-
 
 BACKEND = Backend(
     Declaration("sunk", component="sunk", support=SUPPORT, features=FEATURES), lower, needs=needs, notices=notices

@@ -23,5 +23,4 @@ SUPPORT: tuple[Support, ...] = (
     *refuses("gangs", ONE_BY_ONE, HINT, but=("lws",)),
 )
 
-
 EXISTING = Existing(SUPPORT, lower)

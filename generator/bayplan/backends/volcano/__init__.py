@@ -185,7 +185,6 @@ SUPPORT = (
     Support("workload-sbatch", "absent", word="never", reason="an sbatch script is for Slurm", hint=USE_JOBSET),
 )
 
-
 BACKEND = Backend(
     Declaration(
         "volcano",

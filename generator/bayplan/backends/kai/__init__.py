@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from bayplan.backends.kai.estimate import estimate
 from bayplan.backends.kai.pod_group import cluster_objects, lower, needs
 from bayplan.model.backend import Backend, Cluster, Declaration
-from bayplan.model.features import Feature, Support
+from bayplan.model.features import Feature, Support, exact
 
 FEATURES: Mapping[str, Feature] = {
     "unit-name-length": Feature("long names of group instances", "characters", "F622", True),
@@ -23,17 +23,11 @@ NO_GROUPER = (
     "the podgrouper below KAI 0.15 gives the pods of every controller a PodGroup of its own making, which ignores ours"
 )
 SUPPORT = (
-    Support("gang"),
-    Support("group-depth"),
-    Support("uneven-groups"),
-    Support("required-level"),
-    Support("preferred-level"),
-    Support("group-preferred"),
-    Support("mixed-pod-sets"),
-    Support("rank-order"),
-    Support("repeated-values"),
-    Support("required-and-preferred"),
-    Support("optional-pods"),
+    *exact(
+        "gang group-depth uneven-groups required-level preferred-level group-preferred mixed-pod-sets rank-order",
+        "repeated-values required-and-preferred optional-pods compute-domain several-compute-domains",
+        "compute-domain-each network-cards pod-network fixed-address queue priority preemptible workload-pods",
+    ),
     Support(
         "optional-pods-placed",
         "approximate",
@@ -72,10 +66,6 @@ SUPPORT = (
         " with the same levels",
         hint="put the pods of each pool in a group of their own, without a placement over both",
     ),
-    Support("compute-domain"),
-    Support("several-compute-domains"),
-    Support("compute-domain-each"),
-    Support("network-cards"),
     Support(
         "network-claim",
         "approximate",
@@ -83,8 +73,6 @@ SUPPORT = (
         reason="claimed network cards count node by node, and not when KAI chooses a domain",
         hint="nothing to do where pods take whole nodes",
     ),
-    Support("pod-network"),
-    Support("fixed-address"),
     Support("gpu-claim", component="kai", since="0.13"),
     Support(
         "gpu-claim",
@@ -117,7 +105,6 @@ SUPPORT = (
         reason="KAI knows nothing of NUMA nodes before 0.16",
         hint="leave `numa` out, or target KAI 0.16",
     ),
-    Support("queue"),
     Support(
         "no-queue",
         "absent",
@@ -133,8 +120,6 @@ SUPPORT = (
         reason="up to KAI 0.12 nothing in a queue without a parent is ever scheduled, and the topology names no parent",
         hint="name it in the topology, `schedulers: {kai: {parentQueue: default-parent-queue}}`, or target KAI 0.13",
     ),
-    Support("priority"),
-    Support("preemptible"),
     Support("timings", component="kai", since="0.17"),
     Support(
         "timings",
@@ -170,7 +155,6 @@ SUPPORT = (
     Support("workload-job", component="kai", since="0.15"),
     Support("workload-jobset", "absent", word="never", reason=NO_GROUPER, hint="use `workload: pods`, or KAI 0.15"),
     Support("workload-job", "absent", word="never", reason=NO_GROUPER, hint="use `workload: pods`, or KAI 0.15"),
-    Support("workload-pods"),
     Support("workload-sbatch", "absent", word="never", reason="an sbatch script is for Slurm", hint="use `-s slurm`"),
     Support("workload-lws", "absent", word="never", reason="KAI makes one PodGroup for each group of an LWS"),
     Support("workload-volcano-job", "absent", word="never", reason="a Volcano Job is for Volcano"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bayplan.backends.koordinator.needs import cluster_needs, needs, notices
 from bayplan.backends.koordinator.pod_group import lower
 from bayplan.model.backend import Backend, Cluster, Declaration
-from bayplan.model.features import Feature, Support
+from bayplan.model.features import Feature, Support, exact
 from bayplan.topologies.koordinator import write
 
 FEATURES = {
@@ -34,11 +34,14 @@ MULTIPLES = "podCountMultiple, which keeps groups whole, came with Koordinator 1
 NO_MULTIPLE = "leave the groups' placement out, or target Koordinator 1.8"
 
 SUPPORT = (
-    Support("gang"),
-    Support("group-depth"),
+    *exact(
+        "gang group-depth uneven-groups mixed-pod-sets required-level preferred-level required-and-preferred",
+        "group-preferred optional-pods optional-pods-placed several-compute-domains compute-domain-each network-cards",
+        "pod-network fixed-address queue no-queue priority preemptible label-key-length level-count node-name-length",
+        "workload-jobset workload-job workload-pods",
+    ),
     Support("koordinator-inner-levels", component="koordinator", since="1.8"),
     Support("koordinator-inner-levels", "absent", word="not yet upstream", reason=MULTIPLES, hint=NO_MULTIPLE),
-    Support("uneven-groups"),
     Support(
         "koordinator-unlike-groups",
         "absent",
@@ -54,11 +57,6 @@ SUPPORT = (
         reason="Koordinator counts the free places of a node as if all pods of the gang were like its first one",
         hint="give all pods of the gang the same requests and pool, or place only the gang that needs it",
     ),
-    Support("mixed-pod-sets"),
-    Support("required-level"),
-    Support("preferred-level"),
-    Support("required-and-preferred"),
-    Support("group-preferred"),
     Support(
         "koordinator-inner-preferred",
         "absent",
@@ -66,8 +64,6 @@ SUPPORT = (
         reason="only the gang as a whole is packed; groups have multiples, which always hold",
         hint="use `required` on the group, or leave it out",
     ),
-    Support("optional-pods"),
-    Support("optional-pods-placed"),
     Support(
         "optional-groups",
         "absent",
@@ -155,9 +151,6 @@ SUPPORT = (
         reason=KUBERNETES_1_28,
         hint="target Koordinator 1.8, or use `computeDomain: never`",
     ),
-    Support("several-compute-domains"),
-    Support("compute-domain-each"),
-    Support("network-cards"),
     Support(
         "network-claim",
         "approximate",
@@ -168,8 +161,6 @@ SUPPORT = (
         hint="let pods take whole nodes, or use a device plugin",
     ),
     Support("network-claim", "absent", word="not yet upstream", reason=KUBERNETES_1_28, hint="use a device plugin"),
-    Support("pod-network"),
-    Support("fixed-address"),
     Support(
         "gpu-claim",
         "approximate",
@@ -188,10 +179,6 @@ SUPPORT = (
         " gang waits for ever",
         hint="use the device plugin, or leave the placement out",
     ),
-    Support("queue"),
-    Support("no-queue"),
-    Support("priority"),
-    Support("preemptible"),
     Support(
         "numa",
         "absent",
@@ -199,12 +186,6 @@ SUPPORT = (
         reason="Koordinator has NUMA policies of its own on nodes and pods",
         hint="label the nodes with node.koordinator.sh/numa-topology-policy",
     ),
-    Support("label-key-length"),
-    Support("level-count"),
-    Support("node-name-length"),
-    Support("workload-jobset"),
-    Support("workload-job"),
-    Support("workload-pods"),
     Support("workload-lws", "absent", word="not yet here", reason="bayplan writes no LWS for Koordinator"),
     Support("workload-volcano-job", "absent", word="never", reason="a Volcano Job is for Volcano"),
     Support("workload-sbatch", "absent", word="never", reason="a batch script is for Slurm"),

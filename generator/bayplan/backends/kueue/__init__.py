@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from bayplan.backends.kueue.lower import lower
 from bayplan.backends.kueue.needs import cluster_needs, cluster_objects, needs, notices, prove
 from bayplan.model.backend import Backend, Cluster, Declaration
-from bayplan.model.features import Feature, Support
+from bayplan.model.features import Feature, Support, exact
 
 FEATURES: Mapping[str, Feature] = {
     "unlike-pair": Feature("a placement over two podSets that are no leader and its workers", code="F650"),
@@ -55,10 +55,9 @@ PODS = (
     ),
 )
 PLACEMENT = (
-    Support("group-depth"),
-    Support("uneven-groups"),
-    Support("required-level"),
-    Support("preferred-level"),
+    *exact(
+        "group-depth uneven-groups required-level preferred-level repeated-values",
+    ),
     Support(
         "group-preferred",
         "absent",
@@ -129,9 +128,11 @@ PLACEMENT = (
         reason=f"{NESTED_SLICES}, and there are 3 layers at most",
         hint="target Kueue 0.17 or later, or nest less",
     ),
-    Support("repeated-values"),
 )
 CLAIMS = (
+    *exact(
+        "network-cards pod-network fixed-address",
+    ),
     Support(
         "compute-domain",
         "approximate",
@@ -166,7 +167,6 @@ CLAIMS = (
         reason="the groups share one pod template, which names one claim",
         hint="leave `computeDomain: group` out: one for the gang does the same inside each group",
     ),
-    Support("network-cards"),
     Support(
         "network-claim",
         "absent",
@@ -175,8 +175,6 @@ CLAIMS = (
         " whose claims have constraints or settings",
         hint="use a fabric whose cards are extended resources",
     ),
-    Support("pod-network"),
-    Support("fixed-address"),
     Support(
         "gpu-claim",
         "absent",

@@ -145,4 +145,5 @@ def switched_off(shape: Shape, target: Target) -> Iterator[Diagnostic]:
         message = f"Kueue {version} leaves {TITLES[workload.kind]} alone unless its configuration says so"
         yield info("F689", at, message, hint=f"add {name} to `integrations.frameworks`")
 
+
 EXISTING = Existing(SUPPORT, place, QUEUE)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from bayplan.backends.native.groups import lower
 from bayplan.backends.native.needs import cluster_needs, needs, notices
 from bayplan.model.backend import Backend, Cluster, Declaration
-from bayplan.model.features import Feature, Support
+from bayplan.model.features import Feature, Support, exact
 
 KUBERNETES = "kubernetes"
 GREEDY = (
@@ -31,6 +31,11 @@ FEATURES: Mapping[str, Feature] = {
 }
 
 SUPPORT = (
+    *exact(
+        "mixed-pod-sets optional-pods mixed-pools repeated-values rank-order compute-domain compute-domain-each",
+        "several-compute-domains network-cards network-claim pod-network fixed-address gpu-claim no-queue preemptible",
+        "level-count workload-job workload-pods",
+    ),
     Support("gang", component=KUBERNETES, since="1.35"),
     Support(
         "gang",
@@ -136,7 +141,6 @@ SUPPORT = (
         " scarce a small group may take the domain that a large one needs",
         hint="name the largest group first",
     ),
-    Support("mixed-pod-sets"),
     Support(
         "unequal-pods",
         "approximate",
@@ -145,7 +149,6 @@ SUPPORT = (
         " scarce they may not be placed although they fit",
         hint="put podSets of different size into groups of their own",
     ),
-    Support("optional-pods"),
     Support(
         "optional-pods-placed",
         "approximate",
@@ -176,8 +179,6 @@ SUPPORT = (
         reason="kube-scheduler keeps groups together and has no way to keep them apart",
         hint="leave `separate` out: groups that fill more than half of a domain are apart by arithmetic",
     ),
-    Support("mixed-pools"),
-    Support("repeated-values"),
     Support(
         "repeated-domains",
         "absent",
@@ -186,7 +187,6 @@ SUPPORT = (
         " are one domain to it",
         hint="place what is around it by the coarser level (Kubernetes 1.37), or give the label unique values",
     ),
-    Support("rank-order"),
     Support(
         "levels-as-objects",
         "approximate",
@@ -194,14 +194,6 @@ SUPPORT = (
         reason="it has no object for a topology and reads the labels of nodes as they are: there is nothing to apply",
         hint="see that the nodes carry the labels of the levels: `kubectl get nodes -L LABEL`",
     ),
-    Support("compute-domain"),
-    Support("compute-domain-each"),
-    Support("several-compute-domains"),
-    Support("network-cards"),
-    Support("network-claim"),
-    Support("pod-network"),
-    Support("fixed-address"),
-    Support("gpu-claim"),
     Support(
         "numa",
         "absent",
@@ -216,7 +208,6 @@ SUPPORT = (
         reason="kube-scheduler has no queues: work starts once it fits, within the ResourceQuotas of its namespace",
         hint="leave the queue out, or put Kueue in front",
     ),
-    Support("no-queue"),
     Support("priority", component=KUBERNETES, since="1.37"),
     Support("priority", component=KUBERNETES, until="1.36"),
     Support(
@@ -227,7 +218,6 @@ SUPPORT = (
         " that of their groups counts instead, which is written only if the topology says so",
         hint="say it: `schedulers: {native: {featureGates: {WorkloadAwarePreemption: true}}}`",
     ),
-    Support("preemptible"),
     Support(
         "never-preempted",
         "absent",
@@ -236,7 +226,6 @@ SUPPORT = (
         hint="name a priority class above all others in `spec.priorityClassName`, and leave `preemptible` out",
     ),
     Support("label-key-length", up_to=317),
-    Support("level-count"),
     Support("node-name-length", up_to=253),
     Support(
         "workload-jobset",
@@ -256,8 +245,6 @@ SUPPORT = (
         reason="JobSet below 0.12 drops `schedulingGroup` from its pod templates without a word",
         hint="target JobSet 0.12 or later, or use `workload: job` or `workload: pods`",
     ),
-    Support("workload-job"),
-    Support("workload-pods"),
     Support(
         "workload-lws",
         "absent",

@@ -93,4 +93,5 @@ def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
     """The same objects as for workloads that bayplan writes: no group shares a template with another."""
     return for_default_scheduler(lower(plan, shape, target))
 
+
 EXISTING = Existing(SUPPORT, place)

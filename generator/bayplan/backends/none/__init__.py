@@ -15,7 +15,7 @@ from bayplan.kube.fields import given
 from bayplan.kube.kinds.parts import GANG_LABEL, GROUP_LABEL
 from bayplan.kube.pod import REQUIRED
 from bayplan.model.backend import Backend, Declaration
-from bayplan.model.features import Feature, Need, Support
+from bayplan.model.features import Feature, Need, Support, exact
 from bayplan.model.manifest import Lowered, Marks, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, once, title, walk
 from bayplan.model.target import Target
@@ -30,6 +30,12 @@ FEATURES: Mapping[str, Feature] = {
 
 ANOTHER = "use a scheduler of gangs, such as `-s kai`"
 SUPPORT = (
+    *exact(
+        "uneven-groups mixed-pod-sets required-and-preferred rank-order optional-pods optional-groups separate",
+        "mixed-pools repeated-values compute-domain several-compute-domains compute-domain-each network-cards",
+        "network-claim pod-network fixed-address gpu-claim no-queue priority label-key-length node-name-length",
+        "level-count workload-jobset workload-job workload-pods",
+    ),
     Support(
         "gang",
         "approximate",
@@ -45,8 +51,6 @@ SUPPORT = (
         report="info",
         reason="an outer level is no more than a preference",
     ),
-    Support("uneven-groups"),
-    Support("mixed-pod-sets"),
     Support(
         "required-level",
         "approximate",
@@ -74,18 +78,12 @@ SUPPORT = (
         report="info",
         reason="it is one score among those of the default scheduler",
     ),
-    Support("required-and-preferred"),
-    Support("rank-order"),
-    Support("optional-pods"),
     Support(
         "optional-pods-placed",
         "approximate",
         reason="the first pods choose a domain, and further ones wait if it has no room for them",
         hint="leave `minReplicas` out where every pod matters",
     ),
-    Support("optional-groups"),
-    Support("separate"),
-    Support("mixed-pools"),
     Support("level-labels", up_to=1),
     Support(
         "level-labels",
@@ -94,15 +92,6 @@ SUPPORT = (
         reason="a term of pod affinity has one node label, and these pools have several for the level",
         hint="give the level the same label in all pools, or leave `separate` out",
     ),
-    Support("repeated-values"),
-    Support("compute-domain"),
-    Support("several-compute-domains"),
-    Support("compute-domain-each"),
-    Support("network-cards"),
-    Support("network-claim"),
-    Support("pod-network"),
-    Support("fixed-address"),
-    Support("gpu-claim"),
     Support(
         "numa",
         "absent",
@@ -117,8 +106,6 @@ SUPPORT = (
         reason="the default scheduler knows no queues, so it is left out",
         hint="limit namespaces with a ResourceQuota",
     ),
-    Support("no-queue"),
-    Support("priority"),
     Support(
         "preemptible",
         "approximate",
@@ -126,9 +113,6 @@ SUPPORT = (
         reason="whom a pod may preempt is said by its PriorityClass alone",
         hint="set `spec.priorityClassName`",
     ),
-    Support("label-key-length"),
-    Support("node-name-length"),
-    Support("level-count"),
     Support("group-label-length", up_to=63),
     Support(
         "group-label-length",
@@ -137,9 +121,6 @@ SUPPORT = (
         reason="pod affinity selects a group by a label, whose value has 63 characters at most",
         hint="shorten the names of the groups",
     ),
-    Support("workload-jobset"),
-    Support("workload-job"),
-    Support("workload-pods"),
     Support("workload-lws", "absent", word="not yet here", reason="bayplan writes no LeaderWorkerSets"),
     Support("workload-volcano-job", "absent", word="never", reason="a Volcano Job is for Volcano"),
     Support("workload-sbatch", "absent", word="never", reason="an sbatch script is for Slurm"),
@@ -286,5 +267,6 @@ def topology_keys(plan: Plan, unit: Unit, level: str) -> tuple[str, ...]:
     """The labels of a level of a placement, for which all pools of the unit have the same; none for no level."""
     pool = plan.topology.pool(next(all_pods(unit)).pool)
     return _domain_labels(pool, level) if pool and level and pool.level(level) else ()
+
 
 BACKEND = Backend(Declaration("none", component="kubernetes", support=SUPPORT, features=FEATURES), lower, needs=needs)

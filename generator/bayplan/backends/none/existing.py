@@ -42,4 +42,5 @@ def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
 def _labelled(marks: Marks, labels: dict[str, str]) -> Marks:
     return marks._replace(pod=marks.pod._replace(labels={**marks.pod.labels, **labels}))
 
+
 EXISTING = Existing(SUPPORT, place)

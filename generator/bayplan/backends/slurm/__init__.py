@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from bayplan.backends.slurm.needs import cluster_needs, needs, notices, prove
 from bayplan.backends.slurm.script import lower
 from bayplan.model.backend import Backend, Cluster, Declaration
-from bayplan.model.features import Feature, Support
+from bayplan.model.features import Feature, Support, exact
 from bayplan.model.manifest import File
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
@@ -61,6 +61,10 @@ def _kinds() -> tuple[Support, ...]:
 
 
 PLACED = (
+    *exact(
+        "gang group-depth uneven-groups mixed-pod-sets mixed-pools required-level group-preferred",
+        "required-and-preferred rank-order repeated-values",
+    ),
     Support("several-layouts", up_to=1),
     *_since_version(
         "several-layouts",
@@ -77,13 +81,6 @@ PLACED = (
         hint="name a partition for each: `schedulers: {slurm: {pools: {POOL: {partition: NAME}}}}` in the topology, or"
         " a `constraint` in `backends: {slurm: ...}`",
     ),
-    Support("gang"),
-    Support("group-depth"),
-    Support("uneven-groups"),
-    Support("mixed-pod-sets"),
-    Support("mixed-pools"),
-    Support("required-level"),
-    Support("group-preferred"),
     Support(
         "preferred-level",
         "approximate",
@@ -91,9 +88,6 @@ PLACED = (
         " goes anywhere; topology/tree waits for few leaf switches, for some time",
         hint="require the level, or leave it out",
     ),
-    Support("required-and-preferred"),
-    Support("rank-order"),
-    Support("repeated-values"),
     Support(
         "tree-placement",
         "absent",
@@ -269,11 +263,12 @@ PODS = (
     ),
 )
 SUPPORT = (
+    *exact(
+        "queue no-queue label-key-length node-name-length level-count workload-sbatch",
+    ),
     *PLACED,
     *CHANNELS,
     *PODS,
-    Support("queue"),
-    Support("no-queue"),
     Support(
         "priority",
         "approximate",
@@ -288,9 +283,6 @@ SUPPORT = (
         hint="name a QOS, `backends: {slurm: {qos: high}}`",
         report="warning",
     ),
-    Support("label-key-length"),
-    Support("node-name-length"),
-    Support("level-count"),
     Support("many-nodes", up_to=65_536),
     Support(
         "many-nodes",
@@ -306,7 +298,6 @@ SUPPORT = (
         reason="every node needs one name that no other has",
         hint="correct `schedulers: {slurm: {names: ...}}` in the topology",
     ),
-    Support("workload-sbatch"),
     *_kinds(),
 )
 
@@ -315,6 +306,7 @@ def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[File, ..
     """The file that Slurm reads: topology.yaml since 25.05, before it topology.conf."""
     write = topology_yaml.write if target.since("slurm", "25.05") else topology_conf.write
     return write(topology, target)
+
 
 BACKEND = Backend(
     Declaration("slurm", component="slurm", support=SUPPORT, features=FEATURES, kinds=("sbatch",)),

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from bayplan.backends.slurm_bridge.pod_group import lower, needs, notices, prove
 from bayplan.model.backend import Backend, Declaration
-from bayplan.model.features import Feature, Support
+from bayplan.model.features import Feature, Support, exact
 
 FEATURES: Mapping[str, Feature] = {
     "slurm-jobs": Feature("a gang whose groups need a domain each", "Slurm jobs", "F720"),
@@ -35,7 +35,10 @@ ENDED = (
 NEWER = "use Kubernetes 1.36 with PodGroups of its own, slurm-bridge 1.2 and JobSet 0.12, or no restarts"
 CLAIMS = "slurm-bridge refuses pods with resource claims"
 SUPPORT = (
-    Support("gang"),
+    *exact(
+        "gang uneven-groups mixed-pod-sets mixed-pools repeated-values pod-network fixed-address queue no-queue",
+        "label-key-length node-name-length level-count workload-jobset workload-job workload-pods",
+    ),
     Support("slurm-jobs", up_to=1),
     Support(
         "slurm-jobs",
@@ -52,8 +55,6 @@ SUPPORT = (
         report="info",
         reason="only the innermost required levels become Slurm jobs; Slurm is told nothing of the others",
     ),
-    Support("uneven-groups"),
-    Support("mixed-pod-sets"),
     Support(
         "required-level",
         "approximate",
@@ -144,8 +145,6 @@ SUPPORT = (
         reason="nothing tells Slurm to keep jobs, or parts of one, on different blocks",
         hint="use `-s slurm`, which has --spread-segments",
     ),
-    Support("mixed-pools"),
-    Support("repeated-values"),
     Support("compute-domain", "absent", word="not yet upstream", reason=CLAIMS, hint="set `computeDomain: never`"),
     Support("several-compute-domains", "absent", word="not yet upstream", reason=CLAIMS),
     Support("compute-domain-each", "absent", word="not yet upstream", reason=CLAIMS),
@@ -157,8 +156,6 @@ SUPPORT = (
         hint="let each pod take the whole node",
     ),
     Support("network-claim", "absent", word="not yet upstream", reason=CLAIMS, hint="use a device plugin"),
-    Support("pod-network"),
-    Support("fixed-address"),
     Support(
         "gpu-claim",
         "absent",
@@ -183,8 +180,6 @@ SUPPORT = (
         reason="Slurm is told nothing of NUMA nodes",
         hint="leave `numa` out",
     ),
-    Support("queue"),
-    Support("no-queue"),
     Support(
         "priority",
         "approximate",
@@ -233,9 +228,6 @@ SUPPORT = (
     ),
     Support("restarted-pods", up_to=1, component="kubernetes", since="1.36", until="1.37"),
     Support("restarted-pods", "absent", word="not yet upstream", reason=ENDED, hint=NEWER),
-    Support("label-key-length"),
-    Support("node-name-length"),
-    Support("level-count"),
     # 63 characters of a label's value, of which a dash and eight digits tell namespaces apart
     Support("job-name-length", up_to=54),
     Support(
@@ -245,9 +237,6 @@ SUPPORT = (
         reason="pods name their PodGroup in a label of 63 characters, of which 9 tell namespaces apart",
         hint="shorten the names of workflow, gang or group",
     ),
-    Support("workload-jobset"),
-    Support("workload-job"),
-    Support("workload-pods"),
     Support(
         "workload-lws",
         "absent",

@@ -14,7 +14,7 @@ from bayplan.backends.slurm_bridge.pod_group import ignored_placement_fields, te
 from bayplan.diagnostics import Diagnostic, info
 from bayplan.kube.fields import given
 from bayplan.model.backend import Backend, Declaration
-from bayplan.model.features import Feature, Need, Support
+from bayplan.model.features import Feature, Need, Support, exact
 from bayplan.model.manifest import Lowered, Marks, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, once
 from bayplan.model.target import Target
@@ -31,6 +31,10 @@ SLURM = "use `-s slurm`: SUNK runs sbatch scripts too, with a gang and its group
 DEVICES = "the Pod Scheduler allocates no devices but GPUs"
 LEVEL = "the Pod Scheduler has no annotation for topology"
 SUPPORT = (
+    *exact(
+        "uneven-groups mixed-pod-sets optional-pods optional-groups repeated-values pod-network fixed-address queue",
+        "no-queue label-key-length node-name-length level-count workload-jobset workload-job workload-pods",
+    ),
     Support("gang", up_to=1),
     Support(
         "gang",
@@ -41,19 +45,14 @@ SUPPORT = (
         hint=SLURM,
     ),
     Support("group-depth", "absent", word="never", reason=LEVEL, hint=SLURM),
-    Support("uneven-groups"),
-    Support("mixed-pod-sets"),
     Support("required-level", "absent", word="not yet upstream", reason=LEVEL, hint=SLURM),
     Support("preferred-level", "absent", word="not yet upstream", reason=LEVEL, hint=SLURM),
     Support("group-preferred", "absent", word="not yet upstream", reason=LEVEL, hint=SLURM),
     Support("required-and-preferred", "absent", word="not yet upstream", reason=LEVEL, hint=SLURM),
     Support("rank-order", "absent", word="not yet upstream", reason=LEVEL, hint=SLURM),
-    Support("optional-pods"),
     Support("optional-pods-placed", "absent", word="not yet upstream", reason=LEVEL, hint=SLURM),
-    Support("optional-groups"),
     Support("separate", "absent", word="not yet upstream", reason=LEVEL, hint=SLURM),
     Support("mixed-pools", "absent", word="not yet upstream", reason=LEVEL, hint=SLURM),
-    Support("repeated-values"),
     Support(
         "compute-domain",
         "absent",
@@ -77,8 +76,6 @@ SUPPORT = (
         reason="the Pod Scheduler makes a gres of nvidia.com/gpu requests alone",
         hint="use a device plugin",
     ),
-    Support("pod-network"),
-    Support("fixed-address"),
     Support(
         "gpu-claim",
         "absent",
@@ -115,8 +112,6 @@ SUPPORT = (
         hint="shorten it, or state a longer `schedulers: {sunk: {killWait: ...}}`",
     ),
     Support("numa", "absent", word="not yet upstream", reason="Slurm is told nothing of NUMA nodes", hint=SLURM),
-    Support("queue"),
-    Support("no-queue"),
     Support(
         "priority",
         "approximate",
@@ -131,12 +126,6 @@ SUPPORT = (
         reason="in Slurm the QOS or the partition says whose jobs may be preempted",
         hint="set `backends: {sunk: {qos: ...}}` and leave `preemptible` out",
     ),
-    Support("label-key-length"),
-    Support("node-name-length"),
-    Support("level-count"),
-    Support("workload-jobset"),
-    Support("workload-job"),
-    Support("workload-pods"),
     Support("workload-lws", "absent", word="not yet here", reason="bayplan writes no LeaderWorkerSets"),
     Support("workload-volcano-job", "absent", word="never", reason="a Volcano Job is for Volcano"),
     Support(
@@ -267,6 +256,7 @@ def _partitions(plan: Plan) -> Iterator[Diagnostic]:
         message = f'{title} must hold nodes of the pool "{pool}" alone: the Pod Scheduler reads no node selector'
         number = next(i for i, each in enumerate(plan.topology.pools) if each.name == pool)
         yield info("F689", ("topology", "spec", "pools", number, "name"), message)
+
 
 BACKEND = Backend(
     Declaration("sunk", component="sunk", support=SUPPORT, features=FEATURES), lower, needs=needs, notices=notices

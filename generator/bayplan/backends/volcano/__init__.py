@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from bayplan.backends.volcano.needs import cluster_needs, cluster_objects, needs, notices
 from bayplan.backends.volcano.pod_group import lower
 from bayplan.model.backend import Backend, Cluster, Declaration
-from bayplan.model.features import Feature, Support
+from bayplan.model.features import Feature, Support, exact
 
 FEATURES: Mapping[str, Feature] = {
     "volcano-release": Feature("gangs with subgroups or partitions", code="F641", firm=True),
@@ -28,6 +28,12 @@ FEATURES: Mapping[str, Feature] = {
 RELEASE = "below 1.14.3, and in 1.15.0, a partition may drop its gang and a subgroup may never start"
 USE_JOBSET = "use `workload: jobset`"
 SUPPORT = (
+    *exact(
+        "gang uneven-groups mixed-pod-sets required-level group-preferred rank-order optional-pods optional-groups",
+        "mixed-pools repeated-values compute-domain several-compute-domains compute-domain-each network-cards",
+        "network-claim pod-network fixed-address queue no-queue priority preemptible label-key-length level-count",
+        "node-name-length workload-jobset workload-job workload-pods workload-volcano-job",
+    ),
     # volcano-sh/volcano#4871 (1.14.1), #5189 and #5190 (1.14.2, 1.15.0), #5401 and #5402 (1.14.3, 1.15.1).
     Support("volcano-release", component="volcano", since="1.15.1"),
     Support("volcano-release", component="volcano", since="1.14.3", until="1.15"),
@@ -38,7 +44,6 @@ SUPPORT = (
         reason=RELEASE,
         hint="install and target Volcano 1.14.3, or 1.15.1 and later (`versions: {volcano: ...}`, with the patch)",
     ),
-    Support("gang"),
     Support("group-depth", up_to=2),
     Support(
         "group-depth",
@@ -55,9 +60,6 @@ SUPPORT = (
         reason="a pod belongs to one subgroup, and subgroups hold no others",
         hint="put the outer placement on the gang, or drop one of the two",
     ),
-    Support("uneven-groups"),
-    Support("mixed-pod-sets"),
-    Support("required-level"),
     Support(
         "host-tier",
         "absent",
@@ -72,7 +74,6 @@ SUPPORT = (
         report="warning",
         hint="use `required` where the level matters",
     ),
-    Support("group-preferred"),
     Support(
         "required-and-preferred",
         "approximate",
@@ -80,15 +81,12 @@ SUPPORT = (
         report="info",
         hint="leave `preferred` out: finer domains are tried first anyway",
     ),
-    Support("rank-order"),
-    Support("optional-pods"),
     Support(
         "optional-pods-placed",
         "approximate",
         reason="Volcano chooses a domain for the pods that must start, and the others wait if it has no room for them",
         hint="leave `minReplicas` out where every pod matters",
     ),
-    Support("optional-groups"),
     Support(
         "optional-roles",
         "approximate",
@@ -102,7 +100,6 @@ SUPPORT = (
         reason="Volcano packs subgroups and has no way to keep them apart (volcano#5349)",
         hint="leave `separate` out: groups that fill more than half of a domain are apart by arithmetic",
     ),
-    Support("mixed-pools"),
     Support(
         "uneven-depth",
         "absent",
@@ -110,7 +107,6 @@ SUPPORT = (
         reason="a tier is one number for the whole cluster, counted from the finest level, so it would have two",
         hint="give pools that share a level the same levels below it, or leave levels out where nothing is placed",
     ),
-    Support("repeated-values"),
     Support(
         "repeated-discovered",
         "absent",
@@ -126,13 +122,6 @@ SUPPORT = (
         " claims are no requests",
         hint="give the podSet `resources`, such as cpu",
     ),
-    Support("compute-domain"),
-    Support("several-compute-domains"),
-    Support("compute-domain-each"),
-    Support("network-cards"),
-    Support("network-claim"),
-    Support("pod-network"),
-    Support("fixed-address"),
     Support("gpu-claim", component="volcano", since="1.15"),
     Support(
         "gpu-claim",
@@ -156,13 +145,6 @@ SUPPORT = (
         reason="Volcano refuses a topologyPolicy for containers whose CPU request is no whole number",
         hint='give the podSet whole CPUs, such as `resources: {cpu: "8"}`',
     ),
-    Support("queue"),
-    Support("no-queue"),
-    Support("priority"),
-    Support("preemptible"),
-    Support("label-key-length"),
-    Support("level-count"),
-    Support("node-name-length"),
     Support("unit-name-length", up_to=63),
     Support(
         "unit-name-length",
@@ -171,10 +153,6 @@ SUPPORT = (
         reason="a subgroup is known by a label, whose value has 63 characters at most",
         hint="shorten the names of the groups",
     ),
-    Support("workload-jobset"),
-    Support("workload-job"),
-    Support("workload-pods"),
-    Support("workload-volcano-job"),
     Support(
         "workload-lws",
         "absent",

@@ -107,4 +107,5 @@ def _tasks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Marks]
             Marks(owner, Meta(spec={"minAvailable": pods.total, **partition} if partition else {})),
         )
 
+
 EXISTING = Existing(SUPPORT, place, "scheduling.volcano.sh/queue-name")

@@ -306,8 +306,8 @@ def _one_compute_domain(group_pods: Sequence[PodTemplate], world: World) -> Iter
         found = [claim for each in templates for claim in claimed(world, each)[:1]]
         for route, domain in found[1:]:
             if domain.route != found[0][1].route:
-                pod_group = f'subgroup "{subgroup}"' if subgroup else f'PodGroup "{group_of(templates[0])}"'
-                message = f"pods of {pod_group} claim channels of {title(found[0][1])} and {title(domain)}"
+                what = f'subgroup "{subgroup}"' if subgroup else f'PodGroup "{group_of(templates[0])}"'
+                message = f"pods of {what} claim channels of {title(found[0][1])} and {title(domain)}"
                 note = Note("the other claim is here", found[0][0])
                 hint = "one group shares one NVLink domain: give each ComputeDomain a group of its own"
                 yield warning("M809", route, message, hint=hint, notes=(note,))

@@ -320,7 +320,7 @@ def levels(plan: Plan, unit: Unit) -> Iterator[tuple[Pool, Level]]:
 
 
 def has_repeated_values(pool: Pool, level: Level, enclosing: str = "") -> bool:
-    """Whether domains of the level share a label value. `under`: a level that already keeps their pods together."""
+    """Whether domains of the level share a label value. `enclosing`: a level that already keeps their pods together."""
     if level not in pool.levels:
         return False
     rank, top = pool.depth(level.name), pool.depth(enclosing) + 1 if enclosing else 0

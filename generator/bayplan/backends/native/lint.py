@@ -50,7 +50,7 @@ def _versions(index: Index) -> Iterator[Diagnostic]:
         yield from _pod_fields(index, each)
 
 
-def _api_version(index: Index) -> str:
+def _newest_version(index: Index) -> str:
     """The newest version with words of its own that the target has reached; empty below 1.35."""
     return next(
         (version for version in (SINCE_TREES, SINCE_LEVELS, SINCE_WORKLOADS) if index.target.since(COMPONENT, version)),
@@ -59,7 +59,7 @@ def _api_version(index: Index) -> str:
 
 
 def _served(index: Index, group: Group) -> Iterator[Diagnostic]:
-    versions = SERVED.get(_api_version(index), {}).get(group.kind, ())
+    versions = SERVED.get(_newest_version(index), {}).get(group.kind, ())
     if group.version in versions:
         return
     route = (*group.route[:-1], "apiVersion")
@@ -83,13 +83,13 @@ RENAMED_FIELDS: Mapping[str, Mapping[str, str]] = {
 
 
 def _fields(index: Index, group: Group) -> Iterator[Diagnostic]:
-    for old, new in RENAMED_FIELDS.get(_api_version(index), {}).items():
+    for old, new in RENAMED_FIELDS.get(_newest_version(index), {}).items():
         if old in group.spec:
             yield _renamed(index, (*group.route, old), group.title, old, new)
     places = [(group.route, group.spec)] + [(each.route, each.spec) for each in templates(group)]
     for route, spec in places:
         mode = get(spec, "disruptionMode")
-        if isinstance(mode, str) and _api_version(index) == SINCE_TREES:
+        if isinstance(mode, str) and _newest_version(index) == SINCE_TREES:
             yield _renamed(index, (*route, "disruptionMode"), group.title, f"disruptionMode: {mode}", _mode(mode))
         for i, level in enumerate(items(spec, "schedulingConstraints", "topology")):
             if get(level, "level") is not None and get(level, "key") is None:
@@ -109,11 +109,11 @@ def _renamed(index: Index, route: Route, title: str, old: str, new: str) -> Diag
 def _pod_fields(index: Index, pods: PodSpec) -> Iterator[Diagnostic]:
     """1.35 has `workloadRef` in pods, later versions `schedulingGroup`; either is dropped where it is not known."""
     counted, grouped = get(pods.spec, "workloadRef") is not None, get(pods.spec, "schedulingGroup") is not None
-    if counted and _api_version(index) not in ("", SINCE_WORKLOADS):
+    if counted and _newest_version(index) not in ("", SINCE_WORKLOADS):
         yield _renamed(
             index, (*pods.route, "workloadRef"), f"pods of this {pods.kind}", "workloadRef", "schedulingGroup"
         )
-    if grouped and _api_version(index) in ("", SINCE_WORKLOADS):
+    if grouped and _newest_version(index) in ("", SINCE_WORKLOADS):
         yield _renamed(
             index, (*pods.route, "schedulingGroup"), f"pods of this {pods.kind}", "schedulingGroup", "workloadRef"
         )

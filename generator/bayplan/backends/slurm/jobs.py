@@ -167,7 +167,7 @@ def per_node(pods: Pods, pool: Pool) -> int:
 
 
 def amounts(pods: Pods, pods_on_node: int) -> Amounts:
-    """The amounts of `share` pods of one podSet."""
+    """The amounts of so many pods of one podSet."""
     spec = pods.spec
     cpu, memory, scratch = (_amount(pods, name) for name in ("cpu", "memory", "ephemeral-storage"))
     return Amounts(
@@ -198,6 +198,7 @@ def is_exclusive(pods: Pods) -> bool:
 # Gangs as jobs
 
 Instances = tuple[Leaf, ...]
+"""PodSet instances that may share a section."""
 
 
 class Cluster(NamedTuple):
@@ -209,7 +210,7 @@ class Cluster(NamedTuple):
 
 
 class Division(NamedTuple):
-    """Sections, with what they lose and what they use."""
+    """Instances as sections, with what these lose and what they use."""
 
     sections: tuple[Section, ...]
     losses: tuple[Loss, ...] = ()
@@ -217,7 +218,7 @@ class Division(NamedTuple):
 
 
 class Depth(NamedTuple):
-    """The units of a run at one depth: one for each of the file, and how many nodes each has (0: they differ)."""
+    """The units around instances at one depth: one for each of the file, and the nodes of each (0: they differ)."""
 
     units: tuple[Unit, ...]
     nodes: int
@@ -289,7 +290,7 @@ def _instances_by_shape(plan: Plan, leaves: Instances) -> list[Instances]:
 
 
 def _split_placements(leaves: Instances, divisions: Sequence[Division], plan: Plan) -> Iterator[Loss]:
-    """Units with a placement over more than one run."""
+    """Units with a placement over more than one division."""
     division_of = {
         leaf.pods.name: number for number, each in enumerate(divisions) for s in each.sections for leaf in s.leaves
     }
@@ -326,7 +327,7 @@ def _sections(instances: Instances, cluster: Cluster) -> Division:
         for parts in ([sum(same, ()) for same in sizes], units):
             if len(parts) > 1:
                 found.append(_split(instances, parts, depth, cluster))
-    return min(found, key=lambda divisions: (len(divisions.losses), len(divisions.sections)))
+    return min(found, key=lambda division: (len(division.losses), len(division.sections)))
 
 
 def _pod_count(unit: Instances) -> int:
@@ -361,10 +362,10 @@ def _one_section(instances: Instances, cluster: Cluster) -> Division:
     return divisions[min(cuts, key=lambda cut: (*_cost(section, divisions[cut], cut), abs(deepest - cut)))]
 
 
-def _cost(section: Section, divisions: Division, cut: int) -> tuple[int, bool, int]:
+def _cost(section: Section, division: Division, cut: int) -> tuple[int, bool, int]:
     """Fewer losses are better, then a channel for each ComputeDomain, then less that takes a young Slurm."""
     domains = {leaf.pods.compute_domain for leaf in section.leaves}
-    return len(divisions.losses), len(domains) > 1 and not _channels(section, cut), len(divisions.uses)
+    return len(division.losses), len(domains) > 1 and not _channels(section, cut), len(division.uses)
 
 
 def _depth(instances: Instances, number: int, share: int) -> Depth:

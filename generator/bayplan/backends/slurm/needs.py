@@ -246,22 +246,16 @@ def _over_limits(made: Job) -> Iterator[Diagnostic]:
 def _without_room(gang: GangPlan, section: Section, planned: PlannedPool) -> Iterator[Diagnostic]:
     pool = planned.pool
     nodes, segment = section.nodes, section.segment or section.nodes
-    areas = (
-        _blocks(planned, list(pool.domains), _block_size(planned, nodes))
-        if section.consolidate
-        else [list(pool.domains)]
-    )
+    size = _block_size(planned, nodes)
+    areas = _blocks(planned, list(pool.domains), size) if section.consolidate else [list(pool.domains)]
     most = max(_segment_count(planned, area, segment, section.spread) for area in areas)
     if most * segment >= nodes:
         return
     parts = f"{nodes // segment} segments of {segment} nodes" if segment < nodes else f"{nodes} nodes"
-    where = f" in one block of {_block_size(planned, nodes) or 'all'} planned nodes" if section.consolidate else ""
+    one_block = f" in one block of {size or 'all'} planned nodes"
+    where = one_block if section.consolidate else ""
     each = f"each segment in one block of {_block_size(planned, segment) or 'all'}"
-    kept = (
-        f"{where}, {each}"
-        if segment < nodes
-        else f" in one block of {_block_size(planned, nodes) or 'all'} planned nodes"
-    )
+    kept = f"{where}, {each}" if segment < nodes else one_block
     message = f'gang "{gang.gang.name}": Slurm keeps {parts}{kept}, and nowhere are so many nodes usable'
     hint = "let Slurm wait for repairs, or cut the job into smaller groups with a level of their own"
     yield warning("F704", (*gang.route, "name"), message, hint=hint)

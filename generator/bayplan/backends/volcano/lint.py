@@ -328,7 +328,7 @@ def _partitions(task: Any, policy: Any, at: Route, what: str) -> Iterator[Diagno
         yield error("M733", (*at, "minPartitions"), message, hint="make minAvailable = minPartitions x partitionSize")
 
 
-# All of them
+# The rules
 
 
 def check_objects(world: World) -> Iterator[Diagnostic]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 import support
-from bayplan.backends import BACKENDS
+from bayplan.backends import BACKENDS, existing
 from bayplan.kube.kinds import KINDS
+from bayplan.model.backend import Backend
+from bayplan.model.existing import Existing
 from bayplan.model.features import FEATURES, Feature, Need, Support
 from bayplan.model.target import KNOWN, Target, minor
 from bayplan.planning.fidelity import compare
@@ -74,5 +76,9 @@ def test_a_kind_that_means_nothing_to_a_scheduler_cannot_be_accepted(kind: str) 
 
 
 @pytest.mark.parametrize("name", BACKENDS)
-def test_a_backend_is_called_what_the_table_calls_it(name: str) -> None:
+def test_a_backend_declares_the_values_of_the_contract(name: str) -> None:
+    """mypy holds the values to their types; they are found by name."""
+    assert isinstance(BACKENDS[name], Backend)
     assert BACKENDS[name].declared.name == name
+    assert isinstance(existing(name), Existing)
+    assert set(BACKENDS[name].declared.folds) <= set(BACKENDS[name].declared.kinds)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from bayplan.checks.attachments.seen import Seen
 from bayplan.diagnostics import Diagnostic, Route, error
 from bayplan.fabrics.hanging import NETWORKED
-from bayplan.fabrics.interfaces import interfaces
+from bayplan.fabrics.kinds import interfaces
 from bayplan.kube import addresses
 from bayplan.words import listing
 

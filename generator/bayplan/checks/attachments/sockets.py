@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from bayplan.checks.attachments.said import GLOO, Said
 from bayplan.checks.attachments.seen import Seen
 from bayplan.diagnostics import Diagnostic, error, warning
-from bayplan.fabrics.common import MOST_HCAS, NCCL, hca, hcas
-from bayplan.fabrics.interfaces import interfaces
+from bayplan.fabrics.kinds import interfaces
+from bayplan.fabrics.pods import MOST_HCAS, NCCL, hca, hcas
 from bayplan.words import listing
 
 SOCKET, DEVICES, GID = "NCCL_SOCKET_IFNAME", "NCCL_IB_HCA", "NCCL_IB_GID_INDEX"

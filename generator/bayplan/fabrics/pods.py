@@ -1,4 +1,4 @@
-"""What the kinds share: resources, locked memory, shared memory, and what the libraries are told."""
+"""What pods on every kind of fabric carry: resources, locked memory, shared memory, and variables for libraries."""
 
 from __future__ import annotations
 

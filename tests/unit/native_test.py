@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scenes import EXAMPLES, WORKFLOWS, changed, load, topologies, topology_data, workflow_data
 
-from bayplan import schema
+from bayplan import schemas
 from bayplan import topologies as topology_formats
 from bayplan import workflows as workflow_formats
 from bayplan.diagnostics import Route
@@ -21,12 +21,12 @@ from bayplan.model.workflow import PodSet, Workflow
 from bayplan.topologies import native as native_topology
 from bayplan.workflows import native as native_workflow
 
-OWN = [path for path in EXAMPLES if load(path).get("kind") in schema.SCHEMAS]
+OWN = [path for path in EXAMPLES if load(path).get("kind") in schemas.SCHEMAS]
 
 
 def read_workflow(data: Any) -> Workflow:
     """The workflow of sound data."""
-    assert schema.validate("Workflow", data, "workflow") == ()
+    assert schemas.validate("Workflow", data, "workflow") == ()
     value = native_workflow.read(data).value
     assert value
     return value.value
@@ -34,7 +34,7 @@ def read_workflow(data: Any) -> Workflow:
 
 def read_topology(data: Any) -> ClusterTopology:
     """The topology of sound data."""
-    assert schema.validate("ClusterTopology", data, "topology") == ()
+    assert schemas.validate("ClusterTopology", data, "topology") == ()
     outcome = native_topology.read(data)
     assert outcome.diagnostics == ()
     assert outcome.value
@@ -85,7 +85,7 @@ def inherited(defaults: Any, own: Any) -> tuple[PodSet, dict[Route, Route]]:
     """The podSet of the example with other keys of its own, and the origins."""
     data = changed(workflow_data(), ("spec", "defaults"), defaults)
     data = changed(data, PODS, {"name": "worker", **own})
-    assert schema.validate("Workflow", data, "workflow") == ()
+    assert schemas.validate("Workflow", data, "workflow") == ()
     value = native_workflow.read(data).value
     assert value
     return value.value.gangs[0].groups[0].pod_sets[0], dict(value.origins)
@@ -173,7 +173,7 @@ def test_every_list_and_amount_that_cannot_be_read_is_named() -> None:
     data = changed(data, (*POOL, "domains", 1, "nodes"), "n[2-1]")
     data = changed(data, (*POOL, "unusable", "notReady"), "n]")
     data = changed(data, (*POOL, "node"), {"cpu": "1.1.1", "memory": "-1", "resources": {"cpu": 4, "pods": 1}})
-    assert schema.validate("ClusterTopology", data, "topology") == ()
+    assert schemas.validate("ClusterTopology", data, "topology") == ()
     outcome = native_topology.read(data)
     assert outcome.value is None
     assert sorted((each.code, each.route[4:]) for each in outcome.diagnostics) == [

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scenes import ROOT, changed
 
-from bayplan import reading, schema
+from bayplan import reading, schemas
 from bayplan.diagnostics import Diagnostic, origin
 from bayplan.document import read as read_document
 from bayplan.model.manifest import Object
@@ -433,7 +433,7 @@ def test_the_examples_of_the_page() -> None:
 
 
 def test_the_schema_and_the_values_have_the_same_keys() -> None:
-    definitions = schema.load("Policy")["definitions"]
+    definitions = schemas.load("Policy")["definitions"]
     for name, table in (("match", reader.MATCH), ("gang", reader.GANG), ("group", reader.GROUP), ("rule", reader.RULE)):
         assert list(definitions[name]["properties"]) == [key for key, _, _ in table]
 

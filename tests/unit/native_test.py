@@ -15,9 +15,10 @@ from bayplan import schemas
 from bayplan import topologies as topology_formats
 from bayplan import workflows as workflow_formats
 from bayplan.diagnostics import Route
+from bayplan.model.encoding import decode, encode, fields
 from bayplan.model.formats import detect
 from bayplan.model.topology import ClusterTopology, Domain
-from bayplan.model.workflow import PodSet, Workflow
+from bayplan.model.workflow import Accelerator, Attachment, Gang, Group, Placement, PodSet, Workflow
 from bayplan.topologies import native as native_topology
 from bayplan.workflows import native as native_workflow
 
@@ -51,6 +52,45 @@ def test_a_written_workflow_is_read_back(workflow: Workflow) -> None:
 @settings(max_examples=60, deadline=None)
 def test_a_written_topology_is_read_back(topology: ClusterTopology) -> None:
     assert read_topology(native_topology.write(topology)) == topology
+
+
+MODEL_OF: dict[str, type] = {
+    "gang": Gang,
+    "group": Group,
+    "podSet": PodSet,
+    "accelerator": Accelerator,
+    "placement": Placement,
+    "attachment": Attachment,
+}
+"""Definition of the schema -> class of the model."""
+
+
+def test_schema_and_model_have_the_same_fields() -> None:
+    whole = schemas.load("Workflow")
+    found = {name: each["properties"] for name, each in whole["definitions"].items() if "properties" in each}
+    top = whole["properties"]
+    assert {*top["metadata"]["properties"], *top["spec"]["properties"]} - {"defaults"} == keys(Workflow)
+    assert {name: set(found[name]) for name in MODEL_OF} == {name: keys(kind) for name, kind in MODEL_OF.items()}
+    assert set(found["podSetDefaults"]) == keys(PodSet) - {"name"}
+
+
+def keys(kind: type) -> set[str]:
+    """The keys that a class of the model has in a document."""
+    return {each.key for each in fields(kind)} - {""}
+
+
+@pytest.mark.parametrize("name", sorted(MODEL_OF))
+def test_every_field_is_read_and_written_as_the_schema_describes_it(name: str) -> None:
+    kind: Any = MODEL_OF[name]
+    described = schemas.load("Workflow")["definitions"][name]["properties"]
+    for field in (each for each in fields(kind) if each.key):
+        if "default" in described[field.key]:
+            assert described[field.key]["default"] == kind._field_defaults[field.name], field.key
+        for example in described[field.key]["examples"]:
+            head: Any = {"name": "a"} if "name" in described else {}
+            written = encode(decode(kind, {**head, field.key: example}))
+            example = str(example) if isinstance(kind._field_defaults.get(field.name), str) else example  # 4 is "4"
+            assert written == (example if field.alone else {**head, field.key: example}), field.key
 
 
 @pytest.mark.parametrize("path", OWN, ids=lambda path: f"{path.parent.name}/{path.name}")

@@ -20,9 +20,7 @@ LAYERS = (
         "cleanup",
         "companions",
         "contrast",
-        "emit",
         "hosts",
-        "patch",
         "reading",
         "removal",
         "selection",
@@ -35,7 +33,7 @@ LAYERS = (
     ("kube",),
     ("model",),
     ("schema",),
-    ("document",),
+    ("text",),
     ("codes", "data", "words"),
     ("diagnostics",),
     ("values",),
@@ -45,7 +43,7 @@ LAYERS = (
 RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
 
 THIRD_PARTY = {
-    "yaml": {"document", "torchx_scheduler"},
+    "yaml": {"text", "torchx_scheduler"},
     "click": {"cli"},
     "jinja2": {"sandbox"},
     "jsonschema": {"schema"},
@@ -60,7 +58,7 @@ CODES_READERS = {"codes", "report", "cli", "clients"}
 
 
 def part(module: str) -> str:
-    """`kube.kinds.job` -> `kube`. Helpers (`_document`, `schema_errors`) stand with what they are named after."""
+    """`kube.kinds.job` -> `kube`. Helpers (`schema_errors`) stand with what they are named after."""
     first = module.split(".")[0]
     if first in RANK or not first:
         return first

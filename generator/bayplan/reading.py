@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from bayplan import schema, topologies, workflows
 from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
-from bayplan.document import Document, read, unfold
 from bayplan.model.formats import Context, Source, detect
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow
+from bayplan.text.document import Document, read, unfold
 from bayplan.values import NamedTuple
 from bayplan.words import did_you_mean
 from bayplan.workflows import osmo, sbatch

@@ -13,10 +13,10 @@ from osmo_pool_test import codes, document
 
 from bayplan.cli import editing
 from bayplan.cli.run import run
-from bayplan.document import Document
-from bayplan.document import read as read_document
+from bayplan.text.document import Document
+from bayplan.text.document import read as read_document
+from bayplan.text.edits import Edit, edited
 from bayplan.topologies import native, osmo_pool
-from bayplan.topologies.edits import Edit, edited
 from support import TOPOLOGY
 
 POOLS = {

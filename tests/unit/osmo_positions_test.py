@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from bayplan.diagnostics import KEY, Note, warning
-from bayplan.document import Span
 from bayplan.report.batch import Batch
 from bayplan.report.findings import findings
+from bayplan.text.document import Span
 from bayplan.workflows.osmo.text import lens
 from bayplan.workflows.osmo.text.lens import ordinal
 from osmo_texts import document, marked, said, seen, stage

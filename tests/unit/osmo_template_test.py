@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 from bayplan import sandbox
 from bayplan.diagnostics import AT
-from bayplan.document import Span
 from bayplan.model.formats import Source
 from bayplan.sandbox import parent, plain
+from bayplan.text.document import Span
 from bayplan.workflows.osmo import text
 from bayplan.workflows.osmo.text import packing, tokens
 from osmo_texts import data, document, marked, places, said, stage

@@ -11,9 +11,9 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bayplan import document
-from bayplan.emit import emit
-from bayplan.patch import rewrite, same
+from bayplan.text import document
+from bayplan.text.emit import emit
+from bayplan.text.patch import rewrite, same
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 

@@ -14,10 +14,10 @@ from scenes import ROOT, changed
 
 from bayplan import reading, schema
 from bayplan.diagnostics import Diagnostic, origin
-from bayplan.document import read as read_document
 from bayplan.model.manifest import Object
 from bayplan.model.policy import GangRule, GroupRule, Match, Policy, Rule
 from bayplan.model.workflow import Gang, Placement
+from bayplan.text.document import read as read_document
 from bayplan.workflows import policy as reader
 from bayplan.workflows.manifests import Selected, select
 from bayplan.workflows.manifests.annotated import OWN, WORDS

@@ -1,6 +1,6 @@
 """Edits of a YAML file that keep its comments and its order; of a JSON file that keep its order.
 
-Rows of a topology come, change and go in the text itself (`splicing`): thousands of them take ruamel.yaml seconds. The
+Rows of a topology come, change and go in the text itself (`patch`): thousands of them take ruamel.yaml seconds. The
 rest is ruamel.yaml's, which is imported here and nowhere else. What is written is read again: only a text that says
 exactly what was wanted is taken.
 """
@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Outcome, error
-from bayplan.document import Document, read
-from bayplan.topologies.edits import Edit, edited
+from bayplan.text.document import Document, read
+from bayplan.text.edits import Edit, edited
 
 PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
 WORDS = ("y", "n", "yes", "no", "on", "off", "true", "false", "null", "none")
@@ -28,17 +28,17 @@ def apply(document: Document, edits: Iterable[Edit]) -> Outcome[str]:
     try:
         json.loads(document.text)
     except ValueError:
-        return _spliced(document, edits, wanted) or _yaml(document, edits, wanted)
+        return _patched(document, edits, wanted) or _yaml(document, edits, wanted)
     return Outcome(f"{json.dumps(wanted, indent=2, ensure_ascii=False)}\n")
 
 
-def _spliced(document: Document, edits: tuple[Edit, ...], wanted: Any) -> Outcome[str] | None:
+def _patched(document: Document, edits: tuple[Edit, ...], wanted: Any) -> Outcome[str] | None:
     """The text with its lines changed; None where ruamel.yaml has to."""
     if any(edit.append for edit in edits):
         return None
-    from bayplan.cli.splicing import spliced
+    from bayplan.text import patch
 
-    text = spliced(document.text, document.data, edits)
+    text = patch.edited(document.text, document.data, edits)
     return Outcome(text) if text is not None and _says(document.name, text, wanted) else None
 
 

@@ -11,13 +11,11 @@ from io import IncrementalNewlineDecoder
 from itertools import chain
 from typing import IO
 
-from bayplan._document.encodings import LARGEST
-from bayplan._document.faults import Lines
 from bayplan.cli import files
 from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error
-from bayplan.document import Document, read, text_of, unfold
 from bayplan.model.formats import HEAD, SourceFile
 from bayplan.report.batch import Batch
+from bayplan.text.document import LARGEST, Document, Lines, read, text_of, unfold
 
 PIECE = 2**22
 """Bytes that are read at a time."""

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bayplan.diagnostics import AT, Diagnostic, Route, Severity, origin
-from bayplan.document import Document, Span, locate_all, places
 from bayplan.report.batch import Batch
+from bayplan.text.document import Document, Span, locate_all, places
 from bayplan.values import NamedTuple
 
 

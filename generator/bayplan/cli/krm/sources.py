@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bayplan.cli import files
-from bayplan.document import Document, Lens, Span, locate, read
+from bayplan.text.document import Document, Lens, Span, locate, read
 from bayplan.values import NamedTuple
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")

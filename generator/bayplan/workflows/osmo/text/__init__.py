@@ -19,8 +19,8 @@ Source: OSMO 6.4, src/lib/utils/workflow.py, src/utils/job/workflow.py (Template
 from __future__ import annotations
 
 from bayplan.diagnostics import Diagnostic, Note, Outcome, has_errors
-from bayplan.document import Document, unfold
 from bayplan.model.formats import Source
+from bayplan.text.document import Document, unfold
 from bayplan.workflows.osmo.text import data, leftover, local, sections, template, variables
 
 MOST = 1000

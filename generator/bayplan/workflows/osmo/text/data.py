@@ -7,8 +7,8 @@ from itertools import islice
 from typing import Any
 
 from bayplan.diagnostics import AT, KEY, Diagnostic, Note, Outcome, Route, error
-from bayplan.document import Lens, Path, Span, locate_all
-from bayplan.document import load as load_yaml
+from bayplan.text.document import Lens, Path, Span, locate_all
+from bayplan.text.document import load as load_yaml
 from bayplan.workflows.osmo.text.spots import BREAK
 
 _SPELLED = ("environment", "exitActions")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from bayplan.diagnostics import KEY, Diagnostic, Outcome, error
-from bayplan.document import Lens, Path
+from bayplan.text.document import Lens, Path
 from bayplan.values import NamedTuple
 from bayplan.workflows.osmo.text import data as places
 

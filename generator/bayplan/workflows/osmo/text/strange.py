@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bayplan.diagnostics import AT, Diagnostic, Note, warning
-from bayplan.document import Lens, Span
+from bayplan.text.document import Lens, Span
 from bayplan.workflows.osmo.text.spots import BREAK
 from bayplan.workflows.osmo.text.tokens import TOKEN
 

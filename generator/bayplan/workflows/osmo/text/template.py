@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Outcome, error, warning
-from bayplan.document import Lens, Span
 from bayplan.model.formats import Source
+from bayplan.text.document import Lens, Span
 from bayplan.words import did_you_mean
 from bayplan.workflows.osmo.text import tokens
 from bayplan.workflows.osmo.text.data import unmoved

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bayplan.diagnostics import AT, KEY, Diagnostic, Outcome, Route, error
-from bayplan.document import Lens, Path, load, locate_all
+from bayplan.text.document import Lens, Path, load, locate_all
 from bayplan.workflows.osmo.text import data
 from bayplan.workflows.osmo.text.sections import Section, Sections
 

@@ -8,9 +8,9 @@ run.py        the JSON of `torchx run --stdin`
 
 from __future__ import annotations
 
-from bayplan import document
 from bayplan.diagnostics import AT, Outcome, error
-from bayplan.document import Document, Span
+from bayplan.text import document
+from bayplan.text.document import Document, Span
 from bayplan.values import NamedTuple
 from bayplan.workflows.torchx.text import literal, placed, request, run
 from bayplan.workflows.torchx.words import APPLICATION, REQUEST

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from bayplan.document import Document, Lens, Path, Span, places
+from bayplan.text.document import Document, Lens, Path, Span, places
 from bayplan.values import NamedTuple
 
 Place = Callable[[Path], Span]

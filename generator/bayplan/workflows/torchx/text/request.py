@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error
-from bayplan.document import Document, Path, places
+from bayplan.text.document import Document, Path, places
 from bayplan.workflows.torchx.text import common, pods
 from bayplan.workflows.torchx.text.placed import Made
 from bayplan.workflows.torchx.text.pods import Replica

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error
-from bayplan.document import Document, Path, places
+from bayplan.text.document import Document, Path, places
 from bayplan.words import did_you_mean, listing
 from bayplan.workflows.torchx.components import COMPONENTS, OTHERS, Component
 from bayplan.workflows.torchx.components.arguments import Wrong, bound, given

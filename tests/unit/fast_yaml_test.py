@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from patch_test import DOCUMENTS, STYLES
 
-from bayplan import document
-from bayplan._document import plain
+from bayplan.text import document, fast_yaml, yaml
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
@@ -49,11 +48,11 @@ def parsed(text: str, own: bool) -> list[Any] | None:
 
 
 def answer(text: str, own: bool, *, fast: bool) -> list[Any] | None:
-    rules = document._rules(own)
+    rules = yaml.rules_for(own)
     try:
         if fast:
-            return plain.documents(text, rules.values, rules.keys, lambda piece: document._sound(piece, rules))
-        return document._sound(text, rules)
+            return fast_yaml.documents(text, rules.values, rules.keys, lambda piece: yaml.read_flawless(piece, rules))
+        return yaml.read_flawless(text, rules)
     except ValueError:
         return None
 

@@ -22,7 +22,7 @@ from bayplan.kube.objects import number as number_of
 from bayplan.kube.safe import get, put, text
 from bayplan.model.augment import Added, Augmented
 from bayplan.model.manifest import Object
-from bayplan.text.document import Document, Lens, Span, read, text_of
+from bayplan.text.document import Document, SourceMap, Span, read, text_of
 from bayplan.values import NamedTuple
 
 LARGEST = 8 * 2**20
@@ -215,4 +215,4 @@ def _document(stream: Stream, number: int, whole: str, before: int) -> Document:
     def back(span: Span) -> tuple[Span, str]:
         return span._replace(line=span.line + before, end_line=span.end_line + before), remark
 
-    return Document(stream.name, whole, number, stream.documents.get(number), Lens(text_of(piece), back))
+    return Document(stream.name, whole, number, stream.documents.get(number), SourceMap(text_of(piece), back))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bayplan.diagnostics import AT, Diagnostic, Route, Severity, origin
 from bayplan.report.batch import Batch
-from bayplan.text.document import Document, Span, locate_all, places
+from bayplan.text.document import Document, Span, locate_all, spans_of
 from bayplan.values import NamedTuple
 
 
@@ -111,10 +111,10 @@ def _spans(
     together: dict[str, list[str]] = {}
     for subject in wanted:
         document = sources[subject]
-        if document.lens is None:
+        if document.source_map is None:
             together.setdefault(document.text, []).append(subject)
         else:
-            found[subject] = places(document, wanted[subject])
+            found[subject] = spans_of(document, wanted[subject])
     for text, subjects in together.items():
         asked = [(sources[subject].index, path) for subject in subjects for path in wanted[subject]]
         spans = locate_all(text, asked) if text else {}

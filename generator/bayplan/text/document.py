@@ -26,16 +26,16 @@ from bayplan.values import NamedTuple
 __all__ = [
     "LARGEST",
     "Document",
-    "Lens",
+    "SourceMap",
     "Lines",
     "Span",
     "load",
     "locate",
     "locate_all",
-    "places",
+    "spans_of",
     "read",
     "text_of",
-    "unfold",
+    "read_text",
 ]
 
 _LONG = 10_000
@@ -54,7 +54,7 @@ class Span(NamedTuple):
 Path = tuple[str | int, ...]
 
 
-class Lens(NamedTuple):
+class SourceMap(NamedTuple):
     """The text that `load` read the data from, where that was made from the file's text: a template, rendered.
 
     `back` leads from a place in it to the place in the file, and says what the reader of a diagnostic should know
@@ -74,7 +74,7 @@ class Document(NamedTuple):
     text: str
     index: int  # type: ignore[assignment]  # rather the word than tuple.index
     data: Any
-    lens: Lens | None = None
+    source_map: SourceMap | None = None
 
 
 def read(name: str, raw: bytes, subject: str, *, own: bool = True) -> Outcome[tuple[Document, ...]]:
@@ -99,7 +99,7 @@ def read(name: str, raw: bytes, subject: str, *, own: bool = True) -> Outcome[tu
     return Outcome(None if errors.found else found, tuple(errors.found))
 
 
-def unfold(raw: bytes, subject: str) -> Outcome[str]:
+def read_text(raw: bytes, subject: str) -> Outcome[str]:
     """The text of a file, each of its lines ended by a line feed. Errors R103, R104."""
     try:
         text = decode(raw)
@@ -179,13 +179,13 @@ def events(text: str) -> Iterator[Any]:
     return yaml.events(text)
 
 
-def places(document: Document, paths: Iterable[Path]) -> dict[Path, tuple[Span, str]]:
-    """Where in its file a document has the values of some paths, each with what its lens remarks."""
+def spans_of(document: Document, paths: Iterable[Path]) -> dict[Path, tuple[Span, str]]:
+    """Where in its file a document has the values of some paths, each with what its source map remarks."""
     asked = set(paths)
-    if document.lens is None:
+    if document.source_map is None:
         found = locate_all(document.text, [(document.index, path) for path in asked])
         return {path: (found[document.index, path], "") for path in asked}
-    text, back, moved = document.lens
+    text, back, moved = document.source_map
     found = locate_all(text, [(0, moved.get(path, path)) for path in asked], loaded=True)
     return {path: back(found[0, moved.get(path, path)]) for path in asked}
 

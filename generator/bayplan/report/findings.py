@@ -68,13 +68,13 @@ def _once(found: Sequence[tuple[Finding, bool]]) -> list[Finding]:
 
 
 def _finding(diagnostic: Diagnostic, places: Iterator[tuple[Place | None, str]]) -> tuple[Finding, bool]:
-    """The diagnostic with the next places: its own and its notes'. A remark on its own comes first, and is told."""
+    """The diagnostic with the next places: its own and its notes'. A remark on its own comes first, and is reported."""
     code, severity, message, _, notes, hint = diagnostic
     own, remark = next(places)
     remarks = [Remark(remark, None)] if remark else []
     for note in notes:
-        place, said = next(places)
-        remarks.append(Remark(f"{note.message} ({said})" if said else note.message, place))
+        place, more = next(places)
+        remarks.append(Remark(f"{note.message} ({more})" if more else note.message, place))
     return Finding(own, code, severity, message, tuple(remarks), hint), bool(remark)
 
 

@@ -1,8 +1,8 @@
 """The text of a document -> the same text with other data in it; whatever is not changed keeps its bytes.
 
 Comments, quotes, flow style, indentation and line breaks stay as they are. Keys and items come and go by lines of their
-own. `rewrite` is told the new data: a value that cannot be changed so is written anew, at worst the whole document, and
-every result is read back before it is believed. `edited` is told the edits, and has no text where that takes more than
+own. `rewrite_all` takes the new data: a value that cannot be changed so is written anew, at worst the whole document,
+and every result is read back before it is believed. `edited` takes edits, and has no text where they take more than
 changing lines.
 """
 
@@ -44,13 +44,11 @@ def edited(text: str, data: Any, edits: Sequence[Edit]) -> str | None:
     return patch.applied()
 
 
-def rewrite(text: str, old: Any, new: Any) -> str:
-    """The text of one document, whose data `document.read` finds to be `old`, changed so that they are `new`."""
-    return rewrite_all([(text, old, new)])[0]
-
-
 def rewrite_all(tasks: Sequence[tuple[str, Any, Any]]) -> list[str]:
-    """The same for many documents, which are read back together."""
+    """Texts of one document each, changed so that `document.read` finds the new data in them where it found the old.
+
+    Tasks are (text, old data, new data); the results are read back together.
+    """
     drafts = [text if same(old, new) else next(_attempts(text, old, new), "") for text, old, new in tasks]
     data = _data_of_all(drafts) if len(drafts) > 1 else None
     if data is None:

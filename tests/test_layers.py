@@ -48,7 +48,6 @@ THIRD_PARTY = {
     "jinja2": {"sandbox"},
     "jsonschema": {"schema"},
     "referencing": {"schema"},
-    "ruamel": {"cli"},
     "ortools": {"planning"},
     "torchx": {"torchx_scheduler"},
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -106,15 +106,21 @@ class Buffer:
             place = max(item.stop, dash + 1)
         return found
 
-    def insert(self, node: Node, number: int, extra: Sequence[Any]) -> None:
-        """Puts items before the item of that number, or behind the last one."""
+    def insert(self, node: Node, number: int, extra: Sequence[Any], kept: Collection[int]) -> None:
+        """Puts items before the item of that number, or behind the last one. `kept`: numbers of items that stay."""
         if not node.block:
-            if number != len(node.items):
-                place = node.items[number].start
-                self.edits.append(TextEdit(place, place, "".join(f"{self.writer.flow(each)}, " for each in extra)))
-            else:
+            while number and number - 1 not in kept:
+                number -= 1
+            if number == len(node.items):
                 self.more(node, [item.start for item in node.items], map(self.writer.flow, extra))
+            elif number and number not in kept:
+                place = node.items[number - 1].stop
+                self.edits.append(TextEdit(place, place, "".join(f", {self.writer.flow(each)}" for each in extra)))
+            else:
+                place = node.items[number or min(kept)].start
+                self.edits.append(TextEdit(place, place, "".join(f"{self.writer.flow(each)}, " for each in extra)))
             return
+        number = number or min(kept)  # the first lines may go
         dash = self.dashes(node)[0]
         pad = self.column(dash)
         if self.rows and not node.items[min(number, len(node.items) - 1)].block:

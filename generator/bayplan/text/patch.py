@@ -233,7 +233,7 @@ class _Patch(Buffer):
             self.change(node.items[number], sites[number], old[number], each, staying(steps.get(number, ())))
         for number, extra in aligned.extra:
             self.touch()
-            self.insert(node, number or min(aligned.kept), extra)  # the first lines may go
+            self.insert(node, number, extra, aligned.kept)
 
 
 def _aliases_in(node: Node) -> set[str]:

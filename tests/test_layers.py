@@ -20,9 +20,7 @@ LAYERS = (
         "cleanup",
         "companions",
         "contrast",
-        "emit",
         "hosts",
-        "patch",
         "reading",
         "removal",
         "selection",
@@ -35,7 +33,7 @@ LAYERS = (
     ("kube",),
     ("model",),
     ("schemas",),
-    ("document",),
+    ("text",),
     ("codes", "data", "words"),
     ("diagnostics",),
     ("values",),
@@ -45,12 +43,11 @@ LAYERS = (
 RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
 
 THIRD_PARTY = {
-    "yaml": {"document", "torchx_scheduler"},
+    "yaml": {"text", "torchx_scheduler"},
     "click": {"cli"},
     "jinja2": {"sandbox"},
     "jsonschema": {"schemas"},
     "referencing": {"schemas"},
-    "ruamel": {"cli"},
     "ortools": {"planning"},
     "torchx": {"torchx_scheduler"},
 }
@@ -60,7 +57,7 @@ CODES_READERS = {"codes", "report", "cli", "clients"}
 
 
 def part(module: str) -> str:
-    """`kube.kinds.job` -> `kube`. Helpers (`_document`) stand with what they are named after."""
+    """`kube.kinds.job` -> `kube`."""
     first = module.split(".")[0]
     if first in RANK or not first:
         return first

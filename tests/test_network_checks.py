@@ -9,9 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bayplan import document, pipeline, schemas
+from bayplan import pipeline, schemas
 from bayplan.diagnostics import has_errors
 from bayplan.kube import addresses as ip
+from bayplan.text import document
 from bayplan.topologies import native
 from support import WORKER, workflow
 from test_network_operator import NV, rail, topology

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import random_workflows
 import support
 from bayplan.backends import BACKENDS
-from bayplan.emit import emit
 from bayplan.model.intent import UnitIntent
+from bayplan.text.emit import emit
 from tools import golden
 
 VERSIONS = ["0.10", "0.12", "0.13", "0.14", "0.15", "0.16", "0.17"]

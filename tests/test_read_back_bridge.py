@@ -15,9 +15,9 @@ import random_workflows
 import support
 from bayplan.backends import BACKENDS
 from bayplan.codes import CODES
-from bayplan.emit import emit
 from bayplan.model.intent import UnitIntent
 from bayplan.model.target import KNOWN
+from bayplan.text.emit import emit
 from judges import UPSTREAM, judge_all
 
 NAMES = {"P510"}  # random names may meet; that they are refused is tested elsewhere

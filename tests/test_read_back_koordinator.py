@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import random_workflows
 import support
 from bayplan.backends import BACKENDS
-from bayplan.emit import emit
 from bayplan.model.intent import UnitIntent
+from bayplan.text.emit import emit
 from test_koordinator_planner import gangs, topologies
 
 KOORDINATOR = BACKENDS["koordinator"]

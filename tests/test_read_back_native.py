@@ -13,8 +13,8 @@ import random_workflows
 import support
 from bayplan.backends import BACKENDS
 from bayplan.codes import CODES
-from bayplan.emit import emit
 from bayplan.model.intent import UnitIntent
+from bayplan.text.emit import emit
 from judges import judge, native
 from tools import golden
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayplan import reading, schemas
-from bayplan.document import Document
 from bayplan.model.formats import Context
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Accelerator, Gang, Group, Placement, PodSet, Workflow
+from bayplan.text.document import Document
 from bayplan.workflows import native
 from bayplan.workflows.osmo import translate
 from bayplan.workflows.osmo.translate import platforms

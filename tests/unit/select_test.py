@@ -14,11 +14,11 @@ from scenes import ROOT, changed
 
 from bayplan import reading, schemas
 from bayplan.diagnostics import Diagnostic, origin
-from bayplan.document import read as read_document
 from bayplan.model.encoding import fields
 from bayplan.model.manifest import Object
 from bayplan.model.policy import GangRule, GroupRule, Match, Policy, Rule
 from bayplan.model.workflow import Gang, Placement
+from bayplan.text.document import read as read_document
 from bayplan.workflows.manifests import Selected, select
 from bayplan.workflows.manifests.annotated import OWN, WORDS
 

@@ -11,8 +11,8 @@ from typing import Any
 from bayplan import schemas
 from bayplan.cli import files
 from bayplan.diagnostics import Diagnostic, error
-from bayplan.document import Document
 from bayplan.report.batch import Batch
+from bayplan.text.document import Document
 from bayplan.values import NamedTuple
 
 NAME = "bayplan.yaml"

@@ -8,10 +8,10 @@ from typing import Any
 
 from bayplan.cli import files
 from bayplan.diagnostics import Outcome
-from bayplan.document import Document, text_of
 from bayplan.model.formats import Source
 from bayplan.reading import documents
 from bayplan.report.batch import Batch
+from bayplan.text.document import Document, text_of
 
 
 def workflow(path: str, source: Source) -> tuple[tuple[Document, ...], Batch]:

@@ -11,14 +11,14 @@ from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.cli.topology_sources import Picked
 from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors
-from bayplan.document import Document, read
-from bayplan.emit import emit
 from bayplan.model.formats import Asked
 from bayplan.model.topology import ClusterTopology
 from bayplan.report.batch import Batch
+from bayplan.text.document import Document, read
+from bayplan.text.edits import Edit
+from bayplan.text.emit import emit
 from bayplan.topologies import native
 from bayplan.topologies import osmo_pool as osmo_pools
-from bayplan.topologies.edits import Edit
 
 DOMAINS = "domains: []"
 

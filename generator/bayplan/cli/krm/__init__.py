@@ -18,8 +18,8 @@ from bayplan.cli.options import Given
 from bayplan.clients import resource_list
 from bayplan.clients.resource_list import ResourceList
 from bayplan.diagnostics import Diagnostic, Outcome, error
-from bayplan.document import Document
 from bayplan.report.batch import Batch
+from bayplan.text.document import Document
 from bayplan.words import suggest
 
 API_VERSION = "bayplan.dev/v1alpha1"

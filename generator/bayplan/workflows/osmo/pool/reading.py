@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from bayplan import schemas
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors
-from bayplan.document import Document
+from bayplan.text.document import Document
 from bayplan.words import suggest
 from bayplan.workflows.osmo.pool import fields, groups, platforms, shapes
 from bayplan.workflows.osmo.pool.library import Library

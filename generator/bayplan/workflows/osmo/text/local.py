@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from bayplan.diagnostics import KEY, Diagnostic, Outcome, error
-from bayplan.document import Lens, Path
+from bayplan.text.document import Path, SourceMap
 from bayplan.values import NamedTuple
 from bayplan.workflows.osmo.text import data as places
 
@@ -23,7 +23,7 @@ class Filled(NamedTuple):
     moved: Mapping[Path, Path]
 
 
-def fill(data: dict[str, Any], lens: Lens, subject: str, read_file: ReadFile | None) -> Outcome[Filled]:
+def fill(data: dict[str, Any], source_map: SourceMap, subject: str, read_file: ReadFile | None) -> Outcome[Filled]:
     """R134 no such file, R135 one elsewhere, R136 contents as well, R137 no text; all of them in one run."""
     entries = list(_entries(data))
     if not entries:
@@ -39,7 +39,7 @@ def fill(data: dict[str, Any], lens: Lens, subject: str, read_file: ReadFile | N
             continue
         kept = {key: value for key, value in entry.items() if key != "localpath"}
         filled[path] = {**kept, "contents": text.value}
-    spans = places.spans(lens, [path for path, _ in wrong])
+    spans = places.spans(source_map, [path for path, _ in wrong])
     found = tuple(
         each._replace(route=places.route(subject, span)) for (_, each), span in zip(wrong, spans, strict=True)
     )

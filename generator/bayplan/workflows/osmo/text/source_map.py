@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bayplan.document import Span
+from bayplan.text.document import Span
 from bayplan.values import NamedTuple
 from bayplan.workflows.osmo.text.spots import BREAK
 

@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from patch_test import DOCUMENTS, STYLES
 
-from bayplan import document
-from bayplan._document import plain
+from bayplan.text import document, fast_yaml, yaml
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
@@ -49,11 +48,11 @@ def parsed(text: str, own: bool) -> list[Any] | None:
 
 
 def answer(text: str, own: bool, *, fast: bool) -> list[Any] | None:
-    rules = document._rules(own)
+    rules = yaml.rules_for(own)
     try:
         if fast:
-            return plain.documents(text, rules.values, rules.keys, lambda piece: document._sound(piece, rules))
-        return document._sound(text, rules)
+            return fast_yaml.documents(text, rules.values, rules.keys, lambda piece: yaml.read_flawless(piece, rules))
+        return yaml.read_flawless(text, rules)
     except ValueError:
         return None
 
@@ -128,3 +127,41 @@ def test_long_texts_are_read_so() -> None:
     assert [found[7].data, found[7].index] == [{"kind": "Pod", "name": "p7", "odd": "it's"}, 7]
     broken = document.read("", f"{text}---\na: [\n".encode(), "manifest", own=False)
     assert [each.code for each in broken.diagnostics] == ["R107"]
+
+
+def calls(text: str, own: bool = False) -> tuple[bool, int]:
+    """Whether a text is read by lines, and how often the parser is asked for parts of it."""
+    rules, asked = yaml.rules_for(own), list[str]()
+
+    def parse(piece: str) -> list[Any]:
+        asked.append(piece)
+        return yaml.read_flawless(piece, rules)
+
+    understood = fast_yaml.documents(text, rules.values, rules.keys, parse) is not None
+    return understood, len(asked)
+
+
+POD = "---\nkind: Pod\nmetadata: {name: p%d}\nspec:\n  containers:\n%s"
+CONTAINER = "  - image: nvcr.io/nvidia/pytorch:25.08-py3\n    command: [torchrun, train.py]\n" * 6
+
+
+def test_a_flow_collection_is_parsed_once() -> None:
+    assert calls("".join(POD.replace("%d", "") % CONTAINER for _ in range(100))) == (True, 2)
+
+
+def test_what_is_read_by_lines_earns_calls_of_the_parser() -> None:
+    assert calls("".join(POD % (number, CONTAINER) for number in range(100))) == (True, 101)
+
+
+def test_rows_in_flow_style_are_left_to_the_parser_at_once() -> None:
+    """A topology file: no two rows are alike, and each would be a call."""
+    rows = "".join(f'  - {{path: s{n // 16}/r{n}, nodes: "r{n}-n[01-18]"}}\n' for n in range(1000))
+    understood, asked = calls(f"spec:\n  domains:\n{rows}", own=True)
+    assert not understood
+    assert asked < 15
+
+
+def test_documents_with_escapes_are_left_to_the_parser_soon() -> None:
+    understood, asked = calls("".join(f'---\nkind: Pod\nname: "p\\t{n}"\n' for n in range(1000)))
+    assert not understood
+    assert asked < 15

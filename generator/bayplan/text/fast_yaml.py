@@ -1,8 +1,10 @@
-"""YAML as most people and all programs write it, read by lines: a quarter of the time that any parser takes.
+"""Block style YAML as programs write it, read by lines: half of the time that libyaml takes.
 
-Block collections, scalars on one line, literal blocks and flow collections on one line are understood. Whatever else a
-document holds (anchors, tags, escapes, scalars over several lines, tabs, other characters than ASCII), and whatever is
-wrong with it, is left to the parser: then there is no answer, never another one.
+Block collections, scalars on one line and literal blocks are understood. A collection in flow style on one line is
+handed to the parser, once for all places where it stands. Whatever else a document holds (anchors, tags, escapes,
+scalars over several lines, tabs, other characters than ASCII), and whatever is wrong with it, is left to the parser:
+then there is no answer, never another one. There is none either where the parser is asked so often that it had better
+read all: a topology file has thousands of rows in flow style, and no two alike.
 """
 
 from __future__ import annotations
@@ -11,8 +13,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from bayplan._document.faults import Fault
-from bayplan._document.scalars import Memo
+from bayplan.text.scalars import Memo
+from bayplan.text.source import InvalidScalar
 
 _PLAIN = r"(?:[A-Za-z0-9_./$(+=~^]|-(?=[^\s-]))[^\s:#]*+(?:(?::+(?=[^\s:])|\#| +(?=[^#\s]))[^\s:#]*+)*+"
 _LINE = re.compile(
@@ -25,37 +27,74 @@ _QUICK = re.compile(r"( *)((?:- )?)([A-Za-z][A-Za-z0-9_./-]*):(?: ([A-Za-z0-9][A
 _MARKER = re.compile(r"\n(?=---(?: |\n))")
 _DEEPEST = 50
 _LONGEST_KEY = 1000
+_CREDIT, _CALL = 4_000, 300
+"""What a call of the parser costs, in characters read by lines, and how much of that is there at first."""
+
 _NONE = object()  # no block is awaited
 
 
-def documents(text: str, values: Memo, keys: Memo, slow: Callable[[str], list[Any]]) -> list[Any] | None:
+def documents(text: str, values: Memo, keys: Memo, parse: Callable[[str], list[Any]]) -> list[Any] | None:
     """The data of every document, None for an empty one; None instead of the list where the parser must be asked.
 
-    `slow` reads a document that this does not understand; its ValueError says that something is wrong with it.
+    `parse` reads a document or a flow collection that this does not understand; ValueError: something is wrong with it.
     """
     if not text.endswith("\n") or not text.isascii() or "\r" in text or "\n..." in text or "\n%" in text:
         return None
     if text.startswith(("%", "...")):
         return None
     found: list[Any] = []
-    flows: dict[str, Any] = {}
+    parser = _Parser(parse)
     pieces = _MARKER.split(text)
-    for left, piece in zip(range(len(pieces) - 1, -1, -1), pieces, strict=True):
-        try:
-            found += _read(piece.split("\n"), values, keys, (flows, slow))
-        except _UnusualError:
+    try:
+        for left, piece in zip(range(len(pieces) - 1, -1, -1), pieces, strict=True):
             try:
-                found += slow(f"{piece}\n" if left else piece)
-            except ValueError:
-                return None
+                found += _read(piece.split("\n"), values, keys, parser)
+                parser.credit += len(piece)
+            except _UnusualError:
+                found += parser.read(f"{piece}\n" if left else piece)
+    except (_NoCreditError, ValueError):
+        return None
     return found
 
 
 class _UnusualError(Exception):
-    """Left to the parser."""
+    """This document is left to the parser."""
 
 
-def _read(lines: list[str], values: Memo, keys: Memo, flow: tuple[dict[str, Any], Any]) -> list[Any]:
+class _NoCreditError(Exception):
+    """All documents are left to the parser."""
+
+
+class _Parser:
+    """The parser of what lines do not tell, as long as that pays: what is read by lines earns its calls."""
+
+    def __init__(self, parse: Callable[[str], list[Any]]) -> None:
+        self.parse, self.credit = parse, _CREDIT
+        self.flows: dict[str, Any] = {}
+
+    def read(self, text: str) -> list[Any]:
+        """The documents of a text. ValueError: something is wrong with it."""
+        self.credit -= _CALL + len(text)
+        if self.credit < 0:
+            raise _NoCreditError
+        return self.parse(text)
+
+    def flow(self, text: str) -> Any:
+        """A collection in flow style on one line."""
+        if text not in self.flows:
+            if text.count("[") + text.count("{") > _DEEPEST:
+                raise _UnusualError
+            try:
+                (self.flows[text],) = self.read(text + "\n")
+            except ValueError:
+                raise _UnusualError from None
+        found = self.flows[text]
+        if type(found) is not (list if text[0] == "[" else dict):
+            raise _UnusualError
+        return found
+
+
+def _read(lines: list[str], values: Memo, keys: Memo, parser: _Parser) -> list[Any]:
     """The data of the one document that the lines hold, if they do; in one loop, as calls would double the time."""
     number, size = 0, len(lines)
     root: Any = None
@@ -143,10 +182,10 @@ def _read(lines: list[str], values: Memo, keys: Memo, flow: tuple[dict[str, Any]
         elif first == "|":
             value, number = _literal(lines, number, edge, value)
         elif first in "[{":
-            value = _flow(value, *flow)
+            value = parser.flow(value)
         else:
             value = values[value]
-            if value.__class__ is Fault:
+            if value.__class__ is InvalidScalar:
                 raise _UnusualError
         if key is not None:
             node[key] = value
@@ -170,18 +209,3 @@ def _literal(lines: list[str], number: int, edge: int, header: str) -> tuple[str
         number += 1
     text = "\n".join(line[width:] for line in lines[begin:number]).rstrip("\n")
     return text if header == "|-" else f"{text}\n", number
-
-
-def _flow(text: str, known: dict[str, Any], slow: Callable[[str], list[Any]]) -> Any:
-    """A collection in flow style on one line."""
-    if text not in known:
-        if text.count("[") + text.count("{") > _DEEPEST:
-            raise _UnusualError
-        try:
-            (known[text],) = slow(text + "\n")
-        except ValueError:
-            raise _UnusualError from None
-    found = known[text]
-    if type(found) is not (list if text[0] == "[" else dict):
-        raise _UnusualError
-    return found

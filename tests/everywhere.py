@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 import random_workflows
 import support
-from bayplan import document, pipeline
+from bayplan import pipeline
 from bayplan.arrange import head
 from bayplan.backends import BACKENDS
 from bayplan.model.features import FEATURES, Need
 from bayplan.model.manifest import Many
 from bayplan.model.target import KNOWN, Target
 from bayplan.planning.fidelity import find_row
+from bayplan.text import document
 from oracle.intent import GangIntent
 from tools import golden
 

@@ -15,7 +15,6 @@ import judges
 import random_given
 import support
 import workloads
-from bayplan import document
 from bayplan.augment import augment
 from bayplan.backends import BACKENDS, existing
 from bayplan.diagnostics import Diagnostic
@@ -24,6 +23,7 @@ from bayplan.model.existing import FEATURES, PLAIN, TITLES
 from bayplan.model.manifest import Object
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
+from bayplan.text import document
 from judges import kueue as kueue_judge
 from oracle import ORACLES
 from oracle.intent import GangIntent, UnitIntent

@@ -20,9 +20,7 @@ LAYERS = (
         "cleanup",
         "companions",
         "contrast",
-        "emit",
         "hosts",
-        "patch",
         "reading",
         "removal",
         "selection",
@@ -34,8 +32,8 @@ LAYERS = (
     ("fabrics", "accelerators"),
     ("kube",),
     ("model",),
-    ("schema",),
-    ("document",),
+    ("schemas",),
+    ("text",),
     ("codes", "data", "words"),
     ("diagnostics",),
     ("values",),
@@ -45,12 +43,11 @@ LAYERS = (
 RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
 
 THIRD_PARTY = {
-    "yaml": {"document", "torchx_scheduler"},
+    "yaml": {"text", "torchx_scheduler"},
     "click": {"cli"},
     "jinja2": {"sandbox"},
-    "jsonschema": {"schema"},
-    "referencing": {"schema"},
-    "ruamel": {"cli"},
+    "jsonschema": {"schemas"},
+    "referencing": {"schemas"},
     "ortools": {"planning"},
     "torchx": {"torchx_scheduler"},
 }
@@ -60,11 +57,11 @@ CODES_READERS = {"codes", "report", "cli", "clients"}
 
 
 def part(module: str) -> str:
-    """`kube.kinds.job` -> `kube`. Helpers (`_document`, `schema_errors`) stand with what they are named after."""
+    """`kube.kinds.job` -> `kube`."""
     first = module.split(".")[0]
     if first in RANK or not first:
         return first
-    return "schema" if first == "_validators" else first.removeprefix("_").split("_")[0]
+    return first.removeprefix("_").split("_")[0]
 
 
 def inner(each: Import) -> str | None:

@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayplan import document, pipeline
+from bayplan import pipeline
+from bayplan.text import document
 from judges import kai
 from test_lint import CLUSTER
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import random_workflows
 import support
-from bayplan.emit import emit
+from bayplan.text.emit import emit
 from oracle import ORACLES
 from oracle.intent import UnitIntent
 from tools import golden

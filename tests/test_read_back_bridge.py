@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import random_workflows
 import support
 from bayplan.codes import CODES
-from bayplan.emit import emit
 from bayplan.model.target import KNOWN
+from bayplan.text.emit import emit
 from judges import UPSTREAM, judge_all
 from oracle import ORACLES
 from oracle.intent import UnitIntent

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import random_workflows
 import support
-from bayplan.emit import emit
+from bayplan.text.emit import emit
 from oracle import ORACLES
 from oracle.intent import UnitIntent
 from test_koordinator_planner import gangs, topologies

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import random_workflows
 import support
 from bayplan.codes import CODES
-from bayplan.emit import emit
+from bayplan.text.emit import emit
 from judges import judge, native
 from oracle import ORACLES
 from oracle.intent import UnitIntent

@@ -11,10 +11,11 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import random_workflows
-from bayplan import document, pipeline
+from bayplan import pipeline
 from bayplan.diagnostics import Diagnostic
 from bayplan.model.manifest import File
 from bayplan.model.plan import GangPlan, Unit, walk
+from bayplan.text import document
 from bayplan.topologies import hostlist
 from oracle import ORACLES
 from tools import slurm_job, slurm_placer

@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 
 from bayplan.cli import topology_sources
 from bayplan.diagnostics import has_errors
-from bayplan.emit import emit
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
+from bayplan.text.emit import emit
 from bayplan.topologies import node_labels
 from bayplan.topologies.losses import table as losses
 from bayplan.topologies.slurm import slinky

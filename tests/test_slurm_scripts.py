@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import random_workflows
 import support
-from bayplan import document, pipeline
+from bayplan import pipeline
 from bayplan.model.manifest import File
 from bayplan.model.plan import GangPlan, all_pods
+from bayplan.text import document
 from tools import slurm_job
 
 NAMES = {"P510", "P513"}

@@ -7,14 +7,15 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from bayplan import document, pipeline
+from bayplan import pipeline
 from bayplan.backends.kai.estimate import estimate
 from bayplan.codes import CODES
 from bayplan.diagnostics import Diagnostic, Route
-from bayplan.emit import emit
 from bayplan.model.plan import GangPlan, Plan, Unit
 from bayplan.planning.fit.answer import NoRoom, Placed
 from bayplan.planning.fit.prove import answers
+from bayplan.text import document
+from bayplan.text.emit import emit
 from e2e.releases import Release
 
 PARENT = "everyone"

@@ -10,12 +10,12 @@ import pytest
 
 from bayplan.codes import CODES
 from bayplan.diagnostics import Note, error, info, warning
-from bayplan.document import Document
 from bayplan.report import FORMATS
 from bayplan.report.batch import Batch
 from bayplan.report.findings import Finding, findings
 from bayplan.report.formats import render
 from bayplan.report.machine import uri
+from bayplan.text.document import Document
 
 SOURCES = {"workflow": Document("jobs/my workflow.yaml", "kind: Workflow\nspec: {queue: a}\n", 0, None)}
 QUEUE = ("workflow", "spec", "queue")

@@ -16,7 +16,7 @@ from bayplan.model.backend import Backend
 from tools.run import PRETRAIN, ROOT, environment
 
 SECTION = "## Add a backend in one file\n"
-STEP = re.compile(r"`(generator/\S+\.py)`:\n\n```python\n(.*?)```\n", re.DOTALL)
+STEP = re.compile(r"`(generator/\S+\.py)`:\n\n```\w+\n(.*?)```\n", re.DOTALL)
 """A file, and what goes into it."""
 
 TESTS = ("tests/test_ranks_everywhere.py", "tests/test_metamorphic.py", "tests/unit/support_rows_test.py")

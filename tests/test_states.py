@@ -13,7 +13,7 @@ from itertools import takewhile
 import pytest
 
 from bayplan.backends import BACKENDS
-from bayplan.codes import CODES
+from bayplan.report.codes import sections
 from tools.golden import GOLDEN, SCRIPTS, VERSIONS, Case, cases, examples
 
 TABLE = GOLDEN / "states.txt"
@@ -35,7 +35,7 @@ def state(case: Case) -> str:
     first = "".join(lines[len(head) : len(head) + 1])
     body = first.startswith("#!") if case.backend in SCRIPTS else bool(first)
     assert body != bool(errors), f"{case} is in a third state: {errors}, then {first!r}"
-    assert all(code in CODES for _, code in found)
+    assert all(code in sections() for _, code in found)
     assert all(code[0] in REFUSALS for code in errors), f"{case}: {errors}"
     return "refused" if errors else "carried"
 

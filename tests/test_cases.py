@@ -1,7 +1,7 @@
 """One failing case for each diagnostic: `tests/cases/<CODE>-<slug>/command` is run in its folder, and prints what
 `golden/diagnostics/<case>.txt` says. Every code has a section of the documentation, which declares it, and a case.
 
-`pytest tests/test_cases.py --snapshot-update` rewrites the golden files; read the diff.
+`python tests/tools/refresh_golden.py` rewrites the golden files; read the diff.
 """
 
 from __future__ import annotations

@@ -58,7 +58,8 @@ class TestExplain:
             heading, blank, described, *below = (fields.explain(field.name) or "").splitlines()
             assert re.fullmatch(rf"{re.escape(field.name)}: [a-z ]+", heading), heading
             assert (blank, described) == ("", field.schema["description"])
-            keys = {line.split()[0] for line in below[below.index("keys:") + 1 :] if line} if "keys:" in below else set()
+            listed = "\n".join(below).partition("keys:\n")[2]
+            keys = {line.split()[0] for line in listed.splitlines() if line}
             assert {each.path[-1] for each in fields.all_fields() if each.path[:-1] == field.path} <= keys
 
     @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ LIGHT = HEAVY | {"yaml", "json", "re", "typing", "bayplan.pipeline", "bayplan.do
 """Modules that a mere `--version` may not load either."""
 
 TOPOLOGY = f"{PRETRAIN}/topology.yaml"
-BARE = HEAVY | {"yaml", "bayplan.pipeline", "bayplan.model", "bayplan.schema", "bayplan.emit", "bayplan.kube"}
+BARE = HEAVY | {"yaml", "bayplan.pipeline", "bayplan.model", "bayplan.schemas", "bayplan.emit", "bayplan.kube"}
 """Modules that a command may not load that reads none of the user's files."""
 
 NO_OUTPUT = HEAVY | {"json", "bayplan.emit", "bayplan.cli.folder", "bayplan.cli.differences"}

@@ -34,7 +34,7 @@ LAYERS = (
     ("fabrics", "accelerators"),
     ("kube",),
     ("model",),
-    ("schema",),
+    ("schemas",),
     ("document",),
     ("data", "words"),
     ("diagnostics",),
@@ -48,8 +48,8 @@ THIRD_PARTY = {
     "yaml": {"document", "torchx_scheduler"},
     "click": {"cli"},
     "jinja2": {"sandbox"},
-    "jsonschema": {"schema"},
-    "referencing": {"schema"},
+    "jsonschema": {"schemas"},
+    "referencing": {"schemas"},
     "ruamel": {"cli"},
     "ortools": {"planning"},
     "torchx": {"torchx_scheduler"},
@@ -58,11 +58,11 @@ THIRD_PARTY = {
 
 
 def part(module: str) -> str:
-    """`kube.kinds.job` -> `kube`. Helpers (`_document`, `schema_errors`) stand with what they are named after."""
+    """`kube.kinds.job` -> `kube`. Helpers (`_document`) stand with what they are named after."""
     first = module.split(".")[0]
     if first in RANK or not first:
         return first
-    return "schema" if first == "_validators" else first.removeprefix("_").split("_")[0]
+    return first.removeprefix("_").split("_")[0]
 
 
 def inner(each: Import) -> str | None:

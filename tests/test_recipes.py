@@ -15,7 +15,7 @@ from tools.golden import examples
 from tools.run import ROOT, environment
 
 FOLDERS = ("docs", "examples", "generator", "golden", "schemas", "tests")
-FILES = ("CONTRIBUTING.md", "README.md", "pyproject.toml")
+FILES = ("CONTRIBUTING.md", "README.md", "hatch_build.py", "pyproject.toml")
 BLOCK = re.compile(r"`(\S+)`:\n\n```\w*\n(.*?)```\n", re.DOTALL)
 """A file, and what goes into it."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from bayplan import schema, topologies, workflows
+from bayplan import schemas, topologies, workflows
 from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
 from bayplan.document import Document, read, unfold
 from bayplan.model.formats import Context, Source, detect
@@ -111,7 +111,7 @@ def _read(document: Document, subject: str, kind: str, found: Any, context: Cont
     wrong = _kind(document, subject, kind)
     if found is None or wrong:
         return Read(None, (wrong or _unknown(document, subject, kind),))
-    invalid = schema.validate(found.SCHEMA, document.data, subject)
+    invalid = schemas.validate(found.SCHEMA, document.data, subject)
     if has_errors(invalid):
         return Read(None, invalid)
     made, diagnostics = found.read(document.data, context)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from bayplan import schema
+from bayplan import schemas
 from bayplan.diagnostics import KEY, Diagnostic
 from bayplan.report.codes import page
 from bayplan.workflows.osmo import rules
@@ -46,7 +46,7 @@ def with_resource(**resource: Any) -> dict[str, Any]:
 def found(workflow: dict[str, Any]) -> list[Diagnostic]:
     """What the rules say of a workflow that the schema accepts."""
     data = {"workflow": workflow}
-    assert schema.validate("OsmoWorkflow", data, "workflow") == ()
+    assert schemas.validate("OsmoWorkflow", data, "workflow") == ()
     return list(rules.check(data))
 
 
@@ -435,7 +435,7 @@ def test_each_name_of_a_token_is_told_once_a_task() -> None:
 @given(DATA)
 @settings(max_examples=150, deadline=None)
 def test_no_rule_falls_over_data_that_the_schema_accepts(data: Any) -> None:
-    assert schema.accepts("OsmoWorkflow", data)
+    assert schemas.accepts("OsmoWorkflow", data)
     for each in rules.check(data):
         assert re.fullmatch(r"W4[0-5]\d", each.code)
         assert each.message
@@ -448,5 +448,5 @@ def test_no_rule_falls_over_data_that_the_schema_accepts(data: Any) -> None:
 @given(sound())
 @settings(max_examples=60, deadline=None)
 def test_what_osmo_runs_has_no_errors(data: Any) -> None:
-    assert schema.validate("OsmoWorkflow", data, "workflow") == ()
+    assert schemas.validate("OsmoWorkflow", data, "workflow") == ()
     assert [each for each in rules.check(data) if each.severity == "error"] == []

@@ -468,7 +468,7 @@ def bayplan(before: str, template: str) -> dict[str, Any]:
     source = f"import json, signal, sys; from bayplan import sandbox; {before}"
     source += "; print(json.dumps(sandbox.run(json.loads(sys.argv[1]))))"
     request = json.dumps({"task": "render", "template": template, "variables": {"map": []}})
-    folder = Path(sandbox.__file__).parent.parent.parent
+    folder = Path(parent.__file__).parent.parent.parent
     given = {**os.environ, "PYTHONPATH": str(folder)}
     command = [sys.executable, "-c", source, request]
     ran = subprocess.run(command, env=given, capture_output=True, timeout=60, check=True)
@@ -506,7 +506,7 @@ def test_the_signals_of_the_caller_change_nothing(before: str) -> None:
 def test_memory_is_limited_with_and_without_proc(statm: str) -> None:
     source = f"import resource; from bayplan.sandbox import limits; limits._STATM = {statm!r}; limits.impose(); "
     source += "print(resource.getrlimit(resource.RLIMIT_AS)[0]); bytearray(10 ** 6); bytearray(5 * limits.MEMORY)"
-    given = {**os.environ, "PYTHONPATH": str(Path(sandbox.__file__).parent.parent.parent)}
+    given = {**os.environ, "PYTHONPATH": str(Path(parent.__file__).parent.parent.parent)}
     ran = subprocess.run([sys.executable, "-c", source], env=given, capture_output=True, timeout=60, check=False)
     assert int(ran.stdout) > 100 * 2**20
     assert b"MemoryError" in ran.stderr

@@ -18,13 +18,13 @@ T = TypeVar("T")
 class Source(NamedTuple):
     """What a format may ask that makes its data from a text: the word after --from, variables, and capabilities.
 
-    `side` gives the bytes of a file beside the workflow's, or why not (its routes are filled in by whoever asks);
+    `read_file` gives the bytes of a file beside the workflow's, or why not (its routes are filled in by whoever asks);
     `render` runs a template elsewhere, with little time and memory (`bayplan.sandbox`). None: there is no such thing.
     """
 
     format: str = ""
     variables: Mapping[str, int | float | str] = {}
-    side: Callable[[str], Outcome[bytes]] | None = None
+    read_file: Callable[[str], Outcome[bytes]] | None = None
     render: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
 
 

@@ -57,7 +57,7 @@ def _read(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tuple[
     found += loaded.diagnostics
     if loaded.value is None:
         return Outcome(None, tuple(found))
-    filled = local.fill(loaded.value, made.value, subject, source.side)
+    filled = local.fill(loaded.value, made.value, subject, source.read_file)
     found += filled.diagnostics
     if filled.value is None or has_errors(found):
         return Outcome(None, tuple(found))

@@ -1,6 +1,6 @@
 """What a schema refuses, in our words: one diagnostic for each error, at its place.
 
-Only a refused document loads this module, and jsonschema with it.
+Only a refused document loads this module and jsonschema, or a checkout without generated validators.
 """
 
 from __future__ import annotations
@@ -41,6 +41,14 @@ def explain(schema: Mapping[str, Any], data: Any, subject: str) -> tuple[Diagnos
     if heads:  # another format altogether: its keys are nobody's mistake
         return heads
     return tuple(found) or (error("S210", (subject,), "the document does not follow its schema"),)
+
+
+def accepts(schema: Mapping[str, Any], data: Any) -> bool:
+    """Whether the data follows the schema. Slower than a generated validator, with the same result."""
+    try:
+        return next(_Validator(schema, registry=Registry()).iter_errors(data), None) is None
+    except RecursionError:
+        return False
 
 
 def _findings(schema: Mapping[str, Any], data: Any, subject: str) -> Iterator[Diagnostic]:

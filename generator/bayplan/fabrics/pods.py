@@ -1,4 +1,4 @@
-"""What the kinds share: resources, locked memory, shared memory, and what the libraries are told."""
+"""What pods on every kind of fabric carry: resources, locked memory, shared memory, and variables for libraries."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from bayplan.kube.env import entries
 from bayplan.kube.pod import SHM, main_patches
 from bayplan.kube.safe import items, text
 from bayplan.model.manifest import PodParts
+from bayplan.words import listing
 
 LOCK = "IPC_LOCK"
 """Verbs pin memory, and that takes this capability; a privileged pod is not needed (network-operator 26.4,
@@ -21,6 +22,9 @@ SHARED_MEMORY = "/dev/shm"
 NCCL = ("nvidia", "amd")
 """Vendors whose collective library reads NCCL_*: NCCL, and RCCL, which is made of it. Of others the topology's `env`
 says what there is to say."""
+
+MASTERS = ("MASTER_ADDR", "PET_MASTER_ADDR", "PET_RDZV_ENDPOINT")
+"""Variables that say where rank 0 is found."""
 
 MOST_HCAS = 32
 """As many as NCCL reads of NCCL_IB_HCA (NCCL 2.30, `env.rst`)."""
@@ -100,3 +104,17 @@ def hca(asked: Wanted, number: int) -> str:
 def pins(asked: Wanted) -> bool:
     """Whether the rails are RDMA, rather than a network for TCP alone."""
     return any(rail.hca or rail.resource for rail in asked.rails)
+
+
+def hca_difference(value: str, there: tuple[str, ...]) -> str:
+    """How a NCCL_IB_HCA and the devices that are attached differ; empty where they do not."""
+    names = [name.partition(":")[0] for name in value.lstrip("=^").split(",") if name]
+    exact = value[:1] == "=" or value[:2] == "^="
+    met = {each for each in there if any(each == name if exact else each.startswith(name) for name in names)}
+    if value[:1] == "^":
+        return f"it leaves out {listing(sorted(met), 'and')}" if met else ""
+    strange = [name for name in names if not any(each == name if exact else each.startswith(name) for each in there)]
+    if strange:
+        return f'no rail of it has "{strange[0]}"'
+    lacking = [each for each in there if each not in met]
+    return f"it leaves out {listing(lacking, 'and')}" if lacking else ""

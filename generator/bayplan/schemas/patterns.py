@@ -1,4 +1,4 @@
-"""What the generated validators share. They themselves are written by tests/tools/generate_validators.py."""
+"""What the generated validators share: patterns of names that need no regular expression."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 
-class Refused(Exception):
+class Refused(Exception):  # noqa: N818
     """The data does not follow the schema."""
 
 
@@ -15,7 +15,7 @@ UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class Word:
-    """A pattern for names, such as `^[a-z]([-a-z0-9]*[a-z0-9])?$`, that no regular expression has to be compiled for."""
+    """A pattern for names, such as `^[a-z]([-a-z0-9]*[a-z0-9])?$`, without a regular expression to compile."""
 
     __slots__ = ("empty", "first", "last", "middle")
 

@@ -17,7 +17,7 @@ from bayplan.arrange import head
 from bayplan.backends import BACKENDS
 from bayplan.model.features import FEATURES, Need
 from bayplan.model.manifest import Many
-from bayplan.model.target import KNOWN, Target
+from bayplan.model.target import Target
 from bayplan.planning.fidelity import find_row
 from bayplan.text import document
 from oracle.intent import GangIntent
@@ -54,7 +54,7 @@ class At(NamedTuple):
 
 def versions(backend: str) -> tuple[str, ...]:
     """The versions that a backend is tested at."""
-    return golden.VERSIONS.get(backend) or KNOWN[BACKENDS[backend].declared.component]
+    return golden.VERSIONS[backend]
 
 
 ALL = [At(backend, version) for backend in BACKENDS for version in versions(backend)]

@@ -34,7 +34,7 @@ LAYERS = (
     ("model",),
     ("schemas",),
     ("text",),
-    ("codes", "data", "words"),
+    ("data", "words"),
     ("diagnostics",),
     ("values",),
 )
@@ -52,8 +52,6 @@ THIRD_PARTY = {
     "torchx": {"torchx_scheduler"},
 }
 """Distribution -> the only parts that may import it."""
-
-CODES_READERS = {"codes", "report", "cli", "clients"}
 
 
 def part(module: str) -> str:
@@ -91,11 +89,6 @@ def test_no_import_cycles() -> None:
         TopologicalSorter(graph).prepare()
     except CycleError as cycle:
         pytest.fail(" -> ".join(cycle.args[1]))
-
-
-def test_codes_are_read_by_those_who_report_only() -> None:
-    readers = {part(each.importer) for each in imports() if (inner(each) or "").split(".")[0] == "codes"}
-    assert readers <= CODES_READERS
 
 
 @pytest.mark.parametrize("name", sorted(THIRD_PARTY))

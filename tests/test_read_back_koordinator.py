@@ -16,11 +16,12 @@ from bayplan.text.emit import emit
 from oracle import ORACLES
 from oracle.intent import UnitIntent
 from test_koordinator_planner import gangs, topologies
+from tools import golden
 
 KOORDINATOR = ORACLES["koordinator"]
 NAMES = {"P510", "P551", "P552", "P558"}
 GAPS = frozenset({"F602", "F604", "F605", "F627", "F660", "F661", "F662", "F663", "F664", "F681"})
-VERSIONS = ("1.7", "1.8")
+VERSIONS = golden.VERSIONS["koordinator"]
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

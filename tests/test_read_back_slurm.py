@@ -18,7 +18,7 @@ from bayplan.model.plan import GangPlan, Unit, walk
 from bayplan.text import document
 from bayplan.topologies import hostlist
 from oracle import ORACLES
-from tools import slurm_job, slurm_placer
+from tools import golden, slurm_job, slurm_placer
 from tools.golden import EXAMPLES
 
 SLURM = ORACLES["slurm"]
@@ -67,7 +67,7 @@ def texts(made: pipeline.Compiled) -> list[str]:
 
 
 @PROPERTY
-@given(flow=random_workflows.workflows(), version=st.sampled_from(["24.11", "25.05", "25.11"]))
+@given(flow=random_workflows.workflows(), version=st.sampled_from(golden.VERSIONS["slurm"]))
 def test_scripts_read_back_as_the_plans_intent(flow: dict[str, Any], version: str) -> None:
     made, _ = compiled(flow, version, random_workflows.TOPOLOGY)
     read = SLURM.read([{"text": text} for text in texts(made)])

@@ -28,3 +28,8 @@ def data_text(*parts: str) -> str:
     """The text of a shipped file."""
     with open(data_path(*parts), encoding="utf-8") as file:
         return file.read()
+
+
+def data_names(*parts: str) -> list[str]:
+    """The names in a shipped folder, in order."""
+    return sorted(os.listdir(data_path(*parts)))

@@ -476,14 +476,14 @@ def test_a_shared_parent_is_one_conflict_for_each_domain() -> None:
         ("kai", "0.10", []),
         ("kai", "0.9", ["T423"]),
         ("kai", "0.11", ["T424"]),
-        ("kai", "0.18", ["T424"]),
+        ("kai", "0.99", ["T424"]),
         ("draDriver", "25.3", []),
         ("draDriver", "25.12.1", []),
         ("draDriver", "0.4", []),
         ("draDriver", "24.1", ["T423"]),
-        ("draDriver", "0.5", ["T424"]),
+        ("draDriver", "0.99", ["T424"]),
         ("kubernetes", "1.31", ["T423"]),
-        ("kubernetes", "1.40", ["T424"]),
+        ("kubernetes", "1.99", ["T424"]),
     ],
 )
 def test_versions(component: str, version: str, found: list[str]) -> None:

@@ -14,8 +14,8 @@ from scenes import changed
 from schema_test import mutants
 
 from bayplan import schemas
-from bayplan.codes import w_osmo, w_osmo_pool
 from bayplan.diagnostics import KEY
+from bayplan.report.codes import page as codes_page
 from bayplan.schemas import explain
 from random_osmo import DATA
 from tools.run import ROOT
@@ -175,5 +175,6 @@ def test_the_page_says_what_becomes_of_every_field() -> None:
     page = (ROOT / "docs" / "osmo.md").read_text(encoding="utf-8")
     told = {part for word in re.findall(r"`([\w.\[\]]+)`", page) for part in re.split(r"[.\[\]]+", word)}
     assert set(names(schemas.load("OsmoWorkflow"))) - told == set()
-    assert set(re.findall(r"W4\d\d", page)) <= {*w_osmo.CODES, *w_osmo_pool.CODES}
-    assert set(re.findall(r"W44\d|W45\d", page)) == {code for code in w_osmo.CODES if "W440" < code < "W460"}
+    own, of_pools = codes_page("w_osmo.md"), codes_page("w_osmo_pool.md")
+    assert set(re.findall(r"W4\d\d", page)) <= {*own, *of_pools}
+    assert set(re.findall(r"W44\d|W45\d", page)) == {code for code in own if "W440" < code < "W460"}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bayplan.backends.kai.pod_group import POD_GROUP, SUBGROUP, pod_group_name, topology_of
-from bayplan.diagnostics import Diagnostic, Outcome, error
+from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import GangPlan, Plan, all_pods, walk
 from bayplan.model.target import Target

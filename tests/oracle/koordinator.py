@@ -20,7 +20,7 @@ from bayplan.backends.koordinator.pod_group import (
     gather_rules,
     gather_strategy,
 )
-from bayplan.diagnostics import Diagnostic, Outcome, error
+from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.kube.kinds.parts import GANG_LABEL
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import GangPlan, Plan, Unit, all_pods

@@ -23,9 +23,9 @@ from bayplan.backends.kueue.lower import (
     PodSets,
     pod_sets_of,
 )
-from bayplan.diagnostics import Outcome
+from bayplan.core.diagnostics import Outcome
 from bayplan.kube.kinds.parts import GANG_LABEL
-from bayplan.kube.safe import mapping, text
+from bayplan.kube.objects import mapping, text
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import GangPlan, Plan, Unit
 from bayplan.model.target import Target

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from bayplan.kube.kinds.parts import GROUP_LABEL, POD_SET_LABEL
-from bayplan.kube.names import COMPUTE_DOMAIN_API
-from bayplan.kube.objects import group, kind
-from bayplan.kube.safe import mapping
+from bayplan.kube.objects import group, kind, mapping
+from bayplan.kube.pod import COMPUTE_DOMAIN_API
 from bayplan.kube.workloads import WORKLOADS
 from bayplan.model.manifest import Manifest, Object
 from oracle.intent import PodsIntent

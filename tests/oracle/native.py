@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bayplan.backends.native.groups import COMPONENT, GROUP, SINCE_LEVELS
-from bayplan.diagnostics import Diagnostic, Outcome, error
+from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target

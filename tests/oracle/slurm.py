@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from bayplan.backends.slurm.jobs import Job, jobs
 from bayplan.backends.slurm.script import partition_of
-from bayplan.diagnostics import Diagnostic, Outcome, warning
+from bayplan.core.diagnostics import Diagnostic, Outcome, warning
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from oracle.intent import GangIntent, PodsIntent, UnitIntent

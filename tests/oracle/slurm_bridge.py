@@ -13,7 +13,7 @@ from bayplan.backends.slurm_bridge.pod_group import (
     pod_group_name,
     slurm_jobs,
 )
-from bayplan.diagnostics import Outcome
+from bayplan.core.diagnostics import Outcome
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import GangPlan, Plan
 from bayplan.model.target import Target

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bayplan.backends.sunk import LOCK_TAINT, PREFIX, partition
-from bayplan.diagnostics import Outcome
+from bayplan.core.diagnostics import Outcome
 from bayplan.kube.kinds.parts import GANG_LABEL
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import Plan, all_pods

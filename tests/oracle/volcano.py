@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bayplan.backends.volcano.pod_group import POD_GROUP, POLICY, PREEMPTABLE, ROLE, network_topology, policies
-from bayplan.diagnostics import Outcome
+from bayplan.core.diagnostics import Outcome
 from bayplan.kube.kinds.jobset import JOB_INDEX
 from bayplan.kube.kinds.parts import GROUP_LABEL
-from bayplan.kube.safe import is_kind, items, mapping, number, text
+from bayplan.kube.objects import is_kind, items, mapping, text
+from bayplan.kube.objects import number_in as number
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import GangPlan, Plan, Unit, all_pods
 from bayplan.model.target import Target

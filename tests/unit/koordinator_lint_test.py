@@ -12,8 +12,8 @@ import yaml
 
 import support
 from bayplan import backends, pipeline
-from bayplan.diagnostics import Diagnostic
-from bayplan.linting.world import world
+from bayplan.core.diagnostics import Diagnostic
+from bayplan.linting.objects import world
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology

@@ -11,7 +11,7 @@ import yaml
 
 import support
 from bayplan import backends
-from bayplan.linting.world import world
+from bayplan.linting.objects import world
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.pipeline import check_topology

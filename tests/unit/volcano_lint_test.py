@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import support
 from bayplan import backends
-from bayplan.linting.world import world
+from bayplan.linting.objects import world
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from bayplan.diagnostics import Diagnostic
+from bayplan.core.diagnostics import Diagnostic
 from bayplan.model.backend import Backend
 
 if TYPE_CHECKING:
-    from bayplan.linting.world import World
+    from bayplan.linting.objects import World
     from bayplan.model.existing import Existing
+
 
 NAMES = (
     "kai",

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from bayplan.backends import BACKENDS, existing
-from bayplan.cli import stdout
+from bayplan.cli import output
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
-from bayplan.diagnostics import Diagnostic, error
+from bayplan.core.diagnostics import Diagnostic, error
+from bayplan.core.phrases import suggest
 from bayplan.kube.kinds import KINDS
 from bayplan.model.backend import Backend
 from bayplan.model.existing import LED, TITLES
 from bayplan.model.features import FEATURES, Feature, Support
 from bayplan.model.target import KNOWN, Target
-from bayplan.report.batch import Batch
-from bayplan.words import suggest
+from bayplan.report import Batch
 
 WORDS = {"exact": "yes", "approximate": "in part", "absent": "no"}
 
@@ -26,7 +26,7 @@ def run(given: Given) -> int:
     if name and name not in BACKENDS:
         return finish(given, [Batch((_unknown(name),))])
     lines = _one(BACKENDS[name]) if name else _table(list(BACKENDS.values()))
-    return finish(given, (), lambda: stdout.write(f"{line.rstrip()}\n" for line in lines))
+    return finish(given, (), lambda: output.write(f"{line.rstrip()}\n" for line in lines))
 
 
 def _unknown(name: str) -> Diagnostic:

@@ -4,36 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan.diagnostics import Diagnostic
-from bayplan.linting import (
-    claims,
-    compute_domains,
-    gangs,
-    hami,
-    identity,
-    jobsets,
-    labels,
-    networks,
-    nvlink,
-    refused,
-    schedulers,
-    torchx,
-)
-from bayplan.linting.world import Rule, World
+from bayplan.core.diagnostics import Diagnostic
+from bayplan.linting import claims, networks, nvlink, objects, schedulers, workloads
+from bayplan.linting import schedulers as gangs
+from bayplan.linting.objects import Rule, World
 
 RULES: tuple[Rule, ...] = (
-    identity.check,
+    objects.check,
     schedulers.check,
-    gangs.check,
-    jobsets.check,
-    labels.check,
+    gangs.check_gangs,
+    workloads.check_jobsets,
+    workloads.check_labels,
     claims.check,
-    compute_domains.check,
+    claims.check_compute_domains,
     nvlink.check,
-    hami.check,
+    workloads.check_hami,
     networks.check,
-    torchx.check,
-    refused.check,
+    workloads.check_torchx,
+    workloads.check_refused,
 )
 
 

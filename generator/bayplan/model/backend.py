@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from bayplan.diagnostics import Diagnostic
+from bayplan.core.diagnostics import Diagnostic
+from bayplan.core.values import NamedTuple
 from bayplan.model.features import Feature, Need, Support
 from bayplan.model.manifest import File, Lowered, Manifest, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.values import NamedTuple
 
 Folding = Literal["alike", "all"]
 Lower = Callable[[Plan, Shape, Target], Lowered]

@@ -26,13 +26,13 @@ from bayplan.backends.kai.lint_groups import (
 )
 from bayplan.backends.kai.lint_topology import check_constraints, check_queues, check_topologies, check_unsatisfiable
 from bayplan.backends.kai.pod_group import NODE_POOL, POD_GROUP, QUEUE, SKIP, SUBGROUP
-from bayplan.diagnostics import KEY, Diagnostic, Note, Route, error, warning
-from bayplan.kube.safe import get, items, mapping, text
+from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, warning
+from bayplan.core.phrases import did_you_mean, listing
+from bayplan.kube.objects import get, items, mapping, text
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.claims import claims
-from bayplan.linting.world import Rule, World, group, named, namespace, title
+from bayplan.linting.objects import Rule, World, group, named, namespace, title
 from bayplan.model.manifest import Object
-from bayplan.words import did_you_mean, listing
 
 # Fields that the CRDs do not have, or not yet: an API server drops them without a word (M814)
 

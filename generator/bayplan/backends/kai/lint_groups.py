@@ -6,17 +6,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from bayplan.backends.kai.pod_group import POD_GROUP, SKIP, SUBGROUP, topology_name
-from bayplan.diagnostics import Diagnostic, Note, Route, error, info, warning
+from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
+from bayplan.core.phrases import count, did_you_mean, listing, shorten, suggest
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get, items, mapping, number_in, text
 from bayplan.kube.objects import named as name_route
-from bayplan.kube.safe import get, items, mapping, number, text
 from bayplan.kube.templates import PodTemplate
-from bayplan.linting.compute_domains import claimed
+from bayplan.linting.claims import claimed
+from bayplan.linting.objects import World, beside, grouped, kind, name, namespace, title, together
 from bayplan.linting.schedulers import asked, names
-from bayplan.linting.world import World, beside, grouped, kind, name, namespace, title, together
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOSTNAME_LABEL
-from bayplan.values import NamedTuple
-from bayplan.words import count, did_you_mean, listing, shorten, suggest
 
 API = "scheduling.run.ai"
 KAI_TOPOLOGY = ("kai.scheduler", "Topology")
@@ -190,7 +190,7 @@ def _least_values(node: Node, world: World) -> Iterator[Diagnostic]:
     least = 1 if not node.name or not world.target.since("kai", "0.15") else 0
     for key in MINIMUMS:
         value = get(node.data, key)
-        stated = number(node.data, key)
+        stated = number_in(node.data, key)
         if value is not None and (stated is None or stated < least):
             yield error("M716", (*node.route, key), f"`{key}` must be a whole number, {least} or more")
 
@@ -209,7 +209,7 @@ def _one_minimum(group: Object, node: Node, children: Sequence[Node]) -> Iterato
         yield error("M716", (*node.route, "minSubGroup"), f"{what} has no subgroups to count", hint=hint)
     elif node.name and not children and not pods:
         yield error("M716", node.route, f"{what} does not say how many pods must start", hint="add `minMember`")
-    wanted = number(node.data, "minSubGroup")
+    wanted = number_in(node.data, "minSubGroup")
     if wanted is not None and children and wanted > len(children):
         message = f"{what} waits for {wanted} subgroups and has {len(children)}, so it never starts"
         yield error("M716", (*node.route, "minSubGroup"), message, hint=f"set {len(children)}, or leave it out")
@@ -217,8 +217,8 @@ def _one_minimum(group: Object, node: Node, children: Sequence[Node]) -> Iterato
 
 def _root_minimum(group: Object, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
     """With subgroups KAI does not look at the root's number (job_info.go)."""
-    least = [number(node.data, "minMember") for node in leaves(group).values()]
-    own = number(group.data, "spec", "minMember")
+    least = [number_in(node.data, "minMember") for node in leaves(group).values()]
+    own = number_in(group.data, "spec", "minMember")
     optional = any(get(node.data, "minSubGroup") is not None for node in (root(group), *nodes))
     if own is None or not least or None in least or optional:
         return
@@ -236,7 +236,7 @@ def _stale_gang(group: Object, nodes: Sequence[Node], world: World) -> Iterator[
         return
     for node in (root(group), *nodes):
         children = [each for each in nodes if each.parent == node.name]
-        wanted = number(node.data, "minSubGroup")
+        wanted = number_in(node.data, "minSubGroup")
         if wanted is not None and wanted < len(children):
             message = (
                 f"{node.title(group)} may start with {wanted} of {count(len(children), 'subgroup')}, and KAI evicts"
@@ -284,9 +284,11 @@ def _too_few_pods(group: Object, group_pods: Sequence[PodTemplate]) -> Iterator[
     leaf_groups = leaves(group)
     for leaf in leaf_groups.values():
         here = [each for each in group_pods if subgroup_of(each) == leaf.name]
-        yield from _below_minimum(leaf.title(group), number(leaf.data, "minMember"), here, (*leaf.route, "minMember"))
+        yield from _below_minimum(
+            leaf.title(group), number_in(leaf.data, "minMember"), here, (*leaf.route, "minMember")
+        )
     if not leaf_groups:
-        least = number(group.data, "spec", "minMember")
+        least = number_in(group.data, "spec", "minMember")
         yield from _below_minimum(f'PodGroup "{name(group)}"', least, group_pods, (*group.route, "spec", "minMember"))
 
 
@@ -316,10 +318,10 @@ def _one_compute_domain(group_pods: Sequence[PodTemplate], world: World) -> Iter
 
 def _fewer_pods_at_the_end(group: Object, group_pods: Sequence[PodTemplate]) -> Iterator[Diagnostic]:
     """Towards its end a Job has fewer pods than it had at its start (KAI#1347)."""
-    least = max([number(each.data, "minMember") or 0 for each in (root(group), *leaves(group).values())])
+    least = max([number_in(each.data, "minMember") or 0 for each in (root(group), *leaves(group).values())])
     for each in group_pods:
-        parallelism = number(each.object.data, *each.path[:-1], "parallelism") if each.owned else None
-        completions = number(each.object.data, *each.path[:-1], "completions") if each.owned else None
+        parallelism = number_in(each.object.data, *each.path[:-1], "parallelism") if each.owned else None
+        completions = number_in(each.object.data, *each.path[:-1], "completions") if each.owned else None
         if least > 1 and parallelism is not None and completions is not None and parallelism < completions:
             route: Route = (*each.object.route, *each.path[:-1], "completions")
             message = (

@@ -27,16 +27,16 @@ from bayplan.backends.kai.lint_groups import (
     whole,
 )
 from bayplan.backends.kai.pod_group import QUEUE
-from bayplan.diagnostics import Diagnostic, Note, Route, error, info, warning
-from bayplan.kube.safe import api_group, get, items, mapping, number, text
+from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
+from bayplan.core.phrases import did_you_mean, suggest
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import api_group, get, items, mapping, number_in, text
 from bayplan.kube.templates import PodTemplate
-from bayplan.linting.compute_domains import gpus
-from bayplan.linting.labels import WELL_KNOWN
-from bayplan.linting.world import World, name, title
+from bayplan.linting.claims import gpus
+from bayplan.linting.objects import World, name, title
+from bayplan.linting.workloads import WELL_KNOWN
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOST, HOSTNAME_LABEL, Pool
-from bayplan.values import NamedTuple
-from bayplan.words import did_you_mean, suggest
 
 MOST_LEVELS = 16
 
@@ -306,7 +306,7 @@ def _pods_beyond_minimum(group: Object, group_pods: list[PodTemplate]) -> Iterat
     leaf_groups = leaves(group)
     for node in leaf_groups.values() or [root(group)]:
         own = constraint_of(node)
-        least = number(node.data, "minMember")
+        least = number_in(node.data, "minMember")
         here = [each for each in group_pods if not leaf_groups or subgroup_of(each) == node.name]
         pods = sum(each.pods or 0 for each in here)
         if own and own.required and least == 1 and pods > 1:  # more than 1 is meant: an elastic gang

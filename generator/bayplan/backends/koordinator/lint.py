@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.backends.koordinator.pod_group import GROUPS, MATCH, MODE, MUST, POD_GROUP, PREFER, PREFIX, SPEC, TOTAL
-from bayplan.diagnostics import KEY, Diagnostic, Route, error, warning
-from bayplan.kube import safe
-from bayplan.linting.world import Rule, World
+from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
+from bayplan.core.values import NamedTuple
+from bayplan.kube import objects as safe
+from bayplan.linting.objects import Rule, World
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
@@ -28,7 +29,6 @@ from bayplan.topologies.koordinator import (
     ordered,
     read_layers,
 )
-from bayplan.values import NamedTuple
 
 # ClusterNetworkTopologies
 
@@ -218,7 +218,7 @@ def _annotations(group: PodGroup) -> Iterator[Diagnostic]:
 
 
 def _minimum(group: PodGroup) -> Iterator[Diagnostic]:
-    stated, least = group.annotations.get(TOTAL), safe.number(group.data, "spec", "minMember")
+    stated, least = group.annotations.get(TOTAL), safe.number_in(group.data, "spec", "minMember")
     if not isinstance(stated, str) or least is None:
         return
     total = amount(stated)
@@ -291,7 +291,7 @@ def _multiple(group: PodGroup, multiple: Any, target: Target) -> Iterator[Diagno
         message = f"podCountMultiple {json.dumps(multiple)} is no number from 1; {lost} is ignored"
         yield error("M772", at, message, hint="write a number without quotes")
         return
-    total = max(amount(group.annotations.get(TOTAL)) or 0, safe.number(group.data, "spec", "minMember") or 0)
+    total = max(amount(group.annotations.get(TOTAL)) or 0, safe.number_in(group.data, "spec", "minMember") or 0)
     if GROUPS not in group.annotations and total and total % multiple:
         message = f"{total} pods are no multiple of {multiple}, so the gang never starts"
         yield error("M772", at, message, hint="make podCountMultiple a divisor of the number of pods")
@@ -328,7 +328,7 @@ def _listed_gangs(group: PodGroup) -> list[str] | None:
 
 
 def _pod_counts(group: PodGroup, pods: Sequence[Template]) -> Iterator[Diagnostic]:
-    least, counts = safe.number(group.data, "spec", "minMember"), [each.total for each in pods]
+    least, counts = safe.number_in(group.data, "spec", "minMember"), [each.total for each in pods]
     there = sum(filter(None, counts))
     if pods and None not in counts and least is not None and there < least:
         message = f"minMember is {least}, but {there} pods name this PodGroup"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bayplan.backends.kueue.lower import QUEUE, TOPOLOGY_ANNOTATIONS, Request, requests, topology_annotations
-from bayplan.diagnostics import Diagnostic, info
+from bayplan.core.diagnostics import Diagnostic, info
 from bayplan.kube.kinds import instances
 from bayplan.model.existing import LED, TITLES, UNNUMBERED, Existing, carries, refuses
 from bayplan.model.features import Support

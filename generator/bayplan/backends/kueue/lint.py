@@ -7,13 +7,13 @@ from typing import Any
 
 from bayplan.backends.kueue.lint_workloads import check_workloads, is_ordered, is_topology, levels_of
 from bayplan.backends.kueue.lower import LEVEL_LENGTH
-from bayplan.diagnostics import KEY, Diagnostic, Route, error, warning
-from bayplan.kube.safe import get, items, mapping, text
-from bayplan.linting.world import Rule, World
+from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
+from bayplan.core.phrases import listing, suggest
+from bayplan.kube.objects import get, items, mapping, text
+from bayplan.linting.objects import Rule, World
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
-from bayplan.words import listing, suggest
 
 API = "kueue.x-k8s.io/"
 MOST_LEVELS = 16

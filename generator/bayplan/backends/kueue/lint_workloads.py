@@ -28,14 +28,14 @@ from bayplan.backends.kueue.lower import (
     TOPOLOGY_ANNOTATIONS,
     UNCONSTRAINED,
 )
-from bayplan.diagnostics import KEY, Diagnostic, Route, error, warning
-from bayplan.kube.safe import get, items, mapping, number, text
-from bayplan.linting.world import World
+from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
+from bayplan.core.phrases import count, did_you_mean, listing, suggest
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get, items, mapping, number_in, text
+from bayplan.linting.objects import World
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST, ClusterTopology
-from bayplan.values import NamedTuple
-from bayplan.words import count, did_you_mean, listing, suggest
 
 EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 ANNOTATIONS: Route = ("metadata", "annotations")
@@ -322,7 +322,7 @@ def parse_layers(value: str) -> list[tuple[str, int]] | None:
         return None
     if not isinstance(layers, list):
         return None
-    found = [(text(each, "topology"), number(each, "size")) for each in layers]
+    found = [(text(each, "topology"), number_in(each, "size")) for each in layers]
     whole = [(level, size) for level, size in found if level and size is not None]
     return whole if len(whole) == len(layers) else None
 
@@ -430,7 +430,7 @@ def _job(data: Mapping[str, Any]) -> Iterator[Template]:
 
 def _parallel_pods(spec: Mapping[str, Any]) -> int:
     """Pods of a Job that run at once."""
-    parallelism, completions = number(spec, "parallelism"), number(spec, "completions")
+    parallelism, completions = number_in(spec, "parallelism"), number_in(spec, "completions")
     given = [each for each in (parallelism, completions) if each is not None]
     return min(given) if given else 1
 
@@ -442,7 +442,7 @@ def _cron_job(data: Mapping[str, Any]) -> Iterator[Template]:
 
 def _job_set(data: Mapping[str, Any]) -> Iterator[Template]:
     for index, job in enumerate(items(data, "spec", "replicatedJobs")):
-        replicas = number(job, "replicas")
+        replicas = number_in(job, "replicas")
         pods = (1 if replicas is None else replicas) * _parallel_pods(mapping(job, "template", "spec"))
         yield from _template_at(data, ("spec", "replicatedJobs", index, "template", "spec", "template"), pods)
 
@@ -452,12 +452,12 @@ def _pod(data: Mapping[str, Any]) -> Iterator[Template]:
 
 
 def _replicas(data: Mapping[str, Any]) -> Iterator[Template]:
-    yield from _template_at(data, ("spec", "template"), number(data, "spec", "replicas"))
+    yield from _template_at(data, ("spec", "template"), number_in(data, "spec", "replicas"))
 
 
 def _leader_worker_set(data: Mapping[str, Any]) -> Iterator[Template]:
     path = ("spec", "leaderWorkerTemplate")
-    size = number(data, *path, "size") or 1
+    size = number_in(data, *path, "size") or 1
     yield from _template_at(data, (*path, "leaderTemplate"), 1)
     led = isinstance(get(data, *path, "leaderTemplate"), dict)
     yield from _template_at(data, (*path, "workerTemplate"), size - led)
@@ -465,7 +465,7 @@ def _leader_worker_set(data: Mapping[str, Any]) -> Iterator[Template]:
 
 def _replica_specs(data: Mapping[str, Any], word: str) -> Iterator[Template]:
     for role, spec in mapping(data, "spec", word).items():
-        yield from _template_at(data, ("spec", word, role, "template"), number(spec, "replicas"))
+        yield from _template_at(data, ("spec", word, role, "template"), number_in(spec, "replicas"))
 
 
 def _train_job(data: Mapping[str, Any]) -> Iterator[Template]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.kube.fields import given
+from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import instances
 from bayplan.kube.kinds.pods import NUMBER_COLUMN
+from bayplan.kube.objects import given
 from bayplan.model.manifest import Lowered, Marks, Meta, PodParts, Shape, Slot
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
 from bayplan.model.target import Target
-from bayplan.planning.fold import fold
-from bayplan.values import NamedTuple
+from bayplan.planning.shape import fold
 
 # Labels and annotations (Kueue 0.14 to 0.19, `topology_types.go`, `constants.go` of controller and pod)
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.kube.fields import given
+from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds.parts import gang_labels
+from bayplan.kube.objects import given
 from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, minimum, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import Level, Pool
-from bayplan.values import NamedTuple
 
 GROUP = "scheduling.k8s.io"
 

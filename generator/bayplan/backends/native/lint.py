@@ -23,10 +23,10 @@ from bayplan.backends.native.lint_index import (
     indexed,
     templates,
 )
-from bayplan.diagnostics import Diagnostic, Note, Route, error, warning
-from bayplan.kube.names import COMPUTE_DOMAIN_API
-from bayplan.kube.safe import get, items, mapping, number, text
-from bayplan.linting.world import Rule, World
+from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
+from bayplan.kube.objects import get, items, mapping, number_in, text
+from bayplan.kube.pod import COMPUTE_DOMAIN_API
+from bayplan.linting.objects import Rule, World
 
 # M780: fields of another version of Kubernetes, and templates whose CRD drops them
 
@@ -272,13 +272,13 @@ def _parent(index: Index, group: Group) -> Iterator[Diagnostic]:
 def _minimums(index: Index, group: Group) -> Iterator[Diagnostic]:
     if group.kind == COMPOSITE:
         children = index.children.get(group.key, ())
-        least = number(group.spec, "schedulingPolicy", "gang", "minGroupCount")
+        least = number_in(group.spec, "schedulingPolicy", "gang", "minGroupCount")
         if least is not None and len(children) < least:
             yield _never_starts(group, "minGroupCount", least, len(children), "groups")
     if group.kind == POD_GROUP:
         pods = index.members.get(group.key, ())
         counts = [each.pods for each in pods if each.pods is not None]
-        least = number(group.spec, "schedulingPolicy", "gang", "minCount")
+        least = number_in(group.spec, "schedulingPolicy", "gang", "minCount")
         if least is not None and pods and len(counts) == len(pods) and sum(counts) < least:
             yield _never_starts(group, "minCount", least, sum(counts), "pods")
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.backends.native.groups import COMPONENT
-from bayplan.diagnostics import Route
-from bayplan.kube.safe import get, items, mapping, number, pod_templates, text
+from bayplan.core.diagnostics import Route
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get, items, mapping, number_in, pod_templates, text
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST, ClusterTopology
-from bayplan.values import NamedTuple
 
 MOST_DEPTH = 4
 """Groups on the way from the root to the pods (`WorkloadMaxTreeDepth`, 1.37)."""
@@ -218,7 +218,7 @@ def _pod_count(kind: str, data: Any, path: Route) -> int | None:
 
 def _number_or_one(data: Any, *path: str) -> int | None:
     """A number of pods, 1 where there is none."""
-    return 1 if get(data, *path) is None else number(data, *path)
+    return 1 if get(data, *path) is None else number_in(data, *path)
 
 
 def _name(each: Object) -> str:

@@ -21,14 +21,14 @@ from bayplan.backends.native.groups import (
     templates,
     walk_nodes,
 )
-from bayplan.diagnostics import Diagnostic, error, info
+from bayplan.core.diagnostics import Diagnostic, error, info
+from bayplan.core.values import NamedTuple
 from bayplan.model.features import Need
 from bayplan.model.manifest import Shape
 from bayplan.model.plan import GangPlan, Plan, Unit, all_pods, once, title, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.planning.fit.demand import demand
-from bayplan.values import NamedTuple
+from bayplan.planning.fit.problem import demand
 
 NEWEST = Target({"kubernetes": SINCE_TREES})
 """Amounts are those of the version that holds most; the rows say what older ones make of them."""

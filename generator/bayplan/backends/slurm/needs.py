@@ -9,7 +9,8 @@ from typing import Any
 from bayplan.backends.slurm.jobs import Cluster, Job, Loss, Section, clusters, job, per_node
 from bayplan.backends.slurm.script import partition_of
 from bayplan.backends.slurm.tasks import task
-from bayplan.diagnostics import Diagnostic, error, info, warning
+from bayplan.core.diagnostics import Diagnostic, error, info, warning
+from bayplan.core.values import NamedTuple
 from bayplan.model.features import Need
 from bayplan.model.manifest import Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, once, title
@@ -17,7 +18,6 @@ from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Pool
 from bayplan.topologies.slurm.layout import Laid, name_rules, plugin_of, settings, slurm_name, topology_name
 from bayplan.topologies.slurm.units import BLOCK, FLAT
-from bayplan.values import NamedTuple
 
 NEWEST = Target()
 """Needs are counted for the newest Slurm; the rows of support say what an older one lacks."""

@@ -19,7 +19,7 @@ from bayplan.model.manifest import File, Lowered, Marks, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods
 from bayplan.model.target import Target
 from bayplan.model.workflow import Binary
-from bayplan.planning.fit.change import edited
+from bayplan.planning.fit.certificate import edited
 from bayplan.topologies.slurm.layout import settings
 
 

@@ -6,13 +6,13 @@ import re
 from collections.abc import Container, Iterator, Sequence
 
 from bayplan.backends.slurm.jobs import Branch, Job, Step, first_tasks
-from bayplan.kube.env import entries
+from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds.sbatch import host_variable
+from bayplan.kube.pod import entries
 from bayplan.kube.ranks import MASTER_PORT, user_names
 from bayplan.kube.shell import quote
 from bayplan.model.plan import Pods, Ranks
 from bayplan.model.workflow import pod_of
-from bayplan.values import NamedTuple
 
 NodeIndex = tuple[int, int]
 """A section and a node in it."""

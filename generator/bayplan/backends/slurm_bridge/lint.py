@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.backends.slurm_bridge.pod_group import GPU_DEVICE_CLASS, POD_GROUP_LABEL, PREFIX
-from bayplan.diagnostics import KEY, Diagnostic, Route, error, warning
+from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
+from bayplan.core.phrases import did_you_mean
+from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
-from bayplan.kube.safe import get, is_kind, items, mapping, number, pod_templates, text
-from bayplan.linting.world import Rule, World
+from bayplan.kube.objects import get, is_kind, items, mapping, number_in, pod_templates, text
+from bayplan.linting.objects import Rule, World
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
-from bayplan.values import NamedTuple
-from bayplan.words import did_you_mean
 
 FORMER_PREFIX = "slinky.slurm.net/"
 RESERVED = {"labels": "scheduler.slinky.slurm.net/slurm-jobid", "annotations": "slinky.slurm.net/slurm-node"}
@@ -175,7 +175,7 @@ def _pod_groups(objects: Sequence[Object], mine: Sequence[Pods]) -> Iterator[Dia
                 hint=did_you_mean(name, list(names)),
             )
     for group in groups:
-        name, least = text(group.data, "metadata", "name"), number(group.data, "spec", "minMember")
+        name, least = text(group.data, "metadata", "name"), number_in(group.data, "spec", "minMember")
         counts = [_pod_count(pods) for pods in mine if text(pods.data, "metadata", "labels", POD_GROUP_LABEL) == name]
         if (
             counts
@@ -202,7 +202,7 @@ def _pod_count(pods: Pods) -> int | None:
 
 
 def _number_or_one(data: Any, *path: Any) -> int:
-    found = number(data, *path)
+    found = number_in(data, *path)
     return 1 if found is None else found
 
 

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from bayplan.accelerators import allocator
-from bayplan.accelerators.device_plugin import NAME as DEVICE_PLUGIN
+from bayplan.accelerators import DEVICE_PLUGIN, allocator
 from bayplan.backends.slurm_bridge.pod_group import ignored_placement_fields, template_fields
-from bayplan.diagnostics import Diagnostic, info
-from bayplan.kube.fields import given
+from bayplan.core.diagnostics import Diagnostic, info
+from bayplan.kube.objects import given
 from bayplan.model.backend import Backend, Declaration
 from bayplan.model.features import Feature, Need, Support, exact
 from bayplan.model.manifest import Lowered, Marks, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, once
 from bayplan.model.target import Target
-from bayplan.planning.fit.demand import demand
+from bayplan.planning.fit.problem import demand
 
 FEATURES: Mapping[str, Feature] = {
     "missing-requests": Feature("a pod with a CPU and a memory request", "missing", "F730"),

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.backends.sunk import KILL_MARGIN, KILL_WAIT, LOCK_TAINT, PREFIX, SCHEDULER
-from bayplan.diagnostics import KEY, Diagnostic, Route, error, warning
+from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
+from bayplan.core.phrases import did_you_mean
 from bayplan.kube import quantity
-from bayplan.kube.safe import get, items, mapping, number, pod_templates, text
-from bayplan.linting.world import Rule, World
-from bayplan.words import did_you_mean
+from bayplan.kube.objects import get, items, mapping, number_in, pod_templates, text
+from bayplan.linting.objects import Rule, World
 
 NUMBERS = ("timeout",)
 EXCLUSIVE = ("none", "user", "ok")
@@ -53,7 +53,7 @@ def _annotations(annotations: Mapping[str, Any], route: Route) -> Iterator[Diagn
 
 
 def _grace(pods: Mapping[str, Any], route: Route, wait: int) -> Iterator[Diagnostic]:
-    given = number(pods, "spec", "terminationGracePeriodSeconds")
+    given = number_in(pods, "spec", "terminationGracePeriodSeconds")
     seconds = DEFAULT_GRACE_PERIOD if given is None else given
     if seconds >= wait - KILL_MARGIN:
         said = f"{seconds} seconds" + (", as Kubernetes has it where nothing is said" if given is None else "")

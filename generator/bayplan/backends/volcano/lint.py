@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.backends.volcano.pod_group import POD_GROUP
-from bayplan.diagnostics import Diagnostic, Note, Route, error, warning
-from bayplan.kube.safe import get, is_kind, items, mapping, number, pod_templates, text
-from bayplan.linting.world import Rule, World
+from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get, is_kind, items, mapping, number_in, pod_templates, text
+from bayplan.linting.objects import Rule, World
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
 from bayplan.topologies.hypernodes.source import tree
 from bayplan.topologies.hypernodes.tree import GROUP, Labels, faults, seen
-from bayplan.values import NamedTuple
 
 # A `networkTopology`, which Volcano ignores as a whole where it does not understand it
 
@@ -30,7 +30,7 @@ class Tiers(NamedTuple):
 def check_network_topology(data: Any, route: Route, what: str, levels: Tiers) -> Iterator[Diagnostic]:
     """M731, M732: a constraint that means something."""
     topology, at = mapping(data, "networkTopology"), (*route, "networkTopology")
-    tier, name = number(topology, "highestTierAllowed"), text(topology, "highestTierName")
+    tier, name = number_in(topology, "highestTierAllowed"), text(topology, "highestTierName")
     if get(data, "networkTopology") is None or text(topology, "mode") == "soft":
         return
     if tier is not None and name:
@@ -58,7 +58,7 @@ def _tier(tier: int, at: Route, what: str, tiers: frozenset[int]) -> Iterator[Di
 
 def check_nesting(outer: Any, inner: Any, routes: tuple[Route, Route], what: str) -> Iterator[Diagnostic]:
     """M734: what is inside is not wider than what is around it."""
-    tiers = [number(mapping(each, "networkTopology"), "highestTierAllowed") for each in (outer, inner)]
+    tiers = [number_in(mapping(each, "networkTopology"), "highestTierAllowed") for each in (outer, inner)]
     hard = all(text(each, "networkTopology", "mode") != "soft" for each in (outer, inner))
     if hard and tiers[0] is not None and tiers[1] is not None and tiers[1] > tiers[0]:
         at, around = ((*route, "networkTopology", "highestTierAllowed") for route in (routes[1], routes[0]))
@@ -164,7 +164,7 @@ def _pod_group(each: Object, pods: Sequence[Members], tiers: Tiers, topology: Cl
     what = f'PodGroup "{text(each.data, "metadata", "name")}"'
     yield from check_network_topology(spec, at, what, tiers)
     yield from check_queue(spec, at, what, topology)
-    least, there = number(spec, "minMember"), _total_pods(pods)
+    least, there = number_in(spec, "minMember"), _total_pods(pods)
     if least is not None and there is not None and least > there:
         message = f"{what} waits for {least} pods, and {there} name it"
         yield error("M737", (*at, "minMember"), message, hint="lower minMember, or add the missing pods")
@@ -238,11 +238,11 @@ def _policy(
         if missing and _matches(policy, each):
             message = f"these pods lack the label {missing[0]}, by which {what} groups them; they are left out of it"
             yield error("M735", (*each.route, "metadata", "labels"), message, hint="add the label to the pod template")
-    least = number(policy, "minSubGroups")
+    least = number_in(policy, "minSubGroups")
     if not least:
         message = f"{what} needs none of its subgroups: minSubGroups is 0 unless it is stated"
         yield warning("M737", at, message, hint="add minSubGroups, or the gang may start with none of them whole")
-    size, there = number(policy, "subGroupSize") or 1, _total_pods(members)
+    size, there = number_in(policy, "subGroupSize") or 1, _total_pods(members)
     if pods and not members and not any(_missing_labels(policy, each) for each in pods):
         message = f"{what} takes none of the PodGroup's pods"
         hint = "compare its labelSelector with the pods' labels, and with the policies before it"
@@ -270,8 +270,8 @@ def _jobs(objects: Sequence[Object], tiers: Tiers, topology: ClusterTopology) ->
 
 def _min_available(spec: Any, at: Route, what: str) -> Iterator[Diagnostic]:
     """The gang's minimum against its tasks'."""
-    tasks, least = items(spec, "tasks"), number(spec, "minAvailable")
-    pods = sum(number(task, "replicas") or 0 for task in tasks)
+    tasks, least = items(spec, "tasks"), number_in(spec, "minAvailable")
+    pods = sum(number_in(task, "replicas") or 0 for task in tasks)
     inner = sum(_task_minimum(task) for task in tasks)
     if least is not None and least > pods > 0:
         message = f"{what} waits for {least} pods and has {pods}"
@@ -286,21 +286,21 @@ def _min_available(spec: Any, at: Route, what: str) -> Iterator[Diagnostic]:
 
 def _has_own_minimum(task: Any) -> bool:
     """Whether a task says itself how much of it must start; a gang of fewer pods than all is no mistake."""
-    return number(task, "minAvailable") is not None or get(task, "partitionPolicy") is not None
+    return number_in(task, "minAvailable") is not None or get(task, "partitionPolicy") is not None
 
 
 def _task_minimum(task: Any) -> int:
     """What the mutating webhook makes of a task without minAvailable."""
-    stated, policy = number(task, "minAvailable"), mapping(task, "partitionPolicy")
+    stated, policy = number_in(task, "minAvailable"), mapping(task, "partitionPolicy")
     if stated is not None:
         return stated
-    partitions = (number(policy, "minPartitions") or 0) * (number(policy, "partitionSize") or 0)
-    return partitions or number(task, "replicas") or 0
+    partitions = (number_in(policy, "minPartitions") or 0) * (number_in(policy, "partitionSize") or 0)
+    return partitions or number_in(task, "replicas") or 0
 
 
 def _task(spec: Any, outer: Route, task: Any, at: Route, tiers: Tiers) -> Iterator[Diagnostic]:
     what = f'task "{text(task, "name")}"'
-    replicas, least = number(task, "replicas"), number(task, "minAvailable")
+    replicas, least = number_in(task, "replicas"), number_in(task, "minAvailable")
     if "replicas" not in mapping(task):
         yield error("M733", at, f"{what} has no replicas, and so no pods", hint="add `replicas`")
     elif least is not None and replicas is not None and least > replicas:
@@ -315,8 +315,12 @@ def _task(spec: Any, outer: Route, task: Any, at: Route, tiers: Tiers) -> Iterat
 
 def _partitions(task: Any, policy: Any, at: Route, what: str) -> Iterator[Diagnostic]:
     """M733: the product; M737: partitions of which none must be whole."""
-    total, size = number(policy, "totalPartitions") or 0, number(policy, "partitionSize") or 0
-    replicas, least, minimum = number(task, "replicas"), number(task, "minAvailable"), number(policy, "minPartitions")
+    total, size = number_in(policy, "totalPartitions") or 0, number_in(policy, "partitionSize") or 0
+    replicas, least, minimum = (
+        number_in(task, "replicas"),
+        number_in(task, "minAvailable"),
+        number_in(policy, "minPartitions"),
+    )
     if replicas is not None and total * size != replicas:
         message = f"{what} has {replicas} pods, but {total} partitions of {size} are {total * size}"
         yield error("M733", (*at, "totalPartitions"), message, hint="make replicas = totalPartitions x partitionSize")

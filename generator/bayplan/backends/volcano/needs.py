@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 from bayplan.accelerators import allocator
 from bayplan.backends.volcano.pod_group import VOLCANO_JOB, GroupInstance, group_instances, job_gaps, policies, tier
-from bayplan.diagnostics import Diagnostic, Route, error, info
+from bayplan.core.diagnostics import Diagnostic, Route, error, info
+from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
 from bayplan.model.features import Need
 from bayplan.model.manifest import Manifest, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, once, title, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology
-from bayplan.planning.fit.demand import BOUNDED, CHANNEL, SLOTS, WHOLE, demand
+from bayplan.planning.fit.problem import BOUNDED, CHANNEL, SLOTS, WHOLE, demand
 from bayplan.topologies.hypernodes import source as hypernodes
-from bayplan.values import NamedTuple
 
 
 def needs(plan: Plan) -> tuple[Need, ...]:

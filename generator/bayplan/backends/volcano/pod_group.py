@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Route, error
-from bayplan.kube.fields import given
+from bayplan.core.diagnostics import Diagnostic, Route, error
+from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds.parts import GROUP_LABEL, gang_labels
+from bayplan.kube.objects import given
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, minimum
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, Pool
-from bayplan.values import NamedTuple
 
 VOLCANO_JOB = "volcano-job"
 

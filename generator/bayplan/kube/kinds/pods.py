@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import Route
-from bayplan.kube.kinds.parts import (
-    Piece,
-    headless_service,
-    instances,
-    meta,
-    name_rows,
-    pod_deadline,
-    service_name,
-)
+from bayplan.core.diagnostics import Route
+from bayplan.kube.kinds.parts import Piece, headless_service, instances, meta, name_rows, pod_deadline, service_name
 from bayplan.kube.ranks import Numbers
 from bayplan.model.features import Support
 from bayplan.model.manifest import Manifest, Many, Meta, Slot, Workload

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bayplan.accelerators import DEVICE_PLUGIN, allocator
+from bayplan.accelerators import DEVICE_PLUGIN
 from bayplan.core.values import NamedTuple
 from bayplan.model.features import Need
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, once, title, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, allocator, once, title, walk
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
 
 COUNTED = ("nvidia.com/gpu", "amd.com/gpu")

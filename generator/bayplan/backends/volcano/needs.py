@@ -107,7 +107,7 @@ def _unit_needs(plan: Plan, gang: GangPlan, unit: Unit) -> Iterator[Need]:
 
 def _claimed(plan: Plan, pods: Pods) -> set[str]:
     """Accelerators that are claimed through DRA: nothing of them stands among the requests."""
-    from bayplan.accelerators import allocator
+    from bayplan.model.plan import allocator
 
     asked = pods.spec.accelerator
     kind = plan.topology.accelerators.get(asked.name) if asked else None

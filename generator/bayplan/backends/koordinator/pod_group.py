@@ -6,12 +6,11 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.accelerators import allocator
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds.parts import gang_labels
 from bayplan.kube.objects import given
 from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, once, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, allocator, once, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL
 from bayplan.topologies.koordinator import layer_name, longest

@@ -15,14 +15,14 @@ from binascii import crc32
 from collections.abc import Iterator
 from typing import Any
 
-from bayplan.accelerators import DEVICE_PLUGIN, allocator
+from bayplan.accelerators import DEVICE_PLUGIN
 from bayplan.core.diagnostics import Diagnostic, error, info
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds.parts import gang_labels
 from bayplan.kube.objects import given
 from bayplan.model.features import Need
 from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, once, title, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, allocator, once, title, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
 

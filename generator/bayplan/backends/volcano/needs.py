@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan.accelerators import allocator
 from bayplan.backends.volcano.pod_group import VOLCANO_JOB, GroupInstance, group_instances, job_gaps, policies, tier
 from bayplan.core.diagnostics import Diagnostic, Route, error, info
 from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
 from bayplan.model.features import Need
 from bayplan.model.manifest import Manifest, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, once, title, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, allocator, once, title, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology
 from bayplan.planning.fit.problem import BOUNDED, CHANNEL, SLOTS, WHOLE, demand
@@ -112,8 +111,6 @@ def _unit_needs(plan: Plan, gang: GangPlan, unit: Unit) -> Iterator[Need]:
 
 def _claimed_accelerators(plan: Plan, pods: Pods) -> set[str]:
     """Accelerators that are claimed through DRA: nothing of them stands among the requests."""
-    from bayplan.accelerators import allocator
-
     asked = pods.spec.accelerator
     kind = plan.topology.accelerators.get(asked.name) if asked else None
     return {f"accelerator:{asked.name}"} if asked and kind and allocator(asked, kind) == "dra" else set()

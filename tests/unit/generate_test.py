@@ -19,7 +19,7 @@ from bayplan.cli import generated, single, tree
 from bayplan.cli.run import run
 from bayplan.schema import load
 from tools.charts import FOUR_PODS
-from tools.run import EXAMPLES, PRETRAIN, bayplan
+from tools.run import EXAMPLES, PRETRAIN, bayplan, process
 
 COVERS = {"A988", "O809", "O810"}
 
@@ -672,7 +672,7 @@ def test_the_same_bytes_under_any_hash_seed(repository: Repository) -> None:
     repository.project(EVERY, {"export": "kai", "to": "cluster/"})
     states = []
     for seed in ("0", "1"):
-        done = bayplan("generate", cwd=repository.folder, env={"PYTHONHASHSEED": seed, "LC_ALL": "C"})
+        done = process("generate", cwd=repository.folder, env={"PYTHONHASHSEED": seed, "LC_ALL": "C"})
         assert done.returncode == 1, done.stderr
         states.append((repository.state(), done.stdout))
         repository.project()

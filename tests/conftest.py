@@ -9,21 +9,15 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tools.effort import LONG, tries
+
 ROOT = Path(__file__).resolve().parents[1]
-
-LONG = os.environ.get("BAYPLAN_LONG") == "1"
-"""Whether the long campaigns run as well: every example of every property, and every random case."""
-
-SHARE = 8
-"""By default a property tries one in so many of the examples that its test names."""
-
-FEWEST = 10
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else every process that a test starts compiles bayplan again
 sys.dont_write_bytecode = False
 
-settings.register_profile("default", max_examples=100, derandomize=True, deadline=None)
-settings.register_profile("full", max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("default", derandomize=True, deadline=None)
+settings.register_profile("full", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("full" if LONG else "default")
 
 
@@ -39,8 +33,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for test in () if LONG else tests:
         own = getattr(test, SETTINGS, None)
         if own is not None:
-            count = max(FEWEST, own.max_examples // SHARE)
-            setattr(test, SETTINGS, settings(own, max_examples=count, derandomize=True))
+            setattr(test, SETTINGS, settings(own, max_examples=tries(own.max_examples), derandomize=True))
 
 
 SETTINGS = "_hypothesis_internal_use_settings"

@@ -66,7 +66,7 @@ def environment(home: Path) -> dict[str, str]:
         for key, value in (("NAME", "a"), ("EMAIL", "a@b"))
     }
     own = {"HOME": str(home), "PRE_COMMIT_HOME": str(home / "pre-commit"), "GIT_CONFIG_NOSYSTEM": "1"}
-    return {**kept, **person, **own, "PYTHONPATH": str(ROOT / "generator"), "PYTHONDONTWRITEBYTECODE": "1"}
+    return {**kept, **person, **own, "PYTHONPATH": str(ROOT / "generator")}
 
 
 class Repository:

@@ -1,8 +1,9 @@
 """The documentation's ```console blocks: found, run and compared.
 
 A line that starts with `$ ` is a command, the lines up to the next one are what it prints (both streams); a line `...`
-stands for any lines. bayplan runs in this process where it comes first and needs no shell, any other command in a shell. Blocks of one page run in order in one folder, which starts with a copy of `examples/`. A block
-whose fence says `console no-test` is not run here: it sets a machine up, and `.ci/run` runs it.
+stands for any lines. bayplan runs in this process where it comes first and needs no shell, any other command in a
+shell. Blocks of one page run in order in one folder, which starts with a copy of `examples/`. A block whose fence says
+`console no-test` is not run here: it sets a machine up, and `.ci/run` runs it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ ELLIPSIS = "..."
 OURS = re.compile(
     r"bayplan (?P<words>[^|&;<>()$`*?\[~{}#!\n]*?)(?P<quiet> 2> ?/dev/null)?( \| (?P<behind>.*))?", re.DOTALL
 )
-"""A command of bayplan, perhaps with others behind a pipe, in which a shell has nothing to do but to split the words."""
+"""A command of bayplan, perhaps with others behind a pipe. A shell would only split its words."""
 
 
 class Step(NamedTuple):

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from unittest import mock
 
-from bayplan.__main__ import main
+import bayplan.__main__ as program
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
@@ -50,7 +50,7 @@ def bayplan(
     read, out = _stream(stdin), _stream()
     err = out if merged else _stream()
     with _inside(cwd, environment(env)), mock.patch.multiple(sys, stdin=read, stdout=out, stderr=err):
-        code = _exit_code(["bayplan", *arguments])
+        code = _exit_code([program.__file__, *arguments])
     return subprocess.CompletedProcess(arguments, code, _text(out), "" if merged else _text(err))
 
 
@@ -81,7 +81,7 @@ def _exit_code(argv: list[str]) -> int:
     """What `bayplan` exits with under a command line. click leaves by SystemExit after a completion."""
     with mock.patch.object(sys, "argv", argv):
         try:
-            return main()
+            return program.main()
         except SystemExit as end:
             return end.code if isinstance(end.code, int) else int(end.code is not None)
 

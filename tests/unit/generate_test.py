@@ -19,6 +19,7 @@ from bayplan.cli import generated, single, tree
 from bayplan.cli.run import run
 from bayplan.schema import load
 from tools.charts import FOUR_PODS
+from tools.effort import seeds
 from tools.run import EXAMPLES, PRETRAIN, bayplan, process
 
 COVERS = {"A988", "O809", "O810"}
@@ -651,7 +652,7 @@ VALUES: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_no_project_makes_it_crash(seed: int, repository: Repository) -> None:
     chance = random.Random(seed)
     keys = list(load("Project")["definitions"]["output"]["properties"])
@@ -708,7 +709,7 @@ def step(repository: Repository, chance: random.Random) -> None:
             repository.write("mine/notes.md", "mine")
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_whatever_happened_before_the_result_is_that_of_a_fresh_run(
     seed: int, repository: Repository, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -51,8 +51,8 @@ WORLD = frozenset(
 """The process's surroundings."""
 
 ALLOWED = {
-    ("data", "open"),  # the packaged schemas and texts
-    ("data", "os.listdir"),
+    ("core.package_data", "open"),  # the packaged schemas and texts
+    ("core.package_data", "os.listdir"),
 }
 
 

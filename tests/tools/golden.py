@@ -6,6 +6,7 @@ where the render is refused, the diagnostics alone. The folder holds generated f
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -113,8 +114,22 @@ def documents(case: Case) -> list[dict[str, Any]]:
     """The objects in a golden file; none where the render was refused."""
     if case.backend in SCRIPTS:
         return []
-    text = case.path.read_text(encoding="utf-8")
-    return [document for document in yaml.load_all(text, yaml.CSafeLoader) if document is not None]
+    return [document for text in texts(case) if (document := read(text)) is not None]
+
+
+def texts(case: Case) -> list[str]:
+    """The texts of the documents in a golden file. Many are the same at several versions."""
+    return case.path.read_text(encoding="utf-8").split("\n---\n")
+
+
+def read(text: str) -> Any:
+    """A copy of the document that a text holds. Each distinct text is parsed once."""
+    return pickle.loads(_parsed(text))
+
+
+@cache
+def _parsed(text: str) -> bytes:
+    return pickle.dumps(yaml.load(text, yaml.CSafeLoader))
 
 
 class GoldenExtension(SingleFileSnapshotExtension):

@@ -18,6 +18,7 @@ from bayplan.cli.run import run
 from bayplan.cli.topology_sources import WORDS
 from judges import UPSTREAM
 from one_cluster import hall, hyper_nodes, native_text, sources
+from tools.campaign import examples
 from topology_files import Said, imported
 
 MOST = 5.0
@@ -233,7 +234,7 @@ def changed(data: Any, draw: st.DataObject) -> Any:
     return draw.draw(odd)
 
 
-loose = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+loose = settings(max_examples=examples(6, 25), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize("name", JSON)

@@ -16,6 +16,7 @@ from bayplan.model.features import FEATURES
 from bayplan.model.intent import UnitIntent
 from bayplan.planning.intent import gang_intent
 from judges import kueue as judge
+from tools.campaign import examples
 
 KUEUE = BACKENDS["kueue"]
 VERSIONS = ["0.14", "0.15", "0.16", "0.17", "0.18", "0.19"]
@@ -24,7 +25,9 @@ UNTOLD = {"P510", "F655"}  # names that meet; bare pods of several podSets, whic
 SPINE, RACK = "example.com/spine", "nvidia.com/gpu.clique"
 
 slow = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=examples(12, 100),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
 

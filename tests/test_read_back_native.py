@@ -17,6 +17,7 @@ from bayplan.emit import emit
 from bayplan.model.intent import UnitIntent
 from judges import judge, native
 from tools import golden
+from tools.campaign import examples
 
 NATIVE = BACKENDS["native"]
 VERSIONS = golden.VERSIONS["native"][1:]
@@ -71,7 +72,7 @@ def _size(unit: UnitIntent) -> int:
     return sum(pods.replicas for pods in unit.pods) + sum(map(_size, unit.units))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=QUIET)
+@settings(max_examples=examples(10, 40), deadline=None, suppress_health_check=QUIET)
 @given(flow=random_workflows.workflows(), topology=random_workflows.topologies)
 def test_trees_read_back_as_the_plans_intent(flow: dict[str, Any], topology: dict[str, Any]) -> None:
     check(flow, "1.37", topology)
@@ -94,20 +95,20 @@ PLACED_INSIDE = support.workflow(
 """An optional group that says nothing itself and holds one that does."""
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=QUIET)
+@settings(max_examples=examples(10, 40), deadline=None, suppress_health_check=QUIET)
 @given(flow=random_workflows.workflows(elastic=True))
 @example(flow=PLACED_INSIDE)
 def test_minimums_read_back_too(flow: dict[str, Any]) -> None:
     check(flow, "1.37")
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=QUIET)
+@settings(max_examples=examples(8, 25), deadline=None, suppress_health_check=QUIET)
 @given(flow=random_workflows.workflows())
 def test_one_level_reads_back(flow: dict[str, Any]) -> None:
     check(flow, "1.36")
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=QUIET)
+@settings(max_examples=examples(8, 25), deadline=None, suppress_health_check=QUIET)
 @given(flow=random_workflows.workflows(), kind=st.sampled_from(["job", "pods"]))
 def test_counts_read_back(flow: dict[str, Any], kind: str) -> None:
     gangs = [{**gang, "workload": kind} for gang in spec(unplaced(flow))]
@@ -117,7 +118,7 @@ def test_counts_read_back(flow: dict[str, Any], kind: str) -> None:
 ALL = frozenset(code for code in CODES if code.startswith("F"))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=QUIET)
+@settings(max_examples=examples(8, 25), deadline=None, suppress_health_check=QUIET)
 @given(flow=random_workflows.workflows(elastic=True), version=st.sampled_from(VERSIONS))
 def test_whatever_gaps_are_accepted_there_are_manifests_that_the_judges_take(
     flow: dict[str, Any], version: str

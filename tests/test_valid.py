@@ -39,7 +39,9 @@ written = pytest.mark.parametrize("backend", sorted(set(BACKENDS) - set(SCRIPTS)
 @written
 def test_kubernetes_takes_its_own_objects(backend: str) -> None:
     own = ((case, each) for case in BY_BACKEND[backend] for each in documents(case) if builtin.knows(each))
-    assert [(str(case), found) for case, each in own for target in judges_of(case) if (found := judge(each, target))] == []
+    assert [
+        (str(case), found) for case, each in own for target in judges_of(case) if (found := judge(each, target))
+    ] == []
 
 
 @needs_upstream

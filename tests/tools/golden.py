@@ -83,7 +83,7 @@ def cases() -> list[Case]:
 @cache
 def versions(example: str) -> Mapping[str, str]:
     """The versions that an example's topology file states."""
-    topology = yaml.safe_load((EXAMPLES / example / "topology.yaml").read_text(encoding="utf-8"))
+    _, topology = sources(example)
     return dict(topology["spec"].get("versions", {}))
 
 
@@ -115,6 +115,12 @@ def documents(case: Case) -> list[dict[str, Any]]:
     if case.backend in SCRIPTS:
         return []
     return [document for text in texts(case) if (document := read(text)) is not None]
+
+
+def sources(example: str) -> tuple[Any, Any]:
+    """Copies of an example's workflow and topology."""
+    workflow, topology = (EXAMPLES / example / name for name in ("workflow.yaml", "topology.yaml"))
+    return read(workflow.read_text(encoding="utf-8")), read(topology.read_text(encoding="utf-8"))
 
 
 def texts(case: Case) -> list[str]:

@@ -17,6 +17,7 @@ from bayplan import schema, schema_errors
 from bayplan.codes import w_osmo, w_osmo_pool
 from bayplan.diagnostics import KEY
 from random_osmo import DATA
+from tools.campaign import examples
 from tools.run import ROOT
 
 BASE: dict[str, Any] = {
@@ -149,7 +150,7 @@ def test_what_is_refused(path: tuple[Any, ...], value: Any, code: str, words: st
 
 
 @given(DATA.flatmap(mutants))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(15, 80), deadline=None)
 def test_both_engines_agree(data: Any) -> None:
     judge = schema_errors._Validator(schema.load("OsmoWorkflow"), registry=Registry())
     accepted = not list(judge.iter_errors(data))

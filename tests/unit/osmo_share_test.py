@@ -17,6 +17,7 @@ from bayplan.workflows.osmo import pool
 from bayplan.workflows.osmo.pool.rendering import Job, render_all
 from bayplan.workflows.osmo.pool.values import Ask, PoolConfig, Share
 from bayplan.workflows.osmo.pool.variables import of_task
+from tools.campaign import examples
 
 HEAD = {"backend": "east", "default_platform": "gb200"}
 ASK = Ask(("workflow", "workflow", "tasks", 0), task="Rank_0", container="rank-0", group="g", workflow="train")
@@ -377,7 +378,7 @@ def mutants(draw: st.DrawFn) -> Any:
 
 
 @given(mutants(), st.sampled_from([ASK, ASK._replace(gpu=4, memory="1Gi", mounts=("/a",), excluded=("n",))]))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(60, 400), deadline=None)
 def test_no_broken_file_makes_it_raise(data: Any, ask: Ask) -> None:
     made = read(data)
     if made.value is not None:

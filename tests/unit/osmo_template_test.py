@@ -25,6 +25,7 @@ from bayplan.sandbox import parent, plain
 from bayplan.workflows.osmo import text
 from bayplan.workflows.osmo.text import packing, tokens
 from osmo_texts import data, document, marked, places, said, stage
+from tools.campaign import examples
 
 PIECES = [
     "{{ a }}",
@@ -63,7 +64,7 @@ def directly(template: str, values: dict[str, Any]) -> str:
     return env.from_string(template).render(values)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(10, 40), deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join), st.sampled_from(["", "\n", "\n\n", "  \n"]))
 def test_a_template_writes_what_jinja_writes(body: str, end: str) -> None:
     hidden = tokens.hide(body + end)
@@ -99,7 +100,7 @@ YAML_VALUES = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(40, 200), deadline=None)
 @given(YAML_VALUES)
 def test_every_value_of_yaml_arrives(value: Any) -> None:
     back = plain.unpack(json.loads(json.dumps(packing.pack(value))))

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from bayplan import sandbox
 from osmo_texts import said, stage
 from tools.campaign import examples
 
@@ -78,6 +79,11 @@ HOSTILE = {
     "half-of-a-pair": ("R117", "{{ '\\ud800' }}"),
     "nul": ("R105", "{{ '\\x00' }}"),
 }
+
+
+@pytest.fixture(autouse=True)
+def _in_a_process_with_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("osmo_texts.render", sandbox.run)
 
 
 @pytest.mark.parametrize(("code", "template"), list(HOSTILE.values()), ids=list(HOSTILE))

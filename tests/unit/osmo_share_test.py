@@ -17,6 +17,7 @@ from bayplan.workflows.osmo import pool
 from bayplan.workflows.osmo.pool.rendering import Job, render_all
 from bayplan.workflows.osmo.pool.values import Ask, PoolConfig, Share
 from bayplan.workflows.osmo.pool.variables import of_task
+from osmo_texts import in_this_process
 from tools.campaign import examples
 
 HEAD = {"backend": "east", "default_platform": "gb200"}
@@ -31,7 +32,7 @@ def made_of(spec: Mapping[str, Any], metadata: Mapping[str, Any] = {}, **pool_ke
 
 
 def share(spec: Mapping[str, Any], ask: Ask = ASK, **pool_keys: Any) -> Outcome[Share]:
-    return pool.share(made_of(spec, **pool_keys), ask, cluster(), sandbox.run)
+    return pool.share(made_of(spec, **pool_keys), ask, cluster(), in_this_process)
 
 
 def given_by(spec: Mapping[str, Any], ask: Ask = ASK, **pool_keys: Any) -> Share:
@@ -132,7 +133,8 @@ def test_every_simple_text_comes_out_as_jinja_writes_it() -> None:
     ],
 )
 def test_texts_that_cannot_be_filled_in(text: str, hint: str) -> None:
-    (found,) = share(user(env=[{"name": "A", "value": text}])).diagnostics
+    template = made_of(user(env=[{"name": "A", "value": text}]))
+    (found,) = pool.share(template, ASK, cluster(), sandbox.run).diagnostics
     assert found.code == "W488"
     assert hint in found.hint
     assert found.route == ("osmo-pool", "pod_templates", "t", "spec", "containers", 0, "env", 0, "value")
@@ -145,7 +147,8 @@ def test_without_a_renderer_only_plain_variables_come_out() -> None:
 
 def test_a_template_that_never_ends_is_ended() -> None:
     text = "{% for i in range(99999) %}{% for j in range(99999) %}x{% endfor %}{% endfor %}"
-    (found,) = share(user(env=[{"name": "A", "value": text}])).diagnostics
+    template = made_of(user(env=[{"name": "A", "value": text}]))
+    (found,) = pool.share(template, ASK, cluster(), sandbox.run).diagnostics
     assert found.code == "W488"
     assert "than a template may" in found.message or "range" in found.message.lower()
 

@@ -34,7 +34,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project after the recipe."""
     made = tmp_path_factory.mktemp("copy")
     for folder in ("generator", "schemas", "tests", "examples", "golden"):
-        shutil.copytree(ROOT / folder, made / folder, ignore=shutil.ignore_patterns("__pycache__", "cases", "go"))
+        shutil.copytree(ROOT / folder, made / folder, ignore=shutil.ignore_patterns("cases", "go"))
     shutil.copy(ROOT / "pyproject.toml", made)
     (new, text), (table, line) = steps()
     assert not (made / new).exists()
@@ -48,7 +48,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Python in the copy."""
-    env = environment({"PYTHONPATH": f"{copy}/generator:{copy}/tests", "PYTHONDONTWRITEBYTECODE": "1"})
+    env = environment({"PYTHONPATH": f"{copy}/generator:{copy}/tests"})
     command = [sys.executable, "-m", *arguments]
     return subprocess.run(command, cwd=copy, env=env, capture_output=True, text=True, check=False)
 

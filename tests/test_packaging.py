@@ -12,6 +12,7 @@ import sysconfig
 import tarfile
 import zipfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from tools.run import ROOT
 LEFT_OUT = shutil.ignore_patterns(
     ".git", ".ci", ".venv", ".*_cache", ".hypothesis", "__pycache__", "build", "dist", "golden"
 )
-PIP = ["--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check"]
+PIP = ["--quiet", "--no-compile", "--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check"]
 
 COMMANDS = {
     "version": ["--version"],
@@ -75,8 +76,10 @@ def install(folder: Path, *what: str) -> Installed:
     return Installed([str(folder / "bin" / "bayplan")], [str(python)], folder, clean())
 
 
-def build(checkout: Path, target: str, into: Path) -> Path:
+@cache
+def build(checkout: Path, target: str) -> Path:
     """The one file that hatchling builds."""
+    into = checkout.parent / target
     run([sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(into)], checkout)
     (built,) = into.iterdir()
     return built
@@ -84,12 +87,12 @@ def build(checkout: Path, target: str, into: Path) -> Path:
 
 def wheel(checkout: Path, folder: Path) -> Installed:
     """From a wheel."""
-    return install(folder / "venv", str(build(checkout, "wheel", folder / "dist")))
+    return install(folder / "venv", str(build(checkout, "wheel")))
 
 
 def sdist(checkout: Path, folder: Path) -> Installed:
     """From a source distribution, built on the way."""
-    return install(folder / "venv", str(build(checkout, "sdist", folder / "dist")))
+    return install(folder / "venv", str(build(checkout, "sdist")))
 
 
 def editable(checkout: Path, folder: Path) -> Installed:
@@ -137,15 +140,15 @@ def test_init_writes_an_example_that_renders(installed: Installed, tmp_path: Pat
     assert "kind: PodGroup" in run([*installed.command, *arguments], tmp_path, installed.env)
 
 
-def test_the_wheel_holds_the_package_and_its_data_only(checkout: Path, tmp_path: Path) -> None:
-    with zipfile.ZipFile(build(checkout, "wheel", tmp_path)) as archive:
+def test_the_wheel_holds_the_package_and_its_data_only(checkout: Path) -> None:
+    with zipfile.ZipFile(build(checkout, "wheel")) as archive:
         names = archive.namelist()
     assert {name.split("/")[0].split("-")[0] for name in names} == {"bayplan"}
     assert {"bayplan/py.typed", "bayplan/_data/schemas/workflow.json"} <= set(names)
     assert [name for name in names if "__pycache__" in name or "/tests/" in name] == []
 
 
-def test_the_sdist_holds_what_a_packager_needs(checkout: Path, tmp_path: Path) -> None:
-    with tarfile.open(build(checkout, "sdist", tmp_path)) as archive:
+def test_the_sdist_holds_what_a_packager_needs(checkout: Path) -> None:
+    with tarfile.open(build(checkout, "sdist")) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"pyproject.toml", "LICENSE", "README.md", "schemas/workflow.json", "tests/conftest.py"} <= names

@@ -64,20 +64,35 @@ class Case(NamedTuple):
         return f"{self.backend}@{self.version}-{self.example}"
 
 
-def examples() -> list[str]:
+@cache
+def examples() -> tuple[str, ...]:
     """Every folder of examples/ with a workflow and a topology."""
     folders = (path.parent for path in sorted(EXAMPLES.glob("*/workflow.yaml")))
-    return [folder.name for folder in folders if (folder / "topology.yaml").exists()]
+    return tuple(folder.name for folder in folders if (folder / "topology.yaml").exists())
 
 
-def cases() -> list[Case]:
+@cache
+def cases() -> tuple[Case, ...]:
     """Every backend, version and example."""
-    return [
+    return tuple(
         Case(backend, version, example)
         for backend, known in VERSIONS.items()
         for version in known
         for example in examples()
-    ]
+    )
+
+
+@cache
+def distinct(backend: str) -> tuple[Case, ...]:
+    """The cases of a backend that hold documents; of versions for which an example is the same, the newest."""
+    of_backend = (case for case in cases() if case.backend == backend)
+    found = {(case.example, text): case for case in of_backend if _carried(text := case.path.read_text("utf-8"))}
+    return tuple(found.values())
+
+
+def _carried(text: str) -> bool:
+    """Whether a golden file holds more than diagnostics."""
+    return any(line and not line.startswith("#") for line in text.splitlines())
 
 
 @cache

@@ -47,12 +47,11 @@ class TestExplain:
     def test_codes_in_any_case(self, said: Any) -> None:
         assert said("explain", "r101") == said("explain", "R101")
 
-    @pytest.mark.parametrize("field", fields.all_fields(), ids=lambda field: field.name)
-    def test_every_field(self, field: fields.Field) -> None:
-        text = fields.explain(field.name)
-        assert text is not None
-        assert text.startswith(f"{field.name}: ")
-        assert field.schema.get("description", "") in text
+    def test_every_field(self) -> None:
+        for field in fields.all_fields():
+            text = fields.explain(field.name) or ""
+            assert text.startswith(f"{field.name}: "), field.name
+            assert field.schema.get("description", "") in text, field.name
 
     @pytest.mark.parametrize(
         ("asked", "name"),

@@ -20,6 +20,7 @@ from bayplan.planning.fit.problem import problem
 from bayplan.planning.fit.search import QUICK, search
 from bayplan.planning.fit.space import Space, space, usable
 from bayplan.planning.fit.verify import faults
+from tools.effort import seeds
 
 Spot = tuple[str, tuple[tuple[str, str], ...]]
 
@@ -164,7 +165,7 @@ def _walk(one: Unit) -> Iterator[Unit]:
 
 
 @pytest.mark.parametrize("shapes", [1, 2, 3])
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", seeds(150))
 def test_seeded(seed: int, shapes: int) -> None:
     agrees(instance(random.Random(seed * 10 + shapes), shapes))
 

@@ -17,7 +17,7 @@ from bayplan.backends import BACKENDS
 from bayplan.diagnostics import Diagnostic
 from bayplan.linting.identity import collect
 from bayplan.model.augment import AugmentRequest
-from tools.campaign import examples
+from tools.effort import examples
 
 COVERS = {
     "A950",

@@ -26,7 +26,7 @@ from bayplan.model.manifest import Object
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from judges import kueue as kueue_judge
-from tools.campaign import examples
+from tools.effort import examples
 
 needs_upstream = pytest.mark.skipif(not (judges.UPSTREAM / "crds").is_dir(), reason="no upstream CRDs")
 

@@ -18,7 +18,7 @@ from bayplan.cli.run import run
 from bayplan.cli.topology_sources import WORDS
 from judges import UPSTREAM
 from one_cluster import hall, hyper_nodes, native_text, sources
-from tools.campaign import examples, sample
+from tools.effort import examples, sample
 from topology_files import Said, imported
 
 MOST = 5.0

@@ -13,7 +13,7 @@ import koordinator_planner as planner
 import support
 from bayplan.model.plan import Unit, all_pods, walk
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology
-from tools.campaign import examples
+from tools.effort import examples
 
 SPEC = "gang.scheduling.koordinator.sh/network-topology-spec"
 LEVELS = ["zone", "spine", "rack"]

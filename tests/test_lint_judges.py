@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bayplan import document, pipeline
 from judges import kai
 from test_lint import CLUSTER
-from tools.campaign import examples
+from tools.effort import examples
 
 NAMES = ["a", "b", "c", "d"]
 LEVELS = ["", "example.com/spine", "nvidia.com/gpu.clique"]

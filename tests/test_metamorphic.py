@@ -24,7 +24,7 @@ from bayplan.backends import BACKENDS
 from bayplan.emit import emit
 from test_determinism import shuffled
 from tools import golden
-from tools.campaign import examples, sample
+from tools.effort import examples, sample
 from tools.run import ROOT
 
 Data = dict[str, Any]

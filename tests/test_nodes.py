@@ -23,7 +23,7 @@ from bayplan.topologies.nodes import source as nodes
 from bayplan.topologies.nodes.presets import PRESETS
 from bayplan.topologies.nodes.shapes import kind_of
 from judges import UPSTREAM
-from tools.campaign import examples
+from tools.effort import examples
 from tools.run import ROOT
 
 COVERS = {

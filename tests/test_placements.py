@@ -29,7 +29,7 @@ from bayplan.model.intent import GangIntent
 from bayplan.model.plan import GangPlan, all_pods
 from bayplan.planning.fit import Fits, prove
 from test_read_back_everywhere import units
-from tools.campaign import examples
+from tools.effort import examples
 
 LOOSER: Mapping[str, tuple[str, str]] = {
     "koordinator": ("", "each domain holds a multiple of a group's pods, not each group one domain"),

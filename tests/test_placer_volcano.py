@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import support
 from bayplan.model.plan import Plan, all_pods, walk
-from tools.campaign import examples
+from tools.effort import examples
 
 SPINES, RACKS, NODES = 2, 4, 18
 

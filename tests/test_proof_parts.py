@@ -20,7 +20,7 @@ from e2e.run import here
 from e2e.scene import Case, RefusedError, Scene, scene
 from e2e.shrink import smallest
 from e2e.snapshot import snapshot, write
-from tools.campaign import examples
+from tools.effort import examples
 
 OLD, NEW = RELEASES[0], RELEASES[-1]
 GANG = hand.case("g", hand.cluster({"z/s/r0": 2, "z/s/r1": 4}), hand.pods("w", 3), required="rack")

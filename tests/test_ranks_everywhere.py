@@ -16,7 +16,7 @@ import everywhere
 import support
 from bayplan.backends import BACKENDS
 from bayplan.model.plan import GangPlan, all_pods
-from tools.campaign import examples
+from tools.effort import examples
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 KNOWN = ("NODE_RANK", "PET_NODE_RANK", "NNODES", "PET_NNODES", "GROUP_INDEX", "GROUP_COUNT", "GROUP_SIZE")

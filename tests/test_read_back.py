@@ -18,7 +18,7 @@ from bayplan.backends import BACKENDS
 from bayplan.emit import emit
 from bayplan.model.intent import UnitIntent
 from tools import golden
-from tools.campaign import examples
+from tools.effort import examples
 
 VERSIONS = ["0.10", "0.12", "0.13", "0.14", "0.15", "0.16", "0.17"]
 KAI = BACKENDS["kai"]

@@ -19,7 +19,7 @@ from bayplan.emit import emit
 from bayplan.model.intent import UnitIntent
 from bayplan.model.target import KNOWN
 from judges import UPSTREAM, judge_all
-from tools.campaign import examples
+from tools.effort import examples
 
 NAMES = {"P510"}  # random names may meet; that they are refused is tested elsewhere
 FITTING = {"P501", "P502", "P503", "P504", "P505", "P506", "P507"}

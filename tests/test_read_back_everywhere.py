@@ -17,7 +17,7 @@ from bayplan.backends import BACKENDS
 from bayplan.model.features import FEATURES
 from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent
 from bayplan.planning.intent import gang_intent
-from tools.campaign import examples
+from tools.effort import examples
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 

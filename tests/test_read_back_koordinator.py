@@ -16,7 +16,7 @@ from bayplan.backends import BACKENDS
 from bayplan.emit import emit
 from bayplan.model.intent import UnitIntent
 from test_koordinator_planner import gangs, topologies
-from tools.campaign import examples
+from tools.effort import examples
 
 KOORDINATOR = BACKENDS["koordinator"]
 NAMES = {"P510", "P551", "P552", "P558"}

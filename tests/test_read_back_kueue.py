@@ -16,7 +16,7 @@ from bayplan.model.features import FEATURES
 from bayplan.model.intent import UnitIntent
 from bayplan.planning.intent import gang_intent
 from judges import kueue as judge
-from tools.campaign import examples
+from tools.effort import examples
 
 KUEUE = BACKENDS["kueue"]
 VERSIONS = ["0.14", "0.15", "0.16", "0.17", "0.18", "0.19"]

@@ -17,7 +17,7 @@ from bayplan.emit import emit
 from bayplan.model.intent import UnitIntent
 from judges import judge, native
 from tools import golden
-from tools.campaign import examples
+from tools.effort import examples
 
 NATIVE = BACKENDS["native"]
 VERSIONS = golden.VERSIONS["native"][1:]

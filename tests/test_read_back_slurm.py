@@ -18,7 +18,7 @@ from bayplan.model.manifest import File
 from bayplan.model.plan import GangPlan, Unit, walk
 from bayplan.topologies import hostlist
 from tools import slurm_job, slurm_placer
-from tools.campaign import examples
+from tools.effort import examples
 from tools.golden import sources
 
 SLURM = BACKENDS["slurm"]

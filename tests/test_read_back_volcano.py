@@ -14,7 +14,7 @@ import support
 from bayplan.backends import BACKENDS
 from bayplan.model.intent import UnitIntent
 from judges import UPSTREAM, judge_all, targets_for
-from tools.campaign import examples
+from tools.effort import examples
 
 VERSIONS = ["1.14.3", "1.15.1"]
 VOLCANO = BACKENDS["volcano"]

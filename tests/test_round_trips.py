@@ -15,7 +15,7 @@ from bayplan.topologies.losses import table as losses
 from bayplan.topologies.slurm import slinky
 from random_topologies import topologies
 from tools import loss_table
-from tools.campaign import examples
+from tools.effort import examples
 from topology_files import FROM, back, exported, imported, less, nodes_of
 from topology_files import topology as read
 

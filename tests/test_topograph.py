@@ -23,7 +23,7 @@ from bayplan.topologies.topograph import request as topograph_request
 from bayplan.topologies.topograph import source as topograph
 from judges import UPSTREAM
 from random_topologies import topologies
-from tools.campaign import examples
+from tools.effort import examples
 from topology_files import imported
 
 COVERS = {"T530", "T531", "T532", "T533", "T534", "T535", "T537", "T543", "T548"}

@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 import everywhere
 from bayplan.backends import BACKENDS
 from judges import UPSTREAM, builtin, judge, judge_all, targets_for
-from tools.campaign import LONG, examples
+from tools.effort import LONG, examples
 from tools.golden import SCRIPTS, Case, cases, documents, read, texts
 
 needs_upstream = pytest.mark.skipif(not (UPSTREAM / "crds").is_dir(), reason=f"no upstream CRDs at {UPSTREAM}/crds")

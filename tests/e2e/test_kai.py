@@ -17,7 +17,7 @@ from e2e.releases import RELEASES, Release
 from e2e.run import judge
 from e2e.scene import Case
 from e2e.spoiled import SPOILED, Spoiled
-from tools.campaign import sample
+from tools.effort import sample
 
 FIXED = range(60)
 """Seeds of the random cases that a full run of the tests repeats. `python -m e2e` runs more."""

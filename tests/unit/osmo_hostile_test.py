@@ -8,7 +8,7 @@ import pytest
 
 from bayplan import sandbox
 from osmo_texts import said, stage
-from tools.campaign import examples
+from tools.effort import examples
 
 SECONDS = 30.0
 """Half a second of processor time is what a template has; the rest is for a busy machine."""

@@ -19,7 +19,7 @@ from bayplan.workflows.osmo.pool.built_in import BUILT_IN
 from bayplan.workflows.osmo.pool.merging import helm, lay
 from bayplan.workflows.osmo.pool.values import Key, PoolConfig
 from support import TOPOLOGY
-from tools.campaign import examples
+from tools.effort import examples
 
 
 def document(data: Any) -> Document:

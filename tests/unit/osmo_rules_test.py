@@ -13,7 +13,7 @@ from bayplan.codes import w_osmo
 from bayplan.diagnostics import KEY, Diagnostic
 from bayplan.workflows.osmo import rules
 from random_osmo import DATA, sound
-from tools.campaign import examples
+from tools.effort import examples
 
 Route = tuple[Any, ...]
 

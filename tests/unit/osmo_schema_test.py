@@ -17,7 +17,7 @@ from bayplan import schema, schema_errors
 from bayplan.codes import w_osmo, w_osmo_pool
 from bayplan.diagnostics import KEY
 from random_osmo import DATA
-from tools.campaign import examples
+from tools.effort import examples
 from tools.run import ROOT
 
 BASE: dict[str, Any] = {

@@ -18,7 +18,7 @@ from bayplan.workflows.osmo.pool.rendering import Job, render_all
 from bayplan.workflows.osmo.pool.values import Ask, PoolConfig, Share
 from bayplan.workflows.osmo.pool.variables import of_task
 from osmo_texts import in_this_process
-from tools.campaign import examples
+from tools.effort import examples
 
 HEAD = {"backend": "east", "default_platform": "gb200"}
 ASK = Ask(("workflow", "workflow", "tasks", 0), task="Rank_0", container="rank-0", group="g", workflow="train")

@@ -25,7 +25,7 @@ from bayplan.sandbox import parent, plain
 from bayplan.workflows.osmo import text
 from bayplan.workflows.osmo.text import packing, tokens
 from osmo_texts import data, document, in_this_process, marked, places, said, stage
-from tools.campaign import examples
+from tools.effort import examples
 
 PIECES = [
     "{{ a }}",

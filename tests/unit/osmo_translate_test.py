@@ -23,7 +23,7 @@ from bayplan.workflows.osmo.translate.names import LONGEST, cut, label, stem
 from bayplan.workflows.osmo.translate.portion import REQUIRED, kept_off
 from bayplan.workflows.osmo.translate.source import Task
 from support import TOPOLOGY
-from tools.campaign import examples
+from tools.effort import examples
 
 LEVELS = ("zone", "spine", "rack")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bayplan import document
 from bayplan.document import Span
-from tools.campaign import examples
+from tools.effort import examples
 
 WORDS = [
     "yes No on OFF true True TRUE y N null ~ Null NULL None",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 import yaml
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
@@ -148,13 +147,3 @@ def test_groups_without_a_tree_over_them_are_gangs_of_their_own() -> None:
     accept = frozenset({"F670"})
     result = support.run(support.workflow(gang), scheduler="native", target={"kubernetes": "1.36"}, accept=accept)
     assert [each.name for each in NATIVE.read(result.documents).value or ()] == [f"train-replica-{n}" for n in range(4)]
-
-
-READABLE = [case for case in golden.cases() if case.backend == "native" and "\nkind: " in case.path.read_text("utf-8")]
-
-
-@pytest.mark.parametrize("case", READABLE, ids=str)
-def test_goldens_read_back(case: golden.Case) -> None:
-    read = NATIVE.read(golden.documents(case))
-    assert read.value
-    assert read.diagnostics == ()

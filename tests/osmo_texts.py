@@ -10,11 +10,11 @@ from typing import Any
 from unittest import mock
 
 from bayplan.diagnostics import Diagnostic, Outcome, error
-from bayplan.document import Document
 from bayplan.model.formats import Source
 from bayplan.report.batch import Batch
 from bayplan.report.findings import Finding, findings
 from bayplan.sandbox import child, limits
+from bayplan.text.document import Document
 from bayplan.workflows.osmo import text
 from tools.run import ROOT
 

@@ -9,8 +9,8 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bayplan import document
-from bayplan.document import Span
+from bayplan.text import document
+from bayplan.text.document import Span
 from tools.effort import examples
 
 WORDS = [

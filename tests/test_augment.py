@@ -17,6 +17,7 @@ from bayplan.linting.objects import collect
 from bayplan.model.augment import AugmentRequest
 from bayplan.text import document
 from oracle import ORACLES
+from tools.effort import examples
 
 COVERS = {
     "A950",
@@ -549,7 +550,7 @@ def _spoilt(data: Any, path: tuple[str | int, ...], junk: Any) -> Any:
     return whole
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(20, 150))
 @given(base=st.sampled_from(BASES), data=st.data())
 def test_whatever_stands_in_a_workload_it_is_placed_for_good_or_refused(
     base: dict[str, Any], data: st.DataObject

@@ -27,6 +27,7 @@ from bayplan.text import document
 from judges import kueue as kueue_judge
 from oracle import ORACLES
 from oracle.intent import GangIntent, UnitIntent
+from tools.effort import examples
 
 needs_upstream = pytest.mark.skipif(not (judges.UPSTREAM / "crds").is_dir(), reason="no upstream CRDs")
 
@@ -566,7 +567,7 @@ def test_what_the_pool_asks_for_is_no_choice_of_the_pods(monkeypatch: pytest.Mon
 # --- anything that anybody may ask for --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(examples(5, 24)))
 def test_whatever_is_asked_for(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Refused, or taken upstream and read as it was meant; and a second run has nothing to do."""
     chance = Random(seed)

@@ -30,6 +30,7 @@ from bayplan.planning.fit import Fits, prove
 from oracle import ORACLES
 from oracle.intent import GangIntent
 from test_read_back_everywhere import units
+from tools.effort import examples
 
 LOOSER: Mapping[str, tuple[str, str]] = {
     "koordinator": ("", "each domain holds a multiple of a group's pods, not each group one domain"),
@@ -64,7 +65,7 @@ Spoil = Callable[[dict[asked.Pod, str], Random], None]
 def test_a_scheduler_takes_a_placement_exactly_when_the_workflow_does(backend: str) -> None:
     tally, verdicts = everywhere.Tally(), Verdicts()
 
-    @settings(max_examples=40, derandomize=True, deadline=None, suppress_health_check=SLOW)
+    @settings(max_examples=examples(8, 40), derandomize=True, deadline=None, suppress_health_check=SLOW)
     @given(case=everywhere.flows(backend), seed=st.integers(0, 1 << 32))
     def check(case: tuple[everywhere.At, dict[str, Any]], seed: int) -> None:
         at, flow = case

@@ -19,6 +19,7 @@ from bayplan.text.emit import emit
 from judges import UPSTREAM, judge_all
 from oracle import ORACLES
 from oracle.intent import UnitIntent
+from tools.effort import examples
 
 NAMES = {"P510"}  # random names may meet; that they are refused is tested elsewhere
 FITTING = {"P501", "P502", "P503", "P504", "P505", "P506", "P507"}
@@ -50,7 +51,7 @@ def with_requests(node: Any) -> Any:
     return {**{key: with_requests(value) for key, value in node.items()}, **asked}
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=examples(8, 40), deadline=None, suppress_health_check=SLOW)
 @pytest.mark.parametrize("backend", TARGETS)
 @given(data=st.data())
 def test_manifests_read_back_as_the_plans_intent(backend: str, data: st.DataObject) -> None:

@@ -17,6 +17,7 @@ from bayplan.backends import BACKENDS
 from bayplan.model.features import FEATURES
 from oracle import ORACLES
 from oracle.intent import GangIntent, PodsIntent, UnitIntent, gang_intent
+from tools.effort import examples
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
@@ -25,7 +26,7 @@ SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too
 def test_manifests_read_back_as_the_plans_intent(backend: str) -> None:
     tally = everywhere.Tally()
 
-    @settings(max_examples=40, derandomize=True, deadline=None, suppress_health_check=SLOW)
+    @settings(max_examples=examples(8, 40), derandomize=True, deadline=None, suppress_health_check=SLOW)
     @given(case=everywhere.flows(backend), seed=st.integers(0, 1 << 32))
     def check(case: tuple[everywhere.At, dict[str, Any]], seed: int) -> None:
         at, flow = case

@@ -16,6 +16,7 @@ from judges import kueue as judge
 from oracle import ORACLES
 from oracle.intent import UnitIntent, gang_intent
 from tools import golden
+from tools.effort import examples
 
 KUEUE = ORACLES["kueue"]
 VERSIONS = golden.VERSIONS["kueue"]
@@ -24,7 +25,9 @@ UNTOLD = {"P510", "F655"}  # names that meet; bare pods of several podSets, whic
 SPINE, RACK = "example.com/spine", "nvidia.com/gpu.clique"
 
 slow = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=examples(12, 100),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
 

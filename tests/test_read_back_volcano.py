@@ -15,6 +15,7 @@ from judges import UPSTREAM, judge_all, targets_for
 from oracle import ORACLES
 from oracle.intent import UnitIntent
 from tools import golden
+from tools.effort import examples
 
 VERSIONS = golden.VERSIONS["volcano"]
 VOLCANO = ORACLES["volcano"]
@@ -22,7 +23,7 @@ REFUSED = {"P510", "F638", "F640", "F643", "F644", "F646"}
 """What random workflows may ask for and Volcano does not carry; that it is refused is tested elsewhere."""
 
 slow = settings(
-    max_examples=60,
+    max_examples=examples(10, 60),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import TypeVar
+
+Item = TypeVar("Item")
 
 LONG = os.environ.get("BAYPLAN_LONG") == "1"
 """Whether the long campaigns run as well: every example of every property, and every random case."""
@@ -21,3 +25,13 @@ def tries(count: int) -> int:
 def seeds(count: int) -> range:
     """The seeds of the random cases that run."""
     return range(tries(count))
+
+
+def examples(default: int, full: int) -> int:
+    """How many examples a property tries whose share is not `SHARE`, or how large they are."""
+    return full if LONG else default
+
+
+def sample(items: Sequence[Item], every: int, first: int = 0) -> Sequence[Item]:
+    """One in `every` items by default. Callers with another `first` get others."""
+    return items if LONG else items[first % every :: every]

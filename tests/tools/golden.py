@@ -7,6 +7,7 @@ where the render is refused, only the diagnostics. The folder holds generated fi
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -100,7 +101,7 @@ def _carried(text: str) -> bool:
 @cache
 def versions(example: str) -> Mapping[str, str]:
     """The versions that an example's topology file states."""
-    topology = yaml.load((EXAMPLES / example / "topology.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
+    _, topology = sources(example)
     return dict(topology["spec"].get("versions", {}))
 
 
@@ -131,8 +132,28 @@ def documents(case: Case) -> list[dict[str, Any]]:
     """The objects in a golden file; none where the render was refused."""
     if case.backend in SCRIPTS:
         return []
-    text = case.path.read_text(encoding="utf-8")
-    return [document for document in yaml.load_all(text, yaml.CSafeLoader) if document is not None]
+    return [document for text in texts(case) if (document := read(text)) is not None]
+
+
+def sources(example: str) -> tuple[Any, Any]:
+    """Copies of an example's workflow and topology."""
+    workflow, topology = (EXAMPLES / example / name for name in ("workflow.yaml", "topology.yaml"))
+    return read(workflow.read_text(encoding="utf-8")), read(topology.read_text(encoding="utf-8"))
+
+
+def texts(case: Case) -> list[str]:
+    """The texts of the documents in a golden file. Many are the same at several versions."""
+    return case.path.read_text(encoding="utf-8").split("\n---\n")
+
+
+def read(text: str) -> Any:
+    """A copy of the document that a text holds. Each distinct text is parsed once."""
+    return pickle.loads(_parsed(text))
+
+
+@cache
+def _parsed(text: str) -> bytes:
+    return pickle.dumps(yaml.load(text, yaml.CSafeLoader))
 
 
 class GoldenExtension(SingleFileSnapshotExtension):

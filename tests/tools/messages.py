@@ -9,24 +9,21 @@ from __future__ import annotations
 
 import ast
 import builtins
-import contextlib
 import importlib.machinery
-import io
 import json
 import os
 import re
-import shlex
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tools import cases
 from tools.run import DROPPED, ROOT
 
 CODE = re.compile(r"[RSWTPFMOA][1-9]\d\d")
 PACKAGE = ROOT / "generator" / "bayplan"
-CASES = ROOT / "tests" / "cases"
 HOLE = "{}"
 """Stands in a template for what is known at run time only."""
 
@@ -177,7 +174,6 @@ def track() -> list[Literal]:
 
 def reached() -> Iterator[tuple[int, str]]:
     """The literals that the cases report, each with its message. A diagnostic that is not printed does not count."""
-    from bayplan.cli.run import run
     from bayplan.diagnostics import Diagnostic
 
     made: list[Diagnostic] = []
@@ -188,16 +184,18 @@ def reached() -> Iterator[tuple[int, str]]:
         return made[-1]
 
     Diagnostic.__new__ = record  # type: ignore[method-assign]
-    for path in sorted(CASES.glob("*/command")):
-        os.chdir(path.parent)
-        out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-            run(shlex.split(path.read_text(encoding="utf-8")))
-        printed = out.buffer.getvalue().decode()  # type: ignore[attr-defined]
+    for case in cases.NAMES:
+        answer = cases.run(case)
+        printed = answer.out + answer.err
         for each in made:
-            if isinstance(each.code, TrackedCode) and f"[{each.code}]: {each.message}" in printed:
+            if isinstance(each.code, TrackedCode) and _shown(each.message, printed):
                 yield each.code.literal, each.message
         made.clear()
+
+
+def _shown(message: str, printed: str) -> bool:
+    """Whether a message stands in a report, in one for people or in one of JSON or YAML."""
+    return message in printed or json.dumps(message)[1:-1] in printed or message.replace("'", "''") in printed
 
 
 def fits(template: str, message: str) -> bool:

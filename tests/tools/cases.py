@@ -31,7 +31,8 @@ def command(case: str) -> str:
 
 
 def run(case: str) -> Answer:
-    """Runs a case in this process, in its folder. What post-render keeps goes into a folder that is removed."""
+    """Runs a case in this process, in its folder. What post-render keeps goes into a folder that is removed,
+    and of programs only those of the system are found."""
     from bayplan.cli.run import run
 
     given = CASES / case / "stdin"
@@ -39,7 +40,7 @@ def run(case: str) -> Answer:
     out, err = (_Stream(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     streams = mock.patch.multiple("sys", stdin=stdin, stdout=out, stderr=err)
     with tempfile.TemporaryDirectory() as state, contextlib.chdir(CASES / case):
-        with mock.patch.dict(os.environ, {"XDG_STATE_HOME": state}), streams:
+        with mock.patch.dict(os.environ, {"XDG_STATE_HOME": state, "PATH": os.defpath}), streams:
             code = run(shlex.split(command(case)))
     return Answer(code, out.text(), err.text())
 

@@ -96,15 +96,23 @@ class Source:
         function = next((each for each in above if isinstance(each, ast.FunctionDef)), None)
         if function is None:
             return []
-        made = [each for each in ast.walk(function) if isinstance(each, ast.Assign) and _sets(each, name.id)]
+        made = [each for each in ast.walk(function) if isinstance(each, ast.Assign) and _set(each, name.id)]
         found: list[str] = []
         for each in sorted(made, key=lambda each: -each.lineno):
-            if (each.end_lineno or 0) > name.lineno or each in above:
+            if (each.end_lineno or 0) > name.lineno or each in above or self._apart(each, name):
                 continue
-            found += self.templates(each.value, depth)
+            value = _set(each, name.id)
+            found += self.templates(value, depth) if value else []
             if self.parents[each] in above:
                 return found
         return found or (self._of_callers(function, name.id, depth + 1) if depth < DEPTH else [])
+
+    def _apart(self, one: ast.AST, other: ast.AST) -> bool:
+        """Whether two nodes stand in the two branches of one `if`."""
+        paths = [[node, *self.above(node)] for node in (one, other)]
+        around = next(each for each in paths[0] if each in paths[1])
+        below = [path[path.index(around) - 1] for path in paths]
+        return isinstance(around, ast.If) and len({below[0] in around.orelse, below[1] in around.orelse}) == 2
 
     def _of_callers(self, function: ast.FunctionDef, parameter: str, depth: int) -> list[str]:
         names = [each.arg for each in (*function.args.posonlyargs, *function.args.args) if each.arg != "self"]
@@ -116,6 +124,17 @@ class Source:
             if parameter in given and not any(isinstance(each, ast.Starred) for each in call.args):
                 found += self.templates(given[parameter], depth)
         return found
+
+    def picks(self, codes: ast.Tuple) -> bool:
+        """Whether a tuple of codes is given a name that something is looked up in."""
+        given = next((each for each in self.above(codes) if isinstance(each, ast.Assign | ast.AnnAssign)), None)
+        if given is None or not all(isinstance(each, ast.Constant) for each in codes.elts):
+            return False
+        targets = given.targets if isinstance(given, ast.Assign) else [given.target]
+        names = {each.id for each in targets if isinstance(each, ast.Name)}
+        module = list(self.above(codes))[-1]
+        looked = (each for each in ast.walk(module) if isinstance(each, ast.Compare))
+        return any(isinstance(each, ast.Name) and each.id in names for one in looked for each in one.comparators)
 
     def of_code(self, code: ast.Constant) -> tuple[str, ...]:
         """The messages that stand beside the literal of a code: behind it in a call or a tuple."""
@@ -130,8 +149,15 @@ def _last_name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
-def _sets(node: ast.Assign, name: str) -> bool:
-    return any(isinstance(each, ast.Name) and each.id == name for each in node.targets)
+def _set(node: ast.Assign, name: str) -> ast.expr | None:
+    """What an assignment gives a name."""
+    for target in node.targets:
+        if isinstance(target, ast.Name) and target.id == name:
+            return node.value
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            pairs = zip(target.elts, node.value.elts, strict=False)
+            return next((value for each, value in pairs if isinstance(each, ast.Name) and each.id == name), None)
+    return None
 
 
 class Tracker(ast.NodeTransformer):
@@ -142,6 +168,10 @@ class Tracker(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         return node
+
+    def visit_Tuple(self, node: ast.Tuple) -> ast.AST:
+        """A list of codes that findings are picked by is no message either."""
+        return node if self.source.picks(node) else self.generic_visit(node)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
         return node
@@ -160,7 +190,12 @@ def track() -> list[Literal]:
     """The literals of the product. What is imported from now on reports under tracked codes."""
     source = Source()
     literals: list[Literal] = []
-    trees = {str(path): Tracker(source, path, literals).visit(tree) for path, tree in source.trees.items()}
+    trees: dict[str, ast.Module] = {}
+    for path, tree in source.trees.items():
+        before = len(literals)
+        tracked = Tracker(source, path, literals).visit(tree)
+        if len(literals) > before:
+            trees[str(path)] = tracked
     as_it_is = importlib.machinery.SourceFileLoader.get_code
 
     def get_code(self: Any, name: str) -> Any:

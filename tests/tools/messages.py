@@ -27,6 +27,7 @@ PACKAGE = ROOT / "generator" / "bayplan"
 HOLE = "{}"
 """Stands in a template for what is known at run time only."""
 
+SEVERITIES = ("error", "warning", "info")
 DEPTH = 3
 """How many callers up a message is looked for."""
 
@@ -125,22 +126,25 @@ class Source:
                 found += self.templates(given[parameter], depth)
         return found
 
-    def picks(self, codes: ast.Tuple) -> bool:
-        """Whether a tuple of codes is given a name that something is looked up in."""
+    def picks(self, codes: ast.expr) -> bool:
+        """Whether codes are given a name that is only compared with: findings are picked by them."""
         given = next((each for each in self.above(codes) if isinstance(each, ast.Assign | ast.AnnAssign)), None)
-        if given is None or not all(isinstance(each, ast.Constant) for each in codes.elts):
+        if given is None:
             return False
         targets = given.targets if isinstance(given, ast.Assign) else [given.target]
         names = {each.id for each in targets if isinstance(each, ast.Name)}
         module = list(self.above(codes))[-1]
-        looked = (each for each in ast.walk(module) if isinstance(each, ast.Compare))
-        return any(isinstance(each, ast.Name) and each.id in names for one in looked for each in one.comparators)
+        uses = [each for each in ast.walk(module) if isinstance(each, ast.Name) and each.id in names]
+        loads = [each for each in uses if isinstance(each.ctx, ast.Load)]
+        return bool(loads) and all(isinstance(self.parents[each], ast.Compare) for each in loads)
 
     def of_code(self, code: ast.Constant) -> tuple[str, ...]:
         """The messages that stand beside the literal of a code: behind it in a call or a tuple."""
         around = self.parents[code]
         row = around.args if isinstance(around, ast.Call) else around.elts if isinstance(around, ast.Tuple) else []
         behind = row[row.index(code) + 1 :] if code in row else []
+        if isinstance(around, ast.Call) and _last_name(around.func) in SEVERITIES:  # code, route, message
+            return tuple(dict.fromkeys(self.templates(behind[1])))
         texts = ([each for each in self.templates(one) if re.search(r"\w \w|\} \w|\w \{", each)] for one in behind)
         return tuple(dict.fromkeys(next((each for each in texts if each), [HOLE])))
 
@@ -169,15 +173,12 @@ class Tracker(ast.NodeTransformer):
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         return node
 
-    def visit_Tuple(self, node: ast.Tuple) -> ast.AST:
-        """A list of codes that findings are picked by is no message either."""
-        return node if self.source.picks(node) else self.generic_visit(node)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
         return node
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
-        if not isinstance(node.value, str) or not CODE.fullmatch(node.value):
+        if not isinstance(node.value, str) or not CODE.fullmatch(node.value) or self.source.picks(node):
             return node
         number = ast.copy_location(ast.Constant(len(self.literals)), node)
         place = f"{self.path.relative_to(PACKAGE)}:{node.lineno}"
@@ -230,7 +231,8 @@ def reached() -> Iterator[tuple[int, str]]:
 
 def _shown(message: str, printed: str) -> bool:
     """Whether a message stands in a report, in one for people or in one of JSON or YAML."""
-    return message in printed or json.dumps(message)[1:-1] in printed or message.replace("'", "''") in printed
+    escaped = message.replace("\t", r"\t")
+    return message in printed or escaped in printed or json.dumps(message)[1:-1] in printed
 
 
 def fits(template: str, message: str) -> bool:

@@ -126,6 +126,16 @@ class Source:
                 found += self.templates(given[parameter], depth)
         return found
 
+    def faults(self) -> Iterator[tuple[str, str, str]]:
+        """(Place, family, template) of the faults of HAMi's rules, whose families are codes in tables of their users."""
+        for call in self.calls["Fault"]:
+            match call.args:
+                case [ast.Constant(value=str(family)), _, _, message, *_] if not CODE.fullmatch(family):
+                    module = list(self.above(call))[-1]
+                    path = next(path for path, tree in self.trees.items() if tree is module)
+                    place = f"{path.relative_to(PACKAGE)}:{call.lineno}"
+                    yield from ((place, family, each) for each in self.templates(message))
+
     def picks(self, codes: ast.expr) -> bool:
         """Whether codes are given a name that is only compared with: findings are picked by them."""
         given = next((each for each in self.above(codes) if isinstance(each, ast.Assign | ast.AnnAssign)), None)
@@ -187,9 +197,8 @@ class Tracker(ast.NodeTransformer):
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
 
-def track() -> list[Literal]:
+def track(source: Source) -> list[Literal]:
     """The literals of the product. What is imported from now on reports under tracked codes."""
-    source = Source()
     literals: list[Literal] = []
     trees: dict[str, ast.Module] = {}
     for path, tree in source.trees.items():
@@ -242,15 +251,20 @@ def fits(template: str, message: str) -> bool:
 
 def unreached() -> list[tuple[str, str, str]]:
     """(place, code, template) of each message that no case reaches."""
-    literals = track()
+    source = Source()
+    literals = track(source)
     messages: dict[int, set[str]] = defaultdict(set)
     for literal, message in reached():
         messages[literal].add(message)
+    every = set().union(*messages.values())
     return [
-        (literal.place, literal.code, template)
-        for number, literal in enumerate(literals)
-        for template in literal.templates
-        if not any(fits(template, message) for message in messages[number])
+        *(
+            (literal.place, literal.code, template)
+            for number, literal in enumerate(literals)
+            for template in literal.templates
+            if not any(fits(template, message) for message in messages[number])
+        ),
+        *(each for each in source.faults() if not any(fits(each[2], message) for message in every)),
     ]
 
 

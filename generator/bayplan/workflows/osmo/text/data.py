@@ -9,6 +9,7 @@ from typing import Any
 from bayplan.diagnostics import AT, KEY, Diagnostic, Note, Outcome, Route, error
 from bayplan.document import Lens, Path, Span, locate_all
 from bayplan.document import load as load_yaml
+from bayplan.workflows.osmo.text.sections import TWICE
 from bayplan.workflows.osmo.text.spots import BREAK
 
 _SPELLED = ("environment", "exitActions")
@@ -20,7 +21,7 @@ _MOST = 1000
 
 def load(lens: Lens, text: str, subject: str) -> Outcome[dict[str, Any]]:
     """`{"workflow": ...}`. R103 to R119: no YAML; R132: a key given twice; R133: a key that is no text; R139: more."""
-    loaded = load_yaml(lens.text, subject, "R132")
+    loaded = load_yaml(lens.text, subject, TWICE)
     written, source = BREAK.split(lens.text), text.split("\n")
     found = _alike(home(each, lens, written, source) for each in loaded.diagnostics)
     if loaded.value is None:

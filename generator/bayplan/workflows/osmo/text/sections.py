@@ -15,6 +15,8 @@ from bayplan.words import did_you_mean
 
 KNOWN = ("workflow", "default-values", "version")
 VERSION = 2
+TWICE = "R132"
+"""The code of a key that is given twice in data, which OSMO reads as Python does."""
 """The only version of the format there is."""
 
 _KEY = re.compile(r"^([a-zA-Z][a-zA-Z0-9_-]*):", re.MULTILINE)
@@ -104,7 +106,7 @@ def _preamble(text: str, subject: str) -> Iterable[Diagnostic]:
 
 def _version(section: Section, subject: str) -> Iterable[Diagnostic]:
     """OSMO drops this section unread, so a version that it does not have is no error there."""
-    loaded = load(section.padded, subject, "R132").value
+    loaded = load(section.padded, subject, TWICE).value
     value = loaded[0].get("version") if loaded and isinstance(loaded[0], dict) else None
     if isinstance(value, bool) or str(value) not in (str(VERSION), f"{VERSION}.0"):
         message = f"OSMO drops the version unread; this is not {VERSION}, and the file is read as version {VERSION}"

@@ -8,7 +8,7 @@ from typing import Any
 from bayplan.diagnostics import AT, KEY, Diagnostic, Outcome, Route, error
 from bayplan.document import Lens, Path, load, locate_all
 from bayplan.workflows.osmo.text import data
-from bayplan.workflows.osmo.text.sections import Section, Sections
+from bayplan.workflows.osmo.text.sections import TWICE, Section, Sections
 
 Variables = Mapping[Any, Any]
 """Keys are names; YAML may have others, which no template can use."""
@@ -26,7 +26,7 @@ def given(sections: Sections, subject: str, set_by_user: Mapping[str, Any]) -> O
 
 
 def _defaults(section: Section, subject: str) -> Outcome[Variables]:
-    loaded = load(section.padded, subject, "R132")
+    loaded = load(section.padded, subject, TWICE)
     if loaded.value is None:
         return Outcome(None, loaded.diagnostics)
     route: Route = (subject, AT, section.line, 1, section.line, len(section.key) + 1)

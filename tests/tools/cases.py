@@ -7,7 +7,6 @@ import io
 import os
 import shlex
 import tempfile
-from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 

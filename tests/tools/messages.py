@@ -183,7 +183,6 @@ class Tracker(ast.NodeTransformer):
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         return node
 
-
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
         return node
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan._validators import LABEL_VALUE, is_label_key
 from bayplan.diagnostics import Diagnostic, error
+from bayplan.schemas.patterns import LABEL_VALUE, is_label_key
 from bayplan.topologies.nodes.census import Alike, Census
 from bayplan.topologies.nodes.shapes import CARDS, MIG, SHARES
 from bayplan.words import shorten

@@ -16,7 +16,7 @@ from bayplan.diagnostics import Diagnostic, Outcome
 from bayplan.document import Document
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, Pool
-from bayplan.topologies.managers import ibnetdiscover, netq, nmx, ufm
+from bayplan.topologies.fabric_managers import ibnetdiscover, netq, nmx, ufm
 from fabric_texts import Hall, hall
 from judges import UPSTREAM
 from topology_files import imported

@@ -301,8 +301,7 @@ def test_what_is_imported_can_be_checked() -> None:
 def test_show_and_diff_tell_of_fabrics() -> None:
     from bayplan.cli.show_tree import draw
     from bayplan.topologies.comparing.settings import changes
-    from bayplan.topologies.inventory import count
-    from bayplan.topologies.inventory_json import data
+    from bayplan.topologies.inventory import count, data
 
     one = read("".join(emit([topology(ew=FABRICS["hostdevice"])])))
     text = "".join(draw(one, count(one), ""))

@@ -10,8 +10,7 @@ from bayplan.diagnostics import has_errors
 from bayplan.emit import emit
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
-from bayplan.topologies import node_labels
-from bayplan.topologies.losses import table as losses
+from bayplan.topologies import losses, node_labels
 from bayplan.topologies.slurm import slinky
 from random_topologies import topologies
 from tools import loss_table

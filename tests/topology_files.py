@@ -18,8 +18,7 @@ from bayplan.emit import emit
 from bayplan.model.formats import Context
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.topologies import native
-from bayplan.topologies.losses import table as losses
+from bayplan.topologies import losses, native
 
 FROM = {
     "kai": "kai",

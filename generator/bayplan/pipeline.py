@@ -343,7 +343,7 @@ def export(document: Document, name: str, versions: Mapping[str, str]) -> tuple[
     made = _then(topology, lambda value: _objects(value, name, versions))
     if topology.value is None or made.value is None or not (made.value or name in EXPORTS):
         return made, origins
-    from bayplan.topologies.losses import table as losses
+    from bayplan.topologies import losses
 
     target = select_target(versions, topology.value).value
     lost = tuple(losses.report(name, topology.value, target, bool(made.value))) if target else ()

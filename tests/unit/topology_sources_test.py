@@ -19,7 +19,7 @@ from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies import IMPORTS, grouping, native
 from bayplan.topologies.slurm.layout import name_rules, slurm_name
-from bayplan.topologies.slurm.names import rules
+from bayplan.topologies.slurm.node_names import rules
 from judges import UPSTREAM
 from tools.run import bayplan
 
@@ -420,11 +420,11 @@ def test_discovery_of_hypernodes() -> None:
 def test_what_is_exported_for_discovery_comes_back() -> None:
     from bayplan.model.target import Target
     from bayplan.model.topology import Level, NodeShape, Pool
-    from bayplan.topologies.hypernodes import source as hypernodes
+    from bayplan.topologies.hypernodes import writing
 
     pool = Pool("gb200", NodeShape(), (Level("spine", "x.io/spine"), Level("rack", "x.io/rack")))
     given = ClusterTopology("cluster", (pool,), schedulers={"volcano": {"hyperNodes": "discovered"}})
-    (written,) = hypernodes.write(given, Target())
+    (written,) = writing.write(given, Target())
     outcome = read(yaml.safe_dump(written))[1]
     assert outcome.value
     assert outcome.value.topology.pools == given.pools

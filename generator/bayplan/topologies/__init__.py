@@ -15,27 +15,27 @@ FORMATS: Mapping[str, Format[ClusterTopology]] = {native.NAME: native}
 """By name, in the order in which they sniff."""
 
 IMPORTS: Mapping[str, str] = {
-    "nodes": "nodes.source",
+    "nodes": "kubernetes_nodes.source",
     "koordinator": "koordinator",
-    "hypernodes": "hypernodes.source",
-    "kueue": "kueue.source",
+    "hypernodes": "hypernodes.reading",
+    "kueue": "kueue",
     "slurm": "slurm.topology_yaml",
     "slurm-conf": "slurm.topology_conf",
-    "topograph": "topograph.source",
+    "topograph": "topograph.model",
     "topograph-graph": "topograph.graph",
     "topograph-request": "topograph.request",
-    "ibnetdiscover": "managers.ibnetdiscover",
-    "ufm": "managers.ufm",
-    "netq": "managers.netq",
-    "nmx": "managers.nmx",
+    "ibnetdiscover": "fabric_managers.ibnetdiscover",
+    "ufm": "fabric_managers.ufm",
+    "netq": "fabric_managers.netq",
+    "nmx": "fabric_managers.nmx",
     "slurm-nodes": "slurm.node_lines",
-    "cloud": "cloud.source",
+    "cloud": "cloud",
     "kai": "kai",
     "resource-slices": "resource_slices",
     "volcano-discovery": "volcano_discovery",
     "launch-kit": "launch_kit",
     "slurm-config-map": "slurm.config_map",
-    "network-operator": "network_operator.source",
+    "network-operator": "network_operator.reading",
 }
 """The word after `topology import --from` -> the module in this folder, in the order in which they sniff."""
 
@@ -56,7 +56,7 @@ EXPORTS: Mapping[str, str] = {
     "slurm-conf": "slurm.topology_conf",
     "node-labels": "node_labels",
     "slinky": "slurm.slinky",
-    "topograph": "topograph.source",
+    "topograph": "topograph.model",
     "topograph-graph": "topograph.graph",
     "network-operator": "network_operator.writing",
 }

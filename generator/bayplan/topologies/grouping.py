@@ -8,7 +8,9 @@ from functools import cache
 from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Route, warning
+from bayplan.kube.objects import flattened
 from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.manifest import Object
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Domain, Level, NodeShape, Pool
 from bayplan.topologies.native import planned
 from bayplan.values import NamedTuple
@@ -167,3 +169,13 @@ def _crossed(levels: tuple[Level, ...], kept: int, at: Route) -> Diagnostic:
         f'domains of "{levels[-1].name}" lie across several of {names}, which cannot stand above it and is left out'
     )
     return warning("T565", at, message, hint="a tree has one parent for each domain; placement in the others is lost")
+
+
+# The Kubernetes objects of a file, alone or in lists, with where they stand.
+
+
+def kube_objects(source: SourceFile) -> Iterator[tuple[Route, Any]]:
+    """Every object; a List's items in its place."""
+    for number, document in enumerate(source.documents):
+        for one in flattened(Object(source.at(number), document.data)):
+            yield one.route, one.data

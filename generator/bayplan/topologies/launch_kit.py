@@ -17,7 +17,7 @@ from bayplan.model.fabric import SHARING, Fabric, Ipam, Rail
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import ClusterTopology, Domain, NodeShape, Pool
 from bayplan.topologies import grouping
-from bayplan.topologies.network_operator.pools import NAMESPACE
+from bayplan.topologies.network_operator import NAMESPACE
 
 NAME = "launch-kit"
 FRAME = True

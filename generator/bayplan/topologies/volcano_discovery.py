@@ -16,8 +16,8 @@ from bayplan.kube.safe import is_kind, items, mapping, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import HOST_LEVEL, HOSTNAME_LABEL, ClusterTopology, Level, NodeShape, Pool
 from bayplan.topologies import grouping
-from bayplan.topologies.kube_objects import kube_objects
-from bayplan.topologies.kueue.source import NVLINK_LABEL, level_name
+from bayplan.topologies.grouping import kube_objects
+from bayplan.topologies.kueue import NVLINK_LABEL, level_name
 from bayplan.topologies.native import planned
 
 NAME = "volcano-discovery"

@@ -79,7 +79,7 @@ def read(documents: Sequence[Manifest]) -> Outcome[tuple[GangIntent, ...]]:
 
 def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
     """Topologies, flavors and queues."""
-    from bayplan.topologies.kueue import source as kueue
+    from bayplan.topologies import kueue
 
     return kueue.write(topology, target)
 

@@ -16,8 +16,8 @@ from bayplan.diagnostics import Diagnostic, error, warning
 from bayplan.model.plan import GangPlan, Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import Domain, Pool
+from bayplan.topologies.slurm import BLOCK
 from bayplan.topologies.slurm.layout import Laid
-from bayplan.topologies.slurm.units import BLOCK
 from bayplan.values import NamedTuple
 
 Rows = list[Domain]

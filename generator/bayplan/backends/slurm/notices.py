@@ -11,8 +11,8 @@ from bayplan.diagnostics import Diagnostic, info
 from bayplan.model.manifest import Shape
 from bayplan.model.plan import GangPlan, Plan
 from bayplan.model.target import Target
+from bayplan.topologies.slurm import FLAT
 from bayplan.topologies.slurm.layout import settings, topology_name
-from bayplan.topologies.slurm.units import FLAT
 
 CODE = "F689"
 

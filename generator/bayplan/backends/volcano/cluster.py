@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.topologies.hypernodes import source as hypernodes
+from bayplan.topologies.hypernodes import writing
 
 BUILT_IN = ("root", "default")
 """Queues that Volcano makes itself."""
@@ -15,7 +15,7 @@ BUILT_IN = ("root", "default")
 
 def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
     """The tree of HyperNodes, and the queues that the topology file names."""
-    return (*hypernodes.write(topology, target), *_queues(topology))
+    return (*writing.write(topology, target), *_queues(topology))
 
 
 def _queues(topology: ClusterTopology) -> Iterator[Manifest]:

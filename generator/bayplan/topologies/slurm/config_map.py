@@ -13,7 +13,7 @@ from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors
 from bayplan.document import read
 from bayplan.kube.safe import is_kind, mapping, text
 from bayplan.model.formats import Asked, Part, SourceFile
-from bayplan.topologies.kube_objects import kube_objects
+from bayplan.topologies.grouping import kube_objects
 from bayplan.topologies.merging.merge import merge
 
 NAME = "slurm-config-map"

@@ -14,7 +14,7 @@ from typing import Any
 
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Pool
-from bayplan.topologies.slurm.units import BLOCK, FLAT, LEVELS, LONGEST_NAME, TREE
+from bayplan.topologies.slurm import BLOCK, FLAT, LEVELS, LONGEST_NAME, TREE
 from bayplan.values import NamedTuple
 
 Path = tuple[str, ...]

@@ -15,11 +15,9 @@ from bayplan.model.manifest import File
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies import hostlist
-from bayplan.topologies.slurm import native as slurm_native
-from bayplan.topologies.slurm.hosts import LABELS
+from bayplan.topologies.slurm import BLOCK, TREE, UNCUT, Line, Network, Unit, judged, lines, names_in, reading
 from bayplan.topologies.slurm.layout import Laid, one_layout
-from bayplan.topologies.slurm.text import Line, lines
-from bayplan.topologies.slurm.units import BLOCK, TREE, UNCUT, Network, Unit, judged, names_in
+from bayplan.topologies.slurm.node_names import LABELS
 
 NAME = "slurm-conf"
 FILE = "topology.conf"
@@ -44,7 +42,7 @@ def sniff(source: SourceFile) -> bool:
 
 def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     """The pool that the file describes."""
-    return slurm_native.part(networks(source.text, source.at()), source, asked)
+    return reading.part(networks(source.text, source.at()), source, asked)
 
 
 def label_keys(source: SourceFile) -> frozenset[str]:

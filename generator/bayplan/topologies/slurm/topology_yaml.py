@@ -14,10 +14,9 @@ from bayplan.model.manifest import File
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies import hostlist
-from bayplan.topologies.slurm import native as slurm_native
-from bayplan.topologies.slurm.hosts import LABELS
+from bayplan.topologies.slurm import BLOCK, FLAT, TREE, Network, Unit, judged, names_in, reading
 from bayplan.topologies.slurm.layout import Laid, layouts
-from bayplan.topologies.slurm.units import BLOCK, FLAT, TREE, Network, Unit, judged, names_in
+from bayplan.topologies.slurm.node_names import LABELS
 
 NAME = "slurm"
 FILE = "topology.yaml"
@@ -38,7 +37,7 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     if len(source.documents) > 1:
         message = "there is a second document in the file; Slurm reads one, so it is not known which counts"
         return Outcome(None, (error("T485", source.at(1), message, hint="write all topologies into one list"),))
-    return slurm_native.part(networks(data, source.at()), source, asked)
+    return reading.part(networks(data, source.at()), source, asked)
 
 
 def label_keys(source: SourceFile) -> frozenset[str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from bayplan.model.topology import ClusterTopology, Domain, Pool
 from bayplan.topologies import hostlist
-from bayplan.topologies.topograph.words import DOMAIN_LABEL, DOMAIN_NOTE, LEAVES, LEVELS, NVLINK, POOL, said
+from bayplan.topologies.topograph import DOMAIN_LABEL, DOMAIN_NOTE, LEAVES, LEVELS, NVLINK, POOL, said
 from bayplan.values import NamedTuple
 
 Key = tuple[tuple[str, str], ...]

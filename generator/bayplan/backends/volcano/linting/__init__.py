@@ -11,8 +11,8 @@ from bayplan.kube.safe import is_kind
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
-from bayplan.topologies.hypernodes.source import tree
-from bayplan.topologies.hypernodes.tree import GROUP, Labels, faults, seen
+from bayplan.topologies.hypernodes import GROUP, Labels, faults, seen
+from bayplan.topologies.hypernodes.writing import tree
 
 
 def lint(objects: Sequence[Object], topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:

@@ -18,18 +18,10 @@ from bayplan.emit import emit
 from bayplan.model.formats import Context
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.topologies import losses, native
+from bayplan.topologies import SOURCES, losses, native
 
-FROM = {
-    "kai": "kai",
-    "topograph": "topograph",
-    "topograph-graph": "topograph-graph",
-    "kueue": "kueue",
-    "koordinator": "koordinator",
-    "volcano": "hypernodes",
-    "slurm": "slurm",
-    "slurm-conf": "slurm-conf",
-}
+BY_OTHER_TESTS = ("volcano-discovery", "network-operator")
+FROM = {each.to: each.name for each in SOURCES if each.to and each.reader and each.name not in BY_OTHER_TESTS}
 """Word after --to -> word after --from."""
 
 

@@ -47,7 +47,7 @@ from bayplan.selection import (
     select_namespace,
     select_target,
 )
-from bayplan.topologies import EXPORTS
+from bayplan.topologies import WRITTEN
 from bayplan.values import NamedTuple
 from bayplan.weave import weave
 from bayplan.words import lined
@@ -257,8 +257,9 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
 
 def _exported(name: str, topology: ClusterTopology, target: Target, found: Found) -> Outcome[Documents]:
     """The topology in a format that is no scheduler's."""
-    exporter: Exporter = import_module(f"bayplan.topologies.{EXPORTS[name]}")
-    whose = getattr(exporter, "BACKEND", "")
+    row = WRITTEN[name]
+    exporter: Exporter = import_module(f"bayplan.topologies.{row.writer}")
+    whose = row.scheduler
     found += _unfit(BACKENDS[whose], topology, target) if whose and not has_errors(found) else ()
     found += exporter.judge(topology, target) if hasattr(exporter, "judge") else ()
     return Outcome(None if has_errors(found) else tuple(exporter.write(topology, target)), found)
@@ -341,7 +342,7 @@ def export(document: Document, name: str, versions: Mapping[str, str]) -> tuple[
     """The same, for somebody who wants to take the file elsewhere: with all that is lost on the way."""
     topology, origins = check_topology(document)
     made = _then(topology, lambda value: _objects(value, name, versions))
-    if topology.value is None or made.value is None or not (made.value or name in EXPORTS):
+    if topology.value is None or made.value is None or not (made.value or name in WRITTEN):
         return made, origins
     from bayplan.topologies import losses
 
@@ -352,7 +353,7 @@ def export(document: Document, name: str, versions: Mapping[str, str]) -> tuple[
 
 def _objects(topology: ClusterTopology, scheduler: str, versions: Mapping[str, str]) -> Outcome[Documents]:
     target = select_target(versions, topology)
-    if scheduler in EXPORTS and target.value is not None:
+    if scheduler in WRITTEN and target.value is not None:
         return _exported(scheduler, topology, target.value, target.diagnostics)
     backend = select_backend(scheduler, None, topology, BACKENDS)
     found = (*backend.diagnostics, *target.diagnostics)

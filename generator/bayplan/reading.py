@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from bayplan import schema, topologies, workflows
+from bayplan import schema, workflows
 from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
 from bayplan.document import Document, read, unfold
 from bayplan.model.formats import Context, Source, detect
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow
+from bayplan.topologies import native
 from bayplan.values import NamedTuple
 from bayplan.words import did_you_mean
 from bayplan.workflows import osmo, sbatch
@@ -92,7 +93,7 @@ def workflow(document: Document, name: str = "", context: Context = Context()) -
 
 def topology(document: Document) -> Read[ClusterTopology]:
     """A cluster topology file."""
-    return _read(document, "topology", "ClusterTopology", _format(topologies.FORMATS, "", document), Context())
+    return _read(document, "topology", "ClusterTopology", native if native.sniff(document.data) else None, Context())
 
 
 def policy(document: Document) -> "Read[Policy]":

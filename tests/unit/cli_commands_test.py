@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from bayplan.backends import BACKENDS
-from bayplan.cli import commands, fields, topology_sources
+from bayplan.cli import fields
 from bayplan.cli.commands import SCHEMAS, SHELLS
 from bayplan.cli.explain import section
 from bayplan.cli.run import run
@@ -187,7 +187,3 @@ class TestSeveralWorkflows:
         places = re.findall(r"^\S+: error.*$", out, re.M)
         assert places
         assert len(places) == len(set(places))
-
-
-def test_every_topology_format_can_be_asked_for() -> None:
-    assert topology_sources.WORDS == commands.IMPORTED

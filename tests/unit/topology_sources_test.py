@@ -17,7 +17,7 @@ from bayplan.diagnostics import Outcome
 from bayplan.document import Document
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import ClusterTopology
-from bayplan.topologies import IMPORTS, grouping, native
+from bayplan.topologies import READ, grouping, native
 from bayplan.topologies.slurm.layout import name_rules, slurm_name
 from bayplan.topologies.slurm.node_names import rules
 from judges import UPSTREAM
@@ -63,11 +63,11 @@ def source(text: str, name: str = "source") -> SourceFile:
 
 
 def module(name: str) -> Any:
-    return import_module(f"bayplan.topologies.{IMPORTS[name]}")
+    return import_module(f"bayplan.topologies.{READ[name].reader}")
 
 
 def sniffed(given: SourceFile) -> list[str]:
-    return [name for name in IMPORTS if module(name).sniff(given)]
+    return [name for name in READ if module(name).sniff(given)]
 
 
 def read(text: str, asked: Asked = Asked()) -> tuple[str, Outcome[Part], list[str]]:  # noqa: B008
@@ -504,7 +504,7 @@ NODES = {
 
 def test_hypernodes_that_select_nodes() -> None:
     given = source(listed(*LEAVES))
-    assert module("hypernodes").label_keys(given) == {"x.io/rack", "kubernetes.io/hostname"}
+    assert module("hypernodes").node_labels(given) == {"x.io/rack", "kubernetes.io/hostname"}
     outcome = module("hypernodes").new(given, Asked(nodes=NODES))
     assert [each.code for each in outcome.diagnostics] == []
     (pool,) = outcome.value.topology.pools

@@ -19,6 +19,7 @@ from bayplan.report.batch import Batch
 from bayplan.topologies import native
 from bayplan.topologies import osmo_pool as osmo_pools
 from bayplan.topologies.edits import Edit
+from bayplan.workflows.osmo.pool.values import SUBJECT
 
 DOMAINS = "domains: []"
 
@@ -82,7 +83,7 @@ def _updated(given: Given, picked: Sequence[Picked], asked: Asked, batches: list
 
 def _no_update(picked: Sequence[Picked]) -> Batch:
     """A934: --update with sources that know no nodes: levels and selectors stay as the file has them."""
-    name = next(format_.NAME for each in picked for format_ in each.formats)
+    name = next(format_.name for each in picked for format_ in each.formats)
     message = f"{name} knows no nodes, so there is nothing to bring up to date"
     hint = "name a source with nodes too, such as `kubectl get nodes -o json`; or leave --update out"
     return Batch((error("A934", ("argument", "--update"), message, hint=hint),))
@@ -124,7 +125,7 @@ def _osmo(
         batches.append(batch)
         made = osmo_pools.update(source, topology) if source else Outcome[tuple[Edit, ...]](None)
         found = topology_sources.told(each, made.diagnostics)
-        batches.append(Batch(found, {"topology": document, **({osmo_pools.SUBJECT: source} if source else {})}))
+        batches.append(Batch(found, {"topology": document, **({SUBJECT: source} if source else {})}))
         failed |= made.value is None
         edits += made.value or ()
     return None if failed else tuple(edits)

@@ -12,7 +12,7 @@ from typing import Any
 from bayplan.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
 from bayplan.kube.safe import get, items, mapping
 from bayplan.model.formats import Asked, Part, SourceFile
-from bayplan.model.topology import HOSTNAME_LABEL, Level
+from bayplan.model.topology import Level
 from bayplan.topologies import grouping
 from bayplan.topologies.grouping import UNKNOWN, Known
 from bayplan.values import NamedTuple
@@ -178,7 +178,6 @@ CLOUDS = (
 # hosts, Nebius instances and Lambda's `/topology/instance`. They know instances; the nodes say in `spec.providerID`
 # which instance each is, so nodes are another source beside.
 
-NAME = "cloud"
 TOLD = 20
 """Entries of one kind that are told of one by one."""
 
@@ -215,11 +214,6 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     part = grouping.part(cloud.name, grouping.in_order(nodes), source, asked)
     aliases = {alias: each.name for each in placed for alias in each.aliases if alias != each.name}
     return Outcome(part._replace(aliases=aliases), tuple(found))
-
-
-def label_keys(source: SourceFile) -> frozenset[str]:
-    """One that every node has: whether nodes are known, another source tells."""
-    return frozenset((HOSTNAME_LABEL,))
 
 
 HINT = "give the whole answer of AWS, Google Cloud, OCI, Nebius or Lambda as JSON"

@@ -18,8 +18,6 @@ from bayplan.topologies.grouping import kube_objects
 from bayplan.topologies.kueue import NVLINK_LABEL, level_name
 from bayplan.topologies.native import planned
 
-NAME = "kai"
-FRAME = True
 GROUP, QUEUES = "kai.scheduler", "scheduling.run.ai"
 MOST = 16
 """Levels of a Topology (KAI 0.17, deployments/kai-scheduler/crds/kai.scheduler_topologies.yaml)."""

@@ -20,8 +20,6 @@ from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
 from bayplan.topologies import native
 from bayplan.values import NamedTuple
 
-NAME = "koordinator"
-FRAME = True
 API_VERSION = "scheduling.koordinator.sh/v1alpha1"
 KIND = "ClusterNetworkTopology"
 OBJECT = "default"
@@ -138,7 +136,7 @@ def _document(source: SourceFile) -> Outcome[dict[str, Any]]:
             "apiVersion": "bayplan.dev/v1alpha1",
             "kind": "ClusterTopology",
             "metadata": {"name": OBJECT},
-            "spec": {"defaults": {"scheduler": NAME}, "pools": [pool]},
+            "spec": {"defaults": {"scheduler": "koordinator"}, "pools": [pool]},
         },
         found,
     )

@@ -185,8 +185,6 @@ def _level_labels(pool: Pool) -> tuple[str, ...]:
 # They name no node, so a topology that is read from them has pools and levels and empty `domains`. A level is called
 # after the last part of its node label; which one is NVLink is known of the label that NVIDIA's drivers set.
 
-NAME = "kueue"
-FRAME = True
 API = "kueue.x-k8s.io/"
 KINDS = ("Topology", "ResourceFlavor", "ClusterQueue", "LocalQueue")
 NVLINK_LABEL = "nvidia.com/gpu.clique"

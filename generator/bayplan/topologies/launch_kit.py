@@ -19,8 +19,6 @@ from bayplan.model.topology import ClusterTopology, Domain, NodeShape, Pool
 from bayplan.topologies import grouping
 from bayplan.topologies.network_operator import NAMESPACE
 
-NAME = "launch-kit"
-FRAME = True
 WORD = "clusterConfig"
 RESOURCES: Mapping[str, tuple[str, str, str, str]] = {
     "hostdevice": ("hostdev", "hostdev-network", "hostdev", "nvidia.com/hostdev_resource"),

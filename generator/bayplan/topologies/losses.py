@@ -1,176 +1,119 @@
-"""The single losses: a title, and a function that takes just that out of a topology.
+"""What each format of `topology export` cannot hold: declared here, reported on every export, and proven by tests.
 
-Each is the same on what was written and on what came back, so it may put something known in the place of what is lost.
+A loss is a function that takes something out of a topology. What comes back from a format is the topology less all of
+the format's losses: `minus(word, read(write(t))) == minus(word, t)` (tests/test_round_trips.py). So one table says what
+the documentation promises, what a user is told of the file at hand, and what the tests forgive. A loss is the same on
+what was written and on what came back, so it may put something known in the place of what is lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Route, info, warning
 from bayplan.model.fabric import Fabric
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
-from bayplan.topologies import koordinator, kueue, native
-from bayplan.topologies import kueue as kueue_objects
+from bayplan.topologies import SOURCES, koordinator, kueue, native
 from bayplan.topologies.hypernodes.writing import place
-from bayplan.topologies.kueue import dns_label
 from bayplan.topologies.slurm import BLOCK, FLAT
-from bayplan.topologies.slurm.layout import Laid, name_rules, one_layout, plugin_of, slurm_name, topology_name
-from bayplan.topologies.slurm.reading import PLACEHOLDER, label_value
+from bayplan.topologies.slurm.layout import (
+    Laid,
+    name_rules,
+    one_layout,
+    plugin_of,
+    siblings_together,
+    slurm_name,
+    topology_name,
+)
+from bayplan.topologies.slurm.reading import PLACEHOLDER, at_depth, label_value, upwards
 from bayplan.values import NamedTuple
 from bayplan.words import listing
 
 Path = tuple[str, ...]
+Drop = Callable[[ClusterTopology, Target], ClusterTopology]
 
 
 class Loss(NamedTuple):
     """Something that a format cannot hold."""
 
     title: str
-    drop: Callable[[ClusterTopology, Target], ClusterTopology]
+    drop: Drop
+
+
+def _topology(title: str, change: Callable[[ClusterTopology], ClusterTopology]) -> Loss:
+    return Loss(title, lambda topology, _: change(topology))
 
 
 def _settings(title: str, **nothing: Any) -> Loss:
-    return Loss(title, lambda topology, _: topology._replace(**nothing))
+    return _topology(title, lambda topology: topology._replace(**nothing))
 
 
-def of_pools(title: str, change: Callable[[ClusterTopology, Pool], Pool]) -> Loss:
-    def drop(topology: ClusterTopology, _: Target) -> ClusterTopology:
-        return topology._replace(pools=tuple(change(topology, pool) for pool in topology.pools))
+def _fabrics(title: str, change: Callable[[Fabric], Fabric | None]) -> Loss:
+    def drop(topology: ClusterTopology) -> ClusterTopology:
+        changed = {name: change(each) for name, each in topology.fabrics.items()}
+        return topology._replace(fabrics={name: each for name, each in changed.items() if each is not None})
 
-    return Loss(title, drop)
+    return _topology(title, drop)
 
 
-def _shape(title: str, **nothing: Any) -> Loss:
-    return of_pools(title, lambda _, pool: pool._replace(node=pool.node._replace(**nothing)))
+def _named_pools(title: str, name: Callable[[ClusterTopology, Pool], str]) -> Loss:
+    def drop(topology: ClusterTopology) -> ClusterTopology:
+        return topology._replace(pools=tuple(pool._replace(name=name(topology, pool)) for pool in topology.pools))
+
+    return _topology(title, drop)
+
+
+def _pools(title: str, change: Callable[[Pool], Pool]) -> Loss:
+    return _topology(title, lambda topology: topology._replace(pools=tuple(map(change, topology.pools))))
+
+
+def _node(title: str, **nothing: Any) -> Loss:
+    return _pools(title, lambda pool: pool._replace(node=pool.node._replace(**nothing)))
 
 
 def _levels(title: str, change: Callable[[Level], Level]) -> Loss:
-    return of_pools(title, lambda _, pool: pool._replace(levels=tuple(map(change, pool.levels))))
+    return _pools(title, lambda pool: pool._replace(levels=tuple(map(change, pool.levels))))
 
 
-def _rows(title: str, change: Callable[[Domain], Domain]) -> Loss:
-    return of_pools(title, lambda _, pool: pool._replace(domains=tuple(map(change, pool.domains))))
-
-
-name = _settings("its name", name="")
-read = _settings("when it was read", read="")
-versions = _settings("versions", versions={})
-images = _settings("images", images={})
-defaults = _settings("defaults", defaults={})
-schedulers = _settings("settings of schedulers", schedulers={})
-queues = _settings("queues", queues=None)
-accelerators = _settings("accelerators", accelerators={})
-fabrics = _settings("fabrics", fabrics={})
-namespaces = _settings("namespaces", namespaces={})
-every_pool = _settings("pools with their nodes", pools=())
-
-
-def _of_fabrics(title: str, change: Callable[[Fabric], Fabric]) -> Loss:
-    def drop(topology: ClusterTopology, _: Target) -> ClusterTopology:
-        return topology._replace(fabrics={name: change(each) for name, each in topology.fabrics.items()})
-
-    return Loss(title, drop)
+def _domains(title: str, change: Callable[[tuple[Domain, ...]], Any]) -> Loss:
+    return _pools(title, lambda pool: pool._replace(domains=tuple(change(pool.domains))))
 
 
 PODS: dict[str, Any] = {"env": {}, "memlock": "", "injector": False, "ipc_lock": None, "privileged": False, "shm": ""}
 DEVICES: dict[str, Any] = {"hca": "", "interface": "", "gpu": None, "numa": None, "selectors": ()}
 CLOUD = ("efa", "gke", "hostnetwork")
-fabric_pods = _of_fabrics("what pods on fabrics carry", lambda fabric: fabric._replace(**PODS))
-rail_devices = _of_fabrics(
-    "RDMA devices, interfaces and GPUs of rails",
-    lambda fabric: fabric._replace(rails=tuple(rail._replace(**DEVICES) for rail in fabric.rails)),
-)
-cloud_fabrics = Loss(
-    "fabrics of the kinds efa, gke and hostnetwork",
-    lambda topology, _: topology._replace(
-        fabrics={name: each for name, each in topology.fabrics.items() if each.kind not in CLOUD}
-    ),
-)
-unattached = Loss(
-    "fabrics of the kinds dranet and none, but for a DeviceClass and the parts of a policy",
-    lambda topology, _: topology._replace(
-        fabrics={name: each for name, each in topology.fabrics.items() if each.kind not in ("dranet", "none")}
-    ),
-)
-
-cards = _shape("the accelerator of nodes", accelerator="", accelerators=0)
-resources = _shape("resources of nodes", resources={"pods": native.PODS * 1000})
-selectors = _shape("node selectors", node_selector={})
-tolerations = _shape("tolerations", tolerations=())
-template = of_pools("pod templates", lambda _, pool: pool._replace(template={}))
-
-nvlink = _levels("which level is NVLink", lambda level: level._replace(nvlink=False))
-nvlink_unknown = _levels(
-    "which level is NVLink", lambda level: level._replace(nvlink=level.label == kueue.NVLINK_LABEL)
-)
-plan = _levels("`plan`", lambda level: level._replace(plan=None))
-unique = _levels("`unique`", lambda level: level._replace(unique="global"))
-apply = _levels("`apply`", lambda level: level._replace(apply=False))
-
-domains = of_pools("nodes and domains", lambda _, pool: pool._replace(domains=()))
-unusable = of_pools("which nodes are unusable", lambda _, pool: pool._replace(unusable={}))
-nvlink_domains = _rows("`nvlinkDomain`", lambda row: row._replace(nvlink_domain=""))
-leaves = _rows("`leaves`", lambda row: row._replace(leaves=()))
-empty = of_pools(
-    "domains without nodes",
-    lambda _, pool: pool._replace(domains=tuple(row for row in pool.domains if row.nodes)),
-)
 
 
-def _default_queue(topology: ClusterTopology, _: Target) -> ClusterTopology:
+def _default_queue(topology: ClusterTopology) -> ClusterTopology:
+    """Of a default queue alone an object is written, and read back as the only one."""
     own = topology.defaults.get("queue")
     return topology._replace(queues=topology.queues or ((own,) if own else None))
 
 
-default_queue = Loss("that any queue is accepted", _default_queue)
-"""Of a default queue alone an object is written, and read back as the only one."""
-
-
-def _level_names(_: ClusterTopology, pool: Pool) -> Pool:
-    taken: dict[str, int] = {}
+def _level_names(pool: Pool) -> Pool:
+    count: dict[str, int] = {}
     made = []
     for level in pool.levels:
         stem = kueue.level_name(level.label)
-        taken[stem] = taken.get(stem, 0) + 1
-        made.append(level._replace(name=stem if taken[stem] == 1 else f"{stem}-{taken[stem]}"))
+        count[stem] = count.get(stem, 0) + 1
+        made.append(level._replace(name=stem if count[stem] == 1 else f"{stem}-{count[stem]}"))
     return pool._replace(levels=tuple(made))
 
 
-level_names = of_pools("names of levels (labels end otherwise)", _level_names)
-every_node = of_pools(
-    "selectors that every node fits",
-    lambda _, pool: (
-        pool._replace(node=pool.node._replace(node_selector={}))
-        if pool.node.node_selector == kueue_objects.EVERY_NODE
-        else pool
-    ),
-)
-flavors = of_pools(
-    "names of pools (the flavors have others)",
-    lambda topology, pool: pool._replace(name=kueue.dns_label(kueue_objects.flavor_name(topology, pool.name))),
-)
+def _every_node(pool: Pool) -> Pool:
+    selects_all = pool.node.node_selector == kueue.EVERY_NODE
+    return pool._replace(node=pool.node._replace(node_selector={})) if selects_all else pool
 
 
-def _layers(topology: ClusterTopology, _: Target) -> ClusterTopology:
+def _layers(topology: ClusterTopology) -> ClusterTopology:
     layers = koordinator.chain(topology)[:-1]
     levels = tuple(Level(koordinator.level_name(each.name), each.labels[0]) for each in layers)
     return topology._replace(pools=(Pool("nodes", NodeShape(), levels),))
 
 
-layers = Loss("all pools but one list of levels", _layers)
-
-
-def _unlevelled(topology: ClusterTopology, _: Target) -> ClusterTopology:
-    return topology._replace(pools=tuple(pool for pool in topology.pools if pool.levels))
-
-
-unlevelled = Loss("pools without levels", _unlevelled)
-
-
-def _usable(_: ClusterTopology, pool: Pool) -> Pool:
+def _usable(pool: Pool) -> Pool:
     out = {node for nodes in pool.unusable.values() for node in nodes}
     if not out:
         return pool
@@ -178,40 +121,7 @@ def _usable(_: ClusterTopology, pool: Pool) -> Pool:
     return pool._replace(domains=tuple(rows), unusable={})
 
 
-unusable_nodes = of_pools("unusable nodes (left out)", _usable)
-
-
-def grouped(rows: Iterable[Domain]) -> tuple[Domain, ...]:
-    """The rows in their order, those of one parent together."""
-    first: dict[Path, int] = {}
-    listed = list(rows)
-    for number, row in enumerate(listed):
-        for depth in range(len(row.path) + 1):
-            first.setdefault(row.path[:depth], number)
-    return tuple(sorted(listed, key=lambda row: [first[row.path[: depth + 1]] for depth in range(len(row.path))]))
-
-
-order = of_pools(
-    "the order of domains (siblings come together)",
-    lambda _, pool: pool._replace(domains=grouped(pool.domains)),
-)
-
-
-by_name = of_pools(
-    "the order of domains (they come in that of their names)",
-    lambda _, pool: pool._replace(domains=tuple(sorted(pool.domains, key=place))),
-)
-
-
-by_path = of_pools(
-    "the order of domains and of their nodes",
-    lambda _, pool: pool._replace(
-        domains=tuple(sorted(row._replace(nodes=tuple(sorted(row.nodes))) for row in pool.domains))
-    ),
-)
-
-
-def _one_tree(topology: ClusterTopology, _: Target) -> ClusterTopology:
+def _one_tree(topology: ClusterTopology) -> ClusterTopology:
     """One pool of all, where all have as many levels: else there is no reading them back as one."""
     if len({len(pool.levels) for pool in topology.pools}) != 1:
         return topology
@@ -224,80 +134,51 @@ def _one_tree(topology: ClusterTopology, _: Target) -> ClusterTopology:
     return topology._replace(pools=(Pool("nodes", NodeShape(), topology.pools[0].levels, made),))
 
 
-one_tree = Loss("pools (all are one tree)", _one_tree)
-
-
-def _lists(topology: ClusterTopology, _: Target) -> ClusterTopology:
+def _lists(topology: ClusterTopology) -> ClusterTopology:
+    """Of pools with the same labels the first, sorted by levels."""
     kept = {tuple(level.label for level in pool.levels): pool for pool in reversed(topology.pools)}
     pools = [pool for pool in topology.pools if kept[tuple(level.label for level in pool.levels)] is pool]
     return topology._replace(pools=tuple(sorted(pools, key=lambda pool: pool.levels)))
 
 
-def _numbered(topology: ClusterTopology, _: Target) -> ClusterTopology:
+def _numbered(topology: ClusterTopology) -> ClusterTopology:
     return topology._replace(pools=tuple(p._replace(name=f"pool-{n}") for n, p in enumerate(topology.pools)))
 
 
-numbered = Loss("names of pools", _numbered)
-lists = Loss("pools (those of one list of levels are one)", _lists)
+def _units_only(pool: Pool) -> Pool:
+    rows = tuple(Domain(row.path[-1:], row.nodes) for row in pool.domains)
+    return pool._replace(levels=(Level("unit", "unit"),), domains=rows)
 
 
-def _places(topology: ClusterTopology, _: Target) -> ClusterTopology:
-    def placed(pool: Pool) -> Pool:
-        rows = tuple(Domain(row.path[-1:], row.nodes) for row in pool.domains)
-        return pool._replace(levels=(Level("unit", "unit"),), domains=rows)
-
-    return topology._replace(pools=tuple(map(placed, topology.pools)))
-
-
-places = Loss("levels with their labels (nodes know the names of their units)", _places)
-
-
-def _carried(topology: ClusterTopology, _: Target) -> ClusterTopology:
+def _applied(topology: ClusterTopology) -> ClusterTopology:
     marked = any(level.apply for pool in topology.pools for level in pool.levels)
-    return topology._replace(pools=tuple(map(_marked, topology.pools))) if marked else topology
+    return topology._replace(pools=tuple(map(_applied_levels, topology.pools))) if marked else topology
 
 
-def _marked(pool: Pool) -> Pool:
+def _applied_levels(pool: Pool) -> Pool:
     kept = [depth for depth, level in enumerate(pool.levels) if level.apply]
     rows = (row._replace(path=tuple(row.path[depth] for depth in kept)) for row in pool.domains)
     return pool._replace(levels=tuple(pool.levels[depth] for depth in kept), domains=tuple(rows))
 
 
-carried = Loss("levels whose labels nodes carry already (only those marked `apply` are written)", _carried)
-
-
-# What Slurm's files do not hold, with the names that their readers find in them.
-
-CONF = "default"
-"""What the one topology of a topology.conf is called."""
-
-slurm_pools = of_pools(
-    "names of pools (Slurm's topologies have others)",
-    lambda topology, pool: pool._replace(name=dns_label(topology_name(topology, pool))),
-)
-
-
-def _nodes(topology: ClusterTopology, _: Target) -> ClusterTopology:
+def _slurm_nodes(topology: ClusterTopology) -> ClusterTopology:
     rules = name_rules(topology)
     if not rules:
         return topology
+    called = {node: slurm_name(node, rules) for pool in topology.pools for row in pool.domains for node in row.nodes}
+    rows = (
+        tuple(row._replace(nodes=tuple(map(called.__getitem__, row.nodes))) for row in p.domains)
+        for p in topology.pools
+    )
+    return topology._replace(pools=tuple(p._replace(domains=own) for p, own in zip(topology.pools, rows, strict=True)))
 
-    def called(row: Domain) -> Domain:
-        return row._replace(nodes=tuple(slurm_name(node, rules) for node in row.nodes))
 
-    made = (pool._replace(domains=tuple(map(called, pool.domains))) for pool in topology.pools)
+def _slurm_plan(topology: ClusterTopology, target: Target) -> ClusterTopology:
+    made = (_base_as_plan(topology, pool, target) if pool.levels else pool for pool in topology.pools)
     return topology._replace(pools=tuple(made))
 
 
-slurm_nodes = Loss("names of nodes (Slurm has others)", _nodes)
-
-
-def _plan(topology: ClusterTopology, target: Target) -> ClusterTopology:
-    made = (_planned(topology, pool, target) if pool.levels else pool for pool in topology.pools)
-    return topology._replace(pools=tuple(made))
-
-
-def _planned(topology: ClusterTopology, pool: Pool, target: Target) -> Pool:
+def _base_as_plan(topology: ClusterTopology, pool: Pool, target: Target) -> Pool:
     """The base size of blocks is the plan, if some block has more nodes."""
     sizes = [len(row.nodes) for row in pool.domains if row.nodes] or [1]
     smallest = max(sizes) if target.since("slurm", "25.05") else min(sizes)
@@ -306,20 +187,16 @@ def _planned(topology: ClusterTopology, pool: Pool, target: Target) -> Pool:
     return pool._replace(levels=(*pool.levels[:-1], pool.levels[-1]._replace(plan=kept)))
 
 
-slurm_plan = Loss("`plan` (the base size of blocks)", _plan)
+CONF = "default"
+"""What the one topology of a topology.conf is called."""
 
 
-def _one(topology: ClusterTopology, target: Target) -> ClusterTopology:
+def _slurm_one(topology: ClusterTopology, target: Target) -> ClusterTopology:
     """A topology.conf of one pool knows its levels; of several, the units by which it stands for them."""
     if [plugin_of(topology, pool) != FLAT for pool in topology.pools] == [True]:
         return topology
     laid = one_layout(topology, target)
-    pool = _of_blocks(laid) if laid.plugin == BLOCK else _of_switches(laid)
-    return topology._replace(pools=(pool,))
-
-
-slurm_called = of_pools("names of pools", lambda _, pool: pool._replace(name=CONF))
-slurm_one = Loss("pools with their levels (all share one topology)", _one)
+    return topology._replace(pools=(_of_blocks(laid) if laid.plugin == BLOCK else _of_switches(laid),))
 
 
 def _of_blocks(laid: Laid) -> Pool:
@@ -332,100 +209,96 @@ def _of_switches(laid: Laid) -> Pool:
     """A leaf less deep than others repeats its name."""
     called = {unit.name: label_value((unit.original or unit.name).rpartition("/")[2]) for unit in laid.units}
     above = {child: unit.name for unit in laid.units for child in unit.children}
-    ways = {unit.name: tuple(_upwards(unit.name, above))[::-1] for unit in laid.units if unit.nodes}
-    depth = max(map(len, ways.values()), default=0)
-    rows = (_row(unit.nodes, ways[unit.name], depth, called) for unit in laid.units if unit.nodes)
+    paths = [(upwards(unit.name, above), unit.nodes) for unit in laid.units if unit.nodes]
+    depth = max((len(path) for path, _ in paths), default=0)
+    rows = (Domain(tuple(called[name] for name in at_depth(path, depth)), nodes) for path, nodes in paths)
     names = (f"switch-{depth - 1 - number}" for number in range(depth))
     return Pool(CONF, NodeShape(), tuple(Level(name, f"{PLACEHOLDER}/{name}") for name in names), tuple(rows))
 
 
-def _row(held: Path, way: Path, depth: int, called: Mapping[str, str]) -> Domain:
-    path = (*way, *(way[-1:] * (depth - len(way))))
-    return Domain(tuple(called[name] for name in path), held)
-
-
-def _upwards(name: str, above: Mapping[str, str]) -> Iterator[str]:
-    while name:
-        yield name
-        name = above.get(name, "")
-
-
-# What each format of `topology export` cannot hold: declared here, told on every export, and proven by tests.
-#
-# A loss is a function that takes something out of a topology. What comes back from a format is the topology less all of
-# the format's losses: `minus(word, read(write(t))) == minus(word, t)` (tests/test_round_trips.py). So one table says
-# what the documentation promises, what a user is told of the file at hand, and what the tests forgive.
-
-SETTINGS = (
-    name,
-    read,
-    versions,
-    images,
-    defaults,
-    schedulers,
-    accelerators,
-    fabrics,
-    namespaces,
-)
-"""What is said of the cluster besides its nodes and its queues."""
-
-OFFER = (cards, resources, template)
-"""What a node offers."""
-
-CHOICE = (selectors, tolerations)
-"""Which pods go to a pool's nodes."""
-
-MARKS = (plan, unique, apply)
-"""What a level is besides a name and a label."""
-
-ROW = (nvlink_domains, leaves)
-"""What a domain is besides a place with nodes."""
-
-NODES = (domains, unusable)
+LOSSES: Mapping[str, Loss] = {
+    "name": _settings("its name", name=""),
+    "read": _settings("when it was read", read=""),
+    "versions": _settings("versions", versions={}),
+    "images": _settings("images", images={}),
+    "defaults": _settings("defaults", defaults={}),
+    "schedulers": _settings("settings of schedulers", schedulers={}),
+    "queues": _settings("queues", queues=None),
+    "accelerators": _settings("accelerators", accelerators={}),
+    "fabrics": _settings("fabrics", fabrics={}),
+    "namespaces": _settings("namespaces", namespaces={}),
+    "every_pool": _settings("pools with their nodes", pools=()),
+    "fabric_pods": _fabrics("what pods on fabrics carry", lambda fabric: fabric._replace(**PODS)),
+    "rail_devices": _fabrics(
+        "RDMA devices, interfaces and GPUs of rails",
+        lambda fabric: fabric._replace(rails=tuple(rail._replace(**DEVICES) for rail in fabric.rails)),
+    ),
+    "cloud_fabrics": _fabrics(
+        "fabrics of the kinds efa, gke and hostnetwork", lambda fabric: None if fabric.kind in CLOUD else fabric
+    ),
+    "unattached": _fabrics(
+        "fabrics of the kinds dranet and none, but for a DeviceClass and the parts of a policy",
+        lambda fabric: None if fabric.kind in ("dranet", "none") else fabric,
+    ),
+    "cards": _node("the accelerator of nodes", accelerator="", accelerators=0),
+    "resources": _node("resources of nodes", resources={"pods": native.PODS * 1000}),
+    "selectors": _node("node selectors", node_selector={}),
+    "tolerations": _node("tolerations", tolerations=()),
+    "template": _pools("pod templates", lambda pool: pool._replace(template={})),
+    "every_node": _pools("selectors that every node fits", _every_node),
+    "flavors": _named_pools(
+        "names of pools (the flavors have others)",
+        lambda topology, pool: kueue.dns_label(kueue.flavor_name(topology, pool.name)),
+    ),
+    "numbered": _topology("names of pools", _numbered),
+    "default_queue": _topology("that any queue is accepted", _default_queue),
+    "nvlink": _levels("which level is NVLink", lambda level: level._replace(nvlink=False)),
+    "nvlink_unknown": _levels(
+        "which level is NVLink", lambda level: level._replace(nvlink=level.label == kueue.NVLINK_LABEL)
+    ),
+    "plan": _levels("`plan`", lambda level: level._replace(plan=None)),
+    "unique": _levels("`unique`", lambda level: level._replace(unique="global")),
+    "apply": _levels("`apply`", lambda level: level._replace(apply=False)),
+    "level_names": _pools("names of levels (labels end otherwise)", _level_names),
+    "layers": _topology("all pools but one list of levels", _layers),
+    "unlevelled": _topology(
+        "pools without levels",
+        lambda topology: topology._replace(pools=tuple(pool for pool in topology.pools if pool.levels)),
+    ),
+    "lists": _topology("pools (those of one list of levels are one)", _lists),
+    "places": _pools("levels with their labels (nodes know the names of their units)", _units_only),
+    "carried": _topology("levels whose labels nodes carry already (only those marked `apply` are written)", _applied),
+    "domains": _domains("nodes and domains", lambda rows: ()),
+    "unusable": _pools("which nodes are unusable", lambda pool: pool._replace(unusable={})),
+    "unusable_nodes": _pools("unusable nodes (left out)", _usable),
+    "nvlink_domains": _domains("`nvlinkDomain`", lambda rows: (row._replace(nvlink_domain="") for row in rows)),
+    "leaves": _domains("`leaves`", lambda rows: (row._replace(leaves=()) for row in rows)),
+    "empty": _domains("domains without nodes", lambda rows: (row for row in rows if row.nodes)),
+    "order": _domains("the order of domains (siblings come together)", siblings_together),
+    "by_name": _domains(
+        "the order of domains (they come in that of their names)", lambda rows: sorted(rows, key=place)
+    ),
+    "by_path": _domains(
+        "the order of domains and of their nodes",
+        lambda rows: sorted(row._replace(nodes=tuple(sorted(row.nodes))) for row in rows),
+    ),
+    "one_tree": _topology("pools (all are one tree)", _one_tree),
+    "slurm_pools": _named_pools(
+        "names of pools (Slurm's topologies have others)",
+        lambda topology, pool: kueue.dns_label(topology_name(topology, pool)),
+    ),
+    "slurm_called": _named_pools("names of pools", lambda *_: CONF),
+    "slurm_one": Loss("pools with their levels (all share one topology)", _slurm_one),
+    "slurm_nodes": _topology("names of nodes (Slurm has others)", _slurm_nodes),
+    "slurm_plan": Loss("`plan` (the base size of blocks)", _slurm_plan),
+}
+"""By the names that rows of `SOURCES` use."""
 
 DISCOVERED = "volcano-discovery"
 """What `--to volcano` writes where Volcano finds its HyperNodes by labels."""
 
 LOST: Mapping[str, tuple[Loss, ...]] = {
-    "kueue": (
-        *(flavors, default_queue, *SETTINGS, *OFFER, every_node),
-        *(level_names, nvlink_unknown, *MARKS, *NODES),
-    ),
-    "kai": (
-        *(default_queue, *SETTINGS, *OFFER, *CHOICE, level_names, nvlink_unknown, *MARKS, *NODES),
-        *(lists, numbered),
-    ),
-    "koordinator": (*SETTINGS, queues, *OFFER, *CHOICE, nvlink, *MARKS, *NODES, layers),
-    "volcano": (
-        *(*SETTINGS[1:], queues, *OFFER, *CHOICE, nvlink, *MARKS, *ROW),
-        *(unlevelled, unusable_nodes, empty, one_tree, by_name),
-    ),
-    DISCOVERED: (
-        *(*SETTINGS, queues, *OFFER, *CHOICE, level_names, nvlink_unknown, *MARKS, *NODES),
-        *(unlevelled, lists, numbered),
-    ),
-    "slurm": (
-        *(slurm_pools, slurm_nodes, slurm_plan, *SETTINGS, queues, *OFFER, *CHOICE),
-        *(unique, apply, *ROW, unlevelled, unusable, order, empty),
-    ),
-    "slurm-conf": (
-        *(slurm_one, slurm_called, slurm_nodes, slurm_plan, *SETTINGS, queues, *OFFER, *CHOICE),
-        *(unique, apply, *ROW, unusable, order, empty),
-    ),
-    "slinky": (
-        *(slurm_pools, slurm_nodes, *SETTINGS, queues, *OFFER, *CHOICE, *ROW),
-        *(unlevelled, unusable, empty, places),
-    ),
-    "node-labels": (
-        *(*SETTINGS, queues, *OFFER, *CHOICE, *ROW, unusable, empty, carried),
-        *(level_names, nvlink_unknown, *MARKS, unlevelled, one_tree, by_path),
-    ),
-    "topograph": (*SETTINGS, queues, *OFFER, *CHOICE, unusable, empty),
-    "network-operator": (
-        *(cloud_fabrics, unattached, fabric_pods, rail_devices, every_pool),
-        *(each for each in (*SETTINGS, queues) if each is not fabrics),
-    ),
-    "topograph-graph": (*SETTINGS, queues, *OFFER, *CHOICE, leaves, unusable, empty),
+    each.to: tuple(LOSSES[name] for name in each.losses.split()) for each in SOURCES if each.to
 }
 """Word after --to -> what that format lacks, in the order in which it is taken out."""
 

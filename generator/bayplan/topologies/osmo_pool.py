@@ -14,12 +14,8 @@ from bayplan.words import listing
 from bayplan.workflows.osmo.pool.levels import MISTAKEN, levels
 from bayplan.workflows.osmo.pool.reading import read_all
 from bayplan.workflows.osmo.pool.share import selector
-from bayplan.workflows.osmo.pool.values import SUBJECT, Platform, PoolConfig
+from bayplan.workflows.osmo.pool.values import Platform, PoolConfig
 from bayplan.workflows.osmo.translate.names import label
-
-__all__ = ["NAME", "SUBJECT", "additions", "new", "skeleton", "update"]
-
-NAME = "osmo-pool"
 
 NVLINK = "nvidia.com/gpu.clique"
 """The label whose domains are NVLink partitions."""

@@ -114,7 +114,6 @@ def _others(having: Mapping[str, tuple[Route, tuple[Rail, ...], str]], usual: tu
 # CoreWeave's network cards which fabric, superpod and leaf group they hang on (dranet 1.4,
 # pkg/cloudprovider/coreweave).
 
-NAME = "resource-slices"
 GROUP, KIND = "resource.k8s.io", "ResourceSlice"
 GPUS, CLASS = "gpu.nvidia.com", "gpu.nvidia.com"
 CARDS = "dra.net"

@@ -20,8 +20,6 @@ from bayplan.topologies.grouping import kube_objects
 from bayplan.topologies.kueue import NVLINK_LABEL, level_name
 from bayplan.topologies.native import planned
 
-NAME = "volcano-discovery"
-FRAME = True
 WORD = "networkTopologyDiscovery"
 LONGEST = 20
 """Of the name of a type: discovery leaves out what is longer."""

@@ -77,11 +77,6 @@ def unlinked(names: Iterable[str], adapters: Sequence[Adapter], at: Route, found
     found += left_out("T545", alone, "hosts without a link to a switch", at, hint)
 
 
-def label_keys(source: SourceFile) -> frozenset[str]:
-    """The label by which another source tells which hosts are nodes."""
-    return frozenset({HOSTNAME_LABEL})
-
-
 def _tell_unnamed(unnamed: list[Adapter], at: Route, found: list[Diagnostic]) -> None:
     """T537: adapters of which nothing says whose they are."""
     if unnamed:

@@ -18,7 +18,6 @@ from bayplan.topologies.fabric_managers.graph import Fabric
 from bayplan.topologies.fabric_managers.hosts import Adapter
 from bayplan.values import NamedTuple
 
-NAME = "ibnetdiscover"
 LONGEST = 2000
 """Characters of a line."""
 
@@ -44,9 +43,6 @@ class Read(NamedTuple):
     names: dict[str, str]
     ports: dict[str, list[tuple[str, int]]]
     ends: dict[str, tuple[str, int]]
-
-
-label_keys = fabric_hosts.label_keys
 
 
 def sniff(source: SourceFile) -> bool:

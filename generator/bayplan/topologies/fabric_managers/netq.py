@@ -19,7 +19,6 @@ from bayplan.topologies.fabric_managers.graph import Fabric
 from bayplan.topologies.fabric_managers.hosts import Adapter
 from bayplan.values import NamedTuple
 
-NAME = "netq"
 HOST_TIER = -1
 BETWEEN = "-*-"
 _SNIFF = re.compile(r'\s*\[\s*\{\s*"(?:links|nodes)"')
@@ -32,9 +31,6 @@ class Node(NamedTuple):
     name: str
     tier: int
     route: Route
-
-
-label_keys = fabric_hosts.label_keys
 
 
 def sniff(source: SourceFile) -> bool:

@@ -26,7 +26,6 @@ from bayplan.topologies.fabric_managers import (
 from bayplan.topologies.fabric_managers.graph import natural
 from bayplan.values import NamedTuple
 
-NAME = "nmx"
 DOMAIN = Level("nvlink-domain", f"{APPLIED}/nvlink-domain", nvlink=True, apply=True)
 WORDS = Words((DOMAIN,))
 CLIQUE = "nvidia.com/gpu.clique"
@@ -50,11 +49,6 @@ def sniff(source: SourceFile) -> bool:
     """Whether it is a list of entries with an NVLink domain."""
     head = source.head
     return bool(_SNIFF.match(head)) and '"DomainUUID"' in head and '"Name"' in head
-
-
-def label_keys(source: SourceFile) -> frozenset[str]:
-    """The label that says the NVLink partitions of nodes in other words."""
-    return frozenset({CLIQUE})
 
 
 def new(source: SourceFile, asked: Asked) -> Outcome[Part]:

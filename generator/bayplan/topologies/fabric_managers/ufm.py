@@ -19,14 +19,10 @@ from bayplan.topologies.fabric_managers.graph import Fabric
 from bayplan.topologies.fabric_managers.hosts import Adapter
 from bayplan.topologies.fabric_managers.ibnetdiscover import AGGREGATION, switch_name
 
-NAME = "ufm"
 _SNIFF = re.compile(r"\s*\[\s*\{")
 DEFAULT = "Mellanox Technologies"
 """Part of what adapters say of themselves before their host is up: UFM then calls the system by a number."""
 NO_PEER = frozenset({"", "N/A", "n/a", "None"})
-
-
-label_keys = fabric_hosts.label_keys
 
 
 def sniff(source: SourceFile) -> bool:

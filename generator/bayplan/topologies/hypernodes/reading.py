@@ -34,8 +34,6 @@ from bayplan.topologies.hypernodes import (
 from bayplan.values import NamedTuple
 from bayplan.words import shorten
 
-NAME = "hypernodes"
-
 
 def keys(found: Iterable[Seen]) -> frozenset[str]:
     """The labels that members are selected by; that of the host name where any are, so that all nodes are told."""
@@ -150,7 +148,7 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     return Outcome(made.value._replace(places=places), made.diagnostics)
 
 
-def label_keys(source: SourceFile) -> frozenset[str]:
+def node_labels(source: SourceFile) -> frozenset[str]:
     """The labels that must be known of every node, so that it is clear which nodes are selected by them."""
     return keys(seen(each) for each in _hyper_nodes(source))
 

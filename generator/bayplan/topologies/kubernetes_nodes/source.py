@@ -64,9 +64,6 @@ def _offer(alike: Alike) -> Iterator[str]:
 
 # Kubernetes nodes -> pools: `kubectl get nodes -o json`, the same as YAML, or a slim extract of a line a node.
 
-NAME = "nodes"
-STATES = ("cordoned", "notReady", "unhealthy")
-"""Why nodes are unusable: where this format says nothing of that, they are usable."""
 
 _JSON = re.compile(r'"apiVersion":\s*"v1",\s*"kind":\s*"Node(List)?"|"kind":\s*"Node(List)?",\s*"apiVersion":\s*"v1"')
 _YAML = re.compile(r"apiVersion: v1\n *kind: Node(List)? *$|kind: Node(List)?\n *apiVersion: v1 *$", re.M)

@@ -287,8 +287,6 @@ def _subnet(text_: str) -> str:
 # NetworkAttachmentDefinitions that they become; with them the policies and pools that say which port a rail is, which
 # resource it has and which addresses. Networks of one kind are the rails of one fabric.
 
-NAME = "network-operator"
-FRAME = True
 SPECTRUM = "spectrumx.nvidia.com"
 GROUPS = (NVIDIA, SRIOV, MULTUS, SPECTRUM)
 MARKS = ("mellanox.com", "k8s.cni.cncf.io", "sriovnetwork.openshift.io", "spectrumx.nvidia.com")

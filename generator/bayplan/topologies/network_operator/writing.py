@@ -254,7 +254,6 @@ def collisions(made: Sequence[tuple[str, tuple[str, str, str], Manifest]]) -> It
 # Network Operator 25.7 to 26.7 (api/v1alpha1, manifests/state-*-network), nvidia-k8s-ipam v1alpha1, SR-IOV Network
 # Operator v1, spectrum-x-operator v1alpha2, dranet 1.4.
 
-NAME = "network-operator"
 Write = Callable[[Fabric, ClusterTopology, Target], Iterator[Manifest]]
 
 NETWORKS: Mapping[str, Write] = {

@@ -16,7 +16,6 @@ from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies.grouping import kube_objects
 from bayplan.topologies.merging.merge import merge
 
-NAME = "slurm-config-map"
 FILES: Mapping[str, str] = {
     "topology.yaml": "topology_yaml",
     "topology.conf": "topology_conf",
@@ -38,12 +37,6 @@ def _held(source: SourceFile) -> Iterator[tuple[Route, str, str]]:
             for key in keys:
                 if not (key == "topology.conf" and "topology.yaml" in keys):
                     yield (*route, "data", key), key, mapping(data, "data")[key]
-
-
-def label_keys(source: SourceFile) -> frozenset[str]:
-    """What the formats of the files ask of nodes."""
-    asking = (_module(key) for _, key, _ in _held(source))
-    return frozenset(label for each in asking if hasattr(each, "label_keys") for label in each.label_keys(source))
 
 
 def new(source: SourceFile, asked: Asked) -> Outcome[Part]:

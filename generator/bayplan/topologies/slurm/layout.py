@@ -168,7 +168,7 @@ def one_layout(topology: ClusterTopology, target: Target) -> Laid:
 
 def _blocks(pool: Pool, rules: tuple[NameRule, ...], names: Names, target: Target) -> Laid:
     placeholders = target.since("slurm", "25.05")
-    rows = _ordered(pool.domains)
+    rows = siblings_together(pool.domains)
     base = _base(pool, rows, placeholders)
     slots, padded = _slots(pool, rows)
     units: list[LaidUnit] = []
@@ -191,7 +191,7 @@ def _base(pool: Pool, rows: Iterable[Domain], placeholders: bool) -> int:
     return planned or (max(sizes) if placeholders else min(sizes))
 
 
-def _ordered(domains: Iterable[Domain]) -> list[Domain]:
+def siblings_together(domains: Iterable[Domain]) -> list[Domain]:
     """The domains in file order, those of one parent together."""
     first: dict[Path, int] = {}
     listed = list(domains)
@@ -248,7 +248,7 @@ def plain(text: str) -> str:
 def _switches(pool: Pool, rules: tuple[NameRule, ...], units_of: Names, name: str) -> Laid:
     """A switch for each domain, the leaves last; one above all where there are several at the top, because jobs never
     span switches without a common one. Slurm takes no switch without anything below it."""
-    leaves = {row.path or (pool.name,): row for row in _ordered(pool.domains) if row.nodes}
+    leaves = {row.path or (pool.name,): row for row in siblings_together(pool.domains) if row.nodes}
     names: dict[Path, str] = {}
     below: dict[Path, list[str]] = {}
     for depth in range(1, max(len(pool.levels), 1) + 1):

@@ -15,7 +15,7 @@ from bayplan.model.topology import Level
 from bayplan.topologies import grouping
 from bayplan.topologies.grouping import Known
 from bayplan.topologies.slurm import MOST_NODES, Line, lines, names_in
-from bayplan.topologies.slurm.node_names import LABELS, Listed, aliases, in_kubernetes, paired, renamed
+from bayplan.topologies.slurm.node_names import Listed, aliases, in_kubernetes, paired, renamed
 from bayplan.words import count, listing
 
 _COUNT = re.compile(r"([0-9]{1,9})([KkMmGgTtPp]?)")
@@ -213,9 +213,6 @@ def place(said: str) -> tuple[tuple[Level, ...], tuple[str, ...]]:
 # A line names many nodes and what each has; `NodeName=DEFAULT` says it for the lines below (`man slurm.conf`). Nodes
 # with `Topology=` name their own place (25.05), for the others a topology.conf or topology.yaml does.
 
-NAME = "slurm-nodes"
-STATES = ("cordoned", "notReady", "unhealthy")
-"""A node that none of these is said of is well."""
 
 _OTHERS = re.compile(r"^\s*(SwitchName|BlockName|BlockSizes|AggregatedBlock|RingName)\s*=", re.IGNORECASE)
 _FILE = re.compile(
@@ -251,11 +248,6 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     part = grouping.part(_cluster(source.head) or "slurm", nodes, source, asked)._replace(aliases=named)
     made = renamed(part, asked.nodes, in_kubernetes(named, asked.nodes), at, found)
     return Outcome(made, tuple(found))
-
-
-def label_keys(source: SourceFile) -> frozenset[str]:
-    """Those that say what nodes are called."""
-    return LABELS
 
 
 def _listed(source: SourceFile, found: list[Diagnostic]) -> Iterator[Listed]:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bayplan.diagnostics import AT, Diagnostic, Route, error, warning
 from bayplan.model.formats import Part
-from bayplan.model.topology import HOSTNAME_LABEL
 from bayplan.topologies.grouping import Known
 from bayplan.topologies.slurm import Line, names_in
 from bayplan.values import NamedTuple
@@ -113,9 +112,6 @@ def _pattern(texts: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
 
 SLURM_NAME = "slinky.slurm.net/slurm-nodename"
 """The label by which Slinky says what Slurm calls a node (slurm-bridge 1.3)."""
-
-LABELS = frozenset((HOSTNAME_LABEL, SLURM_NAME))
-"""What Slurm's formats ask of nodes; every node has the first, so that all are told."""
 
 
 class Listed(NamedTuple):

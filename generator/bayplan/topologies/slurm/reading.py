@@ -212,7 +212,7 @@ def _tree(network: Network, said: Remarks, found: list[Diagnostic]) -> Held:
     known = {unit.name: unit for unit in network.units}
     parent = {child: unit.name for unit in network.units for child in unit.children}
     leaves = [unit for unit in network.units if unit.nodes]
-    paths = {unit.name: _upwards(unit.name, parent) for unit in _in_order(network, known, parent) if unit.nodes}
+    paths = {unit.name: upwards(unit.name, parent) for unit in _in_order(network, known, parent) if unit.nodes}
     depth = max((len(path) for path in paths.values()), default=1)
     shallow = [name for name, path in paths.items() if len(path) < depth]
     if shallow:
@@ -224,10 +224,10 @@ def _tree(network: Network, said: Remarks, found: list[Diagnostic]) -> Held:
     if levels and depth == len(levels) + 1 and common and common.endswith("-all"):
         paths, depth = {name: path[1:] for name, path in paths.items()}, depth - 1
     values = {name: _finest(said.original(network.name, name)) for name in known}
-    rows = tuple(Row(tuple(values[each] for each in _filled(paths[u], depth)), known[u].nodes) for u in paths)
+    rows = tuple(Row(tuple(values[each] for each in at_depth(paths[u], depth)), known[u].nodes) for u in paths)
     if len(levels) != depth:
         levels = tuple(_level(depth - 1 - number) for number in range(depth))
-    filled = [_filled(paths[name], depth) for name in paths]
+    filled = [at_depth(paths[name], depth) for name in paths]
     switches = {
         tuple(values[each] for each in path[:end]): path[end - 1] for path in filled for end in range(1, depth + 1)
     }
@@ -248,7 +248,7 @@ def _level(height: int) -> tuple[str, str, bool]:
     return name, f"{PLACEHOLDER}/{name}", False
 
 
-def _filled(path: Path, depth: int) -> Path:
+def at_depth(path: Path, depth: int) -> Path:
     """A path of that depth, its leaf repeated."""
     return (*path[:-1], *(path[-1:] * (depth - len(path) + 1)))
 
@@ -262,7 +262,7 @@ def _in_order(network: Network, known: Mapping[str, Unit], parent: Mapping[str, 
         waiting += reversed(unit.children)
 
 
-def _upwards(name: str, parent: Mapping[str, str]) -> Path:
+def upwards(name: str, parent: Mapping[str, str]) -> Path:
     path = [name]
     while path[0] in parent:
         path.insert(0, parent[path[0]])

@@ -15,7 +15,6 @@ from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.topologies.slurm.layout import Laid, layouts, name_rules, one_layout, slurm_name
 
-NAME = "slinky"
 ANNOTATION = "topology.slinky.slurm.net/spec"
 
 

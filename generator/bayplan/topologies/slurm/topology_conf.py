@@ -17,13 +17,9 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.topologies import hostlist
 from bayplan.topologies.slurm import BLOCK, TREE, UNCUT, Line, Network, Unit, judged, lines, names_in, reading
 from bayplan.topologies.slurm.layout import Laid, one_layout
-from bayplan.topologies.slurm.node_names import LABELS
 
-NAME = "slurm-conf"
 FILE = "topology.conf"
 POOL = "default"
-BACKEND = "slurm"
-"""The scheduler whose limits hold for what is written."""
 
 _FIRST = re.compile(r"^\s*(SwitchName|BlockName|BlockSizes|AggregatedBlock|RingName)\s*=", re.IGNORECASE)
 KEYS: Mapping[str, frozenset[str]] = {
@@ -43,11 +39,6 @@ def sniff(source: SourceFile) -> bool:
 def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     """The pool that the file describes."""
     return reading.part(networks(source.text, source.at()), source, asked)
-
-
-def label_keys(source: SourceFile) -> frozenset[str]:
-    """Those that say what nodes are called."""
-    return LABELS
 
 
 def networks(text: str, at: Route = ("source:0:0",)) -> Outcome[tuple[Network, ...]]:

@@ -16,9 +16,7 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.topologies import hostlist
 from bayplan.topologies.slurm import BLOCK, FLAT, TREE, Network, Unit, judged, names_in, reading
 from bayplan.topologies.slurm.layout import Laid, layouts
-from bayplan.topologies.slurm.node_names import LABELS
 
-NAME = "slurm"
 FILE = "topology.yaml"
 KINDS = (BLOCK, TREE, FLAT, "ring", "torus3d")
 SHAPE = "see man topology.yaml: a list of topologies, each with one of block, tree and flat"
@@ -38,11 +36,6 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
         message = "there is a second document in the file; Slurm reads one, so it is not known which counts"
         return Outcome(None, (error("T485", source.at(1), message, hint="write all topologies into one list"),))
     return reading.part(networks(data, source.at()), source, asked)
-
-
-def label_keys(source: SourceFile) -> frozenset[str]:
-    """Those that say what nodes are called."""
-    return LABELS
 
 
 def networks(data: Any, top: Route = ("source:0:0",)) -> Outcome[tuple[Network, ...]]:

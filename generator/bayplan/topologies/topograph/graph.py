@@ -21,7 +21,6 @@ from bayplan.topologies.fabric_managers.graph import natural
 from bayplan.topologies.topograph import DOMAIN_LABEL, NVLINK, POOL, SUB_DOMAIN_LABEL, TIERS, Nodes, shown, strings
 from bayplan.values import NamedTuple
 
-NAME = "topograph-graph"
 FILE = "topology.json"
 _SNIFF = re.compile(r'\s*\{\s*"instances"\s*:\s*\[')
 _LAYERS = re.compile(r'"(?:network_layers|labels)"')

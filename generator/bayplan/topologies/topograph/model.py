@@ -225,7 +225,6 @@ def _empty(switches: Mapping[str, Switch], rows: list[Row]) -> Iterator[Diagnost
 # `switches`: name -> child switches, labels, annotations; `blocks`: nodes, their switch, labels, annotations. Labels
 # and annotations are inherited downward; a block's own win. A leaf switch may go without an entry of its own.
 
-NAME = "topograph"
 FILE = "model.yaml"
 _SNIFF = re.compile(r'^(?:\{\s*)?"?(?:switches|blocks)"?\s*:(?:\s|$)', re.MULTILINE)
 

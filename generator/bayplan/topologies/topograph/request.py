@@ -18,7 +18,6 @@ from bayplan.topologies import topograph
 from bayplan.topologies.fabric_managers import Row, document, value
 from bayplan.topologies.topograph import Nodes, shown
 
-NAME = "topograph-request"
 REGION = Level("region", "topology.kubernetes.io/region")
 NOWHERE = ("", "none")
 CREDENTIALS = '"creds"'

@@ -14,7 +14,7 @@ from bayplan.emit import emit
 from bayplan.model.fabric import Fabric
 from bayplan.model.topology import ClusterTopology, NodeShape
 from bayplan.topologies import native
-from bayplan.topologies.merging.pools import shape
+from bayplan.topologies.merging.pools import merge_shapes as shape
 from judges import UPSTREAM
 from test_network_operator import FABRICS, export, fabrics, rail, topology
 from topology_files import imported, less
@@ -300,7 +300,7 @@ def test_what_is_imported_can_be_checked() -> None:
 
 def test_show_and_diff_tell_of_fabrics() -> None:
     from bayplan.cli.show_tree import draw
-    from bayplan.topologies.comparing.settings import changes
+    from bayplan.topologies.comparing import changes
     from bayplan.topologies.inventory import count, data
 
     one = read("".join(emit([topology(ew=FABRICS["hostdevice"])])))

@@ -19,11 +19,11 @@ from bayplan.emit import emit
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
 from bayplan.pipeline import judge_topology
 from bayplan.topologies import native
-from bayplan.topologies.comparing.compare import compare
+from bayplan.topologies.comparing import compare
 from bayplan.topologies.edits import edited
 from bayplan.topologies.hostlist import expand
 from bayplan.topologies.inventory import count
-from bayplan.topologies.refreshing.refresh import STATES, edits
+from bayplan.topologies.refreshing import STATES, edits
 
 COVERS = {"T570", "T571", "T572", "T573", "T574", "T575", "T576", "T577"}
 

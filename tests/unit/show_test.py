@@ -16,7 +16,7 @@ from bayplan.cli import show_difference, show_svg, show_tree
 from bayplan.cli.run import run
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
 from bayplan.topologies import native
-from bayplan.topologies.comparing.compare import Comparison, compare
+from bayplan.topologies.comparing import Comparison, compare
 from bayplan.topologies.inventory import Unit, count
 from tools.run import EXAMPLES, PRETRAIN, ROOT
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from bayplan.topologies.comparing.compare import Comparison, Group, Place, Renamed
-from bayplan.topologies.comparing.units import Unit
+from bayplan.topologies.alignment import Unit
+from bayplan.topologies.comparing import Comparison, Group, Place, Renamed
 from bayplan.topologies.hostlist import compress
 from bayplan.words import count
 

@@ -15,7 +15,7 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.report.batch import Batch
 
 if TYPE_CHECKING:
-    from bayplan.topologies.comparing.compare import State
+    from bayplan.topologies.comparing import State
 
 
 def run(given: Given) -> int:
@@ -44,7 +44,7 @@ def _age(topology: ClusterTopology, given: Given) -> Iterator[Diagnostic]:
 def _live(given: Given, topology: ClusterTopology, document: Document) -> list[Batch]:
     """T444: what the file says of nodes and the sources do not, or say otherwise."""
     from bayplan.cli import topology_laid
-    from bayplan.topologies.comparing.compare import compare
+    from bayplan.topologies.comparing import compare
 
     words = given._replace(words=given.all("live"))
     picked, batches = topology_sources.pick(words)

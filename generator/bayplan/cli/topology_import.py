@@ -93,12 +93,12 @@ def _refreshed(
     given: Given, picked: Sequence[Picked], asked: Asked, old: ClusterTopology, document: Document, batches: list[Batch]
 ) -> str | None:
     """The text with what the sources say of nodes in place of what the file said; the rest of it stays."""
-    from bayplan.topologies.refreshing import refresh
+    from bayplan.topologies import refreshing
 
     new = topology_laid.over(old, document, picked, asked, batches)
     if new is None:
         return None
-    edits = refresh.edits(old, new, states=topology_sources.states(picked))
+    edits = refreshing.edits(old, new, states=topology_sources.states(picked))
     batches.append(Batch(edits.diagnostics, {"topology": document}))
     read = given.one("read-on", old.read)
     dated = (Edit(("spec", "read"), read),) if read != old.read else ()

@@ -12,7 +12,7 @@ from bayplan.document import Document
 from bayplan.model.formats import Asked, Part
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.report.batch import Batch
-from bayplan.topologies.merging import merge
+from bayplan.topologies import merging
 from bayplan.topologies.slurm.layout import slurm_names
 from bayplan.words import count, listing
 
@@ -21,7 +21,7 @@ def together(picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> Pa
     """What all sources say; None where one of them has errors, or they contradict each other."""
     parts, found = topology_sources.gather(picked, asked)
     batches += found
-    made = merge.merge(parts) if parts else None
+    made = merging.merge(parts) if parts else None
     batches += [_quoted(made.diagnostics, picked)] if made else []
     if made and made.value and len(picked) > 1:
         batches[:] = _without_placeholders(batches, made.value.topology)
@@ -53,10 +53,10 @@ def over(
     if parts is None:
         return None
     known = Part(old._replace(pools=frames), aliases=slurm_names(old), source=document.name)
-    made = merge.merge((known, *parts)) if frames else Outcome[Part](None)
+    made = merging.merge((known, *parts)) if frames else Outcome[Part](None)
     if not _with_nodes(made.value) & {pool.name for pool in frames}:
         stale = topology_sources.states(picked)
-        made = merge.merge((known._replace(topology=_without_states(old, stale), places=_places(old)), *parts))
+        made = merging.merge((known._replace(topology=_without_states(old, stale), places=_places(old)), *parts))
         told = tuple(each for each in made.diagnostics if each.code != "T446")  # T445 says it of all sources
         made = Outcome(made.value, (*told, *_unnamed(old, made.value, parts)))
     batch = _quoted(made.diagnostics, picked)

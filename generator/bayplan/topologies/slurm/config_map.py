@@ -14,7 +14,7 @@ from bayplan.document import read
 from bayplan.kube.safe import is_kind, mapping, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies.grouping import kube_objects
-from bayplan.topologies.merging.merge import merge
+from bayplan.topologies.merging import merge
 
 FILES: Mapping[str, str] = {
     "topology.yaml": "topology_yaml",

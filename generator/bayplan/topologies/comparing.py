@@ -1,15 +1,93 @@
-"""What differs between two topologies: units that were renamed, nodes that moved, came or went, and their states."""
+"""What differs between two topologies: units that were renamed, nodes that moved, came or went, states, settings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from bayplan.model.topology import ClusterTopology, Pool
-from bayplan.topologies.comparing import slurm_names
-from bayplan.topologies.comparing.levels import Alike, never
-from bayplan.topologies.comparing.settings import Change, changes
-from bayplan.topologies.comparing.units import Path, Unit, Units, match
+from bayplan.model.topology import ClusterTopology, Domain, Pool
+from bayplan.topologies import native
+from bayplan.topologies.alignment import Path, SameNames, Unit, Units, match_units, never, pair_pools
+from bayplan.topologies.slurm.layout import known_units
 from bayplan.values import NamedTuple
+
+
+def has_slurm_names(topology: ClusterTopology) -> bool:
+    """Whether it says how Slurm sees the cluster: then its domains are Slurm's units, and their names are what its
+    controller saves (Slurm 25.05 to 25.11)."""
+    return "slurm" in topology.schedulers
+
+
+def with_slurm_names(topology: ClusterTopology) -> ClusterTopology:
+    """With the names of units in the place of other values."""
+    return topology._replace(pools=tuple(_with_units(topology, pool) for pool in topology.pools))
+
+
+def _with_units(topology: ClusterTopology, pool: Pool) -> Pool:
+    units = known_units(topology, pool)
+
+    def unit(domain: Domain) -> Domain:
+        paths = ("/".join(domain.path[: depth + 1]) for depth in range(len(domain.path)))
+        return domain._replace(
+            path=tuple(units.get(path, value) for path, value in zip(paths, domain.path, strict=True))
+        )
+
+    return pool._replace(domains=tuple(map(unit, pool.domains))) if units else pool
+
+
+class Change(NamedTuple):
+    """A value under a key such as `pools.gb200.node.cpu`, as text; empty where there is none."""
+
+    key: str
+    before: str
+    after: str
+
+
+def changes(before: ClusterTopology, after: ClusterTopology, names: Mapping[str, str]) -> tuple[Change, ...]:
+    """What differs. `names`: pool before -> the same pool after; other pools are left out."""
+    renamed = {new: old for old, new in names.items()}
+    left, right = _settings(before, {name: name for name in names}), _settings(after, renamed)
+    return tuple(Change(key, _text(old), _text(new)) for key, old, new in _differing("", left, right))
+
+
+def _settings(topology: ClusterTopology, names: Mapping[str, str]) -> dict[str, Any]:
+    """The document without nodes; pools and levels by name, and the order of levels."""
+    bare = tuple(pool._replace(domains=(), unusable={}) for pool in topology.pools if pool.name in names)
+    document = native.write(topology._replace(pools=bare))
+    spec: dict[str, Any] = document["spec"]
+    pools = {names[pool["name"]]: _pool_settings(pool) for pool in spec["pools"]}
+    fabrics = {name: _fabric_settings(each) for name, each in spec.get("fabrics", {}).items()}
+    return {"name": topology.name, **spec, "pools": pools, **({"fabrics": fabrics} if fabrics else {})}
+
+
+def _fabric_settings(fabric: Mapping[str, Any]) -> dict[str, Any]:
+    """Rails by number."""
+    return {**fabric, "rails": {str(number): rail for number, rail in enumerate(fabric.get("rails", ()))}}
+
+
+def _pool_settings(pool: Mapping[str, Any]) -> dict[str, Any]:
+    levels = pool.get("levels", ())
+    order = {"order of levels": " > ".join(level["name"] for level in levels)}
+    said = {key: pool[key] for key in ("node", "template") if key in pool}
+    return {**said, **order, "levels": {level["name"]: level for level in levels}}
+
+
+def _differing(key: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Keys of mappings, as deep as both have mappings."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for each in [*before, *(each for each in after if each not in before)]:
+            inner = f"{key}.{each}" if key else str(each)
+            yield from _differing(inner, before.get(each), after.get(each))
+    elif before != after:
+        yield key, before, after
+
+
+def _text(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    import json
+
+    return json.dumps(value)
 
 
 class Place(NamedTuple):
@@ -79,26 +157,26 @@ class Comparison(NamedTuple):
 def strictly(before: ClusterTopology, after: ClusterTopology) -> Comparison:
     """The same with names of domains where both sides have them from their system and no label says them: Slurm's
     blocks and switches, and what stands in the place of labels."""
-    if not (slurm_names.known(before) and slurm_names.known(after)):
+    if not (has_slurm_names(before) and has_slurm_names(after)):
         return compare(before, after, lambda one, other: one.apply and other.apply)
-    found = compare(slurm_names.named(before), slurm_names.named(after), lambda one, other: True)
+    found = compare(with_slurm_names(before), with_slurm_names(after), lambda one, other: True)
     names = {before.pools[pair.before].name: after.pools[pair.after].name for pair in found.pairs}
     return found._replace(settings=changes(before, after, names))
 
 
-def compare(before: ClusterTopology, after: ClusterTopology, alike: Alike = never) -> Comparison:
+def compare(before: ClusterTopology, after: ClusterTopology, alike: SameNames = never) -> Comparison:
     """The second topology as it differs from the first. Pools are found again by name, else by their nodes."""
-    numbers = _pools(before.pools, after.pools)
-    pairs = tuple(Pair(i, j, match(before.pools[i], after.pools[j], alike)) for i, j in numbers)
+    numbers = pair_pools(before.pools, after.pools)
+    pairs = tuple(Pair(i, j, match_units(before.pools[i], after.pools[j], alike)) for i, j in numbers)
     left, right = {pair.before for pair in pairs}, {pair.after for pair in pairs}
     named = [(before.pools[pair.before].name, after.pools[pair.after].name) for pair in pairs]
-    moved, new, gone = _nodes(before, after, pairs)
+    moved, new, gone = _placed_nodes(before, after, pairs)
     return Comparison(
         pairs=pairs,
         pools_new=tuple(pool.name for j, pool in enumerate(after.pools) if j not in right),
         pools_gone=tuple(pool.name for i, pool in enumerate(before.pools) if i not in left),
         pools_renamed=tuple(each for each in named if each[0] != each[1]),
-        renamed=tuple(each for pair in pairs for each in _renamed(after.pools[pair.after].name, pair.units)),
+        renamed=tuple(each for pair in pairs for each in _renamed_units(after.pools[pair.after].name, pair.units)),
         units_new=tuple((after.pools[pair.after].name, each) for pair in pairs for each in pair.units.new),
         units_gone=tuple((after.pools[pair.after].name, each) for pair in pairs for each in pair.units.gone),
         moved=moved,
@@ -109,30 +187,15 @@ def compare(before: ClusterTopology, after: ClusterTopology, alike: Alike = neve
     )
 
 
-def _pools(before: Sequence[Pool], after: Sequence[Pool]) -> Iterator[tuple[int, int]]:
-    """The numbers of the pools that are the same ones: by name, then by where most nodes of a pool went."""
-    names = {pool.name: j for j, pool in enumerate(after)}
-    found = {i: names[pool.name] for i, pool in enumerate(before) if pool.name in names}
-    taken = set(found.values())
-    homes = {node: j for j, pool in enumerate(after) if j not in taken for node in pool.nodes()}
-    for i, pool in enumerate(before if homes else ()):
-        nodes = [homes[node] for node in pool.nodes() if node in homes] if i not in found else []
-        best = max(sorted(set(nodes) - taken), key=nodes.count, default=None)
-        if best is not None and 2 * nodes.count(best) > sum(1 for _ in pool.nodes()):
-            found[i] = best
-            taken.add(best)
-    return ((i, found[i]) for i in sorted(found))
-
-
-def _renamed(pool: str, units: Units) -> Iterator[Renamed]:
+def _renamed_units(pool: str, units: Units) -> Iterator[Renamed]:
     """Units whose path is another one, less those whose parent's is and nothing else."""
     for level, size, old, new in units.same:
-        own = old[-1] != new[-1] and units.levels[len(old) - 1][0] not in units.foreign
-        if own or units.known.get(old[:-1], new[:-1]) != new[:-1]:
+        own = old[-1] != new[-1] and units.levels[len(old) - 1][0] not in units.own_names
+        if own or units.paths.get(old[:-1], new[:-1]) != new[:-1]:
             yield Renamed(pool, level, old, new, size, own)
 
 
-def _nodes(
+def _placed_nodes(
     before: ClusterTopology, after: ClusterTopology, pairs: Sequence[Pair]
 ) -> tuple[tuple[Group, ...], tuple[Group, ...], tuple[Group, ...]]:
     """Nodes that are somewhere else, that are new, and that are gone, by where they were and are."""

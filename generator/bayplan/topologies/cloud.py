@@ -1,16 +1,17 @@
-"""One row for each cloud: how its answer is told, where its instances stand in it, and what their levels are called.
+"""Answers of clouds, as JSON: where each instance hangs in the network. One row for each cloud.
 
-Labels are those that the cloud puts on its Kubernetes nodes, where it does.
+AWS `describe-instance-topology`, Google Cloud `instances list` (`resourceStatus.physicalHostTopology`), OCI compute
+hosts, Nebius instances and Lambda's `/topology/instance`. They know instances; the nodes say in `spec.providerID` which
+instance each is, so nodes are another source beside.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
-from bayplan.kube.safe import get, items, mapping
+from bayplan.kube.safe import get, items, mapping, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import Level
 from bayplan.topologies import grouping
@@ -18,7 +19,111 @@ from bayplan.topologies.grouping import UNKNOWN, Known
 from bayplan.values import NamedTuple
 from bayplan.words import count
 
-Walk = Iterator[tuple[Route, Any]]
+
+class Cloud(NamedTuple):
+    """How a cloud lists its instances and what they hang on. Labels are those that it puts on Kubernetes nodes.
+
+    Keys are dotted paths; of several, separated by blanks, the first counts that has a value: clouds spell them
+    camelCase, snake_case and kebab-case. An instance has a place by `levels`, or by a list of switches under `path`.
+    """
+
+    name: str
+    words: tuple[str, ...]  # one of them is in every answer
+    lists: tuple[str, ...]  # where instances are listed; `*` is any key, an empty text the answer itself
+    id: str
+    is_instance: Callable[[Any], bool]
+    more: str  # keys of an answer that has further pages
+    host: str = ""  # the name of a machine without an instance: it has no place
+    aliases: str = ""
+    levels: tuple[tuple[Level, str], ...] = ()  # each with its key, coarse to fine
+    path: str = ""
+    element: str = ""  # the key inside each entry of `path`; empty where these are texts
+    leaf_first: bool = False
+    tier: Level = Level("", "")  # what the levels of `path` are called, before their number
+    numbers: Callable[[int], range] = lambda depth: range(1, depth + 1)
+    nvlink: tuple[Level, tuple[str, ...]] | None = None  # the finest level, and keys of which its value is made
+    nvlink_alone: bool = False  # which an instance may have without switches
+    reason: Callable[[Any], str] = lambda each: ""  # why an instance cannot be used
+    nodes: bool = False  # instances have their nodes' names
+    together: bool = False  # all are instances where one is
+
+
+def _applied(name: str, nvlink: bool = False) -> Level:
+    """A level whose label no node carries yet."""
+    return Level(name, f"{UNKNOWN}/{name}", nvlink, apply=True)
+
+
+CLOUDS = (
+    Cloud(
+        *("aws", ('"NetworkNodes"',), ("Instances",), "InstanceId"),
+        is_instance=lambda each: "NetworkNodes" in mapping(each),
+        more="NextToken",
+        path="NetworkNodes",
+        tier=Level("layer-", "topology.k8s.aws/network-node-layer-"),
+    ),
+    Cloud(
+        *("gcp", ('"physicalHostTopology"',), ("", "items.*.instances", "items"), "name"),
+        is_instance=lambda each: bool(mapping(each, "resourceStatus", "physicalHostTopology")),
+        together=True,
+        more="nextPageToken",
+        aliases="id",
+        levels=(
+            (_applied("cluster"), "resourceStatus.physicalHostTopology.cluster"),
+            (Level("block", "cloud.google.com/gce-topology-block"), "resourceStatus.physicalHostTopology.block"),
+            (
+                Level("subblock", "cloud.google.com/gce-topology-subblock"),
+                "resourceStatus.physicalHostTopology.subblock",
+            ),
+        ),
+        reason=lambda each: "" if value(each, "status") in ("", "RUNNING") else "notReady",
+        nodes=True,
+    ),
+    Cloud(
+        *("oci", ("ocalBlockId", "local-block-id"), ("items", "data.items"), "instanceId instance-id"),
+        is_instance=lambda each: bool(value(each, "hpcIslandId hpc-island-id localBlockId local-block-id")),
+        more="opc-next-page opcNextPage",
+        host="id",
+        levels=(
+            (_applied("island"), "hpcIslandId hpc-island-id"),
+            (_applied("network-block"), "networkBlockId network-block-id"),
+            (_applied("local-block"), "localBlockId local-block-id"),
+            (_applied("gpu-memory-fabric", nvlink=True), "gpuMemoryFabricId gpu-memory-fabric-id"),
+        ),
+        reason=lambda each: "unhealthy" if value(each, "health").upper() == "UNHEALTHY" else "",
+    ),
+    Cloud(
+        *("nebius", ("infinibandTopologyPath", "infiniband_topology_path"), ("items",), "metadata.id"),
+        is_instance=lambda each: bool(mapping(each, "status")),
+        more="nextPageToken next_page_token",
+        aliases="metadata.name",
+        path="status.infinibandTopologyPath.path status.infiniband_topology_path.path",
+        tier=Level("tier-", "topology.nebius.com/tier-"),
+        numbers=lambda depth: range(depth, 0, -1),
+        nvlink=(
+            Level("tier-0", "topology.nebius.com/tier-0", nvlink=True),
+            ("spec.nvlInstanceGroupId spec.nvl_instance_group_id",),
+        ),
+    ),
+    Cloud(
+        *("lambda", ("networkPath", "network_path"), ("data",), "id"),
+        is_instance=lambda each: (
+            bool(items(each, "networkPath") or items(each, "network_path")) or "nvlink" in mapping(each)
+        ),
+        more="page_token pageToken",
+        path="networkPath network_path",
+        element="id",
+        leaf_first=True,
+        tier=_applied("switch-"),
+        numbers=lambda depth: range(depth - 1, -1, -1),
+        # several cliques of one NVLink domain cannot reach each other
+        nvlink=(
+            _applied("nvlink", nvlink=True),
+            ("nvlink.domain_id nvlink.domainId", "nvlink.clique_id nvlink.cliqueId"),
+        ),
+        nvlink_alone=True,
+    ),
+)
+"""In the order in which they are tried."""
 
 
 class Entry(NamedTuple):
@@ -32,168 +137,72 @@ class Entry(NamedTuple):
     reason: str = ""
 
 
-class Cloud(NamedTuple):
-    """`word` is in every answer; `more` are keys of an answer that has further pages; `nodes`: instances have their
-    nodes' names."""
-
-    name: str
-    word: str
-    entries: Callable[[Any], Iterator[Entry]]
-    more: tuple[str, ...]
-    nodes: bool = False
+def value(data: Any, keys: str) -> str:
+    """The first text or number under some keys."""
+    return next((found for key in keys.split() if (found := grouping.said(get(data, *key.split("."))))), "")
 
 
-def said(data: Any, *keys: str) -> str:
-    """The first of some keys that has a text or a number; clouds spell them camelCase, snake_case and kebab-case."""
-    return next((found for key in keys if (found := grouping.said(get(data, *key.split("."))))), "")
-
-
-def _listed(data: Any, key: str) -> Walk:
-    yield from (((key, number), each) for number, each in enumerate(items(data, key)))
-
-
-def aws(data: Any) -> Iterator[Entry]:
-    """`NetworkNodes` names 3 or 4 layers, the top first."""
-    for route, each in _listed(data, "Instances"):
-        if "NetworkNodes" in mapping(each):
-            path = tuple(node for node in items(each, "NetworkNodes") if isinstance(node, str) and node)
-            yield Entry(route, said(each, "InstanceId"), path, _layers(len(path)))
-
-
-@cache
-def _layers(depth: int) -> tuple[Level, ...]:
-    return tuple(Level(f"layer-{n}", f"topology.k8s.aws/network-node-layer-{n}") for n in range(1, depth + 1))
-
-
-def gcp(data: Any) -> Iterator[Entry]:
-    """Of instances of one answer, each has `physicalHostTopology` or none has; the host is the node itself."""
-    walk = list(_gcp(data))
-    if not any(mapping(each, "resourceStatus", "physicalHostTopology") for _, each in walk):
+def entries(cloud: Cloud, data: Any) -> Iterator[Entry]:
+    """The instances of an answer; none where it is another cloud's."""
+    walk = [pair for where in cloud.lists for pair in _listed(data, where.split(".") if where else [])]
+    if cloud.together and not any(cloud.is_instance(each) for _, each in walk):
         return
     for route, each in walk:
-        place = mapping(each, "resourceStatus", "physicalHostTopology")
-        known = [(level, said(place, key)) for level, key in GCP_LEVELS if said(place, key)]
-        levels, path = tuple(level for level, _ in known), tuple(value for _, value in known)
-        stopped = "" if said(each, "status") in ("", "RUNNING") else "notReady"
-        yield Entry(route, said(each, "name"), path, levels, (said(each, "id"),), stopped)
+        if cloud.together or cloud.is_instance(each):
+            name = value(each, cloud.id)
+            path, levels = _place(cloud, each) if name or not cloud.host else ((), ())
+            aliases = tuple(filter(None, (value(each, cloud.aliases),)))
+            yield Entry(route, name or value(each, cloud.host), path, levels, aliases, cloud.reason(each))
 
 
-def _gcp(data: Any) -> Walk:
-    """A list as gcloud prints it, a page of `instances.list`, or one of `instances.aggregatedList`."""
-    if isinstance(data, list):
-        yield from (((number,), each) for number, each in enumerate(data))
-    for zone, held in mapping(data, "items").items():
-        yield from ((("items", zone, *route), each) for route, each in _listed(held, "instances"))
-    yield from _listed(data, "items")
+def _listed(data: Any, keys: Sequence[str], route: Route = ()) -> Iterator[tuple[Route, Any]]:
+    if not keys:
+        yield from (((*route, number), each) for number, each in enumerate(items(data)))
+    elif keys[0] == "*":
+        for key, held in mapping(data).items():
+            yield from _listed(held, keys[1:], (*route, key))
+    else:
+        yield from _listed(get(data, keys[0]), keys[1:], (*route, keys[0]))
 
 
-GCP_LEVELS = (
-    (Level("cluster", f"{UNKNOWN}/cluster", apply=True), "cluster"),
-    (Level("block", "cloud.google.com/gce-topology-block"), "block"),
-    (Level("subblock", "cloud.google.com/gce-topology-subblock"), "subblock"),
-)
+def _place(cloud: Cloud, data: Any) -> tuple[tuple[str, ...], tuple[Level, ...]]:
+    """What an instance hangs on, coarse to fine. OCIDs (`ocid1.networkblock.oc1.iad.<id>`) are known by their ids."""
+    known = [(level, value(data, key)) for level, key in cloud.levels]
+    if cloud.path:
+        listed = next((held for key in cloud.path.split() if (held := items(data, *key.split(".")))), ())
+        values = [value(each, cloud.element) if cloud.element else text(each) for each in listed]
+        if not all(values) and cloud.element:
+            return (), ()
+        switches = [each for each in (reversed(values) if cloud.leaf_first else values) if each]
+        tiers = (_tier(cloud.tier, number) for number in cloud.numbers(len(switches)))
+        known = list(zip(tiers, switches, strict=True))
+    if cloud.nvlink and (known or cloud.nvlink_alone):
+        level, keys = cloud.nvlink
+        first, *rest = (value(data, each) for each in keys)
+        known.append((level, ".".join((first, *filter(None, rest))) if first else ""))
+    known = [(level, each) for level, each in known if each]
+    path = tuple(each.rpartition(".")[2] if each.startswith("ocid1.") else each for _, each in known)
+    return path, tuple(level for level, _ in known)
 
 
-def oci(data: Any) -> Iterator[Entry]:
-    """Hosts of a capacity topology, as the API or the command line spells them; a host without an instance is none."""
-    for at in ((), ("data",)):
-        for route, each in _listed(get(data, *at) if at else data, "items"):
-            if said(each, "hpcIslandId", "hpc-island-id", "localBlockId", "local-block-id"):
-                known = [(level, said(each, *keys)) for level, keys in OCI_LEVELS if said(each, *keys)]
-                name = said(each, "instanceId", "instance-id")
-                path = tuple(_tail(value) for _, value in known) if name else ()
-                sick = "unhealthy" if said(each, "health").upper() == "UNHEALTHY" else ""
-                levels = tuple(level for level, _ in known)
-                yield Entry((*at, *route), name or said(each, "id"), path, levels, (), sick)
+def _tier(level: Level, number: int) -> Level:
+    return level._replace(name=f"{level.name}{number}", label=f"{level.label}{number}")
 
 
-def _tail(ocid: str) -> str:
-    """`ocid1.networkblock.oc1.iad.<id>`: what is before the id says nothing."""
-    return ocid.rpartition(".")[2] if ocid.startswith("ocid1.") else ocid
-
-
-OCI_LEVELS = (
-    (Level("island", f"{UNKNOWN}/island", apply=True), ("hpcIslandId", "hpc-island-id")),
-    (Level("network-block", f"{UNKNOWN}/network-block", apply=True), ("networkBlockId", "network-block-id")),
-    (Level("local-block", f"{UNKNOWN}/local-block", apply=True), ("localBlockId", "local-block-id")),
-    (
-        Level("gpu-memory-fabric", f"{UNKNOWN}/gpu-memory-fabric", nvlink=True, apply=True),
-        ("gpuMemoryFabricId", "gpu-memory-fabric-id"),
-    ),
-)
-
-
-def nebius(data: Any) -> Iterator[Entry]:
-    """`infinibandTopologyPath` names three tiers, the top first; the NVLink group is the finest."""
-    for route, each in _listed(data, "items"):
-        place = get(each, "status", "infinibandTopologyPath") or get(each, "status", "infiniband_topology_path")
-        if place is None and not mapping(each, "status"):
-            continue
-        path = tuple(node for node in items(place, "path") if isinstance(node, str) and node)
-        group = said(each, "spec.nvlInstanceGroupId", "spec.nvl_instance_group_id") if path else ""
-        tiers = [_tier(height) for height in range(len(path), 0, -1)] + ([_tier(0)] if group else [])
-        whole = (*path, group) if group else path
-        name, other = said(each, "metadata.id"), said(each, "metadata.name")
-        yield Entry(route, name, whole, tuple(tiers), (other,) if other else ())
-
-
-def _tier(height: int) -> Level:
-    return Level(f"tier-{height}", f"topology.nebius.com/tier-{height}", nvlink=height == 0)
-
-
-def lambdai(data: Any) -> Iterator[Entry]:
-    """`networkPath` names the leaf first; several cliques of one NVLink domain cannot reach each other."""
-    for route, each in _listed(data, "data"):
-        listed = items(each, "networkPath") or items(each, "network_path")
-        if not listed and "nvlink" not in mapping(each):
-            continue
-        path = tuple(said(node, "id") for node in reversed(listed))
-        levels = [Level(f"switch-{n}", f"{UNKNOWN}/switch-{n}", apply=True) for n in range(len(path) - 1, -1, -1)]
-        domain, clique = (
-            said(each, "nvlink.domain_id", "nvlink.domainId"),
-            said(each, "nvlink.clique_id", "nvlink.cliqueId"),
-        )
-        if domain:
-            path = (*path, f"{domain}.{clique}" if clique else domain)
-            levels.append(Level("nvlink", f"{UNKNOWN}/nvlink", nvlink=True, apply=True))
-        yield Entry(route, said(each, "id"), path if all(path) else (), tuple(levels))
-
-
-CLOUDS = (
-    Cloud("aws", '"NetworkNodes"', aws, ("NextToken",)),
-    Cloud("gcp", '"physicalHostTopology"', gcp, ("nextPageToken",), nodes=True),
-    Cloud("oci", "ocalBlockId", oci, ("opc-next-page", "opcNextPage")),
-    Cloud("oci", "local-block-id", oci, ("opc-next-page", "opcNextPage")),
-    Cloud("nebius", "infinibandTopologyPath", nebius, ("nextPageToken", "next_page_token")),
-    Cloud("nebius", "infiniband_topology_path", nebius, ("nextPageToken", "next_page_token")),
-    Cloud("lambda", "networkPath", lambdai, ("page_token", "pageToken")),
-    Cloud("lambda", "network_path", lambdai, ("page_token", "pageToken")),
-)
-"""In the order in which they are tried."""
-
-
-# What clouds say of where instances stand: the answers of their topology APIs, as JSON.
-#
-# AWS `describe-instance-topology`, Google Cloud `instances list` (`resourceStatus.physicalHostTopology`), OCI compute
-# hosts, Nebius instances and Lambda's `/topology/instance`. They know instances; the nodes say in `spec.providerID`
-# which instance each is, so nodes are another source beside.
-
-TOLD = 20
-"""Entries of one kind that are told of one by one."""
+MOST_REPORTED = 20
+"""Entries of one kind that are reported one by one."""
 
 
 def sniff(source: SourceFile) -> bool:
     """Whether it is JSON in which instances have a place in a network, in the words of one of the clouds."""
-    return (
-        source.head.lstrip()[:1] in ("{", "[")
-        and any(each.word in source.head for each in CLOUDS)
-        and bool(_of(source))
-    )
+    head = source.head
+    words = any(word in head for cloud in CLOUDS for word in cloud.words)
+    return head.lstrip()[:1] in ("{", "[") and words and bool(_of(source))
 
 
 def _of(source: SourceFile) -> Cloud | None:
     data = source.documents[0].data if source.documents else None
-    return next((each for each in CLOUDS if any(True for _ in each.entries(data))), None)
+    return next((each for each in CLOUDS if any(True for _ in entries(each, data))), None)
 
 
 def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
@@ -204,11 +213,11 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
         return Outcome(None, (error("T560", source.at(), message, hint=HINT),))
     found: list[Diagnostic] = []
     data = source.documents[0].data
-    entries = [each._replace(route=(*source.at(), *each.route)) for each in cloud.entries(data)]
-    found += [*_goes_on(cloud, data, source.at()), *_broken(entries), *_twice(entries), *_placeless(entries)]
-    placed = list({each.name: each for each in entries if each.name and each.path}.values())
-    nodes, told = grouping.nested([_known(each) for each in placed], source.at())
-    found += [*told, *_changed(placed), *(() if asked.nodes else _named(cloud, placed, source.at()))]
+    listed = [each._replace(route=(*source.at(), *each.route)) for each in entries(cloud, data)]
+    found += [*_goes_on(cloud, data, source.at()), *_broken(listed), *_twice(listed), *_placeless(listed)]
+    placed = list({each.name: each for each in listed if each.name and each.path}.values())
+    nodes, crossed = grouping.nested([_known(each) for each in placed], source.at())
+    found += [*crossed, *_changed(placed), *(() if asked.nodes else _named(cloud, placed, source.at()))]
     if has_errors(found) or not placed:
         return Outcome(None, tuple(found))
     part = grouping.part(cloud.name, grouping.in_order(nodes), source, asked)
@@ -225,7 +234,7 @@ def _known(entry: Entry) -> Known:
 
 
 def _goes_on(cloud: Cloud, data: Any, at: Route) -> Iterator[Diagnostic]:
-    for key in cloud.more:
+    for key in cloud.more.split():
         if get(data, key):
             message = f"the answer goes on: it ends with `{key}`, and what follows is not in the file"
             yield error("T558", (*at, key), message, hint="ask for all pages, and give them as one list")
@@ -233,10 +242,15 @@ def _goes_on(cloud: Cloud, data: Any, at: Route) -> Iterator[Diagnostic]:
 
 def _broken(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
     wrong = [each for each in entries if not each.name]
-    for each in wrong[:TOLD]:
+    for each in wrong[:MOST_REPORTED]:
         yield error("T560", each.route, "this entry has no id of an instance", hint=HINT)
-    if len(wrong) > TOLD:
-        yield error("T560", wrong[TOLD].route, f"{len(wrong) - TOLD} more entries have no id of an instance", hint=HINT)
+    if len(wrong) > MOST_REPORTED:
+        yield error(
+            "T560",
+            wrong[MOST_REPORTED].route,
+            f"{len(wrong) - MOST_REPORTED} more entries have no id of an instance",
+            hint=HINT,
+        )
 
 
 def _twice(entries: Sequence[Entry]) -> Iterator[Diagnostic]:

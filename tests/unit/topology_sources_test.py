@@ -504,7 +504,7 @@ NODES = {
 
 def test_hypernodes_that_select_nodes() -> None:
     given = source(listed(*LEAVES))
-    assert module("hypernodes").node_labels(given) == {"x.io/rack", "kubernetes.io/hostname"}
+    assert module("hypernodes").needed_labels(given) == {"x.io/rack", "kubernetes.io/hostname"}
     outcome = module("hypernodes").new(given, Asked(nodes=NODES))
     assert [each.code for each in outcome.diagnostics] == []
     (pool,) = outcome.value.topology.pools

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bayplan import pipeline, schema
-from bayplan.cli import inputs, output, topology_laid, topology_sources
+from bayplan.cli import inputs, output, topology_merging, topology_sources
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.cli.topology_sources import Picked
@@ -48,7 +48,7 @@ def _twice(given: Given) -> tuple[Diagnostic, ...]:
 
 
 def _new(given: Given, picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> str | None:
-    made = topology_laid.together(picked, asked, batches)
+    made = topology_merging.together(picked, asked, batches)
     if made is None:
         return None
     name, read = given.one("name", made.topology.name), given.one("read-on", made.topology.read)
@@ -57,7 +57,7 @@ def _new(given: Given, picked: Sequence[Picked], asked: Asked, batches: list[Bat
     if any(pool.domains for pool in topology.pools):
         judged = pipeline.judge_topology(topology)
         judged += () if has_errors(judged) else schema.validate(native.SCHEMA, data, "topology")
-        batches.append(topology_laid.at_sources(judged, made, picked))
+        batches.append(topology_merging.at_sources(judged, made, picked))
         if has_errors(judged):
             return None
     return _commented(data)
@@ -95,7 +95,7 @@ def _refreshed(
     """The text with what the sources say of nodes in place of what the file said; the rest of it stays."""
     from bayplan.topologies import refreshing
 
-    new = topology_laid.over(old, document, picked, asked, batches)
+    new = topology_merging.over(old, document, picked, asked, batches)
     if new is None:
         return None
     edits = refreshing.edits(old, new, states=topology_sources.states(picked))
@@ -124,7 +124,7 @@ def _osmo(
         source, batch = topology_sources.pools_of(each)
         batches.append(batch)
         made = osmo_pools.update(source, topology) if source else Outcome[tuple[Edit, ...]](None)
-        found = topology_sources.told(each, made.diagnostics)
+        found = topology_sources.reported(each, made.diagnostics)
         batches.append(Batch(found, {"topology": document, **({SUBJECT: source} if source else {})}))
         failed |= made.value is None
         edits += made.value or ()

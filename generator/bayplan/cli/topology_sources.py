@@ -55,9 +55,9 @@ def _headroom(word: str, found: list[Diagnostic]) -> dict[str, int]:
 
     amounts: dict[str, int] = {}
     for part in word.split(",") if word else ():
-        key, _, said = part.partition("=")
+        key, _, amount = part.partition("=")
         try:
-            amounts[key] = quantity.parse(said)
+            amounts[key] = quantity.parse(amount)
         except ValueError:
             amounts[key] = -1
         if key not in ("cpu", "memory") or amounts[key] < 0:
@@ -173,8 +173,8 @@ def _needed(trees: Iterable[tuple[OpenedFile, Source]]) -> Iterator[str]:
     """The labels that sources must know of every node."""
     for file, format_ in trees:
         yield from format_.node_labels
-        if hasattr(reader := _reader(format_), "node_labels"):
-            yield from reader.node_labels(file)
+        if hasattr(reader := _reader(format_), "needed_labels"):
+            yield from reader.needed_labels(file)
 
 
 def _part(file: OpenedFile, format_: Source, wanted: Asked) -> tuple[Part | None, Batch]:
@@ -193,7 +193,7 @@ def _osmo(picked: Picked) -> tuple[Part | None, Batch]:
     if document is None:
         return None, batch
     made = native.part(osmo_pools.new(document), picked.file, Asked())
-    return made.value, Batch(told(picked, made.diagnostics), {SUBJECT: document})
+    return made.value, Batch(reported(picked, made.diagnostics), {SUBJECT: document})
 
 
 def pools_of(picked: Picked) -> tuple[Document | None, Batch]:
@@ -203,7 +203,7 @@ def pools_of(picked: Picked) -> tuple[Document | None, Batch]:
     return None, picked.file.batch(picked.file.faults or (_unrecognised(picked.file),))
 
 
-def told(picked: Picked, found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+def reported(picked: Picked, found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
     """What was found in a source that was taken for OSMO's; A936 alone where nothing in it speaks for that."""
     strange = picked.guessed and any(each.code == "W471" and each.message.endswith(NO_POOLS) for each in found)
     return (_unrecognised(picked.file),) if strange else found

@@ -159,7 +159,7 @@ if TYPE_CHECKING:  # making a Protocol takes longer than reading a workflow
     class Importer(Protocol):
         """The reader of a topology source (`bayplan.topologies.SOURCES`).
 
-        Optional: `node_labels(source) -> frozenset[str]`, the labels that it must know of every node (`Asked.nodes`).
+        Optional: `needed_labels(source) -> frozenset[str]`, the labels that it must know of every node (`Asked.nodes`).
         """
 
         def sniff(self, source: SourceFile, /) -> bool:

@@ -14,7 +14,7 @@ from bayplan.values import NamedTuple
 class Source(NamedTuple):
     """A topology source. Modules are those of this folder, loaded when they are needed.
 
-    `reader` has `sniff(source)` and `new(source, asked)`; it may have `node_labels(source)`, where which labels of
+    `reader` has `sniff(source)` and `new(source, asked)`; it may have `needed_labels(source)`, where which labels of
     nodes it needs depends on the file. `writer` has `write(topology, target)`; it may have `judge(topology, target)`,
     what is said of a topology before it is written. Without a `writer`, the scheduler `to` writes the format.
     """

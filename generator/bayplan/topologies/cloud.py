@@ -139,7 +139,7 @@ class Entry(NamedTuple):
 
 def value(data: Any, keys: str) -> str:
     """The first text or number under some keys."""
-    return next((found for key in keys.split() if (found := grouping.said(get(data, *key.split("."))))), "")
+    return next((found for key in keys.split() if (found := grouping.text_of(get(data, *key.split("."))))), "")
 
 
 def entries(cloud: Cloud, data: Any) -> Iterator[Entry]:

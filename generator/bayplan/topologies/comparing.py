@@ -68,8 +68,8 @@ def _fabric_settings(fabric: Mapping[str, Any]) -> dict[str, Any]:
 def _pool_settings(pool: Mapping[str, Any]) -> dict[str, Any]:
     levels = pool.get("levels", ())
     order = {"order of levels": " > ".join(level["name"] for level in levels)}
-    said = {key: pool[key] for key in ("node", "template") if key in pool}
-    return {**said, **order, "levels": {level["name"]: level for level in levels}}
+    declared = {key: pool[key] for key in ("node", "template") if key in pool}
+    return {**declared, **order, "levels": {level["name"]: level for level in levels}}
 
 
 def _differing(key: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
@@ -154,7 +154,7 @@ class Comparison(NamedTuple):
         return not any(self[1:])
 
 
-def strictly(before: ClusterTopology, after: ClusterTopology) -> Comparison:
+def compare_with_names(before: ClusterTopology, after: ClusterTopology) -> Comparison:
     """The same with names of domains where both sides have them from their system and no label says them: Slurm's
     blocks and switches, and what stands in the place of labels."""
     if not (has_slurm_names(before) and has_slurm_names(after)):

@@ -34,7 +34,7 @@ class Known(NamedTuple):
     reason: str = ""  # why it is unusable
 
 
-def said(value: Any) -> str:
+def text_of(value: Any) -> str:
     """A text, or a number as one; empty for anything else, and for numbers that nobody means."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value) if abs(value) < 10**30 else ""

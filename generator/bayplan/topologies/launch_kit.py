@@ -76,7 +76,7 @@ def _pool(data: Any, at: Route, taken: set[str], found: list[Diagnostic]) -> Ite
 
 def _label(value: Any) -> str:
     """A label's value: those who write `true` without quotes mean the word."""
-    return str(value).lower() if isinstance(value, bool) else grouping.said(value)
+    return str(value).lower() if isinstance(value, bool) else grouping.text_of(value)
 
 
 def _fabrics(data: Any, at: Route, found: list[Diagnostic]) -> dict[str, Fabric]:
@@ -116,8 +116,8 @@ def _fabrics(data: Any, at: Route, found: list[Diagnostic]) -> dict[str, Fabric]
 
 def _versions(data: Any) -> dict[str, str]:
     """The operator's release, where the file says one."""
-    said = text(data, "networkOperator", "selectedRelease") or text(data, "networkOperator", "version")
-    found = re.match(r"v?(\d{1,4}\.\d{1,4})(\.\d{1,4})?", said)
+    release = text(data, "networkOperator", "selectedRelease") or text(data, "networkOperator", "version")
+    found = re.match(r"v?(\d{1,4}\.\d{1,4})(\.\d{1,4})?", release)
     return {"networkOperator": found[1]} if found else {}
 
 

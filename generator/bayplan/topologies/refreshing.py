@@ -376,8 +376,8 @@ def edits(old: ClusterTopology, new: ClusterTopology, *, states: Collection[str]
         else:
             made += _pool_edits(pair, pool, new.pools[pair.after], states, found)
     made += _new_pool_edits(old, new, compared)
-    told = report(old, new, compared, frozenset(paired))
-    return Outcome(None if has_errors(found) else tuple(made), (*found, *told))
+    reported = report(old, new, compared, frozenset(paired))
+    return Outcome(None if has_errors(found) else tuple(made), (*found, *reported))
 
 
 def _named_pools(topology: ClusterTopology) -> Iterator[tuple[str, Pool]]:

@@ -43,7 +43,7 @@ def card_of(device: Any) -> Card | None:
     """The card, if it is one that carries a job's traffic."""
     held = attributes(device)
 
-    def said(key: str) -> Any:
+    def string(key: str) -> Any:
         return get(held.get(f"{PREFIX}/{key}"), "string")
 
     def marked(key: str) -> bool:
@@ -51,12 +51,12 @@ def card_of(device: Any) -> Card | None:
 
     if not marked("rdma") or marked("virtual"):
         return None
-    names = [each if isinstance(each, str) and NAMED.fullmatch(each) else "" for each in map(said, KEYS)]
+    names = [each if isinstance(each, str) and NAMED.fullmatch(each) else "" for each in map(string, KEYS)]
     numa = number(held.get(f"{PREFIX}/numaNode"), "int")
     sound = numa if numa is not None and 0 <= numa < 1024 else None
     root = text(held.get(ROOT), "string")
     rail = Rail(hca=names[0], device=names[1][:15] if len(names[1]) <= 15 else "", numa=sound)
-    return Card(rail, root, LINKS.get(str(said("encapsulation")), "")) if any(names) else None
+    return Card(rail, root, LINKS.get(str(string("encapsulation")), "")) if any(names) else None
 
 
 KEYS = ("rdmaDevice", "ifName")
@@ -181,11 +181,11 @@ def _fabrics(slices: Sequence[Slice], found: list[Diagnostic]) -> dict[str, Fabr
             if each.driver == GPUS and (gpu := gpu_of(device)):
                 gpus.append(gpu)
     links = {name: {nic.links for nic in nics} for name, (_, nics, _) in held.items()}
-    told = {
+    by_node = {
         name: (route, rails(nics, gpus), "".join(links[name]) if len(links[name]) == 1 else "")
         for name, (route, nics, gpus) in held.items()
     }
-    return fabrics(told, found)
+    return fabrics(by_node, found)
 
 
 def _slice(route: Route, data: Any) -> Slice:
@@ -224,7 +224,7 @@ class Node(NamedTuple):
     route: Route
     products: dict[str, None]
     gpus: dict[str, None]  # names of whole cards, and of those that are cut up
-    sick: list[str]
+    unhealthy: list[str]
     places: dict[tuple[str, ...], Route]
     cards: list[str]  # network cards with RDMA
 
@@ -237,7 +237,7 @@ def _nodes(slices: Sequence[Slice], found: list[Diagnostic]) -> Iterator[Known]:
             for index, device in enumerate(each.devices):
                 _device(node, each, device, (*each.route, "spec", "devices", index))
     for name, node in nodes.items():
-        found += _told(name, node)
+        found += _report(name, node)
         if node.gpus or node.places or node.cards:
             yield _known(name, node)
 
@@ -259,16 +259,16 @@ def _device(node: Node, each: Slice, device: Any, route: Route) -> None:
     node.gpus[card] = None
     node.products[_value(attributes, "productName")] = None
     if any(text(taint, "effect") in ("NoSchedule", "NoExecute") for taint in items(device, "taints")):
-        node.sick.append(text(device, "name"))
+        node.unhealthy.append(text(device, "name"))
 
 
 def _value(attributes: Mapping[str, Any], name: str) -> str:
     """An attribute; drivers may leave their own domain out of its name."""
     found = attributes.get(name, attributes.get(f"{GPUS}/{name}"))
-    return grouping.said(get(found, "string") or get(found, "version") or get(found, "int"))
+    return grouping.text_of(get(found, "string") or get(found, "version") or get(found, "int"))
 
 
-def _told(name: str, node: Node) -> Iterator[Diagnostic]:
+def _report(name: str, node: Node) -> Iterator[Diagnostic]:
     if len(node.places) > 1:
         (one, _), (other, route) = list(node.places.items())[:2]
         message = f'network cards of node "{name}" are at {"/".join(one)} and at {"/".join(other)}'
@@ -277,8 +277,8 @@ def _told(name: str, node: Node) -> Iterator[Diagnostic]:
     if len(node.products) > 1:
         message = f'node "{name}" has {len(node.products)} kinds of GPU: {", ".join(sorted(node.products))}'
         yield warning("T553", node.route, message, hint="a pool has one kind; describe such nodes by hand")
-    if node.sick:
-        message = f'node "{name}" has tainted GPUs, such as {node.sick[0]}, and is taken for unhealthy'
+    if node.unhealthy:
+        message = f'node "{name}" has tainted GPUs, such as {node.unhealthy[0]}, and is taken for unhealthy'
         yield info("T562", node.route, message, hint="import again when the taints are gone")
 
 
@@ -287,4 +287,4 @@ def _known(name: str, node: Node) -> Known:
     levels = tuple(level for _, level in LEVELS) if path else ()
     product = next(iter(node.products), "") if len(node.products) < 2 else "gpu"
     values = tuple(grouping.value(each) or "none" for each in path)
-    return Known(name, node.route, product, len(node.gpus), {}, levels, values, "unhealthy" if node.sick else "")
+    return Known(name, node.route, product, len(node.gpus), {}, levels, values, "unhealthy" if node.unhealthy else "")

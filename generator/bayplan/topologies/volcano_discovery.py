@@ -43,7 +43,7 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     """One pool for each type of network that labels tell."""
     found: list[Diagnostic] = []
     taken: set[str] = set()
-    pools = [pool for route, said in _texts(source) for pool in _pools(route, said, taken, found)]
+    pools = [pool for route, content in _texts(source) for pool in _pools(route, content, taken, found)]
     if not pools and not has_errors(tuple(found)):
         message = "no type of network is told by labels in it"
         found.append(error("T568", source.at(), message, hint="give a configuration with `source: label`"))
@@ -54,8 +54,8 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     return Outcome(Part(planned(made, asked.plan), source=source.name), tuple(found))
 
 
-def _pools(route: Route, said: str, taken: set[str], found: list[Diagnostic]) -> Iterator[Pool]:
-    outcome = read("volcano-controller.conf", said.encode("utf-8", "replace"), str(route[0]), own=False)
+def _pools(route: Route, content: str, taken: set[str], found: list[Diagnostic]) -> Iterator[Pool]:
+    outcome = read("volcano-controller.conf", content.encode("utf-8", "replace"), str(route[0]), own=False)
     if outcome.value is None:
         message = f"the configuration is no YAML: {outcome.diagnostics[0].message}"
         found.append(error("T568", route, message, hint="it is a text with YAML in it: indent it evenly"))

@@ -55,7 +55,7 @@ def stem(path: str) -> str:
     return word(re.sub(r"\.[A-Za-z]+$", "", path.replace("\\", "/").rpartition("/")[2])) or "fabric"
 
 
-class Renamed(NamedTuple):
+class RenamedNames(NamedTuple):
     """Names that could not be kept: (as it stands in the source, as it is written)."""
 
     what: str
@@ -67,7 +67,7 @@ class Renamed(NamedTuple):
             self.pairs.append((old, new))
         return new
 
-    def told(self, route: Route) -> Iterator[Diagnostic]:
+    def reported(self, route: Route) -> Iterator[Diagnostic]:
         """T536, once for all of them."""
         pairs = list(dict.fromkeys(self.pairs))
         if pairs:
@@ -125,7 +125,7 @@ class Tier(NamedTuple):
     shown: tuple[str, ...] = ()  # the label values, where they are others
 
 
-class Words(NamedTuple):
+class LevelNames(NamedTuple):
     """How a source calls its levels. `tiers`: finest first; `groups`: by their key in `Row.groups`."""
 
     tiers: tuple[Level, ...]
@@ -151,9 +151,9 @@ def listed(source: SourceFile, what: str, hint: str, found: list[Diagnostic]) ->
     return []
 
 
-def pools(rows: Sequence[Row], words: Words, at: Route, found: list[Diagnostic]) -> tuple[Pool, ...]:
+def pools(rows: Sequence[Row], naming: LevelNames, at: Route, found: list[Diagnostic]) -> tuple[Pool, ...]:
     """The rows as pools, the largest first."""
-    rows = rows if any(row.pool or row.levels for row in rows) else list(_deep(rows, words, at, found))
+    rows = rows if any(row.pool or row.levels for row in rows) else list(_deep(rows, naming, at, found))
     kinds: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
         kinds.setdefault((row.pool, row.levels, len(row.switches), *sorted(row.groups)), []).append(row)
@@ -161,14 +161,14 @@ def pools(rows: Sequence[Row], words: Words, at: Route, found: list[Diagnostic])
     if not any(row.pool for row in rows):
         ordered.sort(key=lambda each: -sum(len(row.nodes) for row in each))
         found += _uneven(ordered, at)
-    renamed = Renamed("label value", [])
+    renamed = RenamedNames("label value", [])
     taken: set[str] = set()
-    made = tuple(_pool(_named(each[0].pool or POOL, taken), each, words, renamed, found) for each in ordered)
-    found += renamed.told(at)
+    made = tuple(_pool(_named(each[0].pool or POOL, taken), each, naming, renamed, found) for each in ordered)
+    found += renamed.reported(at)
     return made
 
 
-def _deep(rows: Sequence[Row], words: Words, at: Route, found: list[Diagnostic]) -> Iterator[Row]:
+def _deep(rows: Sequence[Row], naming: LevelNames, at: Route, found: list[Diagnostic]) -> Iterator[Row]:
     """Rows of one depth: a leaf less deep than others repeats its name, as in a tree of Slurm. So a switch is on one
     level, whatever hangs below it. Nodes on a switch above others are left to a pool of their own, with its level."""
     inner = {switch for row in rows for switch in row.switches[:-1]}
@@ -186,7 +186,7 @@ def _deep(rows: Sequence[Row], words: Words, at: Route, found: list[Diagnostic])
     for row, lacks in zip(rows, missing, strict=True):
         if lacks and row.switches[-1] in inner:
             heights = range(lacks + len(row.switches) - 1, lacks - 1, -1)
-            levels = tuple(_word(words, height) for height in heights)
+            levels = tuple(_word(naming, height) for height in heights)
             yield row._replace(levels=levels, values=tuple(map(value, row.switches)))
         else:
             yield row._replace(switches=(*row.switches, *row.switches[-1:] * lacks))
@@ -218,10 +218,10 @@ def _switches(row: Row) -> str:
     return "no switch" if not number else "1 switch" if number == 1 else f"{number} switches"
 
 
-def _pool(name: str, rows: Sequence[Row], words: Words, renamed: Renamed, found: list[Diagnostic]) -> Pool:
-    tiers = [_tier(rows, words, number) for number in range(len(rows[0].switches))]
+def _pool(name: str, rows: Sequence[Row], naming: LevelNames, renamed: RenamedNames, found: list[Diagnostic]) -> Pool:
+    tiers = [_tier(rows, naming, number) for number in range(len(rows[0].switches))]
     partition: tuple[str, ...] = ()
-    for key, level in words.groups.items():
+    for key, level in naming.groups.items():
         if key in rows[0].groups:
             values = tuple(row.groups[key] for row in rows)
             partition = values if level.nvlink else partition
@@ -230,18 +230,18 @@ def _pool(name: str, rows: Sequence[Row], words: Words, renamed: Renamed, found:
     return Pool(name, NodeShape(), levels, tuple(_domains(rows, tiers, partition, renamed)))
 
 
-def _tier(rows: Sequence[Row], words: Words, number: int) -> Tier:
+def _tier(rows: Sequence[Row], naming: LevelNames, number: int) -> Tier:
     values = tuple(row.switches[number] for row in rows)
     if rows[0].levels:
         return Tier(rows[0].levels[number], values, tuple(row.values[number] for row in rows))
-    return Tier(_word(words, len(rows[0].switches) - 1 - number), values)
+    return Tier(_word(naming, len(rows[0].switches) - 1 - number), values)
 
 
-def _word(words: Words, height: int) -> Level:
+def _word(naming: LevelNames, height: int) -> Level:
     """Higher tiers than the source has words for are called after the highest, with a number."""
-    if height < len(words.tiers):
-        return words.tiers[height]
-    last = words.tiers[-1]
+    if height < len(naming.tiers):
+        return naming.tiers[height]
+    last = naming.tiers[-1]
     return last._replace(name=f"{last.name}-{height}", label=f"{last.label}-{height}")
 
 
@@ -284,7 +284,7 @@ def refines(fine: Tier, coarse: Tier) -> bool:
 
 
 def _domains(
-    rows: Sequence[Row], tiers: Sequence[Tier], partition: Sequence[str], renamed: Renamed
+    rows: Sequence[Row], tiers: Sequence[Tier], partition: Sequence[str], renamed: RenamedNames
 ) -> Iterator[Domain]:
     """One domain for each path, its rows together, in the order of the first."""
     columns = [_values(tier, renamed) for tier in tiers]
@@ -293,12 +293,12 @@ def _domains(
     for number in range(len(rows)):
         made.setdefault(tuple(column[number] for column in columns), []).append(number)
     for path, numbers in made.items():
-        said = rows[numbers[0]].partition
+        declared = rows[numbers[0]].partition
         known = partition[numbers[0]] if partition and nvlink is not None else ""
         own = "" if nvlink is None or known in (path[nvlink], tiers[nvlink].values[numbers[0]]) else known
         leaves = dict.fromkeys(leaf for number in numbers for leaf in rows[number].leaves)
         nodes = tuple(node for number in numbers for node in rows[number].nodes)
-        yield Domain(path, nodes, _visible(own if said is None else said), tuple(leaves))
+        yield Domain(path, nodes, _visible(own if declared is None else declared), tuple(leaves))
 
 
 def _visible(text: str) -> str:
@@ -306,7 +306,7 @@ def _visible(text: str) -> str:
     return "".join(c if "!" <= c <= "~" else "-" for c in text)[:128]
 
 
-def _values(tier: Tier, renamed: Renamed) -> tuple[str, ...]:
+def _values(tier: Tier, renamed: RenamedNames) -> tuple[str, ...]:
     """Label values, unique like the names that they are made of."""
     if tier.shown:
         return tier.shown

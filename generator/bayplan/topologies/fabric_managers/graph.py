@@ -9,7 +9,7 @@ from itertools import combinations, pairwise
 
 from bayplan.diagnostics import Diagnostic, Route, info, warning
 from bayplan.model.topology import Level
-from bayplan.topologies.fabric_managers import APPLIED, Row, Words, apart, some, value
+from bayplan.topologies.fabric_managers import APPLIED, LevelNames, Row, apart, some, value
 from bayplan.values import NamedTuple
 
 
@@ -75,16 +75,16 @@ def natural(text: str) -> tuple[tuple[int, int, str], ...]:
 Hosts = Mapping[str, Mapping[str, str]]
 
 
-def cut(fabric: Fabric, at: Route, found: list[Diagnostic]) -> Fabric:
+def without_bridging_hosts(fabric: Fabric, at: Route, found: list[Diagnostic]) -> Fabric:
     """The fabric without the links of these hosts that lead out of the group of leaf switches that they stay in."""
-    groups = _strong(fabric.hosts)
-    strange = [host for host, own in fabric.hosts.items() if len({groups.top(each) for each in own.values()}) > 1]
-    kept = _few(strange, fabric.hosts)
+    groups = _rail_groups(fabric.hosts)
+    unexpected = [host for host, own in fabric.hosts.items() if len({groups.top(each) for each in own.values()}) > 1]
+    kept = _minority(unexpected, fabric.hosts)
     if not kept:
         return fabric
     usual = Counter(device for own in fabric.hosts.values() for device in own)
     homes = {host: _home(fabric.hosts[host], groups, usual) for host in kept}
-    found.append(_told(homes, groups, fabric, at))
+    found.append(_report_bridges(homes, groups, fabric, at))
     hosts = {
         host: {d: s for d, s in own.items() if host not in homes or groups.top(s) == groups.top(homes[host])}
         for host, own in fabric.hosts.items()
@@ -92,7 +92,7 @@ def cut(fabric: Fabric, at: Route, found: list[Diagnostic]) -> Fabric:
     return fabric._replace(hosts=hosts)
 
 
-def _strong(hosts: Hosts) -> Groups:
+def _rail_groups(hosts: Hosts) -> Groups:
     """Leaf switches that share more than half of the hosts of the smaller one: the rails of one group."""
     groups = Groups()
     sizes: Counter[str] = Counter()
@@ -107,15 +107,15 @@ def _strong(hosts: Hosts) -> Groups:
     return groups
 
 
-def _few(strange: list[str], hosts: Hosts) -> list[str]:
+def _minority(unexpected: list[str], hosts: Hosts) -> list[str]:
     """Those of them that are the minority of what they join: where most hosts do it, it is how the fabric is built."""
     whole = Groups()
     for own in hosts.values():
         whole.join(own.values())
     size = Counter(whole.top(next(iter(own.values()))) for own in hosts.values())
-    top = {host: whole.top(next(iter(hosts[host].values()))) for host in strange}
+    top = {host: whole.top(next(iter(hosts[host].values()))) for host in unexpected}
     many = Counter(top.values())
-    return [host for host in strange if 2 * many[top[host]] < size[top[host]]]
+    return [host for host in unexpected if 2 * many[top[host]] < size[top[host]]]
 
 
 def _home(own: Mapping[str, str], groups: Groups, usual: Counter[str]) -> str:
@@ -125,7 +125,7 @@ def _home(own: Mapping[str, str], groups: Groups, usual: Counter[str]) -> str:
     return own[best]
 
 
-def _told(homes: Mapping[str, str], groups: Groups, fabric: Fabric, at: Route) -> Diagnostic:
+def _report_bridges(homes: Mapping[str, str], groups: Groups, fabric: Fabric, at: Route) -> Diagnostic:
     shown = [f"{host} ({', '.join(_cables(fabric, groups, host, home))})" for host, home in homes.items()]
     message = f"{len(homes)} hosts hang on leaf switches of several groups that no other host joins: {some(shown)}"
     hint = "look at these cables; the hosts are kept below the switches with most of their adapters, without the others"
@@ -149,7 +149,7 @@ def _cables(fabric: Fabric, groups: Groups, host: str, home: str) -> Iterator[st
 # pkg/topology/merger.go.)
 
 LEVELS = ("leaf", "spine", "core")
-WORDS = Words(tuple(Level(name, f"{APPLIED}/{name}", apply=True) for name in LEVELS))
+WORDS = LevelNames(tuple(Level(name, f"{APPLIED}/{name}", apply=True) for name in LEVELS))
 UPPER = 4
 """A switch above others may have hosts of its own: that many times fewer than the switches below it."""
 
@@ -163,7 +163,7 @@ class Stage(NamedTuple):
 
 def rows(fabric: Fabric, at: Route, found: list[Diagnostic]) -> list[Row]:
     """The hosts by the merged switches above them. Tiers that tell nothing apart are left out, and reported."""
-    fabric = cut(_without_bridges(_without_upper_hosts(fabric, at, found), at, found), at, found)
+    fabric = without_bridging_hosts(_without_bridges(_without_upper_hosts(fabric, at, found), at, found), at, found)
     stages = list(_stages(fabric))
     if not stages:
         return []
@@ -307,14 +307,18 @@ def _without_upper_hosts(fabric: Fabric, at: Route, found: list[Diagnostic]) -> 
         beside = [sizes[each] for each in fabric.links.get(switch, ()) if each in sizes]
         if len(beside) > 1 and number * UPPER < max(beside):
             upper[switch] = len(beside)
-    strange = [host for host, adapters in fabric.hosts.items() if upper and any(s in upper for s in adapters.values())]
-    if strange:
-        one = next(switch for switch in fabric.hosts[strange[0]].values() if switch in upper)
+    unexpected = [
+        host for host, adapters in fabric.hosts.items() if upper and any(s in upper for s in adapters.values())
+    ]
+    if unexpected:
+        one = next(switch for switch in fabric.hosts[unexpected[0]].values() if switch in upper)
         name = fabric.names.get(one, one)
-        message = f'left out: {len(strange)} hosts on switches above the leaves, such as "{name}": {some(strange)}'
+        message = (
+            f'left out: {len(unexpected)} hosts on switches above the leaves, such as "{name}": {some(unexpected)}'
+        )
         hint = "storage and management hang there; describe them in a pool of their own if pods run on them"
-        found.append(warning("T538", fabric.places.get(strange[0], at), message, hint=hint))
-    gone = set(strange)
+        found.append(warning("T538", fabric.places.get(unexpected[0], at), message, hint=hint))
+    gone = set(unexpected)
     return fabric._replace(hosts={host: each for host, each in fabric.hosts.items() if host not in gone})
 
 

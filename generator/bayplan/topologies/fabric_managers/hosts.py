@@ -10,7 +10,7 @@ from bayplan.diagnostics import Diagnostic, Outcome, Route, error, warning
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
 from bayplan.topologies import native
-from bayplan.topologies.fabric_managers import Renamed, graph, left_out, node_name, pools, some, stem
+from bayplan.topologies.fabric_managers import RenamedNames, graph, left_out, node_name, pools, some, stem
 from bayplan.topologies.fabric_managers.graph import Fabric
 from bayplan.values import NamedTuple
 
@@ -28,7 +28,7 @@ class Adapter(NamedTuple):
     guid: str
     switch: str
     route: Route
-    said: str = ""  # how the adapter describes itself
+    description: str = ""
 
 
 class Found(NamedTuple):
@@ -42,7 +42,7 @@ class Found(NamedTuple):
 def sort(adapters: Iterable[Adapter], asked: Asked, at: Route, found: list[Diagnostic]) -> Found:
     """The adapters of each host that can be a node."""
     made = Found({}, {}, {})
-    renamed = Renamed("node name", [])
+    renamed = RenamedNames("node name", [])
     unnamed: list[Adapter] = []
     guids: dict[tuple[str, str], str] = {}
     twice: dict[str, Adapter] = {}
@@ -58,14 +58,14 @@ def sort(adapters: Iterable[Adapter], asked: Asked, at: Route, found: list[Diagn
         own = made.hosts.setdefault(name, {})
         own[each.device if each.device not in own else f"{each.device}/{len(own)}"] = each.switch
         made.places.setdefault(name, each.route)
-    _tell_unnamed(unnamed, at, found)
-    _tell_twice(twice, made, found)
+    _report_unnamed(unnamed, at, found)
+    _report_twice(twice, made, found)
     known = {*asked.nodes, *(labels.get(HOSTNAME_LABEL, "") for labels in asked.nodes.values())}
     if not known.isdisjoint(made.hosts):
         _keep(made, known, at, found)
     else:
         _drop(made, at, found)
-    found += renamed._replace(pairs=[pair for pair in renamed.pairs if pair[1] in made.hosts]).told(at)
+    found += renamed._replace(pairs=[pair for pair in renamed.pairs if pair[1] in made.hosts]).reported(at)
     return made
 
 
@@ -77,11 +77,11 @@ def unlinked(names: Iterable[str], adapters: Sequence[Adapter], at: Route, found
     found += left_out("T545", alone, "hosts without a link to a switch", at, hint)
 
 
-def _tell_unnamed(unnamed: list[Adapter], at: Route, found: list[Diagnostic]) -> None:
+def _report_unnamed(unnamed: list[Adapter], at: Route, found: list[Diagnostic]) -> None:
     """T537: adapters of which nothing says whose they are."""
     if unnamed:
-        said = Counter(each.host or each.said for each in unnamed)
-        names = [f'{number} x "{text}"' for text, number in said.most_common()]
+        descriptions = Counter(each.host or each.description for each in unnamed)
+        names = [f'{number} x "{text}"' for text, number in descriptions.most_common()]
         hint = "name the hosts (the description of each adapter), or take them from another source"
         why = "adapters that name no host of their own"
         found.append(
@@ -89,7 +89,7 @@ def _tell_unnamed(unnamed: list[Adapter], at: Route, found: list[Diagnostic]) ->
         )
 
 
-def _tell_twice(twice: Mapping[str, Adapter], made: Found, found: list[Diagnostic]) -> None:
+def _report_twice(twice: Mapping[str, Adapter], made: Found, found: list[Diagnostic]) -> None:
     """T531: a name that two machines have would tie their switches together."""
     for name, each in twice.items():
         message = f'left out: two adapters call themselves "{each.device}" of host "{name}"'

@@ -122,7 +122,7 @@ WHOLE = "run `ibnetdiscover` again, and keep all that it prints"
 
 def _missing(read: Read, at: Route) -> Iterator[Diagnostic]:
     """T541: the other end of a link has no block."""
-    missing = [said for end, said in read.ends.items() if end not in read.names]
+    missing = [seen for end, seen in read.ends.items() if end not in read.names]
     if missing:
         names = some([f'"{name}"' for name, _ in missing])
         message = f"the output is cut off: ports lead to {len(missing)} switches or adapters without a block: {names}"

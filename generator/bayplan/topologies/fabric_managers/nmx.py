@@ -13,9 +13,9 @@ from bayplan.model.topology import ClusterTopology, Level
 from bayplan.topologies import native
 from bayplan.topologies.fabric_managers import (
     APPLIED,
-    Renamed,
+    LevelNames,
+    RenamedNames,
     Row,
-    Words,
     left_out,
     listed,
     node_name,
@@ -27,7 +27,7 @@ from bayplan.topologies.fabric_managers.graph import natural
 from bayplan.values import NamedTuple
 
 DOMAIN = Level("nvlink-domain", f"{APPLIED}/nvlink-domain", nvlink=True, apply=True)
-WORDS = Words((DOMAIN,))
+WORDS = LevelNames((DOMAIN,))
 CLIQUE = "nvidia.com/gpu.clique"
 NOWHERE = re.compile(r"[0-]*")
 HEALTHY = frozenset({"", "HEALTHY", "UNKNOWN"})
@@ -68,9 +68,9 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
         found.append(error("T530", at, "no compute node of it has an NVLink domain", hint=hint))
         return Outcome(None, tuple(found))
     made = pools(rows, WORDS, at, found)
-    sick = [each for each in trays if each.health not in HEALTHY and not NOWHERE.fullmatch(each.domain)]
-    found += _sick(sick, at)
-    unusable = {"unhealthy": tuple(each.node for each in sick)} if sick else {}
+    unhealthy = [each for each in trays if each.health not in HEALTHY and not NOWHERE.fullmatch(each.domain)]
+    found += _report_unhealthy(unhealthy, at)
+    unusable = {"unhealthy": tuple(each.node for each in unhealthy)} if unhealthy else {}
     topology = ClusterTopology(stem(source.name), tuple(pool._replace(unusable=unusable) for pool in made))
     places = {each.node: each.route for each in trays if not NOWHERE.fullmatch(each.domain)}
     aliases = {each.name: each.node for each in trays if each.name != each.node and each.node in places}
@@ -78,7 +78,7 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
 
 
 def _trays(data: Sequence[Mapping[str, Any]], at: Route, found: list[Diagnostic]) -> Iterator[Tray]:
-    renamed = Renamed("node name", [])
+    renamed = RenamedNames("node name", [])
     nameless: list[str] = []
     homeless: list[str] = []
     seen: dict[str, Route] = {}
@@ -98,7 +98,7 @@ def _trays(data: Sequence[Mapping[str, Any]], at: Route, found: list[Diagnostic]
             homeless.append(name)
         chassis, tray = number(each, "LocationInfo", "ChassisID"), number(each, "LocationInfo", "TrayIndex")
         yield Tray(node, name, domain, text(each, "Health").upper(), (chassis or 0, tray or 0), (*at, n))
-    found += renamed.told(at)
+    found += renamed.reported(at)
     found += left_out("T537", nameless, "compute nodes whose name is no node's", at)
     hint = "their NVLink fabric is not up; import the Kubernetes nodes too where pods may run on them all the same"
     found += left_out("T547", homeless, "compute nodes without an NVLink domain", at, hint)
@@ -114,9 +114,11 @@ def _rows(trays: list[Tray], named: bool) -> Iterator[Row]:
         yield Row((domain,), tuple(each.node for each in own), route=own[0].route, partition=domain if named else None)
 
 
-def _sick(sick: list[Tray], at: Route) -> Iterator[Diagnostic]:
+def _report_unhealthy(unhealthy: list[Tray], at: Route) -> Iterator[Diagnostic]:
     """T546."""
-    if sick:
-        names = some([f"{each.name} ({each.health})" for each in sick])
+    if unhealthy:
+        names = some([f"{each.name} ({each.health})" for each in unhealthy])
         hint = "import again when they are healthy"
-        yield info("T546", sick[0].route or at, f"{len(sick)} compute nodes are not healthy: {names}", hint=hint)
+        yield info(
+            "T546", unhealthy[0].route or at, f"{len(unhealthy)} compute nodes are not healthy: {names}", hint=hint
+        )

@@ -51,18 +51,18 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
 
 def _adapters(ports: Sequence[tuple[int, dict[str, Any]]], at: Route) -> Iterator[Adapter]:
     for number, each in ports:
-        peer, said = text(each, "peer_node_name"), text(each, "node_description")
-        if peer in NO_PEER or said == AGGREGATION:
+        peer, description = text(each, "peer_node_name"), text(each, "node_description")
+        if peer in NO_PEER or description == AGGREGATION:
             continue
-        words = said.split()
+        words = description.split()
         device = words[1] if len(words) == 2 else text(each, "dname") or text(each, "name") or str(number)
         guid = text(each, "node_guid") or text(each, "system_guid") or text(each, "systemID") or device
-        yield Adapter(_host(each), device, guid, peer, (*at, number), said or text(each, "system_name"))
+        yield Adapter(_host(each), device, guid, peer, (*at, number), description or text(each, "system_name"))
 
 
 def _host(port: dict[str, Any]) -> str:
-    said = text(port, "node_description")
-    return "" if DEFAULT in said else text(port, "system_name") or said.split(" ")[0]
+    description = text(port, "node_description")
+    return "" if DEFAULT in description else text(port, "system_name") or description.split(" ")[0]
 
 
 def _links(ports: Sequence[dict[str, Any]]) -> dict[str, list[str]]:

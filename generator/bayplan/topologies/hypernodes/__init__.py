@@ -35,7 +35,7 @@ class Member(NamedTuple):
     route: Route
 
 
-class Seen(NamedTuple):
+class ReadHyperNode(NamedTuple):
     """One HyperNode."""
 
     name: str
@@ -50,13 +50,13 @@ class Seen(NamedTuple):
         return (each for each in self.members if each.kind == kind and each.name)
 
 
-Tree = Mapping[str, Seen]
+Tree = Mapping[str, ReadHyperNode]
 
 
-def seen(each: Object) -> Seen:
+def seen(each: Object) -> ReadHyperNode:
     """What stands in a HyperNode."""
     data, members = each.data, (*each.route, "spec", "members")
-    return Seen(
+    return ReadHyperNode(
         name=text(data, "metadata", "name"),
         tier=number(data, "spec", "tier"),
         tier_name=text(data, "spec", "tierName"),
@@ -71,7 +71,7 @@ def _member(data: Any, route: Route) -> Member:
     return Member(text(data, "type"), text(selector, "exactMatch", "name"), selector, route)
 
 
-def faults(found: Sequence[Seen], nodes: Mapping[str, Labels] | None) -> Iterator[Diagnostic]:
+def faults(found: Sequence[ReadHyperNode], nodes: Mapping[str, Labels] | None) -> Iterator[Diagnostic]:
     """Everything wrong with the HyperNodes as a whole. `nodes`: their labels by name; None where nobody knows them."""
     tree: Tree = {each.name: each for each in found}
     for each in found:
@@ -84,7 +84,7 @@ def faults(found: Sequence[Seen], nodes: Mapping[str, Labels] | None) -> Iterato
     yield from _uneven(tree)
 
 
-def _members(each: Seen, nodes: Mapping[str, Labels] | None) -> Iterator[Diagnostic]:
+def _members(each: ReadHyperNode, nodes: Mapping[str, Labels] | None) -> Iterator[Diagnostic]:
     """M725, M726, M728, M730: each member in itself."""
     if not each.members:
         at = (*each.route, "spec")
@@ -96,7 +96,7 @@ def _members(each: Seen, nodes: Mapping[str, Labels] | None) -> Iterator[Diagnos
         yield warning("M728", (*each.route, "spec", "members"), message, hint="put the nodes in a HyperNode below it")
 
 
-def _selector(each: Seen, member: Member, nodes: Mapping[str, Labels] | None) -> Iterator[Diagnostic]:
+def _selector(each: ReadHyperNode, member: Member, nodes: Mapping[str, Labels] | None) -> Iterator[Diagnostic]:
     used = [key for key in SELECTORS if get(member.selector, key) is not None]
     if member.kind not in (NODE, HYPER_NODE) or len(used) != 1:
         message = (
@@ -114,7 +114,9 @@ def _selector(each: Seen, member: Member, nodes: Mapping[str, Labels] | None) ->
         yield from _pattern(each, member, used[0], nodes)
 
 
-def _pattern(each: Seen, member: Member, used: str, nodes: Mapping[str, Labels] | None) -> Iterator[Diagnostic]:
+def _pattern(
+    each: ReadHyperNode, member: Member, used: str, nodes: Mapping[str, Labels] | None
+) -> Iterator[Diagnostic]:
     at = (*member.route, "selector", used)
     why = unreadable(text(member.selector, "regexMatch", "pattern")) if used == "regexMatch" else ""
     if why:
@@ -183,7 +185,7 @@ def _holds(own: Labels, rule: Any) -> bool:
     }.get(operator, False)
 
 
-def _children(each: Seen, tree: Tree) -> Iterator[Diagnostic]:
+def _children(each: ReadHyperNode, tree: Tree) -> Iterator[Diagnostic]:
     """M722, M723: each child exists and is of a lower tier."""
     for member in each.of(HYPER_NODE):
         child = tree.get(member.name)
@@ -199,9 +201,9 @@ def _children(each: Seen, tree: Tree) -> Iterator[Diagnostic]:
             yield error("M723", (*each.route, "spec", "tier"), message, hint="raise the outer tier", notes=notes)
 
 
-def _parents(found: Sequence[Seen]) -> Iterator[Diagnostic]:
+def _parents(found: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
     """M721: no HyperNode is a member of two."""
-    first: dict[str, tuple[Seen, Member]] = {}
+    first: dict[str, tuple[ReadHyperNode, Member]] = {}
     for each in found:
         for member in each.of(HYPER_NODE):
             parent, at = first.setdefault(member.name, (each, member))
@@ -246,9 +248,9 @@ def _below(name: str, tree: Tree) -> Iterator[str]:
         stack += new
 
 
-def _shared_nodes(found: Sequence[Seen], tree: Tree) -> Iterator[Diagnostic]:
+def _shared_nodes(found: Sequence[ReadHyperNode], tree: Tree) -> Iterator[Diagnostic]:
     """M724: a node is a member of one HyperNode."""
-    first: dict[str, tuple[Seen, Member]] = {}
+    first: dict[str, tuple[ReadHyperNode, Member]] = {}
     for each in found:
         for member in each.of(NODE):
             other, at = first.setdefault(member.name, (each, member))
@@ -259,9 +261,9 @@ def _shared_nodes(found: Sequence[Seen], tree: Tree) -> Iterator[Diagnostic]:
                 yield error("M724", member.route, message, hint=hint, notes=notes)
 
 
-def _tier_names(found: Sequence[Seen]) -> Iterator[Diagnostic]:
+def _tier_names(found: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
     """M727: a tier name stands for one tier."""
-    first: dict[str, Seen] = {}
+    first: dict[str, ReadHyperNode] = {}
     for each in found:
         other = first.setdefault(each.tier_name, each) if each.tier_name else each
         if other.tier != each.tier:

@@ -24,7 +24,7 @@ from bayplan.topologies.hypernodes import (
     TOPOLOGY,
     Labels,
     Member,
-    Seen,
+    ReadHyperNode,
     Tree,
     faults,
     matches,
@@ -35,7 +35,7 @@ from bayplan.values import NamedTuple
 from bayplan.words import shorten
 
 
-def keys(found: Iterable[Seen]) -> frozenset[str]:
+def keys(found: Iterable[ReadHyperNode]) -> frozenset[str]:
     """The labels that members are selected by; that of the host name where any are, so that all nodes are told."""
     unnamed = [member for each in found for member in each.members if member.kind == NODE and not member.name]
     wanted = {key for member in unnamed for key in _of(member)}
@@ -64,7 +64,9 @@ MOST_TRIES = 20_000_000
 """Names that patterns are tried on: some ten seconds. Patterns that begin with `^` and plain letters try few names."""
 
 
-def expanded(found: Sequence[Seen], nodes: Mapping[str, Labels]) -> tuple[list[Seen], list[Diagnostic]]:
+def expanded(
+    found: Sequence[ReadHyperNode], nodes: Mapping[str, Labels]
+) -> tuple[list[ReadHyperNode], list[Diagnostic]]:
     """The HyperNodes with a member for each node that they select; T567 for members that select none."""
     if not nodes or not keys(found):
         return list(found), []
@@ -73,15 +75,17 @@ def expanded(found: Sequence[Seen], nodes: Mapping[str, Labels]) -> tuple[list[S
         for pair in own.items():
             index.setdefault(pair, {})[name] = own
     known = Known(nodes, sorted(nodes), index, [MOST_TRIES])
-    told: list[Diagnostic] = []
-    made = [each._replace(members=tuple(_members(each, known, told))) for each in found]
-    if len(told) > MOST_REPORTED:
-        message = f"none of the {len(nodes)} nodes is one that {len(told) - MOST_REPORTED} more members select"
-        told[MOST_REPORTED:] = [warning("T567", told[MOST_REPORTED].route, message, hint=told[MOST_REPORTED].hint)]
-    return made, told
+    reported: list[Diagnostic] = []
+    made = [each._replace(members=tuple(_members(each, known, reported))) for each in found]
+    if len(reported) > MOST_REPORTED:
+        message = f"none of the {len(nodes)} nodes is one that {len(reported) - MOST_REPORTED} more members select"
+        reported[MOST_REPORTED:] = [
+            warning("T567", reported[MOST_REPORTED].route, message, hint=reported[MOST_REPORTED].hint)
+        ]
+    return made, reported
 
 
-def _members(each: Seen, known: Known, told: list[Diagnostic]) -> Iterator[Member]:
+def _members(each: ReadHyperNode, known: Known, reported: list[Diagnostic]) -> Iterator[Member]:
     for member in each.members:
         chosen = _chosen(member, known) if member.kind == NODE and not member.name else None
         if chosen is None:
@@ -89,7 +93,7 @@ def _members(each: Seen, known: Known, told: list[Diagnostic]) -> Iterator[Membe
             continue
         if not chosen:
             message = f'none of the {len(known.nodes)} nodes is one that HyperNode "{each.name}" selects here'
-            told.append(warning("T567", member.route, message, hint="correct the selector, or give all nodes"))
+            reported.append(warning("T567", member.route, message, hint="correct the selector, or give all nodes"))
         yield from (member._replace(name=name) for name in sorted(chosen, key=natural))
 
 
@@ -125,7 +129,7 @@ def _beginning(found: re.Match[str] | None, names: Sequence[str]) -> Sequence[st
 
 # A tree of HyperNodes as a native ClusterTopology: each path from a root to a leaf is a line of domains.
 
-Chain = tuple[Seen, ...]
+Chain = tuple[ReadHyperNode, ...]
 """HyperNodes from a root down to a leaf."""
 
 
@@ -138,9 +142,9 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     """The topology, or why the HyperNodes are none."""
     objects = list(_hyper_nodes(source))
     written = [seen(each) for each in objects]
-    found, told = expanded(written, asked.nodes)
+    found, reported = expanded(written, asked.nodes)
     made = native.part(
-        _made(objects, found, (*_broken(written), *faults(written, None), *told), bool(asked.nodes)), source, asked
+        _made(objects, found, (*_broken(written), *faults(written, None), *reported), bool(asked.nodes)), source, asked
     )
     if made.value is None:
         return made
@@ -148,13 +152,13 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     return Outcome(made.value._replace(places=places), made.diagnostics)
 
 
-def node_labels(source: SourceFile) -> frozenset[str]:
+def needed_labels(source: SourceFile) -> frozenset[str]:
     """The labels that must be known of every node, so that it is clear which nodes are selected by them."""
     return keys(seen(each) for each in _hyper_nodes(source))
 
 
 def _made(
-    objects: Sequence[Object], found: Sequence[Seen], wrong: tuple[Diagnostic, ...], given: bool
+    objects: Sequence[Object], found: Sequence[ReadHyperNode], wrong: tuple[Diagnostic, ...], given: bool
 ) -> Outcome[dict[str, Any]]:
     tree: Tree = {each.name: each for each in found}
     chains = [] if has_errors(wrong) else list(_chains(tree))
@@ -165,9 +169,9 @@ def _made(
     return Outcome(_document(name or "hypernodes", chains), wrong)
 
 
-def _broken(found: Sequence[Seen]) -> Iterator[Diagnostic]:
+def _broken(found: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
     """T454: what the API server would refuse, or would take for one object."""
-    first: dict[str, Seen] = {}
+    first: dict[str, ReadHyperNode] = {}
     for each in found:
         if not each.name or each.tier is None or each.tier < 0:
             message = "a HyperNode needs a name, and a tier that is a whole number from 0 on"
@@ -228,7 +232,7 @@ ONE_BY_ONE = (
 )
 
 
-def _unnamed(found: Sequence[Seen], given: bool) -> Iterator[Diagnostic]:
+def _unnamed(found: Sequence[ReadHyperNode], given: bool) -> Iterator[Diagnostic]:
     """Members that only the cluster can tell. `given`: the nodes are known, and a pattern is not one to try on them."""
     unnamed = [
         (each, one)
@@ -245,7 +249,7 @@ def _unnamed(found: Sequence[Seen], given: bool) -> Iterator[Diagnostic]:
         yield warning("T452", unnamed[MOST_REPORTED][1].route, message, hint=hint)
 
 
-def _no_nodes(found: Sequence[Seen]) -> Iterator[Diagnostic]:
+def _no_nodes(found: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
     """T537: members that no node can be."""
     for each in found:
         for member in each.of(NODE):
@@ -275,7 +279,7 @@ def _values(chain: Chain) -> tuple[str, ...]:
     return noted if len(noted) == len(chain) and all(noted) else tuple(each.name for each in chain)
 
 
-def _unlabelled(each: Seen) -> dict[str, Any]:
+def _unlabelled(each: ReadHyperNode) -> dict[str, Any]:
     """A level whose label no node carries."""
     return {"label": f"{UNKNOWN}/tier-{each.tier}", "apply": True}
 

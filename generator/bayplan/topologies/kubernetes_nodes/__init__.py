@@ -34,7 +34,7 @@ class Offer(NamedTuple):
         return self.cordoned, self.ready, _devices(self.amounts), _devices(self.capacity), self.taints
 
 
-class Alike(NamedTuple):
+class NodeGroup(NamedTuple):
     """Nodes that are the same in all that is asked of them; `amounts` of the offer are the least of theirs."""
 
     offer: Offer
@@ -42,10 +42,10 @@ class Alike(NamedTuple):
     names: tuple[str, ...]
 
 
-class Census(NamedTuple):
+class AllNodes(NamedTuple):
     """All nodes of a source. `hosts`: hostname labels that are not the node's name; `keys`: all label keys seen."""
 
-    alike: tuple[Alike, ...]
+    groups: tuple[NodeGroup, ...]
     places: Mapping[str, Route]
     hosts: Mapping[str, str]
     aliases: Mapping[str, str]
@@ -53,7 +53,7 @@ class Census(NamedTuple):
     twice: tuple[tuple[str, Route], ...] = ()
 
 
-class Form(NamedTuple):
+class LabelKeys(NamedTuple):
     """The label keys of some nodes: how the wanted ones are picked from the values, and where the hostname is."""
 
     kind: int  # a number for each set of keys that are picked
@@ -62,14 +62,14 @@ class Form(NamedTuple):
     host: int
 
 
-class Known(NamedTuple):
+class KnownOffer(NamedTuple):
     """An offer that was met before, by number."""
 
     number: int
     kind: int
 
 
-class Group(NamedTuple):
+class OpenGroup(NamedTuple):
     """Alike nodes while they are counted."""
 
     wanted: tuple[str, ...]
@@ -78,23 +78,23 @@ class Group(NamedTuple):
     offers: set[int]
 
 
-class Counting:
+class NodeCounter:
     """A census in the making. Its methods are called once a node, so they do little."""
 
     def __init__(self, wanted: frozenset[str]) -> None:
         self.wanted = wanted - {HOSTNAME_LABEL}
-        self.forms: dict[tuple[str, ...], Form] = {}
+        self.forms: dict[tuple[str, ...], LabelKeys] = {}
         self.offers: list[Offer] = []
-        self.known: dict[Hashable, Known] = {}
+        self.known: dict[Hashable, KnownOffer] = {}
         self.kinds: dict[Hashable, int] = {}
         self.picked: dict[tuple[str, ...], int] = {}
-        self.groups: dict[tuple[int, int, tuple[str, ...]], Group] = {}
+        self.groups: dict[tuple[int, int, tuple[str, ...]], OpenGroup] = {}
         self.places: dict[str, Route] = {}
         self.hosts: dict[str, str] = {}
         self.called: list[tuple[str, ...]] = []  # a node's name, its provider's id, further names
         self.twice: list[tuple[str, Route]] = []
 
-    def form(self, keys: tuple[str, ...]) -> Form:
+    def form(self, keys: tuple[str, ...]) -> LabelKeys:
         """The form of nodes with these label keys."""
         found = self.forms.get(keys)
         if found is None:
@@ -102,20 +102,20 @@ class Counting:
             host = keys.index(HOSTNAME_LABEL) if HOSTNAME_LABEL in keys else -1
             wanted = tuple(keys[number] for number in places)
             kind = self.picked.setdefault(wanted, len(self.picked))
-            found = self.forms[keys] = Form(kind, wanted, _picker(places), host)
+            found = self.forms[keys] = LabelKeys(kind, wanted, _picker(places), host)
         return found
 
-    def offer(self, said: Hashable, make: Callable[[], Offer]) -> Known:
+    def offer(self, spelled: Hashable, make: Callable[[], Offer]) -> KnownOffer:
         """The offer that was said in these words; made where they are new."""
-        found = self.known.get(said)
+        found = self.known.get(spelled)
         if found is None:
             made = make()
             kind = self.kinds.setdefault(made.kind, len(self.kinds))
-            found = self.known[said] = Known(len(self.offers), kind)
+            found = self.known[spelled] = KnownOffer(len(self.offers), kind)
             self.offers.append(made)
         return found
 
-    def add(self, name: str, place: Route, offer: Known, form: Form, values: Sequence[str]) -> None:
+    def add(self, name: str, place: Route, offer: KnownOffer, form: LabelKeys, values: Sequence[str]) -> None:
         """One node. ValueError: it has no name. How names are spelled is checked with the topology."""
         if not name:
             raise ValueError("it has no name")
@@ -130,34 +130,34 @@ class Counting:
         key = (form_kind, offer_kind, pick(values))
         group = self.groups.get(key)
         if group is None:
-            group = self.groups[key] = Group(wanted, key[2], [], set())
+            group = self.groups[key] = OpenGroup(wanted, key[2], [], set())
         group[2].append(name)
         group[3].add(number)
 
-    def census(self) -> Census:
+    def all_nodes(self) -> AllNodes:
         """What was counted."""
-        alike = tuple(map(self._alike, self.groups.values()))
+        alike = tuple(map(self._group, self.groups.values()))
         keys = frozenset(key for form in self.forms for key in form)
-        return Census(alike, self.places, self.hosts, self._aliases(), keys, tuple(self.twice))
+        return AllNodes(alike, self.places, self.hosts, self._aliases(), keys, tuple(self.twice))
 
     def _aliases(self) -> Aliases:
         """Names that nodes have besides: the short host name, the provider's id and its last part, and what is told."""
         return Aliases(self.called, self.places, self.hosts)
 
-    def _alike(self, group: Group) -> Alike:
+    def _group(self, group: OpenGroup) -> NodeGroup:
         offers = [self.offers[number] for number in group.offers]
         offer = offers[0] if len(offers) == 1 else offers[0]._replace(amounts=least(each.amounts for each in offers))
-        return Alike(offer, dict(zip(group.wanted, group.values, strict=True)), tuple(group.names))
+        return NodeGroup(offer, dict(zip(group.wanted, group.values, strict=True)), tuple(group.names))
 
 
-def nodes_of(alike: Iterable[Alike]) -> list[str]:
+def nodes_of(groups: Iterable[NodeGroup]) -> list[str]:
     """Their names, sorted."""
-    return sorted(name for each in alike for name in each.names)
+    return sorted(name for each in groups for name in each.names)
 
 
-def size(alike: Iterable[Alike]) -> int:
+def size(groups: Iterable[NodeGroup]) -> int:
     """How many nodes they are."""
-    return sum(len(each.names) for each in alike)
+    return sum(len(each.names) for each in groups)
 
 
 def least(offers: Iterable[Mapping[str, int]]) -> dict[str, int]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from bayplan.model.topology import AcceleratorKind
 from bayplan.topologies import grouping
-from bayplan.topologies.kubernetes_nodes import Alike, Taint, size
+from bayplan.topologies.kubernetes_nodes import NodeGroup, Taint, size
 from bayplan.values import NamedTuple
 
 CARDS: Mapping[str, str] = {
@@ -25,7 +25,7 @@ CARDS: Mapping[str, str] = {
     "mthreads.com/gpu": "mthreads",
 }
 """What device plugins call whole GPUs -> who makes them."""
-STRANGERS = (
+UNMODELLED = (
     "google.com/tpu",
     "habana.ai/gaudi",
     "aws.amazon.com/neuron",
@@ -87,7 +87,7 @@ _PASSING = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "ToBeDel
 _HOLDING = ("NoSchedule", "NoExecute")
 
 
-class Make(NamedTuple):
+class Machine(NamedTuple):
     """What nodes of one pool have in common. A node without GPUs is told apart by its instance type."""
 
     product: str
@@ -95,70 +95,70 @@ class Make(NamedTuple):
     arch: str
 
 
-def make_of(alike: Alike) -> Make:
+def machine_of(group: NodeGroup) -> Machine:
     """Kind of GPU and of CPU."""
-    resource = resource_of(alike)
-    product = product_of(alike) if resource else _plain(alike)
-    return Make(product, resource, alike.labels.get(ARCH, ""))
+    resource = resource_of(group)
+    product = product_of(group) if resource else _plain(group)
+    return Machine(product, resource, group.labels.get(ARCH, ""))
 
 
-def _plain(alike: Alike) -> str:
+def _plain(group: NodeGroup) -> str:
     """What nodes without GPUs are called: after what else they compute with, or their instance type."""
-    if strange := stranger(alike):
-        return alike.labels.get(TPU) or strange.rpartition("/")[2]
-    return alike.labels.get(INSTANCE_TYPE, "")
+    if strange := unmodelled(group):
+        return group.labels.get(TPU) or strange.rpartition("/")[2]
+    return group.labels.get(INSTANCE_TYPE, "")
 
 
-def stranger(alike: Alike) -> str:
+def unmodelled(group: NodeGroup) -> str:
     """What other accelerators of a node without GPUs are called; empty without any."""
-    if resource_of(alike):
+    if resource_of(group):
         return ""
-    amounts, capacity = alike.offer.amounts, alike.offer.capacity
-    return next((key for key in STRANGERS if amounts.get(key) or capacity.get(key)), "")
+    amounts, capacity = group.offer.amounts, group.offer.capacity
+    return next((key for key in UNMODELLED if amounts.get(key) or capacity.get(key)), "")
 
 
-def resource_of(alike: Alike) -> str:
+def resource_of(group: NodeGroup) -> str:
     """What its GPUs are called; empty without any."""
-    amounts, capacity = alike.offer.amounts, alike.offer.capacity
+    amounts, capacity = group.offer.amounts, group.offer.capacity
     if amounts.get(NVIDIA) or capacity.get(NVIDIA):
         return NVIDIA
-    if part := _parts(alike):
+    if part := _parts(group):
         return max(part, key=lambda key: (part[key], key))
-    return NVIDIA if _labelled(alike) else next((key for key in CARDS if amounts.get(key) or capacity.get(key)), "")
+    return NVIDIA if _labelled(group) else next((key for key in CARDS if amounts.get(key) or capacity.get(key)), "")
 
 
-def _parts(alike: Alike) -> dict[str, int]:
+def _parts(group: NodeGroup) -> dict[str, int]:
     """Slices and shares of GPUs that have names of their own, by resource."""
-    amounts, capacity = alike.offer.amounts, alike.offer.capacity
+    amounts, capacity = group.offer.amounts, group.offer.capacity
     named = {key for held in (amounts, capacity) for key in held if key.startswith((MIG, SHARES))}
     sizes = {key: max(amounts.get(key, 0), capacity.get(key, 0)) // 1000 for key in sorted(named)}
     return {key: size for key, size in sizes.items() if size}
 
 
-def _labelled(alike: Alike) -> int:
-    said = alike.labels.get(COUNT, "")
-    return int(said) if said.isascii() and said.isdecimal() and len(said) < 4 else 0
+def _labelled(group: NodeGroup) -> int:
+    declared = group.labels.get(COUNT, "")
+    return int(declared) if declared.isascii() and declared.isdecimal() and len(declared) < 4 else 0
 
 
-def label_of(alike: Alike) -> str:
+def label_of(group: NodeGroup) -> str:
     """The label that tells what its GPUs are; empty where none does."""
-    return next((key for key in PRODUCTS if alike.labels.get(key)), "")
+    return next((key for key in PRODUCTS if group.labels.get(key)), "")
 
 
-def labelled(alike: Alike) -> str:
+def labelled(group: NodeGroup) -> str:
     """What labels call its GPUs."""
-    return alike.labels.get(label_of(alike), "")
+    return group.labels.get(label_of(group), "")
 
 
-def product_of(alike: Alike) -> str:
+def product_of(group: NodeGroup) -> str:
     """What its GPUs are called, with an end that tells parts of GPUs from whole ones, whether or not labels do."""
-    said = labelled(alike)
-    if is_part(said):
-        return said
-    resource = resource_of(alike)
+    declared = labelled(group)
+    if is_part(declared):
+        return declared
+    resource = resource_of(group)
     if resource.startswith(MIG):
-        return f"{said}-mig-{resource.removeprefix(MIG)}"
-    return f"{said}-SHARED" if resource == SHARES or shared(alike) else said
+        return f"{declared}-mig-{resource.removeprefix(MIG)}"
+    return f"{declared}-SHARED" if resource == SHARES or shared(group) else declared
 
 
 def is_part(product: str) -> bool:
@@ -192,10 +192,10 @@ def kinds_of(products: Iterable[str]) -> dict[str, str]:
     }
 
 
-def accelerator(name: str, resource: str, plugged: bool) -> AcceleratorKind:
+def accelerator(name: str, resource: str, has_plugin: bool) -> AcceleratorKind:
     """How GPUs are asked for: of the device plugin, or of DRA where no node has any to allocate."""
     vendor = CARDS.get(resource, "nvidia")
-    if plugged:
+    if has_plugin:
         return AcceleratorKind(name, vendor, resources={"count": resource})
     return AcceleratorKind(name, vendor, ("dra",), device_class="gpu.nvidia.com")
 
@@ -205,33 +205,33 @@ def _is_card(resource: str) -> bool:
     return bool(_NIC.search(resource))
 
 
-def built_in(alike: Alike) -> dict[str, int]:
+def built_in(group: NodeGroup) -> dict[str, int]:
     """GPUs and network cards that the node has, whether they work or not, by resource."""
-    offer, resource = alike.offer, resource_of(alike)
+    offer, resource = group.offer, resource_of(group)
     whole = {key: offer.capacity.get(key, amount) // 1000 for key, amount in offer.amounts.items() if _is_card(key)}
-    parts = _parts(alike) if resource else {}
-    cut = any(key.startswith(MIG) for key in parts) or shared(alike) or "SHARED" in labelled(alike)
-    cards = _labelled(alike) if resource == NVIDIA and not cut else 0  # of parts, the label counts what they are of
+    parts = _parts(group) if resource else {}
+    cut = any(key.startswith(MIG) for key in parts) or shared(group) or "SHARED" in labelled(group)
+    cards = _labelled(group) if resource == NVIDIA and not cut else 0  # of parts, the label counts what they are of
     whole |= parts
     cards = cards or max(offer.capacity.get(resource, 0), offer.amounts.get(resource, 0)) // 1000
-    if strange := stranger(alike):
+    if strange := unmodelled(group):
         return {**whole, strange: max(offer.capacity.get(strange, 0), offer.amounts.get(strange, 0)) // 1000}
     return {**whole, resource: cards} if resource else whole
 
 
-def lame(alike: Alike, wanted: Mapping[str, int]) -> dict[str, int]:
+def short_of(group: NodeGroup, wanted: Mapping[str, int]) -> dict[str, int]:
     """Devices of which the node can give less than its like -> how many it can."""
-    given = {key: alike.offer.amounts.get(key, 0) // 1000 for key in wanted}
+    given = {key: group.offer.amounts.get(key, 0) // 1000 for key in wanted}
     return {key: amount for key, amount in given.items() if amount < wanted[key]}
 
 
-def shared(alike: Alike) -> int:
+def shared(group: NodeGroup) -> int:
     """More of them to allocate than there are: shares of GPUs."""
-    given, cards = alike.offer.amounts.get(NVIDIA, 0) // 1000, _labelled(alike)
+    given, cards = group.offer.amounts.get(NVIDIA, 0) // 1000, _labelled(group)
     return given if 0 < cards < given else 0
 
 
-def selector(own: Sequence[Alike], others: Iterable[Alike]) -> dict[str, str]:
+def selector(own: Sequence[NodeGroup], others: Iterable[NodeGroup]) -> dict[str, str]:
     """A label that all nodes of the pool carry and no other node does."""
     rest = list(others)
     for key in SELECTORS:
@@ -241,13 +241,13 @@ def selector(own: Sequence[Alike], others: Iterable[Alike]) -> dict[str, str]:
     return {}
 
 
-def tolerated(alike: Sequence[Alike]) -> tuple[Taint, ...]:
+def tolerated(groups: Sequence[NodeGroup]) -> tuple[Taint, ...]:
     """Taints of at least half of the nodes: the pool is meant for those who tolerate them."""
     sizes: dict[Taint, int] = {}
-    for each in alike:
+    for each in groups:
         for taint in holding(each.offer.taints):
             sizes[taint] = sizes.get(taint, 0) + len(each.names)
-    total = size(alike)
+    total = size(groups)
     return tuple(sorted(taint for taint, size in sizes.items() if 2 * size >= total))
 
 
@@ -263,11 +263,11 @@ def toleration(taint: Taint) -> dict[str, Any]:
     return {"key": key, **how, "effect": effect}
 
 
-def is_control(alike: Alike) -> bool:
+def is_control(group: NodeGroup) -> bool:
     """Whether nodes belong to the control plane alone."""
-    if alike.offer.taints and any(key in CONTROL and effect in _HOLDING for key, _, effect in alike.offer.taints):
+    if group.offer.taints and any(key in CONTROL and effect in _HOLDING for key, _, effect in group.offer.taints):
         return True
-    return not CONTROL.isdisjoint(alike.labels) and not resource_of(alike)
+    return not CONTROL.isdisjoint(group.labels) and not resource_of(group)
 
 
 LABELS = frozenset({*SELECTORS, *CONTROL, COUNT})

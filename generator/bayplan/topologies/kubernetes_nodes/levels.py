@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bayplan.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.model.topology import HOST_LEVEL, Level
-from bayplan.topologies.kubernetes_nodes import Alike, nodes_of, size
+from bayplan.topologies.kubernetes_nodes import NodeGroup, nodes_of, size
 from bayplan.values import NamedTuple
 from bayplan.words import count, listing
 
@@ -40,7 +40,7 @@ CLIQUE = "nvidia.com/gpu.clique"
 """`<ClusterUUID>.<CliqueID>`: the NVLink partition (GPU feature discovery, internal/lm/imex.go)."""
 
 
-class Rank(NamedTuple):
+class Tier(NamedTuple):
     """A level. `accelerator`: a set of nodes with one accelerator network, which need not follow the tree of switches;
     `repeats`: its values are known to repeat under other parents."""
 
@@ -50,61 +50,61 @@ class Rank(NamedTuple):
     repeats: bool = False
 
 
-def _ranks(prefix: str, *named: str) -> tuple[Rank, ...]:
+def _tiers(prefix: str, *named: str) -> tuple[Tier, ...]:
     """`rack=key`: a rank; `rack*=key`: an accelerator's."""
     pairs = (each.partition("=") for each in named)
-    return tuple(Rank(name.strip("*"), f"{prefix}{key or name.strip('*')}", "*" in name) for name, _, key in pairs)
+    return tuple(Tier(name.strip("*"), f"{prefix}{key or name.strip('*')}", "*" in name) for name, _, key in pairs)
 
 
-PRESETS: Mapping[str, tuple[Rank, ...]] = {
+PRESETS: Mapping[str, tuple[Tier, ...]] = {
     # NVIDIA/topograph v1.0.0, docs/reference/node-labels.md; tier 0 is nearest to the node
     "topograph": (
-        *_ranks("fabric.topograph.run/", *(f"tier-{number}" for number in range(15, -1, -1))),
-        *_ranks("accelerator.topograph.run/", "domain*", "sub-domain*"),
+        *_tiers("fabric.topograph.run/", *(f"tier-{number}" for number in range(15, -1, -1))),
+        *_tiers("accelerator.topograph.run/", "domain*", "sub-domain*"),
     ),
     # 0.2 to 0.5
-    "topograph-0.5": _ranks("network.topology.nvidia.com/", "core", "spine", "leaf", "accelerator*"),
+    "topograph-0.5": _tiers("network.topology.nvidia.com/", "core", "spine", "leaf", "accelerator*"),
     # 0.1
-    "topograph-0.1": _ranks("network.topology.nvidia.com/", "datacenter", "spine", "block", "accelerator*"),
+    "topograph-0.1": _tiers("network.topology.nvidia.com/", "datacenter", "spine", "block", "accelerator*"),
     # docs.coreweave.com; a superpod is a small number, unique inside its fabric
     "coreweave": (
-        Rank("fabric", "backend.coreweave.cloud/fabric"),
-        Rank("superpod", "backend.coreweave.cloud/superpod", repeats=True),
-        Rank("leaf", "backend.coreweave.cloud/leafgroup"),
-        Rank("rack", "ds.coreweave.com/nvlink.domain", accelerator=True),
+        Tier("fabric", "backend.coreweave.cloud/fabric"),
+        Tier("superpod", "backend.coreweave.cloud/superpod", repeats=True),
+        Tier("leaf", "backend.coreweave.cloud/leafgroup"),
+        Tier("rack", "ds.coreweave.com/nvlink.domain", accelerator=True),
     ),
     "coreweave-legacy": (
-        Rank("fabric", "ib.coreweave.cloud/fabric"),
-        Rank("superpod", "ib.coreweave.cloud/superpod", repeats=True),
+        Tier("fabric", "ib.coreweave.cloud/fabric"),
+        Tier("superpod", "ib.coreweave.cloud/superpod", repeats=True),
     ),
     # a sub-block of A4X is one NVL72
-    "gke": _ranks("cloud.google.com/gce-topology-", "block", "subblock*"),
+    "gke": _tiers("cloud.google.com/gce-topology-", "block", "subblock*"),
     # layer 1 is the top; some types have four
     "eks": (
-        *_ranks("topology.k8s.aws/network-node-", "layer-1", "layer-2", "layer-3", "layer-4"),
-        Rank("ultraserver", "topology.k8s.aws/ultraserver-id", accelerator=True),
+        *_tiers("topology.k8s.aws/network-node-", "layer-1", "layer-2", "layer-3", "layer-4"),
+        Tier("ultraserver", "topology.k8s.aws/ultraserver-id", accelerator=True),
     ),
-    "oke": _ranks(
+    "oke": _tiers(
         "oci.oraclecloud.com/rdma.",
         "island=hpc_island_id",
         "network-block=network_block_id",
         "local-block=local_block_id",
     ),
-    "oke-host": _ranks("oci.oraclecloud.com/host.", "network-block=network_block_id", "rack*=rack_id"),
+    "oke-host": _tiers("oci.oraclecloud.com/host.", "network-block=network_block_id", "rack*=rack_id"),
     # tier 0 is an NVL instance group
-    "nebius": _ranks("topology.nebius.com/", "tier-3", "tier-2", "tier-1", "tier-0*"),
+    "nebius": _tiers("topology.nebius.com/", "tier-3", "tier-2", "tier-1", "tier-0*"),
     # jobs cannot leave a partition
-    "crusoe": _ranks("crusoe.ai/", "partition=ib.partition.id", "pod=pod.id"),
-    "volcano": _ranks("volcano.sh/", "hypercluster", "hypernode", "tor"),
-    "generic": _ranks("topology.kubernetes.io/", "region", "zone", "block", "rack"),
-    "clique": (Rank("rack", CLIQUE, accelerator=True),),
+    "crusoe": _tiers("crusoe.ai/", "partition=ib.partition.id", "pod=pod.id"),
+    "volcano": _tiers("volcano.sh/", "hypercluster", "hypernode", "tor"),
+    "generic": _tiers("topology.kubernetes.io/", "region", "zone", "block", "rack"),
+    "clique": (Tier("rack", CLIQUE, accelerator=True),),
 }
 """Of several networks the one counts of which nodes carry the most labels, and the first of equals."""
 
 PLACES = ("generic", "clique")
 """Those that are tried where nodes carry labels of no network."""
 
-LABELS = frozenset(rank.label for ranks in PRESETS.values() for rank in ranks) | {CLIQUE}
+LABELS = frozenset(tier.label for tiers in PRESETS.values() for tier in tiers) | {CLIQUE}
 
 
 # Which labels of some nodes are their levels, and whether they are a tree: each domain in one place.
@@ -115,12 +115,12 @@ MOST = 10
 """Domains of a level that are complained of."""
 
 
-class Ranks(NamedTuple):
+class Tiers(NamedTuple):
     """Levels to look for. `beside`: those of accelerators, whose place in the tree the nodes tell; `given`: by a user
     or another source, who have said all levels there are."""
 
-    tree: tuple[Rank, ...] = ()
-    beside: tuple[Rank, ...] = ()
+    tree: tuple[Tier, ...] = ()
+    beside: tuple[Tier, ...] = ()
     given: bool = False
 
 
@@ -128,7 +128,7 @@ class Row(NamedTuple):
     """Alike nodes and where they hang."""
 
     path: Path
-    alike: Alike
+    group: NodeGroup
 
 
 class Tree(NamedTuple):
@@ -138,51 +138,51 @@ class Tree(NamedTuple):
     rows: tuple[Row, ...]
 
 
-def preset_of(alike: Iterable[Alike]) -> tuple[str, ...]:
+def preset_of(groups: Iterable[NodeGroup]) -> tuple[str, ...]:
     """The presets of which nodes carry labels, the best first."""
-    labels = carried(alike)
-    scores = {name: sum(rank.label in labels for rank in ranks) for name, ranks in PRESETS.items()}
+    labels = carried(groups)
+    scores = {name: sum(tier.label in labels for tier in tiers) for name, tiers in PRESETS.items()}
     networks = sorted((name for name in scores if name not in PLACES and scores[name]), key=lambda name: -scores[name])
     return (*networks, *(name for name in PLACES if scores[name]))
 
 
-def ranks_of(preset: str, alike: Iterable[Alike]) -> Ranks:
+def preset_tiers(preset: str, groups: Iterable[NodeGroup]) -> Tiers:
     """The levels of a preset that a node has: a platform has more than one of its networks has."""
-    labels = carried(alike)
-    ranks = [rank for rank in PRESETS.get(preset, ()) if rank.label in labels]
-    return Ranks(
-        tuple(rank for rank in ranks if not rank.accelerator), tuple(rank for rank in ranks if rank.accelerator)
+    labels = carried(groups)
+    tiers = [tier for tier in PRESETS.get(preset, ()) if tier.label in labels]
+    return Tiers(
+        tuple(tier for tier in tiers if not tier.accelerator), tuple(tier for tier in tiers if tier.accelerator)
     )
 
 
-def carried(alike: Iterable[Alike]) -> set[str]:
+def carried(groups: Iterable[NodeGroup]) -> set[str]:
     """The labels that any of the nodes has."""
-    return {key for each in alike for key, value in each.labels.items() if value}
+    return {key for each in groups for key, value in each.labels.items() if value}
 
 
-def given_ranks(levels: Sequence[Level]) -> Ranks:
+def given_tiers(levels: Sequence[Level]) -> Tiers:
     """Levels that somebody has named."""
-    return Ranks(tuple(Rank(each.name, each.label, repeats=each.unique == "parent") for each in levels), (), True)
+    return Tiers(tuple(Tier(each.name, each.label, repeats=each.unique == "parent") for each in levels), (), True)
 
 
-def rows_of(alike: Iterable[Alike], ranks: Sequence[Rank]) -> tuple[Row, ...]:
+def rows_of(groups: Iterable[NodeGroup], tiers: Sequence[Tier]) -> tuple[Row, ...]:
     """Where nodes hang that have all labels."""
-    labels = [rank.label for rank in ranks]
-    paths = ((tuple(each.labels.get(label, "") for label in labels), each) for each in alike)
+    labels = [tier.label for tier in tiers]
+    paths = ((tuple(each.labels.get(label, "") for label in labels), each) for each in groups)
     return tuple(Row(path, each) for path, each in paths if all(path))
 
 
-def tree_of(rows: tuple[Row, ...], ranks: Sequence[Rank], where: str, places: Mapping[str, Route]) -> Judged:
+def tree_of(rows: tuple[Row, ...], tiers: Sequence[Tier], where: str, places: Mapping[str, Route]) -> Judged:
     """The tree of these levels, without those that every node has for itself; None where it is no tree."""
     found: list[Diagnostic] = []
-    while ranks and _alone(rows):
-        rank, names = ranks[-1], {name for row in rows for name in row.alike.names}
-        found.append(_one_each(rank, rows, len(ranks) == 1 and {row.path[-1] for row in rows} == names, where, places))
-        ranks, rows = ranks[:-1], joined(rows, len(ranks) - 1)
-    upside_down = list(_order(rows, ranks, where, places))
-    levels = [Level(rank.name, rank.label) for rank in ranks]
-    for depth in range(1, len(ranks)) if not upside_down else ():
-        if _repeat(rows, depth, ranks, where, places, found):
+    while tiers and _one_node_each(rows):
+        tier, names = tiers[-1], {name for row in rows for name in row.group.names}
+        found.append(_one_each(tier, rows, len(tiers) == 1 and {row.path[-1] for row in rows} == names, where, places))
+        tiers, rows = tiers[:-1], joined(rows, len(tiers) - 1)
+    upside_down = list(_order(rows, tiers, where, places))
+    levels = [Level(tier.name, tier.label) for tier in tiers]
+    for depth in range(1, len(tiers)) if not upside_down else ():
+        if _repeat(rows, depth, tiers, where, places, found):
             levels[depth] = levels[depth]._replace(unique="parent")
     return Judged(Tree(tuple(levels), rows), (*found, *upside_down))
 
@@ -199,85 +199,85 @@ def joined(rows: Iterable[Row], depth: int) -> tuple[Row, ...]:
     return tuple(row._replace(path=row.path[:depth]) for row in rows)
 
 
-def _alone(rows: Sequence[Row]) -> bool:
+def _one_node_each(rows: Sequence[Row]) -> bool:
     """Whether every node has a value of the finest level for itself."""
     return (
         len(rows) > 1
-        and all(len(row.alike.names) == 1 for row in rows)
+        and all(len(row.group.names) == 1 for row in rows)
         and len({row.path[-1:] for row in rows}) == len(rows)
     )
 
 
-def _one_each(rank: Rank, rows: Sequence[Row], names: bool, where: str, places: Mapping[str, Route]) -> Diagnostic:
-    place = places[rows[0].alike.names[0]]
+def _one_each(tier: Tier, rows: Sequence[Row], names: bool, where: str, places: Mapping[str, Route]) -> Diagnostic:
+    place = places[rows[0].group.names[0]]
     hint = f'every pool ends in the level "{HOST_LEVEL}" by itself'
     if names:
-        message = f'the only level of {where}, "{rank.label}", holds the names of the nodes'
+        message = f'the only level of {where}, "{tier.label}", holds the names of the nodes'
         return error("T509", place, message, hint=f"leave it out: {hint}")
-    message = f'every node of {where} has its own "{rank.label}", so it is left out'
+    message = f'every node of {where} has its own "{tier.label}", so it is left out'
     return warning("T509", place, message, hint=hint)
 
 
-def _order(rows: Sequence[Row], ranks: Sequence[Rank], where: str, places: Mapping[str, Route]) -> Iterator[Diagnostic]:
+def _order(rows: Sequence[Row], tiers: Sequence[Tier], where: str, places: Mapping[str, Route]) -> Iterator[Diagnostic]:
     """T508: a value of the coarser level says what the finer one is."""
-    for depth in range(1, len(ranks)):
+    for depth in range(1, len(tiers)):
         coarse, fine = len({row.path[depth - 1] for row in rows}), len({row.path[depth] for row in rows})
         if fine < coarse and len({row.path[depth - 1 : depth + 1] for row in rows}) == coarse:
-            one, other = ranks[depth - 1], ranks[depth]
+            one, other = tiers[depth - 1], tiers[depth]
             message = (
                 f'{where} has {count(fine, "value")} of "{other.label}" and {coarse} of "{one.label}", which is to be'
                 " the coarser one"
             )
-            place = places[rows[0].alike.names[0]]
+            place = places[rows[0].group.names[0]]
             yield error("T508", place, message, hint=f'name "{other.label}" first: levels go from coarse to fine')
 
 
 def _repeat(
     rows: Sequence[Row],
     depth: int,
-    ranks: Sequence[Rank],
+    tiers: Sequence[Tier],
     where: str,
     places: Mapping[str, Route],
     found: list[Diagnostic],
 ) -> bool:
     """Whether the values of a level repeat under other parents; T505 where they rather are mistakes."""
-    parents: dict[str, dict[Path, list[Alike]]] = {}
+    parents: dict[str, dict[Path, list[NodeGroup]]] = {}
     for row in rows:
-        parents.setdefault(row.path[depth], {}).setdefault(row.path[:depth], []).append(row.alike)
+        parents.setdefault(row.path[depth], {}).setdefault(row.path[:depth], []).append(row.group)
     several = {value: held for value, held in parents.items() if len(held) > 1}
-    rank = ranks[depth]
-    if not several or rank.repeats:
+    tier = tiers[depth]
+    if not several or tier.repeats:
         return bool(several)
     structural = len(several) > 2 or all(map(even, several.values()))
     if structural and 2 * len(several) >= len(parents):
-        message = f'the values of "{rank.label}" repeat under other parents in {where}: {listing(several, "and", 3)}'
-        place = places[rows[0].alike.names[0]]
+        message = f'the values of "{tier.label}" repeat under other parents in {where}: {listing(several, "and", 3)}'
+        place = places[rows[0].group.names[0]]
         found.append(info("T506", place, message, hint="the level is marked `unique: parent`"))
         return True
-    found += (_suspects(rank, value, held, ranks[:depth], places) for value, held in list(several.items())[:MOST])
+    found += (_suspects(tier, value, held, tiers[:depth], places) for value, held in list(several.items())[:MOST])
     return False
 
 
 def _suspects(
-    rank: Rank,
+    tier: Tier,
     value: str,
-    parents: Mapping[Path, Sequence[Alike]],
-    above: Sequence[Rank],
+    parents: Mapping[Path, Sequence[NodeGroup]],
+    above: Sequence[Tier],
     places: Mapping[str, Route],
 ) -> Diagnostic:
     """T505: those who are few are named."""
     few, many = minority(parents)
     depth = next(depth for depth, pair in enumerate(zip(few, many, strict=True)) if pair[0] != pair[1])
-    return elsewhere(rank, value, above[depth].name, above[depth].label, (many[depth], few[depth]), parents, places)
+    return in_two_places(tier, value, above[depth].name, above[depth].label, (many[depth], few[depth]), parents, places)
 
 
-def elsewhere(
-    rank: Rank,
+def in_two_places(
+    tier: Tier,
     value: str,
     level: str,
     label: str,
     named: tuple[str, str],
-    parents: Mapping[Path, Sequence[Alike]],
+    parents: Mapping[Path, Sequence[NodeGroup]],
     places: Mapping[str, Route],
 ) -> Diagnostic:
     """T505: a domain lies in the first of the domains named, as most say, and in the second."""
@@ -285,36 +285,36 @@ def elsewhere(
     names = nodes_of(parents[few])
     most = count(size(parents[many]), "node")
     message = (
-        f'{rank.name} "{value}" lies in {level} "{named[0]}", as {most} say, and in "{named[1]}", {as_said(names)}'
+        f'{tier.name} "{value}" lies in {level} "{named[0]}", as {most} say, and in "{named[1]}", {as_said(names)}'
     )
-    hint = f'correct the label "{label}" or "{rank.label}" of {"this node" if len(names) == 1 else "these nodes"}'
+    hint = f'correct the label "{label}" or "{tier.label}" of {"this node" if len(names) == 1 else "these nodes"}'
     return error("T505", places[names[0]], message, hint=hint)
 
 
-def minority(parents: Mapping[Path, Sequence[Alike]]) -> tuple[Path, Path]:
+def minority(parents: Mapping[Path, Sequence[NodeGroup]]) -> tuple[Path, Path]:
     """The place that the fewest nodes name, and the one that the most name."""
     sizes = sorted((size(held), path) for path, held in parents.items())
     return sizes[0][1], sizes[-1][1]
 
 
-def even(parents: Mapping[Path, Sequence[Alike]]) -> bool:
+def even(parents: Mapping[Path, Sequence[NodeGroup]]) -> bool:
     """Whether no place has less than half the nodes of another: then it is no mistake of a few."""
     sizes = [size(held) for held in parents.values()]
     return 2 * min(sizes) >= max(sizes)
 
 
 def incomplete(
-    alike: Sequence[Alike], ranks: Sequence[Rank], where: str, places: Mapping[str, Route], excluded: bool
+    groups: Sequence[NodeGroup], tiers: Sequence[Tier], where: str, places: Mapping[str, Route], excluded: bool
 ) -> Iterator[Diagnostic]:
     """T503, or T504 where they are to be left out: nodes that lack a label that others have."""
-    told: set[str] = set()
-    for rank in ranks if alike else ():
-        lacking = nodes_of(each for each in alike if not each.labels.get(rank.label))
-        new = [name for name in lacking if name not in told and rank.label != CLIQUE]
-        told.update(new)
+    reported: set[str] = set()
+    for tier in tiers if groups else ():
+        lacking = nodes_of(each for each in groups if not each.labels.get(tier.label))
+        new = [name for name in lacking if name not in reported and tier.label != CLIQUE]
+        reported.update(new)
         if new and excluded:
-            yield info("T504", places[new[0]], f'{has(new)} no label "{rank.label}": {len(new)} left out of {where}')
+            yield info("T504", places[new[0]], f'{has(new)} no label "{tier.label}": {len(new)} left out of {where}')
         elif new:
-            having = nodes_of(each for each in alike if each.labels.get(rank.label))
+            having = nodes_of(each for each in groups if each.labels.get(tier.label))
             others = f', unlike "{having[0]}" and others of {where}' if having else ""
-            yield error("T503", places[new[0]], f'{has(new)} no label "{rank.label}"{others}', hint=LABEL_THEM)
+            yield error("T503", places[new[0]], f'{has(new)} no label "{tier.label}"{others}', hint=LABEL_THEM)

@@ -10,64 +10,70 @@ from bayplan.kube import quantity
 from bayplan.model.formats import Asked
 from bayplan.model.topology import AcceleratorKind, Domain, NodeShape, Pool
 from bayplan.topologies import grouping
-from bayplan.topologies.kubernetes_nodes import Alike, Census, Taint, hardware, least, nodes_of, size
+from bayplan.topologies.kubernetes_nodes import AllNodes, NodeGroup, Taint, hardware, least, nodes_of, size
 from bayplan.topologies.kubernetes_nodes.levels import Path, Row, has, named
-from bayplan.topologies.kubernetes_nodes.trees import Grown
+from bayplan.topologies.kubernetes_nodes.trees import FamilyTree
 
 NOT_READY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 
 
 def states(
-    alike: Sequence[Alike], devices: Mapping[str, int], tolerated: Sequence[Taint], silent: bool, sick: frozenset[str]
+    groups: Sequence[NodeGroup],
+    devices: Mapping[str, int],
+    tolerated: Sequence[Taint],
+    no_ready: bool,
+    unlinked: frozenset[str],
 ) -> dict[str, str]:
     """Node -> reason. `silent`: no node at all says whether it is ready."""
     found: dict[str, str] = {}
-    for each in alike:
-        reason = state(each, silent) or ("unhealthy" if hardware.lame(each, devices) else "")
+    for each in groups:
+        reason = state(each, no_ready) or ("unhealthy" if hardware.short_of(each, devices) else "")
         reason = reason or ("reserved" if _extra(each, tolerated) else "")
         if reason:
             found |= dict.fromkeys(each.names, reason)
-        if sick and reason in ("", "reserved"):
-            found |= {name: "unhealthy" for name in each.names if name in sick}
+        if unlinked and reason in ("", "reserved"):
+            found |= {name: "unhealthy" for name in each.names if name in unlinked}
     return found
 
 
-def state(alike: Alike, silent: bool) -> str:
+def state(group: NodeGroup, no_ready: bool) -> str:
     """What the node says of itself."""
-    offer = alike.offer
+    offer = group.offer
     keys = {key for key, _, _ in offer.taints}
-    if (offer.ready != "True" and not silent) or not keys.isdisjoint(NOT_READY):
+    if (offer.ready != "True" and not no_ready) or not keys.isdisjoint(NOT_READY):
         return "notReady"
     return "cordoned" if offer.cordoned or UNSCHEDULABLE in keys else ""
 
 
-def _extra(alike: Alike, tolerated: Sequence[Taint]) -> list[Taint]:
-    return [taint for taint in hardware.holding(alike.offer.taints) if taint not in tolerated]
+def _extra(group: NodeGroup, tolerated: Sequence[Taint]) -> list[Taint]:
+    return [taint for taint in hardware.holding(group.offer.taints) if taint not in tolerated]
 
 
-def told(
-    alike: Sequence[Alike],
+def report_states(
+    groups: Sequence[NodeGroup],
     devices: Mapping[str, int],
     tolerated: Sequence[Taint],
-    silent: bool,
+    no_ready: bool,
     places: Mapping[str, Route],
 ) -> Iterator[Diagnostic]:
     """Why nodes are not used that call themselves ready: one finding for all of one reason."""
-    lame: dict[tuple[str, int], list[Alike]] = {}
-    extra: dict[Taint, list[Alike]] = {}
-    for each in alike:
-        if state(each, silent):
+    short_of: dict[tuple[str, int], list[NodeGroup]] = {}
+    extra: dict[Taint, list[NodeGroup]] = {}
+    for each in groups:
+        if state(each, no_ready):
             continue
-        for key, given in list(hardware.lame(each, devices).items())[:1]:
-            lame.setdefault((key, given), []).append(each)
+        for key, given in list(hardware.short_of(each, devices).items())[:1]:
+            short_of.setdefault((key, given), []).append(each)
         for taint in _extra(each, tolerated)[:1]:
             extra.setdefault(taint, []).append(each)
-    yield from (_lame(key, given, devices[key], nodes_of(held), places) for (key, given), held in sorted(lame.items()))
+    yield from (
+        _short_of(key, given, devices[key], nodes_of(held), places) for (key, given), held in sorted(short_of.items())
+    )
     yield from (_reserved(taint, nodes_of(held), places) for taint, held in sorted(extra.items()))
 
 
-def _lame(key: str, given: int, wanted: int, names: Sequence[str], places: Mapping[str, Route]) -> Diagnostic:
+def _short_of(key: str, given: int, wanted: int, names: Sequence[str], places: Mapping[str, Route]) -> Diagnostic:
     if key in hardware.CARDS:
         message = f'{has(names)} {wanted} GPUs and can give {given}: "{key}" is {given} in status.allocatable'
         hint = "counted as unhealthy: pods for the whole node do not fit"
@@ -90,13 +96,13 @@ Devices = Mapping[str, int]
 """GPUs and network cards of a node, by resource."""
 
 
-def pools(grown: Sequence[Grown], census: Census, found: list[Diagnostic]) -> tuple[Pool, ...]:
+def pools(grown: Sequence[FamilyTree], all_nodes: AllNodes, found: list[Diagnostic]) -> tuple[Pool, ...]:
     """All pools, sorted by name; several of one stock are numbered."""
     used: set[str] = set()
-    hung = {row.alike.names[0] for each in grown for row in each.tree.rows}
-    away = [each for each in census.alike if each.names[0] not in hung]
+    in_tree = {row.group.names[0] for each in grown for row in each.tree.rows}
+    away = [each for each in all_nodes.groups if each.names[0] not in in_tree]
     made = [
-        _pool(each, devices, rows, grouping.free(each.stock.name, used), (census, away), found)
+        _pool(each, devices, rows, grouping.free(each.family.name, used), (all_nodes, away), found)
         for each in grown
         for devices, rows in _equipped(each.tree.rows)
     ]
@@ -107,7 +113,7 @@ def _equipped(rows: Iterable[Row]) -> list[tuple[Devices, list[Row]]]:
     """Rows by their equipment. A few that have less than their neighbours are broken, and no equipment of its own."""
     held: dict[tuple[tuple[str, int], ...], list[Row]] = {}
     for row in rows:
-        held.setdefault(tuple(sorted(hardware.built_in(row.alike).items())), []).append(row)
+        held.setdefault(tuple(sorted(hardware.built_in(row.group).items())), []).append(row)
     kept: list[tuple[Devices, list[Row]]] = []
     for devices in sorted(held, key=lambda devices: (-_size(held[devices]), devices)):
         own = held[devices]
@@ -125,68 +131,70 @@ def _broken(devices: Devices, rows: Sequence[Row], whole: Devices, others: Seque
 
 
 def _size(rows: Iterable[Row]) -> int:
-    return size(row.alike for row in rows)
+    return size(row.group for row in rows)
 
 
 def _pool(
-    grown: Grown,
+    grown: FamilyTree,
     devices: Devices,
     rows: Sequence[Row],
     name: str,
-    counted: tuple[Census, Sequence[Alike]],
+    counted: tuple[AllNodes, Sequence[NodeGroup]],
     found: list[Diagnostic],
 ) -> Pool:
     """A pool; `counted`: all nodes, and those of them that are in no pool."""
-    stock, alike, census = grown.stock, [row.alike for row in rows], counted[0]
-    taints = hardware.tolerated(alike)
-    silent = not any(each.offer.ready for each in census.alike)
-    countable = devices if plugged(grown) else {key: n for key, n in devices.items() if key != stock.make.resource}
-    found += told(alike, countable, taints, silent, census.places)
-    reasons = states(alike, countable, taints, silent, grown.sick)
-    usable = [each for each in alike if each.names[0] not in reasons] or alike
+    family, groups, all_nodes = grown.family, [row.group for row in rows], counted[0]
+    taints = hardware.tolerated(groups)
+    no_ready = not any(each.offer.ready for each in all_nodes.groups)
+    countable = (
+        devices if has_plugin(grown) else {key: n for key, n in devices.items() if key != family.machine.resource}
+    )
+    found += report_states(groups, countable, taints, no_ready, all_nodes.places)
+    reasons = states(groups, countable, taints, no_ready, grown.unlinked)
+    usable = [each for each in groups if each.names[0] not in reasons] or groups
     node = NodeShape(
-        stock.kind,
-        devices.get(stock.make.resource, 0),
-        _resources(usable, stock.make.resource),
-        (stock.frame.node.node_selector if stock.frame else {}) or _selector(alike, name, *counted, found),
+        family.kind,
+        devices.get(family.machine.resource, 0),
+        _resources(usable, family.machine.resource),
+        (family.frame.node.node_selector if family.frame else {}) or _selector(groups, name, *counted, found),
         tuple(map(hardware.toleration, taints)),
     )
     return Pool(name, node, grown.tree.levels, tuple(_domains(rows, grown.partitions)), _by_reason(reasons))
 
 
-def plugged(grown: Grown) -> bool:
+def has_plugin(grown: FamilyTree) -> bool:
     """Whether a device plugin offers the GPUs of any of the nodes."""
-    return any(each.offer.amounts.get(grown.stock.make.resource) for each in grown.stock.alike)
+    return any(each.offer.amounts.get(grown.family.machine.resource) for each in grown.family.groups)
 
 
-def _offered(alike: Alike) -> str:
+def _offered(group: NodeGroup) -> str:
     """What pods come for: nothing but CPU where it is empty. Of the control plane they want nothing."""
-    return "-" if hardware.is_control(alike) else hardware.resource_of(alike) or hardware.stranger(alike)
+    return "-" if hardware.is_control(group) else hardware.resource_of(group) or hardware.unmodelled(group)
 
 
 def _selector(
-    alike: Sequence[Alike], name: str, census: Census, away: Sequence[Alike], found: list[Diagnostic]
+    groups: Sequence[NodeGroup], name: str, all_nodes: AllNodes, away: Sequence[NodeGroup], found: list[Diagnostic]
 ) -> dict[str, str]:
     """What takes the nodes of this pool alone; else what takes none of another pool, but nodes that were left out."""
-    own = {each.names[0] for each in alike}
-    others = [each for each in census.alike if each.names[0] not in own]
-    if exact := hardware.selector(alike, others):
+    own = {each.names[0] for each in groups}
+    others = [each for each in all_nodes.groups if each.names[0] not in own]
+    if exact := hardware.selector(groups, others):
         return exact
     out = {each.names[0] for each in away}
-    made = hardware.selector(alike, (each for each in others if each.names[0] not in out))
-    offered = {_offered(each) for each in alike}
+    made = hardware.selector(groups, (each for each in others if each.names[0] not in out))
+    offered = {_offered(each) for each in groups}
     also = [each for each in away if made.items() <= each.labels.items() and _offered(each) in offered]
     if made and also and not has_errors(found):
         (key, value), names = next(iter(made.items())), nodes_of(also)
         message = f'the selector of pool "{name}", {key}={value}, also takes {named(names)}, in no pool'
         hint = "pods may be put on them: label them as the others are, or cordon them"
-        found.append(warning("T591", census.places[names[0]], message, hint=hint))
+        found.append(warning("T591", all_nodes.places[names[0]], message, hint=hint))
     return made
 
 
-def _resources(alike: Iterable[Alike], counted: str) -> dict[str, int]:
+def _resources(groups: Iterable[NodeGroup], counted: str) -> dict[str, int]:
     """What is left of the least amounts without the GPUs, which are counted apart."""
-    amounts = least(each.offer.amounts for each in alike)
+    amounts = least(each.offer.amounts for each in groups)
     return {
         key: amount if key != "pods" else min(amount, MOST_PODS)
         for key, amount in sorted(amounts.items())
@@ -197,10 +205,10 @@ def _resources(alike: Iterable[Alike], counted: str) -> dict[str, int]:
 def _domains(rows: Iterable[Row], partitions: Mapping[Path, str]) -> Iterator[Domain]:
     held: dict[Path, list[str]] = {}
     for row in rows:
-        held.setdefault(row.path, []).extend(row.alike.names)
+        held.setdefault(row.path, []).extend(row.group.names)
     columns = [in_order(set(values)) for values in zip(*held, strict=True)]
-    ranks = [{value: rank for rank, value in enumerate(column)} for column in columns]
-    for path in sorted(held, key=lambda path: [rank[value] for rank, value in zip(ranks, path, strict=True)]):
+    tiers = [{value: tier for tier, value in enumerate(column)} for column in columns]
+    for path in sorted(held, key=lambda path: [tier[value] for tier, value in zip(tiers, path, strict=True)]):
         yield Domain(path, tuple(in_order(held[path])), partitions.get(path, ""))
 
 
@@ -239,33 +247,33 @@ def _one_number(listed: Sequence[str]) -> bool:
 
 
 def accelerators(
-    grown: Sequence[Grown], places: Mapping[str, Route], found: list[Diagnostic]
+    grown: Sequence[FamilyTree], places: Mapping[str, Route], found: list[Diagnostic]
 ) -> dict[str, AcceleratorKind]:
     """How the GPUs of each stock are asked for, by kind."""
     made: dict[str, AcceleratorKind] = {}
     for each in grown:
-        kind, resource, by_plugin = each.stock.kind, each.stock.make.resource, plugged(each)
+        kind, resource, by_plugin = each.family.kind, each.family.machine.resource, has_plugin(each)
         if kind and (by_plugin or kind not in made):
             made[kind] = hardware.accelerator(kind, resource, by_plugin)
-        if kind and hardware.is_part(each.stock.make.product):
+        if kind and hardware.is_part(each.family.machine.product):
             found.append(_part(each, places))
         if kind and not by_plugin:
-            message = f'no node of pool "{each.stock.name}" has "{resource}" to allocate: GPUs are asked for by DRA'
-            place = places[nodes_of(each.stock.alike)[0]]
+            message = f'no node of pool "{each.family.name}" has "{resource}" to allocate: GPUs are asked for by DRA'
+            place = places[nodes_of(each.family.groups)[0]]
             found.append(info("T525", place, message, hint="if they should not be, is the device plugin running?"))
     return dict(sorted(made.items()))
 
 
-def _part(grown: Grown, places: Mapping[str, Route]) -> Diagnostic:
+def _part(grown: FamilyTree, places: Mapping[str, Route]) -> Diagnostic:
     """T528: who needs whole GPUs must not get these."""
-    stock = grown.stock
-    offered = min(each.offer.amounts.get(stock.make.resource, 0) for each in stock.alike) // 1000
+    family = grown.family
+    offered = min(each.offer.amounts.get(family.machine.resource, 0) for each in family.groups) // 1000
     message = (
-        f'nodes of pool "{stock.name}" offer parts of GPUs, such as {offered} of "{stock.make.resource}":'
-        f' the accelerator "{stock.kind}" ({stock.make.product.strip("-")})'
+        f'nodes of pool "{family.name}" offer parts of GPUs, such as {offered} of "{family.machine.resource}":'
+        f' the accelerator "{family.kind}" ({family.machine.product.strip("-")})'
     )
     hint = "whole GPUs are another accelerator, and these nodes have none of them to give"
-    return info("T528", places[nodes_of(stock.alike)[0]], message, hint=hint)
+    return info("T528", places[nodes_of(family.groups)[0]], message, hint=hint)
 
 
 # What is left free of a node: pods of DaemonSets ask for CPU and memory out of what is allocatable.
@@ -276,7 +284,7 @@ def _part(grown: Grown, places: Mapping[str, Route]) -> Diagnostic:
 KINDS = ("cpu", "memory")
 
 
-def left(pools: Sequence[Pool], headroom: Mapping[str, int]) -> tuple[Pool, ...]:
+def less_headroom(pools: Sequence[Pool], headroom: Mapping[str, int]) -> tuple[Pool, ...]:
     """The pools with so much less of each node."""
     return tuple(pool._replace(node=pool.node._replace(resources=_less(pool, headroom))) for pool in pools)
 
@@ -285,7 +293,7 @@ def _less(pool: Pool, headroom: Mapping[str, int]) -> dict[str, int]:
     return {key: amount - headroom.get(key, 0) for key, amount in pool.node.resources.items()}
 
 
-def said(pools: Sequence[Pool], asked: Asked, places: Mapping[str, Route]) -> list[Diagnostic]:
+def report_headroom(pools: Sequence[Pool], asked: Asked, places: Mapping[str, Route]) -> list[Diagnostic]:
     """T592: nothing is left free, or more than there is. Pools whose amounts another source has said keep those."""
     found, headroom = [], asked.headroom
     known = {frame.name for frame in asked.frames if set(KINDS) & frame.node.resources.keys()}

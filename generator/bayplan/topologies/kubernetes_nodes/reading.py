@@ -11,7 +11,7 @@ from typing import Any
 from bayplan.diagnostics import AT, Diagnostic, Route, error
 from bayplan.kube import quantity
 from bayplan.kube.safe import get, is_kind, items, mapping, text
-from bayplan.topologies.kubernetes_nodes import Counting, Form, Known, Offer, Taint
+from bayplan.topologies.kubernetes_nodes import KnownOffer, LabelKeys, NodeCounter, Offer, Taint
 from bayplan.words import count
 
 SLURM_NAME = "slinky.slurm.net/slurm-nodename"
@@ -25,9 +25,9 @@ _KNOWN: dict[str, int] = {}  # spelling -> thousandths: few spellings stand for 
 _MOST_KNOWN = 100_000
 
 
-def amounts_of(said: Mapping[Any, Any]) -> dict[str, int]:
+def amounts_of(declared: Mapping[Any, Any]) -> dict[str, int]:
     """Amounts by resource. ValueError for what is no amount."""
-    return {str(key): _amount(str(key), value) for key, value in said.items()}
+    return {str(key): _amount(str(key), value) for key, value in declared.items()}
 
 
 def _amount(key: str, value: Any) -> int:
@@ -43,24 +43,24 @@ def _amount(key: str, value: Any) -> int:
     return found
 
 
-def taints_of(said: Any) -> tuple[Taint, ...]:
+def taints_of(declared: Any) -> tuple[Taint, ...]:
     """Key, value and effect of each."""
-    listed = said if isinstance(said, list) else []
+    listed = declared if isinstance(declared, list) else []
     return tuple(sorted((text(each, "key"), text(each, "value"), text(each, "effect")) for each in listed))
 
 
-def add(counting: Counting, place: Route, data: Any) -> None:
+def add(counter: NodeCounter, place: Route, data: Any) -> None:
     """Counts a Node object. ValueError says what is wrong with it."""
     name, labels = text(data, "metadata", "name"), _texts(mapping(data, "metadata", "labels"))
     spec, status = mapping(data, "spec"), mapping(data, "status")
     state = spec.get("unschedulable") is True, _ready(status)
     devices = {key: value for key, value in mapping(status, "capacity").items() if "/" in str(key)}
     given = mapping(status, "allocatable"), devices, items(spec, "taints")
-    offer = counting.offer((*state, *map(repr, given)), lambda: _offer_of(*state, *given))
-    counting.add(name, place, offer, counting.form(tuple(labels)), tuple(labels.values()))
+    offer = counter.offer((*state, *map(repr, given)), lambda: _offer_of(*state, *given))
+    counter.add(name, place, offer, counter.form(tuple(labels)), tuple(labels.values()))
     addresses = (text(each, "address") for each in items(status, "addresses") if get(each, "type") in ADDRESSES)
     instance = text(data, "metadata", "annotations", INSTANCE)
-    counting.called.append((name, text(spec, "providerID"), labels.get(SLURM_NAME, ""), instance, *addresses))
+    counter.called.append((name, text(spec, "providerID"), labels.get(SLURM_NAME, ""), instance, *addresses))
 
 
 def _texts(labels: Mapping[Any, Any]) -> Mapping[str, str]:
@@ -100,13 +100,13 @@ class WrongError(Exception):
         self.hint = hint or "is it cut off? Write it again with `kubectl get nodes -o json`"
 
 
-def read_json(chunks: Iterable[str], at: Route, counting: Counting) -> Iterator[Diagnostic]:
+def read_json(chunks: Iterable[str], at: Route, counter: NodeCounter) -> Iterator[Diagnostic]:
     """Counts the nodes; yields an error for every one that is none, and for the end of what can be read."""
     wrong = 0
     try:
         for line, column, node in _nodes(_Pieces(chunks)):
             try:
-                add(counting, (*at, AT, line, column), node)
+                add(counter, (*at, AT, line, column), node)
             except ValueError as problem:
                 wrong += 1
                 if wrong <= MOST_REPORTED:
@@ -288,11 +288,11 @@ def is_extract(head: str) -> bool:
     return len(cells) >= COLUMNS and cells[3][:1] in ("{", "") and cells[4][:1] in ("{", "") and "{" in line
 
 
-def read_extract(chunks: Iterable[str], at: Route, counting: Counting) -> Iterator[Diagnostic]:
+def read_extract(chunks: Iterable[str], at: Route, counter: NodeCounter) -> Iterator[Diagnostic]:
     """Counts the nodes; yields an error for every line that is none."""
-    offers: dict[tuple[str, ...], Known] = {}
-    forms: dict[tuple[str, ...], Form] = {}
-    add, subject, wrong, more = counting.add, at[0], 0, -1
+    offers: dict[tuple[str, ...], KnownOffer] = {}
+    forms: dict[tuple[str, ...], LabelKeys] = {}
+    add, subject, wrong, more = counter.add, at[0], 0, -1
     for number, line in enumerate(_lines(chunks), 1):
         if not line:
             continue
@@ -302,19 +302,19 @@ def read_extract(chunks: Iterable[str], at: Route, counting: Counting) -> Iterat
                 more = len(rest)
             elif len(rest) != more:
                 raise ValueError(f"it has {count(len(rest) + COLUMNS, 'column')}, others {more + COLUMNS}")
-            said = (unschedulable, ready, allocatable, rest[0] if rest else "")
-            offer = offers.get(said)
+            declared = (unschedulable, ready, allocatable, rest[0] if rest else "")
+            offer = offers.get(declared)
             if offer is None:
-                offer = offers[said] = counting.offer(said, partial(_extract_offer, *said))
+                offer = offers[declared] = counter.offer(declared, partial(_extract_offer, *declared))
             parts = labels.split('"')
             values = parts[3::4]
             del parts[3::4]
             form = forms.get(tuple(parts))
             if form is None or "\\" in labels:
-                form, values = _learned(labels, parts, values, forms, counting)
+                form, values = _learned(labels, parts, values, forms, counter)
             add(name, (subject, AT, number, 1), offer, form, values)
             if more > 1 and rest[1]:
-                counting.called.append((name, rest[1]))
+                counter.called.append((name, rest[1]))
         except (ValueError, RecursionError) as problem:
             wrong += 1
             if wrong <= MOST_REPORTED:
@@ -326,25 +326,25 @@ def read_extract(chunks: Iterable[str], at: Route, counting: Counting) -> Iterat
 def _fault(line: str, number: int, problem: Exception, place: Route) -> Diagnostic:
     columns = line.count("\t") + 1
     what = f"a column is no JSON ({problem.msg})" if isinstance(problem, json.JSONDecodeError) else str(problem)[:120]
-    said = what if columns >= COLUMNS else f"it has {count(columns, 'column')}, not {COLUMNS} to 7"
+    declared = what if columns >= COLUMNS else f"it has {count(columns, 'column')}, not {COLUMNS} to 7"
     hint = "run the command of the documentation again; is the end of the file missing?"
-    message = f"this line is too long for a node: {len(line)} characters" if len(line) > LONGEST else said
+    message = f"this line is too long for a node: {len(line)} characters" if len(line) > LONGEST else declared
     return error("T501", place, f"line {number} describes no node: {message}", hint=hint)
 
 
 def _learned(
-    said: str, parts: list[str], values: list[str], forms: dict[tuple[str, ...], Form], counting: Counting
-) -> tuple[Form, list[str]]:
+    declared: str, parts: list[str], values: list[str], forms: dict[tuple[str, ...], LabelKeys], counter: NodeCounter
+) -> tuple[LabelKeys, list[str]]:
     """The form and the values of a text of labels that was not met before, or that holds escapes.
 
     A text without a backslash has a quote only where a string begins or ends, so what is true of its form once is true
     wherever the rest is the same.
     """
-    data = _labels(said) if said else {}
-    if "\\" not in said and data == dict(zip(parts[1::3], values, strict=False)):
-        form = forms[tuple(parts)] = counting.form(tuple(parts[1::3]))
+    data = _labels(declared) if declared else {}
+    if "\\" not in declared and data == dict(zip(parts[1::3], values, strict=False)):
+        form = forms[tuple(parts)] = counter.form(tuple(parts[1::3]))
         return form, values
-    return counting.form(tuple(data)), list(data.values())
+    return counter.form(tuple(data)), list(data.values())
 
 
 def _lines(chunks: Iterable[str]) -> Iterator[str]:
@@ -358,8 +358,8 @@ def _lines(chunks: Iterable[str]) -> Iterator[str]:
     yield kept
 
 
-def _labels(said: str) -> dict[str, str]:
-    data = json.loads(said)
+def _labels(declared: str) -> dict[str, str]:
+    data = json.loads(declared)
     if not isinstance(data, dict) or not all(isinstance(value, str) for value in data.values()):
         raise ValueError("the fifth column is no map of labels")
     return data

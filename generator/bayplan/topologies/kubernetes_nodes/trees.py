@@ -10,69 +10,73 @@ from bayplan.diagnostics import Diagnostic, Route, error, has_errors, info, warn
 from bayplan.model.formats import Asked
 from bayplan.model.topology import Level, NodeShape, Pool
 from bayplan.topologies import grouping
-from bayplan.topologies.kubernetes_nodes import Alike, Census, hardware, levels, nodes_of, size
+from bayplan.topologies.kubernetes_nodes import AllNodes, NodeGroup, hardware, levels, nodes_of, size
 from bayplan.topologies.kubernetes_nodes.levels import (
     CLIQUE,
     MOST,
     PLACES,
     Judged,
     Path,
-    Rank,
-    Ranks,
     Row,
+    Tier,
+    Tiers,
     Tree,
     are,
     as_said,
-    elsewhere,
     even,
     has,
+    in_two_places,
     minority,
 )
 from bayplan.values import NamedTuple
 from bayplan.words import count, listing
 
 
-class Stock(NamedTuple):
+class Family(NamedTuple):
     """Nodes that become pools with one list of levels. `frame`: the pool that another source has described."""
 
     name: str
-    make: hardware.Make
+    machine: hardware.Machine
     kind: str  # of accelerator
-    alike: tuple[Alike, ...]
+    groups: tuple[NodeGroup, ...]
     frame: Pool | None = None
 
 
-def stocks(census: Census, frames: Sequence[Pool], found: list[Diagnostic]) -> list[Stock]:
+def families(all_nodes: AllNodes, frames: Sequence[Pool], found: list[Diagnostic]) -> list[Family]:
     """All workers. What is none is left out, and told of."""
-    cards = any(map(hardware.resource_of, census.alike)) or any(map(hardware.stranger, census.alike))
-    sorted_in = [(each, _frame(each, frames) if frames else None) for each in census.alike]
-    workers = [(each, frame) for each, frame in sorted_in if frame or not _idle(each, cards)]
+    cards = any(map(hardware.resource_of, all_nodes.groups)) or any(map(hardware.unmodelled, all_nodes.groups))
+    sorted_in = [(each, _frame(each, frames) if frames else None) for each in all_nodes.groups]
+    workers = [(each, frame) for each, frame in sorted_in if frame or not _no_worker(each, cards)]
     kept = workers or sorted_in  # a cluster of one node for everything
     found += _left_out(
-        [each for each, frame in sorted_in if not frame and _idle(each, cards)] if workers else (), census.places
+        [each for each, frame in sorted_in if not frame and _no_worker(each, cards)] if workers else (),
+        all_nodes.places,
     )
-    made = [(each, frame, hardware.make_of(each)) for each, frame in kept]
-    kinds = hardware.kinds_of(make.product for _, _, make in made if make.resource)
+    made = [(each, frame, hardware.machine_of(each)) for each, frame in kept]
+    kinds = hardware.kinds_of(machine.product for _, _, machine in made if machine.resource)
     taken = {frame.name: frame for _, frame in kept if frame}
-    names = _names({make for _, frame, make in made if not frame}, kinds, taken)
-    found += _strangers([each for each, _ in kept], census.places)
-    found += _nameless([each for each, _ in kept], census.places)
-    held: dict[str, dict[hardware.Make, list[Alike]]] = {}
-    for each, frame, make in made:
-        held.setdefault(frame.name if frame else names[make], {}).setdefault(make, []).append(each)
-    return [_stock(name, makes, kinds, taken.get(name), census.places, found) for name, makes in sorted(held.items())]
+    names = _names({machine for _, frame, machine in made if not frame}, kinds, taken)
+    found += _unmodelled([each for each, _ in kept], all_nodes.places)
+    found += _nameless([each for each, _ in kept], all_nodes.places)
+    held: dict[str, dict[hardware.Machine, list[NodeGroup]]] = {}
+    for each, frame, machine in made:
+        held.setdefault(frame.name if frame else names[machine], {}).setdefault(machine, []).append(each)
+    return [
+        _family(name, machines, kinds, taken.get(name), all_nodes.places, found)
+        for name, machines in sorted(held.items())
+    ]
 
 
-def _frame(alike: Alike, frames: Iterable[Pool]) -> Pool | None:
+def _frame(group: NodeGroup, frames: Iterable[Pool]) -> Pool | None:
     """The first pool whose selector takes the nodes; one without a selector takes what has its GPUs."""
     for frame in frames:
         wanted = frame.node.node_selector
-        if wanted and all(alike.labels.get(key) == value for key, value in wanted.items()):
+        if wanted and all(group.labels.get(key) == value for key, value in wanted.items()):
             return frame
-    resource = hardware.resource_of(alike)
-    if not resource or hardware.is_control(alike):
+    resource = hardware.resource_of(group)
+    if not resource or hardware.is_control(group):
         return None
-    kind, cards = hardware.kind_of(hardware.product_of(alike)), hardware.built_in(alike)[resource]
+    kind, cards = hardware.kind_of(hardware.product_of(group)), hardware.built_in(group)[resource]
     return next((each for each in frames if not each.node.node_selector and _fits(each.node, kind, cards)), None)
 
 
@@ -80,23 +84,23 @@ def _fits(node: NodeShape, kind: str, cards: int) -> bool:
     return node.accelerator in ("", kind) and node.accelerators in (0, cards)
 
 
-def _idle(alike: Alike, cards: bool) -> bool:
-    return hardware.is_control(alike) or (cards and not hardware.resource_of(alike) and not hardware.stranger(alike))
+def _no_worker(group: NodeGroup, cards: bool) -> bool:
+    return hardware.is_control(group) or (cards and not hardware.resource_of(group) and not hardware.unmodelled(group))
 
 
-def _left_out(alike: Sequence[Alike], places: Mapping[str, Route]) -> Iterator[Diagnostic]:
-    control = nodes_of(filter(hardware.is_control, alike))
-    plain = nodes_of(each for each in alike if not hardware.is_control(each))
+def _left_out(groups: Sequence[NodeGroup], places: Mapping[str, Route]) -> Iterator[Diagnostic]:
+    control = nodes_of(filter(hardware.is_control, groups))
+    plain = nodes_of(each for each in groups if not hardware.is_control(each))
     for names, why in ((control, "of the control plane"), (plain, "without GPUs, unlike others")):
         if names:
             yield info("T515", places[names[0]], f"{are(names)} {why}: {len(names)} left out")
 
 
-def _strangers(alike: Iterable[Alike], places: Mapping[str, Route]) -> Iterator[Diagnostic]:
+def _unmodelled(groups: Iterable[NodeGroup], places: Mapping[str, Route]) -> Iterator[Diagnostic]:
     """T590: accelerators for which there is no kind."""
-    held: dict[str, list[Alike]] = {}
-    for each in alike:
-        if strange := hardware.stranger(each):
+    held: dict[str, list[NodeGroup]] = {}
+    for each in groups:
+        if strange := hardware.unmodelled(each):
             held.setdefault(strange, []).append(each)
     for resource, own in sorted(held.items()):
         names = nodes_of(own)
@@ -105,10 +109,10 @@ def _strangers(alike: Iterable[Alike], places: Mapping[str, Route]) -> Iterator[
         yield warning("T590", places[names[0]], message, hint=hint)
 
 
-def _nameless(alike: Iterable[Alike], places: Mapping[str, Route]) -> Iterator[Diagnostic]:
+def _nameless(groups: Iterable[NodeGroup], places: Mapping[str, Route]) -> Iterator[Diagnostic]:
     """T527: where GPU feature discovery has named the GPUs of some, it has failed on the others."""
-    by_name: dict[bool, list[Alike]] = {}
-    for each in alike:
+    by_name: dict[bool, list[NodeGroup]] = {}
+    for each in groups:
         if hardware.resource_of(each):
             by_name.setdefault(bool(hardware.labelled(each)), []).append(each)
     if len(by_name) == 2:
@@ -124,45 +128,53 @@ def _nameless(alike: Iterable[Alike], places: Mapping[str, Route]) -> Iterator[D
         yield warning("T527", places[names[0]], message, hint=hint)
 
 
-def _neighbours(nameless: Sequence[Alike], named: Sequence[Alike]) -> list[Alike]:
+def _neighbours(nameless: Sequence[NodeGroup], named: Sequence[NodeGroup]) -> list[NodeGroup]:
     """Those that have as many GPUs; all where none have."""
     cards = [hardware.built_in(each) for each in nameless]
     return [each for each in named if hardware.built_in(each) in cards] or list(named)
 
 
-def _names(makes: set[hardware.Make], kinds: Mapping[str, str], taken: Iterable[str]) -> dict[hardware.Make, str]:
+def _names(
+    machines: set[hardware.Machine], kinds: Mapping[str, str], taken: Iterable[str]
+) -> dict[hardware.Machine, str]:
     """A name for the pool of each make: its GPU's, else its instance type's."""
     used = set(taken)
-    stems = {make: kinds[make.product] if make.resource else hardware.slug(make.product) or "cpu" for make in makes}
-    return {make: grouping.free(stems[make], used) for make in sorted(makes)}
+    stems = {
+        machine: kinds[machine.product] if machine.resource else hardware.slug(machine.product) or "cpu"
+        for machine in machines
+    }
+    return {machine: grouping.free(stems[machine], used) for machine in sorted(machines)}
 
 
-def _stock(
+def _family(
     name: str,
-    makes: Mapping[hardware.Make, list[Alike]],
+    machines: Mapping[hardware.Machine, list[NodeGroup]],
     kinds: Mapping[str, str],
     frame: Pool | None,
     places: Mapping[str, Route],
     found: list[Diagnostic],
-) -> Stock:
+) -> Family:
     """The nodes of one pool. Only a frame can bring several makes together."""
-    first, *others = sorted(makes, key=lambda make: (not make.resource, -size(makes[make]), make))
-    many = nodes_of(makes[first])[0]
+    first, *others = sorted(machines, key=lambda machine: (not machine.resource, -size(machines[machine]), machine))
+    many = nodes_of(machines[first])[0]
     for other in others:
-        few = nodes_of(makes[other])
+        few = nodes_of(machines[other])
         if first.resource and not other.resource:
             message = f'{are(few)} without GPUs, and the selector of pool "{name}" takes them'
             found.append(warning("T515", places[few[0]], message, hint="left out: select by a label of GPU nodes"))
         else:
-            message = f'pool "{name}" takes {_make(first)}, such as "{many}", and {_make(other)}, such as "{few[0]}"'
+            kinds_of = _machine_name(first), _machine_name(other)
+            message = f'pool "{name}" takes {kinds_of[0]}, such as "{many}", and {kinds_of[1]}, such as "{few[0]}"'
             hint = "give each kind of node a pool, with a `nodeSelector` of its own"
             found.append(error("T514", places[few[0]], message, hint=hint))
     kind = (frame.node.accelerator if frame else "") or kinds.get(first.product, "") if first.resource else ""
-    return Stock(name, first, kind, tuple(makes[first]), frame)
+    return Family(name, first, kind, tuple(machines[first]), frame)
 
 
-def _make(make: hardware.Make) -> str:
-    return f"nodes with {make.product or make.resource or 'no GPUs'}{f' on {make.arch}' if make.arch else ''}"
+def _machine_name(machine: hardware.Machine) -> str:
+    return (
+        f"nodes with {machine.product or machine.resource or 'no GPUs'}{f' on {machine.arch}' if machine.arch else ''}"
+    )
 
 
 # NVLink partitions: what the cliques of nodes say, against the levels that racks have.
@@ -173,61 +185,61 @@ KINDS = ("gb200", "gb300", "vr200", "vr300")
 """Accelerators that have NVLink between nodes, also where no clique says so."""
 
 
-def clique(alike: Alike) -> str:
+def clique(group: NodeGroup) -> str:
     """The NVLink partition of nodes; empty where there is none, or none yet."""
-    said = alike.labels.get(CLIQUE, "")
-    return "" if said.startswith(ZERO) else said
+    declared = group.labels.get(CLIQUE, "")
+    return "" if declared.startswith(ZERO) else declared
 
 
-def lacking(alike: Sequence[Alike]) -> list[Alike]:
+def lacking(groups: Sequence[NodeGroup]) -> list[NodeGroup]:
     """Nodes without a clique where most have one."""
-    without = [each for each in alike if not clique(each)]
-    return without if 2 * size(without) <= size(alike) else []
+    without = [each for each in groups if not clique(each)]
+    return without if 2 * size(without) <= size(groups) else []
 
 
-def placed(tree: Tree, beside: Sequence[Rank], where: str, places: Mapping[str, Route]) -> Judged:
+def with_accelerators(tree: Tree, beside: Sequence[Tier], where: str, places: Mapping[str, Route]) -> Judged:
     """The tree with the levels of accelerators in their places: below the switches, above them, or instead of some."""
     found: list[Diagnostic] = []
-    for rank in beside:
-        tree = _placed(tree, rank, where, places, found)
+    for tier in beside:
+        tree = _placed(tree, tier, where, places, found)
     return Judged(tree, tuple(found))
 
 
-def _placed(tree: Tree, rank: Rank, where: str, places: Mapping[str, Route], found: list[Diagnostic]) -> Tree:
-    pairs = [(row.alike.labels[rank.label], row.path) for row in tree.rows]
+def _placed(tree: Tree, tier: Tier, where: str, places: Mapping[str, Route], found: list[Diagnostic]) -> Tree:
+    pairs = [(row.group.labels[tier.label], row.path) for row in tree.rows]
     values, depth = {value for value, _ in pairs}, len(tree.levels)
     while depth and len({(value, path[:depth]) for value, path in pairs}) > len(values):
         depth -= 1
     below = tree.levels[depth:]
-    if below and _few(tree, rank, depth, places, found):
+    if below and _few(tree, tier, depth, places, found):
         return tree
     nested = len(set(pairs)) == len({path for _, path in pairs})  # whatever lies below has one rack each
     if not nested and below:
         names = listing([level.name for level in below], "and")
-        message = f'"{rank.name}" ("{rank.label}") does not nest with {names} in {where}: {names} left out'
-        place = places[tree.rows[0].alike.names[0]]
+        message = f'"{tier.name}" ("{tier.label}") does not nest with {names} in {where}: {names} left out'
+        place = places[tree.rows[0].group.names[0]]
         found.append(warning("T510", place, message, hint="schedulers hold only what nests; --level chooses others"))
     keep = len(tree.levels) if nested else depth
     rows = tuple(
-        Row((*path[:depth], value, *path[depth:keep]), row.alike)
+        Row((*path[:depth], value, *path[depth:keep]), row.group)
         for (value, path), row in zip(pairs, tree.rows, strict=True)
     )
-    return Tree((*tree.levels[:depth], Level(rank.name, rank.label), *tree.levels[depth:keep]), rows)
+    return Tree((*tree.levels[:depth], Level(tier.name, tier.label), *tree.levels[depth:keep]), rows)
 
 
-def _few(tree: Tree, rank: Rank, depth: int, places: Mapping[str, Route], found: list[Diagnostic]) -> bool:
+def _few(tree: Tree, tier: Tier, depth: int, places: Mapping[str, Route], found: list[Diagnostic]) -> bool:
     """T505: a few nodes only say that a rack lies in two places."""
-    above: dict[str, dict[Path, list[Alike]]] = {}
+    above: dict[str, dict[Path, list[NodeGroup]]] = {}
     for row in tree.rows:
-        above.setdefault(row.alike.labels[rank.label], {}).setdefault(row.path[: depth + 1], []).append(row.alike)
+        above.setdefault(row.group.labels[tier.label], {}).setdefault(row.path[: depth + 1], []).append(row.group)
     wrong = {value: held for value, held in above.items() if len(held) > 1 and not even(held)}
     for value, held in list(wrong.items())[:MOST]:
         (few, many), level = minority(held), tree.levels[depth]
-        found.append(elsewhere(rank, value, level.name, level.label, (many[-1], few[-1]), held, places))
+        found.append(in_two_places(tier, value, level.name, level.label, (many[-1], few[-1]), held, places))
     return bool(wrong)
 
 
-class Linked(NamedTuple):
+class NvlinkTree(NamedTuple):
     """A tree whose level of NVLink is marked; `partitions`: path -> the clique that its nodes name."""
 
     tree: Tree
@@ -235,23 +247,25 @@ class Linked(NamedTuple):
     found: tuple[Diagnostic, ...]
 
 
-def linked(tree: Tree, candidates: Sequence[int], extend: bool, where: str, places: Mapping[str, Route]) -> Linked:
+def with_nvlink(
+    tree: Tree, candidates: Sequence[int], extend: bool, where: str, places: Mapping[str, Route]
+) -> NvlinkTree:
     """Marks the level whose domains are the cliques; else one more level below the racks that cliques divide evenly."""
-    rows = [row for row in tree.rows if clique(row.alike)]
+    rows = [row for row in tree.rows if clique(row.group)]
     if not rows:
-        return Linked(_marked(tree, candidates[0]) if candidates else tree, {}, ())
+        return NvlinkTree(_marked(tree, candidates[0]) if candidates else tree, {}, ())
     for depth in candidates:
         if matches(tree, depth):
-            of = {row.path[: depth + 1]: clique(row.alike) for row in rows}
-            return Linked(_marked(tree, depth), _named(tree, of, depth), ())
+            of = {row.path[: depth + 1]: clique(row.group) for row in rows}
+            return NvlinkTree(_marked(tree, depth), _named(tree, of, depth), ())
     if not candidates:
-        return Linked(tree, {}, ())
+        return NvlinkTree(tree, {}, ())
     return _divided(tree, rows, candidates[0], extend, where, places)
 
 
 def matches(tree: Tree, depth: int) -> bool:
     """Whether the domains of a level are the NVLink partitions, as far as nodes know theirs."""
-    pairs = {(row.path[: depth + 1], own) for row in tree.rows if (own := clique(row.alike))}
+    pairs = {(row.path[: depth + 1], own) for row in tree.rows if (own := clique(row.group))}
     return len(pairs) == len({path for path, _ in pairs}) == len({name for _, name in pairs}) > 0
 
 
@@ -270,30 +284,32 @@ def _named(tree: Tree, of: Mapping[Path, str], depth: int) -> dict[Path, str]:
 
 def _divided(
     tree: Tree, rows: Sequence[Row], depth: int, extend: bool, where: str, places: Mapping[str, Route]
-) -> Linked:
+) -> NvlinkTree:
     """More than one clique in a rack: a level of their own if they are equal parts, as in racks of 2 x 36 GPUs."""
-    level, place = tree.levels[depth], places[rows[0].alike.names[0]]
+    level, place = tree.levels[depth], places[rows[0].group.names[0]]
     found = (*_uneven(tree, depth, level, places), *_spread(rows, depth, level, places))
     if found:
-        return Linked(tree, {}, found)
-    most = max(Counter(path for path, _ in {(row.path[: depth + 1], clique(row.alike)) for row in rows}).values())
+        return NvlinkTree(tree, {}, found)
+    most = max(Counter(path for path, _ in {(row.path[: depth + 1], clique(row.group)) for row in rows}).values())
     message = f"each {level.name} of {where} holds up to {most} NVLink partitions of equal size"
     if not extend:
-        return Linked(tree, {}, (warning("T522", place, message, hint=f'name "{CLIQUE}" as the finest level'),))
-    said = info("T522", place, message, hint=f'the level "clique" ("{CLIQUE}") stands for them')
+        return NvlinkTree(tree, {}, (warning("T522", place, message, hint=f'name "{CLIQUE}" as the finest level'),))
+    declared = info("T522", place, message, hint=f'the level "clique" ("{CLIQUE}") stands for them')
     levels = (*tree.levels, Level("clique", CLIQUE, nvlink=True))
-    return Linked(Tree(levels, tuple(Row((*row.path, clique(row.alike)), row.alike) for row in rows)), {}, (said,))
+    return NvlinkTree(
+        Tree(levels, tuple(Row((*row.path, clique(row.group)), row.group) for row in rows)), {}, (declared,)
+    )
 
 
 def _uneven(tree: Tree, depth: int, level: Level, places: Mapping[str, Route]) -> Iterator[Diagnostic]:
     """T520: a rack with two cliques of which one has few nodes. Nodes whose clique is not known could be of either."""
     unknown = Counter[Path]()
-    held: dict[Path, dict[Path, list[Alike]]] = {}
+    held: dict[Path, dict[Path, list[NodeGroup]]] = {}
     for row in tree.rows:
-        if own := clique(row.alike):
-            held.setdefault(row.path[: depth + 1], {}).setdefault((own,), []).append(row.alike)
+        if own := clique(row.group):
+            held.setdefault(row.path[: depth + 1], {}).setdefault((own,), []).append(row.group)
         else:
-            unknown[row.path[: depth + 1]] += len(row.alike.names)
+            unknown[row.path[: depth + 1]] += len(row.group.names)
     wrong = [path for path, cliques in held.items() if _difference(cliques) > unknown[path]]
     for path in wrong[:MOST]:
         few, many = minority(held[path])
@@ -306,16 +322,16 @@ def _uneven(tree: Tree, depth: int, level: Level, places: Mapping[str, Route]) -
         yield error("T520", places[names[0]], message, hint=hint)
 
 
-def _difference(parts: Mapping[Path, Sequence[Alike]]) -> int:
+def _difference(parts: Mapping[Path, Sequence[NodeGroup]]) -> int:
     sizes = [size(each) for each in parts.values()]
     return max(sizes) - min(sizes)
 
 
 def _spread(rows: Sequence[Row], depth: int, level: Level, places: Mapping[str, Route]) -> Iterator[Diagnostic]:
     """T521: a clique in two racks."""
-    held: dict[str, dict[Path, list[Alike]]] = {}
+    held: dict[str, dict[Path, list[NodeGroup]]] = {}
     for row in rows:
-        held.setdefault(clique(row.alike), {}).setdefault(row.path[: depth + 1], []).append(row.alike)
+        held.setdefault(clique(row.group), {}).setdefault(row.path[: depth + 1], []).append(row.group)
     several = [(name, paths) for name, paths in held.items() if len(paths) > 1]
     for name, paths in several[:MOST]:
         few, many = minority(paths)
@@ -331,104 +347,106 @@ def _spread(rows: Sequence[Row], depth: int, level: Level, places: Mapping[str, 
 # Each stock of nodes on its tree: levels from labels, NVLink partitions, and nodes that hang nowhere.
 
 
-class Grown(NamedTuple):
+class FamilyTree(NamedTuple):
     """A stock on its tree. `partitions`: path -> NVLink partition; `sick`: nodes without the one of their siblings."""
 
-    stock: Stock
+    family: Family
     tree: Tree
     partitions: Mapping[Path, str]
-    sick: frozenset[str]
+    unlinked: frozenset[str]
     flat: bool = False  # nothing says where nodes with GPUs are
 
 
-def grow(stock: Stock, places: Mapping[str, Route], asked: Asked, found: list[Diagnostic]) -> Grown:
+def family_tree(family: Family, places: Mapping[str, Route], asked: Asked, found: list[Diagnostic]) -> FamilyTree:
     """The tree of a stock, and what is to be said of it."""
-    where = f'pool "{stock.name}"'
-    ranks = _ranks(stock, asked, where, places, found)
-    every = (*ranks.tree, *ranks.beside)
-    found += levels.incomplete(stock.alike, every, where, places, asked.exclude_incomplete)
-    rows = levels.rows_of([each for each in stock.alike if _complete(each, every)], ranks.tree)
-    tree, said = levels.tree_of(rows, ranks.tree, where, places)
-    found += said
-    if not has_errors(said):
-        tree, said = placed(tree, ranks.beside, where, places)
-        found += said
-    made = Linked(tree, {}, ())
-    if not has_errors(said):
-        made = linked(tree, _candidates(stock, ranks, tree, asked), not ranks.given, where, places)
+    where = f'pool "{family.name}"'
+    tiers = _tiers(family, asked, where, places, found)
+    every = (*tiers.tree, *tiers.beside)
+    found += levels.incomplete(family.groups, every, where, places, asked.exclude_incomplete)
+    rows = levels.rows_of([each for each in family.groups if _complete(each, every)], tiers.tree)
+    tree, declared = levels.tree_of(rows, tiers.tree, where, places)
+    found += declared
+    if not has_errors(declared):
+        tree, declared = with_accelerators(tree, tiers.beside, where, places)
+        found += declared
+    made = NvlinkTree(tree, {}, ())
+    if not has_errors(declared):
+        made = with_nvlink(tree, _candidates(family, tiers, tree, asked), not tiers.given, where, places)
         found += made.found
-    sick = nodes_of(lacking(stock.alike))
-    found += _sick(sick, {name for row in made.tree.rows for name in row.alike.names}, where, places)
+    unlinked = nodes_of(lacking(family.groups))
+    found += _report_unlinked(unlinked, {name for row in made.tree.rows for name in row.group.names}, where, places)
     found += _hashes(made.tree, where, places)
-    flat = not every and bool(stock.make.resource) and size(stock.alike) > 1
-    return Grown(stock, made.tree, made.partitions, frozenset(sick), flat)
+    flat = not every and bool(family.machine.resource) and size(family.groups) > 1
+    return FamilyTree(family, made.tree, made.partitions, frozenset(unlinked), flat)
 
 
-def rooted(grown: Sequence[Grown], places: Mapping[str, Route], asked: Asked, found: list[Diagnostic]) -> list[Grown]:
+def without_lost(
+    grown: Sequence[FamilyTree], places: Mapping[str, Route], asked: Asked, found: list[Diagnostic]
+) -> list[FamilyTree]:
     """Those that may hang on no tree. T503, or T504, for GPU nodes whose labels tell neither product nor place, where
     others have both; other flat pools are told of (T518)."""
-    treed = [each for each in grown if each.tree.levels and each.stock.make.resource]
+    treed = [each for each in grown if each.tree.levels and each.family.machine.resource]
     lost = [each for each in grown if treed and _lost(each)]
     for each in lost:
-        like = next((one for one in treed if one.stock.make.resource == each.stock.make.resource), treed[0])
-        found.append(_nowhere(nodes_of(each.stock.alike), like, places, asked.exclude_incomplete))
+        like = next((one for one in treed if one.family.machine.resource == each.family.machine.resource), treed[0])
+        found.append(_nowhere(nodes_of(each.family.groups), like, places, asked.exclude_incomplete))
     kept = [each for each in grown if each not in lost]
-    found += (_flat(each.stock, f'pool "{each.stock.name}"', places) for each in kept if each.flat)
+    found += (_flat(each.family, f'pool "{each.family.name}"', places) for each in kept if each.flat)
     return kept
 
 
-def _nowhere(names: Sequence[str], like: Grown, places: Mapping[str, Route], excluded: bool) -> Diagnostic:
-    label, other = like.tree.levels[-1].label, nodes_of(like.stock.alike)[0]
+def _nowhere(names: Sequence[str], like: FamilyTree, places: Mapping[str, Route], excluded: bool) -> Diagnostic:
+    label, other = like.tree.levels[-1].label, nodes_of(like.family.groups)[0]
     if excluded:
         message = f'{has(names)} no label "{label}", and none of GPUs: {len(names)} left out'
         return info("T504", places[names[0]], message)
-    message = f'{has(names)} no label "{label}", unlike "{other}" and others of pool "{like.stock.name}"'
+    message = f'{has(names)} no label "{label}", unlike "{other}" and others of pool "{like.family.name}"'
     return error("T503", places[names[0]], message, hint=levels.LABEL_THEM)
 
 
-def _lost(grown: Grown) -> bool:
-    stock = grown.stock
-    return bool(stock.make.resource) and not (
-        stock.frame or grown.tree.levels or any(map(hardware.labelled, stock.alike))
+def _lost(grown: FamilyTree) -> bool:
+    family = grown.family
+    return bool(family.machine.resource) and not (
+        family.frame or grown.tree.levels or any(map(hardware.labelled, family.groups))
     )
 
 
-def _complete(alike: Alike, ranks: Sequence[Rank]) -> bool:
+def _complete(group: NodeGroup, tiers: Sequence[Tier]) -> bool:
     """Whether nodes have all labels; one of zeros is no clique."""
-    return all(clique(alike) if rank.label == CLIQUE else alike.labels.get(rank.label) for rank in ranks)
+    return all(clique(group) if tier.label == CLIQUE else group.labels.get(tier.label) for tier in tiers)
 
 
-def _ranks(stock: Stock, asked: Asked, where: str, places: Mapping[str, Route], found: list[Diagnostic]) -> Ranks:
+def _tiers(family: Family, asked: Asked, where: str, places: Mapping[str, Route], found: list[Diagnostic]) -> Tiers:
     """The levels that are named, else those of the preset that fits best, and the NVLink partitions."""
-    carried = levels.carried(stock.alike)
-    if stock.frame and stock.frame.levels:  # nodes get the labels of some levels only later
-        return levels.given_ranks([each for each in stock.frame.levels if each.label in carried or not each.apply])
+    carried = levels.carried(family.groups)
+    if family.frame and family.frame.levels:  # nodes get the labels of some levels only later
+        return levels.given_tiers([each for each in family.frame.levels if each.label in carried or not each.apply])
     if asked.levels:
-        return levels.given_ranks([each for each in asked.levels if each.label in carried])
-    names = (asked.preset,) if asked.preset else levels.preset_of(stock.alike)
+        return levels.given_tiers([each for each in asked.levels if each.label in carried])
+    names = (asked.preset,) if asked.preset else levels.preset_of(family.groups)
     networks = [name for name in names if name not in PLACES]
     if len(networks) > 1:
         message = f'nodes of {where} have labels of {listing(networks, "and")}; those of "{networks[0]}" are levels'
-        first = nodes_of(stock.alike)[0]
+        first = nodes_of(family.groups)[0]
         found.append(info("T519", places[first], message, hint=f"for others: --preset {networks[1]}"))
-    ranks = levels.ranks_of(names[0] if names else "", stock.alike)
-    if ranks.beside or not any(map(clique, stock.alike)):
-        return ranks
-    name = "rack" if all(rank.name != "rack" for rank in ranks.tree) else "clique"
-    return ranks._replace(beside=(Rank(name, CLIQUE, accelerator=True),))
+    tiers = levels.preset_tiers(names[0] if names else "", family.groups)
+    if tiers.beside or not any(map(clique, family.groups)):
+        return tiers
+    name = "rack" if all(tier.name != "rack" for tier in tiers.tree) else "clique"
+    return tiers._replace(beside=(Tier(name, CLIQUE, accelerator=True),))
 
 
-def _candidates(stock: Stock, ranks: Ranks, tree: Tree, asked: Asked) -> list[int]:
+def _candidates(family: Family, tiers: Tiers, tree: Tree, asked: Asked) -> list[int]:
     """Depths of levels that may be those of NVLink, coarse to fine."""
-    if ranks.given:
-        given = stock.frame.levels if stock.frame and stock.frame.levels else asked.levels
+    if tiers.given:
+        given = family.frame.levels if family.frame and family.frame.levels else asked.levels
         marked = {each.label for each in given if each.nvlink} | {CLIQUE}
         return _depths(tree, marked) or _finest(tree)
-    linked = any(map(clique, stock.alike)) or hardware.kind_of(stock.make.product) in (
+    with_nvlink = any(map(clique, family.groups)) or hardware.kind_of(family.machine.product) in (
         grouping.NAMELESS,
         *KINDS,
     )
-    return _depths(tree, {rank.label for rank in ranks.beside}) if linked else []
+    return _depths(tree, {tier.label for tier in tiers.beside}) if with_nvlink else []
 
 
 def _depths(tree: Tree, labels: set[str]) -> list[int]:
@@ -441,11 +459,13 @@ def _finest(tree: Tree) -> list[int]:
     return [depth] if len({row.path for row in tree.rows}) > 1 and matches(tree, depth) else []
 
 
-def _sick(names: Sequence[str], hung: set[str], where: str, places: Mapping[str, Route]) -> Iterator[Diagnostic]:
+def _report_unlinked(
+    names: Sequence[str], in_tree: set[str], where: str, places: Mapping[str, Route]
+) -> Iterator[Diagnostic]:
     """T507: their fabric is down, or nobody has looked yet."""
     for some, then in (
-        ([name for name in names if name in hung], "counted as unhealthy"),
-        ([name for name in names if name not in hung], "left out"),
+        ([name for name in names if name in in_tree], "counted as unhealthy"),
+        ([name for name in names if name not in in_tree], "left out"),
     ):
         if some:
             message = f"{are(some)} in no NVLink partition, unlike others of {where}: {len(some)} {then}"
@@ -464,10 +484,10 @@ def _hashes(tree: Tree, where: str, places: Mapping[str, Route]) -> Iterator[Dia
             message = (
                 f'"{row.path[depth]}" and the like in "{level.label}" of {where} stand for names too long for labels'
             )
-            yield info("T512", places[row.alike.names[0]], message, hint="another source may know the names")
+            yield info("T512", places[row.group.names[0]], message, hint="another source may know the names")
 
 
-def _flat(stock: Stock, where: str, places: Mapping[str, Route]) -> Diagnostic:
+def _flat(family: Family, where: str, places: Mapping[str, Route]) -> Diagnostic:
     message = f"{where} is flat: its nodes have no label that says where in a network they are, and no NVLink clique"
     hint = "name a label with --level, or give a second source that knows the network: Topograph, Slurm, UFM"
-    return warning("T518", places[nodes_of(stock.alike)[0]], message, hint=hint)
+    return warning("T518", places[nodes_of(family.groups)[0]], message, hint=hint)

@@ -19,7 +19,7 @@ from bayplan.model.topology import AcceleratorKind, NodeShape, Pool
 from bayplan.topologies.alignment import relation
 from bayplan.topologies.grouping import NAMELESS
 from bayplan.topologies.merging import pools
-from bayplan.topologies.slurm.layout import kept, known_units, plain
+from bayplan.topologies.slurm.layout import is_safe_name, known_units, unit_name
 
 Found = list[Diagnostic]
 
@@ -141,8 +141,8 @@ def with_units(
         return dict(schedulers)
     if len(pools) == 1:
         return {**schedulers, "slurm": {**own, "units": next(iter(units.values()))}}
-    told = {name: {**own.get("pools", {}).get(name, {}), "units": found} for name, found in units.items()}
-    return {**schedulers, "slurm": {**own, "pools": {**own.get("pools", {}), **told}}}
+    renamed_pools = {name: {**own.get("pools", {}).get(name, {}), "units": found} for name, found in units.items()}
+    return {**schedulers, "slurm": {**own, "pools": {**own.get("pools", {}), **renamed_pools}}}
 
 
 def _unit_names(pool: Pool, part: Part) -> Iterator[tuple[str, str]]:
@@ -157,7 +157,7 @@ def _unit_names(pool: Pool, part: Part) -> Iterator[tuple[str, str]]:
             there = next((j for j in reversed(range(len(old.levels))) if relation(paired, depth, j).equal), -1)
             for new, path in paired if there >= 0 else ():
                 name = known.get("/".join(path[: there + 1])) or path[there]
-                if plain(new[depth]) != name and kept(name):
+                if unit_name(new[depth]) != name and is_safe_name(name):
                     yield "/".join(new[: depth + 1]), name
 
 
@@ -185,8 +185,8 @@ def _merged(one: Part, other: Part, found: list[Diagnostic]) -> Part:
     pools = tuple(_pools(one, other, found))
     first, second = one.topology, other.topology
     own = {key: _agreed_settings(getattr(first, key), getattr(second, key), (key,), one, other, found) for key in OWN}
-    said = [without_units(each.schedulers) for each in (first, second)]
-    schedulers = _agreed_settings(said[0], said[1], ("schedulers",), one, other, found)
+    declared = [without_units(each.schedulers) for each in (first, second)]
+    schedulers = _agreed_settings(declared[0], declared[1], ("schedulers",), one, other, found)
     queues = first.queues if second.queues is None else tuple(dict.fromkeys((*(first.queues or ()), *second.queues)))
     defaults = dict(sorted({**second.defaults, **first.defaults}.items()))
     used = {pool.node.accelerator for pool in pools}

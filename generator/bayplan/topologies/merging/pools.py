@@ -310,7 +310,7 @@ def _merged_domains(
     """A row for each path, in the order of the first source; in that of Slurm, where order has a meaning."""
     rows, others = aligned.left, aligned.right
     held: dict[tuple[str, ...], list[str]] = {}
-    said: dict[tuple[str, ...], list[Domain]] = {}
+    declared: dict[tuple[str, ...], list[Domain]] = {}
     lost: list[str] = []
     names = (*others, *rows) if "slurm" in sides.other.topology.schedulers and levels.by_other else (*rows, *others)
     for node in dict.fromkeys(names):
@@ -320,7 +320,7 @@ def _merged_domains(
             lost.append(node)
             continue
         held.setdefault(path, []).append(node)
-        speakers = said.setdefault(path, [])
+        speakers = declared.setdefault(path, [])
         speakers += [each for each in (row, also) if each and not any(each is known for known in speakers)]
     if lost:
         found.append(_unplaced(lost, rows, sides))
@@ -328,7 +328,7 @@ def _merged_domains(
     if added and len(added) < len(others):
         found.append(_added(added, sides))
     for path, names_ in held.items():
-        yield Domain(path, tuple(names_), _partition(said[path], names_, found, sides), _leaves(said[path]))
+        yield Domain(path, tuple(names_), _partition(declared[path], names_, found, sides), _leaves(declared[path]))
 
 
 def _unplaced(lost: Sequence[str], rows: Mapping[str, Domain], sides: Sides) -> Diagnostic:
@@ -402,7 +402,7 @@ def merge_shapes(
     )
 
 
-def _fabrics(*said: tuple[str, ...] | None) -> tuple[str, ...] | None:
+def _fabrics(*declared: tuple[str, ...] | None) -> tuple[str, ...] | None:
     """The fabrics that nodes hang on, as any source says; None where none does."""
-    given = [each for each in said if each is not None]
+    given = [each for each in declared if each is not None]
     return tuple(dict.fromkeys(name for each in given for name in each)) if given else None

@@ -49,7 +49,7 @@ class Offer(NamedTuple):
     mtu: int = 0
 
 
-def declared(fabric: str, mine: Sequence[Network], objects: Sequence[Object]) -> Declared:
+def declared_ports(fabric: str, mine: Sequence[Network], objects: Sequence[Object]) -> Declared:
     """By the kind of fabric."""
     return BY_KIND.get(fabric, _nothing)(mine, objects)
 
@@ -406,12 +406,12 @@ def _fabric(
     objects: Sequence[Object],
     found: list[Diagnostic],
 ) -> Fabric:
-    told = declared(kind_, mine, objects)
+    declared = declared_ports(kind_, mine, objects)
     rails = [
         Rail(
             network=each.title,
-            resource=told.resources.get(each.title, ""),
-            device=told.devices.get(each.title, "") or each.master,
+            resource=declared.resources.get(each.title, ""),
+            device=declared.devices.get(each.title, "") or each.master,
         )
         for each in mine
     ]
@@ -421,15 +421,15 @@ def _fabric(
     return Fabric(
         name,
         kind_,
-        links or told.link_type,
-        "exclusive" if told.shares == 1 else "",
+        links or declared.link_type,
+        "exclusive" if declared.shares == 1 else "",
         addressed.rails,
         ipam=addressed.ipam,
         source_routing=all(routed),
-        mtu=told.mtu or max(each.mtu for each in mine),
-        device_ids=told.device_ids,
-        vendor_ids=told.vendor_ids,
-        shares=told.shares if told.shares > 1 else 0,
+        mtu=declared.mtu or max(each.mtu for each in mine),
+        device_ids=declared.device_ids,
+        vendor_ids=declared.vendor_ids,
+        shares=declared.shares if declared.shares > 1 else 0,
     )
 
 

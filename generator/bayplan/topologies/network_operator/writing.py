@@ -185,9 +185,9 @@ def _ports(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:
     """Which port a rail is."""
     resources = {rail.resource for rail in fabric.rails}
     needed = fabric.kind in ("macvlan", "ipoib", "spectrumx")
-    told = len(resources) > 1 and (fabric.kind in ("hostdevice", "sriov", "none") or shares_verbs(fabric))
+    several = len(resources) > 1 and (fabric.kind in ("hostdevice", "sriov", "none") or shares_verbs(fabric))
     for index, rail in enumerate(fabric.rails):
-        if not rail.device and (needed or told):
+        if not rail.device and (needed or several):
             why = "" if needed else ", and several resources must be told apart"
             message = f"nobody says which port of the nodes the rail is{why}"
             hint = "add `device:`, the port's interface on the nodes, such as ens1f0np0"
@@ -206,12 +206,12 @@ def _ports(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:
 
 def _versions(fabric: Fabric, target: Target, route: Route) -> Iterator[Diagnostic]:
     """T614."""
-    said = target.versions.get("networkOperator", "")
+    release = target.versions.get("networkOperator", "")
     if fabric.kind == "spectrumx" and not target.since("networkOperator", RAIL_POOLS):
-        message = f"the Network Operator {said} has no SpectrumXRailPoolConfig; {RAIL_POOLS} is the first that has"
+        message = f"the Network Operator {release} has no SpectrumXRailPoolConfig; {RAIL_POOLS} is the first that has"
         yield error("T614", (*route, "kind"), message, hint="upgrade, or describe the rails as the kind sriov")
     if fabric.source_routing and fabric.kind in ("macvlan", "hostdevice") and not chains(target):
-        which = f"the Network Operator {said} takes" if said else f"Network Operators before {CHAINING} take"
+        which = f"the Network Operator {release} takes" if release else f"Network Operators before {CHAINING} take"
         message = f"{which} no `metaPlugins`, so NetworkAttachmentDefinitions are written instead"
         hint = f'they are what later ones make; with {CHAINING}, write `versions: {{networkOperator: "{CHAINING}"}}`'
         yield info("T614", (*route, "sourceRouting"), message, hint=hint)

@@ -92,7 +92,7 @@ class Network(NamedTuple):
     default: bool = False
 
 
-class Remarks(NamedTuple):
+class Comments(NamedTuple):
     """What comments say: the original names of units by topology, and the levels (name, label, nvlink) of a topology.
 
     Comments above the first topology are those of "".
@@ -111,7 +111,7 @@ _TOPOLOGY = re.compile(r"""^[\s-]*\{?\s*["']?topology["']?\s*:\s*["']?([^"',}#]+
 _LEVELS = re.compile(r"^\s*#\s*levels of (\S+):((?:\s+[^\s=]+=\S+)+)\s*$")
 
 
-def remarks(text: str) -> Remarks:
+def comments_of(text: str) -> Comments:
     """The comments of a file that mean something: `# block1=<original name>`, as Topograph and bayplan write them."""
     names: dict[str, dict[str, str]] = {}
     levels: dict[str, tuple[tuple[str, str, bool], ...]] = {}
@@ -123,7 +123,7 @@ def remarks(text: str) -> Remarks:
             names.setdefault(topology, {})[found[1]] = found[2]
         elif "topology" in line and (found := _TOPOLOGY.match(line)):
             topology = found[1]
-    return Remarks(names, levels)
+    return Comments(names, levels)
 
 
 def _level(text: str) -> tuple[str, str, bool]:
@@ -277,5 +277,5 @@ def _too_deep(known: Mapping[str, Unit], parent: Mapping[str, str]) -> Iterator[
 def judged(networks: Iterable[Network], found: Iterable[Diagnostic]) -> Outcome[tuple[Network, ...]]:
     """The networks with all that is wrong with them; None where one cannot be had."""
     kept = tuple(networks)
-    told = (*found, *(each for network in kept for each in check(network)))
-    return Outcome(None if has_errors(told) else kept, told)
+    reported = (*found, *(each for network in kept for each in check(network)))
+    return Outcome(None if has_errors(reported) else kept, reported)

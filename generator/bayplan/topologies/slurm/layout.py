@@ -90,7 +90,7 @@ def known_units(topology: ClusterTopology, pool: Pool) -> Mapping[str, str]:
     return found
 
 
-def kept(name: str) -> bool:
+def is_safe_name(name: str) -> bool:
     """Whether a name of a unit can stand in all of Slurm's files and in ours: the schema says the same."""
     sound = len(name) <= LONGEST_NAME and name.isascii() and name.isprintable()
     return sound and not set(name) & set(' "#$,=[]\\')
@@ -109,7 +109,7 @@ class Names:
 
     def free(self, text: str) -> str:
         """A name like the text that no other unit has."""
-        name = free = plain(text)
+        name = free = unit_name(text)
         number = 1
         while free in self._taken:
             number += 1
@@ -236,7 +236,7 @@ def _unit(pool: Pool, path: Path, nodes: Path, names: Names) -> LaidUnit:
     return LaidUnit(name, nodes, original=whole if whole != name else "")
 
 
-def plain(text: str) -> str:
+def unit_name(text: str) -> str:
     """A name without what means something in a hostlist, and with no number of more than 18 digits at its end: Slurm
     reads those as 64 bits (25.11, `hostlist.c`)."""
     name = re.sub(r"[^A-Za-z0-9_.-]", "-", text) or "unit"

@@ -27,8 +27,8 @@ def cards(text: str, route: Route, found: list[Diagnostic]) -> tuple[str, int]:
     made, faults = _cards(text)
     found += (error("T560", route, message, hint="write it like gpu:gb200:4") for message in faults)
     if len(made) > 1:
-        said = " and ".join(f"{count} {kind or 'others'}" for kind, count in made)
-        message = f"the nodes have {said}: a pool has one kind of GPU, so they are counted together"
+        content = " and ".join(f"{count} {kind or 'others'}" for kind, count in made)
+        message = f"the nodes have {content}: a pool has one kind of GPU, so they are counted together"
         found.append(warning("T553", route, message, hint="describe such nodes by hand"))
     return made[0][0] if len(made) == 1 else "gpu" if made else "", sum(count for _, count in made)
 
@@ -96,34 +96,34 @@ def _said(value: Any) -> str:
     """A value as a slurm.conf would say it."""
     if isinstance(value, list):
         return "+".join(each for each in value if isinstance(each, str))
-    return grouping.said(value)
+    return grouping.text_of(value)
 
 
-def records(said: str, at: Route, found: list[Diagnostic]) -> Iterator[Line]:
+def records(content: str, at: Route, found: list[Diagnostic]) -> Iterator[Line]:
     """A line for each node that scontrol prints: a record starts at its `NodeName=`, and has blanks in some values."""
-    starts = [match.start() for match in NODE_LINE.finditer(said)]
+    starts = [match.start() for match in NODE_LINE.finditer(content)]
     number, seen = 1, 0
-    for start, end in zip(starts, [*starts[1:], len(said)], strict=True):
-        number, seen = number + said.count("\n", seen, start), start
-        pairs = {key.lower(): value for key, value in _WORD.findall(said[start:end])}
+    for start, end in zip(starts, [*starts[1:], len(content)], strict=True):
+        number, seen = number + content.count("\n", seen, start), start
+        pairs = {key.lower(): value for key, value in _WORD.findall(content[start:end])}
         line = Line("nodename", pairs, (*at, AT, number, 1))
         if "state" not in pairs or "cputot" not in pairs:
             message = f'what is said of node "{pairs.get("nodename", "")[:80]}" is cut off'
             found.append(error("T477", line.route, message, hint=WHOLE))
         yield line
-    found += _cut(said, at, starts)
+    found += _cut(content, at, starts)
 
 
-def _cut(said: str, at: Route, starts: Sequence[int]) -> Iterator[Diagnostic]:
+def _cut(content: str, at: Route, starts: Sequence[int]) -> Iterator[Diagnostic]:
     """T477: the last line has no end, or the last record lacks what all others have, and the blank line behind it."""
-    number = said.count("\n") + 1
-    if not said.endswith("\n"):
-        end = said.rpartition("\n")[2].strip()[-60:]
+    number = content.count("\n") + 1
+    if not content.endswith("\n"):
+        end = content.rpartition("\n")[2].strip()[-60:]
         yield error("T477", (*at, AT, number, 1), f'the output ends within a line: "{end}"', hint=WHOLE)
-    elif len(starts) > 1 and not said.endswith("\n\n"):
+    elif len(starts) > 1 and not content.endswith("\n\n"):
         ends = pairwise(starts)
-        usual = ALWAYS.intersection(*(_keys(said[start:end]) for start, end in ends))
-        lacking = sorted(usual - _keys(said[starts[-1] :]))
+        usual = ALWAYS.intersection(*(_keys(content[start:end]) for start, end in ends))
+        lacking = sorted(usual - _keys(content[starts[-1] :]))
         if lacking:
             message = f"the output ends within a record: its last node has no {lacking[0]}"
             yield error("T477", (*at, AT, number - 1, 1), message, hint=WHOLE)
@@ -178,8 +178,8 @@ def _cores(pairs: Mapping[str, str]) -> int:
 
 
 def _number(pairs: Mapping[str, str], key: str) -> int:
-    said = pairs.get(key, "")
-    return int(said) if said.isascii() and said.isdigit() and len(said) < 13 else 0
+    content = pairs.get(key, "")
+    return int(content) if content.isascii() and content.isdigit() and len(content) < 13 else 0
 
 
 def states(state: str) -> list[str]:
@@ -201,9 +201,9 @@ def unknown(state: str) -> tuple[str, ...]:
 
 
 @cache
-def place(said: str) -> tuple[tuple[Level, ...], tuple[str, ...]]:
+def place(content: str) -> tuple[tuple[Level, ...], tuple[str, ...]]:
     """`default:core:leaf1` of `Topology=`: the units above a node, coarse to fine. Of several topologies the first."""
-    path = tuple(grouping.value(each) or "none" for each in said.split(",")[0].split(":")[1:])
+    path = tuple(grouping.value(each) or "none" for each in content.split(",")[0].split(":")[1:])
     names = ["block"] if len(path) == 1 else [f"switch-{height}" for height in range(len(path) - 1, -1, -1)]
     return tuple(Level(name, f"{grouping.UNKNOWN}/{name}", apply=True) for name in names if path), path
 
@@ -228,8 +228,8 @@ def sniff(source: SourceFile) -> bool:
     """Whether its lines are those of a slurm.conf, or of `scontrol show nodes`."""
     if source.head.lstrip().startswith("{"):
         return '"real_memory"' in source.head and any(True for _ in entries(source))
-    said = (line for line in source.head.split("\n") if line.strip() and not line.lstrip().startswith("#"))
-    first = next(said, "")
+    content = (line for line in source.head.split("\n") if line.strip() and not line.lstrip().startswith("#"))
+    first = next(content, "")
     if _OTHERS.match(first) or first.lstrip().startswith(("{", "[", "-")) or "apiVersion" in source.head:
         return False
     return bool(NODE_LINE.search(source.head) or (_FILE.match(first) and "=" in first))
@@ -260,17 +260,17 @@ def _listed(source: SourceFile, found: list[Diagnostic]) -> Iterator[Listed]:
     return (each for line in shown for each in _of_line(line, found))
 
 
-def _cluster(said: str) -> str:
-    found = re.search(r"^[ \t]*ClusterName[ \t]*=[ \t]*(\S+)", said, re.IGNORECASE | re.MULTILINE)
+def _cluster(content: str) -> str:
+    found = re.search(r"^[ \t]*ClusterName[ \t]*=[ \t]*(\S+)", content, re.IGNORECASE | re.MULTILINE)
     return found[1] if found else ""
 
 
-def _configured(said: str, at: Route, found: list[Diagnostic]) -> Iterator[Listed]:
+def _configured(content: str, at: Route, found: list[Diagnostic]) -> Iterator[Listed]:
     """The nodes of a slurm.conf. `DownNodes=` lines may stand before or after them."""
     defaults: dict[str, str] = {}
     made: list[Listed] = []
     down: dict[str, str] = {}
-    for line in lines(said, at):
+    for line in lines(content, at):
         if line.rest[:8].lower().startswith("include ") and not line.kind:
             found.append(_included(line))
         elif line.kind == "downnodes":

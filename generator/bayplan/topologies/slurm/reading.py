@@ -12,8 +12,8 @@ from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors, info, wa
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies import hostlist, native
 from bayplan.topologies.native import API_VERSION, KIND
-from bayplan.topologies.slurm import BLOCK, Network, Remarks, Unit, remarks
-from bayplan.topologies.slurm.layout import kept, plain
+from bayplan.topologies.slurm import BLOCK, Comments, Network, Unit, comments_of
+from bayplan.topologies.slurm.layout import is_safe_name, unit_name
 from bayplan.topologies.slurm.node_names import renamed
 from bayplan.values import NamedTuple
 from bayplan.words import count
@@ -49,13 +49,13 @@ def part(read: Outcome[tuple[Network, ...]], source: SourceFile, asked: Asked) -
     """What was read of a file of Slurm's, as its part of a cluster."""
     if read.value is None:
         return Outcome(None, read.diagnostics)
-    made = _part(read.value, remarks(source.text), source, asked)
+    made = _part(read.value, comments_of(source.text), source, asked)
     return Outcome(made.value, (*read.diagnostics, *made.diagnostics))
 
 
-def _part(networks: Sequence[Network], said: Remarks, source: SourceFile, asked: Asked) -> Outcome[Part]:
+def _part(networks: Sequence[Network], comments: Comments, source: SourceFile, asked: Asked) -> Outcome[Part]:
     """The pools of Slurm's topologies; the place of a node is that of its block or leaf switch."""
-    made = native.part(document(networks, said, source.name), source, asked)
+    made = native.part(document(networks, comments, source.name), source, asked)
     if made.value is None:
         return made
     places = {node: unit.route for network in networks for unit in network.units for node in unit.nodes}
@@ -64,14 +64,14 @@ def _part(networks: Sequence[Network], said: Remarks, source: SourceFile, asked:
     return Outcome(named, (*made.diagnostics, *found))
 
 
-def document(networks: Sequence[Network], said: Remarks, source: str) -> Outcome[dict[str, Any]]:
+def document(networks: Sequence[Network], comments: Comments, source: str) -> Outcome[dict[str, Any]]:
     """The native document; its findings are notes on what the file could not say."""
     found: list[Diagnostic] = []
     pools: list[dict[str, Any]] = []
     plugins: dict[str, dict[str, Any]] = {}
     for network in networks:
-        held = _blocks(network, said, found) if network.plugin == BLOCK else _tree(network, said, found)
-        found += (*_unlabelled(network, held), *_changed(network, said))
+        held = _blocks(network, comments, found) if network.plugin == BLOCK else _tree(network, comments, found)
+        found += (*_unlabelled(network, held), *_changed(network, comments))
         name = _word(network.name)
         pools.append(_pool(name, held))
         called = {"units": dict(held.units)} if held.units else {}
@@ -119,12 +119,12 @@ def _unlabelled(network: Network, held: Held) -> Iterator[Diagnostic]:
         yield info("T482", network.route, message, hint=hint)
 
 
-def _changed(network: Network, said: Remarks) -> Iterator[Diagnostic]:
+def _changed(network: Network, comments: Comments) -> Iterator[Diagnostic]:
     """T563: names that are no label values, and those that meet others thereby."""
     made: dict[Path, Path] = {}
     changed: list[tuple[str, Unit]] = []
     for unit in network.units:
-        path = tuple(said.original(network.name, unit.name).split("/"))
+        path = tuple(comments.original(network.name, unit.name).split("/"))
         short = tuple(map(label_value, path))
         if made.setdefault(short, path) != path:
             message = f'"{"/".join(made[short])}" and "{"/".join(path)}" would both become "{"/".join(short)}"'
@@ -140,7 +140,7 @@ def _changed(network: Network, said: Remarks) -> Iterator[Diagnostic]:
 LABELS = "label values have at most 63 letters, digits, dashes, dots and underscores"
 
 
-def _blocks(network: Network, said: Remarks, found: list[Diagnostic]) -> Held:
+def _blocks(network: Network, comments: Comments, found: list[Diagnostic]) -> Held:
     """Blocks by the paths that comments name, else below the blocks that Slurm aggregates."""
     filled = [unit for unit in network.units if unit.nodes]
     empty = [unit.name for unit in network.units if not unit.nodes]
@@ -149,13 +149,13 @@ def _blocks(network: Network, said: Remarks, found: list[Diagnostic]) -> Held:
         message = f"{count(len(empty), 'empty block')} {'is' if len(empty) == 1 else 'are'} left out: {named}"
         found.append(info("T487", network.route, message, hint="`topology export` makes them again where they align"))
     base = network.sizes[0] if network.sizes else max((len(unit.nodes) for unit in filled[:1]), default=0)
-    levels = said.levels.get(network.name, ())
-    paths = {unit.name: _path(said.original(network.name, unit.name)) for unit in filled}
+    levels = comments.levels.get(network.name, ())
+    paths = {unit.name: _path(comments.original(network.name, unit.name)) for unit in filled}
     if levels and all(len(path) == len(levels) for path in paths.values()):
         found += _cut(network, levels, paths)
         rows = tuple(Row(paths[unit.name], unit.nodes) for unit in filled)
         return Held(levels, rows, base, _units((paths[unit.name], unit.name) for unit in filled))
-    return _aggregated(network, said, base)
+    return _aggregated(network, comments, base)
 
 
 def _cut(network: Network, levels: Sequence[Level], paths: Mapping[str, Path]) -> Iterator[Diagnostic]:
@@ -186,11 +186,11 @@ def _path(text: str) -> Path:
     return tuple(map(label_value, text.split("/")))
 
 
-def _aggregated(network: Network, said: Remarks, base: int) -> Held:
+def _aggregated(network: Network, comments: Comments, base: int) -> Held:
     """Each larger planning size as a level; its domains are called after their first block."""
     above = [size // base for size in sorted(set(network.sizes), reverse=True) if size > base and base]
     useful = [count for count in above if count < len(network.units)]
-    names = [label_value(said.original(network.name, unit.name)) for unit in network.units]
+    names = [label_value(comments.original(network.name, unit.name)) for unit in network.units]
     rows = []
     for number, unit in enumerate(network.units):
         if unit.nodes:
@@ -204,10 +204,10 @@ def _aggregated(network: Network, said: Remarks, base: int) -> Held:
 
 def _units(named: Iterable[tuple[Path, str]]) -> dict[str, str]:
     """Names that an export would not find by itself."""
-    return {"/".join(path): name for path, name in named if plain(path[-1]) != name and kept(name)}
+    return {"/".join(path): name for path, name in named if unit_name(path[-1]) != name and is_safe_name(name)}
 
 
-def _tree(network: Network, said: Remarks, found: list[Diagnostic]) -> Held:
+def _tree(network: Network, comments: Comments, found: list[Diagnostic]) -> Held:
     """Every path from a top switch to a leaf. A leaf less deep than others repeats its name."""
     known = {unit.name: unit for unit in network.units}
     parent = {child: unit.name for unit in network.units for child in unit.children}
@@ -219,11 +219,11 @@ def _tree(network: Network, said: Remarks, found: list[Diagnostic]) -> Held:
         message = f'{len(shallow)} leaf switches stand less deep than others, such as "{shallow[0]}"'
         hint = "the missing switches above them are called like the leaf; give such nodes a pool of their own"
         found.append(warning("T486", network.route, message, hint=hint))
-    levels = said.levels.get(network.name, ())
+    levels = comments.levels.get(network.name, ())
     common = _common(paths.values())
     if levels and depth == len(levels) + 1 and common and common.endswith("-all"):
         paths, depth = {name: path[1:] for name, path in paths.items()}, depth - 1
-    values = {name: _finest(said.original(network.name, name)) for name in known}
+    values = {name: _finest(comments.original(network.name, name)) for name in known}
     rows = tuple(Row(tuple(values[each] for each in at_depth(paths[u], depth)), known[u].nodes) for u in paths)
     if len(levels) != depth:
         levels = tuple(_level(depth - 1 - number) for number in range(depth))

@@ -32,8 +32,8 @@ KEYS: Mapping[str, frozenset[str]] = {
 
 def sniff(source: SourceFile) -> bool:
     """Whether the first line that says something is one of Slurm's."""
-    said = (line for line in source.head.split("\n") if line.strip() and not line.lstrip().startswith("#"))
-    return bool(_FIRST.match(next(said, "")))
+    declared = (line for line in source.head.split("\n") if line.strip() and not line.lstrip().startswith("#"))
+    return bool(_FIRST.match(next(declared, "")))
 
 
 def new(source: SourceFile, asked: Asked) -> Outcome[Part]:

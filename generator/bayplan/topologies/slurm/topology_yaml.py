@@ -57,8 +57,8 @@ def _network(data: Any, route: Route, found: list[Diagnostic]) -> Iterator[Netwo
     kinds = [kind for kind in KINDS if data.get(kind) not in (None, False)]
     strange = sorted(set(map(str, data)) - {*KINDS, "topology", "cluster_default"})
     if strange or len(kinds) != 1:
-        said = f'has no key "{strange[0]}"' if strange else f"is one of {', '.join(KINDS)}, not {len(kinds)} of them"
-        found.append(error("T485", route, f"a topology {said}", hint=SHAPE))
+        fault = f'has no key "{strange[0]}"' if strange else f"is one of {', '.join(KINDS)}, not {len(kinds)} of them"
+        found.append(error("T485", route, f"a topology {fault}", hint=SHAPE))
         return
     kind, default = kinds[0], bool(data.get("cluster_default", False))
     if kind in (BLOCK, TREE):

@@ -15,9 +15,9 @@ from bayplan.model.topology import ClusterTopology, Level
 from bayplan.topologies import native
 from bayplan.topologies.fabric_managers import (
     APPLIED,
-    Renamed,
+    LevelNames,
+    RenamedNames,
     Row,
-    Words,
     left_out,
     node_name,
     pools,
@@ -42,10 +42,12 @@ GROUPS: Mapping[str, Level] = {
     DOMAIN: Level(DOMAIN, DOMAIN_LABEL, nvlink=True, apply=True),
     SUB_DOMAIN: Level(SUB_DOMAIN, SUB_DOMAIN_LABEL, apply=True),
 }
-WORDS = Words(tuple(Level(f"tier-{n}", f"fabric.topograph.run/tier-{n}", apply=True) for n in range(TIERS)), GROUPS)
+WORDS = LevelNames(
+    tuple(Level(f"tier-{n}", f"fabric.topograph.run/tier-{n}", apply=True) for n in range(TIERS)), GROUPS
+)
 
 
-def words(asked: Asked) -> Words:
+def words(asked: Asked) -> LevelNames:
     """With the levels that --level names: labels of nodes that are no switches."""
     return WORDS._replace(groups={**GROUPS, **{each.label: each for each in asked.levels}})
 
@@ -73,7 +75,7 @@ def applied(label: str) -> bool:
     return label.startswith((f"{APPLIED}/", "fabric.topograph.run/", "accelerator.topograph.run/"))
 
 
-def said(levels: Iterable[Level]) -> str:
+def levels_text(levels: Iterable[Level]) -> str:
     """Levels in one line: `zone=example.com/zone rack=example.com/rack,nvlink,plan=16`."""
     return " ".join(",".join((f"{each.name}={each.label}", *_marks(each))) for each in levels)
 
@@ -122,31 +124,31 @@ class Nodes:
         self.aliases: dict[str, str] = {}
         self.places: dict[str, Route] = {}
         self.labels: dict[str, Mapping[str, str]] = {}
-        self.strange: list[str] = []
-        self._renamed = Renamed("node name", [])
+        self.invalid: list[str] = []
+        self._renamed = RenamedNames("node name", [])
 
     def take(self, name: str, route: Route) -> str:
         """The node of that name; empty where it can be none."""
         node = node_name(name)
         if not node:
-            self.strange.append(name)
+            self.invalid.append(name)
         else:
             self.places[node] = route
             if self._renamed.note(name, node) != name:
                 self.aliases |= {name: node, INSTANCE + name: node}
         return node
 
-    def told(self, at: Route) -> Iterator[Diagnostic]:
+    def reported(self, at: Route) -> Iterator[Diagnostic]:
         """T536, T537."""
-        yield from self._renamed.told(at)
-        yield from left_out("T537", self.strange, "names that no node can have", at, "correct them in the source")
+        yield from self._renamed.reported(at)
+        yield from left_out("T537", self.invalid, "names that no node can have", at, "correct them in the source")
 
 
 def part(
     source: SourceFile, asked: Asked, rows: list[Row], nodes: Nodes, found: list[Diagnostic], at: Route
 ) -> Outcome[Part]:
     """The rows as a part of the cluster."""
-    found += nodes.told(at)
+    found += nodes.reported(at)
     if has_errors(found):
         return Outcome(None, tuple(found))
     topology = ClusterTopology(stem(source.name), pools(rows, words(asked), at, found))

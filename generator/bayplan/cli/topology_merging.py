@@ -32,12 +32,12 @@ def _without_placeholders(batches: Sequence[Batch], topology: ClusterTopology) -
     """What is no more true where another source knew it: Slurm has no labels (T482), OSMO no nodes (W497)."""
     left = [f'"{level.label}"' for pool in topology.pools for level in pool.levels if level.apply]
 
-    def told(each: Diagnostic) -> bool:
+    def still_true(each: Diagnostic) -> bool:
         if each.code == "W497":
             return not all(pool.domains for pool in topology.pools)
         return each.code != "T482" or any(label in each.message for label in left)
 
-    return [batch._replace(diagnostics=tuple(filter(told, batch.diagnostics))) for batch in batches]
+    return [batch._replace(diagnostics=tuple(filter(still_true, batch.diagnostics))) for batch in batches]
 
 
 def over(
@@ -57,8 +57,8 @@ def over(
     if not _with_nodes(made.value) & {pool.name for pool in frames}:
         stale = topology_sources.states(picked)
         made = merging.merge((known._replace(topology=_without_states(old, stale), places=_places(old)), *parts))
-        told = tuple(each for each in made.diagnostics if each.code != "T446")  # T445 says it of all sources
-        made = Outcome(made.value, (*told, *_unnamed(old, made.value, parts)))
+        still_true = tuple(each for each in made.diagnostics if each.code != "T446")  # T445 says it of all sources
+        made = Outcome(made.value, (*still_true, *_unnamed(old, made.value, parts)))
     batch = _quoted(made.diagnostics, picked)
     batches.append(batch._replace(sources={**batch.sources, "topology": document}))
     judged = pipeline.judge_topology(made.value.topology) if made.value else ()

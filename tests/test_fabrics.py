@@ -320,7 +320,7 @@ def test_the_domains_of_nmx_stay_where_a_spine_holds_the_same_nodes() -> None:
 
 def test_the_domains_of_nmx_are_not_those_of_cliques() -> None:
     trays = [{"Name": f"n{n}", "DomainUUID": "d1", "Health": "HEALTHY"} for n in range(4)]
-    (pool,) = pools(read(nmx, trays, nodes={f"n{n}": {nmx.CLIQUE: "uuid.1"} for n in range(4)}))
+    (pool,) = pools(read(nmx, trays, nodes={f"n{n}": {"nvidia.com/gpu.clique": "uuid.1"} for n in range(4)}))
     assert [each.nvlink_domain for each in pool.domains] == [""]
 
 

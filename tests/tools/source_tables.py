@@ -8,16 +8,16 @@ from pathlib import Path
 from bayplan.topologies import SOURCES
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = tuple(sorted({each.page for each in SOURCES if each.page}))
+PAGES = tuple(sorted({each.doc.page for each in SOURCES if each.doc}))
 HEAD = "| source | `--from` |"
 
 
 def table(page: str) -> str:
     """A row for each source that the page describes."""
-    rows = [each for each in SOURCES if each.page == page]
-    columns = [("source", [each.title for each in rows]), ("`--from`", [f"`{each.name}`" for each in rows])]
-    columns += [("what it tells", [each.told for each in rows])]
-    columns += [("what it lacks", [each.lacks for each in rows])] if any(each.lacks for each in rows) else []
+    rows = [(each.name, each.doc) for each in SOURCES if each.doc and each.doc.page == page]
+    columns = [("source", [doc.title for _, doc in rows]), ("`--from`", [f"`{name}`" for name, _ in rows])]
+    columns += [("what it tells", [doc.tells for _, doc in rows])]
+    columns += [("what it lacks", [doc.lacks for _, doc in rows])] if any(doc.lacks for _, doc in rows) else []
     lines = [[name for name, _ in columns], *zip(*(held for _, held in columns), strict=True)]
     made = [f"| {' | '.join(line)} |".replace("|  |", "| |") for line in lines]
     return "\n".join((made[0], f"|{'---|' * len(columns)}", *made[1:]))

@@ -82,7 +82,8 @@ def day(given: Given, option: str) -> tuple[Diagnostic, ...]:
 def _level(word: str, found: list[Diagnostic]) -> Iterator[Level]:
     """`[NAME=]KEY[,nvlink]`."""
     from bayplan._validators import is_label_key
-    from bayplan.topologies.kueue import dns_label, level_name
+    from bayplan.topologies.grouping import dns_label
+    from bayplan.topologies.kueue import level_name
 
     text, _, mark = word.partition(",")
     name, equals, key = text.rpartition("=")

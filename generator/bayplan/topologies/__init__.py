@@ -11,6 +11,15 @@ from collections.abc import Mapping
 from bayplan.values import NamedTuple
 
 
+class Doc(NamedTuple):
+    """A row of a table in the documentation: the page, what files of a source are, what they tell, what they lack."""
+
+    page: str
+    title: str
+    tells: str
+    lacks: str = ""
+
+
 class Source(NamedTuple):
     """A topology source. Modules are those of this folder, loaded when they are needed.
 
@@ -21,7 +30,7 @@ class Source(NamedTuple):
 
     name: str  # the word after --from
     reader: str = ""
-    told: str = ""  # what it says of a cluster, for the documentation
+    doc: Doc | None = None
     objects: bool = False  # its files hold Kubernetes objects: one file may hold objects of several sources
     nodes: bool = True  # it names nodes; sources that do not are read first, for they say which labels are levels
     states: tuple[str, ...] = ()  # the reasons for which it can call nodes unusable
@@ -30,9 +39,6 @@ class Source(NamedTuple):
     writer: str = ""
     scheduler: str = ""  # whose limits hold for what `writer` writes
     losses: str = ""  # what the written format cannot hold: names of `losses.LOSSES`, in the order of their removal
-    page: str = ""  # the page of the documentation whose table has a row for it
-    title: str = ""  # what its files are
-    lacks: str = ""
 
 
 HOSTNAME = ("kubernetes.io/hostname",)
@@ -42,6 +48,7 @@ STATES = ("cordoned", "notReady", "unhealthy")
 
 SETTINGS = "name read versions images defaults schedulers accelerators fabrics namespaces"
 """What is said of a cluster besides its nodes and its queues."""
+UNNETWORKED = SETTINGS.replace(" fabrics", "")
 NODE = "cards resources template"
 """What a node offers."""
 PLACEMENT = "selectors tolerations"
@@ -54,12 +61,10 @@ POOL = f"{SETTINGS} queues {NODE} {PLACEMENT}"
 NODELESS = "domains unusable"
 NAMES = "level_names nvlink_unknown"
 
+SOURCES_PAGE, FABRICS_PAGE = "topology-sources", "topology-fabrics"
+
 SOURCES: tuple[Source, ...] = (
-    Source(
-        *("nodes", "kubernetes_nodes.source"),
-        objects=True,
-        states=STATES,
-    ),
+    Source("nodes", "kubernetes_nodes.source", objects=True, states=STATES),
     Source(
         *("koordinator", "koordinator"),
         objects=True,
@@ -68,13 +73,16 @@ SOURCES: tuple[Source, ...] = (
         losses=f"{POOL} nvlink {LEVEL} {NODELESS} layers",
     ),
     Source(
-        *("hypernodes", "hypernodes.reading", "every domain; nodes that are selected by labels with the nodes beside"),
+        *("hypernodes", "hypernodes.reading"),
+        Doc(
+            SOURCES_PAGE,
+            "HyperNodes",
+            "every domain; nodes that are selected by labels with the nodes beside",
+            "the state of nodes",
+        ),
         objects=True,
         to="volcano",
         losses=f"{POOL.removeprefix('name ')} nvlink {LEVEL} {ROW} unlevelled unusable_nodes empty one_tree by_name",
-        page="topology-sources",
-        title="HyperNodes",
-        lacks="the state of nodes",
     ),
     Source(
         *("kueue", "kueue"),
@@ -84,137 +92,141 @@ SOURCES: tuple[Source, ...] = (
         losses=f"flavors default_queue {SETTINGS} {NODE} every_node {NAMES} {LEVEL} {NODELESS}",
     ),
     Source(
-        *("slurm", "slurm.topology_yaml", "every domain with its nodes, one topology a pool"),
+        *("slurm", "slurm.topology_yaml"),
+        Doc(
+            SOURCES_PAGE,
+            "topology.yaml, `scontrol show topoconf`",
+            "every domain with its nodes, one topology a pool",
+            "node labels, what nodes offer",
+        ),
         node_labels=IN_SLURM,
         to="slurm",
         losses=f"slurm_pools slurm_nodes slurm_plan {POOL} unique apply {ROW} unlevelled unusable order empty",
-        page="topology-sources",
-        title="topology.yaml, `scontrol show topoconf`",
-        lacks="node labels, what nodes offer",
     ),
     Source(
-        *("slurm-conf", "slurm.topology_conf", "the same, one topology"),
+        *("slurm-conf", "slurm.topology_conf"),
+        Doc(SOURCES_PAGE, "topology.conf, `scontrol show topology`", "the same, one topology", "the same"),
         node_labels=IN_SLURM,
         to="slurm-conf",
         writer="slurm.topology_conf",
         scheduler="slurm",
         losses=f"slurm_one slurm_called slurm_nodes slurm_plan {POOL} unique apply {ROW} unusable order empty",
-        page="topology-sources",
-        title="topology.conf, `scontrol show topology`",
-        lacks="the same",
     ),
     Source(
-        *("topograph", "topograph.model", "switches above blocks of nodes, accelerator domains"),
+        *("topograph", "topograph.model"),
+        Doc(FABRICS_PAGE, "Topograph's model file", "switches above blocks of nodes, accelerator domains"),
         to="topograph",
         writer="topograph.model",
         losses=f"{POOL} unusable empty",
-        page="topology-fabrics",
-        title="Topograph's model file",
     ),
     Source(
-        *("topograph-graph", "topograph.graph", "the same, for each instance; labels of nodes"),
+        *("topograph-graph", "topograph.graph"),
+        Doc(FABRICS_PAGE, "the answer of Topograph's graph engine", "the same, for each instance; labels of nodes"),
         to="topograph-graph",
         writer="topograph.graph",
         losses=f"{POOL} leaves unusable empty",
-        page="topology-fabrics",
-        title="the answer of Topograph's graph engine",
     ),
     Source(
-        *("topograph-request", "topograph.request", "regions; which instance is which node"),
-        page="topology-fabrics",
-        title="a request to Topograph that lists nodes",
+        *("topograph-request", "topograph.request"),
+        Doc(FABRICS_PAGE, "a request to Topograph that lists nodes", "regions; which instance is which node"),
     ),
     Source(
-        *("ibnetdiscover", "fabric_managers.ibnetdiscover", "switches, links, hosts of an InfiniBand fabric"),
+        *("ibnetdiscover", "fabric_managers.ibnetdiscover"),
+        Doc(FABRICS_PAGE, "what `ibnetdiscover` prints", "switches, links, hosts of an InfiniBand fabric"),
         node_labels=HOSTNAME,
-        page="topology-fabrics",
-        title="what `ibnetdiscover` prints",
     ),
     Source(
-        *("ufm", "fabric_managers.ufm", "the same"),
+        *("ufm", "fabric_managers.ufm"),
+        Doc(FABRICS_PAGE, "UFM's ports, `/ufmRest/resources/ports`", "the same"),
         node_labels=HOSTNAME,
-        page="topology-fabrics",
-        title="UFM's ports, `/ufmRest/resources/ports`",
     ),
     Source(
-        *("netq", "fabric_managers.netq", "the same, of an Ethernet fabric"),
+        *("netq", "fabric_managers.netq"),
+        Doc(FABRICS_PAGE, "NetQ's topology graph, as JSON", "the same, of an Ethernet fabric"),
         node_labels=HOSTNAME,
-        page="topology-fabrics",
-        title="NetQ's topology graph, as JSON",
     ),
     Source(
-        *("nmx", "fabric_managers.nmx", "NVLink domain, tray and health of each node"),
+        *("nmx", "fabric_managers.nmx"),
+        Doc(
+            FABRICS_PAGE, "NMX's compute nodes, `/nmx/v1/compute-nodes`", "NVLink domain, tray and health of each node"
+        ),
         node_labels=("nvidia.com/gpu.clique",),
-        page="topology-fabrics",
-        title="NMX's compute nodes, `/nmx/v1/compute-nodes`",
     ),
     Source(
-        *("slurm-nodes", "slurm.node_lines", "nodes, GPUs, CPUs, memory, state, host names"),
+        *("slurm-nodes", "slurm.node_lines"),
+        Doc(
+            SOURCES_PAGE,
+            "`NodeName` lines of a slurm.conf, `scontrol show nodes`",
+            "nodes, GPUs, CPUs, memory, state, host names",
+            "the tree, unless nodes have `Topology=`",
+        ),
         states=STATES,
         node_labels=IN_SLURM,
-        page="topology-sources",
-        title="`NodeName` lines of a slurm.conf, `scontrol show nodes`",
-        lacks="the tree, unless nodes have `Topology=`",
     ),
     Source(
-        *("cloud", "cloud", "the place of every instance"),
+        *("cloud", "cloud"),
+        Doc(
+            SOURCES_PAGE,
+            "answers of AWS, Google Cloud, OCI, Nebius and Lambda",
+            "the place of every instance",
+            "what nodes are called, what they offer",
+        ),
         node_labels=HOSTNAME,
-        page="topology-sources",
-        title="answers of AWS, Google Cloud, OCI, Nebius and Lambda",
-        lacks="what nodes are called, what they offer",
     ),
     Source(
-        *("kai", "kai", "node labels of levels, queues"),
+        *("kai", "kai"),
+        Doc(SOURCES_PAGE, "KAI's Topology and Queues", "node labels of levels, queues", "nodes"),
         objects=True,
         nodes=False,
         to="kai",
         losses=f"default_queue {SETTINGS} {NODE} {PLACEMENT} {NAMES} {LEVEL} {NODELESS} lists numbered",
-        page="topology-sources",
-        title="KAI's Topology and Queues",
-        lacks="nodes",
     ),
     Source(
         *("resource-slices", "resource_slices"),
-        "GPUs of every node, rails of network cards; on CoreWeave fabric, superpod and leaf group",
+        Doc(
+            SOURCES_PAGE,
+            "ResourceSlices of DRA drivers",
+            "GPUs of every node, rails of network cards; on CoreWeave fabric, superpod and leaf group",
+            "the tree elsewhere",
+        ),
         objects=True,
-        page="topology-sources",
-        title="ResourceSlices of DRA drivers",
-        lacks="the tree elsewhere",
     ),
     Source(
-        *("volcano-discovery", "volcano_discovery", "node labels of levels"),
+        *("volcano-discovery", "volcano_discovery"),
+        Doc(SOURCES_PAGE, "Volcano's discovery of HyperNodes", "node labels of levels", "nodes"),
         objects=True,
         nodes=False,
         to="volcano-discovery",
         losses=f"{POOL} {NAMES} {LEVEL} {NODELESS} unlevelled lists numbered",
-        page="topology-sources",
-        title="Volcano's discovery of HyperNodes",
-        lacks="nodes",
     ),
     Source(
-        *("launch-kit", "launch_kit", "node selectors, nodes, the rails of the fabric"),
+        *("launch-kit", "launch_kit"),
+        Doc(
+            SOURCES_PAGE,
+            "cluster configuration of NVIDIA's Launch Kit",
+            "node selectors, nodes, the rails of the fabric",
+            "GPUs of a node, the tree",
+        ),
         nodes=False,
-        page="topology-sources",
-        title="cluster configuration of NVIDIA's Launch Kit",
-        lacks="GPUs of a node, the tree",
     ),
     Source(
-        *("slurm-config-map", "slurm.config_map", "what the files tell"),
+        *("slurm-config-map", "slurm.config_map"),
+        Doc(SOURCES_PAGE, "a ConfigMap with Slurm's files, as Slinky and soperator keep them", "what the files tell"),
         objects=True,
-        page="topology-sources",
-        title="a ConfigMap with Slurm's files, as Slinky and soperator keep them",
     ),
     Source(
-        *("network-operator", "network_operator.reading", "fabrics: networks, resources, ports, addresses"),
+        *("network-operator", "network_operator.reading"),
+        Doc(
+            SOURCES_PAGE,
+            "[objects of NVIDIA's Network Operator](network-operator.md), and networks of Multus",
+            "fabrics: networks, resources, ports, addresses",
+            "nodes, RDMA devices",
+        ),
         objects=True,
         nodes=False,
         to="network-operator",
         writer="network_operator.writing",
-        losses="cloud_fabrics unattached fabric_pods rail_devices every_pool"
-        f" {SETTINGS.replace(' fabrics', '')} queues",
-        page="topology-sources",
-        title="[objects of NVIDIA's Network Operator](network-operator.md), and networks of Multus",
-        lacks="nodes, RDMA devices",
+        losses=f"cloud_fabrics unattached fabric_pods rail_devices every_pool {UNNETWORKED} queues",
     ),
     Source(
         "node-labels",

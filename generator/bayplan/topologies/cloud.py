@@ -15,7 +15,7 @@ from bayplan.kube.safe import get, items, mapping, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import Level
 from bayplan.topologies import grouping
-from bayplan.topologies.grouping import UNKNOWN, Known
+from bayplan.topologies.grouping import PLACEHOLDER, Known
 from bayplan.values import NamedTuple
 from bayplan.words import count
 
@@ -50,7 +50,7 @@ class Cloud(NamedTuple):
 
 def _applied(name: str, nvlink: bool = False) -> Level:
     """A level whose label no node carries yet."""
-    return Level(name, f"{UNKNOWN}/{name}", nvlink, apply=True)
+    return Level(name, f"{PLACEHOLDER}/{name}", nvlink, apply=True)
 
 
 CLOUDS = (

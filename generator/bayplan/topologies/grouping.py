@@ -17,8 +17,10 @@ from bayplan.values import NamedTuple
 from bayplan.words import listing
 
 LONGEST = 63
-UNKNOWN = "topology.bayplan.dev"
-"""The prefix of labels that no node carries yet."""
+PLACEHOLDER = "topology.bayplan.dev"
+"""The prefix of labels that no node carries yet: nodes get them by `topology export --to node-labels`."""
+CLIQUE = "nvidia.com/gpu.clique"
+"""`<ClusterUUID>.<CliqueID>`: the NVLink partition (GPU feature discovery, internal/lm/imex.go)."""
 
 
 class Known(NamedTuple):
@@ -41,7 +43,7 @@ def text_of(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def word(text: str) -> str:
+def dns_label(text: str) -> str:
     """The text as a DNS label; empty where nothing of it can stay."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:LONGEST].strip("-")
 
@@ -75,7 +77,7 @@ def part(name: str, nodes: Iterable[Known], source: SourceFile, asked: Asked) ->
     taken: set[str] = set()
     pools = tuple(_pool(free(_title(key[0], groups), taken), *key, held) for key, held in groups.items())
     kinds = {pool.node.accelerator: AcceleratorKind(pool.node.accelerator) for pool in pools if pool.node.accelerator}
-    topology = planned(ClusterTopology(word(name) or "cluster", pools, accelerators=kinds), asked.plan)
+    topology = planned(ClusterTopology(dns_label(name) or "cluster", pools, accelerators=kinds), asked.plan)
     return Part(topology, {node.name: node.route for node in listed}, source=source.name)
 
 

@@ -7,7 +7,6 @@ labels or tolerations; a flavor that does not list exactly the covered resources
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -17,8 +16,9 @@ from bayplan.kube.safe import get, items, mapping, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
-from bayplan.model.topology import HOST, HOST_LEVEL, HOSTNAME_LABEL, ClusterTopology, Pool
+from bayplan.model.topology import HOST, HOST_LEVEL, HOSTNAME_LABEL, ClusterTopology, Level, NodeShape, Pool
 from bayplan.topologies import native
+from bayplan.topologies.grouping import CLIQUE, dns_label, free
 from bayplan.values import NamedTuple
 from bayplan.words import suggest
 
@@ -187,8 +187,6 @@ def _level_labels(pool: Pool) -> tuple[str, ...]:
 
 API = "kueue.x-k8s.io/"
 KINDS = ("Topology", "ResourceFlavor", "ClusterQueue", "LocalQueue")
-NVLINK_LABEL = "nvidia.com/gpu.clique"
-LABEL_NAME = 63
 
 
 class Found(NamedTuple):
@@ -267,14 +265,14 @@ def _pools(topologies: list[Found], flavors: list[Found]) -> tuple[list[dict[str
         if wanted in known:
             used.add(wanted)
             pools.append(
-                _pool(_free(dns_label(flavor.name) or "pool", names), _topology_labels(known[wanted]), _node(flavor))
+                _pool(free(dns_label(flavor.name) or "pool", names), _topology_labels(known[wanted]), _node(flavor))
             )
         elif wanted:
             message = f'ResourceFlavor "{flavor.name}" names the Topology "{wanted}", which is not among the objects'
             lost.append(error("T462", (*flavor.route, "spec", "topologyName"), message, hint=suggest(wanted, known)))
     for each in topologies:
         if each.name not in used:
-            pools.append(_pool(_free(dns_label(each.name) or "pool", names), _topology_labels(each), {}))
+            pools.append(_pool(free(dns_label(each.name) or "pool", names), _topology_labels(each), {}))
     return pools, lost
 
 
@@ -285,30 +283,26 @@ def _pool(name: str, labels: list[str], node: dict[str, Any]) -> dict[str, Any]:
 
 
 def _level(label: str, used: set[str]) -> dict[str, Any]:
-    nvlink = {"nvlink": True} if label == NVLINK_LABEL else {}
-    return {"name": _free(level_name(label), used), "label": label, **nvlink}
+    nvlink = {"nvlink": True} if label == CLIQUE else {}
+    return {"name": free(level_name(label), used), "label": label, **nvlink}
+
+
+def label_pool(name: str, labels: Iterable[str], taken: set[str], aliases: Mapping[str, str] = {}) -> Pool:
+    """A pool without nodes, of which a scheduler's object lists the labels of levels, coarse to fine."""
+    used = {HOST_LEVEL}
+    levels = tuple(
+        Level(free(aliases.get(label) or level_name(label), used), label, label == CLIQUE)
+        for label in labels
+        if label != HOSTNAME_LABEL
+    )
+    return Pool(free(dns_label(name) or "nodes", taken), NodeShape(), levels)
 
 
 def level_name(label: str) -> str:
     """`cloud.provider.com/topology-rack` -> `rack`; NVIDIA's clique label names what is a rack."""
-    if label == NVLINK_LABEL:
+    if label == CLIQUE:
         return "rack"
     return dns_label(label.rpartition("/")[2].lower().removeprefix("topology-")) or "level"
-
-
-def dns_label(name: str) -> str:
-    """The text as a DNS label."""
-    return re.sub(r"[^a-z0-9]+", "-", name.lower())[:LABEL_NAME].strip("-")
-
-
-def _free(name: str, used: set[str]) -> str:
-    """The name, with a number where it is taken."""
-    free = name
-    number = 2
-    while free in used:
-        free, number = f"{name[: LABEL_NAME - 3]}-{number}", number + 1
-    used.add(free)
-    return free
 
 
 def _node(flavor: Found) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def _pool(data: Any, at: Route, taken: set[str], found: list[Diagnostic]) -> Ite
         found.append(error("T569", at, "a group of machines is a mapping", hint=HINT))
         return
     selector = {str(key): _label(value) for key, value in mapping(data, "nodeSelector").items()}
-    name = grouping.word(text(data, "identifier") or text(data, "machineType")) or "nodes"
+    name = grouping.dns_label(text(data, "identifier") or text(data, "machineType")) or "nodes"
     nodes = tuple(dict.fromkeys(each for each in items(data, "workerNodes") if isinstance(each, str) and each))
     if text(data, "gpuType"):
         message = f'pool "{name}" has {text(data, "gpuType")[:80]}, and how many of them a node has is not said'
@@ -126,7 +126,7 @@ def _ipam(data: Any) -> Ipam:
     if not mapping(data, "nvIpam"):
         return Ipam()
     space = text(data, "networkOperator", "namespace")
-    return Ipam("nv-ipam", namespace=space if space != NAMESPACE and grouping.word(space) == space else "")
+    return Ipam("nv-ipam", namespace=space if space != NAMESPACE and grouping.dns_label(space) == space else "")
 
 
 def _addressed(data: Any, rails: Sequence[Rail]) -> Iterator[Rail]:

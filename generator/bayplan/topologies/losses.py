@@ -15,7 +15,8 @@ from bayplan.diagnostics import Diagnostic, Route, info, warning
 from bayplan.model.fabric import Fabric
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
-from bayplan.topologies import SOURCES, koordinator, kueue, native
+from bayplan.topologies import SOURCES, grouping, koordinator, kueue, native
+from bayplan.topologies.grouping import PLACEHOLDER
 from bayplan.topologies.hypernodes.writing import place
 from bayplan.topologies.slurm import BLOCK, FLAT
 from bayplan.topologies.slurm.layout import (
@@ -27,7 +28,7 @@ from bayplan.topologies.slurm.layout import (
     slurm_name,
     topology_name,
 )
-from bayplan.topologies.slurm.reading import PLACEHOLDER, at_depth, label_value, upwards
+from bayplan.topologies.slurm.reading import at_depth, label_value, upwards
 from bayplan.values import NamedTuple
 from bayplan.words import listing
 
@@ -248,13 +249,13 @@ LOSSES: Mapping[str, Loss] = {
     "every_node": _pools("selectors that every node fits", _every_node),
     "flavors": _named_pools(
         "names of pools (the flavors have others)",
-        lambda topology, pool: kueue.dns_label(kueue.flavor_name(topology, pool.name)),
+        lambda topology, pool: grouping.dns_label(kueue.flavor_name(topology, pool.name)),
     ),
     "numbered": _topology("names of pools", _numbered),
     "default_queue": _topology("that any queue is accepted", _default_queue),
     "nvlink": _levels("which level is NVLink", lambda level: level._replace(nvlink=False)),
     "nvlink_unknown": _levels(
-        "which level is NVLink", lambda level: level._replace(nvlink=level.label == kueue.NVLINK_LABEL)
+        "which level is NVLink", lambda level: level._replace(nvlink=level.label == grouping.CLIQUE)
     ),
     "plan": _levels("`plan`", lambda level: level._replace(plan=None)),
     "unique": _levels("`unique`", lambda level: level._replace(unique="global")),
@@ -285,7 +286,7 @@ LOSSES: Mapping[str, Loss] = {
     "one_tree": _topology("pools (all are one tree)", _one_tree),
     "slurm_pools": _named_pools(
         "names of pools (Slurm's topologies have others)",
-        lambda topology, pool: kueue.dns_label(topology_name(topology, pool)),
+        lambda topology, pool: grouping.dns_label(topology_name(topology, pool)),
     ),
     "slurm_called": _named_pools("names of pools", lambda *_: CONF),
     "slurm_one": Loss("pools with their levels (all share one topology)", _slurm_one),

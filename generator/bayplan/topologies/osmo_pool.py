@@ -9,6 +9,7 @@ from bayplan.diagnostics import Diagnostic, Outcome, has_errors, info, warning
 from bayplan.document import Document
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
 from bayplan.topologies.edits import Edit
+from bayplan.topologies.grouping import CLIQUE
 from bayplan.topologies.native import API_VERSION, KIND
 from bayplan.words import listing
 from bayplan.workflows.osmo.pool.levels import MISTAKEN, levels
@@ -16,9 +17,6 @@ from bayplan.workflows.osmo.pool.reading import read_all
 from bayplan.workflows.osmo.pool.share import selector
 from bayplan.workflows.osmo.pool.values import Platform, PoolConfig
 from bayplan.workflows.osmo.translate.names import label
-
-NVLINK = "nvidia.com/gpu.clique"
-"""The label whose domains are NVLink partitions."""
 
 TOLERATION = ("key", "operator", "value", "effect", "tolerationSeconds")
 
@@ -61,7 +59,7 @@ def _pool(config: PoolConfig, platform: Platform, shared_name: bool) -> dict[str
 
 
 def _level(name: str, node_label: str) -> dict[str, Any]:
-    return {"name": name, "label": node_label, **({"nvlink": True} if node_label == NVLINK else {})}
+    return {"name": name, "label": node_label, **({"nvlink": True} if node_label == CLIQUE else {})}
 
 
 def tolerations(platform: Platform) -> list[dict[str, Any]]:

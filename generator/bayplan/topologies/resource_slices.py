@@ -76,11 +76,7 @@ def rails(cards: Sequence[Card], gpus: Sequence[tuple[str, int]]) -> tuple[Rail,
     near = {root: number_ for root, number_ in gpus if counted[root] == 1}
     alone = Counter(each.root for each in cards)
     made = [each.rail._replace(gpu=near.get(each.root) if alone[each.root] == 1 else None) for each in cards]
-    return tuple(sorted(made, key=lambda rail: [_natural(rail.hca), _natural(rail.device)]))
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d{1,9})", name)]
+    return tuple(sorted(made, key=lambda rail: [grouping.natural(rail.hca), grouping.natural(rail.device)]))
 
 
 def fabrics(nodes: Mapping[str, tuple[Route, tuple[Rail, ...], str]], found: list[Diagnostic]) -> dict[str, Fabric]:

@@ -14,10 +14,9 @@ from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors, i
 from bayplan.document import read
 from bayplan.kube.safe import is_kind, items, mapping, text
 from bayplan.model.formats import Asked, Part, SourceFile
-from bayplan.model.topology import HOST_LEVEL, HOSTNAME_LABEL, ClusterTopology, Level, NodeShape, Pool
-from bayplan.topologies import grouping
+from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
 from bayplan.topologies.grouping import kube_objects
-from bayplan.topologies.kueue import NVLINK_LABEL, level_name
+from bayplan.topologies.kueue import label_pool
 from bayplan.topologies.native import planned
 
 WORD = "networkTopologyDiscovery"
@@ -84,7 +83,4 @@ def _pool(name: str, labels: Any, route: Route, taken: set[str], found: list[Dia
     if keys[-1] != HOSTNAME_LABEL:
         message = f'type "{name[:80]}" ends in "{keys[-1]}", which Volcano leaves out'
         found.append(warning("T568", route, message, hint=f"list {HOSTNAME_LABEL} as the last label"))
-    used = {HOST_LEVEL}
-    kept = [key for key in keys[:-1] if key != HOSTNAME_LABEL]
-    levels = tuple(Level(grouping.free(level_name(key), used), key, key == NVLINK_LABEL) for key in kept)
-    yield Pool(grouping.free(grouping.word(name) or "nodes", taken), NodeShape(), levels)
+    yield label_pool(name, keys[:-1], taken)

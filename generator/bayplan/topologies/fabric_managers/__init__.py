@@ -13,6 +13,7 @@ from typing import Any
 from bayplan.diagnostics import Diagnostic, Route, error, has_errors, info, warning
 from bayplan.model.formats import SourceFile
 from bayplan.model.topology import Domain, Level, NodeShape, Pool
+from bayplan.topologies.grouping import PLACEHOLDER, dns_label, free
 from bayplan.values import NamedTuple
 
 LONGEST_VALUE = 63
@@ -45,14 +46,9 @@ def fnv64a(text: str) -> int:
     return found
 
 
-def word(text: str) -> str:
-    """A text as DNS label; empty where nothing is left of it."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:63].strip("-")
-
-
 def stem(path: str) -> str:
     """A file's name without folder and ending, as the name of a topology."""
-    return word(re.sub(r"\.[A-Za-z]+$", "", path.replace("\\", "/").rpartition("/")[2])) or "fabric"
+    return dns_label(re.sub(r"\.[A-Za-z]+$", "", path.replace("\\", "/").rpartition("/")[2])) or "fabric"
 
 
 class RenamedNames(NamedTuple):
@@ -95,8 +91,6 @@ def some(names: Sequence[str], most: int = 4) -> str:
 # Kueue drops nodes that lack a level's label and Volcano takes no uneven trees, so a pool is even by construction.
 
 POOL = "nodes"
-APPLIED = "topology.bayplan.dev"
-"""The prefix of labels that no node carries before somebody writes them."""
 
 
 class Row(NamedTuple):
@@ -163,7 +157,7 @@ def pools(rows: Sequence[Row], naming: LevelNames, at: Route, found: list[Diagno
         found += _uneven(ordered, at)
     renamed = RenamedNames("label value", [])
     taken: set[str] = set()
-    made = tuple(_pool(_named(each[0].pool or POOL, taken), each, naming, renamed, found) for each in ordered)
+    made = tuple(_pool(free(dns_label(each[0].pool) or POOL, taken), each, naming, renamed, found) for each in ordered)
     found += renamed.reported(at)
     return made
 
@@ -190,13 +184,6 @@ def _deep(rows: Sequence[Row], naming: LevelNames, at: Route, found: list[Diagno
             yield row._replace(levels=levels, values=tuple(map(value, row.switches)))
         else:
             yield row._replace(switches=(*row.switches, *row.switches[-1:] * lacks))
-
-
-def _named(name: str, taken: set[str]) -> str:
-    wanted = word(name) or POOL
-    free = next(each for n in range(1, len(taken) + 2) if (each := f"{wanted}-{n}" if n > 1 else wanted) not in taken)
-    taken.add(free)
-    return free
 
 
 def _uneven(kinds: Sequence[Sequence[Row]], at: Route) -> Iterator[Diagnostic]:
@@ -251,7 +238,7 @@ def _once(levels: Iterable[Level]) -> Iterator[Level]:
     labels: set[str] = set()
     for number, level in enumerate(levels):
         name = level.name if level.name not in names else f"{level.name}-{number}"
-        label = level.label if level.label not in labels else f"{APPLIED}/{name}"
+        label = level.label if level.label not in labels else f"{PLACEHOLDER}/{name}"
         names.add(name)
         labels.add(label)
         yield level._replace(name=name, label=label)

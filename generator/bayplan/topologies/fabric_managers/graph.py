@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 
 from bayplan.diagnostics import Diagnostic, Route, info, warning
 from bayplan.model.topology import Level
-from bayplan.topologies.fabric_managers import APPLIED, LevelNames, Row, apart, some, value
+from bayplan.topologies.fabric_managers import LevelNames, Row, apart, some, value
+from bayplan.topologies.grouping import PLACEHOLDER, natural
 from bayplan.values import NamedTuple
 
 
@@ -56,16 +56,6 @@ class Groups:
         for member in self._parent:
             found.setdefault(self.top(member), []).append(member)
         return found
-
-
-_RUNS = re.compile("[0-9]+|[^0-9]+")
-_DIGITS = frozenset("0123456789")
-
-
-def natural(text: str) -> tuple[tuple[int, int, str], ...]:
-    """A key that sorts `n9` before `n10`."""
-    runs = _RUNS.findall(text) or [""]
-    return tuple((0, int(run), run) if run[:1] in _DIGITS and len(run) < 19 else (1, 0, run) for run in runs)
 
 
 # Few hosts whose cables join leaf switches that most hosts keep apart: a cable in the wrong switch, most likely.
@@ -149,7 +139,7 @@ def _cables(fabric: Fabric, groups: Groups, host: str, home: str) -> Iterator[st
 # pkg/topology/merger.go.)
 
 LEVELS = ("leaf", "spine", "core")
-WORDS = LevelNames(tuple(Level(name, f"{APPLIED}/{name}", apply=True) for name in LEVELS))
+WORDS = LevelNames(tuple(Level(name, f"{PLACEHOLDER}/{name}", apply=True) for name in LEVELS))
 UPPER = 4
 """A switch above others may have hosts of its own: that many times fewer than the switches below it."""
 

@@ -12,7 +12,6 @@ from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import ClusterTopology, Level
 from bayplan.topologies import native
 from bayplan.topologies.fabric_managers import (
-    APPLIED,
     LevelNames,
     RenamedNames,
     Row,
@@ -23,12 +22,11 @@ from bayplan.topologies.fabric_managers import (
     some,
     stem,
 )
-from bayplan.topologies.fabric_managers.graph import natural
+from bayplan.topologies.grouping import CLIQUE, PLACEHOLDER, natural
 from bayplan.values import NamedTuple
 
-DOMAIN = Level("nvlink-domain", f"{APPLIED}/nvlink-domain", nvlink=True, apply=True)
+DOMAIN = Level("nvlink-domain", f"{PLACEHOLDER}/nvlink-domain", nvlink=True, apply=True)
 WORDS = LevelNames((DOMAIN,))
-CLIQUE = "nvidia.com/gpu.clique"
 NOWHERE = re.compile(r"[0-]*")
 HEALTHY = frozenset({"", "HEALTHY", "UNKNOWN"})
 _SNIFF = re.compile(r"\s*\[\s*\{")

@@ -14,7 +14,7 @@ from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOSTNAME_LABEL
 from bayplan.topologies import hostlist, native
-from bayplan.topologies.grouping import UNKNOWN, natural, word
+from bayplan.topologies.grouping import PLACEHOLDER, dns_label, natural
 from bayplan.topologies.hypernodes import (
     GROUP,
     HYPER_NODE,
@@ -281,7 +281,7 @@ def _values(chain: Chain) -> tuple[str, ...]:
 
 def _unlabelled(each: ReadHyperNode) -> dict[str, Any]:
     """A level whose label no node carries."""
-    return {"label": f"{UNKNOWN}/tier-{each.tier}", "apply": True}
+    return {"label": f"{PLACEHOLDER}/tier-{each.tier}", "apply": True}
 
 
 def _levels(chain: Chain) -> Iterator[Mapping[str, Any]]:
@@ -289,7 +289,7 @@ def _levels(chain: Chain) -> Iterator[Mapping[str, Any]]:
     taken: set[str] = set()
     for each in chain:
         label = each.tier_name if re.fullmatch(r"([a-z0-9.-]+/)?[A-Za-z0-9][A-Za-z0-9._-]*", each.tier_name) else ""
-        name = word(text(each.annotations, LEVEL) or label.rpartition("/")[2])
+        name = dns_label(text(each.annotations, LEVEL) or label.rpartition("/")[2])
         unique = name if name and name not in (*taken, "host") else f"tier-{each.tier}"
         taken.add(unique)
         yield {"name": unique, "label": label} if label else {**_unlabelled(each), "name": unique}

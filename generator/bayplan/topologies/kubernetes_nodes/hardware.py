@@ -170,13 +170,8 @@ def kind_of(product: str) -> str:
     """`NVIDIA-H100-80GB-HBM3` -> `h100`: the words up to the first with a digit. Parts of GPUs are a kind of their own:
     with `-MIG-1g.10gb` it is `h100-mig-1g-10gb`."""
     if part := _PART.search(product):
-        return f"{kind_of(product[: part.start()])[:40]}-{slug(part[0])}"[:63].strip("-")
+        return f"{kind_of(product[: part.start()])[:40]}-{grouping.dns_label(part[0])}"[:63].strip("-")
     return grouping.accelerator(product)
-
-
-def slug(text: str) -> str:
-    """The text as a DNS label."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower())[:63].strip("-")
 
 
 def kinds_of(products: Iterable[str]) -> dict[str, str]:
@@ -186,7 +181,7 @@ def kinds_of(products: Iterable[str]) -> dict[str, str]:
         short.setdefault(kind_of(product), []).append(product)
     used: set[str] = set()
     return {
-        product: grouping.free(kind if len(held) == 1 else slug(product) or kind, used)
+        product: grouping.free(kind if len(held) == 1 else grouping.dns_label(product) or kind, used)
         for kind, held in short.items()
         for product in held
     }

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bayplan.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.model.topology import HOST_LEVEL, Level
+from bayplan.topologies.grouping import CLIQUE
 from bayplan.topologies.kubernetes_nodes import NodeGroup, nodes_of, size
 from bayplan.values import NamedTuple
 from bayplan.words import count, listing
@@ -35,9 +36,6 @@ def as_said(names: Sequence[str]) -> str:
 #
 # Numbers in keys run in both directions (AWS: 1 is the top; Nebius, Topograph: 0 is the bottom), so nothing is sorted
 # by them. Labels that name a single host (GKE's gce-topology-host, OKE's rdma.host_id) are no levels.
-
-CLIQUE = "nvidia.com/gpu.clique"
-"""`<ClusterUUID>.<CliqueID>`: the NVLink partition (GPU feature discovery, internal/lm/imex.go)."""
 
 
 class Tier(NamedTuple):

@@ -10,9 +10,9 @@ from bayplan.diagnostics import Diagnostic, Route, error, has_errors, info, warn
 from bayplan.model.formats import Asked
 from bayplan.model.topology import Level, NodeShape, Pool
 from bayplan.topologies import grouping
+from bayplan.topologies.grouping import CLIQUE
 from bayplan.topologies.kubernetes_nodes import AllNodes, NodeGroup, hardware, levels, nodes_of, size
 from bayplan.topologies.kubernetes_nodes.levels import (
-    CLIQUE,
     MOST,
     PLACES,
     Judged,
@@ -140,7 +140,7 @@ def _names(
     """A name for the pool of each make: its GPU's, else its instance type's."""
     used = set(taken)
     stems = {
-        machine: kinds[machine.product] if machine.resource else hardware.slug(machine.product) or "cpu"
+        machine: kinds[machine.product] if machine.resource else grouping.dns_label(machine.product) or "cpu"
         for machine in machines
     }
     return {machine: grouping.free(stems[machine], used) for machine in sorted(machines)}

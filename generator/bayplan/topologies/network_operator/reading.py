@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from ipaddress import summarize_address_range
 from typing import Any
@@ -16,7 +15,7 @@ from bayplan.model.fabric import Fabric, Ipam, Rail
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Object
 from bayplan.model.topology import ClusterTopology, NodeShape, Pool
-from bayplan.topologies.grouping import kube_objects
+from bayplan.topologies.grouping import kube_objects, natural
 from bayplan.topologies.network_operator import NAMESPACE
 from bayplan.values import NamedTuple
 from bayplan.words import listing
@@ -374,7 +373,10 @@ def _fabrics(known: Sequence[Network], objects: Sequence[Object], found: list[Di
     names = list(_names(list(kinds)))
     return dict(
         sorted(
-            (name, _fabric(name, *key, sorted(mine, key=_natural), objects, found))
+            (
+                name,
+                _fabric(name, *key, sorted(mine, key=lambda one: (one.namespace, natural(one.name))), objects, found),
+            )
             for name, (key, mine) in zip(names, kinds.items(), strict=True)
         )
     )
@@ -390,12 +392,6 @@ def _names(kinds: Sequence[tuple[str, str]]) -> Iterator[str]:
     for fabric, links in kinds:
         several = sum(other == fabric for other, _ in kinds) > 1
         yield ALONE if len(kinds) == 1 else f"{fabric}-{links or 'any'}" if several else fabric
-
-
-def _natural(one: Network) -> tuple[str, list[tuple[int, str]]]:
-    """`rail-2` before `rail-10`."""
-    parts = re.split(r"(\d+)", one.name)
-    return one.namespace, [(int(part[:18]), "") if part.isdigit() else (-1, part) for part in parts]
 
 
 def _fabric(

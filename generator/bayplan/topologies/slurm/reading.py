@@ -11,6 +11,7 @@ from typing import Any
 from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies import hostlist, native
+from bayplan.topologies.grouping import PLACEHOLDER
 from bayplan.topologies.native import API_VERSION, KIND
 from bayplan.topologies.slurm import BLOCK, Comments, Network, Unit, comments_of
 from bayplan.topologies.slurm.layout import is_safe_name, unit_name
@@ -19,8 +20,6 @@ from bayplan.values import NamedTuple
 from bayplan.words import count
 
 Path = tuple[str, ...]
-PLACEHOLDER = "topology.bayplan.dev"
-"""The prefix of labels that the file does not know: nodes get them by `topology export --to node-labels`."""
 LONGEST = 63
 """Characters of a label value."""
 

@@ -14,7 +14,6 @@ from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import ClusterTopology, Level
 from bayplan.topologies import native
 from bayplan.topologies.fabric_managers import (
-    APPLIED,
     LevelNames,
     RenamedNames,
     Row,
@@ -23,8 +22,8 @@ from bayplan.topologies.fabric_managers import (
     pools,
     stem,
     value,
-    word,
 )
+from bayplan.topologies.grouping import PLACEHOLDER, dns_label
 
 TIERS = 20
 """Tiers that a source may have: a fabric has three or four, and Slurm takes no more."""
@@ -72,7 +71,7 @@ def shown(data: Any) -> str:
 
 def applied(label: str) -> bool:
     """Whether a label is one that nodes get from such a file."""
-    return label.startswith((f"{APPLIED}/", "fabric.topograph.run/", "accelerator.topograph.run/"))
+    return label.startswith((f"{PLACEHOLDER}/", "fabric.topograph.run/", "accelerator.topograph.run/"))
 
 
 def levels_text(levels: Iterable[Level]) -> str:
@@ -81,7 +80,7 @@ def levels_text(levels: Iterable[Level]) -> str:
 
 
 def _marks(each: Level) -> Iterator[str]:
-    yield from (word for word in ("nvlink", "apply") if getattr(each, word))
+    yield from (dns_label for dns_label in ("nvlink", "apply") if getattr(each, dns_label))
     if each.unique == "parent":
         yield "parent"
     if each.plan is not None:
@@ -95,7 +94,13 @@ def read_levels(text: str) -> tuple[Level, ...]:
         head, *marks = each.split(",")
         name, _, label = head.partition("=")
         plan = next((mark[5:] for mark in marks if mark.startswith("plan=")), "")
-        if not name or word(name) != name or not is_label_key(label) or not f"0{plan}".isdecimal() or len(plan) > 6:
+        if (
+            not name
+            or dns_label(name) != name
+            or not is_label_key(label)
+            or not f"0{plan}".isdecimal()
+            or len(plan) > 6
+        ):
             return ()
         unique = "parent" if "parent" in marks else "global"
         made.append(Level(name, label, "nvlink" in marks, int(plan) if plan else None, unique, "apply" in marks))
@@ -114,7 +119,7 @@ def known(row: Row, levels: str, labels: Mapping[str, str], partition: str) -> R
 
 def level(name: str, label: str) -> Level:
     """The level of a label that a file names."""
-    return Level(word(name) or word(label.rpartition("/")[2]) or "level", label, apply=applied(label))
+    return Level(dns_label(name) or dns_label(label.rpartition("/")[2]) or "level", label, apply=applied(label))
 
 
 class Nodes:

@@ -17,7 +17,7 @@ from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Level
 from bayplan.topologies import topograph
 from bayplan.topologies.fabric_managers import Row, document, roots, value
-from bayplan.topologies.fabric_managers.graph import natural
+from bayplan.topologies.grouping import natural
 from bayplan.topologies.topograph import DOMAIN_LABEL, NVLINK, POOL, SUB_DOMAIN_LABEL, TIERS, Nodes, shown, strings
 from bayplan.values import NamedTuple
 

@@ -176,6 +176,14 @@ def _crossed(levels: tuple[Level, ...], kept: int, at: Route) -> Diagnostic:
 # The Kubernetes objects of a file, alone or in lists, with where they stand.
 
 
+def upwards(name: str, parent: Mapping[str, str]) -> tuple[str, ...]:
+    """What stands above something, the top first, and itself."""
+    path = [name]
+    while path[0] in parent:
+        path.insert(0, parent[path[0]])
+    return tuple(path)
+
+
 def kube_objects(source: SourceFile) -> Iterator[tuple[Route, Any]]:
     """Every object; a List's items in its place."""
     for number, document in enumerate(source.documents):

@@ -132,12 +132,7 @@ def _document(source: SourceFile) -> Outcome[dict[str, Any]]:
         return Outcome(None, found)
     pool = {"name": "nodes", "node": {}, "levels": levels, "domains": []}
     return Outcome(
-        {
-            "apiVersion": "bayplan.dev/v1alpha1",
-            "kind": "ClusterTopology",
-            "metadata": {"name": OBJECT},
-            "spec": {"defaults": {"scheduler": "koordinator"}, "pools": [pool]},
-        },
+        native.document(OBJECT, {"defaults": {"scheduler": "koordinator"}, "pools": [pool]}),
         found,
     )
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.kube import quantity
+from bayplan.kube.fields import given
 from bayplan.kube.safe import get, items, mapping, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Manifest
@@ -339,17 +340,8 @@ def _document(by_kind: Mapping[str, list[Found]], pools: list[dict[str, Any]]) -
         **({"topology": first} if len(by_kind["Topology"]) == 1 else {}),
         **({"clusterQueue": min(behind)} if len(behind) == 1 and all(behind) else {}),
     }
-    return {
-        "apiVersion": "bayplan.dev/v1alpha1",
-        "kind": "ClusterTopology",
-        "metadata": {"name": dns_label(first) or "cluster"},
-        "spec": {
-            "defaults": defaults,
-            **({"queues": queues} if queues else {}),
-            **({"schedulers": {"kueue": own}} if own else {}),
-            "pools": pools,
-        },
-    }
+    spec = {"defaults": defaults, **given(queues=queues, schedulers={"kueue": own} if own else {}), "pools": pools}
+    return native.document(dns_label(first) or "cluster", spec)
 
 
 def sniff(source: SourceFile) -> bool:

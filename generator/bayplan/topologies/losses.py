@@ -16,7 +16,7 @@ from bayplan.model.fabric import Fabric
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
 from bayplan.topologies import SOURCES, grouping, koordinator, kueue, native
-from bayplan.topologies.grouping import PLACEHOLDER
+from bayplan.topologies.grouping import PLACEHOLDER, upwards
 from bayplan.topologies.hypernodes.writing import place
 from bayplan.topologies.slurm import BLOCK, FLAT
 from bayplan.topologies.slurm.layout import (
@@ -28,7 +28,7 @@ from bayplan.topologies.slurm.layout import (
     slurm_name,
     topology_name,
 )
-from bayplan.topologies.slurm.reading import at_depth, label_value, upwards
+from bayplan.topologies.slurm.reading import at_depth, label_value
 from bayplan.values import NamedTuple
 from bayplan.words import listing
 

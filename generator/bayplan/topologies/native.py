@@ -82,7 +82,12 @@ def write(topology: ClusterTopology) -> dict[str, Any]:
         if "allocator" in kind:
             kind["allocator"] = _one_or_list(topology.accelerators[name].allocators)
     spec = {key: given[key] for key in ORDER if key in given}
-    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": topology.name}, "spec": spec}
+    return document(topology.name, spec)
+
+
+def document(name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
+    """A native document."""
+    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": spec}
 
 
 def _pool(data: Any, route: Route, found: list[Diagnostic]) -> Pool:

@@ -8,9 +8,9 @@ from typing import Any
 from bayplan.diagnostics import Diagnostic, Outcome, has_errors, info, warning
 from bayplan.document import Document
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
+from bayplan.topologies import native
 from bayplan.topologies.edits import Edit
 from bayplan.topologies.grouping import CLIQUE
-from bayplan.topologies.native import API_VERSION, KIND
 from bayplan.words import listing
 from bayplan.workflows.osmo.pool.levels import MISTAKEN, levels
 from bayplan.workflows.osmo.pool.reading import read_all
@@ -46,7 +46,7 @@ def skeleton(configs: Sequence[PoolConfig]) -> Outcome[dict[str, Any]]:
     name = label(configs[0].name) if len(configs) == 1 and configs[0].name else "osmo"
     spec = {**_defaults(configs), **_queues(configs), **_scheduler(configs), "pools": pools}
     found = [d for config in configs for d in (*_nodeless(config), *_depending(config), *_mistaken(config))]
-    return Outcome({"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": spec}, tuple(found))
+    return Outcome(native.document(name, spec), tuple(found))
 
 
 def _pool(config: PoolConfig, platform: Platform, shared_name: bool) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from itertools import combinations, pairwise
 from bayplan.diagnostics import Diagnostic, Route, info, warning
 from bayplan.model.topology import Level
 from bayplan.topologies.fabric_managers import LevelNames, Row, apart, some, value
-from bayplan.topologies.grouping import PLACEHOLDER, natural
+from bayplan.topologies.grouping import PLACEHOLDER, natural, upwards
 from bayplan.values import NamedTuple
 
 
@@ -161,7 +161,7 @@ def rows(fabric: Fabric, at: Route, found: list[Diagnostic]) -> list[Row]:
     made: dict[str, list[str]] = {}
     for host in sorted(fabric.hosts, key=natural):
         made.setdefault(stages[0].group[next(iter(fabric.hosts[host].values()))], []).append(host)
-    paths = {leaf: _path(leaf, below) for leaf in made}
+    paths = {leaf: upwards(leaf, below) for leaf in made}
     found += (*_reported(stages, made, at), *_parts(fabric, paths, made, at))
     kept = _kept(paths, stages, at, found)
     found += _uneven_hosts(fabric, stages[0], made, at)
@@ -219,13 +219,6 @@ def _below(stages: Sequence[Stage], links: Mapping[str, Iterable[str]]) -> dict[
             if up:
                 parent[top] = up
     return parent
-
-
-def _path(leaf: str, parent: Mapping[str, str]) -> tuple[str, ...]:
-    path = [leaf]
-    while path[0] in parent:
-        path.insert(0, parent[path[0]])
-    return tuple(path)
 
 
 def _kept(

@@ -265,12 +265,7 @@ def _document(name: str, chains: Sequence[Chain]) -> dict[str, Any]:
         if any(chain[-1].of(NODE))
     ]
     pool = {"name": "nodes", "node": {}, "levels": list(_levels(chains[0])) if chains else [], "domains": domains}
-    return {
-        "apiVersion": "bayplan.dev/v1alpha1",
-        "kind": "ClusterTopology",
-        "metadata": {"name": name},
-        "spec": {"defaults": {"scheduler": "volcano"}, "pools": [pool]},
-    }
+    return native.document(name, {"defaults": {"scheduler": "volcano"}, "pools": [pool]})
 
 
 def _values(chain: Chain) -> tuple[str, ...]:

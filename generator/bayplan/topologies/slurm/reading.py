@@ -11,8 +11,7 @@ from typing import Any
 from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies import hostlist, native
-from bayplan.topologies.grouping import PLACEHOLDER
-from bayplan.topologies.native import API_VERSION, KIND
+from bayplan.topologies.grouping import PLACEHOLDER, upwards
 from bayplan.topologies.slurm import BLOCK, Comments, Network, Unit, comments_of
 from bayplan.topologies.slurm.layout import is_safe_name, unit_name
 from bayplan.topologies.slurm.node_names import renamed
@@ -79,8 +78,7 @@ def document(networks: Sequence[Network], comments: Comments, source: str) -> Ou
     alone = {**next(iter(plugins.values())), "topology": networks[0].name} if len(plugins) == 1 else {}
     spec = {"schedulers": {"slurm": alone or {"pools": plugins}}, "pools": pools}
     name = _word(re.sub(r"\.(yaml|yml|conf|txt)$", "", source.replace("\\", "/").rpartition("/")[2])) or "slurm"
-    made = {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": spec}
-    return Outcome(made if pools and not has_errors(tuple(found)) else None, tuple(found))
+    return Outcome(native.document(name, spec) if pools and not has_errors(tuple(found)) else None, tuple(found))
 
 
 def _pool(name: str, held: Held) -> dict[str, Any]:
@@ -259,10 +257,3 @@ def _in_order(network: Network, known: Mapping[str, Unit], parent: Mapping[str, 
         unit = known[waiting.pop()]
         yield unit
         waiting += reversed(unit.children)
-
-
-def upwards(name: str, parent: Mapping[str, str]) -> Path:
-    path = [name]
-    while path[0] in parent:
-        path.insert(0, parent[path[0]])
-    return tuple(path)

@@ -9,10 +9,10 @@ from typing import Any
 
 from bayplan import sandbox
 from bayplan.diagnostics import Diagnostic, Outcome, error
-from bayplan.document import Document
 from bayplan.model.formats import Source
 from bayplan.report.batch import Batch
 from bayplan.report.findings import Finding, findings
+from bayplan.text.document import Document
 from bayplan.workflows.osmo import text
 from tools.run import ROOT
 

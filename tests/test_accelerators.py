@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 import support
-from bayplan import document, pipeline
+from bayplan import pipeline
 from bayplan.accelerators import mig, shares
 from bayplan.accelerators.matrix import ANY, TABLE, verdict
 from bayplan.backends import BACKENDS
@@ -20,6 +20,7 @@ from bayplan.kube.vendors import HAMI, names, of_count, role
 from bayplan.model.topology import AcceleratorKind
 from bayplan.model.workflow import Accelerator
 from bayplan.pipeline import LintRequest
+from bayplan.text import document
 from judges import UPSTREAM
 from tools import accelerator_matrix
 

@@ -48,6 +48,17 @@ def test_only_the_two_set_up_commands_are_not_run_here() -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     local = [link for link in links(page) if "://" not in link and not link.startswith("mailto:")]
     assert [link for link in local if not (page.parent / link).exists()] == []
+    text = CODE.sub("", page.read_text(encoding="utf-8"))
+    parts = re.findall(r"\]\(((?!\w+:)[^)#\s]*)#([^)\s]+)\)", text)
+    assert [part for part in parts if part[1] not in anchors(page.parent / part[0] if part[0] else page)] == []
+
+
+def anchors(page: Path) -> set[str]:
+    """What links may name behind `#`: the headings as GitHub writes them, in lower case with dashes."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    plain = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", each) for each in headings)
+    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in plain}
 
 
 def test_every_page_is_in_the_index() -> None:

@@ -38,14 +38,14 @@ HEAVY = frozenset(
 )
 """Modules that the hot path may not load (`typing` itself is allowed: the values are NamedTuples)."""
 
-LIGHT = HEAVY | {"yaml", "json", "re", "typing", "bayplan.pipeline", "bayplan.document", "bayplan.model"}
+LIGHT = HEAVY | {"yaml", "json", "re", "typing", "bayplan.pipeline", "bayplan.text.document", "bayplan.model"}
 """Modules that a mere `--version` may not load either."""
 
 TOPOLOGY = f"{PRETRAIN}/topology.yaml"
-BARE = HEAVY | {"yaml", "bayplan.pipeline", "bayplan.model", "bayplan.schema", "bayplan.emit", "bayplan.kube"}
+BARE = HEAVY | {"yaml", "bayplan.pipeline", "bayplan.model", "bayplan.schemas", "bayplan.text.emit", "bayplan.kube"}
 """Modules that a command may not load that reads none of the user's files."""
 
-NO_OUTPUT = HEAVY | {"json", "bayplan.emit", "bayplan.cli.folder", "bayplan.cli.differences"}
+NO_OUTPUT = HEAVY | {"json", "bayplan.text.emit", "bayplan.cli.folder", "bayplan.cli.differences"}
 """Modules that a command may not load that writes no manifests."""
 
 PASSING = BARE | {"json", "bayplan.cli.inputs", "bayplan.clients.stream", "bayplan.augment"}
@@ -95,7 +95,15 @@ functionConfig:
   spec:
     topology: {TOPOLOGY}
 """
-UNSEEN = HEAVY | {"json", "bayplan.emit", "bayplan.cli.commands", "bayplan.cli.krm.places", "bayplan.report.findings"}
+UNSEEN = HEAVY | {
+    "json",
+    "bayplan.text.emit",
+    "bayplan.text.patch",
+    "bayplan.text.positions",
+    "bayplan.cli.commands",
+    "bayplan.cli.krm.places",
+    "bayplan.report.findings",
+}
 """Modules that kustomize's function may not load while all goes well."""
 
 

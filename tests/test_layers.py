@@ -20,9 +20,7 @@ LAYERS = (
         "cleanup",
         "companions",
         "contrast",
-        "emit",
         "hosts",
-        "patch",
         "reading",
         "removal",
         "selection",
@@ -34,9 +32,9 @@ LAYERS = (
     ("fabrics", "accelerators"),
     ("kube",),
     ("model",),
-    ("schema",),
-    ("document",),
-    ("codes", "data", "words"),
+    ("schemas",),
+    ("text",),
+    ("data", "words"),
     ("diagnostics",),
     ("values",),
 )
@@ -45,26 +43,23 @@ LAYERS = (
 RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
 
 THIRD_PARTY = {
-    "yaml": {"document", "torchx_scheduler"},
+    "yaml": {"text", "torchx_scheduler"},
     "click": {"cli"},
     "jinja2": {"sandbox"},
-    "jsonschema": {"schema"},
-    "referencing": {"schema"},
-    "ruamel": {"cli"},
+    "jsonschema": {"schemas"},
+    "referencing": {"schemas"},
     "ortools": {"planning"},
     "torchx": {"torchx_scheduler"},
 }
 """Distribution -> the only parts that may import it."""
 
-CODES_READERS = {"codes", "report", "cli", "clients"}
-
 
 def part(module: str) -> str:
-    """`kube.kinds.job` -> `kube`. Helpers (`_document`, `schema_errors`) stand with what they are named after."""
+    """`kube.kinds.job` -> `kube`."""
     first = module.split(".")[0]
     if first in RANK or not first:
         return first
-    return "schema" if first == "_validators" else first.removeprefix("_").split("_")[0]
+    return first.removeprefix("_").split("_")[0]
 
 
 def inner(each: Import) -> str | None:
@@ -94,11 +89,6 @@ def test_no_import_cycles() -> None:
         TopologicalSorter(graph).prepare()
     except CycleError as cycle:
         pytest.fail(" -> ".join(cycle.args[1]))
-
-
-def test_codes_are_read_by_those_who_report_only() -> None:
-    readers = {part(each.importer) for each in imports() if (inner(each) or "").split(".")[0] == "codes"}
-    assert readers <= CODES_READERS
 
 
 @pytest.mark.parametrize("name", sorted(THIRD_PARTY))

@@ -12,6 +12,7 @@ import sysconfig
 import tarfile
 import zipfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,8 +21,9 @@ import pytest
 from tools.run import ROOT
 
 LEFT_OUT = shutil.ignore_patterns(
-    ".git", ".ci", ".venv", ".*_cache", ".hypothesis", "__pycache__", "build", "dist", "golden"
+    ".git", ".ci", ".venv", ".*_cache", ".hypothesis", "__pycache__", "build", "dist", "golden", "generated"
 )
+GENERATED = "generator/bayplan/schemas/generated"
 PIP = ["--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check"]
 
 COMMANDS = {
@@ -75,8 +77,10 @@ def install(folder: Path, *what: str) -> Installed:
     return Installed([str(folder / "bin" / "bayplan")], [str(python)], folder, clean())
 
 
-def build(checkout: Path, target: str, into: Path) -> Path:
+@cache
+def build(checkout: Path, target: str) -> Path:
     """The one file that hatchling builds."""
+    into = checkout.parent / target
     run([sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(into)], checkout)
     (built,) = into.iterdir()
     return built
@@ -84,12 +88,12 @@ def build(checkout: Path, target: str, into: Path) -> Path:
 
 def wheel(checkout: Path, folder: Path) -> Installed:
     """From a wheel."""
-    return install(folder / "venv", str(build(checkout, "wheel", folder / "dist")))
+    return install(folder / "venv", str(build(checkout, "wheel")))
 
 
 def sdist(checkout: Path, folder: Path) -> Installed:
     """From a source distribution, built on the way."""
-    return install(folder / "venv", str(build(checkout, "sdist", folder / "dist")))
+    return install(folder / "venv", str(build(checkout, "sdist")))
 
 
 def editable(checkout: Path, folder: Path) -> Installed:
@@ -98,7 +102,8 @@ def editable(checkout: Path, folder: Path) -> Installed:
 
 
 def bare(checkout: Path, folder: Path) -> Installed:
-    """Not installed at all: the checkout on the module path."""
+    """Not installed at all: the checkout on the module path, as it is cloned."""
+    shutil.rmtree(checkout / GENERATED, ignore_errors=True)
     env = {**clean(), "PYTHONPATH": str(checkout / "generator")}
     return Installed([sys.executable, "-m", "bayplan"], [sys.executable], checkout, env)
 
@@ -122,6 +127,12 @@ def test_the_installed_package_is_the_one_that_runs(installed: Installed, tmp_pa
     assert Path(where.strip()).is_relative_to(installed.package)
 
 
+def test_every_installation_has_the_generated_validators(installed: Installed, tmp_path: Path) -> None:
+    code = "from bayplan.schemas import SCHEMAS, _generated; print([_generated(kind) is None for kind in SCHEMAS])"
+    missing = set(eval(run([*installed.python, "-c", code], tmp_path, installed.env)))
+    assert missing == {installed.python == [sys.executable]}  # a bare checkout runs without
+
+
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_shape_prints_the_same(name: str, installed: Installed, tmp_path: Path) -> None:
     arguments = [each.format(examples=ROOT / "examples" / "pretrain") for each in COMMANDS[name]]
@@ -137,15 +148,23 @@ def test_init_writes_an_example_that_renders(installed: Installed, tmp_path: Pat
     assert "kind: PodGroup" in run([*installed.command, *arguments], tmp_path, installed.env)
 
 
-def test_the_wheel_holds_the_package_and_its_data_only(checkout: Path, tmp_path: Path) -> None:
-    with zipfile.ZipFile(build(checkout, "wheel", tmp_path)) as archive:
+def test_the_wheel_holds_the_package_and_its_data_only(checkout: Path) -> None:
+    with zipfile.ZipFile(build(checkout, "wheel")) as archive:
         names = archive.namelist()
     assert {name.split("/")[0].split("-")[0] for name in names} == {"bayplan"}
     assert {"bayplan/py.typed", "bayplan/_data/schemas/workflow.json"} <= set(names)
     assert [name for name in names if "__pycache__" in name or "/tests/" in name] == []
 
 
-def test_the_sdist_holds_what_a_packager_needs(checkout: Path, tmp_path: Path) -> None:
-    with tarfile.open(build(checkout, "sdist", tmp_path)) as archive:
+def test_the_sdist_holds_what_a_packager_needs(checkout: Path) -> None:
+    with tarfile.open(build(checkout, "sdist")) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert {"pyproject.toml", "LICENSE", "README.md", "schemas/workflow.json", "tests/conftest.py"} <= names
+    assert {
+        "pyproject.toml",
+        "hatch_build.py",
+        "LICENSE",
+        "README.md",
+        "schemas/workflow.json",
+        "tests/conftest.py",
+    } <= names
+    assert [name for name in names if name.startswith(GENERATED)] == []

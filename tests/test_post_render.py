@@ -15,8 +15,8 @@ import yaml
 
 import judges
 from bayplan.clients import cutting, helm, stream
-from bayplan.emit import emit
 from bayplan.model.augment import Added, Augmented, Change
+from bayplan.text.emit import emit
 from judges.versions import UPSTREAM
 from support import TOPOLOGY
 from tools.run import bayplan, environment

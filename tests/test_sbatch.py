@@ -11,8 +11,8 @@ import pytest
 
 from bayplan import pipeline, reading
 from bayplan.diagnostics import AT, has_errors
-from bayplan.document import Document
 from bayplan.model.formats import Context, Source
+from bayplan.text.document import Document
 from bayplan.workflows import native
 from bayplan.workflows.sbatch import options
 from bayplan.workflows.sbatch.job import amounts, images

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from bayplan import document
 from bayplan.diagnostics import Diagnostic, has_errors
 from bayplan.kube.templates import templates
 from bayplan.linting.identity import collect
 from bayplan.model.policy import Policy, Rule
+from bayplan.text import document
 from bayplan.workflows.manifests import Selected, select
 from judges import UPSTREAM
 

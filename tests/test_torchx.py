@@ -13,9 +13,9 @@ import yaml
 
 from bayplan import pipeline, reading
 from bayplan.diagnostics import has_errors
-from bayplan.document import Document
 from bayplan.model.formats import Context, Source
 from bayplan.model.topology import ClusterTopology
+from bayplan.text.document import Document
 from bayplan.workflows import native
 from judges import UPSTREAM, judge_all
 from support import pods

@@ -5,16 +5,31 @@ from __future__ import annotations
 import os
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
-_CHECKOUT = os.path.dirname(os.path.dirname(_PACKAGE))
+_PACKAGED = os.path.join(_PACKAGE, "_data")
+
+CHECKOUT = not os.path.isdir(_PACKAGED)
+"""Whether bayplan runs in a checkout, where its files may change."""
+
+_ROOT = os.path.dirname(os.path.dirname(_PACKAGE)) if CHECKOUT else _PACKAGED
 
 
 def data_path(*parts: str) -> str:
     """The path of a shipped file or folder, such as `data_path("schemas", "workflow.json")`. It need not exist."""
-    packaged = os.path.join(_PACKAGE, "_data")
-    return os.path.join(packaged if os.path.isdir(packaged) else _CHECKOUT, *parts)
+    return os.path.join(_ROOT, *parts)
+
+
+def data_bytes(*parts: str) -> bytes:
+    """The content of a shipped file."""
+    with open(data_path(*parts), "rb") as file:
+        return file.read()
 
 
 def data_text(*parts: str) -> str:
     """The text of a shipped file."""
     with open(data_path(*parts), encoding="utf-8") as file:
         return file.read()
+
+
+def data_names(*parts: str) -> list[str]:
+    """The names in a shipped folder, in order."""
+    return sorted(os.listdir(data_path(*parts)))

@@ -17,7 +17,6 @@ from bayplan.backends import BACKENDS
 from bayplan.checks import SCHEDULED, SURVEY_CHECKS, TARGETED, TOGETHER, TOPOLOGY_CHECKS, WORKFLOW_CHECKS
 from bayplan.companions import companions
 from bayplan.diagnostics import Diagnostic, Outcome, Route, has_errors
-from bayplan.document import Document
 from bayplan.model.backend import Backend
 from bayplan.model.features import FEATURES, Feature, Need
 from bayplan.model.formats import Context
@@ -47,6 +46,7 @@ from bayplan.selection import (
     select_namespace,
     select_target,
 )
+from bayplan.text.document import Document
 from bayplan.topologies import WRITTEN
 from bayplan.values import NamedTuple
 from bayplan.weave import weave

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from bayplan import schema, workflows
+from bayplan import schemas, workflows
 from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
-from bayplan.document import Document, read, unfold
 from bayplan.model.formats import Context, Source, detect
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow
+from bayplan.text.document import Document, read, read_text
 from bayplan.topologies import native
 from bayplan.values import NamedTuple
 from bayplan.words import did_you_mean
@@ -37,7 +37,7 @@ def documents(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tu
     """
     for each in workflows.TEXTS.values():
         if source.format == each.NAME or raw[:2] in _UTF_16 or any(mark in raw for mark in each.MARKS):
-            text = unfold(raw, subject).value or ""
+            text = read_text(raw, subject).value or ""
             if source.format == each.NAME or each.claims(text):
                 return _text(each, name, raw, text, subject, source)
     found = read(name, raw, subject)
@@ -112,7 +112,7 @@ def _read(document: Document, subject: str, kind: str, found: Any, context: Cont
     wrong = _kind(document, subject, kind)
     if found is None or wrong:
         return Read(None, (wrong or _unknown(document, subject, kind),))
-    invalid = schema.validate(found.SCHEMA, document.data, subject)
+    invalid = schemas.validate(found.SCHEMA, document.data, subject)
     if has_errors(invalid):
         return Read(None, invalid)
     made, diagnostics = found.read(document.data, context)

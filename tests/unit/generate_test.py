@@ -17,7 +17,7 @@ import yaml
 
 from bayplan.cli import generated, single, tree
 from bayplan.cli.run import run
-from bayplan.schema import load
+from bayplan.schemas import load
 from tools.charts import FOUR_PODS
 from tools.run import EXAMPLES, PRETRAIN, bayplan
 

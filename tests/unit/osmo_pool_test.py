@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayplan.diagnostics import Outcome, Route
-from bayplan.document import Document
 from bayplan.model.topology import ClusterTopology
+from bayplan.text.document import Document
 from bayplan.topologies import native
 from bayplan.workflows.osmo import pool
 from bayplan.workflows.osmo.pool import fields, shapes

@@ -73,7 +73,7 @@ def test_a_file_is_read_as_osmo_reads_it(name: str) -> None:
     assert found.value is not None
     (document,) = found.value
     wanted = by_hand(raw.decode(), given)
-    assert document.lens.text.lstrip("\n") == wanted
+    assert document.source_map.text.lstrip("\n") == wanted
     assert document.data == with_contents(yaml.safe_load(wanted))
 
 

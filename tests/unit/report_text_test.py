@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayplan.diagnostics import AT, KEY, Diagnostic, Note, Route, error, info, warning
-from bayplan.document import Document
 from bayplan.report.batch import Batch
 from bayplan.report.findings import Place, findings
 from bayplan.report.formats import render, summary
 from bayplan.report.text import WIDEST, escape, excerpt
+from bayplan.text.document import Document
 
 TEXT = """\
 kind: Workflow

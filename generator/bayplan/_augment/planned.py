@@ -78,8 +78,8 @@ def _planned(
     unbuilt = workflow._replace(gangs=(asked,))
     found = tuple(
         d
-        for each in (references, levels, accelerators, pending, attachments)
-        for d in each.check(unbuilt, cluster.topology)
+        for check in (references.check, levels.check, accelerators.check, pending.check, attachments.check)
+        for d in check(unbuilt, cluster.topology)
     )
     found += tuple(each for each in _let_in(unbuilt, cluster) if each.code in ADDED)
     if case.carried:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from bayplan._validators import LABEL_VALUE, is_dns_subdomain
 from bayplan.checks.nodes import POOLS
 from bayplan.diagnostics import Diagnostic, Note, Route, error, warning
 from bayplan.model.topology import HOST_LEVEL, HOSTNAME_LABEL, ClusterTopology, Pool
+from bayplan.schemas.patterns import LABEL_VALUE, is_dns_subdomain
 
 LONGEST = 63
 """Characters of a label value, or of a label key behind its slash (apimachinery pkg/util/validation)."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan._validators import are_dns_subdomains, is_dns_subdomain
 from bayplan.diagnostics import Diagnostic, Note, Route, error, warning
 from bayplan.model.topology import ClusterTopology, Pool
+from bayplan.schemas.patterns import are_dns_subdomains, is_dns_subdomain
 from bayplan.words import did_you_mean, listing
 
 POOLS: Route = ("topology", "spec", "pools")

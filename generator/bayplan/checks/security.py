@@ -12,7 +12,7 @@ from typing import Any
 from bayplan import fabrics
 from bayplan.checks.places import Place, pod_sets
 from bayplan.diagnostics import Diagnostic, Note, Route, error, info, warning
-from bayplan.fabrics.common import LOCK, pins
+from bayplan.fabrics.pods import LOCK, pins
 from bayplan.fabrics.wanted import Wanted
 from bayplan.kube.merge import MERGE_KEYS
 from bayplan.kube.pod import combine, own_parts, template

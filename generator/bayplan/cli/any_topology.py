@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bayplan import document, pipeline
+from bayplan import pipeline
 from bayplan.cli import inputs
 from bayplan.cli.options import Given
 from bayplan.cli.source_files import OpenedFile, UnreadableError
 from bayplan.model.topology import ClusterTopology
 from bayplan.report.batch import Batch
+from bayplan.text import document
 from bayplan.topologies import native
 from bayplan.values import NamedTuple
 

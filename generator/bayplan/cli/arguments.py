@@ -32,14 +32,14 @@ def accept(given: Given, letters: str = "F") -> Outcome[frozenset[str]]:
 
 
 def _unacceptable(code: str, letters: str) -> Diagnostic | None:
-    from bayplan.codes import CODES
+    from bayplan.report.codes import sections
 
     route = ("argument", "--accept")
-    if code not in CODES:
-        hint = did_you_mean(code, CODES) or "bayplan prints the code of a gap in brackets"
+    if code not in sections():
+        hint = did_you_mean(code, sections()) or "bayplan prints the code of a gap in brackets"
         return error("A924", route, f'there is no code "{code}"', hint=hint)
     if code[0] not in letters:
-        message = f"{code} ({CODES[code]}) is not a gap between workflow and scheduler"
+        message = f"{code} ({sections()[code].title}) is not a gap between workflow and scheduler"
         begin = " or ".join(letters)
         hint = f"only codes that begin with {begin} can be accepted; mend this one instead"
         return error("A925", route, message, hint=hint)

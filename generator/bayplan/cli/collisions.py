@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from bayplan.arrange import head, keys
 from bayplan.diagnostics import Diagnostic, Note, error
-from bayplan.document import Document
 from bayplan.model.manifest import Item, Manifest
 from bayplan.pipeline import Compiled
 from bayplan.report.batch import Batch
+from bayplan.text.document import Document
 
 Key = tuple[str, str, str]  # kind, namespace, name
 Pair = tuple[Document, Compiled]

@@ -10,11 +10,11 @@ from bayplan.cli import stdout
 from bayplan.cli.finish import exit_code, finish
 from bayplan.cli.inputs import Inputs
 from bayplan.cli.options import Given
-from bayplan.codes import CODES
 from bayplan.diagnostics import SEVERITIES, Diagnostic, has_errors
 from bayplan.model.target import KNOWN, Target
 from bayplan.pipeline import Request
 from bayplan.report.batch import Batch
+from bayplan.report.codes import title
 from bayplan.values import NamedTuple
 
 HEADER = ("scheduler", "version", "runs", "what would be lost")
@@ -99,6 +99,6 @@ def _lines(compared: Compared) -> Iterator[str]:
 
 def _row(verdict: Verdict) -> tuple[str, str, str, str]:
     order = sorted(verdict.own, key=lambda each: SEVERITIES.index(each.severity))
-    lost = dict.fromkeys(f"{each.code} {CODES[each.code]}" for each in order if each.severity == verdict.gravest)
+    lost = dict.fromkeys(f"{each.code} {title(each.code)}" for each in order if each.severity == verdict.gravest)
     told = "; ".join(lost) if verdict.gravest != "info" else ""
     return verdict.scheduler, verdict.version, RUNS[verdict.gravest], told

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from bayplan import pipeline
 from bayplan.cli.inputs import Inputs
 from bayplan.diagnostics import Diagnostic, info
-from bayplan.document import Document
 from bayplan.model.manifest import Item
 from bayplan.pipeline import Compiled, Judged, Request
 from bayplan.report.batch import Batch
+from bayplan.text.document import Document
 
 Made = list[tuple[Document, Compiled]]
 

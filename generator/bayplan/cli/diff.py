@@ -11,11 +11,11 @@ from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.contrast import Contrast, contrast
 from bayplan.diagnostics import error
-from bayplan.document import read as read_document
-from bayplan.emit import emit
 from bayplan.linting.identity import collect
 from bayplan.model.manifest import File, Item, Manifest
 from bayplan.report.batch import Batch
+from bayplan.text.document import read as read_document
+from bayplan.text.emit import emit
 
 
 def run(given: Given) -> int:

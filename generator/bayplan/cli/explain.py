@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-import os
-
 from bayplan.cli import fields, stdout
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
-from bayplan.codes import CODES
-from bayplan.data import data_path, data_text
 from bayplan.diagnostics import Diagnostic, error
 from bayplan.report.batch import Batch
+from bayplan.report.codes import sections
 from bayplan.words import did_you_mean
 
 
 def run(given: Given) -> int:
     """Prints the text, or guesses what was meant."""
     asked = given.words[0]
-    text = section(asked.upper()) if asked.upper() in CODES else fields.explain(asked)
+    code = asked.upper()
+    text = section(code) if code in sections() else fields.explain(asked)
     if text is None:
         return finish(given, [Batch((_unknown(asked),))])
     return finish(given, (), lambda: stdout.write([text]))
 
 
 def section(code: str) -> str:
-    """The code's section of docs/diagnostics, which has one or more pages a letter."""
-    pages = sorted(name for name in os.listdir(data_path("docs", "diagnostics")) if name[0] == code[0].lower())
-    page = "".join(data_text("docs", "diagnostics", name) + "\n" for name in pages)
-    _, _, rest = page.partition(f"\n## {code}: ")
-    title, _, body = rest.partition("\n")
-    return f"{code}: {title}\n\n{body.partition(chr(10) + '## ')[0].strip()}\n"
+    """The code, its title and its text."""
+    title, text = sections()[code]
+    return f"{code}: {title}\n\n{text}\n"
 
 
 def _unknown(asked: str) -> Diagnostic:
     message = f'"{asked}" is neither the code of a diagnostic nor a field of a format'
-    last = asked.rpartition(".")[2]
-    hint = did_you_mean(asked, CODES) or did_you_mean(asked, fields.names()) or did_you_mean(last, fields.last_names())
+    guess = did_you_mean(asked, sections()) or did_you_mean(asked, fields.names())
+    hint = guess or did_you_mean(asked.rpartition(".")[2], fields.last_names())
     return error("A928", ("argument", "CODE|FIELD"), message, hint=hint or "write fields like spec.gangs.placement")

@@ -10,8 +10,8 @@ from bayplan.arrange import ORDER
 from bayplan.cli import differences, single
 from bayplan.cli.failures import unwritable
 from bayplan.diagnostics import Diagnostic, Outcome, error
-from bayplan.emit import emit
 from bayplan.model.manifest import File, Item
+from bayplan.text.emit import emit
 
 INDEX = ".bayplan-index"
 HEADER = "# bayplan wrote the files below, and replaces or removes them. It touches no others.\n"

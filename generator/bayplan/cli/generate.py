@@ -12,8 +12,8 @@ from bayplan.cli.options import Given
 from bayplan.cli.project import SUBJECT, Project
 from bayplan.cli.tree import Change
 from bayplan.diagnostics import Diagnostic, Note, error, info, warning
-from bayplan.document import Document
 from bayplan.report.batch import Batch
+from bayplan.text.document import Document
 
 
 def run(given: Given) -> int:

@@ -11,8 +11,8 @@ from bayplan.cli.failures import reason
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.diagnostics import Diagnostic, Outcome, error
-from bayplan.emit import scalar
 from bayplan.report.batch import Batch
+from bayplan.text.emit import scalar
 
 NAME = "bayplan"
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from bayplan.cli import arguments, files, sources
 from bayplan.cli.options import Given
 from bayplan.diagnostics import Diagnostic, Outcome, error
-from bayplan.document import Document
 from bayplan.model.formats import Context, Source
 from bayplan.model.topology import ClusterTopology
 from bayplan.pipeline import Request
 from bayplan.report.batch import Batch
+from bayplan.text.document import Document
 from bayplan.values import NamedTuple
 
 

@@ -9,8 +9,8 @@ from bayplan.cli import arguments, inputs, manifests
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.diagnostics import Diagnostic, error
-from bayplan.document import Document
 from bayplan.report.batch import Batch
+from bayplan.text.document import Document
 
 
 def run(given: Given) -> int:

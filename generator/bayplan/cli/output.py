@@ -9,8 +9,8 @@ from errno import EISDIR
 from bayplan.cli import stdout
 from bayplan.cli.options import Given
 from bayplan.diagnostics import Diagnostic, error
-from bayplan.emit import emit
 from bayplan.model.manifest import File, Item
+from bayplan.text.emit import emit
 
 Documents = Iterable[Item]
 

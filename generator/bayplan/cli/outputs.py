@@ -12,9 +12,9 @@ from bayplan.cli.compiling import Judge, Made, compile_all, join, judging
 from bayplan.cli.options import Command, Given
 from bayplan.cli.project import SUBJECT, Project
 from bayplan.diagnostics import Diagnostic, Route, error, has_errors
-from bayplan.emit import emit
 from bayplan.model.manifest import Item
 from bayplan.report.batch import Batch
+from bayplan.text.emit import emit
 from bayplan.values import NamedTuple
 
 Entry = Mapping[str, Any]

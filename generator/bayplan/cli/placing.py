@@ -5,8 +5,8 @@ from __future__ import annotations
 from bayplan.cli import arguments
 from bayplan.cli.options import Given
 from bayplan.diagnostics import Outcome
-from bayplan.document import Document
 from bayplan.model.augment import AugmentRequest
+from bayplan.text.document import Document
 
 
 def request(given: Given, topology: Document | None, policy: Document | None) -> Outcome[AugmentRequest]:

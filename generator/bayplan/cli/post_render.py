@@ -10,8 +10,8 @@ from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.clients import cutting
 from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors, warning
-from bayplan.document import Document
 from bayplan.report.batch import Batch
+from bayplan.text.document import Document
 
 NAMED = (
     "ComputeDomain",

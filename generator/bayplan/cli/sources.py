@@ -8,10 +8,10 @@ from typing import Any
 
 from bayplan.cli import files
 from bayplan.diagnostics import Outcome
-from bayplan.document import Document, text_of
 from bayplan.model.formats import Source
 from bayplan.reading import documents
 from bayplan.report.batch import Batch
+from bayplan.text.document import Document, text_of
 
 
 def workflow(path: str, source: Source) -> tuple[tuple[Document, ...], Batch]:
@@ -21,7 +21,7 @@ def workflow(path: str, source: Source) -> tuple[tuple[Document, ...], Batch]:
     if raw.value is None:
         wrong = tuple(each._replace(hint=each.hint or _hint(path, source)) for each in raw.diagnostics)
         return (), Batch(wrong, {"workflow": Document(name, "", 0, None)})
-    able = source._replace(side=_beside("" if path == "-" else os.path.dirname(path)), render=render)
+    able = source._replace(read_file=_beside("" if path == "-" else os.path.dirname(path)), render=render)
     found = documents(name, raw.value, "workflow", able)
     unread = Document(name, text_of(raw.value) if found.diagnostics else "", 0, None)
     return found.value or (), Batch(found.diagnostics, {"workflow": found.value[0] if found.value else unread})

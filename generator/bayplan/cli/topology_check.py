@@ -10,9 +10,9 @@ from bayplan.cli import inputs, topology_sources
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.diagnostics import Diagnostic, error, warning
-from bayplan.document import Document
 from bayplan.model.topology import ClusterTopology
 from bayplan.report.batch import Batch
+from bayplan.text.document import Document
 
 if TYPE_CHECKING:
     from bayplan.topologies.comparing import State

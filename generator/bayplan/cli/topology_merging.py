@@ -8,10 +8,10 @@ from bayplan import pipeline
 from bayplan.cli import topology_sources
 from bayplan.cli.topology_sources import Picked
 from bayplan.diagnostics import Diagnostic, Outcome, Route, has_errors, origin, warning
-from bayplan.document import Document
 from bayplan.model.formats import Asked, Part
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.report.batch import Batch
+from bayplan.text.document import Document
 from bayplan.topologies import merging
 from bayplan.topologies.slurm.layout import slurm_names
 from bayplan.words import count, listing

@@ -11,10 +11,10 @@ from bayplan.cli import osmo_pool
 from bayplan.cli.options import Given
 from bayplan.cli.source_files import OpenedFile, UnreadableError
 from bayplan.diagnostics import Diagnostic, Outcome, error
-from bayplan.document import Document
 from bayplan.model.formats import Asked, Part
 from bayplan.model.topology import Level
 from bayplan.report.batch import Batch
+from bayplan.text.document import Document
 from bayplan.topologies import FROM, OSMO_POOL, READ, Source
 from bayplan.topologies import osmo_pool as osmo_pools
 from bayplan.values import NamedTuple
@@ -81,7 +81,7 @@ def day(given: Given, option: str) -> tuple[Diagnostic, ...]:
 
 def _level(word: str, found: list[Diagnostic]) -> Iterator[Level]:
     """`[NAME=]KEY[,nvlink]`."""
-    from bayplan._validators import is_label_key
+    from bayplan.schemas.patterns import is_label_key
     from bayplan.topologies.grouping import dns_label
     from bayplan.topologies.kueue import level_name
 

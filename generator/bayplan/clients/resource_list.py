@@ -12,7 +12,7 @@ from typing import Any
 
 from bayplan.clients.json_lines import UnfitError, line
 from bayplan.diagnostics import Diagnostic, Outcome, error
-from bayplan.document import Document, read
+from bayplan.text.document import Document, read
 from bayplan.values import NamedTuple
 
 SUBJECT = "input"

@@ -17,12 +17,12 @@ from typing import Any
 from bayplan.clients import helm
 from bayplan.clients.cutting import MARK, kinds, split
 from bayplan.diagnostics import AT, Diagnostic, Route, error, warning
-from bayplan.document import Document, Lens, Span, read, text_of
 from bayplan.kube.objects import flattened
 from bayplan.kube.objects import number as number_of
 from bayplan.kube.safe import get, put, text
 from bayplan.model.augment import Added, Augmented
 from bayplan.model.manifest import Object
+from bayplan.text.document import Document, SourceMap, Span, read, text_of
 from bayplan.values import NamedTuple
 
 LARGEST = 8 * 2**20
@@ -129,7 +129,7 @@ def written(stream: Stream, made: Augmented) -> Iterator[bytes]:
 
 def _rewritten(stream: Stream, changed: Mapping[int, list[tuple[Route, Any]]]) -> dict[int, bytes]:
     """The texts of the pieces in which something changes."""
-    from bayplan.patch import rewrite_all
+    from bayplan.text.patch import rewrite_all
 
     tasks = []
     for number, changes in changed.items():
@@ -144,7 +144,7 @@ def _rewritten(stream: Stream, changed: Mapping[int, list[tuple[Route, Any]]]) -
 
 def _preceded(stream: Stream, number: int, piece: bytes, added: Iterable[Added]) -> bytes:
     """The piece with new documents before it."""
-    from bayplan.emit import emit
+    from bayplan.text.emit import emit
 
     source = _SOURCE.search(stream.pieces[number])
     comment = f"# Source: {source[1].decode(errors='replace')}\n" if source else ""
@@ -215,4 +215,4 @@ def _document(stream: Stream, number: int, whole: str, before: int) -> Document:
     def back(span: Span) -> tuple[Span, str]:
         return span._replace(line=span.line + before, end_line=span.end_line + before), remark
 
-    return Document(stream.name, whole, number, stream.documents.get(number), Lens(text_of(piece), back))
+    return Document(stream.name, whole, number, stream.documents.get(number), SourceMap(text_of(piece), back))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.accelerators.dra import api_version
-from bayplan.fabrics.common import pod
+from bayplan.fabrics.pods import pod
 from bayplan.fabrics.wanted import Wanted
 from bayplan.model.fabric import Rail
 from bayplan.model.manifest import Manifest, PodParts

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bayplan.diagnostics import Diagnostic, Note, error, warning
-from bayplan.document import Document
 from bayplan.kube.objects import flattened, identity
 from bayplan.kube.safe import get, mapping, text
 from bayplan.linting.world import World, group, grouped, kind, name, named, title
 from bayplan.model.manifest import Object
+from bayplan.text.document import Document
 from bayplan.values import NamedTuple
 
 OURS = "bayplan.dev/"

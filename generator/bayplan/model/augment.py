@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bayplan.diagnostics import Route
-from bayplan.document import Document
 from bayplan.model.manifest import Manifest, Object
+from bayplan.text.document import Document
 from bayplan.values import NamedTuple
 
 Path = tuple[str | int, ...]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from bayplan.diagnostics import Diagnostic, Route
-from bayplan.document import Document
+from bayplan.text.document import Document
 from bayplan.values import NamedTuple
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan import __version__
-from bayplan.codes import CODES
 from bayplan.diagnostics import SEVERITIES
+from bayplan.report.codes import title
 from bayplan.report.findings import Finding, Place
 from bayplan.report.text import escape, where
 
@@ -35,7 +35,7 @@ def _dump(value: Any) -> str:
 def _json_finding(finding: Finding) -> dict[str, Any]:
     return {
         "code": finding.code,
-        "title": CODES.get(finding.code, ""),
+        "title": title(finding.code),
         "severity": finding.severity,
         "message": finding.message,
         **_json_place(finding.place),
@@ -59,8 +59,7 @@ def github(findings: Sequence[Finding]) -> str:
 def _github_lines(findings: Sequence[Finding]) -> Iterator[str]:
     for finding in findings:
         command = {"error": "error", "warning": "warning", "info": "notice"}[finding.severity]
-        title = f"{finding.code} {CODES.get(finding.code, '')}".rstrip()
-        fields = {**_github_place(finding.place), "title": title}
+        fields = {**_github_place(finding.place), "title": f"{finding.code} {title(finding.code)}"}
         shown = ",".join(f"{name}={escape(str(value)).translate(_ESCAPED_PROPERTY)}" for name, value in fields.items())
         yield f"::{command} {shown}::{_with_notes(finding).translate(_ESCAPED_DATA)}"
 
@@ -88,7 +87,7 @@ def _with_notes(finding: Finding) -> str:
 def sarif(findings: Sequence[Finding]) -> str:
     """A SARIF 2.1.0 log of one run."""
     codes = sorted({each.code for each in findings})
-    rules = [{"id": code, "shortDescription": {"text": CODES.get(code, code)}} for code in codes]
+    rules = [{"id": code, "shortDescription": {"text": title(code)}} for code in codes]
     driver = {"name": "bayplan", "version": __version__, "rules": rules}
     results = [_sarif_result(each, codes.index(each.code)) for each in findings]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Outcome, has_errors, info, warning
-from bayplan.document import Document
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
+from bayplan.text.document import Document
+from bayplan.text.edits import Edit
 from bayplan.topologies import native
-from bayplan.topologies.edits import Edit
 from bayplan.topologies.grouping import CLIQUE
 from bayplan.words import listing
 from bayplan.workflows.osmo.pool.levels import MISTAKEN, levels

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bayplan._validators import is_label_key
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info, warning
-from bayplan.document import read
 from bayplan.kube.safe import is_kind, items, mapping, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
+from bayplan.schemas.patterns import is_label_key
+from bayplan.text.document import read
 from bayplan.topologies.grouping import kube_objects
 from bayplan.topologies.kueue import label_pool
 from bayplan.topologies.native import planned

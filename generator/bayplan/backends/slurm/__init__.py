@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from bayplan.backends.slurm import needs as needing
 from bayplan.backends.slurm.confines import prove
+from bayplan.backends.slurm.needs import cluster_needs as topology_needs
 from bayplan.backends.slurm.needs import needs
 from bayplan.backends.slurm.notices import notices
 from bayplan.backends.slurm.submit import lower
@@ -54,7 +54,7 @@ __all__ = [
 
 def cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:
     """What its files cannot hold."""
-    return tuple(needing.cluster_needs(topology))
+    return tuple(topology_needs(topology))
 
 
 def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[File, ...]:

@@ -32,7 +32,7 @@ def told(plan: Plan) -> Plan:
     if not any(pods.spec.fabric for gang in plan.gangs for pods in all_pods(gang.root)):
         return plan
     from bayplan.fabrics import wanted
-    from bayplan.fabrics.common import on_node
+    from bayplan.fabrics.pods import on_node
 
     def dressed(pods: Pods) -> Pods:
         asked = wanted(pods.spec, plan.topology, plan.namespace, pods.pool)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from bayplan.checks.attachments.seen import Seen
 from bayplan.diagnostics import Diagnostic, Note, error, info
 from bayplan.fabrics.hanging import NETWORKED, pools_of
-from bayplan.fabrics.interfaces import interfaces
+from bayplan.fabrics.kinds import interfaces
 from bayplan.kube.multus import bad_interface
 from bayplan.words import listing
 

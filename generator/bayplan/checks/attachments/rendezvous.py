@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from bayplan.checks.attachments.seen import Seen
 from bayplan.diagnostics import Diagnostic, Route, error
 from bayplan.fabrics.hanging import NETWORKED
-from bayplan.fabrics.interfaces import interfaces
+from bayplan.fabrics.kinds import interfaces
+from bayplan.fabrics.pods import MASTERS
 from bayplan.kube import addresses
 from bayplan.words import listing
 
@@ -20,7 +21,6 @@ FIXED = ("nv-ipam", "static", "host-local")
 """IPAM plugins that give a pod the address it asks for (nvidia-k8s-ipam, docs/static-ip.md; CNI plugins static and
 host-local, `ips` among the arguments). whereabouts and DHCP choose themselves."""
 
-MASTERS = ("MASTER_ADDR", "PET_MASTER_ADDR", "PET_RDZV_ENDPOINT")
 DYNAMIC = re.compile(r"rdzv[-_]backend[=\s]+['\"]?(c10d|etcd)")
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from bayplan.checks.attachments.said import GLOO, Said
 from bayplan.checks.attachments.seen import Seen
 from bayplan.diagnostics import Diagnostic, error, warning
-from bayplan.fabrics.common import MOST_HCAS, NCCL, hca, hcas
-from bayplan.fabrics.interfaces import interfaces
+from bayplan.fabrics.kinds import interfaces
+from bayplan.fabrics.pods import MOST_HCAS, NCCL, hca, hca_difference, hcas
 from bayplan.words import listing
 
 SOCKET, DEVICES, GID = "NCCL_SOCKET_IFNAME", "NCCL_IB_HCA", "NCCL_IB_GID_INDEX"
@@ -78,24 +78,10 @@ def _devices(seen: Seen, told: Said | None) -> Iterator[Diagnostic]:
     asked = seen.asked
     known = all(hca(asked, number) for number in range(len(asked.rails)))
     there = hcas(asked)
-    if told and told.value and known and asked.rails and (why := differ(told.value, there)):
+    if told and told.value and known and asked.rails and (why := hca_difference(told.value, there)):
         message = f"NCCL_IB_HCA and the rails of {seen.title} differ: {why}"
         hint = "leave it out: bayplan lists the devices of the rails that are attached"
         yield error("W543", told.route, message, hint=hint)
     if not told and len(there) > MOST_HCAS and asked.vendor in NCCL:
         message = f"{seen.title} has {len(there)} RDMA devices, and NCCL reads {MOST_HCAS} of NCCL_IB_HCA"
         yield error("W546", seen.route, message, hint="attach fewer with `rails`")
-
-
-def differ(value: str, there: tuple[str, ...]) -> str:
-    """How a NCCL_IB_HCA and the devices that are attached differ; empty where they do not."""
-    names = [name.partition(":")[0] for name in value.lstrip("=^").split(",") if name]
-    exact = value[:1] == "=" or value[:2] == "^="
-    met = {each for each in there if any(each == name if exact else each.startswith(name) for name in names)}
-    if value[:1] == "^":
-        return f"it leaves out {listing(sorted(met), 'and')}" if met else ""
-    strange = [name for name in names if not any(each == name if exact else each.startswith(name) for each in there)]
-    if strange:
-        return f'no rail of it has "{strange[0]}"'
-    lacking = [each for each in there if each not in met]
-    return f"it leaves out {listing(lacking, 'and')}" if lacking else ""

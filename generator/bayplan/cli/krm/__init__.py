@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bayplan import schema
+from bayplan import schemas
 from bayplan.cli import files
 from bayplan.cli.finish import finish
 from bayplan.cli.krm.job import Answer, Job
@@ -18,8 +18,8 @@ from bayplan.cli.options import Given
 from bayplan.clients import resource_list
 from bayplan.clients.resource_list import ResourceList
 from bayplan.diagnostics import Diagnostic, Outcome, error
-from bayplan.document import Document
 from bayplan.report.batch import Batch
+from bayplan.text.document import Document
 from bayplan.words import suggest
 
 API_VERSION = "bayplan.dev/v1alpha1"
@@ -71,7 +71,7 @@ def _job(given: Given, found: ResourceList) -> Outcome[Job]:
     kind = str(config.get("kind")) if isinstance(config, dict) else ""
     if kind not in KINDS or config.get("apiVersion") != API_VERSION:
         return Outcome(None, (_unknown(config),))
-    wrong = schema.validate(kind, config, "function") if kind != "Workflow" else ()
+    wrong = schemas.validate(kind, config, "function") if kind != "Workflow" else ()
     if wrong:
         return Outcome(None, wrong)
     return Outcome(Job(_merged(given, config), config, found.items, found.version, bool(given.words)))

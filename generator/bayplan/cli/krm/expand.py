@@ -11,10 +11,10 @@ from bayplan.cli.krm.job import Answer, Job, is_workflow, without_wire
 from bayplan.clients import resource_list
 from bayplan.clients.json_lines import lines
 from bayplan.diagnostics import Diagnostic, error
-from bayplan.document import Document
 from bayplan.model.manifest import File
 from bayplan.model.manifest import Item as Made
 from bayplan.report.batch import Batch
+from bayplan.text.document import Document
 
 
 def run(job: Job) -> Answer:

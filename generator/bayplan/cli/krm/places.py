@@ -15,9 +15,9 @@ from bayplan.cli.krm.job import PATH, Job, wire, without_wire
 from bayplan.cli.krm.sources import Source
 from bayplan.clients import resource_list
 from bayplan.diagnostics import AT, KEY, Route, origin
-from bayplan.document import Document
 from bayplan.kube.safe import mapping
 from bayplan.report.batch import Batch
+from bayplan.text.document import Document
 
 NAMES = "internal.config.kubernetes.io/previousNames"
 Path = tuple[str | int, ...]

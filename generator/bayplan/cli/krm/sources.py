@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bayplan.cli import files
-from bayplan.document import Document, Lens, Span, locate, read
+from bayplan.text.document import Document, SourceMap, Span, locate, read
 from bayplan.values import NamedTuple
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
@@ -160,8 +160,10 @@ def inline(file: Document, path: Path, text: Any) -> tuple[Document, ...]:
         return ()
     found = read(file.name, text.encode(), "file", own=False)
     span = locate(file.text, file.index, path)
-    lens = Lens(text, lambda inner: (_outer(inner, span, file.text), ""))
-    return tuple(each._replace(text=file.text, index=file.index, lens=lens) for each in found.value or ()[:1])
+    source_map = SourceMap(text, lambda inner: (_outer(inner, span, file.text), ""))
+    return tuple(
+        each._replace(text=file.text, index=file.index, source_map=source_map) for each in found.value or ()[:1]
+    )
 
 
 def _outer(inner: Span, span: Span, text: str) -> Span:

@@ -15,8 +15,8 @@ from bayplan.cli.krm.job import Answer, Job, is_workflow, without_wire
 from bayplan.clients import resource_list
 from bayplan.clients.resource_list import Item
 from bayplan.diagnostics import Diagnostic, error
-from bayplan.document import Document
 from bayplan.report.batch import Batch
+from bayplan.text.document import Document
 
 
 def run(job: Job) -> Answer:

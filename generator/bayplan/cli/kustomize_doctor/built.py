@@ -10,7 +10,7 @@ from bayplan.cli.krm.job import FUNCTION
 from bayplan.cli.kustomize_doctor import names
 from bayplan.cli.kustomize_doctor.tree import Kustomization, annotated, ours
 from bayplan.diagnostics import Diagnostic, Note, error, info, warning
-from bayplan.document import read
+from bayplan.text.document import read
 from bayplan.words import one_line
 
 PLUGINS, EXEC = "--enable-alpha-plugins", "--enable-exec"

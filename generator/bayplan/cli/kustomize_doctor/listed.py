@@ -11,7 +11,7 @@ from bayplan.cli.krm.job import FUNCTION
 from bayplan.cli.kustomize_doctor.tree import Kustomization, Listed, annotated, ours
 from bayplan.cli.kustomize_install import path_of, plugin_home
 from bayplan.diagnostics import KEY, Diagnostic, Note, Route, error, info, warning
-from bayplan.document import read
+from bayplan.text.document import read
 
 PLACES = {
     "ExpandWorkflows": "transformers",

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bayplan.data import data_text
-from bayplan.document import read
 from bayplan.kube.safe import api_group, get, items, pod_templates, text
+from bayplan.text.document import read
 
 HOST = re.compile(r"(?<![-a-z0-9.])([a-z0-9][-a-z0-9]*)\.([a-z0-9][-a-z0-9]*)")
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.cli.krm import sources
-from bayplan.document import Document
 from bayplan.kube.safe import mapping
+from bayplan.text.document import Document
 from bayplan.values import NamedTuple
 
 LISTS = ("generators", "transformers", "validators")

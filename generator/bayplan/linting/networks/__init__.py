@@ -29,8 +29,16 @@ def check(world: World) -> Iterator[Diagnostic]:
     )
 
     known = scene.scene(world)
-    for rule in (attached, devices, allowed, rails, variables, objects, addresses):
-        yield from rule.check(world, known)
+    for check_one in (
+        attached.check,
+        devices.check,
+        allowed.check,
+        rails.check,
+        variables.check,
+        objects.check,
+        addresses.check,
+    ):
+        yield from check_one(world, known)
     yield from sriov.check(world)
     yield from plugins.check(world)
     yield from claims.check(world)

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.checks.attachments.rendezvous import MASTERS
-from bayplan.checks.attachments.sockets import differ
 from bayplan.diagnostics import Diagnostic, Route, error, warning
+from bayplan.fabrics.pods import MASTERS, hca_difference
 from bayplan.kube import addresses as ip
 from bayplan.kube.multus import NETWORKS, read
 from bayplan.kube.objects import namespace
@@ -62,7 +61,7 @@ def _devices(asking: Asking, value: str, route: Route) -> Iterator[Diagnostic]:
         message = f'NCCL takes "{first}" in {HCA} for the beginning of a name: "{first}0" is meant, too'
         hint = f'write "={",".join(there)}"' if there else 'write "=" before the whole names'
         yield warning("M852", route, message, hint=hint)
-    if there and (why := differ(value, there)):
+    if there and (why := hca_difference(value, there)):
         message = f"{HCA} and the rails that the pod is on differ: {why}"
         yield error("M852", route, message, hint=f'write "={",".join(there)}"')
 

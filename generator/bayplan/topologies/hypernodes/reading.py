@@ -7,12 +7,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan._validators import is_dns_subdomain
 from bayplan.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, warning
 from bayplan.kube.safe import is_kind, items, mapping, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOSTNAME_LABEL
+from bayplan.schemas.patterns import is_dns_subdomain
 from bayplan.topologies import hostlist, native
 from bayplan.topologies.grouping import PLACEHOLDER, dns_label, natural
 from bayplan.topologies.hypernodes import (

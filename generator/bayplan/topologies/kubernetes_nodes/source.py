@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bayplan._validators import LABEL_VALUE, is_label_key
 from bayplan.diagnostics import Diagnostic, Note, Outcome, error, has_errors, warning
 from bayplan.kube.safe import get, is_kind, items, mapping, text
 from bayplan.model.formats import HEAD, Asked, Part, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
+from bayplan.schemas.patterns import LABEL_VALUE, is_label_key
 from bayplan.topologies import native
 from bayplan.topologies.kubernetes_nodes import AllNodes, NodeCounter, NodeGroup, reading, trees
 from bayplan.topologies.kubernetes_nodes import pools as nodes_pools

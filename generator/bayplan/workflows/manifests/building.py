@@ -10,7 +10,7 @@ from bayplan.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.kube.objects import name, namespace, title
 from bayplan.kube.safe import get, mapping, text
 from bayplan.model.augment import Roster, Seat
-from bayplan.model.policy import KEYS
+from bayplan.model.encoding import camel_case
 from bayplan.model.workflow import GANGS, Attachment, Gang, Group, PodSet, Workflow
 from bayplan.values import NamedTuple
 from bayplan.words import listing
@@ -144,7 +144,7 @@ def _origins(roster: Roster, wish: Wish, parts: Sequence[Part]) -> Iterator[tupl
     """Workflow route -> where it was said, or what of the workload it is about. What was said comes first."""
     for key, each in wish.said.items():
         top = ("workflow", "spec") if key in ("scheduler", "queue") else GANG
-        yield from _said((*top, KEYS[key]), each.route)
+        yield from _said((*top, camel_case(key)), each.route)
     for number, part in enumerate(parts):
         yield from _of_part((*GANG, "groups", number), roster, wish, part)
     if not parts:
@@ -158,7 +158,7 @@ def _origins(roster: Roster, wish: Wish, parts: Sequence[Part]) -> Iterator[tupl
 
 def _of_part(group: Route, roster: Roster, wish: Wish, part: Part) -> Iterator[tuple[Route, Route]]:
     for key, each in (part.wish.said if part.wish else {}).items():
-        yield from _said((*group, KEYS[key]), each.route)
+        yield from _said((*group, camel_case(key)), each.route)
     if wish.every_group:
         yield (*group, "computeDomain"), wish.every_group.route
     yield from _seats(group, roster, wish, part.seats)

@@ -9,7 +9,8 @@ from bayplan.diagnostics import Note, Outcome, Route, error
 from bayplan.kube.objects import title
 from bayplan.kube.safe import items, mapping
 from bayplan.model.augment import Roster, Seat
-from bayplan.model.policy import KEYS, RULES, GangRule, GroupRule, Policy
+from bayplan.model.encoding import camel_case
+from bayplan.model.policy import RULES, GangRule, GroupRule, Policy
 from bayplan.values import NamedTuple
 from bayplan.words import listing
 from bayplan.workflows.manifests.annotated import PREFIX, Said
@@ -54,8 +55,8 @@ def _group(rule: GroupRule, route: Route) -> GroupWish:
 
 
 def _given(rule: GangRule | GroupRule, route: Route) -> dict[str, Said]:
-    found = ((field, getattr(rule, field), KEYS[field]) for field in rule._fields if field in KEYS)
-    return {field: Said(each, (*route, key)) for field, each, key in found if each not in ("", None)}
+    found = ((field, getattr(rule, field)) for field in rule._fields if field != "pod_sets")
+    return {field: Said(each, (*route, camel_case(field))) for field, each in found if each not in ("", None)}
 
 
 def _groups(

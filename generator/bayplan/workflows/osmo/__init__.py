@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bayplan.diagnostics import Outcome
-    from bayplan.document import Document
     from bayplan.model.formats import Context, Read, Source
     from bayplan.model.workflow import Workflow
+    from bayplan.text.document import Document
 
 NAME = "osmo"
 SCHEMA = "OsmoWorkflow"

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from bayplan.diagnostics import AT, Diagnostic, Outcome, error, has_errors, warning
-from bayplan.document import Document
 from bayplan.model.formats import Source
+from bayplan.text.document import Document
 from bayplan.words import shorten
 
 MARK = "#SBATCH"

@@ -16,9 +16,9 @@ from bayplan.workflows.torchx.words import APPLICATION, LABEL, NAME, REQUEST
 
 if TYPE_CHECKING:
     from bayplan.diagnostics import Outcome
-    from bayplan.document import Document
     from bayplan.model.formats import Context, Read, Source
     from bayplan.model.workflow import Workflow
+    from bayplan.text.document import Document
 
 TITLE = "a TorchX application"
 SCHEMA = "TorchXApp"

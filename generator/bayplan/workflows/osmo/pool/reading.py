@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from bayplan import schema
+from bayplan import schemas
 from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors
-from bayplan.document import Document
+from bayplan.text.document import Document
 from bayplan.words import suggest
 from bayplan.workflows.osmo.pool import fields, groups, platforms, shapes
 from bayplan.workflows.osmo.pool.library import Library
@@ -89,7 +89,7 @@ def _refused(found: Sections, name: str, part: Part) -> tuple[Diagnostic, ...]:
     others = {section: each for section, each in found.others.items() if section in SECTIONS}
     data = {"pools": {name: part.data}, **{section: each.data for section, each in others.items()}}
     back: dict[Route, Route] = {("pools", name): part.route, **{(s,): each.route for s, each in others.items()}}
-    told = schema.validate(KIND, data, SUBJECT)
+    told = schemas.validate(KIND, data, SUBJECT)
     return tuple(each._replace(route=_placed(each.route, back)) for each in told)
 
 

@@ -11,7 +11,7 @@
     data        YAML as PyYAML reads it, keys that are no texts
     local       files beside the workflow
     leftover    what OSMO would render a second time
-    lens        places in the rendered text -> places in the file
+    source_map  places in the rendered text -> places in the file
 
 Source: OSMO 6.4, src/lib/utils/workflow.py, src/utils/job/workflow.py (TemplateSpec), src/cli/workflow.py.
 """
@@ -19,8 +19,8 @@ Source: OSMO 6.4, src/lib/utils/workflow.py, src/utils/job/workflow.py (Template
 from __future__ import annotations
 
 from bayplan.diagnostics import Diagnostic, Note, Outcome, has_errors
-from bayplan.document import Document, unfold
 from bayplan.model.formats import Source
+from bayplan.text.document import Document, read_text
 from bayplan.workflows.osmo.text import data, leftover, local, sections, template, variables
 
 MOST = 1000
@@ -28,7 +28,7 @@ MOST = 1000
 
 
 def read(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tuple[Document, ...]]:
-    """The one document of an OSMO file, its lens in it. Errors R103 to R119 and R121 to R139, all with places.
+    """The one document of an OSMO file, its source map in it. Errors R103 to R119 and R121 to R139, all with places.
 
     Routes are `(subject, AT, line, column)` in the file.
     """
@@ -40,7 +40,7 @@ def read(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tuple[D
 
 
 def _read(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tuple[Document, ...]]:
-    unfolded = unfold(raw, subject)
+    unfolded = read_text(raw, subject)
     if unfolded.value is None:
         return Outcome(None, unfolded.diagnostics)
     text = unfolded.value
@@ -57,7 +57,7 @@ def _read(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tuple[
     found += loaded.diagnostics
     if loaded.value is None:
         return Outcome(None, tuple(found))
-    filled = local.fill(loaded.value, made.value, subject, source.side)
+    filled = local.fill(loaded.value, made.value, subject, source.read_file)
     found += filled.diagnostics
     if filled.value is None or has_errors(found):
         return Outcome(None, tuple(found))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Note, warning
-from bayplan.document import Document, Path
+from bayplan.text.document import Document, Path
 from bayplan.workflows.osmo import tokens as runtime
 from bayplan.workflows.osmo.text.tokens import MARKERS, rest
 

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from bayplan.diagnostics import KEY, Diagnostic, Outcome, error
-from bayplan.document import Lens, Path
+from bayplan.text.document import Path, SourceMap
 from bayplan.values import NamedTuple
 from bayplan.workflows.osmo.text import data as places
 
-Side = Callable[[str], Outcome[bytes]]
+ReadFile = Callable[[str], Outcome[bytes]]
 
 
 class Filled(NamedTuple):
@@ -23,7 +23,7 @@ class Filled(NamedTuple):
     moved: Mapping[Path, Path]
 
 
-def fill(data: dict[str, Any], lens: Lens, subject: str, side: Side | None) -> Outcome[Filled]:
+def fill(data: dict[str, Any], source_map: SourceMap, subject: str, read_file: ReadFile | None) -> Outcome[Filled]:
     """R134 no such file, R135 one elsewhere, R136 contents as well, R137 no text; all of them in one run."""
     entries = list(_entries(data))
     if not entries:
@@ -32,14 +32,14 @@ def fill(data: dict[str, Any], lens: Lens, subject: str, side: Side | None) -> O
     filled: dict[Path, Mapping[str, Any]] = {}
     wrong: list[tuple[Path, Diagnostic]] = []
     for path, entry in entries:
-        text = _text(entry, side, texts)
+        text = _text(entry, read_file, texts)
         if text.value is None:
             at = (*path, "localpath", KEY) if "contents" in entry else (*path, "localpath")
             wrong += [(at, each) for each in text.diagnostics]
             continue
         kept = {key: value for key, value in entry.items() if key != "localpath"}
         filled[path] = {**kept, "contents": text.value}
-    spans = places.spans(lens, [path for path, _ in wrong])
+    spans = places.spans(source_map, [path for path, _ in wrong])
     found = tuple(
         each._replace(route=places.route(subject, span)) for (_, each), span in zip(wrong, spans, strict=True)
     )
@@ -72,22 +72,22 @@ def _items(value: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
         yield from ((number, item) for number, item in enumerate(value) if isinstance(item, dict))
 
 
-def _text(entry: Mapping[str, Any], side: Side | None, known: dict[str, Outcome[str]]) -> Outcome[str]:
+def _text(entry: Mapping[str, Any], read_file: ReadFile | None, known: dict[str, Outcome[str]]) -> Outcome[str]:
     """The text that a localpath leads to. `known`: those that were read; a file is read once."""
     named = entry["localpath"]
     if "contents" in entry:
         return _error("R136", "a file has either contents or a localpath, and this one has both", "remove one of them")
     if not isinstance(named, str) or not named:
         return _error("R134", "localpath must be the name of a file", "write its path from the workflow's folder")
-    if side is None:
+    if read_file is None:
         return _error("R134", f'"{named}" cannot be read: no folder is known', "")
     if named not in known:
-        known[named] = _read(named, side)
+        known[named] = _read(named, read_file)
     return known[named]
 
 
-def _read(named: str, side: Side) -> Outcome[str]:
-    raw = side(named)
+def _read(named: str, read_file: ReadFile) -> Outcome[str]:
+    raw = read_file(named)
     if raw.value is None:
         return Outcome(None, raw.diagnostics)
     try:

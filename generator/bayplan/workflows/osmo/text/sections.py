@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 
 from bayplan.diagnostics import AT, Diagnostic, Note, Outcome, Route, error, has_errors, warning
-from bayplan.document import load
+from bayplan.text.document import load
 from bayplan.values import NamedTuple
 from bayplan.words import did_you_mean
 

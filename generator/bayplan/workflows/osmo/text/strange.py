@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bayplan.diagnostics import AT, Diagnostic, Note, warning
-from bayplan.document import Lens, Span
+from bayplan.text.document import SourceMap, Span
 from bayplan.workflows.osmo.text.spots import BREAK
 from bayplan.workflows.osmo.text.tokens import TOKEN
 
@@ -13,7 +13,7 @@ _MOST = 100
 """Tokens whose places are looked for."""
 
 
-def in_raw(made: Lens, starts: Sequence[int], subject: str) -> tuple[Diagnostic, ...]:
+def in_raw(made: SourceMap, starts: Sequence[int], subject: str) -> tuple[Diagnostic, ...]:
     """R138: OSMO's variable for a token stays a variable in a raw block. `starts`: where these tokens stand."""
     found: dict[Span, str] = {}
     for start in starts[:_MOST]:

@@ -1,4 +1,4 @@
-"""The workflow's section -> the text that it stands for, with the lens that leads back.
+"""The workflow's section -> the text that it stands for, with the source map that leads back.
 
 A file without a sign of a template is taken as it is; one with runtime tokens only needs no Jinja; the others are
 rendered in a process of their own.
@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bayplan.diagnostics import Diagnostic, Outcome, error, warning
-from bayplan.document import Lens, Span
 from bayplan.model.formats import Source
+from bayplan.text.document import SourceMap, Span
 from bayplan.words import did_you_mean
 from bayplan.workflows.osmo.text import tokens
 from bayplan.workflows.osmo.text.data import unmoved
@@ -21,13 +21,13 @@ from bayplan.workflows.osmo.text.tokens import Hidden, Revealed
 from bayplan.workflows.osmo.text.variables import Variables, origin
 
 
-def render(text: str, sections: Sections, given: Variables, subject: str, source: Source) -> Outcome[Lens]:
-    """The lens with the text of the workflow's section. R126 to R131: there is none; A931: a variable without use."""
+def render(text: str, sections: Sections, given: Variables, subject: str, source: Source) -> Outcome[SourceMap]:
+    """The workflow's section, and the way back. R126 to R131: there is none; A931: a variable without use."""
     section = sections.workflow
     if not any(marker in text for marker in (*tokens.MARKERS, "default-values")):
-        return Outcome(Lens(section.padded, unmoved), _unused((), source))
+        return Outcome(SourceMap(section.padded, unmoved), _unused((), source))
     if tokens.plain(section.text):
-        return Outcome(Lens(section.padded.removesuffix("\n"), unmoved), _unused((), source))
+        return Outcome(SourceMap(section.padded.removesuffix("\n"), unmoved), _unused((), source))
     if source.render is None:
         return Outcome(None, (error("R131", head(section, subject), "nothing is there to render templates with"),))
     hidden = tokens.hide(section.padded)
@@ -40,7 +40,7 @@ def render(text: str, sections: Sections, given: Variables, subject: str, source
     written: str = reply["text"]
     shown = tokens.reveal(written, hidden)
     back = _back(text, shown, source, {**request, "task": "trace", "clean": written}, _origins(sections, given, source))
-    made = Lens(shown.text, back)
+    made = SourceMap(shown.text, back)
     from bayplan.workflows.osmo.text import strange
 
     return Outcome(made, (*_unused(reply["names"], source), *strange.in_raw(made, shown.starts, subject)))
@@ -63,15 +63,15 @@ def _shown(reply: Mapping[str, Any], hidden: Hidden) -> Mapping[str, Any]:
 def _back(
     text: str, shown: Revealed, source: Source, request: Mapping[str, Any], told: Callable[[str], str]
 ) -> Callable[[Span], tuple[Span, str]]:
-    """The way back, by a second rendering, whose offsets know nothing of tokens in raw blocks. `told`: see `lens`."""
-    from bayplan.workflows.osmo.text import lens
+    """The way back, by a second rendering, whose offsets know nothing of tokens in raw blocks. See `source_map`."""
+    from bayplan.workflows.osmo.text import source_map
 
     def trace(request: Mapping[str, Any]) -> Mapping[str, Any]:
         reply = source.render(request) if source.render else {}
         pieces = reply.get("pieces") or []
         return {**reply, "pieces": [(shown.offset(offset), number) for offset, number in pieces]}
 
-    return lens.back(text, shown.text, trace, request, told)
+    return source_map.back(text, shown.text, trace, request, told)
 
 
 def _origins(sections: Sections, given: Variables, source: Source) -> Callable[[str], str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bayplan.diagnostics import AT, KEY, Diagnostic, Outcome, Route, error
-from bayplan.document import Lens, Path, load, locate_all
+from bayplan.text.document import Path, SourceMap, load, locate_all
 from bayplan.workflows.osmo.text import data
 from bayplan.workflows.osmo.text.sections import Section, Sections
 
@@ -48,7 +48,7 @@ def _strange(value: Mapping[Any, Any], section: Section, subject: str) -> tuple[
     """Names that are no texts: Jinja takes none of the variables then, whatever the template uses."""
     odd = [name for name in value if not isinstance(name, str)]
     names: dict[Path, Any] = {("default-values", str(name), KEY): name for name in odd}
-    return tuple(data.refused(names, Lens(section.padded, data.unmoved), subject))
+    return tuple(data.refused(names, SourceMap(section.padded, data.unmoved), subject))
 
 
 def origin(name: str, sections: Sections, set_by_user: Mapping[str, Any]) -> str:

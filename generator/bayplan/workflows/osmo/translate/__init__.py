@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from bayplan import schema
+from bayplan import schemas
 from bayplan.diagnostics import Diagnostic, Outcome, Route, has_errors, origin, warning
 from bayplan.model.formats import Context, Read
 from bayplan.model.workflow import GANGS, Workflow
@@ -66,7 +66,7 @@ def _settled(found: Diagnostic, data: Mapping[str, Any]) -> bool:
 def _invalid(data: Mapping[str, Any], origins: Mapping[Route, Route]) -> tuple[Diagnostic, ...]:
     """What the native format cannot hold, at its place in the OSMO file."""
     return tuple(
-        each._replace(route=_source(each.route, origins)) for each in schema.validate("Workflow", data, "workflow")
+        each._replace(route=_source(each.route, origins)) for each in schemas.validate("Workflow", data, "workflow")
     )
 
 

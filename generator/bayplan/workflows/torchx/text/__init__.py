@@ -8,9 +8,9 @@ run.py        the JSON of `torchx run --stdin`
 
 from __future__ import annotations
 
-from bayplan import document
 from bayplan.diagnostics import AT, Outcome, error
-from bayplan.document import Document, Span
+from bayplan.text import document
+from bayplan.text.document import Document, Span
 from bayplan.values import NamedTuple
 from bayplan.workflows.torchx.text import literal, placed, request, run
 from bayplan.workflows.torchx.words import APPLICATION, REQUEST
@@ -70,7 +70,7 @@ def _dry_run(name: str, text: str, subject: str) -> Outcome[tuple[Document, ...]
         asked = next((request.asked(each.data) for each in objects.value or () if request.sniff(each.data)), {})
         data = {**data, **({"scheduler_args": asked} if asked else {})}
     place = placed.from_spans(spans, Span(section.line - 1, 1, section.line - 1, len(APPLICATION) + 1))
-    return Outcome((Document(name, text, 0, data, placed.lens(data, place)),))
+    return Outcome((Document(name, text, 0, data, placed.source_map(data, place)),))
 
 
 def _objects(found: Outcome[tuple[Document, ...]], text: str, subject: str) -> Outcome[tuple[Document, ...]]:
@@ -88,4 +88,6 @@ def _objects(found: Outcome[tuple[Document, ...]], text: str, subject: str) -> O
         return Outcome(None, (*found.diagnostics, *made.diagnostics))
     whole = objects[0]._replace(text=text) if "\n" in text else objects[0]
     kept = placed.made(objects[0], made.value)
-    return Outcome((whole._replace(data=kept.data, lens=kept.lens),), (*found.diagnostics, *made.diagnostics))
+    return Outcome(
+        (whole._replace(data=kept.data, source_map=kept.source_map),), (*found.diagnostics, *made.diagnostics)
+    )

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bayplan.diagnostics import AT, Diagnostic, Outcome, error
-from bayplan.document import Path, Span
+from bayplan.text.document import Path, Span
 from bayplan.values import NamedTuple
 
 ENUM = re.compile(r"(?<='retry_policy': )<RetryPolicy\.[A-Z]+: ('[A-Z]+')>")

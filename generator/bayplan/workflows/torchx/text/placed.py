@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from bayplan.document import Document, Lens, Path, Span, places
+from bayplan.text.document import Document, Path, SourceMap, Span, spans_of
 from bayplan.values import NamedTuple
 
 Place = Callable[[Path], Span]
@@ -22,8 +22,8 @@ class Made(NamedTuple):
     origins: Mapping[Path, Path]
 
 
-def lens(data: Any, place: Place) -> Lens:
-    """The lens of data whose values have these places: a text with one value a line stands for them."""
+def source_map(data: Any, place: Place) -> SourceMap:
+    """The source map of data whose values have these places: a text with one value a line stands for them."""
     lines, paths = [], []
     for path, line in _lines(data, (), "", ""):
         paths.append(path)
@@ -32,7 +32,7 @@ def lens(data: Any, place: Place) -> Lens:
     def back(span: Span) -> tuple[Span, str]:
         return place(paths[min(span.line, len(paths)) - 1]), ""
 
-    return Lens("\n".join(lines), back)
+    return SourceMap("\n".join(lines), back)
 
 
 def _lines(value: Any, path: Path, head: str, tail: str) -> Iterator[tuple[Path, str]]:
@@ -77,11 +77,11 @@ def from_document(document: Document, origins: Mapping[Path, Path]) -> Place:
     def place(path: Path) -> Span:
         found = nearest(path, origins)
         at: Path = (*found[0], *found[1]) if found else ()
-        return places(document, [at])[at][0]
+        return spans_of(document, [at])[at][0]
 
     return place
 
 
 def made(document: Document, value: Made) -> Document:
     """The document with other data, made from its own."""
-    return document._replace(data=value.data, lens=lens(value.data, from_document(document, value.origins)))
+    return document._replace(data=value.data, source_map=source_map(value.data, from_document(document, value.origins)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bayplan.document import Path
+from bayplan.text.document import Path
 from bayplan.values import NamedTuple
 from bayplan.workflows.torchx.text import common
 from bayplan.workflows.torchx.text.shapes import mapping, mappings, text, whole

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error
-from bayplan.document import Document, Path, places
+from bayplan.text.document import Document, Path, spans_of
 from bayplan.workflows.torchx.text import common, pods
 from bayplan.workflows.torchx.text.placed import Made
 from bayplan.workflows.torchx.text.pods import Replica
@@ -130,5 +130,5 @@ def _unequal(document: Document, replicas: list[Replica], role: Any, subject: st
 
 
 def _at(document: Document, path: Path, subject: str) -> Route:
-    span = places(document, [path])[path][0]
+    span = spans_of(document, [path])[path][0]
     return (subject, AT, *span)

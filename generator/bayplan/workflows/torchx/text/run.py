@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error
-from bayplan.document import Document, Path, places
+from bayplan.text.document import Document, Path, spans_of
 from bayplan.words import did_you_mean, listing
 from bayplan.workflows.torchx.components import COMPONENTS, OTHERS, Component
 from bayplan.workflows.torchx.components.arguments import Wrong, bound, given
@@ -100,4 +100,4 @@ def _wrong(document: Document, wrong: Wrong, component: str, subject: str) -> Di
 
 
 def _at(document: Document, path: Path, subject: str) -> Route:
-    return (subject, AT, *places(document, [path])[path][0])
+    return (subject, AT, *spans_of(document, [path])[path][0])

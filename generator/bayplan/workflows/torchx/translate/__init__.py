@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan import schema
+from bayplan import schemas
 from bayplan.diagnostics import Diagnostic, Note, Outcome, Route, has_errors, info, origin
 from bayplan.model.formats import Context, Read
 from bayplan.model.workflow import GANGS, Workflow
@@ -152,4 +152,4 @@ def _invalid(data: Mapping[str, Any], origins: Mapping[Route, Route]) -> tuple[D
         found = origin(route, origins)
         return (*found[0], *found[1]) if found else ROOT
 
-    return tuple(each._replace(route=source(each.route)) for each in schema.validate("Workflow", data, "workflow"))
+    return tuple(each._replace(route=source(each.route)) for each in schemas.validate("Workflow", data, "workflow"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 
-from bayplan.diagnostics import has_errors
+from bayplan.core.diagnostics import has_errors
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
 from bayplan.text.emit import emit

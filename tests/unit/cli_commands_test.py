@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from bayplan.backends import BACKENDS
-from bayplan.cli import fields
+from bayplan.cli import explain as fields
 from bayplan.cli.commands import SCHEMAS, SHELLS
 from bayplan.cli.run import run
 from bayplan.model.features import FEATURES

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from bayplan.core.values import NamedTuple
 from bayplan.model.topology import Domain, Level, Pool
-from bayplan.values import NamedTuple
 
 Path = tuple[str, ...]
 Shared = Counter[tuple[Path, Path]]

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
-from bayplan.kube.safe import get, items, mapping, text
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
+from bayplan.core.phrases import count
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get, items, mapping, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import Level
 from bayplan.topologies import grouping
 from bayplan.topologies.grouping import PLACEHOLDER, Known
-from bayplan.values import NamedTuple
-from bayplan.words import count
 
 
 class Cloud(NamedTuple):

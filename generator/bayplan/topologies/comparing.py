@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bayplan.core.values import NamedTuple
 from bayplan.model.topology import ClusterTopology, Domain, Pool
 from bayplan.topologies import native
 from bayplan.topologies.alignment import Path, SameNames, Unit, Units, match_units, never, pair_pools
 from bayplan.topologies.slurm.layout import known_units
-from bayplan.values import NamedTuple
 
 
 def has_slurm_names(topology: ClusterTopology) -> bool:

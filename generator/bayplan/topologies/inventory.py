@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.fabrics.hanging import pools_of
+from bayplan.core.values import NamedTuple
+from bayplan.fabrics.requests import pools_of
 from bayplan.model.fabric import Fabric
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.topologies import hostlist
-from bayplan.values import NamedTuple
 
 Path = tuple[str, ...]
 

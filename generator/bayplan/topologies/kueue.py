@@ -10,18 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
+from bayplan.core.phrases import suggest
+from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
-from bayplan.kube.fields import given
-from bayplan.kube.safe import get, items, mapping, text
+from bayplan.kube.objects import get, given, items, mapping, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST, HOST_LEVEL, HOSTNAME_LABEL, ClusterTopology, Level, NodeShape, Pool
 from bayplan.topologies import native
 from bayplan.topologies.grouping import CLIQUE, dns_label, free
-from bayplan.values import NamedTuple
-from bayplan.words import suggest
 
 EVERY_NODE = {"kubernetes.io/os": "linux"}
 """A label that every kubelet sets: the flavor of a pool that has no nodeSelector, for a flavor must name a label."""
@@ -117,7 +116,7 @@ def _cards(topology: ClusterTopology, pool: Pool) -> dict[str, int]:
     if kind is None or not {"device-plugin", "hami"} & set(kind.allocators):
         return {}
     if "hami" in kind.allocators:
-        from bayplan.accelerators import shares
+        from bayplan.accelerators import hami as shares
 
         return {name: amount * 1000 for name, amount in shares.quota(kind, pool.node.accelerators).items()}
     return {kind.resources.get("count", "nvidia.com/gpu"): pool.node.accelerators * 1000}

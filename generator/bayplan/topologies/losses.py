@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Route, info, warning
+from bayplan.core.diagnostics import Diagnostic, Route, info, warning
+from bayplan.core.phrases import listing
+from bayplan.core.values import NamedTuple
 from bayplan.model.fabric import Fabric
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
@@ -29,8 +31,6 @@ from bayplan.topologies.slurm.layout import (
     topology_name,
 )
 from bayplan.topologies.slurm.reading import at_depth, label_value
-from bayplan.values import NamedTuple
-from bayplan.words import listing
 
 Path = tuple[str, ...]
 Drop = Callable[[ClusterTopology, Target], ClusterTopology]

@@ -6,15 +6,15 @@ from bisect import bisect
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
+from bayplan.core.phrases import count
+from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
 from bayplan.model.topology import ClusterTopology, Domain, NodeShape, Pool
 from bayplan.text.edits import Edit
 from bayplan.topologies import hostlist, native
 from bayplan.topologies.alignment import Path, Units
 from bayplan.topologies.comparing import Comparison, Group, Pair, Place, Renamed, compare
-from bayplan.values import NamedTuple
-from bayplan.words import count
 
 POOLS: Route = ("topology", "spec", "pools")
 FATAL = (

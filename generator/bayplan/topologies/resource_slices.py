@@ -10,15 +10,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
-from bayplan.kube.safe import get, is_kind, items, mapping, number, text
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
+from bayplan.core.phrases import listing
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get, is_kind, items, mapping, number_in, text
 from bayplan.model.fabric import Fabric, Rail
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import Level
 from bayplan.topologies import grouping
 from bayplan.topologies.grouping import Known, kube_objects
-from bayplan.values import NamedTuple
-from bayplan.words import listing
 
 PREFIX = "dra.net"
 ROOT = "resource.kubernetes.io/pcieRoot"
@@ -52,7 +52,7 @@ def card_of(device: Any) -> Card | None:
     if not marked("rdma") or marked("virtual"):
         return None
     names = [each if isinstance(each, str) and NAMED.fullmatch(each) else "" for each in map(string, KEYS)]
-    numa = number(held.get(f"{PREFIX}/numaNode"), "int")
+    numa = number_in(held.get(f"{PREFIX}/numaNode"), "int")
     sound = numa if numa is not None and 0 <= numa < 1024 else None
     root = text(held.get(ROOT), "string")
     rail = Rail(hca=names[0], device=names[1][:15] if len(names[1]) <= 15 else "", numa=sound)
@@ -188,9 +188,9 @@ def _slice(route: Route, data: Any) -> Slice:
     spec = mapping(data, "spec")
     pool = mapping(spec, "pool")
     driver, node = text(spec, "driver"), text(spec, "nodeName")
-    count = number(pool, "resourceSliceCount") or 1
+    count = number_in(pool, "resourceSliceCount") or 1
     return Slice(
-        route, driver, node, text(pool, "name"), number(pool, "generation") or 0, count, items(spec, "devices")
+        route, driver, node, text(pool, "name"), number_in(pool, "generation") or 0, count, items(spec, "devices")
     )
 
 

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Route, error, has_errors, info, warning
+from bayplan.core.diagnostics import Diagnostic, Route, error, has_errors, info, warning
+from bayplan.core.values import NamedTuple
 from bayplan.model.formats import SourceFile
 from bayplan.model.topology import Domain, Level, NodeShape, Pool
 from bayplan.topologies.grouping import PLACEHOLDER, dns_label, free
-from bayplan.values import NamedTuple
 
 LONGEST_VALUE = 63
 LONGEST_NAME = 253

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 
-from bayplan.diagnostics import Diagnostic, Route, info, warning
+from bayplan.core.diagnostics import Diagnostic, Route, info, warning
+from bayplan.core.values import NamedTuple
 from bayplan.model.topology import Level
 from bayplan.topologies.fabric_managers import LevelNames, Row, apart, some, value
 from bayplan.topologies.grouping import PLACEHOLDER, natural, upwards
-from bayplan.values import NamedTuple
 
 
 class Fabric(NamedTuple):

@@ -6,13 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error, warning
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, warning
+from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
 from bayplan.topologies import native
 from bayplan.topologies.fabric_managers import RenamedNames, graph, left_out, node_name, pools, some, stem
 from bayplan.topologies.fabric_managers.graph import Fabric
-from bayplan.values import NamedTuple
 
 SYSTEMS = frozenset({"localhost", "ubuntu", "debian", "centos", "rocky", "redhat", "linux", "node", "host", "(none)"})
 """What hosts are called before anybody names them: several machines may be."""

@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
+from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
+from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies.fabric_managers import hosts as fabric_hosts
 from bayplan.topologies.fabric_managers import some
 from bayplan.topologies.fabric_managers.graph import Fabric
 from bayplan.topologies.fabric_managers.hosts import Adapter
-from bayplan.values import NamedTuple
 
 LONGEST = 2000
 """Characters of a line."""

@@ -7,8 +7,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, warning
-from bayplan.kube.safe import is_kind, items, mapping, text
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, warning
+from bayplan.core.phrases import shorten
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import is_kind, items, mapping, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOSTNAME_LABEL
@@ -31,8 +33,6 @@ from bayplan.topologies.hypernodes import (
     seen,
     unreadable,
 )
-from bayplan.values import NamedTuple
-from bayplan.words import shorten
 
 
 def keys(found: Iterable[ReadHyperNode]) -> frozenset[str]:

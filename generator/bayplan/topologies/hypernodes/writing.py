@@ -13,12 +13,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bayplan.core.values import NamedTuple
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Domain
 from bayplan.topologies.grouping import natural
 from bayplan.topologies.hypernodes import GROUP, LEVEL, PATH, TOPOLOGY
-from bayplan.values import NamedTuple
 
 API_VERSION = f"{GROUP}/v1alpha1"
 LONGEST, LONGEST_LABEL = 253, 63

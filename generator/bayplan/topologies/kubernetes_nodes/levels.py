@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bayplan.diagnostics import Diagnostic, Route, error, info, warning
+from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
+from bayplan.core.phrases import count, listing
+from bayplan.core.values import NamedTuple
 from bayplan.model.topology import HOST_LEVEL, Level
 from bayplan.topologies.grouping import CLIQUE
 from bayplan.topologies.kubernetes_nodes import NodeGroup, nodes_of, size
-from bayplan.values import NamedTuple
-from bayplan.words import count, listing
 
 
 def named(names: Sequence[str]) -> str:

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from bayplan.diagnostics import AT, Diagnostic, Route, error
+from bayplan.core.diagnostics import AT, Diagnostic, Route, error
+from bayplan.core.phrases import count
 from bayplan.kube import quantity
-from bayplan.kube.safe import get, is_kind, items, mapping, text
+from bayplan.kube.objects import get, is_kind, items, mapping, text
 from bayplan.topologies.kubernetes_nodes import KnownOffer, LabelKeys, NodeCounter, Offer, Taint
-from bayplan.words import count
 
 SLURM_NAME = "slinky.slurm.net/slurm-nodename"
 """The label by which slurm-bridge knows a node (SlinkyProject/slurm-bridge 1.2, internal/wellknown)."""

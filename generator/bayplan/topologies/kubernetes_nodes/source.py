@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bayplan.diagnostics import Diagnostic, Note, Outcome, error, has_errors, warning
-from bayplan.kube.safe import get, is_kind, items, mapping, text
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, error, has_errors, warning
+from bayplan.core.phrases import did_you_mean, listing, shorten, suggest
+from bayplan.kube.objects import get, is_kind, items, mapping, text
 from bayplan.model.formats import HEAD, Asked, Part, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
 from bayplan.schemas.patterns import LABEL_VALUE, is_label_key
@@ -18,7 +19,6 @@ from bayplan.topologies.kubernetes_nodes.hardware import CARDS, MIG, SHARES
 from bayplan.topologies.kubernetes_nodes.hardware import LABELS as SHAPE_LABELS
 from bayplan.topologies.kubernetes_nodes.levels import LABELS, PRESETS, has
 from bayplan.topologies.kubernetes_nodes.reading import add
-from bayplan.words import did_you_mean, listing, shorten, suggest
 
 LONGEST = 63
 MOST = 20

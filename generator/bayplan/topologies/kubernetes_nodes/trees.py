@@ -6,7 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bayplan.diagnostics import Diagnostic, Route, error, has_errors, info, warning
+from bayplan.core.diagnostics import Diagnostic, Route, error, has_errors, info, warning
+from bayplan.core.phrases import count, listing
+from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Asked
 from bayplan.model.topology import Level, NodeShape, Pool
 from bayplan.topologies import grouping
@@ -28,8 +30,6 @@ from bayplan.topologies.kubernetes_nodes.levels import (
     in_two_places,
     minority,
 )
-from bayplan.values import NamedTuple
-from bayplan.words import count, listing
 
 
 class Family(NamedTuple):

@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Note, error, warning
+from bayplan.core.diagnostics import Diagnostic, Note, error, warning
+from bayplan.core.phrases import count, listing
+from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Part
 from bayplan.model.topology import Domain, Level, NodeShape, Pool
 from bayplan.topologies.alignment import Alignment, Path, Relation, align
 from bayplan.topologies.grouping import NAMELESS, free
-from bayplan.values import NamedTuple
-from bayplan.words import count, listing
 
 Pairs = Mapping[tuple[Path, Path], str]
 """As `Alignment.nodes`."""

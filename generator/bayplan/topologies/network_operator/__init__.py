@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from bayplan.fabrics.hanging import NETWORKED, network_of, pools_of, selectors_of
-from bayplan.kube import addresses as ip
-from bayplan.kube.fields import given
-from bayplan.kube.multus import RESOURCE
+from bayplan.fabrics.requests import NETWORKED, network_of, pools_of, selectors_of
+from bayplan.kube import networks as ip
+from bayplan.kube.networks import RESOURCE
+from bayplan.kube.objects import given
 from bayplan.model.fabric import Fabric, Rail
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target

@@ -6,19 +6,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from ipaddress import summarize_address_range
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info, warning
-from bayplan.kube import addresses as ip
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info, warning
+from bayplan.core.phrases import listing
+from bayplan.core.values import NamedTuple
+from bayplan.kube import networks as ip
 from bayplan.kube.networks import MULTUS, NVIDIA, SRIOV, Network, networks, parsed
-from bayplan.kube.objects import group, kind, name, namespace, title
-from bayplan.kube.safe import get, items, mapping, number, text
+from bayplan.kube.objects import get, group, items, kind, mapping, name, namespace, number_in, text, title
 from bayplan.model.fabric import Fabric, Ipam, Rail
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Object
 from bayplan.model.topology import ClusterTopology, NodeShape, Pool
 from bayplan.topologies.grouping import kube_objects, natural
 from bayplan.topologies.network_operator import NAMESPACE
-from bayplan.values import NamedTuple
-from bayplan.words import listing
 
 VENDOR = "15b3"
 PREFIX = {"rdmaSharedDevicePlugin": "rdma", "sriovDevicePlugin": "intel.com"}
@@ -135,7 +134,7 @@ def _offer(resource: str, entry: Any) -> Offer:
         ports,
         tuple(_texts(selectors, "vendors")),
         tuple(_texts(selectors, "deviceIDs", "devices")),
-        number(entry, "rdmaHcaMax") or 0,
+        number_in(entry, "rdmaHcaMax") or 0,
     )
 
 
@@ -147,7 +146,7 @@ def _policies(objects: Sequence[Object]) -> Iterator[Offer]:
             vendor, device = text(chosen, "vendor"), text(chosen, "deviceID")
             ports = tuple(each.partition("#")[0] for each in _texts(chosen, "pfNames", "rootDevices"))
             own = ((vendor,) if vendor else (), (device,) if device else ())
-            yield Offer(text(spec, "resourceName"), ports, *own, mtu=number(spec, "mtu") or 0)
+            yield Offer(text(spec, "resourceName"), ports, *own, mtu=number_in(spec, "mtu") or 0)
 
 
 def _texts(data: Any, *keys: str) -> Iterator[str]:
@@ -220,13 +219,13 @@ def _pool(one: Object | None) -> Range:
     if one is None:
         return Range(Ipam("nv-ipam"))
     spec = mapping(one.data, "spec")
-    own = Ipam("nv-ipam", number(spec, "perNodeBlockSize") or 0, tuple(_excluded(spec)), namespace=_space(one))
+    own = Ipam("nv-ipam", number_in(spec, "perNodeBlockSize") or 0, tuple(_excluded(spec)), namespace=_space(one))
     if kind(one) != "CIDRPool":
         return Range(own, _subnet(text(spec, "subnet")), text(spec, "gateway"))
     cidr, prefix, index = (
         _subnet(text(spec, "cidr")),
-        number(spec, "perNodeNetworkPrefix"),
-        number(spec, "gatewayIndex"),
+        number_in(spec, "perNodeNetworkPrefix"),
+        number_in(spec, "gatewayIndex"),
     )
     net = ip.subnet(cidr)
     if net is None or prefix is None or not net.prefixlen <= prefix <= net.max_prefixlen:
@@ -356,7 +355,7 @@ def _spectrum(objects: Sequence[Object]) -> Iterator[Network]:
             port = next((each for each in items(rail, "nicSelector", "pfNames") if isinstance(each, str)), "")
             yield Network(
                 *(one, "spectrumx", called, space, "ethernet", f"nvidia.com/{called}", port),
-                mtu=number(rail, "mtu") or 0,
+                mtu=number_in(rail, "mtu") or 0,
                 ipam=ipam,
                 ipam_route=route,
             )

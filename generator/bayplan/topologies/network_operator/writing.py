@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Route, error, has_errors, info, warning
-from bayplan.fabrics.hanging import NETWORKED, network_of, shares_verbs
-from bayplan.kube.fields import given
+from bayplan.core.diagnostics import Diagnostic, Route, error, has_errors, info, warning
+from bayplan.core.phrases import listing
+from bayplan.fabrics.requests import NETWORKED, network_of, shares_verbs
+from bayplan.kube.objects import given
 from bayplan.model.fabric import Fabric, Rail
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
@@ -20,7 +21,6 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.topologies import network_operator
 from bayplan.topologies.network_operator import CHAINING, VENDOR, chains
 from bayplan.topologies.network_operator import json_text as text
-from bayplan.words import listing
 
 POLICY = "nic-cluster-policy"
 SHARES = 63

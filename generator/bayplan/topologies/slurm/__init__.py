@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors, warning
+from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors, warning
+from bayplan.core.phrases import count
+from bayplan.core.values import NamedTuple
 from bayplan.topologies import hostlist
-from bayplan.values import NamedTuple
-from bayplan.words import count
 
 _PAIR = re.compile(r'(\w+)\s*=\s*("[^"]*"|[^\s"]+|)\s*')
 

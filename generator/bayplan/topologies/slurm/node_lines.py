@@ -8,15 +8,15 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
-from bayplan.diagnostics import AT, Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
-from bayplan.kube.safe import get, items, text
+from bayplan.core.diagnostics import AT, Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
+from bayplan.core.phrases import count, listing
+from bayplan.kube.objects import get, items, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import Level
 from bayplan.topologies import grouping
 from bayplan.topologies.grouping import Known
 from bayplan.topologies.slurm import MOST_NODES, Line, lines, names_in
 from bayplan.topologies.slurm.node_names import Listed, aliases, in_kubernetes, paired, renamed
-from bayplan.words import count, listing
 
 _COUNT = re.compile(r"([0-9]{1,9})([KkMmGgTtPp]?)")
 MOST = 1024

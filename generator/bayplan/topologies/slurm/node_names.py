@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bayplan.diagnostics import AT, Diagnostic, Route, error, warning
+from bayplan.core.diagnostics import AT, Diagnostic, Route, error, warning
+from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Part
 from bayplan.topologies.grouping import Known
 from bayplan.topologies.slurm import Line, names_in
-from bayplan.values import NamedTuple
 
 MOST = 100
 """Rules of a topology file."""

@@ -8,15 +8,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
+from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
+from bayplan.core.phrases import count
+from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies import hostlist, native
 from bayplan.topologies.grouping import PLACEHOLDER, upwards
 from bayplan.topologies.slurm import BLOCK, Comments, Network, Unit, comments_of
 from bayplan.topologies.slurm.layout import is_safe_name, unit_name
 from bayplan.topologies.slurm.node_names import renamed
-from bayplan.values import NamedTuple
-from bayplan.words import count
 
 Path = tuple[str, ...]
 LONGEST = 63

@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import AT, Diagnostic, Note, Outcome, Route, error, has_errors
-from bayplan.kube.safe import get, items
+from bayplan.core.diagnostics import AT, Diagnostic, Note, Outcome, Route, error, has_errors
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get, items
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import File
 from bayplan.model.target import Target
@@ -19,7 +20,6 @@ from bayplan.topologies import topograph
 from bayplan.topologies.fabric_managers import Row, document, roots, value
 from bayplan.topologies.grouping import natural
 from bayplan.topologies.topograph import DOMAIN_LABEL, NVLINK, POOL, SUB_DOMAIN_LABEL, TIERS, Nodes, shown, strings
-from bayplan.values import NamedTuple
 
 FILE = "topology.json"
 _SNIFF = re.compile(r'\s*\{\s*"instances"\s*:\s*\[')

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import fabric_texts
 from bayplan.cli.run import run
-from bayplan.cli.topology_sources import WORDS
+from bayplan.topologies import FROM as WORDS
 from judges import UPSTREAM
 from one_cluster import hall, hyper_nodes, native_text, sources
 from tools.effort import examples, sample

@@ -15,9 +15,8 @@ from bayplan.linting.objects import world
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.topologies import native
-from bayplan.topologies.hypernodes import tree as hypernode_tree
-from bayplan.topologies.hypernodes.tree import faults, seen
+from bayplan.topologies import hypernodes, native
+from bayplan.topologies.hypernodes import faults, seen
 from tools import golden
 
 COVERS = {
@@ -316,4 +315,4 @@ def test_many_ways_to_a_hyper_node_are_not_walked_one_by_one() -> None:
 
 @pytest.mark.parametrize("pattern", ["^" + "a?" * 40 + "a" * 40 + "$", "a*a*a*a*b", "a|" * 100_000, "(a+)+$"])
 def test_such_patterns_are_known_by_their_signs(pattern: str) -> None:
-    assert hypernode_tree._endless(pattern)
+    assert hypernodes._endless(pattern)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import runpy
 import sys
 from pathlib import Path
 
@@ -44,6 +45,12 @@ def pytest_collection_finish() -> None:
 
 SETTINGS = "_hypothesis_internal_use_settings"
 """Where Hypothesis keeps the settings of a test."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Validators of the schemas as they are now, made once for all workers."""
+    if not hasattr(config, "workerinput"):
+        runpy.run_path(str(ROOT / "hatch_build.py"), run_name="__main__")
 
 
 @pytest.fixture(scope="session")

@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 
 import random_workflows
 import support
-from bayplan import document, pipeline
-from bayplan.arrange import head
+from bayplan import pipeline
 from bayplan.backends import BACKENDS
+from bayplan.manifests.order import head
 from bayplan.model.features import FEATURES, Need
 from bayplan.model.intent import GangIntent
 from bayplan.model.manifest import Many
-from bayplan.model.target import KNOWN, Target
+from bayplan.model.target import Target
 from bayplan.planning.fidelity import find_row
+from bayplan.text import document
 from tools import golden
 
 SCHEDULERS: Mapping[str, Mapping[str, Any]] = {"slurm": {"plugin": "block"}}
@@ -53,7 +54,7 @@ class At(NamedTuple):
 
 def versions(backend: str) -> tuple[str, ...]:
     """The versions that a backend is tested at."""
-    return golden.VERSIONS.get(backend) or KNOWN[BACKENDS[backend].COMPONENT]
+    return golden.VERSIONS[backend]
 
 
 ALL = [At(backend, version) for backend in BACKENDS for version in versions(backend)]

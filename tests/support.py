@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from bayplan import document, pipeline
-from bayplan.arrange import head
-from bayplan.diagnostics import Diagnostic, Outcome, has_errors
-from bayplan.emit import emit
+from bayplan import pipeline
+from bayplan.core.diagnostics import Diagnostic, Outcome, has_errors
+from bayplan.manifests.order import head
 from bayplan.model.formats import Asked, SourceFile
 from bayplan.model.manifest import File, Item
+from bayplan.text import document
+from bayplan.text.emit import emit
 from bayplan.topologies import native as native_topology
 
 TOPOLOGY: dict[str, Any] = {

@@ -14,10 +14,10 @@ import support
 import workloads
 from bayplan.augment import augment
 from bayplan.backends import BACKENDS
-from bayplan.document import Document
-from bayplan.fabrics import MODULES
+from bayplan.fabrics.kinds import KINDS as FABRIC_KINDS
 from bayplan.model.augment import Augmented, AugmentRequest
 from bayplan.model.manifest import Object
+from bayplan.text.document import Document
 
 COVERS = {"W545"}
 NETWORKS = "k8s.v1.cni.cncf.io/networks"
@@ -165,7 +165,7 @@ KINDS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, str], Mapping[str, str
 
 
 def test_every_kind_is_told() -> None:
-    assert sorted(KINDS) == sorted(MODULES)
+    assert sorted(KINDS) == sorted(FABRIC_KINDS)
 
 
 @pytest.mark.parametrize("kind", KINDS)

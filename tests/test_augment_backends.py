@@ -15,16 +15,16 @@ import judges
 import random_given
 import support
 import workloads
-from bayplan import document
 from bayplan.augment import augment
 from bayplan.backends import BACKENDS
-from bayplan.diagnostics import Diagnostic
+from bayplan.core.diagnostics import Diagnostic
 from bayplan.model.augment import AugmentRequest
 from bayplan.model.given import FEATURES, PLAIN, TITLES
 from bayplan.model.intent import GangIntent, UnitIntent
 from bayplan.model.manifest import Object
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
+from bayplan.text import document
 from judges import kueue as kueue_judge
 
 needs_upstream = pytest.mark.skipif(not (judges.UPSTREAM / "crds").is_dir(), reason="no upstream CRDs")

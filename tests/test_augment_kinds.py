@@ -10,11 +10,11 @@ import pytest
 
 import support
 from bayplan.augment import augment
-from bayplan.document import Document
-from bayplan.kube.safe import get
+from bayplan.kube.objects import get
 from bayplan.kube.workloads import read
 from bayplan.model.augment import Augmented, AugmentRequest
 from bayplan.model.manifest import Object
+from bayplan.text.document import Document
 from foreign_workloads import RUNTIME, TEXTS, data, parsed
 
 TOPOLOGY = Document("topology.yaml", json.dumps(support.TOPOLOGY), 0, support.TOPOLOGY)

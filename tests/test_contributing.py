@@ -35,7 +35,8 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("copy")
     for folder in ("generator", "schemas", "tests", "examples", "golden"):
         shutil.copytree(ROOT / folder, made / folder, ignore=shutil.ignore_patterns("cases", "go"))
-    shutil.copy(ROOT / "pyproject.toml", made)
+    for file in ("pyproject.toml", "hatch_build.py"):
+        shutil.copy(ROOT / file, made)
     (new, text), (table, line) = steps()
     assert not (made / new).exists()
     (made / new).write_text(text, encoding="utf-8")

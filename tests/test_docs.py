@@ -53,6 +53,24 @@ def test_links_lead_somewhere() -> None:
     assert [(page_id(page), link) for page, link in local if not (page.parent / link).exists()] == []
 
 
+def test_links_name_headings_that_exist() -> None:
+    found = []
+    for page in pages():
+        text = CODE.sub("", page.read_text(encoding="utf-8"))
+        parts = re.findall(r"\]\(((?!\w+:)[^)#\s]*)#([^)\s]+)\)", text)
+        broken = [part for part in parts if part[1] not in anchors(page.parent / part[0] if part[0] else page)]
+        found += [(page_id(page), *part) for part in broken]
+    assert found == []
+
+
+def anchors(page: Path) -> set[str]:
+    """What links may name behind `#`: the headings as GitHub writes them, in lower case with dashes."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    plain = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", each) for each in headings)
+    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in plain}
+
+
 def test_every_page_is_in_the_index() -> None:
     listed = {(ROOT / "docs" / link).resolve() for link in links(ROOT / "docs" / "README.md")}
     folders = {path for path in listed if path.is_dir()}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bayplan.emit import emit
+from bayplan.text.emit import emit
 from support import TOPOLOGY
 from tools.charts import FOUR_PODS
 from tools.clients import tool

@@ -15,7 +15,7 @@ import yaml
 
 import fabric_texts
 from bayplan.cli.run import run
-from bayplan.codes import CODES
+from bayplan.report.codes import sections
 from one_cluster import (
     LEVELS,
     NODES,
@@ -278,7 +278,7 @@ def test_what_breaks_an_invariant_is_told(
 def test_every_invariant_has_its_codes_and_a_failing_case() -> None:
     assert sorted(INVARIANTS) == list(range(1, 33))
     mapped = {code for codes in INVARIANTS.values() for code in codes}
-    assert mapped <= set(CODES)
+    assert mapped <= set(sections())
     shown = {each.number for each in BROKEN}
     cases = {code_of(name) for name in NAMES}
     without = {number for number, codes in INVARIANTS.items() if number not in shown and not cases & set(codes)}

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from judges import UPSTREAM, judge
-from judges.samples import CONSTRAINT, CONTAINER, GOOD, NEWEST, REMOVE, Edit, edited
+from judges.samples import CONSTRAINT, CONTAINER, GOOD, REMOVE, Edit, edited
+from judges.versions import NEWEST
 
 pytestmark = pytest.mark.skipif(not (UPSTREAM / "crds").is_dir(), reason=f"no upstream CRDs at {UPSTREAM}/crds")
 

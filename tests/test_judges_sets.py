@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from judges import UPSTREAM, judge_all
-from judges.samples import CONTAINER, GOOD, NEWEST, REMOVE, Document, edited
+from judges.samples import CONTAINER, GOOD, REMOVE, Document, edited
+from judges.versions import NEWEST
 
 pytestmark = pytest.mark.skipif(not (UPSTREAM / "crds").is_dir(), reason=f"no upstream CRDs at {UPSTREAM}/crds")
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 import support
-from bayplan.emit import emit
+from bayplan.text.emit import emit
 from judges import UPSTREAM, judge, judge_all, koordinator, targets_for
 
 needs_upstream = pytest.mark.skipif(not (UPSTREAM / "crds").is_dir(), reason=f"no upstream CRDs at {UPSTREAM}/crds")

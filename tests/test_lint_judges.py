@@ -8,13 +8,15 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayplan import document, pipeline
+from bayplan import pipeline
+from bayplan.model.target import KNOWN
+from bayplan.text import document
 from judges import kai
 from test_lint import CLUSTER
 
 NAMES = ["a", "b", "c", "d"]
 LEVELS = ["", "example.com/spine", "nvidia.com/gpu.clique"]
-VERSIONS = ["0.10", "0.12", "0.13", "0.14", "0.15", "0.16", "0.17"]
+VERSIONS = KNOWN["kai"]
 TREE = {"M715", "M716"}
 
 

@@ -12,7 +12,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayplan import document, pipeline
+from bayplan import pipeline
+from bayplan.text import document
 from judges import UPSTREAM
 from support import TOPOLOGY
 from test_lint import WILD, changed, places

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from bayplan import document, pipeline
+from bayplan import pipeline
+from bayplan.text import document
 from judges import UPSTREAM
 from support import TOPOLOGY
 from test_lint import MINE

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import everywhere
 import random_workflows
 from bayplan.backends import BACKENDS
-from bayplan.emit import emit
+from bayplan.text.emit import emit
 from test_determinism import shuffled
 from tools import golden
 from tools.run import ROOT

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bayplan import document, pipeline, schema
-from bayplan.diagnostics import has_errors
-from bayplan.kube import addresses as ip
+from bayplan import pipeline, schemas
+from bayplan.core.diagnostics import has_errors
+from bayplan.kube import networks as ip
+from bayplan.text import document
 from bayplan.topologies import native
 from support import WORKER, workflow
 from test_network_operator import NV, rail, topology
@@ -286,7 +287,7 @@ def fabrics(draw: st.DrawFn) -> dict[str, Any]:
 @given(st.lists(fabrics(), min_size=1, max_size=2), st.sampled_from(["kubernetes", "openshift"]))
 def test_no_fabric_stops_a_check_or_the_export(given_: list[dict[str, Any]], platform: str) -> None:
     data = topology(**{f"f{n}": each for n, each in enumerate(given_)}, platform=platform)
-    if has_errors(schema.validate(native.SCHEMA, data, "topology")):
+    if has_errors(schemas.validate(native.SCHEMA, data, "topology")):
         return
     one_ = document.Document("t.yaml", "", 0, data)
     checked, _ = pipeline.check_topology(one_)

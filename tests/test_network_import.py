@@ -9,10 +9,11 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 
-from bayplan import document, pipeline
-from bayplan.emit import emit
+from bayplan import pipeline
 from bayplan.model.fabric import Fabric
 from bayplan.model.topology import ClusterTopology, NodeShape
+from bayplan.text import document
+from bayplan.text.emit import emit
 from bayplan.topologies import native
 from bayplan.topologies.merging.pools import shape
 from judges import UPSTREAM

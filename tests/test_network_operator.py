@@ -10,11 +10,12 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bayplan import document, pipeline
-from bayplan.diagnostics import Diagnostic, has_errors
-from bayplan.emit import emit
+from bayplan import pipeline
+from bayplan.core.diagnostics import Diagnostic, has_errors
+from bayplan.text import document
+from bayplan.text.emit import emit
 from judges import UPSTREAM, judge, network_operator
-from judges.samples import NEWEST
+from judges.versions import NEWEST
 from tools.run import ROOT
 
 needs_upstream = pytest.mark.skipif(not (UPSTREAM / "crds").is_dir(), reason=f"no upstream CRDs at {UPSTREAM}/crds")

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayplan import pipeline
-from bayplan.diagnostics import AT, Diagnostic
-from bayplan.document import Document, read
+from bayplan.core.diagnostics import AT, Diagnostic
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, Level, NodeShape, Pool
+from bayplan.text.document import Document, read
 from bayplan.topologies import native
 from bayplan.topologies.nodes import source as nodes
 from bayplan.topologies.nodes.presets import PRESETS

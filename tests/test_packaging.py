@@ -21,8 +21,9 @@ import pytest
 from tools.run import ROOT
 
 LEFT_OUT = shutil.ignore_patterns(
-    ".git", ".ci", ".venv", ".*_cache", ".hypothesis", "__pycache__", "build", "dist", "golden"
+    ".git", ".ci", ".venv", ".*_cache", ".hypothesis", "__pycache__", "build", "dist", "golden", "generated"
 )
+GENERATED = "generator/bayplan/schemas/generated"
 PIP = ["--quiet", "--no-compile", "--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check"]
 
 COMMANDS = {
@@ -101,7 +102,8 @@ def editable(checkout: Path, folder: Path) -> Installed:
 
 
 def bare(checkout: Path, folder: Path) -> Installed:
-    """Not installed at all: the checkout on the module path."""
+    """Not installed at all: the checkout on the module path, as it is cloned."""
+    shutil.rmtree(checkout / GENERATED, ignore_errors=True)
     env = {**clean(), "PYTHONPATH": str(checkout / "generator")}
     return Installed([sys.executable, "-m", "bayplan"], [sys.executable], checkout, env)
 
@@ -123,6 +125,12 @@ def installed(request: pytest.FixtureRequest, checkout: Path, tmp_path_factory: 
 def test_the_installed_package_is_the_one_that_runs(installed: Installed, tmp_path: Path) -> None:
     where = run([*installed.python, "-c", "import bayplan; print(bayplan.__file__)"], tmp_path, installed.env)
     assert Path(where.strip()).is_relative_to(installed.package)
+
+
+def test_every_installation_has_the_generated_validators(installed: Installed, tmp_path: Path) -> None:
+    code = "from bayplan.schemas import SCHEMAS, _generated; print([_generated(kind) is None for kind in SCHEMAS])"
+    missing = set(eval(run([*installed.python, "-c", code], tmp_path, installed.env)))
+    assert missing == {installed.python == [sys.executable]}  # a bare checkout runs without
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
@@ -151,4 +159,12 @@ def test_the_wheel_holds_the_package_and_its_data_only(checkout: Path) -> None:
 def test_the_sdist_holds_what_a_packager_needs(checkout: Path) -> None:
     with tarfile.open(build(checkout, "sdist")) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert {"pyproject.toml", "LICENSE", "README.md", "schemas/workflow.json", "tests/conftest.py"} <= names
+    assert {
+        "pyproject.toml",
+        "hatch_build.py",
+        "LICENSE",
+        "README.md",
+        "schemas/workflow.json",
+        "tests/conftest.py",
+    } <= names
+    assert [name for name in names if name.startswith(GENERATED)] == []

@@ -14,9 +14,11 @@ import pytest
 import yaml
 
 import judges
-from bayplan.clients import cutting, helm, stream
-from bayplan.emit import emit
+from bayplan.clients import helm
+from bayplan.clients import helm as stream
+from bayplan.clients import pieces as cutting
 from bayplan.model.augment import Added, Augmented, Change
+from bayplan.text.emit import emit
 from judges.versions import UPSTREAM
 from support import TOPOLOGY
 from tools.run import bayplan, environment

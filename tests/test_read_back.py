@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 import random_workflows
 import support
 from bayplan.backends import BACKENDS
-from bayplan.emit import emit
 from bayplan.model.intent import UnitIntent
+from bayplan.model.target import Target
+from bayplan.text.emit import emit
 from tools import golden
 
-VERSIONS = ["0.10", "0.12", "0.13", "0.14", "0.15", "0.16", "0.17"]
+VERSIONS = golden.VERSIONS["kai"]
 KAI = BACKENDS["kai"]
 COVERS = {"M701"}
 NAMES = {"P510"}  # random names may meet; that they are refused is tested elsewhere
@@ -36,7 +37,7 @@ def as_pods(flow: dict[str, Any]) -> dict[str, Any]:
 def test_kai_manifests_read_back_as_the_plans_intent(
     flow: dict[str, Any], topology: dict[str, Any], version: str
 ) -> None:
-    old = version not in VERSIONS[4:]
+    old = not Target({"kai": version}).since("kai", "0.15")
     check(as_pods(flow) if old else flow, version, random_workflows.TOPOLOGY if old else topology)
 
 

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 import random_workflows
 import support
 from bayplan.backends import BACKENDS
-from bayplan.codes import CODES
-from bayplan.emit import emit
 from bayplan.model.intent import UnitIntent
 from bayplan.model.target import KNOWN
+from bayplan.report.codes import sections
+from bayplan.text.emit import emit
 from judges import UPSTREAM, judge_all
 
 NAMES = {"P510"}  # random names may meet; that they are refused is tested elsewhere
 FITTING = {"P501", "P502", "P503", "P504", "P505", "P506", "P507"}
-GAPS = frozenset(code for code in CODES if code.startswith("F"))
+GAPS = frozenset(code for code in sections() if code.startswith("F"))
 TARGETS = {
     "none": [{"kubernetes": version} for version in KNOWN["kubernetes"]],
     "slurm-bridge": [

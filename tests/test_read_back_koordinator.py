@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 import random_workflows
 import support
 from bayplan.backends import BACKENDS
-from bayplan.emit import emit
 from bayplan.model.intent import UnitIntent
+from bayplan.text.emit import emit
 from test_koordinator_planner import gangs, topologies
+from tools import golden
 
 KOORDINATOR = BACKENDS["koordinator"]
 NAMES = {"P510", "P551", "P552", "P558"}
 GAPS = frozenset({"F602", "F604", "F605", "F627", "F660", "F661", "F662", "F663", "F664", "F681"})
-VERSIONS = ("1.7", "1.8")
+VERSIONS = golden.VERSIONS["koordinator"]
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

@@ -16,9 +16,10 @@ from bayplan.model.features import FEATURES
 from bayplan.model.intent import UnitIntent
 from bayplan.planning.intent import gang_intent
 from judges import kueue as judge
+from tools import golden
 
 KUEUE = BACKENDS["kueue"]
-VERSIONS = ["0.14", "0.15", "0.16", "0.17", "0.18", "0.19"]
+VERSIONS = golden.VERSIONS["kueue"]
 ACCEPTED = frozenset(each.code for each in (*FEATURES.values(), *OWN.values()))
 UNTOLD = {"P510", "F655"}  # names that meet; bare pods of several podSets, which Kueue tells apart by requests alone
 SPINE, RACK = "example.com/spine", "nvidia.com/gpu.clique"

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import random_workflows
 import support
 from bayplan.backends import BACKENDS
-from bayplan.codes import CODES
-from bayplan.emit import emit
 from bayplan.model.intent import UnitIntent
+from bayplan.report.codes import sections
+from bayplan.text.emit import emit
 from judges import judge, native
 from tools import golden
 
@@ -114,7 +114,7 @@ def test_counts_read_back(flow: dict[str, Any], kind: str) -> None:
     check({**flow, "spec": {**flow["spec"], "gangs": gangs}}, "1.35")
 
 
-ALL = frozenset(code for code in CODES if code.startswith("F"))
+ALL = frozenset(code for code in sections() if code.startswith("F"))
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=QUIET)

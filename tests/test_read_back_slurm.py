@@ -11,13 +11,14 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import random_workflows
-from bayplan import document, pipeline
+from bayplan import pipeline
 from bayplan.backends import BACKENDS
-from bayplan.diagnostics import Diagnostic
+from bayplan.core.diagnostics import Diagnostic
 from bayplan.model.manifest import File
 from bayplan.model.plan import GangPlan, Unit, walk
+from bayplan.text import document
 from bayplan.topologies import hostlist
-from tools import slurm_job, slurm_placer
+from tools import golden, slurm_job, slurm_placer
 from tools.golden import EXAMPLES
 
 SLURM = BACKENDS["slurm"]
@@ -66,7 +67,7 @@ def texts(made: pipeline.Compiled) -> list[str]:
 
 
 @PROPERTY
-@given(flow=random_workflows.workflows(), version=st.sampled_from(["24.11", "25.05", "25.11"]))
+@given(flow=random_workflows.workflows(), version=st.sampled_from(golden.VERSIONS["slurm"]))
 def test_scripts_read_back_as_the_plans_intent(flow: dict[str, Any], version: str) -> None:
     made, _ = compiled(flow, version, random_workflows.TOPOLOGY)
     read = SLURM.read([{"text": text} for text in texts(made)])

@@ -14,8 +14,9 @@ import support
 from bayplan.backends import BACKENDS
 from bayplan.model.intent import UnitIntent
 from judges import UPSTREAM, judge_all, targets_for
+from tools import golden
 
-VERSIONS = ["1.14.3", "1.15.1"]
+VERSIONS = golden.VERSIONS["volcano"]
 VOLCANO = BACKENDS["volcano"]
 REFUSED = {"P510", "F638", "F640", "F643", "F644", "F646"}
 """What random workflows may ask for and Volcano does not carry; that it is refused is tested elsewhere."""

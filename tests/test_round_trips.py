@@ -6,10 +6,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 
 from bayplan.cli import topology_sources
-from bayplan.diagnostics import has_errors
-from bayplan.emit import emit
+from bayplan.core.diagnostics import has_errors
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
+from bayplan.text.emit import emit
 from bayplan.topologies import node_labels
 from bayplan.topologies.losses import table as losses
 from bayplan.topologies.slurm import slinky
@@ -126,7 +126,7 @@ def test_labels_come_back_from_the_nodes_that_carry_them(topology: ClusterTopolo
 
 
 def test_the_documentation_lists_the_losses() -> None:
-    """`python tests/tools/loss_table.py` writes them."""
+    """`python tests/tools/refresh_docs.py` writes them."""
     page = loss_table.PAGE.read_text(encoding="utf-8")
     assert loss_table.renewed(page) == page
     assert loss_table.table() in page

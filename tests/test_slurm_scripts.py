@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 import random_workflows
 import support
-from bayplan import document, pipeline
+from bayplan import pipeline
 from bayplan.model.manifest import File
 from bayplan.model.plan import GangPlan, all_pods
-from tools import slurm_job
+from bayplan.text import document
+from tools import golden, slurm_job
 
 NAMES = {"P510", "P513"}
 ACCEPTED = frozenset(f"F{number}" for number in (602, 604, 618, 627, 680, *range(700, 720)))
@@ -50,7 +51,7 @@ def as_sbatch(flow: dict[str, Any]) -> dict[str, Any]:
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-@given(flow=random_workflows.workflows(), version=st.sampled_from(["24.11", "25.05", "25.11"]))
+@given(flow=random_workflows.workflows(), version=st.sampled_from(golden.VERSIONS["slurm"]))
 def test_every_task_has_the_rank_of_its_pod(flow: dict[str, Any], version: str) -> None:
     made = compiled(as_sbatch(flow), version, random_workflows.TOPOLOGY)
     texts = scripts(made)

@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import support
-from bayplan import document, pipeline
-from bayplan.document import Document
+from bayplan import pipeline
 from bayplan.model.formats import Asked, SourceFile
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
+from bayplan.text import document
+from bayplan.text.document import Document
 from bayplan.topologies import native
 from bayplan.topologies.slurm import topology_conf as slurm_conf
 from bayplan.topologies.slurm import topology_yaml as slurm_yaml

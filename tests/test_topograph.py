@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayplan.cli.run import run
-from bayplan.diagnostics import Diagnostic, Outcome
-from bayplan.document import Document
+from bayplan.core.diagnostics import Diagnostic, Outcome
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Level, Pool
+from bayplan.text.document import Document
 from bayplan.topologies.losses import table as losses
 from bayplan.topologies.managers.names import value
 from bayplan.topologies.topograph import graph as topograph_graph

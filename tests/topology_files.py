@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from bayplan import document, pipeline
+from bayplan import pipeline
 from bayplan.cli.run import run
-from bayplan.diagnostics import Diagnostic
-from bayplan.emit import emit
+from bayplan.core.diagnostics import Diagnostic
 from bayplan.model.formats import Context
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
+from bayplan.text import document
+from bayplan.text.emit import emit
 from bayplan.topologies import native
 from bayplan.topologies.losses import table as losses
 

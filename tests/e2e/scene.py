@@ -7,20 +7,20 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from bayplan import document, pipeline
+from bayplan import pipeline
 from bayplan.backends.kai.estimate import estimate
-from bayplan.codes import CODES
-from bayplan.diagnostics import Diagnostic, Route
-from bayplan.emit import emit
+from bayplan.core.diagnostics import Diagnostic, Route
 from bayplan.model.plan import GangPlan, Plan, Unit
-from bayplan.planning.fit.answer import NoRoom, Placed
-from bayplan.planning.fit.prove import answers
+from bayplan.planning.fit.prove import NoRoom, Placed, answers
+from bayplan.report.codes import sections
+from bayplan.text import document
+from bayplan.text.emit import emit
 from e2e.releases import Release
 
 PARENT = "everyone"
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-ACCEPTED = frozenset(code for code in CODES if code[0] == "F" or code.startswith("P55"))
+ACCEPTED = frozenset(code for code in sections() if code[0] == "F" or code.startswith("P55"))
 """What must not keep a case from being rendered: that it does not fit is what KAI is asked about, and the podgrouper,
 for which Jobs and JobSets are refused below KAI 0.15, has no part in the replay."""
 

@@ -17,6 +17,7 @@ from e2e.apiserver.cluster import Cluster, furnish
 from e2e.apiserver.server import running
 from judges import UPSTREAM, at_least
 from judges.samples import CONTAINER, GOOD, REMOVE, Edit, edited
+from judges.versions import NEWEST
 from tools import kustomize
 from tools.golden import Case, cases, documents
 
@@ -27,7 +28,7 @@ Clusters = Callable[[str], Cluster]
 
 CLUSTERS: dict[str, Target] = {
     "kai@0.13": {"kai": "0.13", "draDriver": "25.12"},
-    "newest": {"kai": "0.17", "draDriver": "0.4"},
+    "newest": {component: NEWEST[component] for component in ("kai", "draDriver")},
 }
 """The components whose CRDs a cluster has. The newest of each must take what is older too."""
 

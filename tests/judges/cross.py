@@ -12,7 +12,7 @@ from typing import Any
 
 from judges import volcano
 from judges.syntax import walk
-from judges.versions import at_least
+from judges.versions import NEWEST, at_least
 
 Document = Mapping[str, Any]
 Key = tuple[str, str]  # namespace, name
@@ -61,7 +61,7 @@ def compute_domains(documents: list[Document], target: Mapping[str, str]) -> Ite
     yield from (f"claim template {name} is the driver's to make" for name in names if name in templates)
     for name, domain in domains.items():
         nodes = domain["spec"].get("numNodes")
-        elastic = at_least("draDriver", target.get("draDriver", "0.4"), "25.8")
+        elastic = at_least("draDriver", target.get("draDriver", NEWEST["draDriver"]), "25.8")
         if nodes is None or (nodes < 1 and not elastic):
             yield f"ComputeDomain {name}: numNodes {nodes} before 25.8" if nodes == 0 else f"{name}: no numNodes"
 
@@ -129,7 +129,7 @@ def markers(document: Document, metadata: Document, spec: Document, target: Mapp
         yield "no schedulerName"
     if document["kind"] == "Pod":
         return
-    if not at_least("kai", target.get("kai", "0.17"), "0.15"):
+    if not at_least("kai", target.get("kai", NEWEST["kai"]), "0.15"):
         yield "before KAI 0.15 a hand-made PodGroup holds bare pods only"
     places = (metadata, document["metadata"])
     if not any((m.get("annotations") or {}).get("kai.scheduler/skip-podgrouper") == "true" for m in places):

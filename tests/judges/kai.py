@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from judges.syntax import is_label
-from judges.versions import at_least
+from judges.versions import NEWEST, at_least
 
 Document = Mapping[str, Any]
 
@@ -23,7 +23,7 @@ def judge(document: Document, target: Mapping[str, str]) -> list[str]:
         ("scheduling.run.ai", "Queue"): queue,
         ("kai.scheduler", "Topology"): topology,
     }
-    return list(rules[kind](document.get("spec") or {}, target.get("kai", "0.17"))) if kind in rules else []
+    return list(rules[kind](document.get("spec") or {}, target.get("kai", NEWEST["kai"]))) if kind in rules else []
 
 
 def pod_group(spec: Mapping[str, Any], version: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from judges.versions import at_least
+from judges.versions import NEWEST, at_least
 
 Document = Mapping[str, Any]
 GANG = "gang.scheduling.koordinator.sh/"
@@ -39,7 +39,7 @@ def schema(document: Document, _target: Mapping[str, str]) -> list[str]:
 def judge(document: Document, target: Mapping[str, str]) -> list[str]:
     """What Koordinator would log and ignore; nothing about kinds that are not its own."""
     if knows(document):
-        return list(pod_group(document, target.get("koordinator", "1.8")))
+        return list(pod_group(document, target.get("koordinator", NEWEST["koordinator"])))
     if document["apiVersion"].startswith("scheduling.koordinator.sh/"):
         return list(topology(document))
     return []

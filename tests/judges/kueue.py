@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from judges.syntax import is_label
-from judges.versions import at_least
+from judges.versions import NEWEST, at_least
 
 Document = Mapping[str, Any]
 P = "kueue.x-k8s.io/podset-"
@@ -29,7 +29,7 @@ class PodSet(NamedTuple):
 
 def judge(document: Document, target: Mapping[str, str]) -> list[str]:
     """Complaints about one object; none about those that have no queue and are not Kueue's."""
-    version = target.get("kueue", "0.19")
+    version = target.get("kueue", NEWEST["kueue"])
     if document["apiVersion"].startswith("kueue.x-k8s.io/") and document["kind"] == "ClusterQueue":
         return list(cluster_queue(document.get("spec") or {}))
     if QUEUE not in (document["metadata"].get("labels") or {}):

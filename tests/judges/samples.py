@@ -6,7 +6,6 @@ from copy import deepcopy
 from typing import Any
 
 Document = dict[str, Any]
-NEWEST = {"kubernetes": "1.37", "kai": "0.17", "draDriver": "0.4"}
 
 CONSTRAINT = {"topology": "hall", "requiredTopologyLevel": "rack", "preferredTopologyLevel": "rack"}
 CONTAINER = {

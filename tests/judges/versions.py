@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from itertools import zip_longest
 from pathlib import Path
 
+from bayplan.model.target import KNOWN
+
 ROOT = Path(__file__).resolve().parents[2]
 UPSTREAM = Path(os.environ.get("BAYPLAN_UPSTREAM") or ROOT.parent / "shared").resolve()
 """CRDs and examples of other projects: a folder `shared` beside the checkout, unless the environment names another.
@@ -19,17 +21,10 @@ PREPARED = ROOT / ".ci" / "crds"
 FOLDERS = {"kai": "kai-scheduler", "draDriver": "dra-driver-nvidia-gpu"}
 """Component -> its folder under UPSTREAM/crds, where the two names differ."""
 
-NEWEST = {
-    "kubernetes": "1.37",
-    "kai": "0.17",
-    "draDriver": "0.4",
-    "jobset": "0.12",
-    "lws": "0.10",
-    "kueue": "0.19",
-    "volcano": "1.15",
-    "koordinator": "1.8",
-}
-"""The newest released version of each component that judges documents."""
+JUDGING = ("kubernetes", "kai", "draDriver", "jobset", "lws", "kueue", "volcano", "koordinator")
+NEWEST = {component: KNOWN[component][-1] for component in JUDGING}
+"""The newest release of each component that judges documents. Which releases there are is the one thing that judges
+take from bayplan."""
 
 
 def key(component: str, version: str) -> tuple[int, ...]:

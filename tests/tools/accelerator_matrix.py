@@ -1,12 +1,9 @@
-"""Write the tables of docs/accelerators.md: `python tests/tools/accelerator_matrix.py`."""
+"""The tables of docs/accelerators.md: `python tests/tools/refresh_docs.py` writes them."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "generator"))
 
 from bayplan.accelerators.matrix import TABLE, verdict
 from bayplan.backends import BACKENDS
@@ -93,7 +90,3 @@ def names() -> Iterator[tuple[str, ...]]:
             *(f"`{name}`" if name else "" for name in (row.percentage, row.cores)),
             str(row.parts) if row.cores else "",
         )
-
-
-if __name__ == "__main__":
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

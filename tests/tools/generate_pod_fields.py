@@ -12,9 +12,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "generator"))
+
+from bayplan.model.target import KNOWN
+
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "schemas" / "pod-template.json"
-VERSIONS = [f"1.{minor}" for minor in range(32, 38)]
+VERSIONS = KNOWN["kubernetes"]
 OPEN = {
     "IntOrString": "any",
     "Quantity": "any",

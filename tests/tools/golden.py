@@ -1,7 +1,8 @@
 """The golden files: which there must be, what each holds, and how syrupy finds them.
 
 `golden/<backend>/<example>@<version>.yaml` holds the diagnostics of a render as comments and then what it prints;
-where the render is refused, the diagnostics alone. The folder holds generated files only: syrupy deletes the rest.
+where the render is refused, only the diagnostics. The folder holds generated files only:
+`python tests/tools/refresh_golden.py` writes them.
 """
 
 from __future__ import annotations
@@ -16,23 +17,25 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from syrupy.location import PyTestLocation
 
 from bayplan.backends import BACKENDS
+from bayplan.model.target import KNOWN
 from tools.run import EXAMPLES, ROOT, bayplan
 
 GOLDEN = ROOT / "golden"
-VERSIONS = {
-    "kai": ("0.10", "0.12", "0.13", "0.14", "0.15", "0.16", "0.17"),
-    "native": ("1.34", "1.35", "1.36", "1.37"),
-    "slurm": ("24.11", "25.05", "25.11"),
-    "slurm-bridge": ("1.0", "1.1", "1.2"),
-    "sunk": ("7.6", "8.1", "8.2"),
-    "none": ("1.32", "1.34", "1.37"),
-    "koordinator": ("1.7", "1.8"),
-    "volcano": ("1.14.3", "1.15.1"),
-    "kueue": ("0.14", "0.15", "0.16", "0.17", "0.18", "0.19"),
+INSTEAD: Mapping[str, Mapping[str, str]] = {
+    "native": {"1.32": "1.34", "1.33": "1.34"},
+    "none": {"1.33": "1.32", "1.35": "1.34", "1.36": "1.34"},
+    "volcano": {"1.14": "1.14.3", "1.15": "1.15.1"},
 }
-"""Backend -> the versions that every example is rendered for."""
+"""Backend -> a release that every example is not rendered for -> the one that speaks for it: the backend's own objects
+are the same, or it is the first patch that has any."""
 
 
+def _versions(backend: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(INSTEAD.get(backend, {}).get(v, v) for v in KNOWN[BACKENDS[backend].COMPONENT]))
+
+
+VERSIONS = {backend: _versions(backend) for backend in BACKENDS}
+"""Backend -> the versions that every example is rendered for: all that bayplan knows, but for `INSTEAD`."""
 SCRIPTS = ("slurm",)
 """Backends whose documents are no YAML."""
 

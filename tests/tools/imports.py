@@ -29,8 +29,8 @@ def name_of(path: Path) -> str:
 
 @cache
 def sources() -> dict[str, Path]:
-    """Module name -> file, sorted."""
-    return {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+    """Module name -> file, sorted; none of the generated validators, which a checkout may lack."""
+    return {name_of(path): path for path in sorted(PACKAGE.rglob("*.py")) if path.parent.name != "generated"}
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The table of losses in docs/topology-export.md: `python tests/tools/loss_table.py` writes it anew."""
+"""The table of losses in docs/topology-export.md: `python tests/tools/refresh_docs.py` writes it anew."""
 
 from __future__ import annotations
 
@@ -27,7 +27,3 @@ def _titles(losses: list[Loss]) -> str:
 def renewed(page: str) -> str:
     """The page with the table as it is now."""
     return re.sub(re.escape(START) + r"[\s\S]*?(?=" + re.escape(END) + ")", lambda _: table(), page)
-
-
-if __name__ == "__main__":
-    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

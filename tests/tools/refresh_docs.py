@@ -1,4 +1,7 @@
-"""Rewrite the outputs in the documentation's console blocks: `python tests/tools/refresh_docs.py [PAGE...]`."""
+"""Rewrite what the documentation prints of bayplan: `python tests/tools/refresh_docs.py [PAGE...]`.
+
+That is the outputs in console blocks and the tables that are made from bayplan's own. Pages that change are printed.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,30 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "generator"))
 
+from tools import accelerator_matrix, loss_table, scheduler_matrix
 from tools.docs import pages, refreshed
+from tools.run import ROOT
+
+TABLES = {
+    scheduler_matrix.PAGE: lambda _: scheduler_matrix.text(),
+    accelerator_matrix.PAGE: accelerator_matrix.filled,
+    loss_table.PAGE: loss_table.renewed,
+}
+"""Page -> its text with the tables as they are now."""
 
 
 def main(arguments: list[str]) -> None:
-    """Refresh the pages named, or all; print those that changed."""
-    for page in [Path(each) for each in arguments] or pages():
+    """Refresh the pages named, or all."""
+    for page in [Path(each).resolve() for each in arguments] or pages():
         text = page.read_text(encoding="utf-8")
+        tabled = TABLES.get(page, str)(text)
         with tempfile.TemporaryDirectory() as folder:
-            new = refreshed(text, Path(folder))
+            new = refreshed(tabled, Path(folder))
         if new != text:
             page.write_text(new, encoding="utf-8")
-            print(page)
+            print(page.relative_to(ROOT))
 
 
 if __name__ == "__main__":

@@ -1,15 +1,12 @@
-"""Write docs/schedulers.md from the tables of support: `python tests/tools/scheduler_matrix.py`."""
+"""docs/schedulers.md, made from the tables of support: `python tests/tools/refresh_docs.py` writes it."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "generator"))
-
 from bayplan.backends import BACKENDS
-from bayplan.cli import schedulers_given
+from bayplan.cli import schedulers as schedulers_given
 from bayplan.cli.schedulers import extent, matrix, summed
 from bayplan.kube.kinds import KINDS
 from bayplan.model.backend import Backend
@@ -21,7 +18,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "schedulers.md"
 INTRO = """\
 # What each scheduler carries
 
-Made from the tables that `bayplan` itself decides by, by `python tests/tools/scheduler_matrix.py`; `bayplan schedulers`
+Made from the tables that `bayplan` itself decides by, by `python tests/tools/refresh_docs.py`; `bayplan schedulers`
 prints the first table. A cell is about the newest version that bayplan knows: `since` and `up to` bound what is carried
 exactly, `in part` is told below, and where nothing is carried it says whether that is *not yet here* (bayplan could),
 *not yet upstream* (the scheduler may one day) or *never*. `bayplan check WORKFLOW -t TOPOLOGY -s all` says it of one
@@ -48,7 +45,7 @@ warning.
 def text() -> str:
     """The whole page."""
     backends = list(BACKENDS.values())
-    given = "".join(_table(list(schedulers_given.matrix(backends, summed))))
+    given = "".join(_table(list(schedulers_given.existing_matrix(backends, summed))))
     carried = INTRO + "".join(_table(list(matrix(backends))))
     return carried + GIVEN + given + DETAIL + "".join(map(_section, backends))
 
@@ -78,7 +75,3 @@ def _row(row: Support, feature: Feature) -> tuple[str, ...]:
     verdict = "in part" if row.fidelity == "approximate" else row.word
     cells = (feature.code, feature.meaning, extent(row, feature.unit), verdict, row.reason, row.hint)
     return tuple(cell.replace("|", "\\|") for cell in cells)
-
-
-if __name__ == "__main__":
-    PAGE.write_text(text(), encoding="utf-8")

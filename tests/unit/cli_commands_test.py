@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +14,13 @@ import pytest
 import yaml
 
 from bayplan.backends import BACKENDS
-from bayplan.cli import commands, fields, topology_sources
+from bayplan.cli import commands, topology_sources
+from bayplan.cli import explain as fields
 from bayplan.cli.commands import SCHEMAS, SHELLS
-from bayplan.cli.explain import section
 from bayplan.cli.run import run
-from bayplan.codes import CODES
 from bayplan.model.features import FEATURES
-from tools.run import EXAMPLES, PRETRAIN, ROOT
+from bayplan.report.codes import sections
+from tools.run import EXAMPLES, PRETRAIN, ROOT, environment
 
 ON = ["-t", f"{PRETRAIN}/topology.yaml"]
 
@@ -37,21 +39,29 @@ def said(capsys: pytest.CaptureFixture[str]) -> Any:
 
 
 class TestExplain:
-    @pytest.mark.parametrize("code", sorted(CODES))
-    def test_every_code(self, code: str) -> None:
-        text = section(code)
-        assert text.startswith(f"{code}: {CODES[code]}\n\n")
-        assert "\n## " not in text
-        assert text.count(".") >= 1
+    def test_every_code_as_its_section_and_no_more(self, said: Any) -> None:
+        """What is printed ends where the section ends: no heading of the next section or page, and no text of it."""
+        headings = 0
+        for page in sorted((ROOT / "docs" / "diagnostics").glob("*.md")):
+            _, *told = re.split(r"^#+ (?=[A-Z]\d\d\d: )", page.read_text("utf-8"), flags=re.MULTILINE)
+            for section in told:
+                printed = said("explain", section[:4])
+                assert printed == section.rstrip("\n") + "\n"
+                assert not re.search(r"^#", printed, re.MULTILINE), printed
+            headings += len(told)
+        assert headings == len(sections())
 
     def test_codes_in_any_case(self, said: Any) -> None:
         assert said("explain", "r101") == said("explain", "R101")
 
-    def test_every_field(self) -> None:
+    def test_every_field_with_its_type_its_description_and_its_keys(self) -> None:
         for field in fields.all_fields():
-            text = fields.explain(field.name) or ""
-            assert text.startswith(f"{field.name}: "), field.name
-            assert field.schema.get("description", "") in text, field.name
+            heading, blank, described, *below = (fields.explain(field.name) or "").splitlines()
+            assert re.fullmatch(rf"{re.escape(field.name)}: [a-z ]+", heading), heading
+            assert (blank, described) == ("", field.schema["description"])
+            listed = "\n".join(below).partition("keys:\n")[2]
+            keys = {line.split()[0] for line in listed.splitlines() if line}
+            assert {each.path[-1] for each in fields.all_fields() if each.path[:-1] == field.path} <= keys
 
     @pytest.mark.parametrize(
         ("asked", "name"),
@@ -86,15 +96,27 @@ class TestSchedulers:
         head, *rows = said("schedulers").splitlines()
         assert head.split()[::2] == list(BACKENDS)
         assert [re.split(r"  +", row)[0] for row in rows] == [feature.meaning for feature in FEATURES.values()]
-        assert all(len(re.split(r"  +", row)) == 1 + len(BACKENDS) for row in rows)
+        for (name, _), row in zip(FEATURES.items(), rows, strict=True):
+            _, *cells = re.split(r"  +", row)
+            for backend, cell in zip(BACKENDS.values(), cells, strict=True):
+                of_it = [each for each in backend.SUPPORT if each.feature == name]
+                if len(of_it) == 1 and not (of_it[0].component or of_it[0].up_to):
+                    assert cell == {"exact": "yes", "approximate": "in part"}.get(of_it[0].fidelity, of_it[0].word)
 
     @pytest.mark.parametrize("name", BACKENDS)
     def test_one_in_full(self, name: str, said: Any) -> None:
+        """A line for each row, and below it why and the way out; the rows of a feature stand in their order."""
         text = said("schedulers", name)
-        for row in BACKENDS[name].SUPPORT:
-            assert {**FEATURES, **BACKENDS[name].FEATURES}[row.feature].meaning in text
-            assert row.reason in text
-            assert row.hint in text
+        for feature, about in {**FEATURES, **BACKENDS[name].FEATURES}.items():
+            start = 0
+            for row in (each for each in BACKENDS[name].SUPPORT if each.feature == feature):
+                word = {"exact": "yes", "approximate": "in part", "absent": "no"}[row.fidelity]
+                why = f"{row.word}: {row.reason}" if row.word else row.reason
+                told = (f"           {line}\n" for line in (why, row.hint and f"hint: {row.hint}") if line)
+                block = rf"  {word:<9}{re.escape(about.meaning)}(?: \([^\n]*\))?\n{re.escape(''.join(told))}"
+                found = re.compile(block).search(text, start)
+                assert found, block
+                start = found.end()
 
 
 def test_init_writes_what_renders(tmp_path: Path, said: Any) -> None:
@@ -112,12 +134,25 @@ def test_init_writes_both_or_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_completion(shell: str, said: Any) -> None:
-    assert "_BAYPLAN_COMPLETE" in said("completion", shell)
+def test_completion_is_registered_for_bayplan(shell: str, said: Any) -> None:
+    lines = {
+        "bash": "complete -o nosort -F _bayplan_completion bayplan",
+        "zsh": "compdef _bayplan_completion bayplan",
+        "fish": 'complete --no-files --command bayplan --arguments "(_bayplan_completion)";',
+    }
+    assert lines[shell] in [line.strip() for line in said("completion", shell).splitlines()]
 
 
-def test_bash_reads_the_script(said: Any) -> None:
-    subprocess.run(["bash", "-n"], input=said("completion", "bash"), encoding="utf-8", check=True)
+def test_bash_completes_a_command(said: Any, tmp_path: Path) -> None:
+    """bash hands over the words of the line, and takes what the program of that name prints."""
+    program = tmp_path / "bayplan"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m bayplan "$@"\n')
+    program.chmod(0o755)
+    words = "COMP_WORDS=(bayplan topology e) COMP_CWORD=2; _bayplan_completion bayplan; echo ${COMPREPLY[@]}"
+    env = environment({"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"})
+    script = said("completion", "bash") + words
+    shell = subprocess.run(["bash", "-c", script], env=env, capture_output=True, encoding="utf-8", check=True)
+    assert shell.stdout == "export\n"
 
 
 class TestPlan:

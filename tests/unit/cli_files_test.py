@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from bayplan._document.encodings import LARGEST
-from bayplan.cli import arguments, files, project
+from bayplan.cli import files, project
+from bayplan.cli import options as arguments
 from bayplan.cli.commands import COMMANDS
 from bayplan.cli.options import Given
+from bayplan.text.document import LARGEST
 
 COVERS = {"R103"}
 

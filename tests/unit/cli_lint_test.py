@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from bayplan.cli.run import run
-from bayplan.emit import emit
+from bayplan.text.emit import emit
 from support import TOPOLOGY
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c}]}\n"

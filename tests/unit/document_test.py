@@ -15,11 +15,12 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bayplan._document import encodings, faults, loader, yamltext
-from bayplan._document.scalars import Memo, foreign_key, foreign_value, kubectl, own_value
-from bayplan.codes.r import CODES
-from bayplan.diagnostics import AT, KEY, Diagnostic
-from bayplan.document import Span, locate, locate_all, read
+from bayplan.core.diagnostics import AT, KEY, Diagnostic
+from bayplan.report.codes import page
+from bayplan.text import source
+from bayplan.text import yaml as yaml_text
+from bayplan.text.document import Span, locate, locate_all, read
+from bayplan.text.scalars import Memo, foreign_key, foreign_value, kubectl, own_value
 
 COVERS = {"R103"}
 CASES = sorted((Path(__file__).parents[1] / "cases").glob("R1[01]*"))
@@ -59,7 +60,7 @@ def test_a_case_has_its_code_and_no_other(case: Path) -> None:
 
 
 def test_every_code_of_reading_has_a_case() -> None:
-    assert {case.name[:4] for case in CASES} | COVERS | {"R101", "R102"} >= CODES.keys()
+    assert {case.name[:4] for case in CASES} | COVERS | {"R101", "R102"} >= page("r.md").keys()
 
 
 PLAIN = [
@@ -111,9 +112,9 @@ def test_texts_are_read(text: str, data: Any) -> None:
 
 @pytest.mark.parametrize("text", [text for text, _ in PLAIN if "\t" not in text])
 def test_the_pure_parser_reads_the_same(text: str) -> None:
-    rules = loader.Rules(Memo(own_value), Memo(foreign_key), True)
+    rules = yaml_text.Rules(Memo(own_value), Memo(foreign_key), True)
     trees = [
-        list(loader.documents(yamltext.events(text, pure=pure), rules, faults.Faults("w", text))) for pure in (0, 1)
+        list(yaml_text.documents(yaml_text.events(text, pure=pure), rules, source.Errors("w", text))) for pure in (0, 1)
     ]
     assert trees[0] == trees[1]
 
@@ -223,12 +224,12 @@ def test_messages_and_hints_say_what_to_do() -> None:
 
 def test_a_text_is_given_up_after_many_errors() -> None:
     found = wrong("- on\n" * 5000)
-    assert len(found) == faults.MOST
+    assert len(found) == source.MOST_ERRORS
     assert "stopped" in found[-1].notes[-1].message
 
 
 def test_too_large_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encodings, "LARGEST", 10)
+    monkeypatch.setattr(source, "LARGEST", 10)
     assert places("a: 12345678") == [("R103", 1, 1)]
 
 
@@ -325,7 +326,7 @@ def test_own_formats_take_only_what_all_readers_agree_on(text: str) -> None:
     if re.search(r"^[-?:]$|:$|: |^- ", text):
         return
     mine = own_value(text)
-    if isinstance(mine, faults.Fault):
+    if isinstance(mine, source.InvalidScalar):
         return
     for theirs in (version_1_1(text), version_1_2(text), kubectl(text)):
         assert theirs == mine
@@ -341,7 +342,7 @@ name z1/s1/5b1e.1 480Gi 10m 1.34.2 a:b 10.0.0.1 ./x
 
 @pytest.mark.parametrize("text", USUAL.split())
 def test_usual_scalars_need_no_quotes(text: str) -> None:
-    assert not isinstance(own_value(text), faults.Fault)
+    assert not isinstance(own_value(text), source.InvalidScalar)
 
 
 trees = st.recursive(

@@ -13,9 +13,9 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bayplan.document import read
-from bayplan.emit import emit, scalar
 from bayplan.model.manifest import Many, Slot
+from bayplan.text.document import read
+from bayplan.text.emit import emit, scalar
 
 WORDS = """
 y Y yes Yes YES yEs n N no No NO on On ON off Off OFF true True TRUE tRuE false False FALSE null Null NULL nUll ~ Nan

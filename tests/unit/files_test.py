@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import support
-from bayplan import schema
+from bayplan import schemas
 from bayplan.checks import amounts
 from bayplan.model.workflow import Binary, Gang, PodSet, Workflow
 from bayplan.workflows import native
@@ -78,7 +78,7 @@ def test_the_limit_is_of_the_bytes_that_they_stand_for() -> None:
     ("content", "code"), [({}, "S204"), ({"base64": 1}, "S202"), ({"base65": "", "base64": ""}, "S201"), (1, "S202")]
 )
 def test_the_schema_says_what_is_wrong(content: Any, code: str) -> None:
-    assert [each.code for each in schema.validate("Workflow", flow({"/a": content}), "workflow")] == [code]
+    assert [each.code for each in schemas.validate("Workflow", flow({"/a": content}), "workflow")] == [code]
 
 
 def test_a_files_own_content_replaces_the_inherited_one() -> None:

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import support
-from bayplan import document
 from bayplan.backends import BACKENDS
-from bayplan.emit import emit
 from bayplan.model.formats import SourceFile
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
+from bayplan.text import document
+from bayplan.text.emit import emit
 from bayplan.topologies import native
 from bayplan.topologies.hypernodes import source as hypernodes
 from judges import volcano as judge

@@ -11,10 +11,11 @@ from scenes import ROOT, WORKFLOWS
 
 import random_workflows
 import support
-from bayplan import document, pipeline
+from bayplan import pipeline
 from bayplan.cli.run import run
-from bayplan.emit import emit
 from bayplan.model.workflow import Workflow
+from bayplan.text import document
+from bayplan.text.emit import emit
 from bayplan.workflows import native
 
 OURS = sorted(path for path in (ROOT / "examples").glob("*/workflow.yaml") if "bayplan.dev" in path.read_text())

@@ -11,13 +11,14 @@ import pytest
 import yaml
 
 import support
-from bayplan import document, pipeline
+from bayplan import pipeline
 from bayplan.backends import BACKENDS
-from bayplan.diagnostics import Diagnostic
-from bayplan.emit import emit
+from bayplan.core.diagnostics import Diagnostic
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
+from bayplan.text import document
+from bayplan.text.emit import emit
 from judges import UPSTREAM
 
 COVERS = {

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import support
-from bayplan import document, pipeline
-from bayplan.document import Document
+from bayplan import pipeline
 from bayplan.model.formats import SourceFile
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology
+from bayplan.text import document
+from bayplan.text.document import Document
 from bayplan.topologies import koordinator
 
 COVERS = {"T465", "T466", "T467"}

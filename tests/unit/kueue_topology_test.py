@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import support
-from bayplan import document
-from bayplan.emit import emit
 from bayplan.model.formats import SourceFile
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
+from bayplan.text import document
+from bayplan.text.emit import emit
 from bayplan.topologies import native
 from bayplan.topologies.kueue import source as kueue
 from judges import UPSTREAM, judge_all

@@ -10,8 +10,8 @@ import pytest
 LOAD = """
 import re
 kept = re.compile
-from bayplan._document import libyaml
-yaml = libyaml.load()
+import bayplan.text.yaml
+import yaml
 assert re.compile is kept
 """
 

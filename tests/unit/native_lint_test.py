@@ -11,10 +11,10 @@ import yaml
 
 import support
 from bayplan.backends import BACKENDS
-from bayplan.document import Document
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.pipeline import check_topology
+from bayplan.text.document import Document
 from judges import UPSTREAM
 from judges.samples import REMOVE, edited
 

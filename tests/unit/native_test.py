@@ -11,22 +11,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scenes import EXAMPLES, WORKFLOWS, changed, load, topologies, topology_data, workflow_data
 
-from bayplan import schema
+from bayplan import schemas
 from bayplan import topologies as topology_formats
 from bayplan import workflows as workflow_formats
-from bayplan.diagnostics import Route
+from bayplan.core.diagnostics import Route
+from bayplan.model.encoding import decode, encode, fields
 from bayplan.model.formats import detect
 from bayplan.model.topology import ClusterTopology, Domain
-from bayplan.model.workflow import PodSet, Workflow
+from bayplan.model.workflow import Accelerator, Attachment, Gang, Group, Placement, PodSet, Workflow
 from bayplan.topologies import native as native_topology
 from bayplan.workflows import native as native_workflow
 
-OWN = [path for path in EXAMPLES if load(path).get("kind") in schema.SCHEMAS]
+OWN = [path for path in EXAMPLES if load(path).get("kind") in schemas.SCHEMAS]
 
 
 def read_workflow(data: Any) -> Workflow:
     """The workflow of sound data."""
-    assert schema.validate("Workflow", data, "workflow") == ()
+    assert schemas.validate("Workflow", data, "workflow") == ()
     value = native_workflow.read(data).value
     assert value
     return value.value
@@ -34,7 +35,7 @@ def read_workflow(data: Any) -> Workflow:
 
 def read_topology(data: Any) -> ClusterTopology:
     """The topology of sound data."""
-    assert schema.validate("ClusterTopology", data, "topology") == ()
+    assert schemas.validate("ClusterTopology", data, "topology") == ()
     outcome = native_topology.read(data)
     assert outcome.diagnostics == ()
     assert outcome.value
@@ -51,6 +52,45 @@ def test_a_written_workflow_is_read_back(workflow: Workflow) -> None:
 @settings(max_examples=60, deadline=None)
 def test_a_written_topology_is_read_back(topology: ClusterTopology) -> None:
     assert read_topology(native_topology.write(topology)) == topology
+
+
+MODEL_OF: dict[str, type] = {
+    "gang": Gang,
+    "group": Group,
+    "podSet": PodSet,
+    "accelerator": Accelerator,
+    "placement": Placement,
+    "attachment": Attachment,
+}
+"""Definition of the schema -> class of the model."""
+
+
+def test_schema_and_model_have_the_same_fields() -> None:
+    whole = schemas.load("Workflow")
+    found = {name: each["properties"] for name, each in whole["definitions"].items() if "properties" in each}
+    top = whole["properties"]
+    assert {*top["metadata"]["properties"], *top["spec"]["properties"]} - {"defaults"} == keys(Workflow)
+    assert {name: set(found[name]) for name in MODEL_OF} == {name: keys(kind) for name, kind in MODEL_OF.items()}
+    assert set(found["podSetDefaults"]) == keys(PodSet) - {"name"}
+
+
+def keys(kind: type) -> set[str]:
+    """The keys that a class of the model has in a document."""
+    return {each.key for each in fields(kind)} - {""}
+
+
+@pytest.mark.parametrize("name", sorted(MODEL_OF))
+def test_every_field_is_read_and_written_as_the_schema_describes_it(name: str) -> None:
+    kind: Any = MODEL_OF[name]
+    described = schemas.load("Workflow")["definitions"][name]["properties"]
+    for field in (each for each in fields(kind) if each.key):
+        if "default" in described[field.key]:
+            assert described[field.key]["default"] == kind._field_defaults[field.name], field.key
+        for example in described[field.key]["examples"]:
+            head: Any = {"name": "a"} if "name" in described else {}
+            written = encode(decode(kind, {**head, field.key: example}))
+            example = str(example) if isinstance(kind._field_defaults.get(field.name), str) else example  # 4 is "4"
+            assert written == (example if field.alone else {**head, field.key: example}), field.key
 
 
 @pytest.mark.parametrize("path", OWN, ids=lambda path: f"{path.parent.name}/{path.name}")
@@ -85,7 +125,7 @@ def inherited(defaults: Any, own: Any) -> tuple[PodSet, dict[Route, Route]]:
     """The podSet of the example with other keys of its own, and the origins."""
     data = changed(workflow_data(), ("spec", "defaults"), defaults)
     data = changed(data, PODS, {"name": "worker", **own})
-    assert schema.validate("Workflow", data, "workflow") == ()
+    assert schemas.validate("Workflow", data, "workflow") == ()
     value = native_workflow.read(data).value
     assert value
     return value.value.gangs[0].groups[0].pod_sets[0], dict(value.origins)
@@ -173,7 +213,7 @@ def test_every_list_and_amount_that_cannot_be_read_is_named() -> None:
     data = changed(data, (*POOL, "domains", 1, "nodes"), "n[2-1]")
     data = changed(data, (*POOL, "unusable", "notReady"), "n]")
     data = changed(data, (*POOL, "node"), {"cpu": "1.1.1", "memory": "-1", "resources": {"cpu": 4, "pods": 1}})
-    assert schema.validate("ClusterTopology", data, "topology") == ()
+    assert schemas.validate("ClusterTopology", data, "topology") == ()
     outcome = native_topology.read(data)
     assert outcome.value is None
     assert sorted((each.code, each.route[4:]) for each in outcome.diagnostics) == [

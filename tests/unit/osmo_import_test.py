@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from osmo_pool_test import codes, document
+from osmo_pool_test import document
 
 from bayplan.cli import editing
 from bayplan.cli.run import run
-from bayplan.document import Document
-from bayplan.document import read as read_document
+from bayplan.text.document import Document
+from bayplan.text.document import read as read_document
+from bayplan.text.edits import Edit, edited
 from bayplan.topologies import native, osmo_pool
-from bayplan.topologies.edits import Edit, edited
 from support import TOPOLOGY
 
 POOLS = {
@@ -196,13 +195,6 @@ def test_a_json_file_stays_one() -> None:
     after = editing.apply(of_text(text), EDITS).value
     assert after is not None
     assert json.loads(after) == edited(json.loads(text), EDITS)
-
-
-def test_without_ruamel(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ruamel.yaml", None)
-    outcome = editing.apply(of_text(BLOCK), EDITS)
-    assert codes(outcome) == ["W499"]
-    assert "bayplan[edit]" in outcome.diagnostics[0].hint
 
 
 def test_edits_of_data() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from bayplan.diagnostics import KEY, Note, warning
-from bayplan.document import Span
-from bayplan.report.batch import Batch
+from bayplan.core.diagnostics import KEY, Note, warning
+from bayplan.report import Batch
 from bayplan.report.findings import findings
-from bayplan.workflows.osmo.text import lens
-from bayplan.workflows.osmo.text.lens import ordinal
+from bayplan.text.document import Span
+from bayplan.workflows.osmo import template_origins as source_map
+from bayplan.workflows.osmo.template_origins import ordinal
 from osmo_texts import document, marked, said, seen, stage
 
 TWO_TASKS = """\
@@ -152,11 +152,11 @@ def test_marks_that_change_the_text_are_taken_back() -> None:
 def test_a_text_that_no_mark_survives_is_aligned_by_its_lines() -> None:
     file = "workflow:\n  a: 1\n{% for i in [1] %}\n  b: {{ [1, 2] | random }}\n{% endfor %}\n  n: 3\n"
     found = document(file)
-    assert found.lens is not None
-    back = lens.back(file, found.lens.text, lambda _: {"pieces": None}, {})
-    line = found.lens.text.split("\n").index("  n: 3") + 1
+    assert found.source_map is not None
+    back = source_map.back(file, found.source_map.text, lambda _: {"pieces": None}, {})
+    line = found.source_map.text.split("\n").index("  n: 3") + 1
     assert back(Span(line, 6, line, 7)) == (Span(6, 6, 6, 7), "")
-    odd = next(n for n, text in enumerate(found.lens.text.split("\n"), 1) if text.startswith("  b:"))
+    odd = next(n for n, text in enumerate(found.source_map.text.split("\n"), 1) if text.startswith("  b:"))
     assert back(Span(odd, 6, odd, 7))[1] == "the template could not be followed: the place is a guess"
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from bayplan import schema
-from bayplan.codes import w_osmo
-from bayplan.diagnostics import KEY, Diagnostic
+from bayplan import schemas
+from bayplan.core.diagnostics import KEY, Diagnostic
+from bayplan.report.codes import page
 from bayplan.workflows.osmo import rules
 from random_osmo import DATA, sound
 
@@ -46,7 +46,7 @@ def with_resource(**resource: Any) -> dict[str, Any]:
 def found(workflow: dict[str, Any]) -> list[Diagnostic]:
     """What the rules say of a workflow that the schema accepts."""
     data = {"workflow": workflow}
-    assert schema.validate("OsmoWorkflow", data, "workflow") == ()
+    assert schemas.validate("OsmoWorkflow", data, "workflow") == ()
     return list(rules.check(data))
 
 
@@ -330,7 +330,7 @@ def test_each_rule(name: str) -> None:
 
 
 def test_every_rule_is_in_the_table() -> None:
-    own = {code for code in w_osmo.CODES if code < "W456"} - {"W452"}  # the others are of a cluster
+    own = {code for code in page("w_osmo.md") if code < "W456"} - {"W452"}  # the others are of a cluster
     assert {code for _, _, code, _, _ in CASES.values()} == own
 
 
@@ -435,7 +435,7 @@ def test_each_name_of_a_token_is_told_once_a_task() -> None:
 @given(DATA)
 @settings(max_examples=150, deadline=None)
 def test_no_rule_falls_over_data_that_the_schema_accepts(data: Any) -> None:
-    assert schema.accepts("OsmoWorkflow", data)
+    assert schemas.accepts("OsmoWorkflow", data)
     for each in rules.check(data):
         assert re.fullmatch(r"W4[0-5]\d", each.code)
         assert each.message
@@ -448,5 +448,5 @@ def test_no_rule_falls_over_data_that_the_schema_accepts(data: Any) -> None:
 @given(sound())
 @settings(max_examples=60, deadline=None)
 def test_what_osmo_runs_has_no_errors(data: Any) -> None:
-    assert schema.validate("OsmoWorkflow", data, "workflow") == ()
+    assert schemas.validate("OsmoWorkflow", data, "workflow") == ()
     assert [each for each in rules.check(data) if each.severity == "error"] == []

@@ -18,12 +18,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayplan import sandbox
-from bayplan.diagnostics import AT
-from bayplan.document import Span
+from bayplan.core.diagnostics import AT
 from bayplan.model.formats import Source
-from bayplan.sandbox import parent, plain
+from bayplan.sandbox import parent
+from bayplan.sandbox import tasks as plain
+from bayplan.text.document import Span
+from bayplan.workflows.osmo import template as tokens
+from bayplan.workflows.osmo import template_origins as packing
 from bayplan.workflows.osmo import text
-from bayplan.workflows.osmo.text import packing, tokens
 from osmo_texts import data, document, marked, places, said, stage
 
 PIECES = [
@@ -191,10 +193,10 @@ def test_what_needs_no_jinja_starts_no_process(body: str) -> None:
     file = f"workflow:\n  {body}"
     found = text.read("w.yaml", file.encode(), "workflow", Source("", {}, None, None))
     assert found.value is not None
-    lens = found.value[0].lens
+    source_map = found.value[0].source_map
     templated = "{{" in file
-    assert lens is not None
-    assert lens.text == (tokens.hide(file).template and file.removesuffix("\n") if templated else file)
+    assert source_map is not None
+    assert source_map.text == (tokens.hide(file).template and file.removesuffix("\n") if templated else file)
 
 
 @pytest.mark.parametrize("body", ["{{{output}}}", "{{ output }}", "{% if 1 %}{% endif %}", "{# {{output}} #}"])
@@ -468,7 +470,7 @@ def bayplan(before: str, template: str) -> dict[str, Any]:
     source = f"import json, signal, sys; from bayplan import sandbox; {before}"
     source += "; print(json.dumps(sandbox.run(json.loads(sys.argv[1]))))"
     request = json.dumps({"task": "render", "template": template, "variables": {"map": []}})
-    folder = Path(sandbox.__file__).parent.parent.parent
+    folder = Path(parent.__file__).parent.parent.parent
     given = {**os.environ, "PYTHONPATH": str(folder)}
     command = [sys.executable, "-c", source, request]
     ran = subprocess.run(command, env=given, capture_output=True, timeout=60, check=True)
@@ -504,9 +506,9 @@ def test_the_signals_of_the_caller_change_nothing(before: str) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits address space")
 @pytest.mark.parametrize("statm", ["/proc/self/statm", "/nonexistent/statm"])
 def test_memory_is_limited_with_and_without_proc(statm: str) -> None:
-    source = f"import resource; from bayplan.sandbox import limits; limits._STATM = {statm!r}; limits.impose(); "
+    source = f"import resource; from bayplan.sandbox import tasks; tasks._STATM = {statm!r}; limits.impose(); "
     source += "print(resource.getrlimit(resource.RLIMIT_AS)[0]); bytearray(10 ** 6); bytearray(5 * limits.MEMORY)"
-    given = {**os.environ, "PYTHONPATH": str(Path(sandbox.__file__).parent.parent.parent)}
+    given = {**os.environ, "PYTHONPATH": str(Path(parent.__file__).parent.parent.parent)}
     ran = subprocess.run([sys.executable, "-c", source], env=given, capture_output=True, timeout=60, check=False)
     assert int(ran.stdout) > 100 * 2**20
     assert b"MemoryError" in ran.stderr
@@ -520,5 +522,5 @@ def test_whatever_ends_a_line_findings_below_it_have_a_place(character: str) -> 
 
 def test_a_place_below_the_last_line_is_in_the_last() -> None:
     made = document("workflow:\n  a: {{ 1 }}\n")
-    assert made.lens is not None
-    assert made.lens.back(Span(9, 1, 9, 2))[0].line <= 3
+    assert made.source_map is not None
+    assert made.source_map.back(Span(9, 1, 9, 2))[0].line <= 3

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bayplan import sandbox, schema
-from bayplan.diagnostics import Diagnostic, Outcome
+from bayplan import sandbox, schemas
+from bayplan.core.diagnostics import Diagnostic, Outcome
 from bayplan.model.formats import Source
 from bayplan.workflows.osmo import rules, text
 from osmo_texts import EXAMPLES
@@ -45,7 +45,7 @@ def findings(name: str) -> tuple[Diagnostic, ...]:
     found = text.read("w.yaml", FILES[name].read_bytes(), "workflow", source)
     assert found.value is not None, found.diagnostics
     (document,) = found.value
-    refused = schema.validate("OsmoWorkflow", document.data, "workflow")
+    refused = schemas.validate("OsmoWorkflow", document.data, "workflow")
     return refused or tuple(rules.check(document.data))
 
 

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from bayplan import sandbox
-from bayplan.diagnostics import Outcome
+from bayplan.core.diagnostics import Outcome
 from bayplan.model.formats import Source
 from bayplan.workflows.osmo import claims, text
 from osmo_texts import EXAMPLES
@@ -73,7 +73,7 @@ def test_a_file_is_read_as_osmo_reads_it(name: str) -> None:
     assert found.value is not None
     (document,) = found.value
     wanted = by_hand(raw.decode(), given)
-    assert document.lens.text.lstrip("\n") == wanted
+    assert document.source_map.text.lstrip("\n") == wanted
     assert document.data == with_contents(yaml.safe_load(wanted))
 
 

@@ -9,8 +9,8 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bayplan import document
-from bayplan.document import Span
+from bayplan.text import document
+from bayplan.text.document import Span
 
 WORDS = [
     "yes No on OFF true True TRUE y N null ~ Null NULL None",

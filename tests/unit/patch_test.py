@@ -11,9 +11,9 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bayplan import document
-from bayplan.emit import emit
-from bayplan.patch import rewrite, same
+from bayplan.text import document
+from bayplan.text.emit import emit
+from bayplan.text.patch import rewrite_all, same
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
@@ -36,6 +36,12 @@ VALUES = st.recursive(
     max_leaves=14,
 )
 DOCUMENTS = st.dictionaries(WORDS, VALUES, min_size=1, max_size=4)
+
+
+def rewrite(text: str, old: Any, new: Any) -> str:
+    """The text of one document with other data."""
+    (found,) = rewrite_all([(text, old, new)])
+    return found
 
 
 def block(data: Any) -> str:

@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import random_topologies
-from bayplan import document
 from bayplan.cli import editing, show_tree
-from bayplan.emit import emit
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
 from bayplan.pipeline import judge_topology
+from bayplan.text import document
+from bayplan.text.edits import edited
+from bayplan.text.emit import emit
 from bayplan.topologies import native
 from bayplan.topologies.comparing.compare import compare
-from bayplan.topologies.edits import edited
 from bayplan.topologies.hostlist import expand
 from bayplan.topologies.inventory import count
 from bayplan.topologies.refreshing.refresh import STATES, edits

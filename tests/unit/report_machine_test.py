@@ -8,14 +8,12 @@ from typing import Any
 import jsonschema
 import pytest
 
-from bayplan.codes import CODES
-from bayplan.diagnostics import Note, error, info, warning
-from bayplan.document import Document
-from bayplan.report import FORMATS
-from bayplan.report.batch import Batch
+from bayplan.core.diagnostics import Note, error, info, warning
+from bayplan.report import FORMATS, Batch
+from bayplan.report.codes import title
 from bayplan.report.findings import Finding, findings
-from bayplan.report.formats import render
-from bayplan.report.machine import uri
+from bayplan.report.formats import render, uri
+from bayplan.text.document import Document
 
 SOURCES = {"workflow": Document("jobs/my workflow.yaml", "kind: Workflow\nspec: {queue: a}\n", 0, None)}
 QUEUE = ("workflow", "spec", "queue")
@@ -44,7 +42,7 @@ def test_json() -> None:
     assert [each["code"] for each in report["diagnostics"]] == ["A907", "P508", "S201"]
     assert report["diagnostics"][2] == {
         "code": "S201",
-        "title": CODES["S201"],
+        "title": title("S201"),
         "severity": "error",
         "message": "50% wrong,\nreally",
         "file": "jobs/my workflow.yaml",
@@ -70,9 +68,9 @@ def test_github() -> None:
     said = "50%25 wrong,%0Areally%0Anote: jobs/my workflow.yaml:1:7: see%0Ahint: mend: it"
     lines = render(FOUND, "github").splitlines()
     assert lines == [
-        f"::warning title=A907 {CODES['A907']}::new",
-        f"::notice file=jobs/my workflow.yaml,line=1,endLine=1,col=1,endColumn=5,title=P508 {CODES['P508']}::unused",
-        f"::error file=jobs/my workflow.yaml,line=2,endLine=2,col=15,endColumn=16,title=S201 {CODES['S201']}::{said}",
+        f"::warning title=A907 {title('A907')}::new",
+        f"::notice file=jobs/my workflow.yaml,line=1,endLine=1,col=1,endColumn=5,title=P508 {title('P508')}::unused",
+        f"::error file=jobs/my workflow.yaml,line=2,endLine=2,col=15,endColumn=16,title=S201 {title('S201')}::{said}",
     ]
 
 

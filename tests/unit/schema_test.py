@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 import json
 import re
+import shutil
 import sys
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,31 +18,52 @@ from hypothesis import strategies as st
 from referencing import Registry
 from scenes import EXAMPLES, WORKFLOWS, changed, load, topologies, topology_data, workflow_data
 
-from bayplan import schema, schema_errors
-from bayplan._validators import Patterns, Word, is_dns_subdomain
-from bayplan.diagnostics import KEY
-from bayplan.schema_errors import describe, explain
+from bayplan import schemas
+from bayplan.core import package_data as data_files
+from bayplan.core.diagnostics import KEY
+from bayplan.schemas import explain as slow
+from bayplan.schemas.explain import _Validator, describe, explain
+from bayplan.schemas.patterns import Patterns, Word, is_dns_subdomain
 from bayplan.topologies import native as native_topology
 from bayplan.workflows import native as native_workflow
-from tools.generate_validators import FORMATS, TARGET, module
 
 COVERS = {"S208", "S209", "S210"}
-KINDS = sorted(schema.SCHEMAS)
+KINDS = sorted(schemas.SCHEMAS)
 OPEN = {"OsmoPool"}
 """Foreign formats in which unknown keys are ignored, with a warning of ours."""
 
 
 def engine(kind: str) -> Patterns:
     """The patterns of a validator."""
-    module = import_module(f"bayplan._validators.{FORMATS[schema.SCHEMAS[kind]]}")
-    patterns: Patterns = module.REGEX_PATTERNS
+    patterns: Patterns = schemas._generated(kind).REGEX_PATTERNS
     return patterns
 
 
-@pytest.mark.parametrize("name", sorted(FORMATS))
-def test_the_validators_are_what_the_schemas_make(name: str) -> None:
-    made = Path(TARGET, f"{FORMATS[name]}.py").read_text(encoding="utf-8")
-    assert made == module(name), "run tests/tools/generate_validators.py"
+@pytest.fixture
+def edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The schemas of a checkout, open for changes."""
+    shutil.copytree(data_files.data_path("schemas"), tmp_path / "schemas")
+    monkeypatch.setattr(data_files, "_ROOT", str(tmp_path))
+    schemas._generated.cache_clear()
+    yield tmp_path / "schemas"
+    schemas._generated.cache_clear()
+
+
+def test_an_edited_schema_holds_before_its_validator_is_made_again(edited: Path) -> None:
+    path = edited / "workflow.json"
+    path.write_text(path.read_text("utf-8").replace('"maxRestarts"', '"restarts"'), encoding="utf-8")
+    before, after = (changed(workflow_data(), (*GANG, key), 3) for key in ("maxRestarts", "restarts"))
+    assert (schemas.accepts("Workflow", before), schemas.accepts("Workflow", after)) == (False, True)
+    assert schemas.accepts("ClusterTopology", topology_data())
+    assert (schemas._generated("Workflow"), schemas._generated("ClusterTopology") is None) == (None, False)
+
+
+def test_an_installed_bayplan_reads_no_schema_to_accept_a_document(
+    edited: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schemas, "CHECKOUT", False)
+    (edited / "workflow.json").unlink()
+    assert schemas.accepts("Workflow", workflow_data())
 
 
 def fields(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -56,19 +77,19 @@ def fields(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_field_is_described_with_examples_that_it_takes(kind: str) -> None:
-    whole = schema.load(kind)
+    whole = schemas.load(kind)
     jsonschema.Draft7Validator.check_schema(whole)
     for path, each in fields(whole):
         assert each.get("description", "").endswith("."), path
         assert each.get("examples"), path
-        judge = schema_errors._Validator({**each, "definitions": whole["definitions"]}, registry=Registry())
+        judge = _Validator({**each, "definitions": whole["definitions"]}, registry=Registry())
         for example in each["examples"]:
             assert list(judge.iter_errors(example)) == [], (path, example)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_schemas_keep_to_what_both_engines_read_alike(kind: str) -> None:
-    text = json.dumps(schema.load(kind))
+    text = json.dumps(schemas.load(kind))
     for word in ("anyOf", "oneOf", "allOf", "format", "patternProperties", "prefixItems", "multipleOf"):
         assert f'"{word}"' not in text
     for pattern in re.findall(r'"pattern": "(.*?)"', text):
@@ -81,7 +102,7 @@ def test_the_schemas_keep_to_what_both_engines_read_alike(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_patterns_stand_in_definitions_that_describe_them_as_a_noun(kind: str) -> None:
-    for name, each in schema.load(kind)["definitions"].items():
+    for name, each in schemas.load(kind)["definitions"].items():
         if "pattern" in each:
             assert not each["description"].endswith("."), name
 
@@ -95,7 +116,7 @@ def test_unknown_keys_are_refused_everywhere(kind: str) -> None:
             for key, below in node.items():
                 yield from closed(below, f"{path}.{key}")
 
-    assert list(closed(schema.load(kind), "")) == []
+    assert list(closed(schemas.load(kind), "")) == []
 
 
 NATIVE = [path for path in EXAMPLES if path.name not in ("osmo.yaml", "pool.yaml")]
@@ -105,8 +126,8 @@ NATIVE = [path for path in EXAMPLES if path.name not in ("osmo.yaml", "pool.yaml
 @pytest.mark.parametrize("path", NATIVE, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_the_examples_follow_their_schema(path: Path) -> None:
     data = load(path)
-    if data.get("kind") in schema.SCHEMAS:
-        assert schema.validate(data["kind"], data, "workflow") == ()
+    if data.get("kind") in schemas.SCHEMAS:
+        assert schemas.validate(data["kind"], data, "workflow") == ()
 
 
 def places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -157,26 +178,26 @@ def mutants(draw: st.DrawFn, base: Any) -> Any:
 
 
 def judged_slowly(kind: str, data: Any) -> bool:
-    return not list(schema_errors._Validator(schema.load(kind), registry=Registry()).iter_errors(data))
+    return slow.accepts(schemas.load(kind), data)
 
 
 @given(WORKFLOWS.map(native_workflow.write).flatmap(mutants))
 @settings(max_examples=80, deadline=None)
 def test_both_engines_agree_on_workflows(data: Any) -> None:
-    assert schema.accepts("Workflow", data) == judged_slowly("Workflow", data)
+    assert schemas.accepts("Workflow", data) == judged_slowly("Workflow", data)
 
 
 @given(topologies().map(native_topology.write).flatmap(mutants))
 @settings(max_examples=80, deadline=None)
 def test_both_engines_agree_on_topologies(data: Any) -> None:
-    assert schema.accepts("ClusterTopology", data) == judged_slowly("ClusterTopology", data)
+    assert schemas.accepts("ClusterTopology", data) == judged_slowly("ClusterTopology", data)
 
 
 @given(WORKFLOWS.map(native_workflow.write).flatmap(mutants))
 @settings(max_examples=50, deadline=None)
 def test_every_refusal_is_explained_where_it_is(data: Any) -> None:
-    found = schema.validate("Workflow", data, "workflow")
-    assert bool(found) != schema.accepts("Workflow", data)
+    found = schemas.validate("Workflow", data, "workflow")
+    assert bool(found) != schemas.accepts("Workflow", data)
     for each in found:
         assert each.code != "S210"
         assert each.message
@@ -220,7 +241,7 @@ PODS = (*GANG, "groups", 0, "podSets", 0)
     ],
 )
 def test_explanations_of_a_workflow(path: tuple[Any, ...], value: Any, code: str, words: str, hint: str) -> None:
-    (found,) = schema.validate("Workflow", changed(workflow_data(), path, value), "workflow")
+    (found,) = schemas.validate("Workflow", changed(workflow_data(), path, value), "workflow")
     assert found.code == code
     assert words in found.message
     assert hint in found.hint
@@ -230,37 +251,37 @@ def test_explanations_of_a_workflow(path: tuple[Any, ...], value: Any, code: str
 
 def test_a_bad_key_is_named_by_its_own_route() -> None:
     data = changed(workflow_data(), (*PODS, "env"), {"1A": "x"})
-    (found,) = schema.validate("Workflow", data, "workflow")
+    (found,) = schemas.validate("Workflow", data, "workflow")
     assert found.route == ("workflow", *PODS, "env", "1A", KEY)
 
 
 def test_a_bare_version_needs_quotes() -> None:
     data = changed(topology_data(), ("spec", "versions", "kai"), 0.1)
-    (found,) = schema.validate("ClusterTopology", data, "topology")
+    (found,) = schemas.validate("ClusterTopology", data, "topology")
     assert (found.code, found.hint) == ("S202", "put it in quotes")
 
 
 def test_all_errors_come_at_once() -> None:
     data = changed(changed(workflow_data(), (*PODS, "replicas"), 0), ("spec", "colour"), 1)
     del data["metadata"]["name"]
-    found = schema.validate("Workflow", data, "workflow")
+    found = schemas.validate("Workflow", data, "workflow")
     assert sorted(each.code for each in found) == ["S201", "S204", "S205"]
 
 
 def test_another_kind_is_the_only_error() -> None:
-    (found,) = schema.validate("Workflow", topology_data(), "workflow")
+    (found,) = schemas.validate("Workflow", topology_data(), "workflow")
     assert found.route == ("workflow", "kind")
 
 
 @pytest.mark.parametrize("data", [None, [], "x", 1, True], ids=str)
 def test_no_mapping_at_all(data: Any) -> None:
-    (found,) = schema.validate("Workflow", data, "workflow")
+    (found,) = schemas.validate("Workflow", data, "workflow")
     assert (found.code, found.route) == ("S202", ("workflow",))
 
 
 def test_keys_that_are_not_text() -> None:
     data = changed(workflow_data(), (*PODS, "env"), {1: "x", None: "y"})
-    found = schema.validate("Workflow", data, "workflow")
+    found = schemas.validate("Workflow", data, "workflow")
     assert [(each.code, each.route) for each in found] == [("S202", ("workflow", *PODS, "env"))] * 2
 
 
@@ -269,13 +290,13 @@ def test_bottomless_nesting() -> None:
     for _ in range(sys.getrecursionlimit()):
         group = {"name": "a", "groups": [group]}
     data = changed(workflow_data(), GANG, group)
-    (found,) = schema.validate("Workflow", data, "workflow")
+    (found,) = schemas.validate("Workflow", data, "workflow")
     assert found.code == "S208"
 
 
 def test_too_many_errors_are_cut() -> None:
     data = changed(workflow_data(), (*PODS, "args"), [1] * 200)
-    found = schema.validate("Workflow", data, "workflow")
+    found = schemas.validate("Workflow", data, "workflow")
     assert len(found) == 101
     assert found[-1].code == "S209"
 
@@ -302,8 +323,8 @@ def test_values_in_a_sentence() -> None:
 
 
 def test_no_reference_is_ever_fetched() -> None:
-    whole = schema.load("Workflow")
-    judge = schema_errors._Validator({"$ref": "http://127.0.0.1:9/x"}, registry=Registry())
+    whole = schemas.load("Workflow")
+    judge = _Validator({"$ref": "http://127.0.0.1:9/x"}, registry=Registry())
     assert whole["$schema"].startswith("http")
     with pytest.raises(jsonschema.exceptions._WrappedReferencingError):
         list(judge.iter_errors({}))

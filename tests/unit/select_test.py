@@ -12,15 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scenes import ROOT, changed
 
-from bayplan import reading, schema
-from bayplan.diagnostics import Diagnostic, origin
-from bayplan.document import read as read_document
+from bayplan import formats as reading
+from bayplan import schemas
+from bayplan.core.diagnostics import Diagnostic, origin
+from bayplan.model.encoding import fields
 from bayplan.model.manifest import Object
 from bayplan.model.policy import GangRule, GroupRule, Match, Policy, Rule
 from bayplan.model.workflow import Gang, Placement
-from bayplan.workflows import policy as reader
-from bayplan.workflows.manifests import Selected, select
-from bayplan.workflows.manifests.annotated import OWN, WORDS
+from bayplan.text.document import read as read_document
+from bayplan.workflows.existing import Selected, select
+from bayplan.workflows.requests import OWN, WORDS
 
 COVERS = {"A940", "A941", "A942", "A943", "A944", "A945", "A946", "A947", "A948"}
 
@@ -433,9 +434,9 @@ def test_the_examples_of_the_page() -> None:
 
 
 def test_the_schema_and_the_values_have_the_same_keys() -> None:
-    definitions = schema.load("Policy")["definitions"]
-    for name, table in (("match", reader.MATCH), ("gang", reader.GANG), ("group", reader.GROUP), ("rule", reader.RULE)):
-        assert list(definitions[name]["properties"]) == [key for key, _, _ in table]
+    definitions = schemas.load("Policy")["definitions"]
+    for name, kind in (("match", Match), ("gang", GangRule), ("group", GroupRule), ("rule", Rule)):
+        assert set(definitions[name]["properties"]) == {each.key for each in fields(kind)}
 
 
 def test_every_key_of_ours_is_known() -> None:

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from bayplan import document
 from bayplan.cli import show_difference, show_svg, show_tree
 from bayplan.cli.run import run
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
+from bayplan.text import document
 from bayplan.topologies import native
 from bayplan.topologies.comparing.compare import Comparison, compare
 from bayplan.topologies.inventory import Unit, count

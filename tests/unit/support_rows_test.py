@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from inspect import signature
 
 import pytest
 
 import support
 from bayplan.backends import BACKENDS
+from bayplan.core.package_data import data_text
 from bayplan.kube.kinds import KINDS
 from bayplan.model.backend import Backend
 from bayplan.model.features import FEATURES, Feature, Need, Support
@@ -38,6 +40,14 @@ def test_rows_name_features_and_versions_that_exist(table: str) -> None:
         assert all(minor(version) in KNOWN[row.component] for version in (row.since, row.until) if version)
         assert (row.fidelity == "exact") == (not row.reason)
         assert (row.fidelity == "absent") == bool(row.word)
+
+
+def test_a_topology_states_versions_of_what_has_releases() -> None:
+    """The schema's list of components is that of the table, and its examples are releases."""
+    spec = json.loads(data_text("schemas", "cluster-topology.json"))["properties"]["spec"]["properties"]
+    stated = spec["versions"]["properties"]
+    assert stated.keys() == KNOWN.keys()
+    assert [name for name, field in stated.items() if minor(field["examples"][0]) not in KNOWN[name]] == []
 
 
 def test_every_feature_is_answered_by_each_backend_or_by_every_kind() -> None:

@@ -12,11 +12,12 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayplan import document, pipeline
-from bayplan.diagnostics import Outcome
-from bayplan.document import Document
+from bayplan import pipeline
+from bayplan.core.diagnostics import Outcome
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import ClusterTopology
+from bayplan.text import document
+from bayplan.text.document import Document
 from bayplan.topologies import IMPORTS, grouping, native
 from bayplan.topologies.slurm.layout import name_rules, slurm_name
 from bayplan.topologies.slurm.names import rules

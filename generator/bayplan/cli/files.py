@@ -6,10 +6,9 @@ import os
 import stat
 import sys
 
-from bayplan._document.encodings import LARGEST
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error
-from bayplan.document import Document, read, text_of
-from bayplan.report.batch import Batch
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
+from bayplan.report import Batch
+from bayplan.text.document import LARGEST, Document, read, text_of
 
 STDIN = "<stdin>"
 """The name under which standard input is reported."""

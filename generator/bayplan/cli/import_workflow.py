@@ -7,9 +7,9 @@ from bayplan.cli import inputs, output
 from bayplan.cli.finish import finish
 from bayplan.cli.inputs import Inputs
 from bayplan.cli.options import Given
-from bayplan.emit import emit
 from bayplan.model.topology import ClusterTopology
-from bayplan.report.batch import Batch
+from bayplan.report import Batch
+from bayplan.text.emit import emit
 from bayplan.workflows import native
 
 

@@ -8,12 +8,12 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from bayplan import schema
+from bayplan import schemas
 from bayplan.cli import files
-from bayplan.diagnostics import Diagnostic, error
-from bayplan.document import Document
-from bayplan.report.batch import Batch
-from bayplan.values import NamedTuple
+from bayplan.core.diagnostics import Diagnostic, error
+from bayplan.core.values import NamedTuple
+from bayplan.report import Batch
+from bayplan.text.document import Document
 
 NAME = "bayplan.yaml"
 SUBJECT = "project"
@@ -85,4 +85,4 @@ def _wrong(documents: tuple[Document, ...]) -> tuple[Diagnostic, ...]:
         return (error("A929", (SUBJECT,), f"the project file holds {len(documents)} documents; one is wanted"),)
     if not isinstance(data, dict) or data.get("apiVersion") != API_VERSION or data.get("kind") != "Project":
         return (error("A929", (SUBJECT, "kind"), f"this is no Project of {API_VERSION}", hint=HINT),)
-    return schema.validate("Project", data, SUBJECT)
+    return schemas.validate("Project", data, SUBJECT)

@@ -11,13 +11,11 @@ from io import IncrementalNewlineDecoder
 from itertools import chain
 from typing import IO
 
-from bayplan._document.encodings import LARGEST
-from bayplan._document.faults import Lines
 from bayplan.cli import files
-from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error
-from bayplan.document import Document, read, text_of, unfold
+from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error
 from bayplan.model.formats import HEAD, SourceFile
-from bayplan.report.batch import Batch
+from bayplan.report import Batch
+from bayplan.text.document import LARGEST, Document, Lines, read, read_text, text_of
 
 PIECE = 2**22
 """Bytes that are read at a time."""
@@ -89,7 +87,7 @@ class OpenedFile(SourceFile):
     @cached_property
     def text(self) -> str:
         """All of it."""
-        return _value(unfold(self._raw, str(self.at()[0])))
+        return _value(read_text(self._raw, str(self.at()[0])))
 
     @cached_property
     def _read(self) -> Outcome[tuple[Document, ...]]:
@@ -132,7 +130,7 @@ class OpenedFile(SourceFile):
         """Findings about this file, with the texts that they quote lines from."""
         text = self.__dict__.get("text", "")
         if not text and "_raw" in self.__dict__ and found:
-            text = unfold(self._raw, "").value or ""
+            text = read_text(self._raw, "").value or ""
         own = f"source:{self.number}:"
         subjects = {str(each.route[0]) for each in found if each.route and str(each.route[0]).startswith(own)}
         numbered = {str(self.at(number)[0]): document for number, document in enumerate(self.documents)} if text else {}

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bayplan import pipeline, schema
+from bayplan import pipeline, schemas
 from bayplan.cli import inputs, output, topology_laid, topology_sources
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.cli.topology_sources import Picked
-from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors
-from bayplan.document import Document, read
-from bayplan.emit import emit
+from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors
 from bayplan.model.formats import Asked
 from bayplan.model.topology import ClusterTopology
-from bayplan.report.batch import Batch
+from bayplan.report import Batch
+from bayplan.text.document import Document, read
+from bayplan.text.edits import Edit
+from bayplan.text.emit import emit
 from bayplan.topologies import native
 from bayplan.topologies import osmo_pool as osmo_pools
-from bayplan.topologies.edits import Edit
 
 DOMAINS = "domains: []"
 
@@ -55,7 +55,7 @@ def _new(given: Given, picked: Sequence[Picked], asked: Asked, batches: list[Bat
     data = native.write(topology)
     if any(pool.domains for pool in topology.pools):
         judged = pipeline.judge_topology(topology)
-        judged += () if has_errors(judged) else schema.validate(native.SCHEMA, data, "topology")
+        judged += () if has_errors(judged) else schemas.validate(native.SCHEMA, data, "topology")
         batches.append(topology_laid.at_sources(judged, made, picked))
         if has_errors(judged):
             return None

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route
-from bayplan.document import Document
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route
+from bayplan.core.values import NamedTuple
 from bayplan.model.manifest import File, Manifest
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Level, Pool
-from bayplan.values import NamedTuple
+from bayplan.text.document import Document
 
 T = TypeVar("T")
 
@@ -18,13 +18,13 @@ T = TypeVar("T")
 class Source(NamedTuple):
     """What a format may ask that makes its data from a text: the word after --from, variables, and capabilities.
 
-    `side` gives the bytes of a file beside the workflow's, or why not (its routes are filled in by whoever asks);
+    `read_file` gives the bytes of a file beside the workflow's, or why not (its routes are filled in by whoever asks);
     `render` runs a template elsewhere, with little time and memory (`bayplan.sandbox`). None: there is no such thing.
     """
 
     format: str = ""
     variables: Mapping[str, int | float | str] = {}
-    side: Callable[[str], Outcome[bytes]] | None = None
+    read_file: Callable[[str], Outcome[bytes]] | None = None
     render: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
 
 

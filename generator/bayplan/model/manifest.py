@@ -1,14 +1,28 @@
 """Kubernetes documents, and what is woven into them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from bayplan.diagnostics import Route
+from bayplan.core.diagnostics import Route
+from bayplan.core.values import NamedTuple
 from bayplan.model.plan import GangPlan
-from bayplan.values import NamedTuple
+from bayplan.text.items import File, Item, Manifest, Many, Slot
 
-Manifest = Mapping[str, Any]
-"""One Kubernetes object as plain data. Its keys are written in the order they have."""
+__all__ = [
+    "Absent",
+    "File",
+    "Item",
+    "Lowered",
+    "Manifest",
+    "Many",
+    "Marks",
+    "Meta",
+    "Object",
+    "PodParts",
+    "Shape",
+    "Slot",
+    "Workload",
+]
 
 
 class Object(NamedTuple):
@@ -16,38 +30,6 @@ class Object(NamedTuple):
 
     route: Route
     data: Manifest
-
-
-class File(NamedTuple):
-    """A document that is text of its own: a batch script, a scheduler's configuration.
-
-    `undo`: the commands that take back what running it did.
-    """
-
-    name: str
-    text: str
-    undo: tuple[str, ...] = ()
-
-
-class Slot(NamedTuple):
-    """A place in a skeleton. `name`: a DNS-1123 name; `text`: a number in quotes; `number`: a bare integer."""
-
-    column: int
-    form: str  # name | text | number
-
-
-class Many(NamedTuple):
-    """One skeleton document with `Slot`s among its values (and keys), filled once a row: n documents at once.
-
-    A string value may also be a tuple of strings and slots, which are joined.
-    """
-
-    skeleton: Manifest
-    rows: Iterable[tuple[str | int, ...]]
-
-
-Item = Manifest | Many | File
-"""What a run puts out: one object, many, or a text."""
 
 
 class Absent(NamedTuple):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bayplan.diagnostics import Route
+from bayplan.core.diagnostics import Route
+from bayplan.core.values import NamedTuple
 from bayplan.model.workflow import Placement
-from bayplan.values import NamedTuple
 
 RULES: Route = ("policy", "spec", "rules")
 """Where the rules of a policy stand."""
@@ -57,17 +57,3 @@ class Policy(NamedTuple):
     """The first rule that matches a workload holds for it."""
 
     rules: tuple[Rule, ...] = ()
-
-
-KEYS: Mapping[str, str] = {
-    "scheduler": "scheduler",
-    "queue": "queue",
-    "pool": "pool",
-    "fabric": "fabric",
-    "placement": "placement",
-    "compute_domain": "computeDomain",
-    "name": "name",
-    "size": "size",
-    "separate": "separate",
-}
-"""Field of a gang's or group's rule -> its key, in the policy as in a Workflow."""

@@ -3,16 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from bayplan.model.encoding import ordered as ordered
+from bayplan.model.encoding import text as text
+
 Row = tuple[str, str, Callable[[Any], Any]]
 """Key in the document, field of the value, and what makes the field of what stands under the key."""
 
 Table = tuple[Row, ...]
-
-
-class Short(tuple[Row, ...]):
-    """A table whose first key, where it stands alone, is written without the mapping around it."""
-
-    __slots__ = ()
 
 
 def fields(table: Table, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -30,8 +27,7 @@ def keys(tables: Mapping[type, Table], value: Any) -> dict[str, Any]:
 def plain(tables: Mapping[type, Table], value: Any) -> Any:
     """A value as JSON can hold it: NamedTuples by their tables, tuples as lists."""
     if type(value) in tables:
-        made, table = keys(tables, value), tables[type(value)]
-        return made[table[0][0]] if isinstance(table, Short) and set(made) == {table[0][0]} else made
+        return keys(tables, value)
     if isinstance(value, tuple | list):
         return [plain(tables, each) for each in value]
     if isinstance(value, Mapping):
@@ -39,23 +35,6 @@ def plain(tables: Mapping[type, Table], value: Any) -> Any:
     return value
 
 
-def text(value: Any) -> str:
-    """Text, or the text of a whole number (YAML reads `cpu: 4` as a number)."""
-    return value if isinstance(value, str) else str(int(value))
-
-
 def texts(value: Mapping[str, Any]) -> dict[str, str]:
-    """The same for every value of a mapping."""
+    """Text for every value of a mapping."""
     return {key: text(each) for key, each in sorted(value.items())}
-
-
-def numbers(value: Mapping[str, Any]) -> dict[str, int]:
-    """Whole numbers by key (a schema takes 1.0 for a whole number)."""
-    return {key: int(each) for key, each in sorted(value.items())}
-
-
-def ordered(value: Any) -> Any:
-    """Data whose mappings are in the order of their keys: how a user orders keys shall not show in what is written."""
-    if isinstance(value, dict):
-        return {key: ordered(each) for key, each in sorted(value.items())}
-    return [ordered(each) for each in value] if isinstance(value, list) else value

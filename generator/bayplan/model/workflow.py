@@ -1,10 +1,11 @@
 """The user's intent, as the native Workflow format says it, whatever format it was read from."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from bayplan.diagnostics import Route
-from bayplan.values import NamedTuple
+from bayplan.core.diagnostics import Route
+from bayplan.core.values import NamedTuple
+from bayplan.model.encoding import Encoded
 
 GANGS: Route = ("workflow", "spec", "gangs")
 """Where the gangs of a workflow stand."""
@@ -24,7 +25,7 @@ class Accelerator(NamedTuple):
     """
 
     name: str = ""  # empty: that of the podSet's pool
-    per_pod: int = 1
+    per_pod: Annotated[int, Encoded("count")] = 1
     node: str = ""  # spread | binpack
     cards: str = ""  # spread | binpack | mutex | numa
     links: str = ""  # best | guaranteed | restricted
@@ -35,7 +36,7 @@ class Accelerator(NamedTuple):
     allocator: str = ""
     app_class: str = ""  # online | offline (MetaX sGPU)
     qos: str = ""  # best-effort | fixed-share | burst-share (MetaX sGPU)
-    portion: int = 1000
+    portion: Annotated[int, Encoded("")] = 1000
 
     @property
     def whole(self) -> bool:
@@ -46,16 +47,21 @@ class Accelerator(NamedTuple):
 class Attachment(NamedTuple):
     """A podSet's way onto a fabric."""
 
-    name: str
+    name: Annotated[str, Encoded(alone=True)]
     rails: tuple[int, ...] = ()  # by number, from 0; empty: all
     bootstrap: str = "primary"  # primary | fabric: where NCCL and Gloo exchange what is not sent by RDMA
     address: str = ""  # of rank 0 on the first rail (with its prefix), which is MASTER_ADDR then
 
 
+def _in_one_line(base64: str) -> str:
+    """Base64 may be broken into lines; Kubernetes takes it in one."""
+    return "".join(base64.split())
+
+
 class Binary(NamedTuple):
     """The content of a file that is no text."""
 
-    base64: str
+    base64: Annotated[str, Encoded(read=_in_one_line)]
 
 
 class PodSet(NamedTuple):
@@ -110,7 +116,6 @@ class Gang(NamedTuple):
     placement: Placement = Placement()
     workload: str = "auto"
     replicas: int = 1
-    compute_domain: str = "auto"
     rendezvous: str = "gang"  # gang | group | none
     lead: str = ""
     hosts: Mapping[str, str] = {}  # text -> "<podSet instance>" or "<podSet instance>/<number>"
@@ -118,6 +123,7 @@ class Gang(NamedTuple):
     active_deadline_seconds: int | None = None
     ttl_seconds_after_finished: int | None = None
     preemptible: bool | None = None
+    compute_domain: str = "auto"
     pool: str = ""
     backends: Mapping[str, Mapping[str, Any]] = {}
     groups: tuple[Group, ...] = ()
@@ -129,11 +135,11 @@ class Workflow(NamedTuple):
 
     name: str
     namespace: str = ""
+    labels: Mapping[str, str] = {}
+    annotations: Mapping[str, str] = {}
     scheduler: str = ""
     queue: str = ""
-    priority_class: str = ""
+    priority_class: Annotated[str, Encoded("priorityClassName")] = ""
     pool: str = ""
     cleanup: str = "none"  # none | adopt
     gangs: tuple[Gang, ...] = ()
-    labels: Mapping[str, str] = {}
-    annotations: Mapping[str, str] = {}

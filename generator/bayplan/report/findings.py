@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bayplan.diagnostics import AT, Diagnostic, Route, Severity, origin
-from bayplan.document import Document, Span, locate_all, places
-from bayplan.report.batch import Batch
-from bayplan.values import NamedTuple
+from bayplan.core.diagnostics import AT, Diagnostic, Route, Severity, origin
+from bayplan.core.values import NamedTuple
+from bayplan.report import Batch
+from bayplan.text.document import Document, Span, locate_all, spans_of
 
 
 class Place(NamedTuple):
@@ -68,13 +68,13 @@ def _once(found: Sequence[tuple[Finding, bool]]) -> list[Finding]:
 
 
 def _finding(diagnostic: Diagnostic, places: Iterator[tuple[Place | None, str]]) -> tuple[Finding, bool]:
-    """The diagnostic with the next places: its own and its notes'. A remark on its own comes first, and is told."""
+    """The diagnostic with the next places: its own and its notes'. A remark on its own comes first, and is reported."""
     code, severity, message, _, notes, hint = diagnostic
     own, remark = next(places)
     remarks = [Remark(remark, None)] if remark else []
     for note in notes:
-        place, said = next(places)
-        remarks.append(Remark(f"{note.message} ({said})" if said else note.message, place))
+        place, more = next(places)
+        remarks.append(Remark(f"{note.message} ({more})" if more else note.message, place))
     return Finding(own, code, severity, message, tuple(remarks), hint), bool(remark)
 
 
@@ -111,10 +111,10 @@ def _spans(
     together: dict[str, list[str]] = {}
     for subject in wanted:
         document = sources[subject]
-        if document.lens is None:
+        if document.source_map is None:
             together.setdefault(document.text, []).append(subject)
         else:
-            found[subject] = places(document, wanted[subject])
+            found[subject] = spans_of(document, wanted[subject])
     for text, subjects in together.items():
         asked = [(sources[subject].index, path) for subject in subjects for path in wanted[subject]]
         spans = locate_all(text, asked) if text else {}

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from bayplan.diagnostics import Outcome, Route
-from bayplan.kube.merge import MERGE_KEYS
+from bayplan.core.diagnostics import Outcome, Route
+from bayplan.kube.pod import MERGE_KEYS
+from bayplan.model.encoding import decode, encode
 from bayplan.model.formats import Context, Read
-from bayplan.model.rows import Short, Table, fields, keys, numbers, ordered, text, texts
-from bayplan.model.workflow import Accelerator, Attachment, Binary, Gang, Group, Placement, PodSet, Workflow
+from bayplan.model.workflow import Workflow
 
 NAME = "native"
 API_VERSION = "bayplan.dev/v1alpha1"
 KIND = SCHEMA = "Workflow"
+
+METADATA = ("name", "namespace", "labels", "annotations")
+"""Keys of a Workflow that stand in its `metadata`; all others stand in `spec`."""
 
 MERGED = ("env", "resources", "ports", "files", "template")
 """Of these keys a podSet adds to the defaults; any other key replaces its default."""
@@ -29,15 +31,13 @@ def read(data: Any, _context: Context = Context()) -> Outcome[Read[Workflow]]:  
     origins: dict[Route, Route] = {}
     spec = data["spec"]
     gangs = _inherit(spec["gangs"], spec.get("defaults", {}), ("workflow", "spec", "gangs"), origins)
-    workflow = Workflow(**fields(METADATA, data["metadata"]), **fields(SPEC, {**spec, "gangs": gangs}))
-    return Outcome(Read(workflow, origins))
+    return Outcome(Read(decode(Workflow, {**data["metadata"], **spec, "gangs": gangs}), origins))
 
 
 def write(workflow: Workflow) -> dict[str, Any]:
     """The native document; `read(write(w))` gives w."""
-    given = keys(TABLES, workflow)
-    metadata = {key: given[key] for key, _, _ in METADATA if key in given}
-    spec = {key: given[key] for key, _, _ in SPEC if key in given}
+    spec = encode(workflow)
+    metadata = {key: spec.pop(key) for key in METADATA if key in spec}
     return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec}
 
 
@@ -87,140 +87,3 @@ def _merge_lists(own: list[Any], inherited: list[Any], by: Any) -> list[Any]:
     mine = {name(entry): entry for entry in own}
     kept = [_merge(mine.pop(name(entry)), entry, (), (), {}) if name(entry) in mine else entry for entry in inherited]
     return kept + [entry for entry in own if name(entry) in mine]
-
-
-def _placement(data: Mapping[str, str]) -> Placement:
-    return Placement(**data)
-
-
-def _accelerator(data: Mapping[str, Any]) -> Accelerator:
-    return Accelerator(**fields(ACCELERATOR, data))
-
-
-def _attachment(data: str | Mapping[str, Any]) -> Attachment:
-    return Attachment(data) if isinstance(data, str) else Attachment(**fields(ATTACHMENT, data))
-
-
-def _rail_numbers(data: list[Any]) -> tuple[int, ...]:
-    return tuple(int(each) for each in data)
-
-
-def _files(data: Mapping[str, Any]) -> dict[str, str | Binary]:
-    """Base64 may be broken into lines; Kubernetes takes it in one."""
-    return {
-        path: held if isinstance(held, str) else Binary("".join(held["base64"].split()))
-        for path, held in sorted(data.items())
-    }
-
-
-def _pod_sets(data: list[Any]) -> tuple[PodSet, ...]:
-    return tuple(PodSet(**fields(POD_SET, each)) for each in data)
-
-
-def _groups(data: list[Any]) -> tuple[Group, ...]:
-    return tuple(Group(**fields(GROUP, each)) for each in data)
-
-
-def _gangs(data: list[Any]) -> tuple[Gang, ...]:
-    return tuple(Gang(**fields(GANG, each)) for each in data)
-
-
-ACCELERATOR: Table = (
-    ("name", "name", str),
-    ("count", "per_pod", int),
-    ("node", "node", str),
-    ("cards", "cards", str),
-    ("links", "links", str),
-    ("memory", "memory", text),
-    ("cores", "cores", text),
-    ("profile", "profile", str),
-    ("selectors", "selectors", tuple),
-    ("allocator", "allocator", str),
-    ("appClass", "app_class", str),
-    ("qos", "qos", str),
-)
-ATTACHMENT = Short(
-    (
-        ("name", "name", str),
-        ("rails", "rails", _rail_numbers),
-        ("bootstrap", "bootstrap", str),
-        ("address", "address", str),
-    )
-)
-PLACEMENT: Table = (("required", "required", str), ("preferred", "preferred", str))
-POD_SET: Table = (
-    ("name", "name", str),
-    ("replicas", "replicas", int),
-    ("minReplicas", "min_replicas", int),
-    ("pool", "pool", str),
-    ("accelerator", "accelerator", _accelerator),
-    ("resources", "resources", texts),
-    ("wholeNode", "whole_node", bool),
-    ("numa", "numa", str),
-    ("fabric", "fabric", _attachment),
-    ("image", "image", str),
-    ("command", "command", tuple),
-    ("args", "args", tuple),
-    ("env", "env", texts),
-    ("ports", "ports", numbers),
-    ("shm", "shm", text),
-    ("files", "files", _files),
-    ("restartPolicy", "restart_policy", str),
-    ("template", "template", ordered),
-)
-GROUP: Table = (
-    ("name", "name", str),
-    ("replicas", "replicas", int),
-    ("size", "size", int),
-    ("minReplicas", "min_replicas", int),
-    ("separate", "separate", str),
-    ("placement", "placement", _placement),
-    ("computeDomain", "compute_domain", str),
-    ("pool", "pool", str),
-    ("groups", "groups", _groups),
-    ("podSets", "pod_sets", _pod_sets),
-)
-GANG: Table = (
-    ("name", "name", str),
-    ("dependsOn", "depends_on", tuple),
-    ("placement", "placement", _placement),
-    ("workload", "workload", str),
-    ("replicas", "replicas", int),
-    ("rendezvous", "rendezvous", str),
-    ("lead", "lead", str),
-    ("hosts", "hosts", ordered),
-    ("maxRestarts", "max_restarts", int),
-    ("activeDeadlineSeconds", "active_deadline_seconds", int),
-    ("ttlSecondsAfterFinished", "ttl_seconds_after_finished", int),
-    ("preemptible", "preemptible", bool),
-    ("computeDomain", "compute_domain", str),
-    ("pool", "pool", str),
-    ("backends", "backends", ordered),
-    ("groups", "groups", _groups),
-    ("podSets", "pod_sets", _pod_sets),
-)
-METADATA: Table = (
-    ("name", "name", str),
-    ("namespace", "namespace", str),
-    ("labels", "labels", ordered),
-    ("annotations", "annotations", ordered),
-)
-SPEC: Table = (
-    ("scheduler", "scheduler", str),
-    ("queue", "queue", str),
-    ("priorityClassName", "priority_class", str),
-    ("pool", "pool", str),
-    ("cleanup", "cleanup", str),
-    ("gangs", "gangs", _gangs),
-)
-BINARY: Table = (("base64", "base64", str),)
-TABLES: Mapping[type, Table] = {
-    Workflow: METADATA + SPEC,
-    Gang: GANG,
-    Group: GROUP,
-    PodSet: POD_SET,
-    Accelerator: ACCELERATOR,
-    Placement: PLACEMENT,
-    Binary: BINARY,
-    Attachment: ATTACHMENT,
-}

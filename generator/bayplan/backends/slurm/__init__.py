@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from bayplan.backends.slurm import needs as needing
 from bayplan.backends.slurm.confines import prove
+from bayplan.backends.slurm.needs import cluster_needs as topology_needs
 from bayplan.backends.slurm.needs import needs
 from bayplan.backends.slurm.notices import notices
 from bayplan.backends.slurm.submit import lower
 from bayplan.backends.slurm.support import FEATURES, SUPPORT
-from bayplan.diagnostics import Diagnostic, Outcome
+from bayplan.core.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
 from bayplan.model.features import Need, Support
 from bayplan.model.manifest import File, Lowered, Manifest, Object, Shape
@@ -23,6 +23,7 @@ from bayplan.topologies.slurm import topology_yaml as slurm_yaml
 
 if TYPE_CHECKING:
     from bayplan.model.intent import GangIntent
+
 
 NAME = "slurm"
 COMPONENT = "slurm"
@@ -54,7 +55,7 @@ __all__ = [
 
 def cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:
     """What its files cannot hold."""
-    return tuple(needing.cluster_needs(topology))
+    return tuple(topology_needs(topology))
 
 
 def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[File, ...]:

@@ -11,7 +11,7 @@ from bayplan.backends.slurm.shell import here_document
 from bayplan.model.manifest import File, Lowered, Marks, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods
 from bayplan.model.target import Target
-from bayplan.planning.fit.change import edited
+from bayplan.planning.fit.certificate import edited
 
 
 def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
@@ -32,7 +32,7 @@ def told(plan: Plan) -> Plan:
     if not any(pods.spec.fabric for gang in plan.gangs for pods in all_pods(gang.root)):
         return plan
     from bayplan.fabrics import wanted
-    from bayplan.fabrics.common import on_node
+    from bayplan.fabrics.pods import on_node
 
     def dressed(pods: Pods) -> Pods:
         asked = wanted(pods.spec, plan.topology, plan.namespace, pods.pool)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, has_errors
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors
 from bayplan.model.topology import ClusterTopology, Domain, NodeShape, Pool
+from bayplan.text.edits import Edit
 from bayplan.topologies import hostlist, native
 from bayplan.topologies.comparing.compare import Comparison, Pair, compare
-from bayplan.topologies.edits import Edit
 from bayplan.topologies.refreshing import report as refresh_report
 from bayplan.topologies.refreshing.rows import rows
 

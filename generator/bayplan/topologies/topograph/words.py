@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from bayplan._validators import is_label_key
-from bayplan.diagnostics import Diagnostic, Outcome, Route, has_errors
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import ClusterTopology, Level
+from bayplan.schemas.patterns import is_label_key
 from bayplan.topologies import native
 from bayplan.topologies.managers.names import Renamed, node_name, stem, value, word
 from bayplan.topologies.managers.rows import APPLIED, Row, Words, left_out, pools

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bayplan import schema
-from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, has_errors, origin
+from bayplan import schemas
+from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, has_errors, origin
 from bayplan.model.formats import Context, Read
 from bayplan.model.workflow import GANGS, Workflow
 from bayplan.workflows import native
-from bayplan.workflows.sbatch.findings import SUBJECT, Findings, Spot
-from bayplan.workflows.sbatch.job import gangs
-from bayplan.workflows.sbatch.job.script import Script, script
+from bayplan.workflows.sbatch import gangs
+from bayplan.workflows.sbatch.options import SUBJECT, Findings, Spot
+from bayplan.workflows.sbatch.script import Script, script
 
 MOST = 1000
 """Findings of one script that are listed."""
@@ -56,4 +56,4 @@ def _invalid(data: Mapping[str, Any], origins: Mapping[Route, Route]) -> tuple[D
         found = origin(each.route, origins)
         return each._replace(route=found[0] if found else Spot().route)
 
-    return tuple(map(placed, schema.validate("Workflow", data, SUBJECT)))
+    return tuple(map(placed, schemas.validate("Workflow", data, SUBJECT)))

@@ -1,1 +1,0 @@
-"""The parts of `bayplan.document`; nothing else imports them."""

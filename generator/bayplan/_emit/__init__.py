@@ -1,1 +1,0 @@
-"""The parts of `bayplan.emit`; nothing else imports them."""

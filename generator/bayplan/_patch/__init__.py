@@ -1,1 +1,0 @@
-"""The parts of `bayplan.patch`; nothing else imports them."""

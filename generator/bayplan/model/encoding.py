@@ -1,0 +1,127 @@
+"""Documents from values and back: a field's key is its name in camel case, and its type says how it is read.
+
+    class PodSet(NamedTuple):           podSets:
+        name: str                       - name: worker
+        min_replicas: int | None = None   minReplicas: 4
+
+`Annotated[TYPE, Encoded(...)]` says what is otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from bayplan.core.values import NamedTuple
+
+T = TypeVar("T")
+
+
+class Encoded(NamedTuple):
+    """How a document holds a field whose name and type do not say it."""
+
+    key: str | None = None  # None: the name in camel case; "": no document has the field
+    alone: bool = False  # the first field: stands without the mapping around it where no other field is given
+    read: Callable[[Any], Any] | None = None  # makes the value
+
+
+class Field(NamedTuple):
+    """One field of a class: its name, its key, how it is read, and whether it may stand alone."""
+
+    name: str
+    key: str
+    read: Callable[[Any], Any]
+    alone: bool
+
+
+def decode(kind: Callable[..., T], data: Any) -> T:
+    """The NamedTuple that a mapping holds; keys that are no field are left out. Any other data is its first field.
+
+    The schema has accepted the data, so this never fails.
+    """
+    if not isinstance(data, Mapping):
+        return kind(data)
+    return kind(**{each.name: each.read(data[each.key]) for each in fields(kind) if each.key in data})
+
+
+def encode(value: Any) -> Any:
+    """A value as JSON can hold it. Of a NamedTuple: what is not its default, in the order of its fields."""
+    if isinstance(value, Mapping):
+        return {key: encode(each) for key, each in value.items()}
+    if hasattr(value, "_fields"):
+        return _encode_fields(value)
+    return [encode(each) for each in value] if isinstance(value, tuple | list) else value
+
+
+def _encode_fields(value: Any) -> Any:
+    defaults, found = value._field_defaults, fields(value.__class__)
+    given = ((each, getattr(value, each.name)) for each in found if each.key)
+    made = {each.key: encode(own) for each, own in given if own != defaults.get(each.name)}
+    first = found[0]
+    return made[first.key] if first.alone and set(made) == {first.key} else made
+
+
+@cache
+def fields(kind: Any) -> tuple[Field, ...]:
+    """The fields of a NamedTuple, in its order."""
+    return tuple(_field(name, hint) for name, hint in get_type_hints(kind, include_extras=True).items())
+
+
+def _field(name: str, hint: Any) -> Field:
+    kind, how = get_args(hint) if get_origin(hint) is Annotated else (hint, Encoded())
+    return Field(name, camel_case(name) if how.key is None else how.key, how.read or _reader(kind), how.alone)
+
+
+def camel_case(name: str) -> str:
+    """`min_replicas` -> `minReplicas`."""
+    first, *rest = name.split("_")
+    return first + "".join(map(str.capitalize, rest))
+
+
+@cache
+def _reader(kind: Any) -> Callable[[Any], Any]:
+    """What makes a value of a type of what stands in a document."""
+    if kind in READERS:
+        return READERS[kind]
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in (UnionType, Union):
+        return _either(*(each for each in arguments if each is not NoneType))
+    if origin is tuple:
+        return partial(_tuple, _reader(arguments[0]))
+    if origin is Mapping:
+        return partial(_mapping, _reader(arguments[1]))
+    return partial(decode, kind)
+
+
+def _either(first: Any, second: Any = None) -> Callable[[Any], Any]:
+    """The reader of the only type, or of text and the NamedTuple that stands in a mapping."""
+    if second is None:
+        return _reader(first)
+    short, long = _reader(first), _reader(second)
+    return lambda data: long(data) if isinstance(data, Mapping) else short(data)
+
+
+def _tuple(read: Callable[[Any], Any], data: Any) -> tuple[Any, ...]:
+    return tuple(map(read, data))
+
+
+def _mapping(read: Callable[[Any], Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: read(each) for key, each in sorted(data.items())}
+
+
+def ordered(value: Any) -> Any:
+    """Data whose mappings are in the order of their keys: how a user orders keys shall not show in what is written."""
+    if isinstance(value, dict):
+        return _mapping(ordered, value)
+    return [ordered(each) for each in value] if isinstance(value, list) else value
+
+
+def text(value: Any) -> str:
+    """Text, or the text of a whole number (YAML reads `cpu: 4` as a number)."""
+    return value if isinstance(value, str) else str(int(value))
+
+
+READERS: Mapping[Any, Callable[[Any], Any]] = {str: text, int: int, bool: bool, Any: ordered}
+"""What makes a value of a plain type; a schema takes 1.0 for a whole number."""

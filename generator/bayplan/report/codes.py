@@ -1,0 +1,41 @@
+"""The codes of diagnostics. The pages of docs/diagnostics declare them: a section `## CODE: title` and its text each.
+
+Only somebody who asks for a title or names a code pays for reading them, a few milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from bayplan.core.package_data import data_names, data_text
+from bayplan.core.values import NamedTuple
+
+
+class Section(NamedTuple):
+    """What a page says of one code. `text` is Markdown without the heading."""
+
+    title: str
+    text: str
+
+
+@cache
+def sections() -> Mapping[str, Section]:
+    """Code -> its section, of all pages."""
+    names = data_names("docs", "diagnostics")
+    return {code: section for name in names if name.endswith(".md") for code, section in page(name).items()}
+
+
+def page(name: str) -> Mapping[str, Section]:
+    """Code -> its section, of one page such as `w_osmo.md`. What stands before its first section is of no code."""
+    found: dict[str, Section] = {}
+    for section in data_text("docs", "diagnostics", name).split("\n## ")[1:]:
+        heading, _, text = section.partition("\n")
+        code, _, title = heading.partition(": ")
+        found[code] = Section(title, text.strip())
+    return found
+
+
+def title(code: str) -> str:
+    """What a code is about, in a few words."""
+    return sections()[code].title

@@ -1,0 +1,293 @@
+"""What a schema refuses, in our words: one diagnostic for each error, at its place.
+
+Only a refused document loads this module and jsonschema, or a checkout without generated validators.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from jsonschema import Draft7Validator, ValidationError
+from jsonschema.validators import extend
+from referencing import Registry
+
+from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, info
+from bayplan.core.phrases import did_you_mean, listing, shorten, suggest
+from bayplan.core.values import NamedTuple
+
+MOST = 100
+"""So many errors are explained; a document with more is wrong as a whole."""
+
+TYPES = {
+    "object": "a mapping",
+    "array": "a list",
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "nothing",
+}
+
+
+def explain(schema: Mapping[str, Any], data: Any, subject: str) -> tuple[Diagnostic, ...]:
+    """Every error of the data, in the order of the schema. Never empty: it is called for refused data only."""
+    found = list(islice(_findings(schema, data, subject), MOST + 1))
+    if len(found) > MOST:
+        found[MOST:] = [info("S209", (subject,), f"only the first {MOST} errors are shown; more may follow")]
+    heads = tuple(each for each in found if each.route[1:] in (("kind",), ("apiVersion",)))
+    if heads:  # another format altogether: its keys are nobody's mistake
+        return heads
+    return tuple(found) or (error("S210", (subject,), "the document does not follow its schema"),)
+
+
+def accepts(schema: Mapping[str, Any], data: Any) -> bool:
+    """Whether the data follows the schema. Slower than a generated validator, with the same result."""
+    try:
+        return next(_Validator(schema, registry=Registry()).iter_errors(data), None) is None
+    except RecursionError:
+        return False
+
+
+def _findings(schema: Mapping[str, Any], data: Any, subject: str) -> Iterator[Diagnostic]:
+    try:
+        strange = [*islice(_strange_keys(data, (subject,)), MOST + 1)]
+        yield from strange or _explained(schema, data, subject)
+    except RecursionError:
+        yield error("S208", (subject,), "the document is nested too deeply", hint="flatten it")
+
+
+def _strange_keys(data: Any, route: Route) -> Iterator[Diagnostic]:
+    if isinstance(data, dict):
+        for key, value in data.items():
+            if isinstance(key, str):
+                yield from _strange_keys(value, (*route, key))
+            else:
+                found = f"found {describe(key)} as a key, expected text"
+                yield error("S202", route, found, hint="put the key in quotes")
+    elif isinstance(data, list):
+        for index, value in enumerate(data):
+            yield from _strange_keys(value, (*route, index))
+
+
+def _explained(schema: Mapping[str, Any], data: Any, subject: str) -> Iterator[Diagnostic]:
+    told: set[Route] = set()  # an empty name is both too short and no name: the first is enough
+    for found in _Validator(schema, registry=Registry()).iter_errors(data):
+        shown = _examples(schema, found)
+        each = Refusal(found.validator, found.validator_value, found.instance, found.schema, _of_key(found), shown)
+        for diagnostic in EXPLAIN.get(each.keyword, _other)(each, (subject, *found.absolute_path)):
+            if diagnostic.code == "S204" or diagnostic.route not in told:
+                told.add(diagnostic.route)
+                yield diagnostic
+
+
+class Refusal(NamedTuple):
+    """A keyword of the schema, its value, and what it refused: a value or, `of_key`, a key of a mapping."""
+
+    keyword: Any
+    wanted: Any
+    instance: Any
+    schema: Any
+    of_key: bool
+    examples: tuple[Any, ...] = ()  # of what could stand there
+
+
+def _examples(schema: Any, found: ValidationError) -> tuple[Any, ...]:
+    """The examples of the place that was refused: they stand beside a `$ref` or where it leads."""
+    node, examples = schema, ()
+    for step in found.absolute_schema_path:
+        examples = tuple(node.get("examples", ())) or examples if isinstance(node, dict) else examples
+        while isinstance(node, dict) and "$ref" in node:
+            node = schema["definitions"][node["$ref"].rpartition("/")[2]]
+            examples = examples or tuple(node.get("examples", ()))
+        node = node[step]
+        if step in ("properties", "items", "additionalProperties", "patternProperties", "propertyNames"):
+            examples = ()
+    return examples
+
+
+def _of_key(found: ValidationError) -> bool:
+    path = found.absolute_schema_path
+    return len(path) > 1 and path[-2] == "propertyNames"
+
+
+def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    # re's "$" also matches before a final newline, ECMA's does not.
+    if isinstance(instance, str) and not re.search(pattern.replace("$", r"\Z"), instance):
+        yield ValidationError("pattern")
+
+
+def _required(_validator: Any, required: list[str], instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    missing = [key for key in required if key not in instance] if isinstance(instance, dict) else []
+    if missing:
+        yield ValidationError("required", instance=missing)
+
+
+def _minimum(_validator: Any, least: float, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    # jsonschema's own writes the number into a message, and Python does not write every one.
+    if _is_number(instance) and instance < least:
+        yield ValidationError("minimum")
+
+
+def _maximum(_validator: Any, most: float, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    if _is_number(instance) and instance > most:
+        yield ValidationError("maximum")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+_OWN = {"pattern": _pattern, "required": _required, "minimum": _minimum, "maximum": _maximum}
+_Validator: Any = extend(Draft7Validator, _OWN)  # type: ignore[no-untyped-call]
+
+
+def describe(value: Any) -> str:
+    """A value as part of a sentence: `the number 1.5`, `"text"`, `a list`."""
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return f'"{shorten(value)}"'
+        case int() | float():
+            return f"the number {_number(value)}"
+        case list():
+            return "a list"
+        case dict():
+            return "a mapping"
+    return f"the date {value}" if _is_date(value) else f"a value of type {type(value).__name__}"
+
+
+def _is_date(value: Any) -> bool:
+    """YAML's dates and times; nothing else that data hold has this method."""
+    return hasattr(value, "isoformat")
+
+
+def _number(value: Any) -> str:
+    try:
+        return shorten(str(value))
+    except ValueError:  # Python refuses to write integers of more than 4,300 digits
+        return "with thousands of digits"
+
+
+def _additional_properties(each: Refusal, route: Route) -> Iterator[Diagnostic]:
+    known = each.schema["properties"]
+    for key in each.instance:
+        if key not in known:
+            free = [name for name in known if name not in each.instance]
+            hint = did_you_mean(key, known) or suggest("", free, "keys that may stand here") or "remove it"
+            yield error("S201", (*route, key, KEY), f'unknown key "{shorten(key)}"', hint=hint)
+
+
+def _type(each: Refusal, route: Route) -> Iterator[Diagnostic]:
+    expected = [each.wanted] if isinstance(each.wanted, str) else each.wanted
+    wanted = " or ".join(TYPES[name] for name in expected)
+    message = f"found {describe(each.instance)}, expected {wanted}"
+    yield error(
+        "S202", route, message, hint=_quoted(each, expected) or _cast(each.instance, expected) or _example(each)
+    )
+
+
+def _quoted(each: Refusal, expected: list[str]) -> str:
+    """That the value would do as a text. What may be a number or nothing has a form of its own.
+
+    How it is written in the file is not known here: 1.10 is 1.1, and 12:30 is 750 to PyYAML.
+    """
+    value = each.instance
+    if "string" not in expected or ("null" in expected and len(expected) > 2):
+        return ""
+    if isinstance(value, bool) and each.examples and all(str(example)[:1].isdigit() for example in each.examples):
+        return ""  # an amount or a duration
+    if not (isinstance(value, int | float) or _is_date(value)):
+        return ""
+    written = str(value).lower() if isinstance(value, bool) else _number(value)
+    return "put it in quotes" if re.search(each.schema.get("pattern", ""), written) else ""
+
+
+def _example(each: Refusal) -> str:
+    """What could stand there, by the schema."""
+    from json import dumps
+
+    shown = dumps(each.examples[0], ensure_ascii=False) if each.examples and not each.of_key else ""
+    return f"for example: {shown}" if 0 < len(shown) <= 80 else ""
+
+
+def _cast(value: Any, expected: list[str]) -> str:
+    if "integer" in expected and isinstance(value, str) and value.isdecimal():
+        return "remove the quotes"
+    if expected == ["array"] and isinstance(value, str):
+        return f'write a list: ["{shorten(value)}"]'
+    if expected == ["array"] and isinstance(value, dict):
+        return "write a list: put a dash before each entry"
+    if expected == ["object"] and value is None:
+        return "write {} where there is nothing to say"
+    return ""
+
+
+def _enum(each: Refusal, route: Route) -> Iterator[Diagnostic]:
+    words = [value for value in each.wanted if isinstance(value, str)]
+    wanted = listing(words) if words else " or ".join(map(str, each.wanted))
+    hint = did_you_mean(each.instance, words) if isinstance(each.instance, str) else ""
+    yield error("S203", route, f"found {describe(each.instance)}, expected {wanted}", hint=hint)
+
+
+def _missing(each: Refusal, route: Route) -> Iterator[Diagnostic]:
+    for key in each.instance:
+        yield error("S204", route, f'missing key "{key}"', hint=f'add "{key}:"')
+
+
+RANGES: Mapping[str, str] = {
+    "minimum": "expected {} or more",
+    "maximum": "expected {} or less",
+    "minLength": "expected at least {} characters",
+    "maxLength": "expected at most {} characters",
+    "minItems": "expected at least {} entries",
+    "maxItems": "expected at most {} entries",
+    "maxProperties": "expected at most {} entries",
+}
+
+
+def _range(each: Refusal, route: Route) -> Iterator[Diagnostic]:
+    wanted = RANGES[each.keyword].format(each.wanted)
+    if each.wanted == 1:
+        wanted = wanted.replace("characters", "character").replace("entries", "entry")
+    count = len(each.instance) if each.keyword in ("maxLength", "minItems", "maxItems", "maxProperties") else None
+    found = describe(each.instance) if count is None else f"{describe(each.instance)} of {count}"
+    yield error("S205", _named(each, route), f"found {found}, {wanted}", hint=_example(each))
+
+
+def _form(each: Refusal, route: Route) -> Iterator[Diagnostic]:
+    message = f"{describe(each.instance)} is not {each.schema['description']}"
+    hint = 'write it without the "v"' if re.fullmatch(r"v[0-9.]+", each.instance) else _example(each)
+    yield error("S206", _named(each, route), message, hint=hint)
+
+
+def _named(each: Refusal, route: Route) -> Route:
+    """The key itself where a key is at fault, not the mapping it stands in."""
+    return (*route, each.instance, KEY) if each.of_key else route
+
+
+def _unique(each: Refusal, route: Route) -> Iterator[Diagnostic]:
+    for index, value in enumerate(each.instance):
+        if value in each.instance[:index]:
+            yield error("S207", (*route, index), f"{describe(value)} is listed twice", hint="remove one of them")
+
+
+def _other(each: Refusal, route: Route) -> Iterator[Diagnostic]:
+    yield error("S210", route, f'{describe(each.instance)} breaks the rule "{each.keyword}" of the schema')
+
+
+EXPLAIN: Mapping[str, Callable[[Refusal, Route], Iterator[Diagnostic]]] = {
+    "additionalProperties": _additional_properties,
+    "type": _type,
+    "enum": _enum,
+    "required": _missing,
+    **dict.fromkeys(RANGES, _range),
+    "pattern": _form,
+    "uniqueItems": _unique,
+}
+"""Schema keyword -> what to say when it is broken."""

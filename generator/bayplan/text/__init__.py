@@ -1,0 +1,1 @@
+"""The only reader and writer of YAML and JSON: reading, positions on demand, emitting, patching."""

@@ -1,0 +1,211 @@
+"""Block style YAML as programs write it, read by lines: half of the time that libyaml takes.
+
+Block collections, scalars on one line and literal blocks are understood. A collection in flow style on one line is
+handed to the parser, once for all places where it stands. Whatever else a document holds (anchors, tags, escapes,
+scalars over several lines, tabs, other characters than ASCII), and whatever is wrong with it, is left to the parser:
+then there is no answer, never another one. There is none either where the parser is asked so often that it had better
+read all: a topology file has thousands of rows in flow style, and no two alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from bayplan.text.scalars import Memo
+from bayplan.text.source import InvalidScalar
+
+_PLAIN = r"(?:[A-Za-z0-9_./$(+=~^]|-(?=[^\s-]))[^\s:#]*+(?:(?::+(?=[^\s:])|\#| +(?=[^#\s]))[^\s:#]*+)*+"
+_LINE = re.compile(
+    r"( *)((?:-(?: +|$))*)"  # indentation, dashes
+    r"(?:([A-Za-z0-9_./$(][^\s:#,\[\]{}\"']*|\"[^\"\\]*\"|'[^']*'):(?= |$))?"  # a key
+    rf" *({_PLAIN}|\"[^\"\\]*\"|'[^']*'|\|-?|[\[{{][^#]*[\]}}])?"  # a value
+    r"(?: +\#.*| *)$"
+).match
+_QUICK = re.compile(r"( *)((?:- )?)([A-Za-z][A-Za-z0-9_./-]*):(?: ([A-Za-z0-9][A-Za-z0-9_./-]*))?$").match
+_MARKER = re.compile(r"\n(?=---(?: |\n))")
+_DEEPEST = 50
+_LONGEST_KEY = 1000
+_CREDIT, _CALL = 4_000, 300
+"""What a call of the parser costs, in characters read by lines, and how much of that is there at first."""
+
+_NONE = object()  # no block is awaited
+
+
+def documents(text: str, values: Memo, keys: Memo, parse: Callable[[str], list[Any]]) -> list[Any] | None:
+    """The data of every document, None for an empty one; None instead of the list where the parser must be asked.
+
+    `parse` reads a document or a flow collection that this does not understand; ValueError: something is wrong with it.
+    """
+    if not text.endswith("\n") or not text.isascii() or "\r" in text or "\n..." in text or "\n%" in text:
+        return None
+    if text.startswith(("%", "...")):
+        return None
+    found: list[Any] = []
+    parser = _Parser(parse)
+    pieces = _MARKER.split(text)
+    try:
+        for left, piece in zip(range(len(pieces) - 1, -1, -1), pieces, strict=True):
+            try:
+                found += _read(piece.split("\n"), values, keys, parser)
+                parser.credit += len(piece)
+            except _UnusualError:
+                found += parser.read(f"{piece}\n" if left else piece)
+    except (_NoCreditError, ValueError):
+        return None
+    return found
+
+
+class _UnusualError(Exception):
+    """This document is left to the parser."""
+
+
+class _NoCreditError(Exception):
+    """All documents are left to the parser."""
+
+
+class _Parser:
+    """The parser of what lines do not tell, as long as that pays: what is read by lines earns its calls."""
+
+    def __init__(self, parse: Callable[[str], list[Any]]) -> None:
+        self.parse, self.credit = parse, _CREDIT
+        self.flows: dict[str, Any] = {}
+
+    def read(self, text: str) -> list[Any]:
+        """The documents of a text. ValueError: something is wrong with it."""
+        self.credit -= _CALL + len(text)
+        if self.credit < 0:
+            raise _NoCreditError
+        return self.parse(text)
+
+    def flow(self, text: str) -> Any:
+        """A collection in flow style on one line."""
+        if text not in self.flows:
+            if text.count("[") + text.count("{") > _DEEPEST:
+                raise _UnusualError
+            try:
+                (self.flows[text],) = self.read(text + "\n")
+            except ValueError:
+                raise _UnusualError from None
+        found = self.flows[text]
+        if type(found) is not (list if text[0] == "[" else dict):
+            raise _UnusualError
+        return found
+
+
+def _read(lines: list[str], values: Memo, keys: Memo, parser: _Parser) -> list[Any]:
+    """The data of the one document that the lines hold, if they do; in one loop, as calls would double the time."""
+    number, size = 0, len(lines)
+    root: Any = None
+    explicit = lines[0].startswith("---")
+    if explicit:
+        if lines[0][3:4] not in ("", " ") or lines[0][3:].strip(" ")[:1] not in ("", "#"):
+            raise _UnusualError
+        number = 1
+    stack: list[tuple[int, Any, bool]] = []  # column, collection, whether it is a sequence at its key's column
+    awaited: Any = _NONE  # the key or index whose value may follow on the next lines
+    holder: Any = None
+    edge = 0  # the column of that key or dash
+    while number < size:
+        line = lines[number]
+        number += 1
+        found = _QUICK(line) or _LINE(line)
+        if found is None:
+            if line.lstrip(" ")[:1] == "#":
+                continue
+            raise _UnusualError
+        pad, dashes, key, value = found.groups()
+        if not dashes and key is None:
+            if value is None:
+                continue
+            raise _UnusualError
+        column = len(pad)
+        sequence = bool(dashes)
+        # What the line belongs to
+        if awaited is not _NONE and (column > edge or (column == edge and sequence and type(holder) is dict)):
+            node: Any = [] if sequence else {}
+            holder[awaited] = node
+            stack.append((column, node, column == edge))
+            awaited = _NONE
+        else:
+            awaited = _NONE
+            while stack and (stack[-1][0] > column or (stack[-1][0] == column and stack[-1][2] and not sequence)):
+                stack.pop()
+            if not stack:
+                if root is not None:
+                    raise _UnusualError
+                root = [] if sequence else {}
+                stack.append((column, root, False))
+            if stack[-1][0] != column:
+                raise _UnusualError
+            node = stack[-1][1]
+        if sequence is not (type(node) is list) or len(stack) > _DEEPEST:
+            raise _UnusualError
+        # Its dashes
+        if sequence:
+            rest = dashes
+            while True:
+                edge = column
+                step = len(rest) - len(rest[1:].lstrip(" "))
+                column += step
+                rest = rest[step:]
+                if not rest:
+                    break
+                deeper: list[Any] = []
+                node.append(deeper)
+                stack.append((column, deeper, False))
+                node = deeper
+            if key is not None:
+                inner: dict[str, Any] = {}
+                node.append(inner)
+                stack.append((column, inner, False))
+                node = inner
+            elif value is None:
+                node.append(None)
+                holder, awaited = node, len(node) - 1
+                continue
+        # Its key
+        if key is not None:
+            edge = column
+            key = key[1:-1] if key[0] in "\"'" else keys[key]
+            if key.__class__ is not str or key in node or len(key) > _LONGEST_KEY:
+                raise _UnusualError
+            if value is None:
+                node[key] = None
+                holder, awaited = node, key
+                continue
+        # Its value
+        first = value[0]
+        if first in "\"'":
+            value = value[1:-1]
+        elif first == "|":
+            value, number = _literal(lines, number, edge, value)
+        elif first in "[{":
+            value = parser.flow(value)
+        else:
+            value = values[value]
+            if value.__class__ is InvalidScalar:
+                raise _UnusualError
+        if key is not None:
+            node[key] = value
+        else:
+            node.append(value)
+    return [root] if explicit or root is not None else []
+
+
+def _literal(lines: list[str], number: int, edge: int, header: str) -> tuple[str, int]:
+    """A literal block and the number of the line below it. `edge`: the column that its lines stand to the right of."""
+    size, begin = len(lines), number
+    while number < size and not lines[number]:
+        number += 1
+    width = len(lines[number]) - len(lines[number].lstrip(" ")) if number < size else 0
+    if number < size and lines[number][width : width + 1] in ("", "\t"):
+        raise _UnusualError
+    if width <= edge:
+        return "", number
+    pad = " " * width
+    while number < size and (lines[number].startswith(pad) or not lines[number].strip(" ")):
+        number += 1
+    text = "\n".join(line[width:] for line in lines[begin:number]).rstrip("\n")
+    return text if header == "|-" else f"{text}\n", number

@@ -1,0 +1,295 @@
+"""The text of a document -> the same text with other data in it; whatever is not changed keeps its bytes.
+
+Comments, quotes, flow style, indentation and line breaks stay as they are. Keys and items come and go by lines of their
+own. `rewrite_all` takes the new data: a value that cannot be changed so is written anew, at worst the whole document,
+and every result is read back before it is believed. `edited` takes edits, and has no text where they take more than
+changing lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.core.values import NamedTuple
+from bayplan.text import document, json
+from bayplan.text.buffer import Buffer, Site, UnpatchableError, Writer, newline_of
+from bayplan.text.edits import Edit, Step, Work, changed, grouped, inserted, removes, staying
+from bayplan.text.positions import Node, compose
+from bayplan.text.scalars import MERGE
+
+_MOST_ROUNDS = 8
+"""Of writing aliases out, each of which may hold the anchors of others."""
+
+_NOTHING = object()
+
+
+def edited(text: str, data: Any, edits: Sequence[Edit]) -> str | None:
+    """The text of one document, whose data are `data`, with the edits; None where that takes more than changing lines.
+
+    New rows stay one line each where those beside them are.
+    """
+    whole = text if text.endswith("\n") else f"{text}\n"
+    root = compose(document.events(whole), whole)
+    if root is None:
+        return None
+    work = [(edit.path, edit) for edit in edits]
+    patch = _Patch(whole, strict=True)
+    try:
+        patch.change(root, Site("root", root.start, 0), data, changed(data, work), work)
+    except UnpatchableError:
+        return None
+    if "*" in whole and patch.dirty & _aliases_in(root):
+        return None
+    return patch.applied()
+
+
+def rewrite_all(tasks: Sequence[tuple[str, Any, Any]]) -> list[str]:
+    """Texts of one document each, changed so that `document.read` finds the new data in them where it found the old.
+
+    Tasks are (text, old data, new data); the results are read back together.
+    """
+    drafts = [text if same(old, new) else next(_attempts(text, old, new), "") for text, old, new in tasks]
+    data = _data_of_all(drafts) if len(drafts) > 1 else None
+    if data is None:
+        data = [_NOTHING if draft is task[0] else _data(draft) for draft, task in zip(drafts, tasks, strict=True)]
+    return [
+        draft if draft is text or same(read, new) else _retried(text, old, new)
+        for draft, read, (text, old, new) in zip(drafts, data, tasks, strict=True)
+    ]
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether a reader of YAML finds the same data. The order of keys does not count; `true` is not 1."""
+    if left is right:
+        return True
+    kind = type(left)
+    if kind is str or kind is bool or left is None or type(right) is bool:
+        return type(right) is kind and bool(left == right)
+    if kind is dict or isinstance(left, Mapping):
+        if (type(right) is not dict and not isinstance(right, Mapping)) or len(left) != len(right):
+            return False
+        return all(key in right and same(item, right[key]) for key, item in left.items())
+    if isinstance(left, list | tuple):
+        return isinstance(right, list | tuple) and len(left) == len(right) and all(map(same, left, right))
+    return bool(left == right)
+
+
+def _retried(text: str, old: Any, new: Any) -> str:
+    """The smallest edits that do; at worst the whole document anew, without its comments."""
+    for draft in _attempts(text, old, new):
+        if same(_data(draft), new):
+            return draft
+    from bayplan.text.emit import emit
+
+    return ("---\n" if text.startswith("---") else "") + "".join(emit([new]))
+
+
+def _attempts(text: str, old: Any, new: Any) -> Iterator[str]:
+    """Texts to try, the one with the smallest edits first."""
+    root = compose(document.events(text), text)
+    if root is None:
+        return
+    site = Site("root", root.start, 0)
+    for coarse in (False, True):
+        found = _expanding(text, root, site, old, new, coarse)
+        if found is not None:
+            yield found
+        if not coarse and not text.endswith("\n"):  # a block of lines may have to end the text
+            yield next(_attempts(f"{text}{newline_of(text)}", old, new), "")
+    patch = _Patch(text)
+    patch.replace(root, site, new)
+    yield patch.applied() or ""
+
+
+def _expanding(text: str, root: Node, site: Site, old: Any, new: Any, coarse: bool) -> str | None:
+    """The text; aliases of what changes are written out. None where edits are in each other's way."""
+    referred = _aliases_in(root) if "*" in text else set()
+    expand: frozenset[str] = frozenset()
+    for _ in range(_MOST_ROUNDS):
+        patch = _Patch(text, expand, coarse)
+        try:
+            patch.change(root, site, old, new)
+        except UnpatchableError:
+            return None
+        more = (patch.dirty & referred) - expand
+        if not more:
+            return patch.applied()
+        expand |= more
+    return None
+
+
+def _data(text: str) -> Any:
+    """What a text reads as, or something that nothing else is the same as."""
+    found = document.read("", text.encode(), "manifest", own=False).value
+    return found[0].data if found and len(found) == 1 else _NOTHING
+
+
+def _data_of_all(texts: Sequence[str]) -> list[Any] | None:
+    """What each of many texts reads as; None where that takes reading them one by one."""
+    if not all(map(_joins, texts)):
+        return None
+    found = document.read("", "".join(texts).encode(), "manifest", own=False).value or ()
+    data = {each.index: each.data for each in found}
+    return [data.get(number, _NOTHING) for number in range(len(texts))]
+
+
+def _joins(text: str) -> bool:
+    """Whether a text begins a document of its own, ends it, and holds nothing that reaches beyond it."""
+    return text.startswith("---") and text.endswith("\n") and "\n..." not in text and "\n%" not in text
+
+
+class _Patch(Buffer):
+    """Finds the edits of one document's text.
+
+    `expand`: anchors whose aliases are written out. `coarse`: values are written anew. `strict`: the document is not.
+    """
+
+    def __init__(
+        self, text: str, expand: frozenset[str] = frozenset(), coarse: bool = False, strict: bool = False
+    ) -> None:
+        super().__init__(text, Writer(text, json.begins(text) and not strict), rows=strict)
+        self.expand, self.coarse, self.strict = expand, coarse, strict
+
+    def change(self, node: Node, site: Site, old: Any, new: Any, work: Work = ()) -> None:
+        """Makes `new` of the text of a value. `work`: the edits that made it of `old`, where they are known."""
+        if same(old, new):
+            if self.expand:
+                self.expanded(node, site, new)
+            return
+        if self.coarse and site.kind != "root":
+            self.replace(node, site, new)
+            return
+        steps = grouped(work) if all(path for path, _ in work) else {}
+        before, depth = len(self.edits), len(self.inside)
+        if node.anchor and node.kind != "alias":
+            self.inside.append(node.anchor)
+        try:
+            if node.kind == "mapping" and isinstance(new, Mapping) and new:
+                self.mapping(node, old, new, steps)
+            elif node.kind == "sequence" and isinstance(new, Sequence) and not isinstance(new, str) and new:
+                self.sequence(node, old, new, steps)
+            else:
+                raise UnpatchableError
+        except UnpatchableError:
+            if self.strict and site.kind == "root":
+                raise
+            del self.edits[before:], self.inside[depth:]
+            self.replace(node, site, new)
+        del self.inside[depth:]
+
+    def expanded(self, node: Node, site: Site, value: Any) -> None:
+        """Writes out the aliases in a value that stays what it is."""
+        if (node.kind == "alias" and node.anchor in self.expand) or (node.merges and _merged(node) & self.expand):
+            self.replace(node, site, value)
+        elif node.kind == "mapping":
+            for key, item in zip(node.keys, node.items, strict=True):
+                if key.name is not MERGE and key.name in value:
+                    self.expanded(item, self.site_of(node, key, item), value[key.name])
+        elif node.kind == "sequence":
+            sites = self.item_sites(node) if _aliases_in(node) & self.expand else ()
+            for item, its, each in zip(node.items, sites, value, strict=False):
+                self.expanded(item, its, each)
+
+    # Mappings
+
+    def mapping(self, node: Node, old: Mapping[str, Any], new: Mapping[str, Any], steps: Mapping[Step, Work]) -> None:
+        """Keys that go, keys that change, keys that come, in that order."""
+        pairs = {key.name: (key, item) for key, item in zip(node.keys, node.items, strict=True)}
+        if node.merges and (_merged(node) & self.expand or not self.holds_merges(node, old, new)):
+            raise UnpatchableError
+        kept = [name for name in pairs if name is MERGE or name in new]
+        if not kept:
+            raise UnpatchableError
+        self.without(node, [name is not MERGE and name not in new for name in pairs])
+        for name in kept:
+            key, item = pairs[name]
+            if name is not MERGE and (self.expand or not same(old[name], new[name])):
+                self.change(item, self.site_of(node, key, item), old[name], new[name], steps.get(name, ()))
+        added = {name: value for name, value in new.items() if name not in pairs and not _merges(node, old, new, name)}
+        if added:
+            self.touch()
+            self.append(node, added)
+
+    def holds_merges(self, node: Node, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+        """Whether the merges may stay: they stand first, and nothing that they bring has to go."""
+        names = [key.name for key in node.keys]
+        first = next(number for number, name in enumerate([*names, None]) if name is not MERGE)
+        return MERGE not in names[first:] and all(name in new or name in names for name in old)
+
+    # Sequences
+
+    def sequence(self, node: Node, old: Sequence[Any], new: Sequence[Any], steps: Mapping[Step, Work]) -> None:
+        """Items that go, items that change, items that come, in that order."""
+        if len(node.items) != len(old):
+            raise UnpatchableError
+        aligned = _aligned_by_edits(len(old), new, steps) if steps else None
+        if aligned is None:
+            aligned, steps = _aligned(old, new), {}
+        self.without(node, [number not in aligned.kept for number in range(len(old))])
+        kept = [(n, each) for n, each in aligned.kept.items() if self.expand or not same(old[n], each)]
+        sites = self.item_sites(node) if kept else ()
+        for number, each in kept:
+            self.change(node.items[number], sites[number], old[number], each, staying(steps.get(number, ())))
+        for number, extra in aligned.extra:
+            self.touch()
+            self.insert(node, number, extra, aligned.kept)
+
+
+def _aliases_in(node: Node) -> set[str]:
+    """The anchors that a value refers to."""
+    found = {node.anchor} if node.kind == "alias" and node.anchor else set()
+    return found.union(*map(_aliases_in, node.items))
+
+
+def _merged(node: Node) -> set[str]:
+    """The anchors that a mapping merges."""
+    return set().union(
+        *(_aliases_in(item) for key, item in zip(node.keys, node.items, strict=True) if key.name is MERGE)
+    )
+
+
+def _merges(node: Node, old: Mapping[str, Any], new: Mapping[str, Any], name: str) -> bool:
+    """Whether a merge brings that key with that value already."""
+    return node.merges and name in old and same(old[name], new[name])
+
+
+class _Alignment(NamedTuple):
+    """What becomes of a list: number of an item that stays -> its new value; what comes before the item of a number."""
+
+    kept: Mapping[int, Any]
+    extra: Sequence[tuple[int, Sequence[Any]]]
+
+
+def _aligned(old: Sequence[Any], new: Sequence[Any]) -> _Alignment:
+    """What both begin and end with stays; what is between is changed pair by pair, then shortened or extended."""
+    least = min(len(old), len(new))
+    if not least:
+        raise UnpatchableError
+    head = _shared(old, new, least)
+    tail = _shared(old[::-1], new[::-1], least - head)
+    pairs = {**{n: new[n] for n in range(least - tail)}, **{len(old) - n: new[-n] for n in range(tail, 0, -1)}}
+    extra = new[least - tail : len(new) - tail]
+    return _Alignment(pairs, [(least - tail, extra)] if extra else [])
+
+
+def _aligned_by_edits(size: int, new: Sequence[Any], steps: Mapping[Step, Work]) -> _Alignment | None:
+    """What the edits say; None where no item stays."""
+    kept: dict[int, Any] = {}
+    extra: list[tuple[int, Sequence[Any]]] = []
+    place = 0
+    for number in range(size + 1):
+        work = steps.get(number, ())
+        more = inserted(work)
+        if more:
+            extra.append((number, more))
+        place += len(more)
+        if number < size and not removes(work):
+            kept[number] = new[place]
+            place += 1
+    return _Alignment(kept, extra) if kept else None
+
+
+def _shared(left: Sequence[Any], right: Sequence[Any], most: int) -> int:
+    """How many items both begin with, at most so many."""
+    return next((number for number in range(most) if not same(left[number], right[number])), most)

@@ -1,0 +1,232 @@
+"""Plain YAML scalars: as Kubernetes resolves them (sigs.k8s.io/yaml 1.6, goyaml.v2 resolve.go), as our own formats take
+them, and as PyYAML's safe loader reads them.
+
+An `InvalidScalar` in place of a value says why it is refused. Patterns are compiled on first use, since most files need
+none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from bayplan.core.phrases import shorten
+from bayplan.text.source import InvalidScalar
+
+MERGE = object()
+"""Stands for a plain `<<` used as a key."""
+
+EXACT = 2.0**53
+"""Below it every whole number is a float of its own."""
+
+_BOOLS = {**dict.fromkeys(("y", "yes", "true", "on"), True), **dict.fromkeys(("n", "no", "false", "off"), False)}
+_WORDS: dict[str, Any] = {
+    **{form(word): truth for word, truth in _BOOLS.items() for form in (str.lower, str.title, str.upper)},
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **{sign + form: float(sign + "inf") for sign in ("", "+", "-") for form in (".inf", ".Inf", ".INF")},
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
+}
+_AGREED = {"true", "True", "TRUE", "false", "False", "FALSE"}
+_NUMERIC = frozenset("+-.0123456789")
+
+_CORE_TAG = "tag:yaml.org,2002:"
+_COLLECTION_TAGS = frozenset(f"{_CORE_TAG}{name}" for name in ("map", "seq", "set", "omap", "pairs"))
+_MOST_DIGITS, _MOST_BITS = 4300, 14_284
+"""Of an integer that Python writes in decimal."""
+
+_INT = r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))"
+_FLOAT = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+_PARTED = r"\.[0-9]+(?:_[0-9]+)*(?:[eE].*)?"  # where there is nothing before the point, _ must stand between digits
+_HEX = r"0x[0-9a-fA-F]+"
+_AMBIGUOUS = (
+    r"[-+]?0[0-9_]+|[-+]?0[bB][01_]+|[-+]?0[oO][0-7_]+|[-+]?0[xX][0-9a-fA-F_]+|"  # octal or decimal; other bases
+    r"[-+]?(?=[^_]*_)[0-9_.]+(?:[eE][-+]?[0-9]+)?|"  # underscores
+    r"[-+]?[0-9]+[eE][-+]?[0-9]+|[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)[eE][0-9]+|"  # no point, or no sign after the e
+    r"[-+]\.[0-9]+(?:[eE][-+]?[0-9]+)?|"
+    r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?|"  # sixties
+    r"\d{4}-\d\d-\d\d|\d{4}-\d\d?-\d\d?(?:[Tt]|[ \t]+)\d\d?:\d\d:\d\d(?:\.\d*)?(?:[ \t]*(?:Z|[-+]\d\d?(?::?\d\d)?))?"
+)
+
+
+class Memo(dict[str, Any]):
+    """Resolves every distinct scalar once."""
+
+    def __init__(self, resolve: Callable[[str], Any]) -> None:
+        self._resolve = resolve
+
+    def __missing__(self, text: str) -> Any:
+        self[text] = value = self._resolve(text)
+        return value
+
+
+def kubectl(text: str) -> Any:
+    """What kubectl makes of a plain scalar."""
+    if text[:1] in _NUMERIC and text not in _WORDS:
+        return _number(text)
+    return _WORDS.get(text, text)
+
+
+def _number(text: str) -> Any:
+    """An integer, a float (whole ones as integers) or, where it is neither, the text."""
+    digits = text.replace("_", "")
+    whole = re.fullmatch(_INT, digits) if len(digits) < 80 else None
+    if whole:
+        value = next(int(found, base) for found, base in zip(whole.groups()[1:], (16, 2, 8, 10), strict=True) if found)
+        if value < (2**63 if whole[1] == "+" else 2**63 + 1 if whole[1] else 2**64):
+            return -value if whole[1] == "-" else value
+    if (text[0] == "." and not re.fullmatch(_PARTED, text)) or not re.fullmatch(_FLOAT, digits):
+        return text
+    return narrow(float(digits)) if abs(float(digits)) != float("inf") else text
+
+
+def narrow(value: float) -> int | float:
+    """JSON has one kind of number: a whole float is the integer, as far as floats are exact."""
+    return int(value) if value.is_integer() and abs(value) < EXACT else value
+
+
+def is_ambiguous(text: str) -> bool:
+    """Whether YAML 1.1, YAML 1.2 and kubectl disagree on a plain scalar."""
+    if text[:1] in _NUMERIC:
+        parted = "_" in text and not isinstance(kubectl(text), str)
+        return parted or (bool(re.fullmatch(_AMBIGUOUS, text)) and not re.fullmatch(_HEX, text))
+    return text in ("=", "<<") or (text not in _AGREED and isinstance(_WORDS.get(text), bool))
+
+
+def foreign_value(text: str) -> Any:
+    """A value in a file that others wrote: what kubectl reads, or why there is none."""
+    value = kubectl(text)
+    if isinstance(value, float) and value - value != 0:
+        return InvalidScalar(
+            "R114", f"{text} is not a number that JSON can hold", f'write "{text}" in quotes if it is a text'
+        )
+    return value
+
+
+def own_value(text: str) -> Any:
+    """A value in our own formats: what every reader reads, or why there is none."""
+    if text.isdigit() and text.isascii() and len(text) < 19 and (text[0] != "0" or text == "0"):
+        return int(text)
+    if text[-1:].isalpha() and text.isalnum() and text[1:2] not in ("x", "X") and text[:1] in _NUMERIC:
+        return text  # 64Gi: no number in any YAML ends in a letter, but for hexadecimal ones
+    if is_ambiguous(text):
+        return _ambiguous_scalar(text)
+    value = foreign_value(text)
+    lost = value is text and text[:1] in _NUMERIC and re.fullmatch(f"{_HEX}|{_FLOAT}", text)
+    if lost or (isinstance(value, float) and abs(value) >= EXACT):
+        return _too_large(text)
+    return value
+
+
+def foreign_key(text: str) -> Any:
+    """A key in a file that others wrote: kubectl turns integers and booleans into texts."""
+    if text == "<<":
+        return MERGE
+    value = foreign_value(text)
+    if isinstance(value, str | InvalidScalar):
+        return value
+    return _wrong_key(text, value) if value is None or isinstance(value, float) else _as_json(value)
+
+
+def key_name(text: str) -> Any:
+    """A plain key of such a file as it is in the data; one that cannot be a key stays as it is written."""
+    key = foreign_key(text)
+    return text if isinstance(key, InvalidScalar) else key
+
+
+def own_key(text: str) -> Any:
+    """A key in our own formats."""
+    if text == "<<":
+        return MERGE
+    value = own_value(text)
+    return value if isinstance(value, str | InvalidScalar) else _wrong_key(text, value)
+
+
+def _wrong_key(text: str, value: Any) -> InvalidScalar:
+    """A key that is not a text."""
+    kind = "null" if value is None else f"a {_kind(value)}"
+    return InvalidScalar(
+        "R112", f'unquoted key "{shorten(text)}" is {kind}, and keys must be texts', "write it in quotes"
+    )
+
+
+def _ambiguous_scalar(text: str) -> InvalidScalar:
+    """A plain scalar that means one thing here and another there."""
+    value = kubectl(text)
+    meant = "" if isinstance(value, str) else f", or {_as_json(value)} for the {_kind(value)}"
+    message = f'unquoted "{shorten(text)}" is not the same to YAML 1.1, YAML 1.2 and kubectl'
+    return InvalidScalar("R111", message, f'write "{shorten(text)}" in quotes for the text{meant}')
+
+
+def _kind(value: Any) -> str:
+    """What a person calls it."""
+    return "boolean" if isinstance(value, bool) else "number"
+
+
+def _as_json(value: Any) -> str:
+    """As JSON writes it. The module is loaded here, because YAML seldom needs it."""
+    import json
+
+    return json.dumps(value)
+
+
+# PyYAML's safe loader (YAML 1.1), by its own patterns and constructors: `12:30` is 750, `on` is true, `0o17` is a text,
+# `2024-01-01` a date; a key may be any scalar.
+
+
+def pyyaml_value(text: str) -> Any:
+    """What a plain scalar stands for to PyYAML, or why there is nothing."""
+    tag = _pyyaml_tag(text)
+    return text if tag == f"{_CORE_TAG}str" else pyyaml_tagged(tag, text)
+
+
+def pyyaml_key(text: str) -> Any:
+    """A plain scalar as a key: `<<` and `=` mean something else there."""
+    tag = _pyyaml_tag(text)
+    if tag == f"{_CORE_TAG}merge":
+        return MERGE
+    return text if tag in (f"{_CORE_TAG}str", f"{_CORE_TAG}value") else pyyaml_tagged(tag, text)
+
+
+def pyyaml_key_name(text: str) -> Any:
+    """The key as the text that Python writes it as: `on` is `True`."""
+    found = pyyaml_key(text)
+    return text if isinstance(found, InvalidScalar) else found if found is MERGE else str(found)
+
+
+def pyyaml_tagged(tag: str, text: str) -> Any:
+    """A scalar with that tag, or why it cannot be read so."""
+    from yaml import YAMLError
+    from yaml.constructor import SafeConstructor
+    from yaml.nodes import ScalarNode
+
+    name = tag.removeprefix(_CORE_TAG)
+    construct = None if tag in _COLLECTION_TAGS else SafeConstructor.yaml_constructors.get(tag)
+    if construct is None:
+        shown = tag.replace(_CORE_TAG, "!!")
+        return InvalidScalar("R113", f'tag "{shorten(shown)}" has no meaning here', "remove the tag, or quote the text")
+    if name == "int" and len(text) > _MOST_DIGITS and ":" in text:  # sixties of that length take minutes
+        return _too_large(text)
+    try:
+        value = construct(SafeConstructor(), ScalarNode(tag, text))
+        return _too_large(text) if type(value) is int and value.bit_length() > _MOST_BITS else value
+    except (ValueError, KeyError, AttributeError, OverflowError, YAMLError):
+        what = {"timestamp": "a date", "int": "a number", "float": "a number"}.get(name, f"of type {name}")
+        hint = "write it in quotes if it is a text"
+        return InvalidScalar("R114", f'PyYAML takes "{shorten(text)}" for {what}, and cannot read it as one', hint)
+
+
+def _too_large(text: str) -> InvalidScalar:
+    return InvalidScalar("R114", f"{shorten(text)} is too large a number", "write it in quotes if it is a text")
+
+
+def _pyyaml_tag(text: str) -> str:
+    """The tag that a plain scalar has by its looks."""
+    from yaml import SafeLoader
+
+    resolvers: Any = SafeLoader.yaml_implicit_resolvers
+    for tag, pattern in (*resolvers.get(text[:1], ()), *resolvers.get(None, ())):
+        if pattern.match(text):
+            found: str = tag
+            return found
+    return f"{_CORE_TAG}str"

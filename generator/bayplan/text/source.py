@@ -1,0 +1,158 @@
+"""The text of one file: bytes -> characters, offsets -> lines and columns, and the errors that are found in it.
+
+Bytes are UTF-8, or UTF-16 that says so by a byte order mark, as YAML 1.2 section 5.2 has it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import Any, NoReturn
+
+from bayplan.core.diagnostics import AT, Diagnostic, Note, Route, error, warning
+from bayplan.core.values import NamedTuple
+
+LARGEST = 256 * 2**20
+"""Bytes of a text that is read at all."""
+
+DEEPEST = 100
+"""Collections within collections."""
+
+MOST_ERRORS = 1000
+"""Errors of one text that are listed."""
+
+_CONTROLS = bytes(code for code in (*range(0x20), 0x7F) if code not in b"\t\n\r")
+_UNPRINTABLE = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ufffe\uffff]"
+_INVISIBLE = r"[\x85\u2028\u2029\ufeff]"
+_BYTE_ORDER_MARKS = (
+    (b"\xef\xbb\xbf", "utf-8"),
+    (b"\xff\xfe\0\0", ""),  # UTF-32, which must be told from UTF-16 and is refused
+    (b"\0\0\xfe\xff", ""),
+    (b"\xff\xfe", "utf-16-le"),
+    (b"\xfe\xff", "utf-16-be"),
+    (b"", "utf-8"),
+)
+"""The first that fits decides."""
+
+
+class StopReadingError(Exception):
+    """The text cannot be read any further; what is wrong is in its `Errors`."""
+
+
+class EncodingError(Exception):
+    """Bytes that are not a text."""
+
+    def __init__(self, code: str, message: str, place: tuple[int, int] = (1, 1), hint: str = "") -> None:
+        self.code, self.message, self.place, self.hint = code, message, place, hint
+
+
+class InvalidScalar(NamedTuple):
+    """Stands for a scalar that may not be written so."""
+
+    code: str
+    message: str
+    hint: str = ""
+
+
+class Mark:
+    """A place in a text as an offset in characters, which is all that is asked of YAML's marks, too."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+
+class Lines:
+    """Turns offsets into lines and columns, both from 1. A line ends at LF, CR LF or CR, as editors count."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._starts: list[int] = []
+
+    def at(self, index: int) -> tuple[int, int]:
+        """Line and column of a character."""
+        self._starts = self._starts or [0, *(found.end() for found in re.finditer(r"\r\n?|\n", self.text))]
+        line = bisect_right(self._starts, index)
+        return line, index - self._starts[line - 1] + 1
+
+
+class Errors:
+    """Collects the errors of one text that was given as `subject`; after `MOST_ERRORS` the text is given up."""
+
+    def __init__(self, subject: str, text: str) -> None:
+        self.subject, self.text = subject, text
+        self.found: list[Diagnostic] = []
+        self._lines = Lines(text)
+
+    def route(self, mark: Any) -> Route:
+        """The route of the place of a mark."""
+        return (self.subject, AT, *self._lines.at(mark.index))
+
+    def add(self, code: str, mark: Any, message: str, hint: str = "", *notes: Note) -> None:
+        """One more error; reading goes on, unless there are far too many."""
+        full = len(self.found) + 1 >= MOST_ERRORS
+        last = (Note(f"reading stopped after {MOST_ERRORS} errors"),) if full else ()
+        self.found.append(error(code, self.route(mark), message, hint=hint, notes=(*notes, *last)))
+        if full:
+            raise StopReadingError
+
+    def warn(self, code: str, mark: Any, message: str, hint: str = "", *notes: Note) -> None:
+        """Something that is likely not meant; as many as errors are listed."""
+        if len(self.found) + 1 < MOST_ERRORS:
+            self.found.append(warning(code, self.route(mark), message, hint=hint, notes=notes))
+
+    def stop(self, code: str, mark: Any, message: str, hint: str = "", *notes: Note) -> NoReturn:
+        """One more error, after which nothing can be read."""
+        self.add(code, mark, message, hint, *notes)
+        raise StopReadingError
+
+
+def decode(raw: bytes) -> str:
+    """The text of a file; EncodingError says why there is none."""
+    if len(raw) > LARGEST:
+        raise EncodingError("R103", f"the file has {len(raw):,} bytes, {LARGEST:,} is the most that is read")
+    mark, encoding = _encoding(raw)
+    if not encoding:
+        raise EncodingError("R104", "the file is UTF-32, which YAML readers do not read", hint="save it as UTF-8")
+    try:
+        return raw[len(mark) :].decode(encoding)
+    except UnicodeDecodeError as problem:
+        before = problem.object[: problem.start].decode(encoding, "replace")
+        found = problem.object[problem.start : problem.end].hex(" ")
+        message = f"the file is not {encoding.upper()}: {found} is no character"
+        raise EncodingError("R104", message, Lines(before).at(len(before)), "save it as UTF-8") from problem
+
+
+def text_of(raw: bytes) -> str:
+    """The text of a file as far as it is one, to quote lines from what could not be read."""
+    mark, encoding = _encoding(raw)
+    return raw[len(mark) :].decode(encoding or "utf-8", "replace")
+
+
+def _encoding(raw: bytes) -> tuple[bytes, str]:
+    return next(each for each in _BYTE_ORDER_MARKS if raw.startswith(each[0]))
+
+
+def check_surrogates(errors: Errors) -> None:
+    """Stops at half of a surrogate pair, which no bytes stand for: only a text that a program made can hold it."""
+    found = re.search("[\ud800-\udfff]", errors.text)
+    if found:
+        message = f"U+{ord(found[0]):04X} is half of a surrogate pair, which is not a character"
+        errors.stop("R117", Mark(found.start()), message, "write both halves of the pair, or the character itself")
+
+
+def check_characters(raw: bytes, errors: Errors, own: bool) -> None:
+    """Stops at a character that a text may not hold; in own formats also at those that readers disagree on."""
+    text = errors.text
+    if text.isascii() and len(raw.translate(None, _CONTROLS)) == len(raw):
+        return
+    found = re.search(_UNPRINTABLE, text) or (re.search(_INVISIBLE, text) if own else None)
+    if not found:
+        return
+    mark, name = Mark(found.start()), f"U+{ord(found[0]):04X}"
+    if found[0] == "\0":
+        hint = "this is a binary file, or UTF-16 without a byte order mark: save it as UTF-8"
+        errors.stop("R105", mark, "the file holds a NUL byte", hint)
+    if re.match(_INVISIBLE, found[0]):
+        message = f"{name} cannot be seen, and readers of YAML disagree on what it is"
+        errors.stop("R105", mark, message, f'remove it, or write "\\u{ord(found[0]):04x}" in double quotes')
+    errors.stop("R105", mark, f"control character {name} may not stand in a text", "remove it")

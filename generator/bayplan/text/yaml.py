@@ -1,0 +1,485 @@
+"""YAML text -> events -> data.
+
+The events are libyaml's (those of PyYAML's own parser where libyaml is missing); JSON that has to be looked at closely
+becomes events, too. Data are made of them in one loop: the fast way to read YAML in Python, and the one that sees every
+key.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import yaml
+from yaml.events import (
+    AliasEvent,
+    CollectionStartEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
+
+from bayplan.core.diagnostics import Note
+from bayplan.core.phrases import shorten
+from bayplan.core.values import NamedTuple
+from bayplan.text import json, scalars
+from bayplan.text.scalars import MERGE, Memo
+from bayplan.text.source import DEEPEST, Errors, InvalidScalar, Mark, StopReadingError
+
+
+class _Pattern:
+    """A pattern that is compiled with its first use."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self._arguments, self._options = arguments, options
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(re.compile(*self._arguments, **self._options), name)
+
+
+def _import_pyyaml() -> None:
+    """Imports PyYAML without the patterns of its pure Python reader, which libyaml's parser never looks at.
+
+    They are some twenty regular expressions: half a bare interpreter start, in every run. Here they are compiled when
+    somebody uses them, so the package works as ever for whoever else imports it.
+    """
+    if "yaml" not in sys.modules:
+        compile_now = re.compile
+        re.compile = _Pattern  # type: ignore[assignment]
+        try:
+            import yaml  # noqa: F401
+        finally:
+            re.compile = compile_now
+
+
+_import_pyyaml()
+
+
+MOST_EXPANDED = 100_000
+"""Nodes that all aliases of a document may stand for."""
+
+_MOST_PURE = 2**20
+_LONE_TAG = re.compile(r"(?:^|[\s,\[{:?-])!\s")
+_HINTS = (
+    ("mapping values are not allowed", 'check the indentation, or put a value that contains ": " in quotes'),
+    ("expected key", "check the indentation of this line and of those above it"),
+    ("expected '-' indicator", "check the indentation of this line and of those above it"),
+    ("expected ':'", "a key needs a colon and a space after it; check also the indentation"),
+    ("expected ',' or", "add the comma or the closing bracket"),
+    ("unexpected end of stream", "close the quotes"),
+    ("alphabetic or numeric", 'put a text that begins with "*", "&" or "!" in quotes'),
+    ("unknown escape", "double the backslash, or use single quotes"),
+    ("invalid Unicode character escape", "write the character itself"),
+    ("<document start>", 'separate documents by a line "---"'),
+    ("cannot start any token", "put a text that begins with this character in quotes"),
+)
+"""Part of a parser's message, and what to do."""
+
+_JSON_TOKEN = r'[{}\[\]]|"(?:[^"\\]++|\\.)*+"|[^\s,:{}\[\]"]++'
+
+
+class Rules(NamedTuple):
+    """How plain scalars are read, and whether the text is in one of our own formats.
+
+    `tagged` is what reads scalars with a tag where everything is as in PyYAML: a key may be any scalar, the last of
+    equal keys wins (with a warning of that code), and a mapping's own keys win over those of `<<`.
+    """
+
+    values: Memo
+    keys: Memo
+    own: bool
+    tagged: Callable[[str, str], Any] | None = None
+    twice: str = "R110"
+
+
+def rules_for(own: bool) -> Rules:
+    """How scalars are read in our own formats, and in others."""
+    if own:
+        return Rules(Memo(scalars.own_value), Memo(scalars.own_key), True)
+    return Rules(Memo(scalars.foreign_value), Memo(scalars.foreign_key), False)
+
+
+def pyyaml_rules(twice: str) -> Rules:
+    """How PyYAML's safe loader reads scalars; a key given twice is a warning with that code."""
+    return Rules(Memo(scalars.pyyaml_value), Memo(scalars.pyyaml_key), False, scalars.pyyaml_tagged, twice)
+
+
+def read(text: str, rules: Rules, errors: Errors, *notes: Note) -> list[Any]:
+    """The data of every document, None for an empty one. StopReadingError: the errors say why."""
+    try:
+        return list(documents(pyyaml_events(text) if rules.tagged else events(text), rules, errors))
+    except yaml.YAMLError as problem:
+        explain(problem, errors, *notes)
+
+
+def read_json(text: str, own: bool, errors: Errors) -> list[Any]:
+    """The same of well-formed JSON."""
+    return list(documents(json_events(text), Rules(Memo(_json_token), Memo(str), own), errors))
+
+
+def read_flawless(text: str, rules: Rules) -> list[Any]:
+    """The same of a text without errors; ValueError where there is anything to say about it."""
+    errors = Errors("", text)
+    try:
+        found = read(text, rules, errors)
+    except StopReadingError as problem:
+        raise ValueError from problem
+    if errors.found:
+        raise ValueError
+    return found
+
+
+# Events
+
+
+def events(text: str, *, pure: bool = False) -> Iterator[Any]:
+    """The events of a text; raises yaml.YAMLError where it is broken."""
+    if pure or not yaml.__with_libyaml__:
+        parser: Any = yaml.SafeLoader(text)
+    else:
+        from yaml.cyaml import CParser  # type: ignore[attr-defined, unused-ignore]
+
+        parser = CParser(text)
+    found = iter(parser.get_event, None)
+    return _with_lone_tags(found, text) if "!" in text and _LONE_TAG.search(text) else found
+
+
+def pyyaml_events(text: str) -> Iterator[Any]:
+    """The same as PyYAML's own parser, which takes a few texts that libyaml refuses and has no trace of a lone `!`.
+
+    That parser is slow, so it is asked where libyaml refuses.
+    """
+    if not yaml.__with_libyaml__ or (len(text) <= _MOST_PURE and not _parses(text)):
+        return iter(yaml.SafeLoader(text).get_event, None)
+    from yaml.cyaml import CParser  # type: ignore[attr-defined, unused-ignore]
+
+    return iter(CParser(text).get_event, None)
+
+
+def _parses(text: str) -> bool:
+    """Whether libyaml takes a text."""
+    from yaml.cyaml import CParser  # type: ignore[attr-defined, unused-ignore]
+
+    parser = CParser(text)
+    try:
+        while parser.get_event() is not None:
+            pass
+    except yaml.YAMLError:
+        return False
+    return True
+
+
+def _with_lone_tags(found: Iterator[Any], text: str) -> Iterator[Any]:
+    """A lone `!` makes a text of a plain scalar; libyaml keeps no trace of it."""
+    for event in found:
+        start: Any = event.start_mark
+        if isinstance(event, ScalarEvent) and event.tag in (None, "!") and text.startswith("!", start.index):
+            event.tag, event.implicit = None, (False, True)
+        yield event
+
+
+def explain(problem: yaml.YAMLError, errors: Errors, *notes: Note) -> NoReturn:
+    """Turns an error of the parser into a fault, and gives up."""
+    met = (getattr(problem, name, None) for name in ("problem_mark", "context_mark"))
+    mark: Any = next(filter(None, met), Mark(getattr(problem, "position", 0) or 0))
+    message = re.sub(r"\s+", " ", getattr(problem, "problem", None) or "the text cannot be read")
+    if _at_tab(errors.text, mark.index) or "tab character" in message:
+        errors.stop("R108", mark, "a tab stands where YAML allows only spaces", "indent by spaces", *notes)
+    context = getattr(problem, "context", None)
+    begun: Any = getattr(problem, "context_mark", None)
+    if begun and context and begun.index != mark.index:
+        what = re.sub("^while (parsing|scanning) an? ", "the ", context)
+        notes = (Note(f"{what} begins here", errors.route(begun)), *notes)
+    hint = next((hint for part, hint in _HINTS if part in message), "")
+    errors.stop("R107", mark, f"this is not YAML: {message}", hint, *notes)
+
+
+def _at_tab(text: str, index: int) -> bool:
+    """Whether a tab in the indentation is what the parser met."""
+    indentation = re.compile(r"[ \t]*").match(text, text.rfind("\n", 0, index) + 1, index + 1)
+    return text[index : index + 1] == "\t" or bool(indentation and "\t" in indentation[0])
+
+
+def _json_token(token: str) -> Any:
+    """A bare token of well-formed JSON: a number or one of its words, or why it is refused."""
+    words = {"true": True, "false": False, "null": None}
+    if token in words:
+        return words[token]
+    try:
+        number = float(token)
+    except ValueError:  # where brackets nest too deep for the standard library, nobody has looked so far
+        return InvalidScalar("R109", f"this is not JSON: {shorten(token)}", "")
+    if number - number != 0:
+        return InvalidScalar("R114", f"{shorten(token)} is not a number that JSON can hold", "")
+    return scalars.narrow(number) if re.search("[.eE]", token) or abs(number) >= 2**64 else int(token)
+
+
+def _json_string(token: str) -> str:
+    from json import loads
+
+    try:
+        found: str = loads(token)
+    except ValueError:
+        return token[1:-1]
+    return found
+
+
+def json_events(text: str) -> Iterator[Any]:
+    """Well-formed JSON as YAML events, whose marks know their index only."""
+    kinds: dict[str, Any] = {"[": SequenceStartEvent, "]": SequenceEndEvent, "{": MappingStartEvent}
+    yield DocumentStartEvent()
+    for token in re.finditer(_JSON_TOKEN, text):
+        start: Any = Mark(token.start())
+        end: Any = Mark(token.end())
+        found = token[0]
+        if found in "[{":
+            yield kinds[found](None, None, True, start, end, flow_style=True)
+        elif found in "]}":
+            yield kinds.get(found, MappingEndEvent)(start, end)
+        elif found[0] == '"':
+            yield ScalarEvent(None, None, (False, True), _json_string(found), start, end, '"')
+        else:
+            yield ScalarEvent(None, None, (True, False), found, start, end)
+
+
+# Data
+
+_NO_KEY, _ITEM, _ROOT = object(), object(), object()  # states of the open collection
+_BROUGHT = object()  # among the marks of a mapping: what its `<<` have brought so far
+_UNRENDERED = ("this looks like a template: render it first", "put a value that begins with {{ in quotes")
+_CORE = "tag:yaml.org,2002:"
+_TYPES: dict[str, tuple[type, ...]] = {"null": (type(None),), "bool": (bool,), "int": (int,), "float": (int, float)}
+
+
+class Anchored(NamedTuple):
+    """What an anchor names, and how many nodes that is."""
+
+    value: Any
+    nodes: int
+
+
+def documents(events: Iterator[Any], rules: Rules, errors: Errors) -> Iterator[Any]:
+    """The data of every document, None for an empty one."""
+    surrogates = "\\u" in errors.text or "\\U" in errors.text
+    for event in events:
+        if event.__class__ is DocumentStartEvent:
+            yield _Builder(rules, errors, surrogates).read(events)
+
+
+class _Builder:
+    """One document in the making."""
+
+    def __init__(self, rules: Rules, errors: Errors, surrogates: bool) -> None:
+        self.rules, self.errors, self.surrogates = rules, errors, surrogates
+        self.anchors: dict[str, Any] = {}  # Anchored, or the start of what is still open
+        self.expanded = 0
+
+    def read(self, events: Iterator[Any]) -> Any:  # one function, for a call a node would double the time
+        """Consumes the events of one document up to the end of its root node."""
+        values, keys, surrogates = self.rules.values, self.rules.keys, self.surrogates
+        node: Any = None  # the open collection
+        key: Any = _ROOT  # where in it the next value goes
+        marks: dict[Any, Any] = {}  # its keys so far
+        stack: list[tuple[Any, Any, dict[Any, Any], Any, int]] = []
+        nodes = 0
+        for event in events:
+            kind = event.__class__
+            if kind is ScalarEvent:
+                nodes += 1
+                value = event.value
+                if key is _NO_KEY:
+                    key = keys[value] if event.implicit[0] else None
+                    if key.__class__ is str and key not in marks and event.anchor is None:
+                        marks[key] = event.start_mark
+                    else:
+                        key = self.key(event, keys, marks)
+                    continue
+                if event.implicit[0]:
+                    value = values[value]
+                    if value.__class__ is InvalidScalar:
+                        self.errors.add(value.code, event.start_mark, value.message, value.hint)
+                elif event.tag is not None:
+                    value = self.tagged(event)
+                elif surrogates:
+                    self.check_text(event)
+                if event.anchor is not None:
+                    self.anchors[event.anchor] = Anchored(value, 1)
+            elif kind is MappingStartEvent or kind is SequenceStartEvent:
+                self.check_start(event, key is _NO_KEY, len(stack))
+                mapping = kind is MappingStartEvent
+                value = {} if mapping else []
+                stack.append((node, key, marks, event, nodes))
+                nodes += 1
+                if key is _ITEM:
+                    node.append(value)
+                elif key is not _ROOT and key is not MERGE:
+                    node[key] = value
+                node, key, marks = value, _NO_KEY if mapping else _ITEM, {} if mapping else marks
+                continue
+            elif kind is MappingEndEvent or kind is SequenceEndEvent:
+                value = node
+                node, key, marks, start, before = stack.pop()
+                if start.anchor is not None and self.anchors[start.anchor] is start:
+                    self.anchors[start.anchor] = Anchored(value, nodes - before)
+                if key is MERGE:
+                    self.merge(node, value, marks, start)
+                    key = _NO_KEY
+                elif key is _ROOT:
+                    return self.checked(value, start)
+                elif key is not _ITEM:
+                    key = _NO_KEY
+                continue
+            elif kind is AliasEvent:
+                value, size = self.alias(event)
+                nodes += size
+                if key is _NO_KEY:
+                    key = self.alias_key(value, event, marks)
+                    continue
+            else:
+                continue
+            if key is _ITEM:
+                node.append(value)
+            elif key is MERGE:
+                self.merge(node, value, marks, event)
+                key = _NO_KEY
+            elif key is _ROOT:
+                return value
+            else:
+                node[key] = value
+                key = _NO_KEY
+        return None
+
+    def key(self, event: Any, keys: Memo, marks: dict[Any, Any]) -> Any:
+        """A mapping's next key, noted in `marks`."""
+        key = event.value
+        if event.implicit[0]:
+            key = keys[key]
+            if key.__class__ is InvalidScalar:
+                self.errors.add(key.code, event.start_mark, key.message, key.hint)
+                key = event.value
+        elif event.tag is not None:
+            key = self.tagged(event)
+        elif self.surrogates:
+            self.check_text(event)
+        key = self.note_key(key, event, marks)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = Anchored(key, 1)
+        return key
+
+    def note_key(self, key: Any, event: Any, marks: dict[Any, Any]) -> Any:
+        """The key, which must be a text and new in its mapping."""
+        if key is not MERGE and not isinstance(key, str) and not self.rules.tagged:
+            self.errors.add("R112", event.start_mark, "a key must be a text", "write it in quotes")
+            key = event.value if isinstance(event, ScalarEvent) else ""
+        if key in marks:
+            name = "<<" if key is MERGE else shorten(str(key))
+            first = Note("it was first given here", self.errors.route(marks[key]))
+            hint = "write <<: [*first, *second]" if key is MERGE else "remove or rename one of them"
+            message = f'key "{name}" is given twice in one mapping'
+            if self.rules.tagged:
+                self.errors.warn(self.rules.twice, event.start_mark, f"{message}; the last one counts", hint, first)
+                marks[key] = event.start_mark
+            else:
+                self.errors.add(self.rules.twice, event.start_mark, message, hint, first)
+        else:
+            marks[key] = event.start_mark
+        return key
+
+    def alias_key(self, value: Any, event: Any, marks: dict[Any, Any]) -> Any:
+        """A key that is an alias of a text."""
+        if isinstance(value, dict | list):
+            value = None
+            if self.rules.tagged:
+                self.errors.stop("R112", event.start_mark, "a key must be a text, this one is a collection")
+        return self.note_key(value, event, marks)
+
+    def tagged(self, event: Any) -> Any:
+        """A scalar with a tag: only those of JSON's types are known."""
+        if self.rules.tagged:
+            value = self.rules.tagged(event.tag, event.value)
+            if isinstance(value, InvalidScalar):
+                self.errors.add(value.code, event.start_mark, value.message, value.hint)
+            return value
+        name = event.tag.removeprefix(_CORE)
+        if event.tag.startswith(_CORE) and name == "str":
+            return event.value
+        if event.tag.startswith(_CORE) and name in _TYPES:
+            value = self.rules.values[event.value]
+            if type(value) in _TYPES[name]:
+                return value
+            self.errors.add(
+                "R113", event.start_mark, f'"{shorten(event.value)}" is not of type {name}', "remove the tag"
+            )
+        else:
+            self.unknown_tag(event)
+        return event.value
+
+    def unknown_tag(self, event: Any) -> None:
+        """A tag that has no meaning in JSON."""
+        name = event.tag.replace(_CORE, "!!")
+        self.errors.add("R113", event.start_mark, f'tag "{shorten(name)}" has no meaning here', "remove the tag")
+
+    def check_text(self, event: Any) -> None:
+        """Half of a surrogate pair is no character and cannot be written as UTF-8."""
+        if any("\ud800" <= c <= "\udfff" for c in event.value):
+            hint = "write both halves of the pair, or the character itself"
+            self.errors.add("R117", event.start_mark, "half of a surrogate pair is not a character", hint)
+
+    def check_start(self, event: Any, as_key: bool, depth: int) -> None:
+        """A collection may begin here."""
+        if depth >= DEEPEST:
+            message = f"more than {DEEPEST} mappings and lists stand within each other"
+            self.errors.stop("R115", event.start_mark, message, "is it the right file?")
+        if as_key:
+            index = event.start_mark.index
+            template = "{{" in self.errors.text[max(index - 1, 0) : index + 2]
+            hint = _UNRENDERED[self.rules.tagged is not None] if template else "write the key as a text"
+            self.errors.stop("R112", event.start_mark, "a key must be a text, this one is a collection", hint)
+        if event.tag is not None and event.tag not in (_CORE + "map", _CORE + "seq"):
+            self.unknown_tag(event)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = event
+
+    def alias(self, event: Any) -> Any:
+        """What an alias stands for."""
+        found = self.anchors.get(event.anchor)
+        if isinstance(found, CollectionStartEvent):
+            self.errors.stop("R116", event.start_mark, f'alias "*{shorten(event.anchor)}" contains itself')
+        if found is None:
+            hint = f'define "&{shorten(event.anchor)}" above, or put a text that begins with "*" in quotes'
+            self.errors.stop("R116", event.start_mark, f'alias "*{shorten(event.anchor)}" has no anchor', hint)
+        self.expanded += found.nodes
+        if self.expanded > MOST_EXPANDED:
+            limit = f"the aliases stand for more than {MOST_EXPANDED:,} values"
+            self.errors.stop("R118", event.start_mark, limit, "write the data without so many aliases")
+        return found
+
+    def merge(self, node: dict[str, Any], value: Any, marks: dict[Any, Any], event: Any) -> None:
+        """`<<`: own formats keep what is there; kubectl lets a later merge win over an earlier key."""
+        parts = value if isinstance(value, list) else [value]
+        if not all(isinstance(part, dict) for part in parts):
+            self.errors.add("R119", event.start_mark, "<< takes a mapping or a list of mappings", "use <<: *anchor")
+            return
+        merged = {key: item for part in reversed(parts) for key, item in part.items()}
+        if self.rules.tagged:
+            own = {key: item for key, item in node.items() if key in marks}
+            brought = marks.setdefault(_BROUGHT, {})
+            brought |= merged
+            node.clear()
+            node |= {**brought, **own}
+            return
+        clash = next((key for key in merged if key in marks), None)
+        if clash is not None and self.rules.own:
+            message = f'<< stands below key "{shorten(clash)}", which it also brings: readers disagree on who wins'
+            self.errors.add("R119", event.start_mark, message, "write << as the first key")
+        node.update(merged)
+
+    def checked(self, value: Any, start: Any) -> Any:
+        """The whole document; aliases may have made it deeper than any of its parts."""
+        if self.expanded and json.nests_deeper(value, DEEPEST):
+            message = f"with its aliases, more than {DEEPEST} mappings and lists stand within each other"
+            self.errors.stop("R115", start.start_mark, message, "write the data without so many aliases")
+        return value

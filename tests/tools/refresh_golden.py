@@ -1,0 +1,63 @@
+"""Rewrite the golden files: `python tests/tools/refresh_golden.py [WORD...]`.
+
+Those of the examples on every backend (`golden/<backend>/`) and of the failing cases (`golden/diagnostics/`): all of
+them, or only those whose name contains one of the words, such as `kai@0.17` or `P555`. Files of no case are deleted,
+and `golden/states.txt` counts anew. What changes is printed.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "generator"))
+
+import test_cases
+import test_states
+from tools.golden import GOLDEN, VERSIONS, cases, render
+from tools.run import ROOT, bayplan
+
+
+def main(words: list[str]) -> None:
+    """Write what differs."""
+    for path, text in made(words):
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            print(path.relative_to(ROOT))
+    for path in orphans():
+        path.unlink()
+        print(path.relative_to(ROOT), "is deleted")
+    test_states.TABLE.write_text("".join(f"{line}\n" for line in test_states.table()), encoding="utf-8")
+
+
+def made(words: list[str]) -> Iterator[tuple[Path, str]]:
+    """Each file that is asked for, and what it must hold."""
+    for case in cases():
+        if asked(words, str(case)):
+            yield case.path, render(case)
+    for name in test_cases.NAMES:
+        if asked(words, name):
+            command = (test_cases.CASES / name / "command").read_text(encoding="utf-8").strip()
+            result = bayplan(*shlex.split(command), cwd=test_cases.CASES / name)
+            text = test_cases.report(command, result.returncode, result.stdout, result.stderr)
+            yield test_cases.GOLDEN / f"{name}.txt", text
+
+
+def asked(words: list[str], name: str) -> bool:
+    """Whether a name contains one of the words. Without words all are asked for."""
+    return not words or any(word in name for word in words)
+
+
+def orphans() -> set[Path]:
+    """The golden files that are of no case."""
+    there = {path for backend in VERSIONS for path in (GOLDEN / backend).iterdir()} | {*test_cases.GOLDEN.iterdir()}
+    wanted = {case.path for case in cases()} | {test_cases.GOLDEN / f"{name}.txt" for name in test_cases.NAMES}
+    return there - wanted
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

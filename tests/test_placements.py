@@ -25,9 +25,10 @@ import support
 from bayplan.backends import BACKENDS
 from bayplan.model.backend import Backend
 from bayplan.model.features import FEATURES
-from bayplan.model.intent import GangIntent
 from bayplan.model.plan import GangPlan, all_pods
 from bayplan.planning.fit import Fits, prove
+from oracle import ORACLES
+from oracle.intent import GangIntent
 from test_read_back_everywhere import units
 
 LOOSER: Mapping[str, tuple[str, str]] = {
@@ -59,7 +60,7 @@ Verdicts = list[tuple[bool, bool]]
 Spoil = Callable[[dict[asked.Pod, str], Random], None]
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", ORACLES)
 def test_a_scheduler_takes_a_placement_exactly_when_the_workflow_does(backend: str) -> None:
     tally, verdicts = everywhere.Tally(), Verdicts()
 
@@ -101,7 +102,7 @@ def compared(
 
 def told_of(features: Collection[str], result: support.Result, backend: Backend | None = None) -> bool:
     """Whether the user has been told of the loss of one of these features, or of the backend's own."""
-    own = {feature.code for feature in backend.FEATURES.values()} if backend else set()
+    own = {feature.code for feature in backend.declared.features.values()} if backend else set()
     return bool(({FEATURES[feature].code for feature in features} | own) & set(result.codes))
 
 
@@ -132,7 +133,7 @@ def read_gangs(
     at: everywhere.At, result: support.Result, wanted: Mapping[str, asked.Unit]
 ) -> dict[str, tuple[list[GangIntent], placer.Instances]]:
     """What was read of each gang, and the podSet instances behind each name."""
-    read = BACKENDS[at.backend].read(result.documents)
+    read = ORACLES[at.backend].read(result.documents)
     assert read.diagnostics == ()
     found = everywhere.by_gang(read.value or (), wanted)
     assert result.compiled is not None

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from bayplan.backends import kai
 from bayplan.model.target import Target
 from e2e import hand, random_cases
 from e2e.compare import compare
@@ -20,6 +19,7 @@ from e2e.run import here
 from e2e.scene import Case, RefusedError, Scene, scene
 from e2e.shrink import smallest
 from e2e.snapshot import snapshot, write
+from oracle import ORACLES
 
 OLD, NEW = RELEASES[0], RELEASES[-1]
 GANG = hand.case("g", hand.cluster({"z/s/r0": 2, "z/s/r1": 4}), hand.pods("w", 3), required="rack")
@@ -155,7 +155,7 @@ def test_what_the_old_release_leaves_out(release: Release) -> None:
         made = scene(random_cases.case(seed), release)
         mixed += sum(_mixed(each) for each in made.documents if each["kind"] == "PodGroup")
         if not any(gang.compute_domains for gang in made.plan.gangs):
-            assert kai.read(made.documents).value == kai.intent(made.plan, Target(release.target))
+            assert ORACLES["kai"].read(made.documents).value == ORACLES["kai"].intent(made.plan, Target(release.target))
     assert bool(mixed) == (release is NEW)
 
 

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 import random_workflows
 import support
-from bayplan.backends import BACKENDS
-from bayplan.model.intent import UnitIntent
 from bayplan.model.target import Target
 from bayplan.text.emit import emit
+from oracle import ORACLES
+from oracle.intent import UnitIntent
 from tools import golden
 
 VERSIONS = golden.VERSIONS["kai"]
-KAI = BACKENDS["kai"]
+KAI = ORACLES["kai"]
 COVERS = {"M701"}
 NAMES = {"P510"}  # random names may meet; that they are refused is tested elsewhere
 
@@ -124,17 +124,17 @@ def test_every_golden_says_what_its_plan_meant(case: golden.Case) -> None:
     sources = [yaml.safe_load((folder / name).read_text("utf-8")) for name in ("workflow.yaml", "topology.yaml")]
     result = support.run(*sources, scheduler=case.backend, target={case.component: case.version})
     assert result.compiled is not None, result.diagnostics
-    planned, backend = result.compiled.planned, BACKENDS[case.backend]
-    read = backend.read(golden.documents(case))
+    planned, oracle = result.compiled.planned, ORACLES[case.backend]
+    read = oracle.read(golden.documents(case))
     assert read.diagnostics == ()
-    assert list(read.value or ()) == sorted(backend.intent(planned.plan, planned.target), key=lambda gang: gang.name)
+    assert list(read.value or ()) == sorted(oracle.intent(planned.plan, planned.target), key=lambda gang: gang.name)
     assert read.value
 
 
 def test_most_goldens_hold_manifests() -> None:
     """Nothing is read back of those that were refused. SUNK knows no gangs, so it refuses every example; scripts are no
     manifests and have tests of their own."""
-    assert {case.backend for case in READABLE} == set(BACKENDS) - {"sunk", *golden.SCRIPTS}
+    assert {case.backend for case in READABLE} == set(ORACLES) - {"sunk", *golden.SCRIPTS}
     assert {case.example for case in READABLE} == set(golden.examples())
 
 

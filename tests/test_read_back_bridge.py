@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 import random_workflows
 import support
-from bayplan.backends import BACKENDS
-from bayplan.model.intent import UnitIntent
 from bayplan.model.target import KNOWN
 from bayplan.report.codes import sections
 from bayplan.text.emit import emit
 from judges import UPSTREAM, judge_all
+from oracle import ORACLES
+from oracle.intent import UnitIntent
 
 NAMES = {"P510"}  # random names may meet; that they are refused is tested elsewhere
 FITTING = {"P501", "P502", "P503", "P504", "P505", "P506", "P507"}
@@ -62,9 +62,9 @@ def test_manifests_read_back_as_the_plans_intent(backend: str, data: st.DataObje
     assume(not NAMES & set(result.codes))
     assert result.compiled is not None, result.diagnostics
     planned = result.compiled.planned
-    read = BACKENDS[backend].read(result.documents)
+    read = ORACLES[backend].read(result.documents)
     assert read.diagnostics == ()
-    wanted = sorted(BACKENDS[backend].intent(planned.plan, planned.target), key=lambda gang: gang.name)
+    wanted = sorted(ORACLES[backend].intent(planned.plan, planned.target), key=lambda gang: gang.name)
     assert list(read.value or ()) == wanted
     assert sum(size(gang.root) for gang in wanted) == len(list(support.pods(result.documents)))
 
@@ -265,7 +265,7 @@ def test_reading_plain_text_gives_the_same() -> None:
     result = support.run(support.workflow(support.pretrain()), scheduler="none", accept=GAPS)
     assert result.compiled is not None
     text = "".join(emit(result.compiled.documents))
-    assert BACKENDS["none"].read(list(yaml.safe_load_all(text))).value == BACKENDS["none"].read(result.documents).value
+    assert ORACLES["none"].read(list(yaml.safe_load_all(text))).value == ORACLES["none"].read(result.documents).value
 
 
 def tight(unusable: str) -> dict[str, Any]:

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 import random_workflows
 import support
-from bayplan.backends import BACKENDS
-from bayplan.model.intent import UnitIntent
 from bayplan.text.emit import emit
+from oracle import ORACLES
+from oracle.intent import UnitIntent
 from test_koordinator_planner import gangs, topologies
 from tools import golden
 
-KOORDINATOR = BACKENDS["koordinator"]
+KOORDINATOR = ORACLES["koordinator"]
 NAMES = {"P510", "P551", "P552", "P558"}
 GAPS = frozenset({"F602", "F604", "F605", "F627", "F660", "F661", "F662", "F663", "F664", "F681"})
 VERSIONS = golden.VERSIONS["koordinator"]

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 import random_workflows
 import support
-from bayplan.backends import BACKENDS
-from bayplan.model.intent import UnitIntent
 from bayplan.report.codes import sections
 from bayplan.text.emit import emit
 from judges import judge, native
+from oracle import ORACLES
+from oracle.intent import UnitIntent
 from tools import golden
 
-NATIVE = BACKENDS["native"]
+NATIVE = ORACLES["native"]
 VERSIONS = golden.VERSIONS["native"][1:]
 COVERS = {"M787"}
 REFUSED = {"P510", "F631", "F638", "F670", "F671", "F672", "F674", "F675"}

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 
 import random_workflows
 from bayplan import pipeline
-from bayplan.backends import BACKENDS
 from bayplan.core.diagnostics import Diagnostic
 from bayplan.model.manifest import File
 from bayplan.model.plan import GangPlan, Unit, walk
 from bayplan.text import document
 from bayplan.topologies import hostlist
+from oracle import ORACLES
 from tools import golden, slurm_job, slurm_placer
 from tools.golden import EXAMPLES
 
-SLURM = BACKENDS["slurm"]
+SLURM = ORACLES["slurm"]
 COVERS = {"M790"}
 GAPS = frozenset(f"F{number}" for number in (602, 604, 627, 680, *range(700, 720)))
 PROPERTY = settings(

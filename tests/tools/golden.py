@@ -31,7 +31,7 @@ are the same, or it is the first patch that has any."""
 
 
 def _versions(backend: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(INSTEAD.get(backend, {}).get(v, v) for v in KNOWN[BACKENDS[backend].COMPONENT]))
+    return tuple(dict.fromkeys(INSTEAD.get(backend, {}).get(v, v) for v in KNOWN[BACKENDS[backend].declared.component]))
 
 
 VERSIONS = {backend: _versions(backend) for backend in BACKENDS}
@@ -55,7 +55,7 @@ class Case(NamedTuple):
     @property
     def component(self) -> str:
         """Whose version it is."""
-        return BACKENDS[self.backend].COMPONENT
+        return BACKENDS[self.backend].declared.component
 
     @property
     def target(self) -> dict[str, str]:

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from bayplan.diagnostics import Diagnostic, Outcome, error
+from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.model.formats import Source
-from bayplan.report.batch import Batch
+from bayplan.report import Batch
 from bayplan.report.findings import Finding, findings
-from bayplan.sandbox import child, limits
+from bayplan.sandbox import child
+from bayplan.sandbox import tasks as limits
 from bayplan.text.document import Document
 from bayplan.workflows.osmo import text
 from tools.run import ROOT

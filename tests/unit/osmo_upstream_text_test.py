@@ -10,7 +10,7 @@ import jinja2.sandbox
 import pytest
 import yaml
 
-from bayplan.diagnostics import Outcome
+from bayplan.core.diagnostics import Outcome
 from bayplan.model.formats import Source
 from bayplan.workflows.osmo import claims, text
 from osmo_texts import EXAMPLES, in_this_process

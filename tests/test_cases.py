@@ -1,5 +1,6 @@
-"""Failing cases for every diagnostic: `tests/cases/<CODE>-<slug>/command` is run in its folder, with its `stdin` if there is
-one, and prints what `golden/diagnostics/<case>.txt` says. Every code has a row, a section of the documentation and a case.
+"""Failing cases for every diagnostic: `tests/cases/<CODE>-<slug>/command` is run in its folder, with `stdin` if there
+is one, and prints what `golden/diagnostics/<case>.txt` says. Every code has a row, a section of the documentation and a
+case.
 
 `pytest tests/test_cases.py --snapshot-update` rewrites the golden files; read the diff.
 """

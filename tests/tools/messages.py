@@ -127,7 +127,7 @@ class Source:
         return found
 
     def faults(self) -> Iterator[tuple[str, str, str]]:
-        """(Place, family, template) of the faults of HAMi's rules, whose families are codes in tables of their users."""
+        """(Place, family, template) of faults of HAMi's rules, whose users have a table of codes."""
         for call in self.calls["Fault"]:
             match call.args:
                 case [ast.Constant(value=str(family)), _, _, message, *_] if not CODE.fullmatch(family):
@@ -182,7 +182,6 @@ class Tracker(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         return node
-
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
         return node

@@ -1,15 +1,6 @@
-<<<<<<< HEAD
 """Failing cases for every diagnostic: `tests/cases/<CODE>-<slug>/command` is run in its folder, with its `stdin` if
 there is one, and prints what `golden/diagnostics/<case>.txt` says. Every code has a section of the documentation, which
 declares it, and a case.
-||||||| 9dc66bf
-"""Failing cases for every diagnostic: `tests/cases/<CODE>-<slug>/command` is run in its folder, with its `stdin` if there is
-one, and prints what `golden/diagnostics/<case>.txt` says. Every code has a row, a section of the documentation and a case.
-=======
-"""Failing cases for every diagnostic: `tests/cases/<CODE>-<slug>/command` is run in its folder, with `stdin` if there
-is one, and prints what `golden/diagnostics/<case>.txt` says. Every code has a row, a section of the documentation and a
-case.
->>>>>>> messages
 
 `python tests/tools/refresh_golden.py` rewrites the golden files; read the diff.
 """

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import random_workflows
 import support
 from bayplan import pipeline
-from bayplan.arrange import head
 from bayplan.backends import BACKENDS
+from bayplan.manifests.order import head
 from bayplan.model.features import FEATURES, Need
 from bayplan.model.intent import GangIntent
 from bayplan.model.manifest import Many

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from bayplan import sandbox
-from bayplan.diagnostics import Diagnostic, Outcome, error
+from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.model.formats import Source
-from bayplan.report.batch import Batch
+from bayplan.report import Batch
 from bayplan.report.findings import Finding, findings
 from bayplan.text.document import Document
 from bayplan.workflows.osmo import text

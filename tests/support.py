@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import yaml
 
 from bayplan import pipeline
-from bayplan.arrange import head
-from bayplan.diagnostics import Diagnostic, Outcome, has_errors
+from bayplan.core.diagnostics import Diagnostic, Outcome, has_errors
+from bayplan.manifests.order import head
 from bayplan.model.formats import Asked, SourceFile
 from bayplan.model.manifest import File, Item
 from bayplan.text import document

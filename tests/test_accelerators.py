@@ -11,11 +11,12 @@ import pytest
 import yaml
 
 import support
+from bayplan import accelerators as mig
 from bayplan import pipeline
-from bayplan.accelerators import mig, shares
+from bayplan.accelerators import hami as shares
 from bayplan.accelerators.matrix import ANY, TABLE, verdict
 from bayplan.backends import BACKENDS
-from bayplan.kube.safe import pod_templates
+from bayplan.kube.objects import pod_templates
 from bayplan.kube.vendors import HAMI, names, of_count, role
 from bayplan.model.topology import AcceleratorKind
 from bayplan.model.workflow import Accelerator

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import support
 from bayplan.augment import augment
 from bayplan.backends import BACKENDS
-from bayplan.diagnostics import Diagnostic
-from bayplan.linting.identity import collect
+from bayplan.core.diagnostics import Diagnostic
+from bayplan.linting.objects import collect
 from bayplan.model.augment import AugmentRequest
 from bayplan.text import document
 

@@ -17,7 +17,7 @@ import support
 import workloads
 from bayplan.augment import augment
 from bayplan.backends import BACKENDS
-from bayplan.diagnostics import Diagnostic
+from bayplan.core.diagnostics import Diagnostic
 from bayplan.model.augment import AugmentRequest
 from bayplan.model.given import FEATURES, PLAIN, TITLES
 from bayplan.model.intent import GangIntent, UnitIntent

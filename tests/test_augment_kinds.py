@@ -10,7 +10,7 @@ import pytest
 
 import support
 from bayplan.augment import augment
-from bayplan.kube.safe import get
+from bayplan.kube.objects import get
 from bayplan.kube.workloads import read
 from bayplan.model.augment import Augmented, AugmentRequest
 from bayplan.model.manifest import Object

@@ -45,10 +45,10 @@ TOPOLOGY = f"{PRETRAIN}/topology.yaml"
 BARE = HEAVY | {"yaml", "bayplan.pipeline", "bayplan.model", "bayplan.schemas", "bayplan.text.emit", "bayplan.kube"}
 """Modules that a command may not load that reads none of the user's files."""
 
-NO_OUTPUT = HEAVY | {"json", "bayplan.text.emit", "bayplan.cli.folder", "bayplan.cli.differences"}
+NO_OUTPUT = HEAVY | {"json", "bayplan.text.emit", "bayplan.cli.output_folder"}
 """Modules that a command may not load that writes no manifests."""
 
-PASSING = BARE | {"json", "bayplan.cli.inputs", "bayplan.clients.stream", "bayplan.augment"}
+PASSING = BARE | {"json", "bayplan.cli.inputs", "bayplan.clients.helm", "bayplan.augment"}
 """Modules that post-render may not load where nobody asks for anything."""
 
 REPORT = """
@@ -101,7 +101,7 @@ UNSEEN = HEAVY | {
     "bayplan.text.patch",
     "bayplan.text.positions",
     "bayplan.cli.commands",
-    "bayplan.cli.krm.places",
+    "bayplan.cli.krm.inputs",
     "bayplan.report.findings",
 }
 """Modules that kustomize's function may not load while all goes well."""
@@ -123,7 +123,7 @@ def test_a_function_of_kustomize_loads_nothing_heavy() -> None:
         pytest.param(["check", *RENDER_64[1:4]], HEAVY, id="check"),
         pytest.param(["plan", *RENDER_64[1:4]], NO_OUTPUT - {"json"}, id="plan"),
         pytest.param(["delete-plan", *RENDER_64[1:4]], NO_OUTPUT, id="delete-plan"),
-        pytest.param(["import", RENDER_64[1]], HEAVY | {"json", "bayplan.hosts"}, id="import"),
+        pytest.param(["import", RENDER_64[1]], HEAVY | {"json", "bayplan.manifests.pod_dns"}, id="import"),
         pytest.param(["topology", "check", TOPOLOGY], NO_OUTPUT, id="topology-check"),
         pytest.param(["topology", "show", TOPOLOGY], HEAVY | {"json"}, id="topology-show"),
         pytest.param(["topology", "diff", TOPOLOGY, TOPOLOGY], HEAVY | {"json"}, id="topology-diff"),

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from bayplan import pipeline
 from bayplan.backends import BACKENDS
-from bayplan.diagnostics import Diagnostic
-from bayplan.report.batch import Batch
+from bayplan.core.diagnostics import Diagnostic
+from bayplan.report import Batch
 from bayplan.report.findings import findings
 from bayplan.text import document
 from lint_table import COMMON, DEVICES, KAI, Row, group

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bayplan import pipeline, schemas
-from bayplan.diagnostics import has_errors
-from bayplan.kube import addresses as ip
+from bayplan.core.diagnostics import has_errors
+from bayplan.kube import networks as ip
 from bayplan.text import document
 from bayplan.topologies import native
 from support import WORKER, workflow

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bayplan import pipeline
-from bayplan.diagnostics import Diagnostic, has_errors
+from bayplan.core.diagnostics import Diagnostic, has_errors
 from bayplan.text import document
 from bayplan.text.emit import emit
 from judges import UPSTREAM, judge, network_operator

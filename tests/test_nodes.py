@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayplan import pipeline
-from bayplan.diagnostics import AT, Diagnostic
+from bayplan.core.diagnostics import AT, Diagnostic
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, Level, NodeShape, Pool
 from bayplan.text.document import Document, read

@@ -14,7 +14,9 @@ import pytest
 import yaml
 
 import judges
-from bayplan.clients import cutting, helm, stream
+from bayplan.clients import helm
+from bayplan.clients import helm as stream
+from bayplan.clients import pieces as cutting
 from bayplan.model.augment import Added, Augmented, Change
 from bayplan.text.emit import emit
 from judges.versions import UPSTREAM

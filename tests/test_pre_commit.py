@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bayplan.cli import tree
+from bayplan.cli import output_tree as tree
 from tools.clients import tool
 from tools.run import EXAMPLES, PRETRAIN, ROOT
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import random_workflows
 from bayplan import pipeline
 from bayplan.backends import BACKENDS
-from bayplan.diagnostics import Diagnostic
+from bayplan.core.diagnostics import Diagnostic
 from bayplan.model.manifest import File
 from bayplan.model.plan import GangPlan, Unit, walk
 from bayplan.text import document

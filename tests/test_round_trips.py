@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 
 from bayplan.cli import topology_sources
-from bayplan.diagnostics import has_errors
+from bayplan.core.diagnostics import has_errors
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
 from bayplan.text.emit import emit

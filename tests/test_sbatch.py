@@ -9,16 +9,17 @@ from typing import Any
 
 import pytest
 
-from bayplan import pipeline, reading
-from bayplan.diagnostics import AT, has_errors
+from bayplan import formats as reading
+from bayplan import pipeline
+from bayplan.core.diagnostics import AT, has_errors
 from bayplan.model.formats import Context, Source
 from bayplan.text.document import Document
 from bayplan.workflows import native
+from bayplan.workflows.sbatch import expansion as sums
 from bayplan.workflows.sbatch import options
-from bayplan.workflows.sbatch.job import amounts, images
-from bayplan.workflows.sbatch.shell import sums
-from bayplan.workflows.sbatch.shell.statements import statements
-from bayplan.workflows.sbatch.shell.words import UnreadableError
+from bayplan.workflows.sbatch import pods as images
+from bayplan.workflows.sbatch import shape as amounts
+from bayplan.workflows.sbatch.shell import UnreadableError, statements
 from tools.golden import GOLDEN
 from tools.run import EXAMPLES, ROOT
 

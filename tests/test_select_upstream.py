@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from bayplan.diagnostics import Diagnostic, has_errors
+from bayplan.core.diagnostics import Diagnostic, has_errors
 from bayplan.kube.templates import templates
-from bayplan.linting.identity import collect
+from bayplan.linting.objects import collect
 from bayplan.model.policy import Policy, Rule
 from bayplan.text import document
-from bayplan.workflows.manifests import Selected, select
+from bayplan.workflows.existing import Selected, select
 from judges import UPSTREAM
 
 EXAMPLES = UPSTREAM / "examples"

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayplan.cli.run import run
-from bayplan.diagnostics import Diagnostic, Outcome
+from bayplan.core.diagnostics import Diagnostic, Outcome
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Level, Pool

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
-from bayplan import pipeline, reading
-from bayplan.diagnostics import has_errors
+from bayplan import formats as reading
+from bayplan import pipeline
+from bayplan.core.diagnostics import has_errors
 from bayplan.model.formats import Context, Source
 from bayplan.model.topology import ClusterTopology
 from bayplan.text.document import Document

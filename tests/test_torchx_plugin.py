@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 import yaml
 
+from bayplan.workflows.torchx.component_arguments import bound
 from bayplan.workflows.torchx.components import COMPONENTS
-from bayplan.workflows.torchx.components.arguments import bound
 from tools.run import EXAMPLES, ROOT, bayplan, environment
 
 PYTHON = Path(os.environ.get("BAYPLAN_TORCHX", ROOT / ".ci" / "torchx" / "bin" / "python"))
@@ -191,7 +191,7 @@ def _full(app: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_named_resources_are_torchx_own() -> None:
-    from bayplan.workflows.torchx.components import named
+    from bayplan.workflows.torchx import component_arguments as named
 
     code = (
         "import dataclasses, json, torchx.specs.named_resources_aws as a, torchx.specs.named_resources_generic as g\n"

@@ -13,7 +13,7 @@ import yaml
 
 from bayplan import pipeline
 from bayplan.cli.run import run
-from bayplan.diagnostics import Diagnostic
+from bayplan.core.diagnostics import Diagnostic
 from bayplan.model.formats import Context
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology

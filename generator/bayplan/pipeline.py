@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bayplan import fabrics, reading
-from bayplan.arrange import arrange, collisions, oversized, workflow_meta
+from bayplan import fabrics, formats
 from bayplan.backends import BACKENDS
 from bayplan.checks import SCHEDULED, SURVEY_CHECKS, TARGETED, TOGETHER, TOPOLOGY_CHECKS, WORKFLOW_CHECKS
-from bayplan.companions import companions
-from bayplan.diagnostics import Diagnostic, Outcome, Route, has_errors
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors
+from bayplan.core.phrases import lined
+from bayplan.core.values import NamedTuple
+from bayplan.manifests.assemble import companions, weave
+from bayplan.manifests.order import arrange, collisions, oversized, workflow_meta
 from bayplan.model.backend import Backend
 from bayplan.model.features import FEATURES, Feature, Need
 from bayplan.model.formats import Context
@@ -25,18 +27,12 @@ from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow
-from bayplan.planning import attachments, compute_domains, devices, ranks
+from bayplan.planning import compute_domains, device_checks, ranks
 from bayplan.planning.bind import bind
-from bayplan.planning.blind_spots import unseen
-from bayplan.planning.fidelity import compare, firm
+from bayplan.planning.fidelity import compare, firm, plan_needs, topology_needs
 from bayplan.planning.fit import diagnose
-from bayplan.planning.fitting import components, fitting
-from bayplan.planning.needs import plan_needs, topology_needs
-from bayplan.planning.pools import name_accelerators
-from bayplan.planning.portions import apportioned
-from bayplan.planning.preferences import unmet
-from bayplan.planning.shape import Offer, shape
-from bayplan.selection import (
+from bayplan.planning.pools import apportioned, name_accelerators
+from bayplan.planning.selection import (
     assumed,
     blame_namespace,
     default_namespace,
@@ -46,14 +42,15 @@ from bayplan.selection import (
     select_namespace,
     select_target,
 )
+from bayplan.planning.shape import Offer, shape
+from bayplan.planning.unmodelled import unmet, unseen
+from bayplan.planning.workload_checks import components, fitting
 from bayplan.text.document import Document
 from bayplan.topologies import EXPORTS
-from bayplan.values import NamedTuple
-from bayplan.weave import weave
-from bayplan.words import lined
 
 if TYPE_CHECKING:
     from bayplan.model.formats import Exporter
+
 
 Origins = Mapping[str, Mapping[Route, Route]]
 Found = tuple[Diagnostic, ...]
@@ -130,7 +127,7 @@ def check_workflow(
     context: Context = Context(),  # noqa: B008
 ) -> tuple[Outcome[Workflow], Origins]:
     """A workflow alone, in the format of that name or in the one that recognises it."""
-    read = reading.workflow(document, name, context)
+    read = formats.workflow(document, name, context)
     found = read.diagnostics
     if read.value is not None:
         found += tuple(d for each in WORKFLOW_CHECKS for d in each(read.value))
@@ -139,7 +136,7 @@ def check_workflow(
 
 def check_topology(document: Document) -> Judged:
     """A cluster topology alone."""
-    read = reading.topology(document)
+    read = formats.topology(document)
     found = read.diagnostics
     if read.value is not None:
         found += judge_topology(read.value)
@@ -222,8 +219,8 @@ def settled(request: Request, checked: Checked, draft: Draft) -> Outcome[Planned
     """What is lost, and the proof that all fits; gaps that the user accepts become warnings."""
     backend, target, plan = checked.backend, checked.target, draft.plan
     needs = (*plan_needs(draft.asked), *backend.needs(draft.asked))
-    found = [*draft.found, *attachments.check(draft.asked), *diagnose(plan), *gaps(needs, backend, target)]
-    found += devices.gaps(plan, backend.NAME, title(backend, target), target)
+    found = [*draft.found, *device_checks.check(draft.asked), *diagnose(plan), *gaps(needs, backend, target)]
+    found += device_checks.gaps(plan, backend.NAME, title(backend, target), target)
     if not has_errors(found):
         found += [*unmet(plan), *unseen(plan), *backend.prove(plan, target)]
     if draft.shape is None:
@@ -240,13 +237,13 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
     """Lower the plan, weave the marks into workloads, and put everything into the order to apply it."""
     ranked, shaped, backend, target, accepted = planned
     if any(gang.gang.hosts for gang in ranked.gangs):
-        from bayplan import hosts
+        from bayplan.manifests import pod_dns as hosts
 
         ranked, shaped = hosts.resolve(ranked, shaped)
     lowered = backend.lower(ranked, shaped, target)
     own = [*companions(ranked, shaped, target), *lowered.documents, *weave(ranked, shaped, lowered)]
     if ranked.workflow.cleanup == "adopt":
-        from bayplan.cleanup import adopters
+        from bayplan.manifests.lifecycle import adopters
 
         own += adopters(ranked, shaped, own)
     cluster = backend.cluster_objects(ranked.topology, target) if request.cluster_objects else ()
@@ -301,7 +298,7 @@ def lint(request: LintRequest) -> tuple[Outcome[tuple[Object, ...]], Origins]:
     Without a topology, or in one whose pools have no nodes, rules about nodes have nothing to say.
     """
     from bayplan import linting
-    from bayplan.linting.identity import collect
+    from bayplan.linting.objects import collect
 
     read, origins = check_topology(request.topology) if request.topology else (Outcome(UNKNOWN), {})
     if read.value is None:

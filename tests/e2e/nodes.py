@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
-from bayplan.planning.fit.demand import DEFAULT_SLOTS, OPEN
+from bayplan.planning.fit.problem import DEFAULT_SLOTS, OPEN
 
 CHANNELS = "compute-domain.nvidia.com"
 CHANNEL_CLASS = "compute-domain-default-channel.nvidia.com"

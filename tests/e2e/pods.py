@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from bayplan.kube.kinds import KINDS
 from bayplan.kube.kinds.parts import GANG_LABEL
-from bayplan.kube.names import COMPUTE_DOMAIN_API
+from bayplan.kube.pod import COMPUTE_DOMAIN_API
 from e2e.nodes import CHANNEL_CLASS
 
 Object = dict[str, Any]

@@ -9,10 +9,9 @@ import yaml
 
 from bayplan import pipeline
 from bayplan.backends.kai.estimate import estimate
-from bayplan.diagnostics import Diagnostic, Route
+from bayplan.core.diagnostics import Diagnostic, Route
 from bayplan.model.plan import GangPlan, Plan, Unit
-from bayplan.planning.fit.answer import NoRoom, Placed
-from bayplan.planning.fit.prove import answers
+from bayplan.planning.fit.prove import NoRoom, Placed, answers
 from bayplan.report.codes import sections
 from bayplan.text import document
 from bayplan.text.emit import emit

@@ -218,7 +218,7 @@ def track(source: Source) -> list[Literal]:
 
 def reached() -> Iterator[tuple[int, str]]:
     """The literals that the cases report, each with its message. A diagnostic that is not printed does not count."""
-    from bayplan.diagnostics import Diagnostic
+    from bayplan.core.diagnostics import Diagnostic
 
     made: list[Diagnostic] = []
     construct = Diagnostic.__new__

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bayplan.backends import BACKENDS
-from bayplan.cli import schedulers_given
+from bayplan.cli import schedulers as schedulers_given
 from bayplan.cli.schedulers import extent, matrix, summed
 from bayplan.kube.kinds import KINDS
 from bayplan.model.backend import Backend
@@ -45,7 +45,7 @@ warning.
 def text() -> str:
     """The whole page."""
     backends = list(BACKENDS.values())
-    given = "".join(_table(list(schedulers_given.matrix(backends, summed))))
+    given = "".join(_table(list(schedulers_given.existing_matrix(backends, summed))))
     carried = INTRO + "".join(_table(list(matrix(backends))))
     return carried + GIVEN + given + DETAIL + "".join(map(_section, backends))
 

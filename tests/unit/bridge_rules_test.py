@@ -9,7 +9,7 @@ import yaml
 
 import support
 from bayplan.backends import BACKENDS
-from bayplan.diagnostics import Diagnostic
+from bayplan.core.diagnostics import Diagnostic
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology

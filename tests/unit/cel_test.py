@@ -2,7 +2,7 @@
 
 import pytest
 
-from bayplan.kube.cel import fault
+from bayplan.kube.validation import fault
 
 
 @pytest.mark.parametrize(

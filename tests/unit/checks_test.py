@@ -13,11 +13,15 @@ from scenes import EXAMPLES, GANGS, WORKFLOWS, load, topologies, topology_data, 
 
 import support
 from bayplan import schemas
-from bayplan.checks import SURVEY_CHECKS, TOGETHER, TOPOLOGY_CHECKS, WORKFLOW_CHECKS, naming, places, template, tree
-from bayplan.diagnostics import Diagnostic
+from bayplan.checks import SURVEY_CHECKS, TOGETHER, TOPOLOGY_CHECKS, WORKFLOW_CHECKS
+from bayplan.checks import templates as template
+from bayplan.checks import topology as tree
+from bayplan.checks import workflow as naming
+from bayplan.core.diagnostics import Diagnostic
+from bayplan.model import walk as places
 from bayplan.model.topology import ClusterTopology, Domain, Level, Pool
 from bayplan.model.workflow import Accelerator, Gang, Group, Placement, PodSet, Workflow
-from bayplan.planning.names import gang_name
+from bayplan.planning.bind import gang_name
 from bayplan.schemas.patterns import are_dns_subdomains, is_dns_subdomain
 from bayplan.topologies import native as native_topology
 from bayplan.workflows import native as native_workflow
@@ -299,7 +303,7 @@ SMALL = st.recursive(
 @settings(max_examples=200, deadline=None)
 def test_equal_names_are_found_exactly(gangs: list[tuple[str, int, list[Group]]]) -> None:
     workflow = Workflow("w", gangs=tuple(Gang(name, replicas=n, groups=tuple(groups)) for name, n, groups in gangs))
-    found = list(naming.check(workflow))
+    found = list(naming.check_naming(workflow))
     equal = any(len(set(names)) < len(names) for names in all_names(workflow))
     assert bool(found) == equal or "W301" in codes(found)
 
@@ -459,12 +463,12 @@ A, B = Level("spine", "example.com/spine"), Level("rack", "example.com/rack")
 
 def test_values_may_repeat_where_the_level_says_so() -> None:
     repeated = ["s1/1", "s1/2", "s2/1", "s2/2"]
-    assert codes(list(tree.check(of_levels(repeated, A, B)))) == ["T402", "T402"]
-    assert list(tree.check(of_levels(repeated, A, B._replace(unique="parent")))) == []
+    assert codes(list(tree.check_tree(of_levels(repeated, A, B)))) == ["T402", "T402"]
+    assert list(tree.check_tree(of_levels(repeated, A, B._replace(unique="parent")))) == []
 
 
 def test_a_shared_parent_is_one_conflict_for_each_domain() -> None:
-    found = list(tree.check(of_levels(["s1/r1", "s2/r1", "s1/r2"], A, B)))
+    found = list(tree.check_tree(of_levels(["s1/r1", "s2/r1", "s1/r2"], A, B)))
     assert codes(found) == ["T402"]
     assert found[0].route == ("topology", "spec", "pools", 0, "domains", 1, "path")
 

@@ -14,7 +14,8 @@ import pytest
 import yaml
 
 from bayplan.backends import BACKENDS
-from bayplan.cli import commands, fields, topology_sources
+from bayplan.cli import commands, topology_sources
+from bayplan.cli import explain as fields
 from bayplan.cli.commands import SCHEMAS, SHELLS
 from bayplan.cli.run import run
 from bayplan.model.features import FEATURES

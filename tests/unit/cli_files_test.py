@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bayplan.cli import arguments, files, project
+from bayplan.cli import files, project
+from bayplan.cli import options as arguments
 from bayplan.cli.commands import COMMANDS
 from bayplan.cli.options import Given
 from bayplan.text.document import LARGEST

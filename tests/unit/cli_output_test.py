@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
-from bayplan.arrange import ORDER
-from bayplan.cli import collisions, folder, single, stdout
-from bayplan.kube.names import COMPUTE_DOMAIN_API
+from bayplan.cli import compiling as collisions
+from bayplan.cli import output as stdout
+from bayplan.cli import output_folder as folder
+from bayplan.cli import output_folder as single
+from bayplan.kube.pod import COMPUTE_DOMAIN_API
+from bayplan.manifests.order import ORDER
 from bayplan.model.manifest import Many, Slot
 
 COVERS = {"O803"}
@@ -52,21 +55,21 @@ def failing(number: int) -> Iterator[str]:
 
 class TestOneFile:
     def test_a_new_file(self, tmp_path: Path) -> None:
-        assert single.write(str(tmp_path / "out.yaml"), ["a", "b"]) == ()
+        assert single.write_single(str(tmp_path / "out.yaml"), ["a", "b"]) == ()
         assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("out.yaml", "ab")]
 
     def test_the_same_bytes_are_not_touched(self, tmp_path: Path) -> None:
-        single.write(str(tmp_path / "out.yaml"), ["ab"])
+        single.write_single(str(tmp_path / "out.yaml"), ["ab"])
         os.utime(tmp_path / "out.yaml", ns=(1, 1))
         before = state(tmp_path)
-        assert single.write(str(tmp_path / "out.yaml"), ["a", "b"]) == ()
+        assert single.write_single(str(tmp_path / "out.yaml"), ["a", "b"]) == ()
         assert state(tmp_path) == before
 
     def test_a_changed_file_keeps_its_mode_and_a_link_stays_one(self, tmp_path: Path) -> None:
         (tmp_path / "real.yaml").write_text("old")
         (tmp_path / "real.yaml").chmod(0o640)
         (tmp_path / "link.yaml").symlink_to("real.yaml")
-        assert single.write(str(tmp_path / "link.yaml"), ["new"]) == ()
+        assert single.write_single(str(tmp_path / "link.yaml"), ["new"]) == ()
         assert (tmp_path / "link.yaml").is_symlink()
         assert (tmp_path / "real.yaml").read_text() == "new"
         assert (tmp_path / "real.yaml").stat().st_mode & 0o777 == 0o640
@@ -75,22 +78,22 @@ class TestOneFile:
     def test_a_full_disk_changes_nothing(self, number: int, tmp_path: Path) -> None:
         (tmp_path / "out.yaml").write_text("old")
         before = state(tmp_path)
-        assert codes(single.write(str(tmp_path / "out.yaml"), failing(number))) == ["O803"]
+        assert codes(single.write_single(str(tmp_path / "out.yaml"), failing(number))) == ["O803"]
         assert state(tmp_path) == before
 
     @pytest.mark.parametrize("name", ["gone/out.yaml", "a\0b", "x" * 300])
     def test_a_place_that_cannot_be_written(self, name: str, tmp_path: Path) -> None:
-        assert codes(single.write(str(tmp_path / name), ["a"])) == ["O802"]
+        assert codes(single.write_single(str(tmp_path / name), ["a"])) == ["O802"]
         assert state(tmp_path) == {}
 
     def test_a_device_is_written_directly(self) -> None:
-        assert single.write("/dev/null", ["a"]) == ()
+        assert single.write_single("/dev/null", ["a"]) == ()
 
     def test_comparing(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         path = tmp_path / "out.yaml"
         path.write_text("a: 1\nb: 2\n")
-        assert single.compare(str(path), ["a: 1\nb: 2\n"]) == ()
-        assert codes(single.compare(str(path), ["a: 1\nb: 3\n"])) == ["O805"]
+        assert single.compare_single(str(path), ["a: 1\nb: 2\n"]) == ()
+        assert codes(single.compare_single(str(path), ["a: 1\nb: 3\n"])) == ["O805"]
         assert capsys.readouterr().out == f"--- {path}\n+++ {path}\n@@ -1,2 +1,2 @@\n a: 1\n-b: 2\n+b: 3\n"
         assert path.read_text() == "a: 1\nb: 2\n"
 
@@ -100,25 +103,25 @@ FIRST = {"01-a.yaml": "a\n", "02-b.yaml": "b\n"}
 
 class TestFolder:
     def test_a_new_folder(self, tmp_path: Path) -> None:
-        assert folder.write(str(tmp_path / "x/out/"), FIRST) == ()
+        assert folder.write_folder(str(tmp_path / "x/out/"), FIRST) == ()
         assert sorted(state(tmp_path / "x/out")) == [".bayplan-index", "01-a.yaml", "02-b.yaml"]
         assert (tmp_path / "x/out/.bayplan-index").read_text().splitlines()[1:] == ["01-a.yaml", "02-b.yaml"]
 
     def test_again_touches_nothing(self, tmp_path: Path) -> None:
-        folder.write(str(tmp_path), FIRST)
+        folder.write_folder(str(tmp_path), FIRST)
         for each in tmp_path.iterdir():
             os.utime(each, ns=(1, 1))
         before = state(tmp_path)
-        assert folder.write(str(tmp_path), FIRST) == ()
+        assert folder.write_folder(str(tmp_path), FIRST) == ()
         assert state(tmp_path) == before
 
     def test_only_what_differs_is_written_and_only_what_is_ours_is_removed(self, tmp_path: Path) -> None:
-        folder.write(str(tmp_path), FIRST)
+        folder.write_folder(str(tmp_path), FIRST)
         (tmp_path / "03-mine.yaml").write_text("mine")
         (tmp_path / "notes.md").write_text("notes")
         for each in tmp_path.iterdir():
             os.utime(each, ns=(1, 1))
-        assert folder.write(str(tmp_path), {"01-a.yaml": "a\n", "02-c.yaml": "c\n"}) == ()
+        assert folder.write_folder(str(tmp_path), {"01-a.yaml": "a\n", "02-c.yaml": "c\n"}) == ()
         after = state(tmp_path)
         assert sorted(after) == [".bayplan-index", "01-a.yaml", "02-c.yaml", "03-mine.yaml", "notes.md"]
         assert after["01-a.yaml"] == ("a\n", 1)
@@ -127,25 +130,25 @@ class TestFolder:
     def test_a_foreign_file_in_the_way(self, tmp_path: Path) -> None:
         (tmp_path / "02-b.yaml").write_text("mine")
         before = state(tmp_path)
-        assert codes(folder.write(str(tmp_path), FIRST)) == ["O804"]
+        assert codes(folder.write_folder(str(tmp_path), FIRST)) == ["O804"]
         assert state(tmp_path) == before
 
     @pytest.mark.parametrize("line", ["../x", "/etc/passwd", "notes.md", "01-a/../../b.yaml", "."])
     def test_an_index_with_a_strange_line(self, line: str, tmp_path: Path) -> None:
         (tmp_path / ".bayplan-index").write_text(f"{line}\n")
         before = state(tmp_path)
-        assert codes(folder.write(str(tmp_path), FIRST)) == ["O806"]
-        assert codes(folder.compare(str(tmp_path), FIRST)) == ["O806"]
+        assert codes(folder.write_folder(str(tmp_path), FIRST)) == ["O806"]
+        assert codes(folder.compare_folder(str(tmp_path), FIRST)) == ["O806"]
         assert state(tmp_path) == before
 
     def test_a_listed_file_that_is_gone_is_written_again(self, tmp_path: Path) -> None:
-        folder.write(str(tmp_path), FIRST)
+        folder.write_folder(str(tmp_path), FIRST)
         (tmp_path / "01-a.yaml").unlink()
-        assert folder.write(str(tmp_path), {"02-b.yaml": "b\n"}) == ()
+        assert folder.write_folder(str(tmp_path), {"02-b.yaml": "b\n"}) == ()
         assert sorted(state(tmp_path)) == [".bayplan-index", "02-b.yaml"]
 
     def test_a_full_disk_changes_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        folder.write(str(tmp_path), FIRST)
+        folder.write_folder(str(tmp_path), FIRST)
         before = state(tmp_path)
         pour = single.pour
 
@@ -155,25 +158,25 @@ class TestFolder:
             pour(path, pieces)
 
         monkeypatch.setattr(single, "pour", full)
-        assert codes(folder.write(str(tmp_path), {"01-a.yaml": "A\n", "03-c.yaml": "c\n"})) == ["O803"]
+        assert codes(folder.write_folder(str(tmp_path), {"01-a.yaml": "A\n", "03-c.yaml": "c\n"})) == ["O803"]
         assert state(tmp_path) == before
         assert sorted(each.name for each in tmp_path.iterdir()) == sorted(before)
 
     def test_a_file_where_the_folder_should_be(self, tmp_path: Path) -> None:
         (tmp_path / "out").write_text("x")
-        assert codes(folder.write(str(tmp_path / "out") + "/", FIRST)) == ["O802"]
+        assert codes(folder.write_folder(str(tmp_path / "out") + "/", FIRST)) == ["O802"]
 
     def test_comparing(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        folder.write(str(tmp_path), FIRST)
-        assert folder.compare(str(tmp_path), FIRST) == ()
-        assert codes(folder.compare(str(tmp_path), {"01-a.yaml": "x\n", "03-c.yaml": "c\n"})) == ["O805"]
+        folder.write_folder(str(tmp_path), FIRST)
+        assert folder.compare_folder(str(tmp_path), FIRST) == ()
+        assert codes(folder.compare_folder(str(tmp_path), {"01-a.yaml": "x\n", "03-c.yaml": "c\n"})) == ["O805"]
         shown = capsys.readouterr().out
         assert shown.count("--- ") == 3
         assert f"--- /dev/null\n+++ {tmp_path}/03-c.yaml\n@@ -0,0 +1 @@\n+c\n" in shown
         assert f"--- {tmp_path}/02-b.yaml\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\n" in shown
 
     def test_comparing_with_nothing(self, tmp_path: Path) -> None:
-        assert codes(folder.compare(str(tmp_path / "none"), FIRST)) == ["O805"]
+        assert codes(folder.compare_folder(str(tmp_path / "none"), FIRST)) == ["O805"]
         assert not (tmp_path / "none").exists()
 
     def test_one_file_an_object(self) -> None:

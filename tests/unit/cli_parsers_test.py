@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayplan.cli import fast, human
+from bayplan.cli import human
+from bayplan.cli import run as fast
 from bayplan.cli.commands import COMMANDS
 from bayplan.cli.options import Command, Given
 

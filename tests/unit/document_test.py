@@ -15,7 +15,7 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bayplan.diagnostics import AT, KEY, Diagnostic
+from bayplan.core.diagnostics import AT, KEY, Diagnostic
 from bayplan.report.codes import page
 from bayplan.text import source
 from bayplan.text import yaml as yaml_text

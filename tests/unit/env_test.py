@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayplan.kube.env import entries
+from bayplan.kube.pod import entries
 
 
 def names(env: Mapping[str, str]) -> list[str]:

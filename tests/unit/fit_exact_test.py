@@ -13,13 +13,11 @@ from hypothesis import strategies as st
 from bayplan.model.plan import Plan, Pods, Unit, Units
 from bayplan.model.topology import ClusterTopology
 from bayplan.planning.fit import Impossible, Undecided, prove
-from bayplan.planning.fit.answer import Answer, NoRoom, Placed, Unknown
-from bayplan.planning.fit.demand import capacity, demand, room
-from bayplan.planning.fit.fronts import covers, solve
-from bayplan.planning.fit.problem import problem
-from bayplan.planning.fit.search import QUICK, search
+from bayplan.planning.fit.problem import capacity, demand, problem, room
+from bayplan.planning.fit.prove import SEARCH_LIMIT as QUICK
+from bayplan.planning.fit.prove import Answer, NoRoom, Placed, Unknown, faults, search
 from bayplan.planning.fit.space import Space, space, usable
-from bayplan.planning.fit.verify import faults
+from bayplan.planning.fit.witness import covers, solve
 
 Spot = tuple[str, tuple[tuple[str, str], ...]]
 

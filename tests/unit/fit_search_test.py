@@ -10,14 +10,14 @@ from fit_exact_test import found, instance
 from fit_scene import cluster, gang, group, plan, pods, pool, replicas, unit
 
 from bayplan.model.plan import Plan
-from bayplan.planning.fit import Fits, Undecided, prove, search
-from bayplan.planning.fit.answer import NoRoom, Placed, Unknown
-from bayplan.planning.fit.fronts import Solved, solve
+from bayplan.planning.fit import Fits, Undecided, prove
+from bayplan.planning.fit import prove as search
 from bayplan.planning.fit.greedy import first_fit
 from bayplan.planning.fit.problem import Problem, problem
+from bayplan.planning.fit.prove import NoRoom, Placed, Unknown, faults
 from bayplan.planning.fit.solver import solved
 from bayplan.planning.fit.space import space
-from bayplan.planning.fit.verify import faults
+from bayplan.planning.fit.witness import Solved, solve
 
 
 def posed(asked: Plan) -> Problem:
@@ -92,4 +92,4 @@ def test_without_the_extra_the_hint_names_it(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_search_is_the_module() -> None:
-    assert search.QUICK < search.BUDGET
+    assert search.SEARCH_LIMIT < search.BUDGET

@@ -11,7 +11,7 @@ import random_workflows
 import support
 from bayplan.backends import BACKENDS, kai
 from bayplan.model.plan import all_pods
-from bayplan.planning.fold import fold
+from bayplan.planning.shape import fold
 
 KEPT = ("NODE_RANK", "PET_NODE_RANK", "NNODES", "GROUP_INDEX", "GROUP_COUNT", "GROUP_SIZE", "MASTER_PORT")
 

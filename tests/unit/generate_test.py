@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 import yaml
 
-from bayplan.cli import generated, single, tree
+from bayplan.cli import output_folder as generated
+from bayplan.cli import output_folder as single
+from bayplan.cli import output_tree as tree
 from bayplan.cli.run import run
 from bayplan.schemas import load
 from tools.charts import FOUR_PODS
@@ -416,7 +418,7 @@ class TestOwnership:
         index, path = right[INDEX].splitlines(keepends=True), "out/20-jobset-one.yaml"
         text = right[path].splitlines(keepends=True)
         stale = "out/13-computedomain-gone.yaml"
-        repository.write(stale, generated.HEADER)
+        repository.write(stale, generated.GENERATED)
         sides = ["<<<<<<< ours\n", *index[1:3], "=======\n", f"{stale}\n", ">>>>>>> theirs\n"]
         repository.write(INDEX, "".join([index[0], *sides, *index[3:]]))
         repository.write(path, "".join([*text[:5], "<<<<<<< ours\n", "a: 1\n", "=======\n", ">>>>>>> theirs\n"]))
@@ -429,7 +431,7 @@ class TestOwnership:
         (repository.folder / "out").symlink_to(outside)
         repository.project(EVERY)
         assert "error[A988]" in repository.fails()
-        (outside / "victim.yaml").write_text(generated.HEADER)
+        (outside / "victim.yaml").write_text(generated.GENERATED)
         repository.project({"workflows": ["none/*"], "to": "in/"})
         repository.write(INDEX, "out/victim.yaml\n")
         assert "error[A988]" in repository.fails()

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import random_workflows
 import support
-from bayplan.checks import hosts as checks
-from bayplan.hosts import replacing
+from bayplan.checks import workflow as checks
+from bayplan.manifests.pod_dns import replacing
 from bayplan.model.workflow import Gang, Group, PodSet, Workflow, pod_of
-from bayplan.planning.tree import cut
+from bayplan.planning.bind import cut
 
 KINDS = ["jobset", "job", "pods"]
 IMAGE = "registry.example.com/x:1"
@@ -196,7 +196,7 @@ def test_instances_are_found_as_planning_makes_them(total: int, size: int | None
 @pytest.mark.parametrize("value", ["a-00-w", "a--w", "a-w", "a-1-w-0", "w", "a-0", "a-99999999999-w", "a-²-w"])
 def test_no_other_name_is_an_instance(value: str) -> None:
     one = Gang("main", hosts={"@": value}, groups=(Group("a", pod_sets=(PodSet("w", args=("@",), image="x"),)),))
-    assert [each.code for each in checks.check(Workflow("w", gangs=(one,)))] == ["W332"]
+    assert [each.code for each in checks.check_hosts(Workflow("w", gangs=(one,)))] == ["W332"]
 
 
 def test_a_million_instances_cost_nothing() -> None:
@@ -206,4 +206,4 @@ def test_a_million_instances_cost_nothing() -> None:
         hosts={"@": "a-1-b-7-c-999999-w"},
         groups=(Group("a", 10**6, groups=(Group("b", 10**6, groups=(deep,)),)),),
     )
-    assert list(checks.check(Workflow("w", gangs=(one,)))) == []
+    assert list(checks.check_hosts(Workflow("w", gangs=(one,)))) == []

@@ -16,7 +16,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from bayplan.cli import run
-from bayplan.clients import json_lines, resource_list
+from bayplan.clients import resource_list
+from bayplan.clients import resource_list as json_lines
 from bayplan.model.manifest import Many, Slot
 from tools.run import EXAMPLES, PRETRAIN, bayplan
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayplan.diagnostics import AT
+from bayplan.core.diagnostics import AT
 from bayplan.model.formats import Part
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Domain, Level, NodeShape, Pool
 from bayplan.topologies import hostlist

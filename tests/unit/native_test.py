@@ -14,7 +14,7 @@ from scenes import EXAMPLES, WORKFLOWS, changed, load, topologies, topology_data
 from bayplan import schemas
 from bayplan import topologies as topology_formats
 from bayplan import workflows as workflow_formats
-from bayplan.diagnostics import Route
+from bayplan.core.diagnostics import Route
 from bayplan.model.encoding import decode, encode, fields
 from bayplan.model.formats import detect
 from bayplan.model.topology import ClusterTopology, Domain

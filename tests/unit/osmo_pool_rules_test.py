@@ -10,9 +10,9 @@ from osmo_share_test import ASK, HEAD, given_by, share, user
 
 from bayplan.model.topology import ClusterTopology, NodeShape
 from bayplan.workflows.osmo import pool
-from bayplan.workflows.osmo.pool import asking
+from bayplan.workflows.osmo.pool import requests as asking
+from bayplan.workflows.osmo.pool.rendering import of_node
 from bayplan.workflows.osmo.pool.values import Ask
-from bayplan.workflows.osmo.pool.variables import of_node
 
 RIGHTS = {"gb200": {"allowed_mounts": ["/mnt/a", "/b"], "privileged_allowed": True}}
 MOUNTING = user(volumeMounts=[{"name": "b", "mountPath": "/b"}, {"name": "c", "mountPath": "/c"}])

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayplan.diagnostics import Outcome, Route
+from bayplan.core.diagnostics import Outcome, Route
 from bayplan.model.topology import ClusterTopology
 from bayplan.text.document import Document
 from bayplan.topologies import native
 from bayplan.workflows.osmo import pool
-from bayplan.workflows.osmo.pool import fields, shapes
-from bayplan.workflows.osmo.pool.built_in import BUILT_IN
-from bayplan.workflows.osmo.pool.merging import helm, lay
-from bayplan.workflows.osmo.pool.values import Key, PoolConfig
+from bayplan.workflows.osmo.pool import reading as fields
+from bayplan.workflows.osmo.pool import values as shapes
+from bayplan.workflows.osmo.pool.library import BUILT_IN
+from bayplan.workflows.osmo.pool.values import Key, PoolConfig, helm, lay
 from support import TOPOLOGY
 
 

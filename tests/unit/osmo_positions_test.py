@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from bayplan.diagnostics import KEY, Note, warning
-from bayplan.report.batch import Batch
+from bayplan.core.diagnostics import KEY, Note, warning
+from bayplan.report import Batch
 from bayplan.report.findings import findings
 from bayplan.text.document import Span
-from bayplan.workflows.osmo.text import source_map
-from bayplan.workflows.osmo.text.source_map import ordinal
+from bayplan.workflows.osmo import template_origins as source_map
+from bayplan.workflows.osmo.template_origins import ordinal
 from osmo_texts import document, marked, said, seen, stage
 
 TWO_TASKS = """\

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from bayplan import schemas
-from bayplan.diagnostics import KEY, Diagnostic
+from bayplan.core.diagnostics import KEY, Diagnostic
 from bayplan.report.codes import page
 from bayplan.workflows.osmo import rules
 from random_osmo import DATA, sound

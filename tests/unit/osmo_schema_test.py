@@ -14,7 +14,7 @@ from scenes import changed
 from schema_test import mutants
 
 from bayplan import schemas
-from bayplan.diagnostics import KEY
+from bayplan.core.diagnostics import KEY
 from bayplan.report.codes import page as codes_page
 from bayplan.schemas import explain
 from random_osmo import DATA

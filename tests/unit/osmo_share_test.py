@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from osmo_pool_test import cluster, codes, config, read
 
 from bayplan import sandbox
-from bayplan.diagnostics import Outcome
+from bayplan.core.diagnostics import Outcome
 from bayplan.workflows.osmo import pool
-from bayplan.workflows.osmo.pool.rendering import Job, render_all
+from bayplan.workflows.osmo.pool.rendering import Job, of_task, render_all
 from bayplan.workflows.osmo.pool.values import Ask, PoolConfig, Share
-from bayplan.workflows.osmo.pool.variables import of_task
 
 HEAD = {"backend": "east", "default_platform": "gb200"}
 ASK = Ask(("workflow", "workflow", "tasks", 0), task="Rank_0", container="rank-0", group="g", workflow="train")

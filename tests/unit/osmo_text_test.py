@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from bayplan import reading
-from bayplan.cli import beside
+from bayplan import formats as reading
+from bayplan.cli import inputs as beside
 from bayplan.cli.run import run
-from bayplan.diagnostics import Outcome
+from bayplan.core.diagnostics import Outcome
 from bayplan.model.formats import Source
 from bayplan.workflows.osmo import claims, text
 from osmo_texts import data, marked, places, said, stage
@@ -255,13 +255,13 @@ def folder(tmp_path: Path) -> Path:
 def test_files_beside(folder: Path, path: str, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for base in (str(folder), ""):
         monkeypatch.chdir(folder)
-        found = beside.read(base, path)
+        found = beside.read_beside(base, path)
         assert [each.code for each in found.diagnostics] == ([code] if code else [])
         assert found.value == (None if code else b"echo\n")
 
 
 def test_a_missing_file_has_a_near_name(folder: Path) -> None:
-    assert beside.read(str(folder), "scripts/rum.sh").diagnostics[0].hint == 'did you mean "scripts/run.sh"?'
+    assert beside.read_beside(str(folder), "scripts/rum.sh").diagnostics[0].hint == 'did you mean "scripts/run.sh"?'
 
 
 def test_files_lie_beside_the_workflow_and_not_where_one_stands(

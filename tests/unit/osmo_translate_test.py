@@ -10,18 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayplan import reading, schemas
+from bayplan import formats as reading
+from bayplan import schemas
 from bayplan.model.formats import Context
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Accelerator, Gang, Group, Placement, PodSet, Workflow
 from bayplan.text.document import Document
 from bayplan.workflows import native
+from bayplan.workflows.osmo import site as platforms
 from bayplan.workflows.osmo import translate
-from bayplan.workflows.osmo.translate import platforms
-from bayplan.workflows.osmo.translate.exit_codes import wrapped
-from bayplan.workflows.osmo.translate.names import LONGEST, cut, label, stem
-from bayplan.workflows.osmo.translate.portion import REQUIRED, kept_off
-from bayplan.workflows.osmo.translate.source import Task
+from bayplan.workflows.osmo.source import LONGEST, REQUIRED, Task, cut, kept_off, label, stem, wrapped
 from support import TOPOLOGY
 
 LEVELS = ("zone", "spine", "rack")

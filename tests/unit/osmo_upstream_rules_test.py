@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bayplan import sandbox, schemas
-from bayplan.diagnostics import Diagnostic, Outcome
+from bayplan.core.diagnostics import Diagnostic, Outcome
 from bayplan.model.formats import Source
 from bayplan.workflows.osmo import rules, text
 from osmo_texts import EXAMPLES

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from bayplan import sandbox
-from bayplan.diagnostics import Outcome
+from bayplan.core.diagnostics import Outcome
 from bayplan.model.formats import Source
 from bayplan.workflows.osmo import claims, text
 from osmo_texts import EXAMPLES

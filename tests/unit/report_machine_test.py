@@ -8,13 +8,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from bayplan.diagnostics import Note, error, info, warning
-from bayplan.report import FORMATS
-from bayplan.report.batch import Batch
+from bayplan.core.diagnostics import Note, error, info, warning
+from bayplan.report import FORMATS, Batch
 from bayplan.report.codes import title
 from bayplan.report.findings import Finding, findings
-from bayplan.report.formats import render
-from bayplan.report.machine import uri
+from bayplan.report.formats import render, uri
 from bayplan.text.document import Document
 
 SOURCES = {"workflow": Document("jobs/my workflow.yaml", "kind: Workflow\nspec: {queue: a}\n", 0, None)}

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayplan.diagnostics import AT, KEY, Diagnostic, Note, Route, error, info, warning
-from bayplan.report.batch import Batch
+from bayplan.core.diagnostics import AT, KEY, Diagnostic, Note, Route, error, info, warning
+from bayplan.report import Batch
 from bayplan.report.findings import Place, findings
-from bayplan.report.formats import render, summary
-from bayplan.report.text import WIDEST, escape, excerpt
+from bayplan.report.formats import WIDEST, escape, excerpt, render, summary
 from bayplan.text.document import Document
 
 TEXT = """\

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from referencing import Registry
 from scenes import EXAMPLES, WORKFLOWS, changed, load, topologies, topology_data, workflow_data
 
-from bayplan import data as data_files
 from bayplan import schemas
-from bayplan.diagnostics import KEY
+from bayplan.core import package_data as data_files
+from bayplan.core.diagnostics import KEY
 from bayplan.schemas import explain as slow
 from bayplan.schemas.explain import _Validator, describe, explain
 from bayplan.schemas.patterns import Patterns, Word, is_dns_subdomain

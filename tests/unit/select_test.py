@@ -12,15 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scenes import ROOT, changed
 
-from bayplan import reading, schemas
-from bayplan.diagnostics import Diagnostic, origin
+from bayplan import formats as reading
+from bayplan import schemas
+from bayplan.core.diagnostics import Diagnostic, origin
 from bayplan.model.encoding import fields
 from bayplan.model.manifest import Object
 from bayplan.model.policy import GangRule, GroupRule, Match, Policy, Rule
 from bayplan.model.workflow import Gang, Placement
 from bayplan.text.document import read as read_document
-from bayplan.workflows.manifests import Selected, select
-from bayplan.workflows.manifests.annotated import OWN, WORDS
+from bayplan.workflows.existing import Selected, select
+from bayplan.workflows.requests import OWN, WORDS
 
 COVERS = {"A940", "A941", "A942", "A943", "A944", "A945", "A946", "A947", "A948"}
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import support
-from bayplan.selection import is_label
+from bayplan.planning.selection import is_label
 
 FLOW = support.workflow({"name": "train", "podSets": [{**support.WORKER, "replicas": 2}]})
 SPEC = support.TOPOLOGY["spec"]

@@ -9,7 +9,7 @@ import pytest
 
 import support
 from bayplan.backends import BACKENDS
-from bayplan.data import data_text
+from bayplan.core.package_data import data_text
 from bayplan.kube.kinds import KINDS
 from bayplan.model.backend import Backend
 from bayplan.model.features import FEATURES, Feature, Need, Support

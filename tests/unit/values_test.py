@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import pytest
 
-from bayplan import values
+from bayplan.core import values
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bayplan.words import count, did_you_mean, listing, shorten, suggest
+from bayplan.core.phrases import count, did_you_mean, listing, shorten, suggest
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scenes import changed
 
-from bayplan.kube.safe import get
+from bayplan.kube.objects import get
 from bayplan.kube.templates import templates
 from bayplan.kube.workloads import REFUSED, WORKLOADS, read
 from bayplan.model.augment import Roster

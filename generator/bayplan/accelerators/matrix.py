@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from bayplan.values import NamedTuple
+from bayplan.core.values import NamedTuple
 
 Verdict = Literal["yes", "partly", "no", "claim"]
 ANY = "*"

@@ -7,9 +7,8 @@ from typing import TypeVar
 
 from bayplan.kube.kinds import KINDS, PodsRead
 from bayplan.kube.kinds.parts import read_name
-from bayplan.kube.names import COMPUTE_DOMAIN_API
-from bayplan.kube.objects import group, kind
-from bayplan.kube.safe import mapping
+from bayplan.kube.objects import group, kind, mapping
+from bayplan.kube.pod import COMPUTE_DOMAIN_API
 from bayplan.kube.workloads import WORKLOADS
 from bayplan.model.intent import PodsIntent
 from bayplan.model.manifest import Manifest, Object

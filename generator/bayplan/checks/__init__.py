@@ -8,68 +8,61 @@ from bayplan.checks import (
     accelerators,
     amounts,
     attachments,
-    cards,
-    dependencies,
-    hosts,
-    labels,
-    levels,
-    naming,
+    inventory,
     networks,
-    nodes,
-    nvlink,
-    offer,
-    pending,
-    pod_templates,
     references,
     security,
-    structure,
-    survey,
-    template,
-    tree,
+    templates,
+    topology,
+    workflow,
 )
-from bayplan.diagnostics import Diagnostic
+from bayplan.checks import references as levels
+from bayplan.checks import references as pending
+from bayplan.core.diagnostics import Diagnostic
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow
 
 WORKFLOW_CHECKS: tuple[Callable[[Workflow], Iterator[Diagnostic]], ...] = (
-    naming.check,
-    structure.check,
-    dependencies.check,
-    hosts.check,
-    template.check,
+    workflow.check_naming,
+    workflow.check_structure,
+    workflow.check_dependencies,
+    workflow.check_hosts,
+    templates.check_template,
     amounts.check,
 )
 """Of a workflow alone."""
 
 TOPOLOGY_CHECKS: tuple[Callable[[ClusterTopology], Iterator[Diagnostic]], ...] = (
-    nodes.check,
-    tree.check,
-    nvlink.check,
-    labels.check,
-    offer.check,
+    topology.check_nodes,
+    topology.check_tree,
+    topology.check_nvlink,
+    topology.check_labels,
+    inventory.check_offer,
     networks.check,
-    cards.check,
-    template.check_pools,
+    inventory.check_cards,
+    templates.check_pools,
 )
 """Of a topology alone."""
 
-SURVEY_CHECKS: tuple[Callable[[ClusterTopology], Iterator[Diagnostic]], ...] = (survey.check,)
+SURVEY_CHECKS: tuple[Callable[[ClusterTopology], Iterator[Diagnostic]], ...] = (inventory.check_survey,)
 """Of a topology alone, where one asks about it (`topology check`): infos only."""
 
 TOGETHER: tuple[Callable[[Workflow, ClusterTopology], Iterator[Diagnostic]], ...] = (
     references.check,
-    levels.check,
+    levels.check_levels,
     accelerators.check,
-    pending.check,
-    template.check_cards,
+    pending.check_pending,
+    templates.check_cards,
     attachments.check,
     networks.check_room,
     security.check,
 )
 """Of a workflow on a topology, both sound in themselves."""
 
-TARGETED: tuple[Callable[[Workflow, ClusterTopology, Target], Iterator[Diagnostic]], ...] = (pod_templates.check,)
+TARGETED: tuple[Callable[[Workflow, ClusterTopology, Target], Iterator[Diagnostic]], ...] = (
+    templates.check_pod_templates,
+)
 """Of both, for the versions that manifests are written for."""
 
 SCHEDULED: tuple[Callable[[Workflow, ClusterTopology, Target, str], Iterator[Diagnostic]], ...] = (

@@ -7,16 +7,16 @@ from typing import Any
 
 from bayplan import fabrics
 from bayplan.accelerators import PARTS, allocator
-from bayplan.checks.places import Place, pod_sets
-from bayplan.diagnostics import Diagnostic, Route, error, info
+from bayplan.core.diagnostics import Diagnostic, Route, error, info
+from bayplan.core.phrases import listing
+from bayplan.kube.objects import get
 from bayplan.kube.pod import combine, own_parts, template
-from bayplan.kube.safe import get
 from bayplan.model.manifest import PodParts
 from bayplan.model.target import Target
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Pool
+from bayplan.model.walk import Place, pod_sets
 from bayplan.model.workflow import Accelerator, PodSet, Workflow
 from bayplan.planning.pools import pools_of
-from bayplan.words import listing
 
 CODES: Mapping[str, str] = {
     "privileged": "W558",
@@ -60,7 +60,7 @@ def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]
 
 
 def _selectors(asked: Accelerator, route: Route) -> Iterator[Diagnostic]:
-    from bayplan.kube import cel
+    from bayplan.kube import validation as cel
 
     for number, text in enumerate(asked.selectors):
         if why := cel.fault(text):
@@ -80,7 +80,7 @@ def _shares(asked: Accelerator, kind: AcceleratorKind, route: Route) -> Iterator
             message = f'"{way}" hands out whole cards, and a share of each is asked for, {SHARERS}'
             yield error("W550", (*route, key), message, hint=_other(kind, "ask for whole cards"))
     if way == HAMI and (asked.memory or asked.cores):
-        from bayplan.accelerators import shares
+        from bayplan.accelerators import hami as shares
 
         for rule, key, message, hint in shares.faults(asked, kind):
             yield error(rule, (*route, key), message, hint=hint)
@@ -125,7 +125,7 @@ def _policies(asked: Accelerator, kind: AcceleratorKind, route: Route) -> Iterat
 
 
 def _policy(field: str, value: str, asked: Accelerator, kind: AcceleratorKind, at: Route) -> Iterator[Diagnostic]:
-    from bayplan.accelerators import policies
+    from bayplan.accelerators import hami as policies
     from bayplan.kube.vendors import SGPU, names
 
     sgpu = names(kind).cards == SGPU
@@ -169,11 +169,11 @@ def _on_nodes(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnos
 
 
 def _slices(asked: Accelerator, kind: AcceleratorKind, pool: Pool, route: Route) -> Iterator[Diagnostic]:
-    from bayplan.accelerators import mig
+    from bayplan import accelerators as mig
 
     if not asked.profile or kind.profile or kind.vendor != "nvidia" or allocator(asked, kind) != "device-plugin":
         return
-    name = mig.counted(asked, kind)
+    name = mig.slice_resource(asked, kind)
     offered = [each for each in pool.node.resources if each.startswith(mig.PREFIX)]
     if name not in offered:
         has = f"they offer {listing(offered, 'and')}" if offered else "the topology knows of no slices there"
@@ -194,8 +194,8 @@ def check_pods(workflow: Workflow, topology: ClusterTopology, target: Target, sc
     """W555 to W562: the pods as they will be, by HAMi's own rules."""
     if not any(HAMI in kind.allocators for kind in topology.accelerators.values()):
         return
-    from bayplan.accelerators.rules import faults, look
-    from bayplan.planning.tree import filled_from_node
+    from bayplan.accelerators.hami_rules import faults, look
+    from bayplan.planning.bind import filled_from_node
 
     for place, pool in _pools(workflow, topology):
         spec = filled_from_node(place.pods, pool)
@@ -253,7 +253,7 @@ def _place(path: Route, place: Place, pool: Pool, topology: ClusterTopology, kin
 
 def _words(asked: Accelerator, kind: AcceleratorKind) -> Mapping[str, str]:
     """Name of a resource or an annotation -> the key that it was made of, of those that are written."""
-    from bayplan.accelerators.policies import CARDS, NODE, SGPU_CLASS, SGPU_QOS, SGPU_TOPOLOGY
+    from bayplan.accelerators.hami import CARDS, NODE, SGPU_CLASS, SGPU_QOS, SGPU_TOPOLOGY
     from bayplan.kube.vendors import names
 
     own = names(kind)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from bayplan.checks.places import pod_sets
-from bayplan.checks.template_values import AMOUNT, COUNTED
-from bayplan.diagnostics import KEY, Diagnostic, Note, Route, error, warning
+from bayplan.checks.templates import AMOUNT, COUNTED
+from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, warning
+from bayplan.core.phrases import count
 from bayplan.kube import quantity
 from bayplan.kube.pod import file_key
+from bayplan.model.walk import pod_sets
 from bayplan.model.workflow import Binary, PodSet, Workflow
-from bayplan.words import count
 
 CONFIG_MAP_LIMIT = 2**20
 """Bytes of all values together, those of `binaryData` decoded (Kubernetes pkg/apis/core/validation: MaxSecretSize holds

@@ -10,19 +10,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan import fabrics
-from bayplan.checks.places import Place, pod_sets
-from bayplan.diagnostics import Diagnostic, Note, Route, error, info, warning
+from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
+from bayplan.core.values import NamedTuple
 from bayplan.fabrics.pods import LOCK, pins
-from bayplan.fabrics.wanted import Wanted
-from bayplan.kube.merge import MERGE_KEYS
-from bayplan.kube.pod import combine, own_parts, template
+from bayplan.fabrics.requests import Wanted
+from bayplan.kube.objects import text
+from bayplan.kube.pod import MERGE_KEYS, combine, own_parts, template
 from bayplan.kube.pod_security import BASELINE, Breach, added, as_root, breaches, containers, security
-from bayplan.kube.safe import text
 from bayplan.model.manifest import PodParts
 from bayplan.model.topology import ClusterTopology, Namespace, Pool
+from bayplan.model.walk import Place, pod_sets
 from bayplan.model.workflow import Workflow
 from bayplan.planning.pools import pools_of
-from bayplan.values import NamedTuple
 
 OPENSHIFT = "openshift"
 LABEL = "pod-security.kubernetes.io/enforce: privileged"

@@ -9,11 +9,11 @@ from bayplan import pipeline
 from bayplan.cli import inputs
 from bayplan.cli.options import Given
 from bayplan.cli.source_files import OpenedFile, UnreadableError
+from bayplan.core.values import NamedTuple
 from bayplan.model.topology import ClusterTopology
-from bayplan.report.batch import Batch
+from bayplan.report import Batch
 from bayplan.text import document
 from bayplan.topologies import native
-from bayplan.values import NamedTuple
 
 if TYPE_CHECKING:
     from bayplan.cli.topology_sources import Picked

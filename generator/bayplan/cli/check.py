@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from bayplan import pipeline
-from bayplan.cli import inputs
+from bayplan.backends import BACKENDS
+from bayplan.cli import inputs, output
 from bayplan.cli.compiling import compile_all, join
-from bayplan.cli.finish import finish
+from bayplan.cli.finish import exit_code, finish
 from bayplan.cli.inputs import Inputs
 from bayplan.cli.options import Given
-from bayplan.report.batch import Batch
+from bayplan.core.diagnostics import SEVERITIES, Diagnostic, has_errors
+from bayplan.core.values import NamedTuple
+from bayplan.model.target import KNOWN, Target
+from bayplan.pipeline import Request
+from bayplan.report import Batch
+from bayplan.report.codes import title
 
 
 def run(given: Given) -> int:
@@ -22,9 +30,7 @@ def run(given: Given) -> int:
     if inputs.without_topology(given):
         batches.append(Batch((inputs.no_topology(),)))
     if everywhere:
-        from bayplan.cli import comparison
-
-        return comparison.run(given, read, asked.value or (), batches)
+        return compare_schedulers(given, read, asked.value or (), batches)
     compiled, found = compile_all(asked.value or (), read)
     return finish(given, [*batches, *found, *join(compiled)[1]], to_stdout=True)
 
@@ -36,3 +42,92 @@ def _alone(given: Given, read: Inputs) -> list[Batch]:
         outcome, origins = pipeline.check_workflow(document, given.one("from"), read.context())
         found.append(Batch(outcome.diagnostics, read.sources(document), origins))
     return found
+
+
+# `check -s all`: one table a workflow, which says where it can run and what would be lost there.
+
+HEADER = ("scheduler", "version", "runs", "what would be lost")
+RUNS = {"error": "no", "warning": "in part", "info": "yes"}
+
+
+class Verdict(NamedTuple):
+    """What one scheduler makes of a workflow: what only it has to say, and all that was found."""
+
+    scheduler: str
+    version: str
+    own: tuple[Diagnostic, ...]
+    batch: Batch
+
+    @property
+    def gravest(self) -> str:
+        """The severity of the worst that is lost."""
+        there = {each.severity for each in self.own}
+        return next((severity for severity in SEVERITIES if severity in there), "info")
+
+
+class Compared(NamedTuple):
+    """One workflow on all schedulers. `common`: what is wrong with it wherever it runs."""
+
+    title: str
+    common: Batch
+    verdicts: tuple[Verdict, ...]
+
+
+def compare_schedulers(given: Given, read: Inputs, requests: Sequence[Request], batches: Sequence[Batch]) -> int:
+    """Prints the tables; fails where a workflow is unsound or runs nowhere."""
+    compared = [compare(request, read) for request in requests]
+    if given.one("diagnostics", "text") != "text":
+        found = [verdict.batch for each in compared for verdict in each.verdicts]
+        finish(given, [*batches, *found], to_stdout=True)
+        return _code(given, batches, compared)
+    output.write(line for each in compared if not has_errors(each.common.diagnostics) for line in _lines(each))
+    code = finish(given, [*batches, *(each.common for each in compared)], to_stdout=True)
+    return code or _code(given, batches, compared)
+
+
+def _code(given: Given, batches: Sequence[Batch], compared: Sequence[Compared]) -> int:
+    nowhere = any(all(has_errors(verdict.own) for verdict in each.verdicts) for each in compared)
+    return exit_code(given, [*batches, *(each.common for each in compared)]) or int(nowhere)
+
+
+def compare(request: Request, read: Inputs) -> Compared:
+    """What each scheduler says of a workflow, and what all of them say."""
+    asked = request._replace(judged=pipeline.check_topology(request.topology))  # the same for all
+    outcomes = {name: pipeline.compile(asked._replace(scheduler=name)) for name in BACKENDS}
+    said = {name: outcome.diagnostics for name, (outcome, _) in outcomes.items()}
+    first = next(iter(said.values()))
+    common = tuple(each for each in first if all(each in found for found in said.values()))
+    sources = read.sources(request.workflow)
+    verdicts = tuple(
+        Verdict(
+            name,
+            _version(name, request, outcome.value),
+            tuple(each for each in outcome.diagnostics if each not in common),
+            Batch(outcome.diagnostics, sources, origins),
+        )
+        for name, (outcome, origins) in outcomes.items()
+    )
+    return Compared(request.workflow.name, Batch(common, sources, verdicts[0].batch.origins), verdicts)
+
+
+def _version(name: str, request: Request, compiled: pipeline.Compiled | None) -> str:
+    component = BACKENDS[name].COMPONENT
+    if compiled:
+        return compiled.planned.target.version(component)
+    stated = request.topology.data.get("spec", {}).get("versions", {})
+    return Target({**stated, **request.target}).version(component) if component in KNOWN else ""
+
+
+def _lines(compared: Compared) -> Iterator[str]:
+    rows = [HEADER, *(_row(verdict) for verdict in compared.verdicts)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    yield f"{compared.title}\n"
+    for row in rows:
+        yield "  " + "  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip() + "\n"
+
+
+def _row(verdict: Verdict) -> tuple[str, str, str, str]:
+    order = sorted(verdict.own, key=lambda each: SEVERITIES.index(each.severity))
+    lost = dict.fromkeys(f"{each.code} {title(each.code)}" for each in order if each.severity == verdict.gravest)
+    told = "; ".join(lost) if verdict.gravest != "info" else ""
+    return verdict.scheduler, verdict.version, RUNS[verdict.gravest], told

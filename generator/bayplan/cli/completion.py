@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from click.shell_completion import ShellComplete, get_completion_class
 
-from bayplan.cli import human, stdout
+from bayplan.cli import human, output
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 
@@ -15,4 +15,4 @@ def run(given: Given) -> int:
     if kind is None:
         raise AssertionError(f"click does not know {given.words[0]}")
     made = kind(human.program(lambda _: 0), {}, human.PROGRAM, human.COMPLETE)
-    return finish(given, (), lambda: stdout.write([f"{ShellComplete.source(made)}\n"]))
+    return finish(given, (), lambda: output.write([f"{ShellComplete.source(made)}\n"]))

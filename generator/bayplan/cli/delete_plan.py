@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from bayplan.cli import inputs, stdout
+from bayplan.cli import inputs, output
 from bayplan.cli.compiling import compile_all, join
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
-from bayplan.removal import delete_plan
-from bayplan.report.batch import Batch
+from bayplan.manifests.lifecycle import delete_plan
+from bayplan.report import Batch
 
 
 def run(given: Given) -> int:
@@ -18,4 +18,4 @@ def run(given: Given) -> int:
     batches = [Batch(asked.diagnostics), *read.batches, *found]
     documents, colliding = join(compiled)
     lines = (f"{line}\n" for line in delete_plan(documents))
-    return finish(given, [*batches, *colliding], lambda: stdout.write(lines))
+    return finish(given, [*batches, *colliding], lambda: output.write(lines))

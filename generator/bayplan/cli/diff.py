@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from bayplan.cli import inputs, manifests, stdout
+from bayplan.cli import inputs, manifests, output
 from bayplan.cli.compiling import compile_all, join
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
-from bayplan.contrast import Contrast, contrast
-from bayplan.diagnostics import error
-from bayplan.linting.identity import collect
+from bayplan.core.diagnostics import error
+from bayplan.linting.objects import collect
+from bayplan.manifests.diff import Contrast, contrast
 from bayplan.model.manifest import File, Item, Manifest
-from bayplan.report.batch import Batch
+from bayplan.report import Batch
 from bayplan.text.document import read as read_document
 from bayplan.text.emit import emit
 
@@ -36,7 +36,7 @@ def run(given: Given) -> int:
     documents, colliding = join(compiled)
     batches += [*colliding, Batch(_scripts(documents))]
     made = contrast(_plain(documents), objects, compiled[0][1].planned.plan.namespace)
-    code = finish(given, batches, lambda: stdout.write(_text(given, made)))
+    code = finish(given, batches, lambda: output.write(_text(given, made)))
     return code or (0 if made.equal else 1)
 
 

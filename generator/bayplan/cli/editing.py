@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from bayplan.diagnostics import Outcome, error
+from bayplan.core.diagnostics import Outcome, error
 from bayplan.text import patch
 from bayplan.text.document import Document, read
 from bayplan.text.edits import Edit, edited

@@ -2,23 +2,202 @@
 
 from __future__ import annotations
 
-from bayplan.cli import fields, stdout
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from bayplan.cli import output
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
-from bayplan.diagnostics import Diagnostic, error
-from bayplan.report.batch import Batch
+from bayplan.core.diagnostics import Diagnostic, error
+from bayplan.core.package_data import data_text
+from bayplan.core.phrases import did_you_mean
+from bayplan.core.values import NamedTuple
+from bayplan.report import Batch
 from bayplan.report.codes import sections
-from bayplan.words import did_you_mean
+
+# Fields of the formats, out of their JSON Schemas: found by any part of their path that ends in them.
+
+FORMATS = {"workflow": "workflow", "topology": "cluster-topology", "project": "project"}
+"""First word of a field's path -> schema."""
+
+SOURCES = {
+    "osmo": "osmo-workflow",
+    "osmo-pool": "osmo-pool",
+    "torchx": "torchx-app",
+    "policy": "policy",
+    "expand": "expand-workflows",
+    "place": "place-workloads",
+    "validate": "validate-workloads",
+}
+"""The same for the other formats; a field is looked for here when ours have none of that name."""
+
+FACTS = {
+    "enum": "one of",
+    "const": "always",
+    "default": "default",
+    "minimum": "at least",
+    "maximum": "at most",
+    "minItems": "at least, of items",
+    "maxItems": "at most, of items",
+    "maxLength": "characters at most",
+    "pattern": "pattern",
+}
+"""Keywords of JSON Schema that are shown -> their words."""
+
+Json = Mapping[str, Any]
+
+TYPES = {
+    "object": "mapping",
+    "array": "list",
+    "string": "text",
+    "integer": "whole number",
+    "boolean": "true or false",
+}
+"""Types of JSON Schema -> their words."""
+
+
+class Field(NamedTuple):
+    """One field: its path from the format on, without list indices, and its resolved schema."""
+
+    path: tuple[str, ...]
+    schema: Json
+
+    @property
+    def name(self) -> str:
+        """`workflow.spec.gangs.placement`."""
+        return ".".join(self.path)
+
+
+def all_fields() -> tuple[Field, ...]:
+    """Every field of every format; what nests in itself is given once."""
+    return (*_fields_of(own=True), *_fields_of(own=False))
+
+
+@cache
+def _fields_of(own: bool) -> tuple[Field, ...]:
+    found: list[Field] = []
+    for word, name in (FORMATS if own else SOURCES).items():
+        root = json.loads(data_text("schemas", f"{name}.json"))
+        found += _walk((word,), root, root, ())
+    return tuple(found)
+
+
+def _walk(path: tuple[str, ...], schema: Json, root: Json, within: tuple[str, ...]) -> Iterator[Field]:
+    """The field and all below it. The fields of a list's items or a map's values stand right below the list or map."""
+    refs, whole = _resolve(schema, root)
+    yield Field(path, whole)
+    if set(refs) & set(within):
+        return
+    for key, value in _children(whole):
+        below = _walk((*path, key) if key else path, value, root, (*within, *refs))
+        yield from below if key else list(below)[1:]
+
+
+def _children(schema: Json) -> Iterator[tuple[str, Json]]:
+    yield from schema.get("properties", {}).items()
+    inner = [schema.get(key) for key in ("items", "additionalProperties", *schema.get("patternProperties", {}))]
+    inner += [*schema.get("patternProperties", {}).values(), *schema.get("oneOf", ()), *schema.get("anyOf", ())]
+    yield from (("", each) for each in inner if isinstance(each, dict))
+
+
+def _resolve(schema: Json, root: Json) -> tuple[tuple[str, ...], Json]:
+    """The schema with what it refers to under its own keys, and the references it followed."""
+    refs: tuple[str, ...] = ()
+    while "$ref" in schema:
+        ref = schema["$ref"]
+        target = root
+        for step in ref.removeprefix("#/").split("/"):
+            target = target[step]
+        schema = {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
+        refs = (*refs, ref)
+    return refs, schema
+
+
+def find(asked: str) -> list[Field]:
+    """The fields whose path ends in the last word and holds the others in order; nearest to the root first."""
+    words = tuple(word.partition("[")[0] for word in asked.split("."))
+    found = _found(words, own=True)
+    read_only = [] if found and found[0].path == words else _found(words, own=False)
+    return read_only if not found or (read_only and read_only[0].path == words) else found
+
+
+def _found(words: tuple[str, ...], own: bool) -> list[Field]:
+    ends = [field for field in _fields_of(own) if field.path[-1] == words[-1] and _holds(field.path, words)]
+    exact = [field for field in ends if field.path[-len(words) :] == words]
+    return sorted(exact or ends, key=lambda field: len(field.path))
+
+
+def _holds(path: Iterable[str], words: Iterable[str]) -> bool:
+    """Whether the words occur in the path, in order."""
+    rest = iter(path)
+    return all(word in rest for word in words)
+
+
+def names() -> set[str]:
+    """Every path."""
+    return {field.name for field in all_fields()}
+
+
+def last_names() -> set[str]:
+    """Every last word."""
+    return {field.path[-1] for field in all_fields()}
+
+
+def explain(asked: str) -> str | None:
+    """What is known of a field; further fields of the name are listed. None when there is none."""
+    found = find(asked)
+    if not found:
+        return None
+    lines = [*_described(found[0])]
+    if len(found) > 1:
+        lines += ["", "also:", *(f"  {each.name}" for each in found[1:])]
+    return "\n".join(lines) + "\n"
+
+
+def _described(field: Field) -> Iterator[str]:
+    schema = field.schema
+    yield f"{field.name}: {_type(schema)}"
+    yield ""
+    yield schema.get("description", "")
+    facts = [f"{word}: {_text(schema[key])}" for key, word in FACTS.items() if key in schema]
+    facts += [f"example: {_text(each)}" for each in schema.get("examples", ())]
+    yield from (["", *facts] if facts else [])
+    keys = [(key, value) for key, value in _keys(field)]
+    if keys:
+        width = max(len(key) for key, _ in keys)
+        yield from ("", "keys:", *(f"  {key:<{width}}  {text}".rstrip() for key, text in keys))
+
+
+def _type(schema: Json) -> str:
+    """`list of mappings`, `text`, ..."""
+    kind = schema.get("type", "text" if "enum" in schema else "any")
+    return " or ".join(TYPES.get(each, each) for each in ([kind] if isinstance(kind, str) else kind))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return ", ".join(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _keys(field: Field) -> Iterator[tuple[str, str]]:
+    """The fields right below, with their descriptions."""
+    depth = len(field.path) + 1
+    for each in all_fields():
+        if len(each.path) == depth and each.path[:-1] == field.path:
+            yield each.path[-1], each.schema.get("description", "")
 
 
 def run(given: Given) -> int:
     """Prints the text, or guesses what was meant."""
     asked = given.words[0]
     code = asked.upper()
-    text = section(code) if code in sections() else fields.explain(asked)
+    text = section(code) if code in sections() else explain(asked)
     if text is None:
         return finish(given, [Batch((_unknown(asked),))])
-    return finish(given, (), lambda: stdout.write([text]))
+    return finish(given, (), lambda: output.write([text]))
 
 
 def section(code: str) -> str:
@@ -29,6 +208,6 @@ def section(code: str) -> str:
 
 def _unknown(asked: str) -> Diagnostic:
     message = f'"{asked}" is neither the code of a diagnostic nor a field of a format'
-    guess = did_you_mean(asked, sections()) or did_you_mean(asked, fields.names())
-    hint = guess or did_you_mean(asked.rpartition(".")[2], fields.last_names())
+    guess = did_you_mean(asked, sections()) or did_you_mean(asked, names())
+    hint = guess or did_you_mean(asked.rpartition(".")[2], last_names())
     return error("A928", ("argument", "CODE|FIELD"), message, hint=hint or "write fields like spec.gangs.placement")

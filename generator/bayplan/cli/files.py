@@ -6,8 +6,8 @@ import os
 import stat
 import sys
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error
-from bayplan.report.batch import Batch
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
+from bayplan.report import Batch
 from bayplan.text.document import LARGEST, Document, read, text_of
 
 STDIN = "<stdin>"

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TextIO
 
-from bayplan.cli import stdout
+from bayplan.cli import output
 from bayplan.cli.options import Given
-from bayplan.diagnostics import Diagnostic, has_errors
-from bayplan.report.batch import Batch
+from bayplan.core.diagnostics import Diagnostic, has_errors
+from bayplan.report import Batch
 
 Write = Callable[[], tuple[Diagnostic, ...]]
 """Writes the product and says what went wrong with that."""
@@ -44,12 +44,11 @@ def report(given: Given, batches: Sequence[Batch], to_stdout: bool) -> int:
     if quiet:
         return 0
     from bayplan.report.findings import findings
-    from bayplan.report.formats import render, summary
-    from bayplan.report.text import plain
+    from bayplan.report.formats import plain, render, summary
 
     found = findings(batches)
     text = render(found, form, paint if coloured(sys.stdout if to_stdout else sys.stderr) else plain)
-    failed = to_stdout and stdout.write([text])
+    failed = to_stdout and output.write([text])
     if failed:
         text = render(findings([Batch(failed)]), form)
     if failed or not to_stdout:

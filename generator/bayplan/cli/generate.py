@@ -3,17 +3,281 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from glob import glob, has_magic
+from typing import Any
 
-from bayplan.cli import differences, outputs, project, stdout, tree
+from bayplan import pipeline
+from bayplan.cli import inputs, output, output_folder, output_tree, project
+from bayplan.cli.compiling import Judge, Made, compile_all, join, judging
 from bayplan.cli.failures import unwritable
 from bayplan.cli.finish import exit_code, finish, report
-from bayplan.cli.options import Given
-from bayplan.cli.project import SUBJECT, Project
-from bayplan.cli.tree import Change
-from bayplan.diagnostics import Diagnostic, Note, error, info, warning
-from bayplan.report.batch import Batch
+from bayplan.cli.options import Command, Given
+from bayplan.cli.output_tree import INDEX, Change
+from bayplan.cli.project import NAME, SUBJECT, Project
+from bayplan.core.diagnostics import Diagnostic, Note, Route, error, has_errors, info, warning
+from bayplan.core.phrases import did_you_mean
+from bayplan.core.values import NamedTuple
+from bayplan.model.manifest import Item
+from bayplan.report import Batch
 from bayplan.text.document import Document
+from bayplan.text.emit import emit
+
+# Where an output of bayplan.yaml goes: `to`, and the words in braces in it.
+
+WORDS = ("workflow", "namespace")
+_BRACES = re.compile(r"\{([^{}]*)\}")
+
+
+def wrong_targets(project: Project, entry: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
+    """A986: a place that is no good; A987: a word in braces that means nothing."""
+    to: str = entry["to"]
+    place = (SUBJECT, *route, "to")
+    known = () if "export" in entry else WORDS
+    strange = next((word for word in _BRACES.findall(to) if word not in known), None)
+    if strange is not None:
+        there = ", ".join(f"{{{word}}}" for word in known) or "none, because an export is of no one workflow"
+        hint = did_you_mean(strange, known)
+        yield error("A987", place, f'nothing stands for "{{{strange}}}" here; there is {there}', hint=hint)
+    why = _outside(to) or _taken(project, to)
+    if why:
+        yield error("A986", place, f'"{to}" {why[0]}', hint=why[1])
+
+
+def filled(to: str, **words: str) -> str:
+    """The place with the words filled in."""
+    return _BRACES.sub(lambda found: words[found[1]], to)
+
+
+def _outside(to: str) -> tuple[str, str] | None:
+    """Why a place is not below the project's folder, by its name alone."""
+    if os.path.isabs(to) or os.pardir in to.split("/"):
+        return "leads out of the project", f"outputs lie below the folder of {NAME}"
+    if not to.isprintable():
+        return "has characters that cannot be seen", "write it with letters, digits and the like"
+    if ".git" in to.split("/"):
+        return "lies in git's own folder", "write elsewhere"
+    if os.path.normpath(to).split("/")[0] == INDEX:
+        return "is the list of what is generated", "choose another name"
+    return None
+
+
+def _taken(project: Project, to: str) -> tuple[str, str] | None:
+    """Why a file cannot have this name."""
+    if to.endswith("/"):
+        return None
+    if os.path.normpath(to) == NAME:
+        return "is the project file itself", "choose another name"
+    if os.path.isdir(project.path(to)):
+        return "is a folder", f'write "{to}/" for a file for each object in it'
+    return None
+
+
+# The workflow files that an output of bayplan.yaml names, by name or by pattern.
+
+EXCEPT = "!"
+
+
+class Matched(NamedTuple):
+    """The files, as seen from the project's folder, in the order of their names, and what is odd about the patterns."""
+
+    files: tuple[str, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def match(project: Project, patterns: Sequence[str], route: Route) -> Matched:
+    """What the patterns match, less what those with a `!` do. A983: one matches nothing; A984: a file is not there."""
+    taken: set[str] = set()
+    found: list[Diagnostic] = []
+    for number, pattern in enumerate(patterns):
+        plain = pattern.removeprefix(EXCEPT)
+        matched = set(_patterns_files(project, plain))
+        taken = taken - matched if plain != pattern else taken | matched
+        found += _odd(project, plain, bool(matched), (*route, number))
+    if not taken and not found:
+        message = "no file is left of what the patterns match"
+        found.append(warning("A983", (SUBJECT, *route), message, hint="a `!` takes out of what stands before it"))
+    return Matched(tuple(sorted(taken)), tuple(found))
+
+
+def _patterns_files(project: Project, pattern: str) -> Iterator[str]:
+    """A name stands for itself; a pattern for regular files that bayplan has not made."""
+    if not has_magic(pattern):
+        yield os.path.normpath(pattern)
+        return
+    for name in glob(pattern, root_dir=project.folder or None, recursive=True):
+        path = project.path(name)
+        if os.path.isfile(path) and not output_folder.is_ours(path):
+            yield os.path.normpath(name)
+
+
+def _odd(project: Project, pattern: str, matched: bool, route: Route) -> Iterator[Diagnostic]:
+    if not matched:
+        yield warning("A983", (SUBJECT, *route), f'"{pattern}" matches no file', hint="correct it or take it out")
+    elif not has_magic(pattern) and not os.path.lexists(project.path(pattern)):
+        hint = f"correct the name or take it out; a pattern such as {_pattern(pattern)} follows what comes and goes"
+        yield error("A984", (SUBJECT, *route), f'there is no file "{pattern}"', hint=hint)
+
+
+def _pattern(name: str) -> str:
+    """`jobs/*.yaml` for `jobs/train.yaml`."""
+    return os.path.join(os.path.dirname(name), f"*{os.path.splitext(name)[1] or '.yaml'}")
+
+
+# One output of bayplan.yaml -> the texts of its files, by way of what `render` does: its keys stand for options.
+
+Entry = Mapping[str, Any]
+
+KEYS = {
+    "topology": "topology",
+    "scheduler": "scheduler",
+    "namespace": "namespace",
+    "target": "target",
+    "accept": "accept",
+    "gang": "gangs",
+    "from": "from",
+    "set": "set",
+    "set-string": "set",
+    "osmo-pool": "osmoPool",
+    "to": "export",
+    "output": "to",
+}
+"""Option of `render` -> key of an output."""
+
+
+class Texts(NamedTuple):
+    """The files of one output, as seen from the project's folder, and what was found."""
+
+    files: Mapping[str, str]
+    batches: tuple[Batch, ...]
+
+
+class Shared(NamedTuple):
+    """What the outputs of a project have in common: each topology file is read and checked once."""
+
+    load: inputs.Load
+    judge: Judge
+
+
+def sharing() -> Shared:
+    """Nothing is read yet."""
+    return Shared(inputs.remembering(), judging())
+
+
+def make(project: Project, number: int, shared: Shared) -> Texts:
+    """The files of an output; none when there are errors."""
+    entry: Entry = project.spec["outputs"][number]
+    route: Route = ("spec", "outputs", number)
+    wrong = (*_contradictory(entry, route), *wrong_targets(project, entry, route))
+    if wrong:
+        return Texts({}, (_of_project(project, wrong),))
+    made = _export(project, entry, shared) if "export" in entry else _workflows(project, entry, route, shared)
+    found = tuple(_placed(project, entry, route, batch) for batch in made.batches)
+    return Texts({} if any(has_errors(batch.diagnostics) for batch in found) else made.files, found)
+
+
+def _contradictory(entry: Entry, route: Route) -> Iterator[Diagnostic]:
+    """A985: an output holds workflows or an export."""
+    if ("workflows" in entry) is ("export" in entry):
+        found = "both `workflows` and `export`" if "export" in entry else "neither `workflows` nor `export`"
+        yield error("A985", (SUBJECT, *route), f"an output has one of two, and this one has {found}")
+    strange = [key for key in entry if "export" in entry and key not in ("to", "workflows", *EXPORTED)]
+    if strange:
+        message = f"`export` writes what the topology says, and `{strange[0]}` is about workflows"
+        yield error("A985", (SUBJECT, *route, strange[0]), message, hint="take it out")
+
+
+EXPORTED = ("export", "topology", "target")
+"""The keys that an export goes by."""
+
+
+def _workflows(project: Project, entry: Entry, route: Route, shared: Shared) -> Texts:
+    """What `render` writes of the workflows, by where it goes."""
+    matched = match(project, entry["workflows"], (*route, "workflows"))
+    odd = _of_project(project, matched.diagnostics)
+    if not matched.files or has_errors(matched.diagnostics):
+        return Texts({}, (odd,))
+    given = _given(project, entry, matched.files)
+    if not given.on("topology"):
+        return Texts({}, (odd, Batch((inputs.no_topology(),))))
+    read = inputs.read_all(given, load=shared.load)
+    asked = inputs.requests(given, read, cluster_objects=bool(entry.get("clusterObjects")))
+    compiled, found = compile_all(asked.value or (), read, shared.judge)
+    batches = (odd, Batch(asked.diagnostics), *read.batches, *found)
+    return _grouped(entry["to"], compiled, batches)
+
+
+def _grouped(to: str, compiled: Made, batches: Sequence[Batch]) -> Texts:
+    """The files of each place that `to` comes to. What collides does so in the cluster, wherever its file lies."""
+    places: dict[str, Made] = {}
+    for pair in compiled:
+        plan = pair[1].planned.plan
+        place = filled(to, workflow=plan.workflow.name, namespace=plan.namespace)
+        places.setdefault(place, []).append(pair)
+    colliding = join(compiled)[1] if compiled else []
+    made = [_files(place, join(group)[0]) for place, group in places.items()]
+    files = {path: text for each in made for path, text in each.files.items()}
+    return Texts(files, (*batches, *colliding, *(batch for each in made for batch in each.batches)))
+
+
+def _export(project: Project, entry: Entry, shared: Shared) -> Texts:
+    """What `topology export` writes."""
+    path = _given(project, entry, ()).one("topology")
+    document, found = shared.load(path) if path else (None, (Batch((inputs.no_topology(),)),))
+    if document is None:
+        return Texts({}, found)
+    outcome, origins = pipeline.cluster_objects(document, entry["export"], entry.get("target", {}))
+    batches = (*found, Batch(outcome.diagnostics, {"topology": document}, origins))
+    made = _files(entry["to"], outcome.value or ())
+    return Texts(made.files, (*batches, *made.batches))
+
+
+def _files(place: str, documents: Sequence[Item]) -> Texts:
+    """One file, or one for each object."""
+    if place.endswith("/"):
+        texts = output_folder.files(documents)
+        return Texts({os.path.normpath(place + name): output_folder.marked(texts[name]) for name in texts}, ())
+    several = output.several(documents, hint=f'write them into a folder: "{place}/"')
+    text = "".join(emit(documents))
+    return Texts({os.path.normpath(place): output_folder.marked(text)} if text else {}, (Batch(several),))
+
+
+def _given(project: Project, entry: Entry, words: Sequence[str]) -> Given:
+    """The command line that says the same."""
+    topology = entry.get("topology") or project.spec.get("topology")
+    variables = entry.get("set", {}).items()
+    options = {
+        "topology": (project.path(topology),) if topology else (),
+        "osmo-pool": (project.path(entry["osmoPool"]),) if "osmoPool" in entry else (),
+        "target": (",".join(f"{name}={version}" for name, version in entry.get("target", {}).items()),),
+        "accept": tuple(entry.get("accept", ())),
+        "gang": tuple(entry.get("gangs", ())),
+        "set": tuple(f"{name}={value}" for name, value in variables if not isinstance(value, str)),
+        "set-string": tuple(f"{name}={value}" for name, value in variables if isinstance(value, str)),
+        **{key: (entry[key],) for key in ("scheduler", "namespace", "from") if key in entry},
+    }
+    given = {key: values for key, values in options.items() if values and values[0]}
+    return Given(Command("generate", "", ""), tuple(map(project.path, words)), given)
+
+
+def _placed(project: Project, entry: Entry, route: Route, batch: Batch) -> Batch:
+    """What was found of the command line that was never written, at the key of the output that it stands for."""
+    moved = tuple(_moved(each, project, entry, route) for each in batch.diagnostics)
+    return batch._replace(diagnostics=moved, sources={**batch.sources, SUBJECT: project.document})
+
+
+def _moved(found: Diagnostic, project: Project, entry: Entry, route: Route) -> Diagnostic:
+    if found.route[:1] != ("argument",):
+        return found
+    key = KEYS.get(str(found.route[1]).lstrip("-"), "")
+    whole = key == "topology" and key not in entry and key in project.spec
+    place = ("spec", key) if whole else (*route, key) if key in entry else route
+    return found._replace(route=(SUBJECT, *place))
+
+
+def _of_project(project: Project, found: Sequence[Diagnostic]) -> Batch:
+    return Batch(tuple(found), {SUBJECT: project.document})
 
 
 def run(given: Given) -> int:
@@ -46,12 +310,12 @@ def _texts(found: Project) -> tuple[dict[str, str], list[Batch]]:
     entries: Sequence[Mapping[str, str]] = found.spec.get("outputs") or ()
     if not entries:
         return {}, [_at(found, _no_outputs())]
-    shared = outputs.sharing()
+    shared = sharing()
     texts: dict[str, str] = {}
     makers: dict[str, int] = {}
     batches: list[Batch] = []
     for number in range(len(entries)):
-        made = outputs.make(found, number, shared)
+        made = make(found, number, shared)
         batches += made.batches
         twice = [path for path in made.files if path in makers]
         if twice:
@@ -78,7 +342,7 @@ def _twice(paths: Sequence[str], number: int, other: int) -> Diagnostic:
 
 def _files_and_folders(makers: Mapping[str, int]) -> Iterator[Diagnostic]:
     """A982: no output may have a file where another has a folder."""
-    inside = {above: path for path in makers for above in tree.above(path)}
+    inside = {above: path for path in makers for above in output_tree.above(path)}
     for path in sorted(makers.keys() & inside.keys()):
         route = (SUBJECT, "spec", "outputs")
         message = f'"{path}" would be a file, and "{inside[path]}" lies in it'
@@ -93,7 +357,7 @@ def _at(found: Project, diagnostic: Diagnostic) -> Batch:
 def _bring(given: Given, found: Project, texts: Mapping[str, str], batches: list[Batch]) -> int:
     """Compares with what is there, and writes or shows what differs."""
     try:
-        compared = tree.changes(found.folder, texts)
+        compared = output_tree.changes(found.folder, texts)
         batches.append(Batch(compared.diagnostics))
         if compared.value is None or exit_code(given, batches):
             return finish(given, batches)
@@ -101,7 +365,7 @@ def _bring(given: Given, found: Project, texts: Mapping[str, str], batches: list
             return finish(given, map(_without_infos, batches))
         changes = [each._replace(path=found.path(each.path)) for each in compared.value]
         if not given.on("check"):
-            tree.apply(found.folder, compared.value)
+            output_tree.apply(found.folder, compared.value)
     except (OSError, ValueError) as problem:
         return finish(given, [*batches, Batch((unwritable(found.folder or ".", problem),))])
     return _tell(given, changes, batches)
@@ -115,10 +379,10 @@ def _without_infos(batch: Batch) -> Batch:
 def _tell(given: Given, changes: Sequence[Change], batches: list[Batch]) -> int:
     """Says what has changed, or what would: exit 1 either way, for a commit lacks it."""
     if given.on("check"):
-        failed = stdout.write(line for each in changes for line in differences.unified(*each))
+        failed = output.write(line for each in changes for line in output_folder.unified(*each))
         told = [_outdated(each) for each in changes]
     else:
-        failed = stdout.write(f"{each.word} {each.path}\n" for each in changes)
+        failed = output.write(f"{each.word} {each.path}\n" for each in changes)
         told = [Batch((_done(changes),))]
     report(given, [*batches, Batch(failed), *told], False)
     return 1

@@ -6,12 +6,12 @@ import os
 import sys
 
 from bayplan import __version__
-from bayplan.cli import single, stdout
+from bayplan.cli import output, output_folder
 from bayplan.cli.failures import reason
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
-from bayplan.diagnostics import Diagnostic, Outcome, error
-from bayplan.report.batch import Batch
+from bayplan.core.diagnostics import Diagnostic, Outcome, error
+from bayplan.report import Batch
 from bayplan.text.emit import scalar
 
 NAME = "bayplan"
@@ -39,8 +39,8 @@ def run(given: Given) -> int:
     wrong = _foreign(path) or _made(os.path.dirname(path))
     text = _PLUGIN.format(version=__version__, command=scalar(_command()))
     if not wrong:
-        wrong = single.write(path, [text])
-    return finish(given, [Batch(wrong)], lambda: stdout.write([f"{path}\n"]))
+        wrong = output_folder.write_single(path, [text])
+    return finish(given, [Batch(wrong)], lambda: output.write([f"{path}\n"]))
 
 
 def _folder(helm: str) -> Outcome[str]:

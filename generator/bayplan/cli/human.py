@@ -38,7 +38,7 @@ def main(argv: Sequence[str], run: Run) -> int:
     except click.Abort:
         return 130
     except OSError as problem:  # commands answer for their own
-        from bayplan.cli.mishaps import HelpFailedError
+        from bayplan.cli.failures import HelpFailedError
 
         raise HelpFailedError(problem) from problem
     return code if isinstance(code, int) else 0
@@ -83,7 +83,7 @@ class Words(click.Group):
         """A command by its name, with a guess at what is none."""
         names = self.list_commands(ctx)
         if args and args[0] not in names and not args[0].startswith("-"):
-            from bayplan.words import did_you_mean
+            from bayplan.core.phrases import did_you_mean
 
             guess = did_you_mean(args[0], names)
             ctx.fail(f'No such command "{args[0]}"{f": {guess}" if guess else "."}')

@@ -8,7 +8,7 @@ from bayplan.cli.finish import finish
 from bayplan.cli.inputs import Inputs
 from bayplan.cli.options import Given
 from bayplan.model.topology import ClusterTopology
-from bayplan.report.batch import Batch
+from bayplan.report import Batch
 from bayplan.text.emit import emit
 from bayplan.workflows import native
 

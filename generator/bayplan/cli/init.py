@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
-from bayplan.cli import single, stdout
+from bayplan.cli import output, output_folder
 from bayplan.cli.failures import unwritable
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
-from bayplan.data import data_text
-from bayplan.diagnostics import Diagnostic, error
+from bayplan.core.diagnostics import Diagnostic, error
+from bayplan.core.package_data import data_text
 
 FILES = ("topology.yaml", "workflow.yaml")
 
@@ -30,11 +30,11 @@ def _write(folder: str) -> tuple[Diagnostic, ...]:
     except (OSError, ValueError) as problem:
         return (unwritable(folder, problem),)
     for name, path in zip(FILES, paths, strict=True):
-        failed = single.write(path, [data_text("examples", "pretrain", name)])
+        failed = output_folder.write_single(path, [data_text("examples", "pretrain", name)])
         if failed:
             return failed
     topology, workflow = paths
-    return stdout.write([f"bayplan render {workflow} -t {topology} --cluster-objects\n"])
+    return output.write([f"bayplan render {workflow} -t {topology} --cluster-objects\n"])
 
 
 def _in_the_way(path: str) -> Diagnostic:

@@ -2,17 +2,58 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
-from bayplan.cli import arguments, files, sources
+from bayplan.cli import files, options
 from bayplan.cli.options import Given
-from bayplan.diagnostics import Diagnostic, Outcome, error
+from bayplan.core.diagnostics import Diagnostic, Outcome, error
+from bayplan.core.phrases import did_you_mean
+from bayplan.core.values import NamedTuple
+from bayplan.formats import documents
 from bayplan.model.formats import Context, Source
 from bayplan.model.topology import ClusterTopology
 from bayplan.pipeline import Request
-from bayplan.report.batch import Batch
-from bayplan.text.document import Document
-from bayplan.values import NamedTuple
+from bayplan.report import Batch
+from bayplan.text.document import Document, text_of
+
+# Workflow files -> documents; a format may look at files beside them, and have templates rendered elsewhere.
+
+
+def workflow(path: str, source: Source) -> tuple[tuple[Document, ...], Batch]:
+    """The documents of a workflow's file; the source is given what it may do: look beside the file, and render."""
+    name = files.STDIN if path == "-" else path
+    raw = files.raw_of(path, "workflow")
+    if raw.value is None:
+        wrong = tuple(each._replace(hint=each.hint or _hint(path, source)) for each in raw.diagnostics)
+        return (), Batch(wrong, {"workflow": Document(name, "", 0, None)})
+    able = source._replace(read_file=_sources_beside("" if path == "-" else os.path.dirname(path)), render=render)
+    found = documents(name, raw.value, "workflow", able)
+    unread = Document(name, text_of(raw.value) if found.diagnostics else "", 0, None)
+    return found.value or (), Batch(found.diagnostics, {"workflow": found.value[0] if found.value else unread})
+
+
+def _hint(path: str, source: Source) -> str:
+    """OSMO takes several variables behind one --set."""
+    pair = source.variables and path.partition("=")[0].isidentifier() and "=" in path
+    return f"write --set {path}: each variable has a --set of its own" if pair else ""
+
+
+def render(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Runs a template in a process of its own."""
+    from bayplan import sandbox
+
+    return sandbox.run(request)
+
+
+def _sources_beside(folder: str) -> Callable[[str], Outcome[bytes]]:
+    """The files in a folder and below it."""
+
+    def read(path: str) -> Outcome[bytes]:
+        return read_beside(folder, path)
+
+    return read
 
 
 class Inputs(NamedTuple):
@@ -33,7 +74,7 @@ class Inputs(NamedTuple):
 
     def context(self, topology: ClusterTopology | None = None) -> Context:
         """What a workflow may be read with."""
-        return Context(topology, self.beside, sources.render)
+        return Context(topology, self.beside, render)
 
 
 Loaded = tuple[Document | None, tuple[Batch, ...]]
@@ -47,11 +88,11 @@ def read_all(given: Given, *, needs_topology: bool = True, load: Load | None = N
     if (*given.words, path, given.one("osmo-pool")).count("-") > 1:
         message = "- is standard input, which can be read only once"
         return Inputs((), None, (Batch((error("A922", ("argument", "-"), message),)),))
-    variables = arguments.variables(given)
+    variables = options.variables(given)
     if variables.value is None:
         return Inputs((), None, (*batches, Batch(variables.diagnostics)))
     source = Source(given.one("from"), variables.value)
-    read = [sources.workflow(word, source) for word in given.words]
+    read = [workflow(word, source) for word in given.words]
     topology, found = (load or topology_of)(path) if path is not None else (None, ())
     workflows = tuple(document for documents, _ in read for document in documents)
     made = Inputs(workflows, topology, (*batches, *_used(batch for _, batch in read), *found))
@@ -153,7 +194,7 @@ def policy_of(given: Given) -> tuple[Document | None, tuple[Batch, ...]]:
 
 def requests(given: Given, inputs: Inputs, *, cluster_objects: bool = False) -> Outcome[tuple[Request, ...]]:
     """One request for each workflow document; None where the arguments are wrong."""
-    target, accept = arguments.target(given), arguments.accept(given)
+    target, accept = options.target(given), options.accept(given)
     wrong = (*target.diagnostics, *accept.diagnostics)
     if target.value is None or accept.value is None or inputs.topology is None:
         return Outcome(None, wrong)
@@ -168,7 +209,7 @@ def requests(given: Given, inputs: Inputs, *, cluster_objects: bool = False) -> 
         accept=accept.value,
         workflow_format=given.one("from"),
         beside=inputs.beside,
-        render=sources.render,
+        render=render,
     )
     return Outcome(tuple(common._replace(workflow=document) for document in inputs.workflows), wrong)
 
@@ -191,3 +232,47 @@ def one_topology(given: Given) -> tuple[Document | None, tuple[Batch, ...]]:
         return None, batches
     document, found = topology_of(path)
     return document, (*batches, *found)
+
+
+# Files beside a workflow: in its folder or below it, and nowhere else.
+
+
+def read_beside(folder: str, path: str) -> Outcome[bytes]:
+    """The bytes of a file named from the folder. R134: there is none to read; R135: it lies elsewhere.
+
+    The routes are empty: whoever asks knows where the name stands.
+    """
+    full = os.path.join(folder or os.curdir, path)
+    try:
+        if outside(folder, path):
+            return Outcome(None, (_elsewhere(path),))
+        raw = files.raw_of(full, "")
+    except (OSError, ValueError) as problem:  # a name with a NUL
+        return Outcome(None, (_missing(folder, path, str(problem)),))
+    why = "; ".join(each.message.removeprefix("the file cannot be read: ") for each in raw.diagnostics)
+    return Outcome(None, (_missing(folder, path, why),)) if raw.value is None else raw
+
+
+def outside(folder: str, path: str) -> bool:
+    """Whether a path leads out of the folder: by its name or by a link."""
+    root = os.path.realpath(folder or os.curdir)
+    real = os.path.realpath(os.path.join(root, path))
+    return os.path.isabs(path) or os.path.commonpath((root, real)) != root
+
+
+def _elsewhere(path: str) -> Diagnostic:
+    kind = "an absolute path" if os.path.isabs(path) else "a path that leads out of the workflow's folder"
+    hint = "copy the file beside the workflow, and name it from there: a manifest must not depend on the machine"
+    return error("R135", (), f'"{path}" is {kind}', hint=hint)
+
+
+def _missing(folder: str, path: str, why: str) -> Diagnostic:
+    """With the nearest name where the file is looked for."""
+    inner = os.path.dirname(path)
+    try:
+        names = [os.path.join(inner, name) for name in os.listdir(os.path.join(folder, inner) or os.curdir)]
+    except (OSError, ValueError):
+        names = []
+    where = f"the folder {folder}" if folder else "the current folder"
+    hint = did_you_mean(path, names) or f"a localpath is looked for from {where}"
+    return error("R134", (), f'"{path}" cannot be read: {why}', hint=hint)

@@ -11,13 +11,13 @@ import sys
 from collections.abc import Iterator
 from shlex import quote
 
-from bayplan.cli import stdout
+from bayplan.cli import output
 from bayplan.cli.failures import unwritable
 from bayplan.cli.finish import finish
 from bayplan.cli.krm import API_VERSION, KINDS
 from bayplan.cli.options import Given
-from bayplan.diagnostics import Diagnostic, error
-from bayplan.report.batch import Batch
+from bayplan.core.diagnostics import Diagnostic, error
+from bayplan.report import Batch
 
 MARK = "# Made by `bayplan kustomize install-legacy`."
 SCRIPT = "bayplan-krm"
@@ -33,7 +33,7 @@ def run(given: Given) -> int:
         return finish(given, [Batch(tuple(wrong))])
     said: list[str] = []
     failed = tuple(_write(paths, text, said))
-    return finish(given, [Batch(failed)], lambda: stdout.write(said))
+    return finish(given, [Batch(failed)], lambda: output.write(said))
 
 
 def plugin_home() -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bayplan import pipeline
-from bayplan.cli import arguments, inputs, manifests
+from bayplan.cli import inputs, manifests, options
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
-from bayplan.diagnostics import Diagnostic, error
-from bayplan.report.batch import Batch
+from bayplan.core.diagnostics import Diagnostic, error
+from bayplan.report import Batch
 from bayplan.text.document import Document
 
 
@@ -19,7 +19,7 @@ def run(given: Given) -> int:
     if (*given.words, path).count("-") > 1:
         message = "- is standard input, which can be read only once"
         return finish(given, [Batch((error("A922", ("argument", "-"), message),))], to_stdout=True)
-    target, accept = arguments.target(given), arguments.accept(given, "FM")
+    target, accept = options.target(given), options.accept(given, "FM")
     read = manifests.load(given.words)
     topology, found = inputs.topology_of(path) if path is not None else (None, ())
     batches = (Batch((*target.diagnostics, *accept.diagnostics)), *batches, *found, *read.batches)

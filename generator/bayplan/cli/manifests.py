@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator, Sequence
 
 from bayplan.cli import files
-from bayplan.diagnostics import Diagnostic, error, warning
-from bayplan.report.batch import Batch
+from bayplan.core.diagnostics import Diagnostic, error, warning
+from bayplan.core.values import NamedTuple
+from bayplan.report import Batch
 from bayplan.text.document import Document
-from bayplan.values import NamedTuple
 
 SUBJECT = "manifest"
 ENDINGS = (".yaml", ".yml", ".json")

@@ -3,9 +3,13 @@
 Without the future import of annotations: `typing` compiles every one that is a text, and --help counts milliseconds.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
-from bayplan.values import NamedTuple
+from bayplan.core.diagnostics import Diagnostic, Outcome, error
+from bayplan.core.phrases import did_you_mean
+from bayplan.core.values import NamedTuple
 
 
 class Option(NamedTuple):
@@ -72,3 +76,69 @@ class Given(NamedTuple):
     def all(self, key: str) -> tuple[str, ...]:
         """All values of an option."""
         return self.options.get(key, ())
+
+
+# Values of options -> values of the request, or what is wrong with them. All routes are `("argument", OPTION)`.
+
+
+def target(given: Given) -> Outcome[Mapping[str, str]]:
+    """`kai=0.17,draDriver=25.12` -> {"kai": "0.17", ...}. What the names and versions mean is for the pipeline."""
+    versions: dict[str, str] = {}
+    wrong: list[Diagnostic] = []
+    for pair in ",".join(given.all("target")).split(",") if given.on("target") else ():
+        name, equals, version = (part.strip() for part in pair.partition("="))
+        if not (name and equals and version):
+            message = f'--target takes COMPONENT=VERSION, with commas between several; "{pair}" is none'
+            wrong.append(error("A920", ("argument", "--target"), message, hint="write it as kai=0.17,draDriver=25.12"))
+        elif versions.setdefault(name, version.removeprefix("v")) != version.removeprefix("v"):
+            message = f"--target names two versions of {name}: {versions[name]} and {version}"
+            wrong.append(error("A920", ("argument", "--target"), message, hint="keep one of them"))
+    return Outcome(None if wrong else versions, tuple(wrong))
+
+
+def accept(given: Given, letters: str = "F") -> Outcome[frozenset[str]]:
+    """The codes to take as warnings: those of fidelity and, where manifests are linted, of manifests."""
+    codes = given.all("accept")
+    wrong = tuple(found for code in codes if (found := _unacceptable(code, letters)))
+    return Outcome(None if wrong else frozenset(codes), wrong)
+
+
+def _unacceptable(code: str, letters: str) -> Diagnostic | None:
+    from bayplan.report.codes import sections
+
+    route = ("argument", "--accept")
+    if code not in sections():
+        hint = did_you_mean(code, sections()) or "bayplan prints the code of a gap in brackets"
+        return error("A924", route, f'there is no code "{code}"', hint=hint)
+    if code[0] not in letters:
+        message = f"{code} ({sections()[code].title}) is not a gap between workflow and scheduler"
+        begin = " or ".join(letters)
+        hint = f"only codes that begin with {begin} can be accepted; mend this one instead"
+        return error("A925", route, message, hint=hint)
+    return None
+
+
+def variables(given: Given) -> Outcome[Mapping[str, int | float | str]]:
+    """`--set K=V` -> {"K": V}, a number where it is one; `--set-string K=V` -> a text always, and it wins.
+
+    Source: OSMO 6.4, src/utils/job/workflow.py, `TemplateSpec`.
+    """
+    found: dict[str, int | float | str] = {}
+    for option, make in (("set", _number), ("set-string", str)):
+        for word in given.all(option):
+            name, equals, value = word.partition("=")
+            if not (name and equals):
+                message = f'--{option} takes NAME=VALUE; "{word}" is none'
+                return Outcome(None, (error("A920", ("argument", f"--{option}"), message),))
+            found[name] = make(value)
+    return Outcome(found)
+
+
+def _number(text: str) -> int | float | str:
+    """An integer, else a float, else the text, as Python reads them."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable, Sequence
 
 from bayplan.cli import files
-from bayplan.diagnostics import Diagnostic, error, warning
-from bayplan.report.batch import Batch
+from bayplan.core.diagnostics import Diagnostic, error, warning
+from bayplan.report import Batch
 from bayplan.text.document import Document
 from bayplan.workflows import osmo
 from bayplan.workflows.osmo.pool import choose

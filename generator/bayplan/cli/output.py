@@ -3,14 +3,66 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from errno import EISDIR
 
-from bayplan.cli import stdout
 from bayplan.cli.options import Given
-from bayplan.diagnostics import Diagnostic, error
+from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.model.manifest import File, Item
 from bayplan.text.emit import emit
+
+# Standard output, as UTF-8 whatever the locale, in large writes.
+
+CHUNK = 1 << 20
+"""Characters that are gathered before a write."""
+
+
+def write(pieces: Iterable[str]) -> tuple[Diagnostic, ...]:
+    """Writes all pieces; what prevented it. A reader that went away is a BrokenPipeError, which `run` knows."""
+    return write_bytes(chunks(pieces))
+
+
+def write_bytes(pieces: Iterable[bytes]) -> tuple[Diagnostic, ...]:
+    """The same with bytes."""
+    try:
+        if sys.stdout is None:
+            raise OSError("it is closed")
+        for chunk in pieces:
+            sys.stdout.buffer.write(chunk)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        from bayplan.cli.failures import unwritable
+
+        silence()
+        return (unwritable("<stdout>", problem),)
+    return ()
+
+
+def chunks(pieces: Iterable[str]) -> Iterable[bytes]:
+    """The same text in pieces of some CHUNK characters."""
+    gathered: list[str] = []
+    size = 0
+    for piece in pieces:
+        gathered.append(piece)
+        size += len(piece)
+        if size >= CHUNK:
+            yield "".join(gathered).encode()
+            gathered, size = [], 0
+    yield "".join(gathered).encode()
+
+
+def silence() -> None:
+    """Lets the interpreter's last flush go nowhere: it would complain a second time."""
+    if sys.stdout is None:
+        return
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        return
+
 
 Documents = Iterable[Item]
 
@@ -27,9 +79,9 @@ def writer(given: Given, documents: Documents) -> Callable[[], tuple[Diagnostic,
     """The function that writes (or compares) the documents as the options have it."""
     path = given.one("output", "-")
     if path != "-" and _is_folder(path):
-        from bayplan.cli import folder
+        from bayplan.cli import output_folder as folder
 
-        into = folder.compare if given.on("check") else folder.write
+        into = folder.compare_folder if given.on("check") else folder.write_folder
         return lambda: into(path, folder.files(documents))
     found = tuple(documents)
     wrong = several(found)
@@ -49,14 +101,14 @@ def file_writer(given: Given, pieces: Iterable[str]) -> Callable[[], tuple[Diagn
     """The same for a text that goes into one file."""
     path = given.one("output", "-")
     if path == "-":
-        return lambda: stdout.write(pieces)
+        return lambda: write(pieces)
     if _is_folder(path):
         from bayplan.cli.failures import unwritable
 
         return lambda: (unwritable(path, IsADirectoryError(EISDIR, os.strerror(EISDIR))),)
-    from bayplan.cli import single
+    from bayplan.cli import output_folder as single
 
-    onto = single.compare if given.on("check") else single.write
+    onto = single.compare_single if given.on("check") else single.write_single
     return lambda: onto(path, pieces)
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from bayplan.cli import arguments
+from bayplan.cli import options
 from bayplan.cli.options import Given
-from bayplan.diagnostics import Outcome
+from bayplan.core.diagnostics import Outcome
 from bayplan.model.augment import AugmentRequest
 from bayplan.text.document import Document
 
 
 def request(given: Given, topology: Document | None, policy: Document | None) -> Outcome[AugmentRequest]:
     """The request, still without objects. None where an option is wrong, or a file that one names cannot be used."""
-    target, accept = arguments.target(given), arguments.accept(given)
+    target, accept = options.target(given), options.accept(given)
     wrong = (*target.diagnostics, *accept.diagnostics)
     unread = topology is None or (policy is None and given.on("policy"))
     if unread or topology is None or target.value is None or accept.value is None:

@@ -2,11 +2,148 @@
 
 from __future__ import annotations
 
-from bayplan.cli import inputs, placement, stdout
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.cli import inputs, output
 from bayplan.cli.compiling import compile_all
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
-from bayplan.report.batch import Batch
+from bayplan.core.values import NamedTuple
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
+from bayplan.model.topology import ClusterTopology
+from bayplan.pipeline import Planned
+from bayplan.planning.fit import Fits, prove
+from bayplan.report import Batch
+from bayplan.topologies.hostlist import compress
+
+# A plan with its witness as plain data, and that data as a tree or as JSON.
+
+
+class Site(NamedTuple):
+    """Where one stage's pods can be: (gang, podSet instance) -> nodes; node -> its place in the tree."""
+
+    nodes: Mapping[tuple[str, str], tuple[str, ...]]
+    paths: Mapping[str, tuple[str, ...]]
+
+
+def as_json(planned: Sequence[Planned]) -> str:
+    """A list of workflows, each with its stages: gangs that may run at the same time."""
+    return json.dumps({"workflows": [_workflow(each) for each in planned]}, indent=2) + "\n"
+
+
+def as_tree(planned: Sequence[Planned]) -> str:
+    """The same for people."""
+    return "".join(f"{line}\n" for each in planned for line in _lines(_workflow(each)))
+
+
+def _workflow(planned: Planned) -> dict[str, Any]:
+    plan = planned.plan
+    return {
+        "workflow": plan.workflow.name,
+        "namespace": plan.namespace,
+        "topology": plan.topology.name,
+        "scheduler": planned.backend.NAME,
+        "workloads": [{"kind": workload.kind, "name": workload.name} for workload in planned.shape.workloads],
+        "stages": [*_stages(plan)],
+    }
+
+
+def _stages(plan: Plan) -> Iterator[dict[str, Any]]:
+    proof = prove(plan)
+    paths = _paths(plan.topology)
+    gangs = {gang.name: gang for gang in plan.gangs}
+    for stage in proof.witness if isinstance(proof, Fits) else ():
+        nodes: dict[tuple[str, str], tuple[str, ...]] = {}
+        for run in stage.runs:
+            placed = tuple(node for node in run.nodes for _ in range(run.each))
+            nodes[run.gang, run.pods] = (*nodes.get((run.gang, run.pods), ()), *placed)
+        yield {"gangs": [_gang(gangs[name], Site(nodes, paths)) for name in stage.gangs]}
+
+
+def _paths(topology: ClusterTopology) -> dict[str, tuple[str, ...]]:
+    """Node -> the values of its levels, coarse to fine."""
+    domains = (domain for pool in topology.pools for domain in pool.domains)
+    return {node: domain.path for domain in domains for node in domain.nodes}
+
+
+def _gang(gang: GangPlan, site: Site) -> dict[str, Any]:
+    return {"gang": gang.name, "after": list(gang.after), **_unit(gang, gang.root, site)}
+
+
+def _unit(gang: GangPlan, unit: Unit, site: Site) -> dict[str, Any]:
+    """One gang or group with what is below it."""
+    pods = list(all_pods(unit))
+    placed = [site.paths[node] for each in pods for node in site.nodes.get((gang.name, each.name), ())]
+    return {
+        "name": unit.name,
+        "pods": sum(each.replicas for each in pods),
+        "required": unit.required or None,
+        "preferred": unit.preferred or None,
+        "domain": "/".join(_shared(placed)) or None,
+        "computeDomain": next((each.name for each in gang.compute_domains if each.unit == unit.name), None),
+        "groups": [_unit(gang, member, site) for units in unit.groups for member in units.members],
+        "podSets": [_pods(gang, each, site) for each in unit.pods],
+    }
+
+
+def _shared(paths: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The levels' values that all paths have in common, coarse to fine."""
+    for values in zip(*paths, strict=False):
+        if len(set(values)) > 1:
+            return
+        yield values[0]
+
+
+def _pods(gang: GangPlan, pods: Pods, site: Site) -> dict[str, Any]:
+    return {
+        "name": pods.name,
+        "pods": pods.replicas,
+        "pool": pods.pool,
+        "firstRank": pods.ranks.first if pods.ranks else None,
+        "nodes": list(site.nodes.get((gang.name, pods.name), ())),
+    }
+
+
+def _lines(workflow: Mapping[str, Any]) -> Iterator[str]:
+    kinds = ", ".join(f"{each['kind']} {each['name']}" for each in workflow["workloads"])
+    where = f"{workflow['topology']}, namespace {workflow['namespace']}"
+    yield f"{workflow['workflow']} on {where}, for {workflow['scheduler']}: {kinds}"
+    for number, stage in enumerate(workflow["stages"], 1):
+        if len(workflow["stages"]) > 1:
+            yield f"stage {number} of {len(workflow['stages'])}"
+        yield from _branches([(_unit_line(gang, f"gang {gang['gang']}"), gang) for gang in stage["gangs"]], "")
+
+
+def _branches(nodes: Sequence[tuple[str, Mapping[str, Any]]], indent: str) -> Iterator[str]:
+    """Lines drawn as a tree."""
+    for number, (line, below) in enumerate(nodes, 1):
+        last = number == len(nodes)
+        yield f"{indent}{'└─ ' if last else '├─ '}{line}"
+        yield from _branches([*_below(below)], indent + ("   " if last else "│  "))
+
+
+def _below(unit: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    yield from ((_unit_line(each, each["name"]), each) for each in unit.get("groups", ()))
+    yield from ((_pods_line(each), {}) for each in unit.get("podSets", ()))
+
+
+def _unit_line(unit: Mapping[str, Any], title: str) -> str:
+    wishes = (f"{word} {unit[word]}" for word in ("required", "preferred") if unit[word])
+    domain = unit["computeDomain"] and f"ComputeDomain {unit['computeDomain']}"
+    facts = filter(None, (_count(unit["pods"]), *wishes, unit["domain"] and f"in {unit['domain']}", domain))
+    return f"{title}: {', '.join(facts)}"
+
+
+def _pods_line(pods: Mapping[str, Any]) -> str:
+    first, count = pods["firstRank"], pods["pods"]
+    ranks = "" if first is None else f", rank {first}" if count == 1 else f", ranks {first}-{first + count - 1}"
+    return f"{pods['name']}: {_count(count)}{ranks} on {compress(dict.fromkeys(pods['nodes']))}"
+
+
+def _count(pods: int) -> str:
+    return f"{pods} pod{'' if pods == 1 else 's'}"
 
 
 def run(given: Given) -> int:
@@ -16,5 +153,5 @@ def run(given: Given) -> int:
     compiled, found = compile_all(asked.value or (), read)
     batches = [Batch(asked.diagnostics), *read.batches, *found]
     planned = [value.planned for _, value in compiled]
-    show = placement.as_json if given.one("format", "tree") == "json" else placement.as_tree
-    return finish(given, batches, lambda: stdout.write([show(planned)]))
+    show = as_json if given.one("format", "tree") == "json" else as_tree
+    return finish(given, batches, lambda: output.write([show(planned)]))

@@ -8,9 +8,9 @@ from typing import Any
 from bayplan.cli import files
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
-from bayplan.clients import cutting
-from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors, warning
-from bayplan.report.batch import Batch
+from bayplan.clients import pieces
+from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors, warning
+from bayplan.report import Batch
 from bayplan.text.document import Document
 
 NAMED = (
@@ -39,7 +39,7 @@ def run(given: Given) -> int:
         return finish(given, batches)
     if not raw.value.strip():
         return finish(given, [*batches, Batch((_empty(),))])
-    if given.on("policy") or cutting.MARK in raw.value:
+    if given.on("policy") or pieces.MARK in raw.value:
         return _placed(given, path, raw.value, batches)
     there = files.raw_of(path, "topology")  # nothing is asked of it, but a wrong name should not wait until it matters
     batch = Batch(there.diagnostics, {"topology": Document(path, "", 0, None)})
@@ -90,7 +90,7 @@ def _placed(given: Given, path: str, raw: bytes, batches: tuple[Batch, ...]) -> 
     """Reads what is needed, has the engine place what is asked for, and writes everything."""
     from bayplan.augment import augment
     from bayplan.cli import inputs, placing
-    from bayplan.clients import stream
+    from bayplan.clients import helm as stream
 
     topology, about = inputs.topology_of(path)
     policy, more = inputs.policy_of(given)
@@ -112,7 +112,7 @@ def _placed(given: Given, path: str, raw: bytes, batches: tuple[Batch, ...]) -> 
 
 def _watched(policy: Document | None) -> Callable[[str], bool]:
     """Whether objects of a kind may have to be placed, or say something about those that have."""
-    from bayplan.kube.safe import items, text
+    from bayplan.kube.objects import items, text
     from bayplan.kube.workloads import REFUSED, WORKLOADS
 
     rules: Any = items(policy.data, "spec", "rules") if policy else ()
@@ -121,6 +121,6 @@ def _watched(policy: Document | None) -> Callable[[str], bool]:
 
 
 def _writer(raw: bytes) -> Callable[[], tuple[Diagnostic, ...]]:
-    from bayplan.cli import stdout
+    from bayplan.cli import output as stdout
 
     return lambda: stdout.write_bytes([raw])

@@ -10,10 +10,10 @@ from typing import Any
 
 from bayplan import schemas
 from bayplan.cli import files
-from bayplan.diagnostics import Diagnostic, error
-from bayplan.report.batch import Batch
+from bayplan.core.diagnostics import Diagnostic, error
+from bayplan.core.values import NamedTuple
+from bayplan.report import Batch
 from bayplan.text.document import Document
-from bayplan.values import NamedTuple
 
 NAME = "bayplan.yaml"
 SUBJECT = "project"

@@ -6,7 +6,7 @@ from bayplan.cli import inputs, output
 from bayplan.cli.compiling import compile_all, join
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
-from bayplan.report.batch import Batch
+from bayplan.report import Batch
 
 
 def run(given: Given) -> int:

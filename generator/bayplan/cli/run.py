@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from bayplan.cli.options import Command, Given
 
@@ -13,7 +13,7 @@ INTERRUPTED = 130
 def run(argv: Sequence[str]) -> int:
     """Runs a command line. Nothing that it is given makes it raise, but for click's completions, which exit."""
     if argv[:1] == ["post-render"]:
-        from bayplan.cli import keeping
+        from bayplan.cli import last_error as keeping
 
         return keeping.keep(argv, _guarded)
     return _guarded(argv)
@@ -37,18 +37,17 @@ def _answered(work: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as problem:
-        from bayplan.cli import mishaps
+        from bayplan.cli import failures as mishaps
 
         return mishaps.answer(problem)
 
 
 def _dispatch(argv: Sequence[str]) -> int:
     """The fast parser where it understands, click where not."""
-    from bayplan.cli import fast
     from bayplan.cli.commands import COMMANDS
 
-    found = fast.find(argv, COMMANDS)
-    plain = fast.parse(*found) if found else None
+    found = find(argv, COMMANDS)
+    plain = parse(*found) if found else None
     if plain is not None:
         return execute(plain)
     from bayplan.cli import human
@@ -61,3 +60,38 @@ def execute(given: Given) -> int:
     module = __import__(f"bayplan.cli.{given.command.module}", fromlist=["run"])
     code: int = module.run(given)
     return code
+
+
+# The parser for well-formed command lines. What it does not understand is left to click, which says what is wrong.
+
+
+def find(argv: Sequence[str], commands: Iterable[Command]) -> tuple[Command, Sequence[str]] | None:
+    """The command that the first word or two words name, and the rest."""
+    for length in (2, 1):
+        name = " ".join(argv[:length])
+        for command in commands:
+            if command.name == name and len(argv) >= length == len(name.split(" ")):
+                return command, argv[length:]
+    return None
+
+
+def parse(command: Command, argv: Sequence[str]) -> Given | None:
+    """The command line, or None unless it is of the plain kind: known options spelled out, values where due."""
+    spelled = {name: option for option in command.options for name in option.names}
+    words: list[str] = []
+    options: dict[str, tuple[str, ...]] = {}
+    rest = iter(argv)
+    for word in rest:
+        if word == "-" or not word.startswith("-"):
+            words.append(word)
+            continue
+        name, equals, value = word.partition("=")
+        option = spelled.get(name)
+        if option is None or (equals and not (option.metavar and name.startswith("--"))):
+            return None
+        if option.metavar and not equals:
+            value = next(rest, "--")
+        if (value.startswith("-") and value != "-") or (option.choices and value not in option.choices):
+            return None
+        options[option.key] = (*options.get(option.key, ()), value) if option.many else (value,)
+    return Given(command, tuple(words), options) if command.takes(tuple(words)) else None

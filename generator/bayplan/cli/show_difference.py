@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from bayplan.core.phrases import count
 from bayplan.topologies.comparing.compare import Comparison, Group, Place, Renamed
 from bayplan.topologies.comparing.units import Unit
 from bayplan.topologies.hostlist import compress
-from bayplan.words import count
 
 FATAL = "slurmctld does not start while a saved node is on a unit that has no such name any more"
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from math import ceil, sqrt
 
 from bayplan.cli.show_tree import state_of
+from bayplan.core.phrases import count
+from bayplan.core.values import NamedTuple
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies.inventory import PoolCount, Unit
-from bayplan.values import NamedTuple
-from bayplan.words import count
 
 MOST_NODES, MOST_UNITS = 3000, 8000
 """Nodes that are drawn one by one; finest domains that are drawn at all, else the level above them is the last."""

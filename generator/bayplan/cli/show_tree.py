@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bayplan.fabrics.hanging import pools_of
+from bayplan.core.phrases import count, listing
+from bayplan.fabrics.requests import pools_of
 from bayplan.model.fabric import Fabric
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology
 from bayplan.topologies.hostlist import compress
 from bayplan.topologies.inventory import Amount, LevelCount, PoolCount, Unit
-from bayplan.words import count, listing
 
 MOST = 60
 """Lines of a pool's tree, unless a level is asked for."""

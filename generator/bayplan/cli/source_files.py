@@ -12,9 +12,9 @@ from itertools import chain
 from typing import IO
 
 from bayplan.cli import files
-from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error
+from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error
 from bayplan.model.formats import HEAD, SourceFile
-from bayplan.report.batch import Batch
+from bayplan.report import Batch
 from bayplan.text.document import LARGEST, Document, Lines, read, read_text, text_of
 
 PIECE = 2**22

@@ -9,9 +9,9 @@ from bayplan import pipeline
 from bayplan.cli import inputs, topology_sources
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
-from bayplan.diagnostics import Diagnostic, error, warning
+from bayplan.core.diagnostics import Diagnostic, error, warning
 from bayplan.model.topology import ClusterTopology
-from bayplan.report.batch import Batch
+from bayplan.report import Batch
 from bayplan.text.document import Document
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _live(given: Given, topology: ClusterTopology, document: Document) -> list[B
 
 
 def _state(changed: State) -> Diagnostic:
-    from bayplan.words import count, listing
+    from bayplan.core.phrases import count, listing
 
     nodes, now = changed.nodes, changed.after or "usable"
     message = (
@@ -81,7 +81,7 @@ HINT = "`bayplan topology diff` shows all of it, `topology import --update` brin
 
 
 def _differs(word: str, nodes: list[str]) -> Diagnostic:
-    from bayplan.words import count, listing
+    from bayplan.core.phrases import count, listing
 
     some = listing(nodes, "and", most=5)
     message = f"{count(len(nodes), 'node')} ({some}) {'is' if len(nodes) == 1 else 'are'} {word} in the cluster"

@@ -6,8 +6,8 @@ from bayplan.cli import any_topology, output
 from bayplan.cli.any_topology import Found
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
-from bayplan.diagnostics import error
-from bayplan.report.batch import Batch
+from bayplan.core.diagnostics import error
+from bayplan.report import Batch
 from bayplan.topologies.comparing import compare
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from bayplan import pipeline
-from bayplan.cli import arguments, inputs, output
+from bayplan.cli import inputs, options, output
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
-from bayplan.report.batch import Batch
+from bayplan.report import Batch
 
 
 def run(given: Given) -> int:
     """Writes the objects of the file named, else of the project's."""
-    target = arguments.target(given)
+    target = options.target(given)
     document, batches = inputs.one_topology(given)
     batches = (Batch((*target.diagnostics, *output.wrong(given))), *batches)
     if document is None or target.value is None:

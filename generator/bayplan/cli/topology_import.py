@@ -10,10 +10,10 @@ from bayplan.cli import inputs, output, topology_laid, topology_sources
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.cli.topology_sources import Picked
-from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors
+from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors
 from bayplan.model.formats import Asked
 from bayplan.model.topology import ClusterTopology
-from bayplan.report.batch import Batch
+from bayplan.report import Batch
 from bayplan.text.document import Document, read
 from bayplan.text.edits import Edit
 from bayplan.text.emit import emit

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from bayplan import pipeline
 from bayplan.cli import topology_sources
 from bayplan.cli.topology_sources import Picked
-from bayplan.diagnostics import Diagnostic, Outcome, Route, has_errors, origin, warning
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors, origin, warning
+from bayplan.core.phrases import count, listing
 from bayplan.model.formats import Asked, Part
 from bayplan.model.topology import ClusterTopology, Pool
-from bayplan.report.batch import Batch
+from bayplan.report import Batch
 from bayplan.text.document import Document
 from bayplan.topologies.merging import merge
 from bayplan.topologies.slurm.layout import slurm_names
-from bayplan.words import count, listing
 
 
 def together(picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> Part | None:

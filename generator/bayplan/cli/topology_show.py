@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from bayplan.cli import any_topology, inputs, output
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
-from bayplan.diagnostics import Diagnostic, error
+from bayplan.core.diagnostics import Diagnostic, error
+from bayplan.core.phrases import suggest
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology
-from bayplan.report.batch import Batch
+from bayplan.report import Batch
 from bayplan.topologies import inventory
-from bayplan.words import suggest
 
 
 def run(given: Given) -> int:

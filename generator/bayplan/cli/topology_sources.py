@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING
 from bayplan.cli import osmo_pool
 from bayplan.cli.options import Given
 from bayplan.cli.source_files import OpenedFile, UnreadableError
-from bayplan.diagnostics import Diagnostic, Outcome, error
+from bayplan.core.diagnostics import Diagnostic, Outcome, error
+from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Asked, Part
 from bayplan.model.topology import Level
-from bayplan.report.batch import Batch
+from bayplan.report import Batch
 from bayplan.text.document import Document
 from bayplan.topologies import IMPORTS, OBJECTS
 from bayplan.topologies import osmo_pool as osmo_pools
-from bayplan.values import NamedTuple
-from bayplan.workflows.osmo.pool.shapes import NO_POOLS
+from bayplan.workflows.osmo.pool.values import NO_POOLS
 
 if TYPE_CHECKING:
     from bayplan.model.formats import Importer
+
 
 WORDS = (osmo_pools.NAME, *IMPORTS)
 """What may stand after --from."""

@@ -1,16 +1,32 @@
-"""Annotations that Helm reads and no cluster needs: objects are judged without them, and keep them.
+"""Helm's stream: documents that come in as one text, of which few are read and fewer are changed.
 
-Helm 4 says in one which template a document comes from (Helm 4.1, pkg/action, `annotateAndMerge`), and takes it off
-again. Objects that are made for a hook are hooks themselves: else they would come after what needs them.
+A stream is cut at its `---` lines without reading it. Only documents that may matter are read: those that carry a word
+of ours and, where there is anything to place at all, those of a kind that counts. All others leave as they came, byte
+for byte, whatever is in them.
+
+Helm 3 names the template of each document in a comment, `# Source: chart/templates/file.yaml`, Helm 4 in an annotation.
+New documents carry the same as the workload that they go with, and stand before it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.kube.safe import mapping, text, without_annotations
+from bayplan.clients.pieces import MARK, kinds, split
+from bayplan.core.diagnostics import AT, Diagnostic, Route, error, warning
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import flattened, get, mapping, put, text, without_annotations
+from bayplan.kube.objects import number as number_of
+from bayplan.model.augment import Added, Augmented
+from bayplan.model.manifest import Object
+from bayplan.text.document import Document, SourceMap, Span, read, text_of
+
+# Annotations that Helm reads and no cluster needs: objects are judged without them, and keep them.
+#
+# Helm 4 says in one which template a document comes from (Helm 4.1, pkg/action, `annotateAndMerge`), and takes it off
+# again. Objects that are made for a hook are hooks themselves: else they would come after what needs them.
 
 FILE = "postrenderer.helm.sh/postrender-filename"
 """Helm 4's annotation."""
@@ -58,3 +74,196 @@ def of_workload(workload: Any, document: Any) -> dict[str, str]:
     sooner = str(int(weight) - 1) if re.fullmatch(r"[-+]?[0-9]{1,9}", weight) else "-1"
     given = {name: str(annotations[name]) for name in HOOK if name in annotations}
     return {**found, **given, HOOK[1]: sooner}
+
+
+LARGEST = 8 * 2**20
+"""Bytes of a document that is read: many times what an API server takes, and room for long Lists."""
+
+_SOURCE = re.compile(rb"^# Source: (.*?)\r?$", re.M)
+_BOM = b"\xef\xbb\xbf"
+
+
+class Stream(NamedTuple):
+    """A stream in pieces, and the documents in those that were read: number of the piece -> data."""
+
+    name: str
+    pieces: tuple[bytes, ...]
+    documents: Mapping[int, Any]
+
+
+def parse(name: str, raw: bytes, watched: Callable[[str], bool]) -> tuple[Stream, tuple[Diagnostic, ...]]:
+    """Cuts a stream, and reads those of its documents that carry a word of ours or are of a watched kind."""
+    pieces = tuple(split(raw))
+    numbers = [number for number, piece in enumerate(pieces) if MARK in piece or any(map(watched, kinds(piece)))]
+    wrong = [_too_large(number) for number in numbers if len(pieces[number]) > LARGEST]
+    if wrong:
+        return Stream(name, pieces, {}), tuple(wrong)
+    documents = _together(name, pieces, numbers)
+    if documents is not None:
+        return Stream(name, pieces, documents), ()
+    documents, found = {}, list[Diagnostic]()
+    for number in numbers:
+        documents[number], said = _one(name, pieces[number], number)
+        found += said
+    return Stream(name, pieces, {key: data for key, data in documents.items() if data is not None}), tuple(found)
+
+
+def _together(name: str, pieces: Sequence[bytes], numbers: Sequence[int]) -> dict[int, Any] | None:
+    """All of them in one go, which is faster; None where that cannot be told from one by one."""
+    chosen = [pieces[number] for number in numbers]
+    if any(piece.startswith(b"%") or any(map(piece.__contains__, _ALONE)) or _bare_returns(piece) for piece in chosen):
+        return None
+    begun = (piece if piece.startswith(b"---") else b"---\n" + piece for piece in chosen)
+    found = read(name, b"\n".join(begun), "manifest", own=False).value if chosen else ()
+    return None if found is None else {numbers[each.index]: each.data for each in found}
+
+
+_ALONE = (b"\n...", b"\n%", b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xa9")
+"""What may hide a border from those who look for lines; the last are line breaks of Unicode, which YAML 1.1 takes."""
+
+
+def _bare_returns(piece: bytes) -> bool:
+    """Whether carriage returns alone end lines."""
+    return b"\r" in piece and piece.count(b"\r") != piece.count(b"\r\n")
+
+
+def _one(name: str, piece: bytes, number: int) -> tuple[Any, tuple[Diagnostic, ...]]:
+    """The data of a piece; None for one without any. R107: there are several, which Helm takes for one, too."""
+    found = read(name, piece, subject(number), own=False)
+    if found.value is None:
+        return None, tuple(each for each in found.diagnostics if each.code != "R106")
+    if len(found.value) > 1:
+        hint = "documents are told apart by `---` on lines that end with a line feed"
+        message = "several documents are one here: nothing that Helm and kubectl see stands between them"
+        return None, (error("R107", (subject(number), AT, 1, 1), message, hint=hint),)
+    return found.value[0].data, found.diagnostics
+
+
+def _too_large(number: int) -> Diagnostic:
+    message = f"this document has more than {LARGEST:,} bytes, and it may be one to place"
+    hint = "no API server takes an object of that size; of a List, make several documents"
+    return error("A971", (subject(number), AT, 1, 1), message, hint=hint)
+
+
+def subject(number: int) -> str:
+    """The first word of routes into a piece."""
+    return f"manifest:{number}"
+
+
+# In
+
+
+def objects(stream: Stream) -> Iterator[Object]:
+    """The objects that were read, items of Lists one by one, without what Helm put into them."""
+    for number, data in stream.documents.items():
+        for one in flattened(Object((subject(number),), data)):
+            if isinstance(one.data, dict) and ("kind" in one.data or "apiVersion" in one.data):
+                yield one._replace(data=bare(one.data))
+
+
+# Out
+
+
+def written(stream: Stream, made: Augmented) -> Iterator[bytes]:
+    """The stream with what was made of it."""
+    changed: dict[int, list[tuple[Route, Any]]] = {}
+    added: dict[int, list[Added]] = {}
+    for change in made.changes:
+        changed.setdefault(number_of(change.route), []).append((change.route[1:], change.data))
+    for new in made.added:
+        added.setdefault(number_of(new.beside), []).append(new)
+    texts = _rewritten(stream, changed)
+    for number, piece in enumerate(stream.pieces):
+        after = texts.get(number, piece)
+        yield _preceded(stream, number, after, added[number]) if number in added else after
+
+
+def _rewritten(stream: Stream, changed: Mapping[int, list[tuple[Route, Any]]]) -> dict[int, bytes]:
+    """The texts of the pieces in which something changes."""
+    from bayplan.text.patch import rewrite_all
+
+    tasks = []
+    for number, changes in changed.items():
+        old = new = stream.documents[number]
+        for path, data in changes:
+            new = put(new, path, dressed(data, for_helm(get(old, *path))))
+        tasks.append((stream.pieces[number].removeprefix(_BOM).decode(), old, new))
+    texts = (text.encode() for text in rewrite_all(tasks))
+    marks = (_BOM if stream.pieces[number].startswith(_BOM) else b"" for number in changed)
+    return {number: mark + text for number, mark, text in zip(changed, marks, texts, strict=True)}
+
+
+def _preceded(stream: Stream, number: int, piece: bytes, added: Iterable[Added]) -> bytes:
+    """The piece with new documents before it."""
+    from bayplan.text.emit import emit
+
+    source = _SOURCE.search(stream.pieces[number])
+    comment = f"# Source: {source[1].decode(errors='replace')}\n" if source else ""
+    document = stream.documents[number]
+    texts = []
+    for new in added:
+        extra = of_workload(get(document, *new.beside[1:]), document)
+        texts.append(comment + "".join(emit([dressed(new.data, extra)])))
+    if piece.startswith(b"---"):
+        return "".join(f"---\n{text}" for text in texts).encode() + piece
+    mark = _BOM if piece.startswith(_BOM) else b""
+    end = "...\n" if piece[len(mark) :].startswith(b"%") else "---\n"  # a directive follows the end of a document only
+    before = "---\n" if number else ""
+    return mark + (before + "---\n".join(texts) + end).encode() + piece[len(mark) :]
+
+
+# Where things stand
+
+
+def strangers(stream: Stream) -> Iterator[Diagnostic]:
+    """A972: files of ours among the manifests, which no cluster knows."""
+    for number, data in stream.documents.items():
+        if text(data, "apiVersion").startswith("bayplan.dev/"):
+            message = f"this {text(data, 'kind') or 'file'} is a file of bayplan, and no object that a cluster knows"
+            hint = "`bayplan render` makes manifests of a Workflow; files that post-render reads stay out of the chart"
+            yield warning("A972", (subject(number), "kind"), message, hint=hint)
+
+
+def placed(stream: Stream, found: Iterable[Diagnostic]) -> tuple[tuple[Diagnostic, ...], dict[str, Document]]:
+    """The diagnostics with places of the whole stream, and a document for each piece that they speak of."""
+    said = tuple(found)
+    routes = [route for each in said for route in (each.route, *(note.route for note in each.notes)) if route]
+    numbers = {number_of(route) for route in routes if str(route[0]).startswith("manifest:")}
+    if not numbers:
+        return said, {}
+    lines, before = {}, 0
+    for number, piece in enumerate(stream.pieces):
+        lines[number] = before
+        before += piece.count(b"\n")
+    whole = text_of(b"".join(stream.pieces))
+    return (
+        tuple(_shifted(each, lines) for each in said),
+        {subject(number): _document(stream, number, whole, lines[number]) for number in numbers},
+    )
+
+
+def _shifted(found: Diagnostic, lines: Mapping[int, int]) -> Diagnostic:
+    notes = tuple(note._replace(route=_moved(note.route, lines)) for note in found.notes)
+    return found._replace(route=_moved(found.route, lines), notes=notes)
+
+
+def _moved(route: Route, lines: Mapping[int, int]) -> Route:
+    """A line of a piece as that of the stream."""
+    if AT not in route or not str(route[0]).startswith("manifest:"):
+        return route
+    before = lines[number_of(route)]
+    head, numbers = route[:2], [int(each) for each in route[2:]]
+    return (*head, *(each + (0 if place % 2 else before) for place, each in enumerate(numbers)))
+
+
+def _document(stream: Stream, number: int, whole: str, before: int) -> Document:
+    """A piece, to be found again in the stream."""
+    piece = stream.pieces[number]
+    source = _SOURCE.search(piece)
+    template = template_of(stream.documents.get(number)) or (source[1].decode(errors="replace") if source else "")
+    remark = f"this was rendered from {template}" if template else ""
+
+    def back(span: Span) -> tuple[Span, str]:
+        return span._replace(line=span.line + before, end_line=span.end_line + before), remark
+
+    return Document(stream.name, whole, number, stream.documents.get(number), SourceMap(text_of(piece), back))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bayplan.fabrics.wanted import Wanted, amounts, bounded, fabric_of, offering, on_host, rails_of, wanted
+from bayplan.fabrics.requests import Wanted, amounts, bounded, fabric_of, offering, on_host, rails_of, wanted
 from bayplan.model.manifest import Manifest, PodParts
 from bayplan.model.target import Target
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.accelerators.dra import api_version
+from bayplan.accelerators import api_version
 from bayplan.fabrics.pods import pod
-from bayplan.fabrics.wanted import Wanted
+from bayplan.fabrics.requests import Wanted
 from bayplan.model.fabric import Rail
 from bayplan.model.manifest import Manifest, PodParts
 from bayplan.model.target import Target

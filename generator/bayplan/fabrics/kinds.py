@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from bayplan.core.values import NamedTuple
 from bayplan.fabrics import dranet
 from bayplan.fabrics.pods import pins, pod
-from bayplan.fabrics.wanted import Wanted
-from bayplan.kube.multus import NETWORKS
+from bayplan.fabrics.requests import Wanted
+from bayplan.kube.networks import NETWORKS
 from bayplan.model.fabric import Rail
 from bayplan.model.manifest import PodParts
-from bayplan.values import NamedTuple
 
 
 def _with_shared_devices(asked: Wanted) -> PodParts:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bayplan.fabrics.wanted import Wanted, resources
-from bayplan.kube.env import entries
-from bayplan.kube.pod import SHM, main_patches
-from bayplan.kube.safe import items, text
+from bayplan.core.phrases import listing
+from bayplan.fabrics.requests import Wanted, resources
+from bayplan.kube.objects import items, text
+from bayplan.kube.pod import SHM, entries, main_patches
 from bayplan.model.manifest import PodParts
-from bayplan.words import listing
 
 LOCK = "IPC_LOCK"
 """Verbs pin memory, and that takes this capability; a privileged pod is not needed (network-operator 26.4,

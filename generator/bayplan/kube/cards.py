@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bayplan.kube.kinds.parts import GANG_LABEL
-from bayplan.kube.safe import is_kind, items, mapping, number, text
+from bayplan.kube.objects import is_kind, items, mapping, number_in, text
 from bayplan.kube.vendors import names
 from bayplan.model.manifest import Object
 from bayplan.model.topology import AcceleratorKind, ClusterTopology
@@ -28,7 +28,7 @@ def claims(objects: Iterable[Object]) -> Claims:
             for request in items(one.data, "spec", "spec", "devices", "requests"):
                 exact = mapping(request, "exactly") or request
                 name = text(exact, "deviceClassName")
-                asked[name] = asked.get(name, 0) + (number(exact, "count") or 1)
+                asked[name] = asked.get(name, 0) + (number_in(exact, "count") or 1)
     return found
 
 

@@ -2,14 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.kube.fields import given
-from bayplan.kube.merge import overlay
+from bayplan.kube.objects import given
 from bayplan.model.manifest import PodParts
+from bayplan.model.plan import GangPlan, Pods
 from bayplan.model.topology import Pool
 from bayplan.model.workflow import PodSet
+
+# Lay one pod template over another, as Kubernetes' strategic merge patch does.
+
+MERGE_KEYS: Mapping[str, tuple[str, ...]] = {
+    "containers": ("name",),
+    "initContainers": ("name",),
+    "ephemeralContainers": ("name",),
+    "volumes": ("name",),
+    "volumeMounts": ("mountPath",),
+    "volumeDevices": ("devicePath",),
+    "env": ("name",),
+    "ports": ("containerPort",),
+    "resourceClaims": ("name",),
+    "claims": ("name",),
+    "imagePullSecrets": ("name",),
+    "hostAliases": ("ip",),
+    "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
+    "schedulingGates": ("name",),
+}
+"""List field -> the keys by which its entries merge (`patchMergeKey` in kubernetes/api core/v1, 1.37; of
+topologySpreadConstraints the `listMapKey`s, since two that differ in whenUnsatisfiable are two)."""
+
+REPLACED = ("volumes", "resourceClaims")
+"""Lists whose entries are replaced as a whole (`patchStrategy: retainKeys`): a volume has one source, not two."""
+
+
+def overlay(base: Any, patch: Any, field: str = "") -> Any:
+    """`patch` over `base`, as Kubernetes' strategic merge patch does it: whatever MERGE_KEYS leaves out is replaced."""
+    if isinstance(base, Mapping) and isinstance(patch, Mapping):
+        merged = {key: overlay(base.get(key), value, key) for key, value in patch.items() if value is not None}
+        return {
+            key: merged.pop(key, value) for key, value in base.items() if patch.get(key, value) is not None
+        } | merged
+    if isinstance(patch, Mapping):
+        return {key: overlay(None, value, key) for key, value in patch.items() if value is not None}
+    if isinstance(patch, (list, tuple)):
+        return _overlay_list(base or (), patch, field) if field in MERGE_KEYS else list(patch)
+    return patch
+
+
+def identity(field: str, entry: Any) -> tuple[str, ...]:
+    """What tells the entries of a list that merges apart; of what is no mapping, all of it."""
+    if not isinstance(entry, Mapping):
+        return ("", repr(entry))
+    return tuple(str(entry.get(key)) for key in MERGE_KEYS[field])
+
+
+def _overlay_list(base: Sequence[Any], patch: Sequence[Any], field: str) -> list[Any]:
+    """Entries of the same identity merge in place or are replaced there, new ones follow."""
+    merged: list[Any] = list(base)
+    places: dict[tuple[str, ...], int] = {}
+    for place, entry in enumerate(base):
+        places.setdefault(identity(field, entry), place)
+    for entry in patch:
+        place = places.setdefault(identity(field, entry), len(merged))
+        below = merged[place] if place < len(merged) and field not in REPLACED else None
+        merged[place : place + 1] = [overlay(below, entry)]
+    return merged
+
 
 SHM = "shm"
 FILES = "files"
@@ -163,3 +222,76 @@ def own_parts(spec: PodSet, pool: Pool, config_map: str) -> PodParts:
 def file_key(path: str) -> str:
     """The ConfigMap key of a file: its path with every slash and odd character as a dot or dash."""
     return "".join(c if c.isalnum() or c in "-_." else "-" for c in path.strip("/").replace("/", "."))
+
+
+# What bayplan writes into pods itself, so that nobody else may.
+
+OWN_FIELDS: Mapping[str, str] = {
+    "schedulerName": "the scheduler is chosen by `spec.scheduler`",
+    "priorityClassName": "use `spec.priorityClassName`",
+    "priority": "use `spec.priorityClassName`",
+    "restartPolicy": "use the podSet's `restartPolicy`",
+    "nodeName": "it would go past the scheduler; use a `pool` or a `placement`",
+    "hostname": "pods find each other by the name they have",
+    "subdomain": "pods find each other by the name they have",
+    "schedulingGates": "a gated pod would keep its whole gang waiting",
+    "schedulingGroup": "the scheduler's marks are bayplan's",
+}
+"""PodSpec field -> what to do instead."""
+
+OWN_NAMES: Mapping[str, tuple[str, ...]] = {
+    "resourceClaims": ("gpu", "nic", "compute-domain"),
+    "volumes": ("shm", "files"),
+}
+"""PodSpec list -> entries that bayplan makes itself."""
+
+
+# Names of the objects that go with a podSet: shared by all its instances in one gang.
+
+COMPUTE_DOMAIN_API = "resource.nvidia.com/v1beta1"
+
+
+def claim_template_name(gang: GangPlan, pods: Pods) -> str:
+    """The GPU claim template of a podSet."""
+    return f"{gang.name}-{pods.template}-gpu"
+
+
+def network_claim_name(gang: GangPlan, pods: Pods) -> str:
+    """The claim template of a podSet's network cards."""
+    return f"{gang.name}-{pods.template}-nic"
+
+
+def config_map_name(gang: GangPlan, pods: Pods) -> str:
+    """The ConfigMap of a podSet's files."""
+    return f"{gang.name}-{pods.template}-files"
+
+
+# The order of environment variables: Kubernetes expands `$(NAME)` only where NAME stands earlier in the list.
+
+
+def entries(env: Mapping[str, str]) -> tuple[Mapping[str, Any], ...]:
+    """The variables by name, but each after those that its value refers to.
+
+    No order expands all of a circle: the reference that leads back to where the walk entered it stays as it is, and
+    the walk enters by the first name.
+    """
+    return tuple({"name": name, "value": env[name]} for name in _walk(env))
+
+
+def _walk(env: Mapping[str, str]) -> Iterator[str]:
+    """Every variable once, depth first. A stack of its own: chains may be longer than Python's."""
+    seen: set[str] = set()
+    stack = [(name, False) for name in sorted(env, reverse=True)]
+    while stack:
+        name, done = stack.pop()
+        if done:
+            yield name
+        elif name not in seen:
+            seen.add(name)
+            stack.append((name, True))
+            stack += [(other, False) for other in sorted(_references(env[name]), reverse=True) if other in env]
+
+
+def _references(value: str) -> set[str]:
+    """The names in `$(NAME)`. An escaped `$$(NAME)` counts too: it only makes the order stricter."""
+    return {part.partition(")")[0] for part in value.split("$(")[1:] if ")" in part}

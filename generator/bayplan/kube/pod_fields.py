@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.data import data_text
-from bayplan.diagnostics import KEY, Diagnostic, Route, error
+from bayplan.core.diagnostics import KEY, Diagnostic, Route, error
+from bayplan.core.package_data import data_text
+from bayplan.core.phrases import did_you_mean
+from bayplan.core.values import NamedTuple
 from bayplan.model.target import Target
-from bayplan.values import NamedTuple
-from bayplan.words import did_you_mean
 
 TYPES: Mapping[str, type | tuple[type, ...]] = {
     "string": str,

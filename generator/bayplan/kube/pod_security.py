@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.values import NamedTuple
+from bayplan.core.values import NamedTuple
 
 PRIVILEGED, BASELINE, RESTRICTED = "privileged", "baseline", "restricted"
 

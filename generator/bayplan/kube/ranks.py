@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from bayplan.diagnostics import Route
+from bayplan.core.diagnostics import Route
+from bayplan.core.values import NamedTuple
 from bayplan.kube.pod import container_name, containers
 from bayplan.model.manifest import Slot
 from bayplan.model.plan import Pods, Ranks
 from bayplan.model.workflow import PodSet
-from bayplan.values import NamedTuple
 
 MASTER_PORT = 29500
 """The port that torchrun's static rendezvous uses by default (PyTorch torch.distributed.run)."""

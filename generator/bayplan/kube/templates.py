@@ -6,14 +6,135 @@ bayplan never heard. Only the number of pods needs to be known kind by kind (`ku
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import Route
-from bayplan.kube.counts import amount
-from bayplan.kube.safe import get, items, mapping, pod_templates
+from bayplan.core.diagnostics import Route
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import api_group, get, items, mapping, number_in, pod_templates, text
 from bayplan.model.manifest import Object
-from bayplan.values import NamedTuple
+
+# How many pods a controller makes of a pod template, kind by kind: the one place that knows.
+
+CountPath = tuple[str | int, ...]
+
+MOST_PODS = 1_000_000
+"""Ten times the largest Kubernetes clusters that were shown: more is a slip of the finger."""
+
+MOST_GANGS = 10_000
+"""Of one workload that others wrote: each is proven, and more than these would take minutes."""
+
+
+class Amount(NamedTuple):
+    """`copies` alike sets of `replicas` pods each. None: nobody can tell."""
+
+    replicas: int | None
+    copies: int | None = 1
+
+    @property
+    def total(self) -> int | None:
+        """The pods of all copies."""
+        if self.replicas is None or self.copies is None or min(self.replicas, self.copies) < 0:
+            return None
+        return self.replicas * self.copies
+
+
+UNKNOWN = Amount(None)
+
+
+def amount(data: Any, path: CountPath) -> Amount:
+    """That of the template at a path; unknown for kinds without a row."""
+    count = COUNTS.get((api_group(data), text(data, "kind")))
+    return count(data, path) if count else UNKNOWN
+
+
+def _default(data: Any, *path: str | int, default: int = 1) -> int | None:
+    """The number there, the default where nothing is, unknown where it is something else."""
+    return default if get(data, *path) is None else number_in(data, *path)
+
+
+def _one(data: Any, path: CountPath) -> Amount:
+    return Amount(1)
+
+
+def _replicas(data: Any, path: CountPath) -> Amount:
+    """`replicas` beside the template: ReplicaSets, tasks of Volcano, roles of Kubeflow, and others."""
+    return Amount(_default(data, *path[:-1], "replicas"))
+
+
+def _task(data: Any, path: CountPath) -> Amount:
+    """A task of Volcano has no pods unless it says so (Volcano 1.15, `TaskSpec.Replicas`)."""
+    return Amount(_default(data, *path[:-1], "replicas", default=0))
+
+
+def of_job(data: Any, path: CountPath) -> Amount:
+    """Pods that run at once, of the Job whose pod template stands at the path."""
+    parallelism = _default(data, *path[:-1], "parallelism")
+    if get(data, *path[:-1], "completions") is None or parallelism is None:
+        return Amount(parallelism)
+    completions = number_in(data, *path[:-1], "completions")
+    return Amount(None if completions is None else min(parallelism, completions))
+
+
+def of_replicated_job(data: Any, path: CountPath) -> Amount:
+    """`...replicatedJobs[n].template.spec.template`, as JobSets and training runtimes have it."""
+    return Amount(of_job(data, path).replicas, _default(data, *path[:-3], "replicas"))
+
+
+def _jobset(data: Any, path: CountPath) -> Amount:
+    return of_replicated_job(data, path) if len(path) == 6 else UNKNOWN
+
+
+def _lws(data: Any, path: CountPath) -> Amount:
+    """A leader and size - 1 workers a group; without a template of its own the leader is made of the workers'."""
+    sets, size = _default(data, "spec", "replicas"), _default(data, "spec", "leaderWorkerTemplate", "size")
+    if path[-1:] == ("leaderTemplate",):
+        return Amount(1, sets)
+    led = bool(mapping(data, "spec", "leaderWorkerTemplate", "leaderTemplate"))
+    return Amount(size - 1 if size is not None and led else size, sets)
+
+
+def _mpi(data: Any, path: CountPath) -> Amount:
+    """One launcher, but no workers where nothing says how many (mpi-operator 0.6, pkg/apis/.../default.go)."""
+    return Amount(_default(data, *path[:-1], "replicas", default=0 if "Worker" in path else 1))
+
+
+def _ray(data: Any, path: CountPath) -> Amount:
+    """One head, one submitter; workers within their bounds (kuberay 1.4, utils.GetWorkerGroupDesiredReplicas)."""
+    if "workerGroupSpecs" not in path:
+        return Amount(1)
+    group = path[:-1]
+    if get(data, *group, "suspend") is True:
+        return Amount(0)
+    asked, hosts = _default(data, *group, "replicas", default=0), _default(data, *group, "numOfHosts")
+    least, most = _default(data, *group, "minReplicas", default=0), number_in(data, *group, "maxReplicas")
+    if asked is None or hosts is None or least is None or min(asked, hosts) < 0:
+        return UNKNOWN
+    wanted = max(asked, least)
+    return Amount((wanted if most is None else min(wanted, most)) * hosts)
+
+
+Count = Callable[[Any, CountPath], Amount]
+
+COUNTS: Mapping[tuple[str, str], Count] = {
+    ("", "Pod"): _one,
+    ("batch", "Job"): of_job,
+    ("apps", "Deployment"): _replicas,
+    ("apps", "ReplicaSet"): _replicas,
+    ("apps", "StatefulSet"): _replicas,
+    ("jobset.x-k8s.io", "JobSet"): _jobset,
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _lws,
+    ("batch.volcano.sh", "Job"): _task,
+    ("kubeflow.org", "MPIJob"): _mpi,
+    ("kubeflow.org", "PyTorchJob"): _replicas,
+    ("kubeflow.org", "TFJob"): _replicas,
+    ("kubeflow.org", "JAXJob"): _replicas,
+    ("kubeflow.org", "XGBoostJob"): _replicas,
+    ("ray.io", "RayCluster"): _ray,
+    ("ray.io", "RayJob"): _ray,
+}
+"""API group and kind -> the number of pods of the template at a path."""
+
 
 Path = tuple[str | int, ...]
 

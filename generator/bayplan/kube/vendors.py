@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bayplan.core.values import NamedTuple
 from bayplan.model.topology import AcceleratorKind
-from bayplan.values import NamedTuple
 
 MIB, GIB = 2**20, 2**30
 CHIP = "*"

@@ -4,22 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from bayplan.diagnostics import Diagnostic
-from bayplan.linting import (
-    claims,
-    compute_domains,
-    gangs,
-    hami,
-    identity,
-    jobsets,
-    labels,
-    networks,
-    nvlink,
-    refused,
-    schedulers,
-    torchx,
-)
-from bayplan.linting.world import World, world
+from bayplan.core.diagnostics import Diagnostic
+from bayplan.linting import claims, networks, nvlink, schedulers, workloads
+from bayplan.linting import objects as identity
+from bayplan.linting import schedulers as gangs
+from bayplan.linting.objects import World, world
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
@@ -27,16 +16,16 @@ from bayplan.model.topology import ClusterTopology
 RULES: tuple[Callable[[World], Iterator[Diagnostic]], ...] = (
     identity.check,
     schedulers.check,
-    gangs.check,
-    jobsets.check,
-    labels.check,
+    gangs.check_gangs,
+    workloads.check_jobsets,
+    workloads.check_labels,
     claims.check,
-    compute_domains.check,
+    claims.check_compute_domains,
     nvlink.check,
-    hami.check,
+    workloads.check_hami,
     networks.check,
-    torchx.check,
-    refused.check,
+    workloads.check_torchx,
+    workloads.check_refused,
 )
 
 

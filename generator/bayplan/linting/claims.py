@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Route, error, info, warning
-from bayplan.kube.safe import get, items, mapping, text
+from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
+from bayplan.core.phrases import count, did_you_mean, suggest
+from bayplan.kube.objects import get, items, mapping, number_in, text
 from bayplan.kube.templates import PodTemplate, containers
-from bayplan.linting.world import World
+from bayplan.linting.objects import CHANNEL, World, beside, name, named, namespace, title, together
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
-from bayplan.words import did_you_mean, suggest
+from bayplan.model.topology import ClusterTopology, Pool
 
 API = "resource.k8s.io"
 SINCE = {"v1beta1": "1.32", "v1beta2": "1.33", "v1": "1.34"}
@@ -140,3 +141,205 @@ def _config(opaque: object, route: Route) -> Iterator[Diagnostic]:
         else:
             message = f"the driver refuses {strategy} unless its feature gate {gate} is on"
             yield info("M813", (*place, "sharing"), message, hint="it is alpha, and off by default")
+
+
+# ComputeDomains, the channel templates that their controller makes, and the pods that claim from them.
+#
+# Sources: NVIDIA DRA driver 25.3 to 0.4, api/nvidia.com/resource/v1beta1, cmd/compute-domain-controller and
+# cmd/compute-domain-kubelet-plugin.
+
+COMPUTE_DOMAINS_API = "resource.nvidia.com"
+CLASS = "compute-domain-default-channel.nvidia.com"
+NODE_LABEL = "resource.nvidia.com/computeDomain"
+MODES = ("All", "Single")
+GPU = "nvidia.com/gpu"
+MISSING = "without the template the pods are not scheduled"
+
+
+def domains(world: World) -> Sequence[Object]:
+    """The ComputeDomains."""
+    return world.of(COMPUTE_DOMAINS_API, "ComputeDomain")
+
+
+def channel(domain: Object) -> str:
+    """The claim template that its controller will make."""
+    return text(domain.data, *CHANNEL)
+
+
+def claimed(world: World, template: PodTemplate) -> list[tuple[Route, Object]]:
+    """The ComputeDomains that the pods of a template claim a channel of, with the places of the claims."""
+    found = []
+    for route, each in claims(template):
+        asked = text(each, "resourceClaimTemplateName")
+        mine = beside(world.channels.get(asked, ()) if asked else (), namespace(template.object))
+        found += [(route, one) for one in list(mine)[:1]]
+    return found
+
+
+def check_compute_domains(world: World) -> Iterator[Diagnostic]:
+    """M800 to M803, M806, M807, M809, M810, M812."""
+    for domain in domains(world):
+        yield from _shape(domain, world)
+    yield from _clashes(world)
+    users: dict[Route, list[PodTemplate]] = {}
+    for template in world.templates:
+        yield from _templates(world, template)
+        yield from _pinned(template)
+        mine = claimed(world, template)
+        yield from _several(mine)
+        for _, domain in mine:
+            users.setdefault(domain.route, []).append(template)
+        if mine:
+            yield from _part_of_a_node(template, mine[0][0], world.topology)
+    for domain in domains(world):
+        yield from _nodes(domain, users.get(domain.route, []), world)
+
+
+def _shape(domain: Object, world: World) -> Iterator[Diagnostic]:
+    """M807 and M810: fields that a release of the driver does not take, or wants."""
+    spec, since = get(domain.data, "spec"), world.target.since
+    if not channel(domain):
+        message = f"{title(domain)} names no claim template for its channel"
+        hint = "add `channel: {resourceClaimTemplate: {name: ...}}`, and claim that template in the pods"
+        yield error("M810", (*domain.route, "spec", "channel"), message, hint=hint)
+    mode = get(spec, "channel", "allocationMode")
+    if mode is not None and not since("draDriver", "25.8"):
+        message = f"the driver {world.target.version('draDriver')} has no `allocationMode`, and drops it"
+        hint = "remove it, or install the driver 25.8 or later"
+        yield warning("M810", (*domain.route, "spec", "channel", "allocationMode"), message, hint=hint)
+    elif mode is not None and mode not in MODES:
+        message = f'`allocationMode` is "{mode}"; the driver knows All and Single'
+        hint = did_you_mean(str(mode), MODES)
+        yield error("M810", (*domain.route, "spec", "channel", "allocationMode"), message, hint=hint)
+    if get(spec, "numNodes") is None and not since("draDriver", "0.4"):
+        message = f"{title(domain)} has no `numNodes`, which the driver {world.target.version('draDriver')} requires"
+        hint = "set 0" if since("draDriver", "25.8") else "set the number of its nodes"
+        yield error("M807", (*domain.route, "spec"), message, hint=hint)
+
+
+def _clashes(world: World) -> Iterator[Diagnostic]:
+    """M800 and M801: the controller makes the template, and fails for ever when somebody else has."""
+    for domain in domains(world):
+        same = world.channels[channel(domain)] if channel(domain) else ()
+        for other in same[: next((n for n, each in enumerate(same) if each is domain), 0)]:
+            if together(namespace(domain), namespace(other)):
+                message = f'two ComputeDomains want to make the claim template "{channel(domain)}"'
+                note = Note("the other one is here", (*other.route, *CHANNEL))
+                hint = "give each a template of its own"
+                yield error("M801", (*domain.route, *CHANNEL), message, hint=hint, notes=(note,))
+                break
+    for template in world.of("resource.k8s.io", "ResourceClaimTemplate"):
+        makers = list(beside(world.channels.get(name(template), ()) if name(template) else (), namespace(template)))
+        if makers:
+            message = f"{title(template)} is written by hand, and {title(makers[0])} makes one of that name"
+            note = Note("the ComputeDomain names it here", (*makers[0].route, *CHANNEL))
+            hint = "remove it: the controller fails as long as it is there, and no channel ever comes"
+            yield error("M800", named(template), message, hint=hint, notes=(note,))
+        else:
+            yield from _by_hand(template)
+
+
+def _by_hand(template: Object) -> Iterator[Diagnostic]:
+    """A channel belongs to a ComputeDomain, whose UID nobody knows before it exists."""
+    for index, each in enumerate(items(template.data, "spec", "spec", "devices", "requests")):
+        for path in (("deviceClassName",), ("exactly", "deviceClassName")):
+            if text(each, *path) == CLASS:
+                route: Route = (*template.route, "spec", "spec", "devices", "requests", index, *path)
+                message = f"{title(template)} asks for a channel by hand"
+                hint = "make a ComputeDomain and claim the template that it names; only its controller knows the domain"
+                yield warning("M800", route, message, hint=hint)
+
+
+def _templates(world: World, template: PodTemplate) -> Iterator[Diagnostic]:
+    """M802 and M803: claims of templates that are not there."""
+    where, claim_template = namespace(template.object), ("resource.k8s.io", "ResourceClaimTemplate")
+    for route, each in claims(template):
+        asked, here = text(each, "resourceClaimTemplateName"), (*route, "resourceClaimTemplateName")
+        far = [*world.channels.get(asked, ()), *world.names.get((*claim_template, asked), ())]
+        if not asked or any(beside(far, where)):
+            continue
+        if far:
+            message = f'the claim template "{asked}" is in namespace "{namespace(far[0])}", the pods are in "{where}"'
+            note = Note("it comes of this", named(far[0]))
+            yield error("M803", here, message, hint="claims and pods share a namespace", notes=(note,))
+        else:
+            message = f'nothing among the manifests makes the claim template "{asked}"'
+            made = {*map(channel, beside(domains(world), where)), *map(name, beside(world.of(*claim_template), where))}
+            near = did_you_mean(asked, made)
+            yield warning("M802", here, message, hint=near or MISSING)
+
+
+def _several(mine: Sequence[tuple[Route, Object]]) -> Iterator[Diagnostic]:
+    """A node has one channel, for all ComputeDomains together."""
+    if len(mine) > 1:
+        names = " and ".join(title(one) for _, one in mine[:2])
+        message = f"the pods claim channels of {names}, and a node has one channel"
+        note = Note("the other claim is here", mine[0][0])
+        yield error("M809", mine[1][0], message, hint="keep one of the claims", notes=(note,))
+
+
+def _pinned(template: PodTemplate) -> Iterator[Diagnostic]:
+    """The kubelet plugin puts the label on a node, and takes it away."""
+    for key, held in (("nodeSelector", mapping(template.spec, "nodeSelector")), ("metadata", template.labels)):
+        if NODE_LABEL in held:
+            route = template.spec_route if key == "nodeSelector" else template.route
+            place = (*route, key, NODE_LABEL) if key == "nodeSelector" else (*route, key, "labels", NODE_LABEL)
+            message = f'"{NODE_LABEL}" belongs to the driver, which sets it when a claim is prepared'
+            yield error("M812", place, message, hint="remove it: before the pod has started no node carries it")
+
+
+def _part_of_a_node(template: PodTemplate, claim: Route, topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """M806: whoever has the channel should have the GPUs; nobody else can use them with NVLink."""
+    pools = [pool for pool in _pools(template, topology) if any(level.nvlink for level in pool.levels)]
+    whole = min((pool.node.accelerators for pool in pools if pool.node.accelerators), default=0)
+    asked = gpus(template)
+    if not whole or asked is None or asked >= whole:
+        return
+    message = f"the pod claims its node's one channel with {asked} of the {whole} GPUs"
+    hint = "ask for all GPUs of the node: no other pod there can get a channel"
+    yield warning("M806", claim, message, hint=hint)
+
+
+def gpus(template: PodTemplate) -> int | None:
+    """GPUs that a pod asks of the device plugin; None where claims may bring others, or no number stands there."""
+    if len(items(template.spec, "resourceClaims")) > 1:
+        return None
+    total = 0
+    for route, container in containers(template):
+        if "initContainers" in route:
+            continue
+        asked = get(container, "resources", "limits", GPU)
+        asked = get(container, "resources", "requests", GPU) if asked is None else asked
+        if asked is not None and not str(asked).isdecimal():
+            return None
+        total += int(str(asked)[:9]) if asked is not None else 0
+    return total
+
+
+def _pools(template: PodTemplate, topology: ClusterTopology) -> list[Pool]:
+    """The pools that the pods may go to, as far as their nodeSelector tells."""
+    wanted = mapping(template.spec, "nodeSelector")
+    return [pool for pool in topology.pools if not _contradicts(wanted, pool)]
+
+
+def _contradicts(wanted: Mapping[str, object], pool: Pool) -> bool:
+    return any(key in wanted and wanted[key] != value for key, value in pool.node.node_selector.items())
+
+
+def _nodes(domain: Object, users: Sequence[PodTemplate], world: World) -> Iterator[Diagnostic]:
+    """M807: one claiming pod a node, so the pods are the nodes."""
+    asked = number_in(domain.data, "spec", "numNodes")
+    counts = [each.pods for each in users]
+    if asked is None or not users or None in counts:
+        return
+    pods = sum(each for each in counts if each is not None)
+    route: Route = (*domain.route, "spec", "numNodes")
+    if world.target.since("draDriver", "25.8"):
+        if asked not in (0, pods):
+            message = f"{title(domain)} counts on {count(asked, 'node')}, and {count(pods, 'pod')} claim a channel"
+            hint = "set 0: since the driver 25.8 the number decides only when the status says Ready"
+            yield warning("M807", route, message, hint=hint)
+    elif asked != pods:
+        message = f"{title(domain)} waits for {count(asked, 'node')}, and {count(pods, 'pod')} claim a channel"
+        hint = f"set {pods}: below 25.8 no pod starts before that many nodes have joined, and no more may"
+        yield error("M807", route, message, hint=hint)

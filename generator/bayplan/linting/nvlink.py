@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bayplan.diagnostics import Diagnostic, Route, error, warning
-from bayplan.kube.safe import get, items, mapping, text
+from bayplan.core.diagnostics import Diagnostic, Route, error, warning
+from bayplan.core.phrases import count
+from bayplan.kube.objects import get, items, mapping, text
 from bayplan.kube.templates import PodTemplate
-from bayplan.linting.compute_domains import claimed, domains
-from bayplan.linting.jobsets import exclusive
-from bayplan.linting.labels import AFFINITY
+from bayplan.linting.claims import claimed, domains
+from bayplan.linting.objects import World, namespace, title
 from bayplan.linting.schedulers import DEFAULT, asked, names
-from bayplan.linting.world import World, namespace, title
+from bayplan.linting.workloads import AFFINITY, exclusive
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
-from bayplan.words import count
 
 Hold = tuple[object, ...]
 """Who holds pods together, and by which label (the last element): pods with an equal hold share a domain."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan.diagnostics import Diagnostic, info, warning
-from bayplan.kube.safe import text
+from bayplan.core.diagnostics import Diagnostic, Note, Route, info, warning
+from bayplan.core.phrases import did_you_mean
+from bayplan.kube.objects import text
 from bayplan.kube.templates import PodTemplate
-from bayplan.linting.world import World
+from bayplan.linting.objects import World, grouped, kind, title
 from bayplan.model.topology import ClusterTopology
-from bayplan.words import did_you_mean
 
 DEFAULT = "default-scheduler"
 
@@ -49,3 +49,27 @@ def check(world: World) -> Iterator[Diagnostic]:
             message = f'bayplan knows no scheduler "{name}"'
             hint = "without a scheduler of that name the pods wait, and no event says why"
             yield warning("M705", route, message, hint=near) if near else info("M705", route, message, hint=hint)
+
+
+# Workloads that are given to several schedulers at once (M706).
+
+LED = ("MPIJob", "RayCluster")
+"""Kinds whose launcher or head is often left to another scheduler, on purpose."""
+
+
+def check_gangs(world: World) -> Iterator[Diagnostic]:
+    """M706: whoever starts gangs sees a part of the workload, and waits for the rest or starts without it."""
+    owned = [each for each in world.templates if each.owned and kind(each.object) not in LED]
+    for templates in grouped(lambda each: each.object.route, owned).values():
+        first = templates[0]
+        for other in templates[1:]:
+            if asked(other) != asked(first):
+                message = f'pods of {title(first.object)} are given to "{asked(other)}", others to "{asked(first)}"'
+                note = Note("the others are here", _scheduler(first))
+                hint = f"no scheduler sees the whole: set `schedulerName` everywhere ({DEFAULT} has what names none)"
+                yield warning("M706", _scheduler(other), message, hint=hint, notes=(note,))
+                break
+
+
+def _scheduler(template: PodTemplate) -> Route:
+    return (*template.spec_route, "schedulerName") if text(template.spec, "schedulerName") else template.spec_route

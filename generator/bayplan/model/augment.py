@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bayplan.diagnostics import Route
+from bayplan.core.diagnostics import Route
+from bayplan.core.values import NamedTuple
 from bayplan.model.manifest import Manifest, Object
 from bayplan.text.document import Document
-from bayplan.values import NamedTuple
 
 Path = tuple[str | int, ...]
 

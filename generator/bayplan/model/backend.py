@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from bayplan.diagnostics import Diagnostic, Outcome
+from bayplan.core.diagnostics import Diagnostic, Outcome
 from bayplan.model.features import Feature, Need, Support
 from bayplan.model.manifest import File, Lowered, Manifest, Object, Shape
 from bayplan.model.plan import Plan

@@ -14,7 +14,7 @@ from functools import cache, partial
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from bayplan.values import NamedTuple
+from bayplan.core.values import NamedTuple
 
 T = TypeVar("T")
 

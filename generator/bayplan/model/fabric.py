@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from bayplan.values import NamedTuple
+from bayplan.core.values import NamedTuple
 
 SHARING = ("macvlan", "ipoib")
 """Kinds whose pods share a card unless the file says otherwise: the others hand the whole card, or a part of it that is

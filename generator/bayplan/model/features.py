@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from bayplan.diagnostics import Route, Severity
-from bayplan.values import NamedTuple
+from bayplan.core.diagnostics import Route, Severity
+from bayplan.core.values import NamedTuple
 
 Fidelity = Literal["exact", "approximate", "absent"]
 Word = Literal["", "not yet here", "not yet upstream", "never"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route
+from bayplan.core.values import NamedTuple
 from bayplan.model.manifest import File, Manifest
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Level, Pool
 from bayplan.text.document import Document
-from bayplan.values import NamedTuple
 
 T = TypeVar("T")
 

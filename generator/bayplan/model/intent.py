@@ -1,6 +1,6 @@
 """What manifests ask of a scheduler: the common ground of a plan and of what is read back from manifests."""
 
-from bayplan.values import NamedTuple
+from bayplan.core.values import NamedTuple
 
 
 class PodsIntent(NamedTuple):

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from bayplan.diagnostics import Route
+from bayplan.core.diagnostics import Route
+from bayplan.core.values import NamedTuple
 from bayplan.model.plan import GangPlan
 from bayplan.text.items import File, Item, Manifest, Many, Slot
-from bayplan.values import NamedTuple
 
 __all__ = [
     "Absent",

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-from bayplan.diagnostics import Route
+from bayplan.core.diagnostics import Route
+from bayplan.core.values import NamedTuple
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Gang, PodSet, Workflow
-from bayplan.values import NamedTuple
 
 
 class PodRef(NamedTuple):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bayplan.diagnostics import Route
+from bayplan.core.diagnostics import Route
+from bayplan.core.values import NamedTuple
 from bayplan.model.workflow import Placement
-from bayplan.values import NamedTuple
 
 RULES: Route = ("policy", "spec", "rules")
 """Where the rules of a policy stand."""

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from bayplan.core.values import NamedTuple
 from bayplan.model.fabric import Fabric
-from bayplan.values import NamedTuple
 
 HOST_LEVEL = "host"
 HOSTNAME_LABEL = "kubernetes.io/hostname"

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from bayplan.diagnostics import Route
+from bayplan.core.diagnostics import Route
+from bayplan.core.values import NamedTuple
 from bayplan.model.encoding import Encoded
-from bayplan.values import NamedTuple
 
 GANGS: Route = ("workflow", "spec", "gangs")
 """Where the gangs of a workflow stand."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error, info, warning
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, info, warning
 from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, Unit, all_pods, once, walk
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import Gang, Group
-from bayplan.planning.fit.demand import capacity, demand, per_node
-from bayplan.planning.names import joined
+from bayplan.planning.bind import joined
+from bayplan.planning.fit.problem import capacity, demand, per_node
 
 Wishes = dict[Route, str]
 OFF = "\x00off"

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from bayplan.diagnostics import Diagnostic, Severity
+from bayplan import fabrics
+from bayplan.accelerators import allocator
+from bayplan.core.diagnostics import Diagnostic, Route, Severity
 from bayplan.model.features import FEATURES, Feature, Need, Support
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, once, title, walk
 from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology, Pool
+from bayplan.model.workflow import Gang, Group
 
 UNSTATED = "F600"
 """The code of a feature that a backend says nothing of."""
@@ -67,3 +72,199 @@ def _severity(need: Need, row: Support | None) -> Severity:
     """A preference that is lost is a warning at most; a requirement an error, unless the row holds it to be milder."""
     mild: Severity = row.report if row and row.fidelity == "approximate" else "error"
     return "warning" if need.preferred and mild == "error" else mild
+
+
+# What a plan needs of a scheduler and of a workload kind, as amounts with a place.
+
+
+def plan_needs(plan: Plan) -> tuple[Need, ...]:
+    """Everything needed of the backend."""
+    firsts = [gang for gang in plan.gangs if gang.copy == 0]
+    return (*_workflow_needs(plan), *(need for gang in firsts for need in _gang_needs(plan, gang)))
+
+
+def _workflow_needs(plan: Plan) -> Iterator[Need]:
+    spec = ("workflow", "spec")
+    named = "queue" if plan.queue else "no-queue"
+    yield Need(named, 1, (*spec, "queue") if plan.workflow.queue else ("workflow", "metadata", "name"))
+    if plan.workflow.priority_class:
+        yield Need("priority", 1, (*spec, "priorityClassName"))
+    pools = {pods.pool for gang in plan.gangs for pods in all_pods(gang.root)}
+    yield from topology_needs(plan.topology, pools)
+
+
+def topology_needs(topology: ClusterTopology, pools: Collection[str]) -> Iterator[Need]:
+    """What the pools of these names need, whatever runs in them."""
+    for i, pool in enumerate(topology.pools):
+        if pool.name in pools:
+            yield from _pool_needs(pool, ("topology", "spec", "pools", i))
+
+
+def _pool_needs(pool: Pool, route: Route) -> Iterator[Need]:
+    yield Need("level-count", len(pool.levels) + 1, (*route, "levels"), subject=f'pool "{pool.name}"')
+    for j, level in enumerate(pool.levels):
+        at, subject = (*route, "levels", j), f'level "{level.name}"'
+        yield Need("label-key-length", len(level.label), (*at, "label"), subject=subject)
+        if level.unique == "parent" and (value := _repeated(pool, j)):
+            yield Need("repeated-values", 1, (*at, "unique"), subject=f'{subject}, where "{value}" stands twice')
+    longest = max(((max(map(len, d.nodes)), k) for k, d in enumerate(pool.domains) if d.nodes), default=(0, 0))
+    yield Need("node-name-length", longest[0], (*route, "domains", longest[1], "nodes"))
+
+
+def _repeated(pool: Pool, depth: int) -> str:
+    """A value of that level that several parents have; empty when there is none."""
+    parents: dict[str, tuple[str, ...]] = {}
+    for domain in pool.domains:
+        if parents.setdefault(domain.path[depth], domain.path[:depth]) != domain.path[:depth]:
+            return domain.path[depth]
+    return ""
+
+
+def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
+    subject = f'gang "{gang.gang.name}"'
+    yield Need("gang", sum(pods.replicas for pods in all_pods(gang.root)), (*gang.route, "name"), subject=subject)
+    if gang.gang.preemptible is not None:
+        yield Need("preemptible", 1, (*gang.route, "preemptible"), subject=subject)
+    yield from _compute_domain_needs(gang, subject)
+    yield from _placement_needs(plan, gang)
+    yield from _size_needs(gang)
+    for pods in once(all_pods(gang.root)):
+        if pods.spec.numa:
+            yield Need("numa", 1, (*pods.route, "numa"), subject=f'podSet "{pods.spec.name}"')
+        asked = pods.spec.accelerator
+        if asked and allocator(asked, plan.topology.accelerators[asked.name]) == "dra":
+            yield Need("gpu-claim", asked.per_pod, (*pods.route, "accelerator"), subject=f'podSet "{pods.spec.name}"')
+        if pods.spec.fabric:
+            yield from _fabric_needs(plan, pods)
+
+
+def _fabric_needs(plan: Plan, pods: Pods) -> Iterator[Need]:
+    """What its way onto the fabric takes."""
+    asked = fabrics.wanted(pods.spec, plan.topology, plan.namespace, pods.pool)
+    if asked is None:
+        return
+    at, subject = (*pods.route, "fabric"), f'podSet "{pods.spec.name}"'
+    counted, networks = sum(fabrics.amounts(pods.spec, plan.topology).values()), len(asked.rails)
+    if asked.fabric.kind == "dranet":
+        yield Need("network-claim", networks, at, subject=subject)
+    elif any(rail.network for rail in asked.rails):
+        yield Need("pod-network", networks, at, subject=subject)
+    if counted:
+        yield Need("network-cards", counted, at, subject=subject)
+    if asked.asked.address:
+        yield Need("fixed-address", 1, (*at, "address"), subject=subject)
+
+
+def _compute_domain_needs(gang: GangPlan, subject: str) -> Iterator[Need]:
+    """Several that were asked for one by one are another need than several that came of `auto`."""
+    count = len(gang.compute_domains)
+    if count:
+        yield Need("compute-domain", count, gang.compute_domains[0].route, subject=subject)
+    if count > 1:
+        asked = next((path for path in _asking(gang.gang, gang.route)), None)
+        route = asked or gang.compute_domains[0].route
+        yield Need("compute-domain-each" if asked else "several-compute-domains", count, route, subject=subject)
+
+
+def _asking(node: Gang | Group, route: Route) -> Iterator[Route]:
+    """Where `computeDomain: group` stands."""
+    if node.compute_domain == "group":
+        yield (*route, "computeDomain")
+    for number, group in enumerate(node.groups):
+        yield from _asking(group, (*route, "groups", number))
+
+
+def _placement_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
+    """One need for each placement of the file."""
+    if depth := _depth(gang.root):
+        yield Need("group-depth", depth, gang.route, subject=f'gang "{gang.gang.name}"')
+    inside = {unit.name for unit, outer in _placed(gang.root) if outer}
+    for unit in once(walk(gang.root)):
+        at, subject = (*unit.route, "placement"), title(gang, unit)
+        if (unit.required or unit.preferred) and (sets := len(once(all_pods(unit)))) > 1:
+            yield Need("mixed-pod-sets", sets, at, not unit.required, subject)
+        if unit.preferred and not unit.required and unit.name in inside:
+            yield Need("group-preferred", 1, (*at, "preferred"), True, subject)
+        if unit.required:
+            yield Need("required-level", 1, (*at, "required"), subject=subject)
+        if unit.preferred:
+            yield Need("preferred-level", 1, (*at, "preferred"), True, subject)
+        if unit.required and unit.preferred:
+            yield Need("required-and-preferred", 1, (*at, "preferred"), True, subject)
+        if unit.separate:
+            yield Need("separate", 1, (*unit.route, "separate"), subject=subject)
+        if (unit.required or unit.preferred) and (lists := len(_level_lists(plan, unit))) > 1:
+            yield Need("mixed-pools", lists, at, not unit.required, subject)
+
+
+def _placed(unit: Unit, outer: bool = False) -> Iterator[tuple[Unit, bool]]:
+    """Units with a placement, and whether there is one around them."""
+    here = bool(unit.required or unit.preferred)
+    if here:
+        yield unit, outer
+    for units in unit.groups:
+        for member in units.members:
+            yield from _placed(member, outer or here)
+
+
+def _level_lists(plan: Plan, unit: Unit) -> set[tuple[str, ...]]:
+    pools = filter(None, (plan.topology.pool(pods.pool) for pods in all_pods(unit)))
+    return {tuple(level.label for level in pool.levels) for pool in pools}
+
+
+def _depth(unit: Unit) -> int:
+    """How many constrained units lie on the deepest path."""
+    below = max((_depth(units.members[0]) for units in unit.groups), default=0)
+    return below + bool(unit.required or unit.preferred)
+
+
+def _size_needs(gang: GangPlan) -> Iterator[Need]:
+    """Elastic podSets and groups, and groups that differ from each other."""
+    for unit in once(walk(gang.root)):
+        for pods in unit.pods:
+            if pods.minimum < pods.replicas:
+                at = (*pods.route, "minReplicas")
+                left, subject = pods.replicas - pods.minimum, f'podSet "{pods.spec.name}"'
+                yield Need("optional-pods", left, at, subject=subject)
+                if unit.required:
+                    yield Need("optional-pods-placed", left, at, True, subject)
+        for units in unit.groups:
+            yield from _order_need(units)
+            if units.minimum < len(units.members):
+                left = len(units.members) - units.minimum
+                yield Need("optional-groups", left, (*units.route, "minReplicas"), subject=f'group "{units.name}"')
+        if len(unit.groups) > 1 or any(_uneven(units) for units in unit.groups):
+            yield Need("uneven-groups", 1, (*unit.route, "groups"), subject=title(gang, unit))
+
+
+def _order_need(units: Units) -> Iterator[Need]:
+    """Groups that are placed are expected to hold neighbouring ranks."""
+    first = units.members[0]
+    ranked = any(pods.ranks for pods in all_pods(first))
+    if len(units.members) > 1 and ranked and (first.required or first.preferred):
+        yield Need("rank-order", len(units.members), (*units.route, "name"), True, f'group "{units.name}"')
+
+
+def _uneven(units: Units) -> bool:
+    return len({sum(pods.replicas for pods in all_pods(member)) for member in units.members}) > 1
+
+
+def kind_needs(gang: GangPlan, gangs: Mapping[str, GangPlan], cleanup: str) -> Iterator[Need]:
+    """What one gang needs of the workload kind that holds it."""
+    spec, subject = gang.gang, f'gang "{gang.gang.name}"'
+    if gang.after:
+        parts = sum(1 for name in gang.after for _ in all_pods(gangs[name].root))
+        yield Need("depends-on", parts, (*gang.route, "dependsOn"), subject=subject)
+    if cleanup == "adopt":
+        yield Need("adopt", 1, ("workflow", "spec", "cleanup"), subject=subject)
+    if spec.lead:
+        yield Need("lead", 1, (*gang.route, "lead"), subject=subject)
+    if spec.max_restarts:
+        yield Need("restarts", spec.max_restarts, (*gang.route, "maxRestarts"), subject=subject)
+    if spec.active_deadline_seconds is not None:
+        yield Need("deadline", spec.active_deadline_seconds, (*gang.route, "activeDeadlineSeconds"), subject=subject)
+    if spec.ttl_seconds_after_finished is not None:
+        yield Need("ttl", spec.ttl_seconds_after_finished, (*gang.route, "ttlSecondsAfterFinished"), subject=subject)
+    for pods in once(all_pods(gang.root)):
+        if pods.spec.restart_policy == "Always":
+            yield Need("always-restart", 1, (*pods.route, "restartPolicy"), subject=f'podSet "{pods.spec.name}"')

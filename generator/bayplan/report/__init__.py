@@ -6,5 +6,26 @@ place, in one more pass over the text; a run without diagnostics loads nothing b
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from bayplan.core.diagnostics import Diagnostic, Route
+from bayplan.core.values import NamedTuple
+from bayplan.text.document import Document
+
 FORMATS = ("text", "json", "github", "sarif")
 """How findings can be written."""
+
+
+# What a run collects to report.
+
+
+class Batch(NamedTuple):
+    """Diagnostics that speak of the same documents.
+
+    `sources`: subject -> document; a document without text stands for a file that could not be read.
+    `origins`: subject -> (model route -> source route), where the document is not in the native format.
+    """
+
+    diagnostics: tuple[Diagnostic, ...]
+    sources: Mapping[str, Document] = {}
+    origins: Mapping[str, Mapping[Route, Route]] = {}

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from bayplan.data import data_names, data_text
-from bayplan.values import NamedTuple
+from bayplan.core.package_data import data_names, data_text
+from bayplan.core.values import NamedTuple
 
 
 class Section(NamedTuple):

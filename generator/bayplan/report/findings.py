@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bayplan.diagnostics import AT, Diagnostic, Route, Severity, origin
-from bayplan.report.batch import Batch
+from bayplan.core.diagnostics import AT, Diagnostic, Route, Severity, origin
+from bayplan.core.values import NamedTuple
+from bayplan.report import Batch
 from bayplan.text.document import Document, Span, locate_all, spans_of
-from bayplan.values import NamedTuple
 
 
 class Place(NamedTuple):

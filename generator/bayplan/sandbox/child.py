@@ -6,7 +6,8 @@ import json
 import sys
 from typing import Any
 
-from bayplan.sandbox import limits, tasks
+from bayplan.sandbox import tasks
+from bayplan.sandbox import tasks as limits
 
 _NO_MEMORY = b'{"failure": "memory"}'
 

@@ -4,17 +4,186 @@ from __future__ import annotations
 
 import random
 import re
+import sys
 from collections.abc import Callable, Mapping
-from datetime import date
+from contextlib import suppress
+from datetime import date, datetime
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
-from jinja2 import StrictUndefined, TemplateSyntaxError, UndefinedError
+from jinja2 import StrictUndefined, TemplateSyntaxError, UndefinedError, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import SandboxedEnvironment
 
-from bayplan.sandbox import handles, limits, marks, missing, plain
+from bayplan.sandbox import undefined as handles
+from bayplan.sandbox import undefined as missing
+
+# What a child may take, counted from when it is ready: processor time, memory, and no core file.
+
+SECONDS = 0.5
+"""Processor time of one request."""
+
+MEMORY = 100 * 2**20
+"""Bytes above what the child has when it is ready (Linux only: elsewhere nothing limits address space)."""
+
+_STATM = "/proc/self/statm"
+
+UNKNOWN = 256 * 2**20
+"""Bytes that Python with Jinja surely has room in, where nobody can tell what they take."""
+
+LARGEST = 16 * 2**20
+"""Characters that a template may write."""
+
+
+def impose() -> None:
+    """Sets all limits. The kernel ends the process that overruns its time, whatever it is doing."""
+    try:
+        import resource
+    except ImportError:  # Windows: the parent's clock is all there is
+        return
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(OSError, ValueError):
+        _limit_memory()
+
+
+def _limit_memory() -> None:
+    """Linux counts address space; macOS accepts such a limit and ignores it."""
+    if not sys.platform.startswith("linux"):
+        return
+    import resource
+
+    most = _taken() + MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def _taken() -> int:
+    """Bytes of address space that the process has. Where /proc is missing nothing says so: the largest memory that
+    `getrusage` knows of may be that of the caller, which a child inherits."""
+    import resource
+
+    try:
+        with open(_STATM, "rb") as file:
+            return int(file.read().split()[0]) * resource.getpagesize()
+    except OSError:
+        return UNKNOWN
+
+
+def start_clock() -> None:
+    """(Again) as much time as a request has. A caller that blocks the signal hands that down to its children."""
+    import signal
+
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGPROF,))
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
+
+
+# JSON -> values of YAML: keys that are no texts, dates and bytes included.
+#
+# A mapping is `{"map": [[key, value], ...]}`, a date `{"date": "2024-01-31"}`, bytes are hexadecimal. Whoever asks
+# packs them so (`bayplan.workflows.osmo.text.packing`).
+
+
+def unpack(packed: Any) -> Any:
+    """The value that was packed."""
+    if isinstance(packed, list):
+        return [unpack(item) for item in packed]
+    if not isinstance(packed, dict):
+        return packed
+    ((kind, inner),) = packed.items()
+    if kind == "map":
+        return {unpack(key): unpack(item) for key, item in inner}
+    makers: dict[str, Any] = {"datetime": datetime.fromisoformat, "date": date.fromisoformat, "bytes": bytes.fromhex}
+    return makers[kind](inner)
+
+
+# Marks in a template that come out in what it writes, and tell where each piece of that comes from.
+#
+# A mark is a number between two characters that the text itself does not hold. One stands before every piece of plain
+# text, after each line feed in it, and before every expression.
+
+_PRIVATE = (*range(0xE000, 0xE100), *range(0xF0000, 0xF0100))
+"""Characters that mean nothing to anybody (Unicode: private use)."""
+
+
+class Table(NamedTuple):
+    """What the numbers mean. `lines`: number -> [line of the template, what it stands in, -1 for nothing, is it plain].
+
+    `constructs`: [kind, line, name, what it stands in]; kinds are "loop" and "macro".
+    """
+
+    lines: list[list[int]]
+    constructs: list[list[Any]]
+    left: str
+    right: str
+
+
+def mark(
+    tree: nodes.Template, env: SandboxedEnvironment, clean: str, *, captured: bool
+) -> tuple[nodes.Template, Table]:
+    """The template with its marks. `captured`: also where what is written goes into a variable or a filter."""
+    left, right = [chr(code) for code in _PRIVATE if chr(code) not in clean][:2]
+    table = Table([], [], left, right)
+    _Marker(env, table, captured).visit(tree, -1)
+    return tree, table
+
+
+def marked_pieces(marked: str, clean: str, table: Table) -> list[list[int]] | None:
+    """[offset in the clean text, number of the mark] in order; None unless the marks are all that was added."""
+    parts = re.split(f"{table.left}([0-9]+){table.right}", marked)
+    if "".join(parts[::2]) != clean:
+        return None
+    found: list[list[int]] = []
+    offset = len(parts[0])
+    for number, text in zip(parts[1::2], parts[2::2], strict=True):
+        found.append([offset, int(number)])
+        offset += len(text)
+    return found
+
+
+class _Marker:
+    """Walks a template and changes what it writes."""
+
+    def __init__(self, env: SandboxedEnvironment, table: Table, captured: bool) -> None:
+        self.env, self.table, self.captured = env, table, captured
+
+    def visit(self, node: nodes.Node, within: int) -> None:
+        """Marks all that is written below a node that stands in the construct of that number."""
+        if isinstance(node, nodes.Output):
+            node.nodes = [each for old in node.nodes for each in self.output(old, within)]
+            return
+        if not self.captured and isinstance(
+            node, nodes.AssignBlock | nodes.FilterBlock | nodes.CallBlock | nodes.Macro
+        ):
+            return
+        if isinstance(node, nodes.For):
+            within = self.construct("loop", node.lineno, "", within)
+        elif isinstance(node, nodes.Macro):
+            within = self.construct("macro", node.lineno, node.name, within)
+        for child in node.iter_child_nodes():
+            self.visit(child, within)
+
+    def construct(self, kind: str, line: int, name: str, within: int) -> int:
+        self.table.constructs.append([kind, line, name, within])
+        return len(self.table.constructs) - 1
+
+    def output(self, node: nodes.Expr, within: int) -> list[nodes.Expr]:
+        """A piece of what is written with its marks."""
+        if not isinstance(node, nodes.TemplateData):
+            return [self.data(self.number(node.lineno, within, plain=False), node), node]
+        lines = node.data.split("\n")
+        marked = [self.number(node.lineno + n, within, plain=True) + line for n, line in enumerate(lines)]
+        return [self.data("\n".join(marked), node)]
+
+    def number(self, line: int, within: int, *, plain: bool) -> str:
+        self.table.lines.append([line, within, int(plain)])
+        return f"{self.table.left}{len(self.table.lines) - 1}{self.table.right}"
+
+    def data(self, text: str, at: nodes.Node) -> nodes.TemplateData:
+        return nodes.TemplateData(text, lineno=at.lineno, environment=self.env)
+
 
 Task = Callable[[Mapping[str, Any]], dict[str, Any]]
 
@@ -62,14 +231,14 @@ def environment(undefined: type[StrictUndefined] = StrictUndefined) -> Sandboxed
 
 def render(request: Mapping[str, Any]) -> dict[str, Any]:
     """What the template writes, or what is wrong with it."""
-    template, variables = request["template"], plain.unpack(request["variables"])
+    template, variables = request["template"], unpack(request["variables"])
     try:
         text = written(environment(), template, variables)
     except MemoryError:
         raise
     except Exception as problem:
         return _failure(problem, template, variables)
-    if len(text) > limits.LARGEST:
+    if len(text) > LARGEST:
         return {"failure": "size"}
     return {"text": text, "names": sorted(looked_up(template))}
 
@@ -88,19 +257,19 @@ def looked_up(template: str) -> set[str]:
 
 def trace(request: Mapping[str, Any]) -> dict[str, Any]:
     """Where in the template each piece of `clean`, which it wrote, comes from; `pieces` is None if that is unclear."""
-    template, variables, clean = request["template"], plain.unpack(request["variables"]), request["clean"]
+    template, variables, clean = request["template"], unpack(request["variables"]), request["clean"]
     for captured in (True, False):
         try:
             env = environment()
-            marked, table = marks.mark(env.parse(template), env, clean, captured=captured)
-            pieces = marks.pieces(written(env, marked, variables), clean, table)
+            marked, table = mark(env.parse(template), env, clean, captured=captured)
+            pieces = marked_pieces(written(env, marked, variables), clean, table)
         except MemoryError:
             raise
         except Exception:  # the marks are in the way of something: fewer of them may not be
             continue
         if pieces is not None:
             return {"pieces": pieces, "lines": table.lines, "constructs": table.constructs}
-        limits.start_clock()
+        start_clock()
     return {"pieces": None}
 
 
@@ -119,7 +288,7 @@ def _failure(problem: Exception, template: str, variables: Mapping[str, Any]) ->
     if isinstance(problem, SecurityError):
         return {"failure": "security", "message": message, "line": line}
     if isinstance(problem, UndefinedError | TypeError):
-        limits.start_clock()
+        start_clock()
         found = missing.survey(environment, template, variables)
         if found["found"]:
             return {"failure": "undefined", **found}

@@ -12,8 +12,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from bayplan.data import CHECKOUT, data_bytes
-from bayplan.diagnostics import Diagnostic
+from bayplan.core.diagnostics import Diagnostic
+from bayplan.core.package_data import CHECKOUT, data_bytes
 
 SCHEMAS: Mapping[str, str] = {
     "Workflow": "workflow",

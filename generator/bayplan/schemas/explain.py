@@ -14,9 +14,9 @@ from jsonschema import Draft7Validator, ValidationError
 from jsonschema.validators import extend
 from referencing import Registry
 
-from bayplan.diagnostics import KEY, Diagnostic, Route, error, info
-from bayplan.values import NamedTuple
-from bayplan.words import did_you_mean, listing, shorten, suggest
+from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, info
+from bayplan.core.phrases import did_you_mean, listing, shorten, suggest
+from bayplan.core.values import NamedTuple
 
 MOST = 100
 """So many errors are explained; a document with more is wrong as a whole."""

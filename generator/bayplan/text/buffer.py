@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from bayplan.core.values import NamedTuple
 from bayplan.text.emit import Blocks, block_header, quoted, scalar
 from bayplan.text.positions import Key, Node
-from bayplan.values import NamedTuple
 
 _GAP = re.compile(r"(?:[ \t\r\n]|#[^\n]*|[&!][^\s,\[\]{}]*)*")
 _COLON = re.compile(r"[ \t]*:")

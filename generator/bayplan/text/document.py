@@ -7,7 +7,8 @@ imported only where a text is not plain JSON.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import AT, Note, Outcome, error, has_errors
+from bayplan.core.diagnostics import AT, Note, Outcome, error, has_errors
+from bayplan.core.values import NamedTuple
 from bayplan.text import json
 from bayplan.text.source import (
     LARGEST,
@@ -21,7 +22,6 @@ from bayplan.text.source import (
     decode,
     text_of,
 )
-from bayplan.values import NamedTuple
 
 __all__ = [
     "LARGEST",

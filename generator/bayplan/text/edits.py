@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bayplan.values import NamedTuple
+from bayplan.core.values import NamedTuple
 
 
 class Edit(NamedTuple):

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count, islice
 from typing import Any
 
+from bayplan.core.values import NamedTuple
 from bayplan.text.items import File, Item, Many, Slot
-from bayplan.values import NamedTuple
 
 _CHARACTERS = 1_000_000
 _PIECES = 32_768  # some 30 characters each

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from bayplan.values import NamedTuple
+from bayplan.core.values import NamedTuple
 
 Manifest = Mapping[str, Any]
 """One Kubernetes object as plain data. Its keys are written in the order they have."""

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bayplan.core.values import NamedTuple
 from bayplan.text import document, json
 from bayplan.text.buffer import Buffer, Site, UnpatchableError, Writer, newline_of
 from bayplan.text.edits import Edit, Step, Work, changed, grouped, inserted, removes, staying
 from bayplan.text.positions import Node, compose
 from bayplan.text.scalars import MERGE
-from bayplan.values import NamedTuple
 
 _MOST_ROUNDS = 8
 """Of writing aliases out, each of which may hold the anchors of others."""

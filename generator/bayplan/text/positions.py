@@ -20,9 +20,9 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from bayplan.diagnostics import KEY
+from bayplan.core.diagnostics import KEY
+from bayplan.core.values import NamedTuple
 from bayplan.text.scalars import MERGE, Memo, key_name, pyyaml_key_name
-from bayplan.values import NamedTuple
 
 Path = tuple[str | int, ...]
 _LEAF = object()  # in a tree of wanted steps: a path ends here

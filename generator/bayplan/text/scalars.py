@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from bayplan.core.phrases import shorten
 from bayplan.text.source import InvalidScalar
-from bayplan.words import shorten
 
 MERGE = object()
 """Stands for a plain `<<` used as a key."""

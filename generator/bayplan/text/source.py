@@ -9,8 +9,8 @@ import re
 from bisect import bisect_right
 from typing import Any, NoReturn
 
-from bayplan.diagnostics import AT, Diagnostic, Note, Route, error, warning
-from bayplan.values import NamedTuple
+from bayplan.core.diagnostics import AT, Diagnostic, Note, Route, error, warning
+from bayplan.core.values import NamedTuple
 
 LARGEST = 256 * 2**20
 """Bytes of a text that is read at all."""

@@ -10,12 +10,24 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
-from bayplan.diagnostics import Note
+import yaml
+from yaml.events import (
+    AliasEvent,
+    CollectionStartEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
+
+from bayplan.core.diagnostics import Note
+from bayplan.core.phrases import shorten
+from bayplan.core.values import NamedTuple
 from bayplan.text import json, scalars
 from bayplan.text.scalars import MERGE, Memo
 from bayplan.text.source import DEEPEST, Errors, InvalidScalar, Mark, StopReadingError
-from bayplan.values import NamedTuple
-from bayplan.words import shorten
 
 
 class _Pattern:
@@ -45,17 +57,6 @@ def _import_pyyaml() -> None:
 
 _import_pyyaml()
 
-import yaml  # noqa: E402
-from yaml.events import (  # noqa: E402
-    AliasEvent,
-    CollectionStartEvent,
-    DocumentStartEvent,
-    MappingEndEvent,
-    MappingStartEvent,
-    ScalarEvent,
-    SequenceEndEvent,
-    SequenceStartEvent,
-)
 
 MOST_EXPANDED = 100_000
 """Nodes that all aliases of a document may stand for."""

@@ -11,6 +11,7 @@ from bayplan.topologies import native
 if TYPE_CHECKING:
     from bayplan.model.formats import Format
 
+
 FORMATS: Mapping[str, Format[ClusterTopology]] = {native.NAME: native}
 """By name, in the order in which they sniff."""
 

@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Route, info, warning
-from bayplan.kube.safe import get, mapping, number, text
+from bayplan.core.diagnostics import Diagnostic, Route, info, warning
+from bayplan.core.phrases import listing
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get, mapping, number_in, text
 from bayplan.model.fabric import Fabric, Rail
-from bayplan.values import NamedTuple
-from bayplan.words import listing
 
 PREFIX = "dra.net"
 ROOT = "resource.kubernetes.io/pcieRoot"
@@ -48,7 +48,7 @@ def card(device: Any) -> Card | None:
     if not marked("rdma") or marked("virtual"):
         return None
     names = [each if isinstance(each, str) and NAMED.fullmatch(each) else "" for each in map(said, KEYS)]
-    numa = number(held.get(f"{PREFIX}/numaNode"), "int")
+    numa = number_in(held.get(f"{PREFIX}/numaNode"), "int")
     sound = numa if numa is not None and 0 <= numa < 1024 else None
     root = text(held.get(ROOT), "string")
     rail = Rail(hca=names[0], device=names[1][:15] if len(names[1]) <= 15 else "", numa=sound)

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Route, warning
+from bayplan.core.diagnostics import Diagnostic, Route, warning
+from bayplan.core.phrases import listing
+from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Domain, Level, NodeShape, Pool
 from bayplan.topologies.native import planned
-from bayplan.values import NamedTuple
-from bayplan.words import listing
 
 LONGEST = 63
 UNKNOWN = "topology.bayplan.dev"

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from bayplan.core.values import NamedTuple
 from bayplan.model.topology import ClusterTopology, Pool
-from bayplan.values import NamedTuple
 
 Path = tuple[str, ...]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bayplan.fabrics.hanging import pools_of
+from bayplan.fabrics.requests import pools_of
 from bayplan.model.fabric import Fabric
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies import hostlist

@@ -11,14 +11,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error, warning
-from bayplan.kube import safe
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, warning
+from bayplan.core.values import NamedTuple
+from bayplan.kube import objects
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
 from bayplan.topologies import native
-from bayplan.values import NamedTuple
 
 NAME = "koordinator"
 FRAME = True
@@ -100,7 +100,7 @@ def write(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
 
 def is_topology(data: Any) -> bool:
     """Whether the data is a ClusterNetworkTopology."""
-    return safe.is_kind(data, "scheduling.koordinator.sh", KIND)
+    return objects.is_kind(data, "scheduling.koordinator.sh", KIND)
 
 
 def sniff(source: SourceFile) -> bool:
@@ -157,9 +157,9 @@ def _label_findings(layers: Sequence[Layer], route: Route) -> Iterator[Diagnosti
 
 def read_layers(data: Mapping[str, Any]) -> Iterator[Layer]:
     """The layers that an object lists, whatever else is wrong with it."""
-    for place, each in enumerate(safe.items(data, "spec", "networkTopologySpec")):
-        labels = tuple(key for key in safe.items(each, "labelKey") if isinstance(key, str))
-        name, parent = (safe.text(each, key) for key in ("topologyLayer", "parentTopologyLayer"))
+    for place, each in enumerate(objects.items(data, "spec", "networkTopologySpec")):
+        labels = tuple(key for key in objects.items(each, "labelKey") if isinstance(key, str))
+        name, parent = (objects.text(each, key) for key in ("topologyLayer", "parentTopologyLayer"))
         yield Layer(name, labels, parent, place)
 
 

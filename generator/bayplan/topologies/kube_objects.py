@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bayplan.diagnostics import Route
+from bayplan.core.diagnostics import Route
 from bayplan.kube.objects import flattened
 from bayplan.model.formats import SourceFile
 from bayplan.model.manifest import Object

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info, warning
-from bayplan.kube.safe import get, items, mapping, number, text
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info, warning
+from bayplan.kube.objects import get, items, mapping, number_in, text
 from bayplan.model.fabric import SHARING, Fabric, Ipam, Rail
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import ClusterTopology, Domain, NodeShape, Pool
@@ -109,9 +109,9 @@ def _fabrics(data: Any, at: Route, found: list[Diagnostic]) -> dict[str, Fabric]
             *("rails", kind, link if link in LINKS else ""),
             rails=tuple(_addressed(data, made)),
             ipam=_ipam(data),
-            mtu=number(data, "sriov", f"{link}Mtu") or 0 if kind == "sriov" else 0,
+            mtu=number_in(data, "sriov", f"{link}Mtu") or 0 if kind == "sriov" else 0,
             device_ids=tuple(each for each in ids if re.fullmatch("[0-9a-f]{4}", each)),
-            shares=max(0, number(data, "rdmaShared", "hcaMax") or 0) if kind in SHARING else 0,
+            shares=max(0, number_in(data, "rdmaShared", "hcaMax") or 0) if kind in SHARING else 0,
         )
     }
 
@@ -158,7 +158,7 @@ def _rails(group: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Rail and port, of each port for traffic between nodes."""
     for place, port in enumerate(items(group, "pfs")):
         if text(port, "traffic") == "east-west":
-            rail = number(port, "rail")
+            rail = number_in(port, "rail")
             yield (place if rail is None else rail), mapping(port)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.kube import quantity
 from bayplan.model.fabric import Fabric, Ipam, Rail
 from bayplan.model.formats import Asked, Context, Part, Read, SourceFile

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, has_errors, info, warning
+from bayplan.core.diagnostics import Diagnostic, Outcome, has_errors, info, warning
+from bayplan.core.phrases import listing
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
 from bayplan.text.document import Document
 from bayplan.text.edits import Edit
 from bayplan.topologies.native import API_VERSION, KIND
-from bayplan.words import listing
 from bayplan.workflows.osmo.pool.levels import MISTAKEN, levels
 from bayplan.workflows.osmo.pool.reading import read_all
-from bayplan.workflows.osmo.pool.share import selector
+from bayplan.workflows.osmo.pool.sharing import selector
 from bayplan.workflows.osmo.pool.values import SUBJECT, Platform, PoolConfig
-from bayplan.workflows.osmo.translate.names import label
+from bayplan.workflows.osmo.source import label
 
 __all__ = ["NAME", "SUBJECT", "additions", "new", "skeleton", "update"]
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
-from bayplan.kube.safe import get, is_kind, items, mapping, number, text
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get, is_kind, items, mapping, number_in, text
 from bayplan.model.fabric import Fabric
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import Level
 from bayplan.topologies import cards, grouping
 from bayplan.topologies.grouping import Known
 from bayplan.topologies.kube_objects import kube_objects
-from bayplan.values import NamedTuple
 
 NAME = "resource-slices"
 GROUP, KIND = "resource.k8s.io", "ResourceSlice"
@@ -98,9 +98,9 @@ def _slice(route: Route, data: Any) -> Slice:
     spec = mapping(data, "spec")
     pool = mapping(spec, "pool")
     driver, node = text(spec, "driver"), text(spec, "nodeName")
-    count = number(pool, "resourceSliceCount") or 1
+    count = number_in(pool, "resourceSliceCount") or 1
     return Slice(
-        route, driver, node, text(pool, "name"), number(pool, "generation") or 0, count, items(spec, "devices")
+        route, driver, node, text(pool, "name"), number_in(pool, "generation") or 0, count, items(spec, "devices")
     )
 
 

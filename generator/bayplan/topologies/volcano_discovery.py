@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info, warning
-from bayplan.kube.safe import is_kind, items, mapping, text
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info, warning
+from bayplan.kube.objects import is_kind, items, mapping, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import HOST_LEVEL, HOSTNAME_LABEL, ClusterTopology, Level, NodeShape, Pool
 from bayplan.schemas.patterns import is_label_key

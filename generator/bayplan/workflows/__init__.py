@@ -11,6 +11,7 @@ from bayplan.workflows import native, osmo, sbatch, torchx
 if TYPE_CHECKING:
     from bayplan.model.formats import Format, TextFormat
 
+
 _EACH: tuple[TextFormat, ...] = (osmo, torchx, sbatch)
 
 FORMATS: Mapping[str, Format[Workflow]] = {native.NAME: native, **{each.NAME: each for each in _EACH}}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from bayplan.diagnostics import Outcome, Route
-from bayplan.kube.merge import MERGE_KEYS
+from bayplan.core.diagnostics import Outcome, Route
+from bayplan.kube.pod import MERGE_KEYS
 from bayplan.model.encoding import decode, encode
 from bayplan.model.formats import Context, Read
 from bayplan.model.workflow import Workflow

@@ -10,7 +10,7 @@ from bayplan.backends.kai.estimate import estimate as prove
 from bayplan.backends.kai.pod_group import QUEUE as QUEUE_LABEL
 from bayplan.backends.kai.pod_group import lower, needs
 from bayplan.backends.kai.support import FEATURES, SUPPORT
-from bayplan.diagnostics import Diagnostic, Outcome
+from bayplan.core.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
 from bayplan.model.features import Need, Support
 from bayplan.model.manifest import Lowered, Manifest, Object, Shape
@@ -20,6 +20,7 @@ from bayplan.model.topology import ClusterTopology
 
 if TYPE_CHECKING:
     from bayplan.model.intent import GangIntent
+
 
 NAME = "kai"
 COMPONENT = "kai"

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from bayplan.diagnostics import Diagnostic, Route, error
+from bayplan.core.diagnostics import Diagnostic, Route, error
+from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
-from bayplan.planning.fit.demand import BOUNDED, CHANNEL, ONE, SLOTS, WHOLE, capacity, demand, room
-from bayplan.values import NamedTuple
+from bayplan.planning.fit.problem import BOUNDED, CHANNEL, ONE, SLOTS, WHOLE, capacity, demand, room
 
 GPU = "gpu"
 Amounts = Mapping[str, int]

@@ -10,8 +10,8 @@ from typing import Any
 
 from bayplan.backends.kai import pod_group
 from bayplan.backends.kai.pod_group import POD_GROUP, QUEUE, SKIP, SUBGROUP, topology_of
-from bayplan.kube.fields import given
 from bayplan.kube.kinds import instances
+from bayplan.kube.objects import given
 from bayplan.model.features import Support
 from bayplan.model.given import carries, refuses
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, PodParts, Shape, Workload

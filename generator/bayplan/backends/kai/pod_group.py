@@ -13,14 +13,14 @@ from typing import Any
 
 from bayplan.accelerators import allocator
 from bayplan.backends.kai.cluster import topology_name
-from bayplan.kube.fields import given
+from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds.parts import gang_labels
+from bayplan.kube.objects import given
 from bayplan.model.features import Need
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, minimum, once, walk
 from bayplan.model.target import Target
 from bayplan.planning.intent import level_label
-from bayplan.values import NamedTuple
 
 POD_GROUP = "pod-group-name"
 SUBGROUP = "kai.scheduler/subgroup-name"

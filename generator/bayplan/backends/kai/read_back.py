@@ -7,14 +7,14 @@ from typing import Any
 
 from bayplan.backends.found import Channels, annotation_of, by, channels, found_pods, label_of, merged, pods_read
 from bayplan.backends.kai.pod_group import POD_GROUP, SUBGROUP, pod_group_name, topology_of
-from bayplan.diagnostics import Diagnostic, Outcome, error
+from bayplan.core.diagnostics import Diagnostic, Outcome, error
+from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import PodsRead
 from bayplan.model.intent import GangIntent, UnitIntent, claimed_domains
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import GangPlan, Plan, all_pods, walk
 from bayplan.model.target import Target
 from bayplan.planning.intent import gang_intent, in_order
-from bayplan.values import NamedTuple
 
 Fields = Mapping[str, Any]
 Key = tuple[str, str]  # namespace, name

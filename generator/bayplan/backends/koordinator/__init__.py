@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bayplan.backends.koordinator.pod_group import QUOTA, lower
 from bayplan.backends.koordinator.support import FEATURES, SUPPORT
 from bayplan.backends.koordinator.wants import cluster_needs, needs, notices
-from bayplan.diagnostics import Diagnostic, Outcome
+from bayplan.core.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
 from bayplan.model.features import Support
 from bayplan.model.manifest import Lowered, Manifest, Object, Shape
@@ -19,6 +19,7 @@ from bayplan.topologies.koordinator import write as cluster_objects
 
 if TYPE_CHECKING:
     from bayplan.model.intent import GangIntent
+
 
 NAME = "koordinator"
 COMPONENT = "koordinator"

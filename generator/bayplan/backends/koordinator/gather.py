@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from bayplan.accelerators import allocator
+from bayplan.core.values import NamedTuple
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, once, walk
-from bayplan.values import NamedTuple
 
 
 class Gather(NamedTuple):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from bayplan.backends.koordinator.gather import held, inner_sizes, mixed
 from bayplan.backends.koordinator.pod_group import lower
-from bayplan.diagnostics import Diagnostic, error
+from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.model.features import Support
 from bayplan.model.given import PLAIN, carries, refuses
 from bayplan.model.manifest import Lowered, Shape

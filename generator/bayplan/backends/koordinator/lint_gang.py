@@ -13,13 +13,13 @@ from typing import Any
 
 from bayplan.backends.koordinator.pod_group import GANG, GROUPS, MATCH, MODE, MUST, POD_GROUP, PREFER, SPEC, TOTAL
 from bayplan.backends.koordinator.templates import Template, templates
-from bayplan.diagnostics import KEY, Diagnostic, Route, error, warning
-from bayplan.kube import safe
+from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
+from bayplan.core.values import NamedTuple
+from bayplan.kube import objects as safe
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies.koordinator import CLUSTER_LAYER, chain, is_topology, read_layers
-from bayplan.values import NamedTuple
 
 Key = tuple[str, str]  # namespace, name
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -107,7 +107,7 @@ def _annotations(group: Group) -> Iterator[Diagnostic]:
 
 
 def _minimum(group: Group) -> Iterator[Diagnostic]:
-    stated, least = group.annotations.get(TOTAL), safe.number(group.data, "spec", "minMember")
+    stated, least = group.annotations.get(TOTAL), safe.number_in(group.data, "spec", "minMember")
     if not isinstance(stated, str) or least is None:
         return
     total = amount(stated)
@@ -178,7 +178,7 @@ def _multiple(group: Group, multiple: Any, target: Target) -> Iterator[Diagnosti
         message = f"podCountMultiple {json.dumps(multiple)} is no number from 1; {lost} is ignored"
         yield error("M772", at, message, hint="write a number without quotes")
         return
-    total = max(amount(group.annotations.get(TOTAL)) or 0, safe.number(group.data, "spec", "minMember") or 0)
+    total = max(amount(group.annotations.get(TOTAL)) or 0, safe.number_in(group.data, "spec", "minMember") or 0)
     if GROUPS not in group.annotations and total and total % multiple:
         message = f"{total} pods are no multiple of {multiple}, so the gang never starts"
         yield error("M772", at, message, hint="make podCountMultiple a divisor of the number of pods")
@@ -215,7 +215,7 @@ def _members(group: Group) -> list[str] | None:
 
 
 def _counts(group: Group, pods: Sequence[Template]) -> Iterator[Diagnostic]:
-    least, counts = safe.number(group.data, "spec", "minMember"), [each.total for each in pods]
+    least, counts = safe.number_in(group.data, "spec", "minMember"), [each.total for each in pods]
     there = sum(filter(None, counts))
     if pods and None not in counts and least is not None and there < least:
         message = f"minMember is {least}, but {there} pods name this PodGroup"

@@ -6,19 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import KEY, Diagnostic, error, warning
-from bayplan.kube import safe
+from bayplan.core.diagnostics import KEY, Diagnostic, error, warning
+from bayplan.kube import objects as safe
 from bayplan.model.manifest import Object
 from bayplan.model.topology import ClusterTopology
-from bayplan.topologies.koordinator import (
-    CLUSTER_LAYER,
-    NODE_LAYER,
-    OBJECT,
-    Layer,
-    is_topology,
-    ordered,
-    read_layers,
-)
+from bayplan.topologies.koordinator import CLUSTER_LAYER, NODE_LAYER, OBJECT, Layer, is_topology, ordered, read_layers
 
 FIELDS: Mapping[str, frozenset[str]] = {
     "spec": frozenset({"networkTopologySpec"}),

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from bayplan.backends.koordinator.gather import Gather, gather
-from bayplan.kube.fields import given
 from bayplan.kube.kinds.parts import gang_labels
+from bayplan.kube.objects import given
 from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods
 from bayplan.model.target import Target

@@ -12,16 +12,8 @@ from typing import Any
 
 from bayplan.backends.found import Channels, channels, found_pods, label_of, merged, pods_read, priority_class
 from bayplan.backends.koordinator.gather import gather
-from bayplan.backends.koordinator.pod_group import (
-    GROUPS,
-    MUST,
-    POD_GROUP,
-    PREEMPTIBLE,
-    QUOTA,
-    SPEC,
-    rules_of,
-)
-from bayplan.diagnostics import Diagnostic, Outcome, error
+from bayplan.backends.koordinator.pod_group import GROUPS, MUST, POD_GROUP, PREEMPTIBLE, QUOTA, SPEC, rules_of
+from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.kube.kinds import PodsRead
 from bayplan.kube.kinds.parts import GANG_LABEL
 from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import Route
-from bayplan.kube import safe
+from bayplan.core.diagnostics import Route
+from bayplan.core.values import NamedTuple
+from bayplan.kube import objects
 from bayplan.model.manifest import Object
-from bayplan.values import NamedTuple
 
 
 class Template(NamedTuple):
@@ -21,18 +21,18 @@ class Template(NamedTuple):
     flat: bool
 
     def label(self, key: str) -> str:
-        return safe.text(self.data, "metadata", "labels", key)
+        return objects.text(self.data, "metadata", "labels", key)
 
     @property
     def scheduler(self) -> str:
-        return safe.text(self.data, "spec", "schedulerName")
+        return objects.text(self.data, "spec", "schedulerName")
 
 
 def templates(each: Object) -> Iterator[Template]:
     """The pod templates of one object."""
-    namespace = safe.text(each.data, "metadata", "namespace")
-    kind = safe.text(each.data, "kind")
-    for path, data in safe.pod_templates(each.data):
+    namespace = objects.text(each.data, "metadata", "namespace")
+    kind = objects.text(each.data, "kind")
+    for path, data in objects.pod_templates(each.data):
         yield Template((*each.route, *path), namespace, data, _count(kind, each.data, path), flat=kind == "Job")
 
 
@@ -40,12 +40,12 @@ def _count(kind: str, data: Mapping[str, Any], path: Route) -> int | None:
     if kind == "Pod":
         return 1
     if kind == "Job":
-        return _number(safe.get(data, "spec", "parallelism"))
+        return _number(objects.get(data, "spec", "parallelism"))
     if kind == "JobSet" and len(path) > 2:
-        job = safe.get(data, *path[:3])
-        return _number(safe.get(job, "replicas")) * _number(safe.get(job, "template", "spec", "parallelism"))
+        job = objects.get(data, *path[:3])
+        return _number(objects.get(job, "replicas")) * _number(objects.get(job, "template", "spec", "parallelism"))
     if kind in ("Deployment", "ReplicaSet", "StatefulSet"):
-        return _number(safe.get(data, "spec", "replicas"))
+        return _number(objects.get(data, "spec", "replicas"))
     return None
 
 

@@ -18,7 +18,7 @@ from bayplan.backends.koordinator.gather import (
     unlike_pods,
 )
 from bayplan.backends.koordinator.given import scattered
-from bayplan.diagnostics import Diagnostic, error, info
+from bayplan.core.diagnostics import Diagnostic, error, info
 from bayplan.model.features import Need
 from bayplan.model.manifest import Shape
 from bayplan.model.plan import GangPlan, Plan, all_pods, once, title, walk

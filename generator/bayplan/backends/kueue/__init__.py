@@ -11,7 +11,7 @@ from bayplan.backends.kueue.needs import FEATURES, cluster_needs, needs
 from bayplan.backends.kueue.notices import notices
 from bayplan.backends.kueue.support import SUPPORT
 from bayplan.backends.kueue.words import QUEUE as QUEUE_LABEL
-from bayplan.diagnostics import Diagnostic, Outcome
+from bayplan.core.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
 from bayplan.model.features import Support
 from bayplan.model.manifest import Lowered, Manifest, Object, Shape
@@ -21,6 +21,7 @@ from bayplan.model.topology import ClusterTopology
 
 if TYPE_CHECKING:
     from bayplan.model.intent import GangIntent
+
 
 NAME = "kueue"
 COMPONENT = "kueue"

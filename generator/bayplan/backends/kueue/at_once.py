@@ -6,7 +6,7 @@ Kueue makes one Workload of a JobSet and looks for quota and domains for all of 
 
 from __future__ import annotations
 
-from bayplan.diagnostics import Diagnostic, error
+from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.planning.fit import Impossible

@@ -12,7 +12,7 @@ from typing import Any
 from bayplan.backends.kueue.lower import written
 from bayplan.backends.kueue.requests import Request, requests
 from bayplan.backends.kueue.words import PLACEMENT, QUEUE
-from bayplan.diagnostics import Diagnostic, info
+from bayplan.core.diagnostics import Diagnostic, info
 from bayplan.kube.kinds import instances
 from bayplan.model.features import Support
 from bayplan.model.given import LED, TITLES, UNNUMBERED, carries, refuses

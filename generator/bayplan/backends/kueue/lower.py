@@ -24,9 +24,9 @@ from bayplan.backends.kueue.words import (
     SLICE_SIZE,
     TOGETHER,
 )
-from bayplan.kube.fields import given
 from bayplan.kube.kinds import instances
 from bayplan.kube.kinds.pods import NUMBER_COLUMN
+from bayplan.kube.objects import given
 from bayplan.model.manifest import Lowered, Marks, Meta, PodParts, Shape, Slot
 from bayplan.model.plan import GangPlan, Plan, all_pods
 from bayplan.model.target import Target

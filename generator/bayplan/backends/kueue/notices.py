@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from bayplan.backends.kueue.given import switches
 from bayplan.backends.kueue.requests import requests
 from bayplan.backends.kueue.words import LAYER_GATE
-from bayplan.diagnostics import Diagnostic, error, info
+from bayplan.core.diagnostics import Diagnostic, error, info
 from bayplan.model.manifest import Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target

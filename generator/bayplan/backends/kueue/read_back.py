@@ -13,16 +13,16 @@ from bayplan.backends.found import Channels, by, channels, found_pods, pods_read
 from bayplan.backends.kueue.linting.placement import parsed
 from bayplan.backends.kueue.requests import Layout, Part, layout
 from bayplan.backends.kueue.words import LAYERS, PREFERRED, QUEUE, REQUIRED, SLICE_LEVEL, SLICE_SIZE, TOGETHER
-from bayplan.diagnostics import Outcome
+from bayplan.core.diagnostics import Outcome
+from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import PodsRead
 from bayplan.kube.kinds.parts import GANG_LABEL
-from bayplan.kube.safe import mapping, text
+from bayplan.kube.objects import mapping, text
 from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import GangPlan, Plan, Unit
 from bayplan.model.target import Target
 from bayplan.planning.intent import in_order, level_label
-from bayplan.values import NamedTuple
 
 Key = tuple[str, str]  # namespace, name
 INSTANCE = re.compile(r"-[0-9]+(?=-|$)")

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from bayplan.core.values import NamedTuple
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
-from bayplan.planning.fold import fold
 from bayplan.planning.intent import level_label
-from bayplan.values import NamedTuple
+from bayplan.planning.shape import fold
 
 PAIR = 2
 

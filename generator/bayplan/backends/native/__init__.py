@@ -9,7 +9,7 @@ from bayplan.backends.native.gates import notices
 from bayplan.backends.native.groups import lower
 from bayplan.backends.native.needs import needs
 from bayplan.backends.native.support import FEATURES, SUPPORT
-from bayplan.diagnostics import Diagnostic, Outcome
+from bayplan.core.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
 from bayplan.model.features import Need, Support
 from bayplan.model.manifest import Lowered, Manifest, Object, Shape
@@ -19,6 +19,7 @@ from bayplan.model.topology import ClusterTopology
 
 if TYPE_CHECKING:
     from bayplan.model.intent import GangIntent
+
 
 NAME = "native"
 COMPONENT = "kubernetes"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Route
-from bayplan.kube.safe import get, items, mapping, number, pod_templates, text
+from bayplan.core.diagnostics import Route
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get, items, mapping, number_in, pod_templates, text
 from bayplan.model.manifest import Object
-from bayplan.values import NamedTuple
 
 GROUP = "scheduling.k8s.io"
 WORKLOAD, POD_GROUP, COMPOSITE = "Workload", "PodGroup", "CompositePodGroup"
@@ -140,7 +140,7 @@ def _count(kind: str, data: Any, path: Route) -> int | None:
 
 def _many(data: Any, *path: str) -> int | None:
     """A number of pods, 1 where there is none."""
-    return 1 if get(data, *path) is None else number(data, *path)
+    return 1 if get(data, *path) is None else number_in(data, *path)
 
 
 def _name(each: Object) -> str:

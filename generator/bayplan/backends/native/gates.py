@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from bayplan.backends.native.tree import COMPONENT, FIRST, LEVELS, TREES, Node, trees, walk_nodes
-from bayplan.diagnostics import Diagnostic, error, info
+from bayplan.core.diagnostics import Diagnostic, error, info
+from bayplan.core.values import NamedTuple
 from bayplan.model.manifest import Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.values import NamedTuple
 
 
 class Switch(NamedTuple):

@@ -11,8 +11,8 @@ from typing import Any
 
 from bayplan.backends.native.gates import is_on
 from bayplan.backends.native.tree import COMPONENT, LEVELS, TREES, Node, Shape, Template, shape, templates, trees
-from bayplan.kube.fields import given
 from bayplan.kube.kinds.parts import gang_labels
+from bayplan.kube.objects import given
 from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts
 from bayplan.model.manifest import Shape as Workloads
 from bayplan.model.plan import GangPlan, Plan

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from bayplan.backends.native.found import COMPOSITE, POD_GROUP, WORKLOAD, Group, Key, templates
 from bayplan.backends.native.scene import DEEPEST, Scene
-from bayplan.diagnostics import Diagnostic, Note, Route, error
-from bayplan.kube.names import COMPUTE_DOMAIN_API
-from bayplan.kube.safe import items, number, text
+from bayplan.core.diagnostics import Diagnostic, Note, Route, error
+from bayplan.kube.objects import items, number_in, text
+from bayplan.kube.pod import COMPUTE_DOMAIN_API
 
 
 def rules(scene: Scene) -> Iterator[Diagnostic]:
@@ -44,13 +44,13 @@ def _parents(scene: Scene, group: Group) -> Iterator[Diagnostic]:
 def _counts(scene: Scene, group: Group) -> Iterator[Diagnostic]:
     if group.kind == COMPOSITE:
         children = scene.children.get(group.key, ())
-        least = number(group.spec, "schedulingPolicy", "gang", "minGroupCount")
+        least = number_in(group.spec, "schedulingPolicy", "gang", "minGroupCount")
         if least is not None and len(children) < least:
             yield _never(group, "minGroupCount", least, len(children), "groups")
     if group.kind == POD_GROUP:
         pods = scene.members.get(group.key, ())
         counts = [each.pods for each in pods if each.pods is not None]
-        least = number(group.spec, "schedulingPolicy", "gang", "minCount")
+        least = number_in(group.spec, "schedulingPolicy", "gang", "minCount")
         if least is not None and pods and len(counts) == len(pods) and sum(counts) < least:
             yield _never(group, "minCount", least, sum(counts), "pods")
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from bayplan.backends.native.found import POD_GROUP, WORKLOAD, Key, PodSpec
 from bayplan.backends.native.scene import Scene
-from bayplan.diagnostics import Diagnostic, Note, error
-from bayplan.kube.safe import get, items, text
+from bayplan.core.diagnostics import Diagnostic, Note, error
+from bayplan.kube.objects import get, items, text
 
 DEFAULT = "default-scheduler"
 

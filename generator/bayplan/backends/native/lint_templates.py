@@ -7,8 +7,8 @@ from typing import Any
 
 from bayplan.backends.native.found import COMPOSITE, WORKLOAD, Group, Template, templates
 from bayplan.backends.native.scene import DEEPEST, Scene
-from bayplan.diagnostics import Diagnostic, Route, error, warning
-from bayplan.kube.safe import get, items, mapping, text
+from bayplan.core.diagnostics import Diagnostic, Route, error, warning
+from bayplan.kube.objects import get, items, mapping, text
 
 MOST = 8
 LISTS = ("podGroups", "podGroupTemplates", "compositePodGroupTemplates")

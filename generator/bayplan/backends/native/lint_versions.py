@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from bayplan.backends.native.found import COMPOSITE, POD_GROUP, WORKLOAD, Group, PodSpec, templates
 from bayplan.backends.native.scene import Scene
 from bayplan.backends.native.tree import COMPONENT, FIRST, LEVELS, TREES
-from bayplan.diagnostics import Diagnostic, Route, error
-from bayplan.kube.safe import get, items
+from bayplan.core.diagnostics import Diagnostic, Route, error
+from bayplan.kube.objects import get, items
 
 SERVED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     FIRST: {WORKLOAD: ("v1alpha1",)},

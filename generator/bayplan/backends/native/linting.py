@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from bayplan.backends.native import lint_groups, lint_pods, lint_templates, lint_versions
 from bayplan.backends.native.scene import Scene, scene
-from bayplan.diagnostics import Diagnostic
+from bayplan.core.diagnostics import Diagnostic
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology

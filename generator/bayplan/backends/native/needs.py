@@ -5,20 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from bayplan.backends.native.levels import levels, repeats
-from bayplan.backends.native.tree import (
-    TREES,
-    Shape,
-    Template,
-    depth,
-    mixed,
-    placed_below,
-    templates,
-    trees,
-)
+from bayplan.backends.native.tree import TREES, Shape, Template, depth, mixed, placed_below, templates, trees
 from bayplan.model.features import Need
 from bayplan.model.plan import GangPlan, Plan, Unit, all_pods, once, title, walk
 from bayplan.model.target import Target
-from bayplan.planning.fit.demand import demand
+from bayplan.planning.fit.problem import demand
 
 NEWEST = Target({"kubernetes": TREES})
 """Amounts are those of the version that holds most; the rows say what older ones make of them."""

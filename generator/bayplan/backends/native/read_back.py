@@ -12,14 +12,14 @@ from typing import Any
 from bayplan.backends.found import Channels, by, channels, found_pods, merged, pods_read
 from bayplan.backends.native.groups import GROUP
 from bayplan.backends.native.tree import COMPONENT, LEVELS
-from bayplan.diagnostics import Diagnostic, Outcome, error
+from bayplan.core.diagnostics import Diagnostic, Outcome, error
+from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import PodsRead
 from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent, claimed_domains
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.planning.intent import gang_intent, in_order
-from bayplan.values import NamedTuple
 
 Fields = Mapping[str, Any]
 Key = tuple[str, str]  # namespace, name

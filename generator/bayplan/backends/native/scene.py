@@ -17,10 +17,10 @@ from bayplan.backends.native.found import (
     templates,
 )
 from bayplan.backends.native.tree import COMPONENT
+from bayplan.core.values import NamedTuple
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST, ClusterTopology
-from bayplan.values import NamedTuple
 
 DEEPEST = 4
 """Groups on the way from the root to the pods (`WorkloadMaxTreeDepth`, 1.37)."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from bayplan.backends.native.levels import node_label
+from bayplan.core.values import NamedTuple
 from bayplan.model.plan import Plan, Pods, Unit, Units, all_pods, minimum, walk
 from bayplan.model.target import Target
-from bayplan.values import NamedTuple
 
 COMPONENT = "kubernetes"
 FIRST, LEVELS, TREES = "1.35", "1.36", "1.37"

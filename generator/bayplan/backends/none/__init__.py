@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bayplan.backends.none.affinity import lower, needs
 from bayplan.backends.none.support import FEATURES, SUPPORT
-from bayplan.diagnostics import Diagnostic, Outcome
+from bayplan.core.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
 from bayplan.model.features import Need, Support
 from bayplan.model.manifest import Lowered, Manifest, Object, Shape
@@ -17,6 +17,7 @@ from bayplan.model.topology import ClusterTopology
 
 if TYPE_CHECKING:
     from bayplan.model.intent import GangIntent
+
 
 NAME = "none"
 COMPONENT = "kubernetes"

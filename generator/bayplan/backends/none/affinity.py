@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bayplan.kube.fields import given
+from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds.parts import GANG_LABEL, GROUP_LABEL
+from bayplan.kube.objects import given
 from bayplan.kube.pod import REQUIRED
 from bayplan.model.features import Need
 from bayplan.model.manifest import Lowered, Marks, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, once, title, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST, Pool
-from bayplan.values import NamedTuple
 
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 SEPARATE_LABEL = "bayplan.dev/separate"

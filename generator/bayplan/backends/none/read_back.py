@@ -7,7 +7,8 @@ from typing import Any
 
 from bayplan.backends.found import Channels, channels, found_pods, label_of, merged, pods_read, priority_class
 from bayplan.backends.none.affinity import PREFERRED, innermost, keys, steps
-from bayplan.diagnostics import Outcome
+from bayplan.core.diagnostics import Outcome
+from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import PodsRead
 from bayplan.kube.kinds.parts import GANG_LABEL, GROUP_LABEL
 from bayplan.kube.pod import REQUIRED
@@ -15,7 +16,6 @@ from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import Plan, Unit
 from bayplan.planning.intent import gang_intent, in_order, pods_intent
-from bayplan.values import NamedTuple
 
 ALONE = 1
 """Every pod starts by itself, whatever its podSet's minimum."""

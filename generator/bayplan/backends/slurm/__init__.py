@@ -11,7 +11,7 @@ from bayplan.backends.slurm.needs import needs
 from bayplan.backends.slurm.notices import notices
 from bayplan.backends.slurm.submit import lower
 from bayplan.backends.slurm.support import FEATURES, SUPPORT
-from bayplan.diagnostics import Diagnostic, Outcome
+from bayplan.core.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
 from bayplan.model.features import Need, Support
 from bayplan.model.manifest import File, Lowered, Manifest, Object, Shape
@@ -23,6 +23,7 @@ from bayplan.topologies.slurm import topology_yaml as slurm_yaml
 
 if TYPE_CHECKING:
     from bayplan.model.intent import GangIntent
+
 
 NAME = "slurm"
 COMPONENT = "slurm"

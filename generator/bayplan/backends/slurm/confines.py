@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from bayplan.backends.slurm.jobs import Cluster, clusters, job
 from bayplan.backends.slurm.sections import Job, Section
 from bayplan.backends.slurm.tasks import task
-from bayplan.diagnostics import Diagnostic, error, warning
+from bayplan.core.diagnostics import Diagnostic, error, warning
+from bayplan.core.values import NamedTuple
 from bayplan.model.plan import GangPlan, Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import Domain, Pool
 from bayplan.topologies.slurm.layout import Laid
 from bayplan.topologies.slurm.units import BLOCK
-from bayplan.values import NamedTuple
 
 Rows = list[Domain]
 

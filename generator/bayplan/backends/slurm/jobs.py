@@ -13,12 +13,12 @@ from itertools import groupby
 
 from bayplan.backends.slurm.nodes import amounts, exclusive, per_node
 from bayplan.backends.slurm.sections import Job, Leaf, Loss, Section
+from bayplan.core.values import NamedTuple
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, Pool
 from bayplan.topologies.slurm.layout import Laid, layout
 from bayplan.topologies.slurm.units import BLOCK, TREE
-from bayplan.values import NamedTuple
 
 Run = tuple[Leaf, ...]
 

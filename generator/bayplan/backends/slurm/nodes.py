@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
 from bayplan.model.plan import Pods
 from bayplan.model.topology import Pool
-from bayplan.values import NamedTuple
 
 MEBIBYTE = 2**20
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from bayplan.backends.slurm.jobs import Cluster, clusters, job
 from bayplan.backends.slurm.script import partition_of
 from bayplan.backends.slurm.sections import Section
-from bayplan.diagnostics import Diagnostic, info
+from bayplan.core.diagnostics import Diagnostic, info
 from bayplan.model.manifest import Shape
 from bayplan.model.plan import GangPlan, Plan
 from bayplan.model.target import Target

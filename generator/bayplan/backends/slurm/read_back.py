@@ -14,11 +14,11 @@ from typing import Any
 from bayplan.backends.slurm.jobs import jobs
 from bayplan.backends.slurm.script import partition_of
 from bayplan.backends.slurm.sections import Job
-from bayplan.diagnostics import Diagnostic, Outcome, warning
+from bayplan.core.diagnostics import Diagnostic, Outcome, warning
+from bayplan.core.values import NamedTuple
 from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
-from bayplan.values import NamedTuple
 
 TOGETHER, BLOCK = "aggregated-block", "block"
 SHORT: Mapping[str, str] = {

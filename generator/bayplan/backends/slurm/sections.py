@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import accumulate, groupby
 
+from bayplan.core.values import NamedTuple
 from bayplan.model.plan import GangPlan, Pods, Unit
-from bayplan.values import NamedTuple
 
 
 class Leaf(NamedTuple):

@@ -11,7 +11,7 @@ from bayplan.backends.slurm.shell import here_document
 from bayplan.model.manifest import File, Lowered, Marks, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods
 from bayplan.model.target import Target
-from bayplan.planning.fit.change import edited
+from bayplan.planning.fit.certificate import edited
 
 
 def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from bayplan.backends.slurm.sections import Branch, Job, Step, starts_of
 from bayplan.backends.slurm.shell import PICK, VARIABLE, expanded, series
-from bayplan.kube.env import entries
+from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds.sbatch import host_variable
+from bayplan.kube.pod import entries
 from bayplan.kube.ranks import MASTER_PORT, user_names
 from bayplan.kube.shell import quote
 from bayplan.model.plan import Pods, Ranks
 from bayplan.model.workflow import pod_of
-from bayplan.values import NamedTuple
 
 Place = tuple[int, int]
 """A section and a node in it."""

@@ -9,7 +9,7 @@ from bayplan.backends.slurm_bridge.jobs import needs
 from bayplan.backends.slurm_bridge.nodes import prove
 from bayplan.backends.slurm_bridge.pod_group import lower, notices
 from bayplan.backends.slurm_bridge.support import FEATURES, SUPPORT
-from bayplan.diagnostics import Diagnostic, Outcome
+from bayplan.core.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
 from bayplan.model.features import Need, Support
 from bayplan.model.manifest import Lowered, Manifest, Object, Shape
@@ -19,6 +19,7 @@ from bayplan.model.topology import ClusterTopology
 
 if TYPE_CHECKING:
     from bayplan.model.intent import GangIntent
+
 
 NAME = "slurm-bridge"
 COMPONENT = "slurmBridge"

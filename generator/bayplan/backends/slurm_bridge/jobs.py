@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bayplan.accelerators import allocator
-from bayplan.accelerators.device_plugin import NAME as DEVICE_PLUGIN
+from bayplan.accelerators import DEVICE_PLUGIN, allocator
+from bayplan.core.values import NamedTuple
 from bayplan.model.features import Need
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, once, title, walk
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
-from bayplan.values import NamedTuple
 
 COUNTED = ("nvidia.com/gpu", "amd.com/gpu")
 BY_CLASS = "deviceclass.resource.kubernetes.io/gpu.nvidia.com"

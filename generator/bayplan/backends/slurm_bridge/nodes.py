@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.backends.slurm_bridge.jobs import SlurmJob, once_each, slurm_jobs
-from bayplan.diagnostics import Diagnostic, error
+from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.model.plan import GangPlan, Plan, title
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool

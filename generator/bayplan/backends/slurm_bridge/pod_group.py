@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from bayplan.backends.slurm_bridge.jobs import SlurmJob, slurm_jobs
-from bayplan.diagnostics import Diagnostic, info
-from bayplan.kube.fields import given
+from bayplan.core.diagnostics import Diagnostic, info
 from bayplan.kube.kinds.parts import gang_labels
+from bayplan.kube.objects import given
 from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan
 from bayplan.model.target import Target

@@ -8,7 +8,7 @@ from typing import Any
 from bayplan.backends.found import Channels, channels, found_pods, label_of, merged, pods_read, priority_class
 from bayplan.backends.slurm_bridge.jobs import SlurmJob, slurm_jobs
 from bayplan.backends.slurm_bridge.pod_group import GROUP, JOB, partition, pod_group_name
-from bayplan.diagnostics import Outcome
+from bayplan.core.diagnostics import Outcome
 from bayplan.kube.kinds import PodsRead
 from bayplan.model.intent import GangIntent, UnitIntent
 from bayplan.model.manifest import Manifest

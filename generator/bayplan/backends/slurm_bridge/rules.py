@@ -8,14 +8,14 @@ from typing import Any
 
 from bayplan.backends.slurm_bridge.jobs import BY_CLASS
 from bayplan.backends.slurm_bridge.pod_group import GROUP, JOB
-from bayplan.diagnostics import KEY, Diagnostic, Route, error, warning
+from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
+from bayplan.core.phrases import did_you_mean
+from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
-from bayplan.kube.safe import get, is_kind, items, mapping, number, pod_templates, text
+from bayplan.kube.objects import get, is_kind, items, mapping, number_in, pod_templates, text
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.values import NamedTuple
-from bayplan.words import did_you_mean
 
 OLD = "slinky.slurm.net/"
 RESERVED = {"labels": "scheduler.slinky.slurm.net/slurm-jobid", "annotations": "slinky.slurm.net/slurm-node"}
@@ -170,7 +170,7 @@ def _groups(objects: Sequence[Object], mine: Sequence[Pods]) -> Iterator[Diagnos
                 "M825", (*pods.route, "metadata", "labels", GROUP), message, hint=did_you_mean(name, list(names))
             )
     for group in groups:
-        name, least = text(group.data, "metadata", "name"), number(group.data, "spec", "minMember")
+        name, least = text(group.data, "metadata", "name"), number_in(group.data, "spec", "minMember")
         counts = [_count(pods) for pods in mine if text(pods.data, "metadata", "labels", GROUP) == name]
         if (
             counts
@@ -197,5 +197,5 @@ def _count(pods: Pods) -> int | None:
 
 
 def _at_least(data: Any, *path: Any) -> int:
-    found = number(data, *path)
+    found = number_in(data, *path)
     return 1 if found is None else found

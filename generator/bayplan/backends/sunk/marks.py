@@ -5,16 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan.accelerators import allocator
-from bayplan.accelerators.device_plugin import NAME as DEVICE_PLUGIN
+from bayplan.accelerators import DEVICE_PLUGIN, allocator
 from bayplan.backends.slurm_bridge.jobs import unread, written
-from bayplan.diagnostics import Diagnostic, info
-from bayplan.kube.fields import given
+from bayplan.core.diagnostics import Diagnostic, info
+from bayplan.kube.objects import given
 from bayplan.model.features import Need
 from bayplan.model.manifest import Lowered, Marks, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, once
 from bayplan.model.target import Target
-from bayplan.planning.fit.demand import demand
+from bayplan.planning.fit.problem import demand
 
 PREFIX = "sunk.coreweave.com/"
 SCHEDULER = "tenant-slurm-slurm-scheduler"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bayplan.backends.found import annotation_of, channels, found_pods, label_of, merged, pods_read, priority_class
 from bayplan.backends.sunk.marks import LOCK, PREFIX, partition
-from bayplan.diagnostics import Outcome
+from bayplan.core.diagnostics import Outcome
 from bayplan.kube.kinds import PodsRead
 from bayplan.kube.kinds.parts import GANG_LABEL
 from bayplan.model.intent import GangIntent, UnitIntent

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.backends.sunk.marks import KILL_WAIT, LOCK, PREFIX, SCHEDULER, SPARE
-from bayplan.diagnostics import KEY, Diagnostic, Route, error, warning
+from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
+from bayplan.core.phrases import did_you_mean
 from bayplan.kube import quantity
-from bayplan.kube.safe import get, items, mapping, number, pod_templates, text
+from bayplan.kube.objects import get, items, mapping, number_in, pod_templates, text
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.words import did_you_mean
 
 NUMBERS = ("timeout",)
 EXCLUSIVE = ("none", "user", "ok")
@@ -53,7 +53,7 @@ def _annotations(told: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
 
 
 def _grace(pods: Mapping[str, Any], route: Route, wait: int) -> Iterator[Diagnostic]:
-    given = number(pods, "spec", "terminationGracePeriodSeconds")
+    given = number_in(pods, "spec", "terminationGracePeriodSeconds")
     seconds = GRACE if given is None else given
     if seconds >= wait - SPARE:
         said = f"{seconds} seconds" + (", as Kubernetes has it where nothing is said" if given is None else "")

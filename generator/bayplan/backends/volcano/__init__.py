@@ -10,7 +10,7 @@ from bayplan.backends.volcano.lowering import lower
 from bayplan.backends.volcano.needs import cluster_needs, needs
 from bayplan.backends.volcano.notices import notices
 from bayplan.backends.volcano.support import FEATURES, SUPPORT
-from bayplan.diagnostics import Diagnostic, Outcome
+from bayplan.core.diagnostics import Diagnostic, Outcome
 from bayplan.model.backend import Folding
 from bayplan.model.features import Support
 from bayplan.model.manifest import Lowered, Manifest, Object, Shape
@@ -20,6 +20,7 @@ from bayplan.model.topology import ClusterTopology
 
 if TYPE_CHECKING:
     from bayplan.model.intent import GangIntent
+
 
 NAME = "volcano"
 COMPONENT = "volcano"

@@ -12,8 +12,8 @@ from typing import Any
 from bayplan.backends.volcano import pod_group, task
 from bayplan.backends.volcano.lowering import VOLCANO_JOB
 from bayplan.backends.volcano.tiers import Policy, network_topology, policies, policy_of
-from bayplan.kube.fields import given
 from bayplan.kube.kinds.jobset import JOB_INDEX
+from bayplan.kube.objects import given
 from bayplan.model.features import Support
 from bayplan.model.given import PLAIN, carries, refuses
 from bayplan.model.manifest import Lowered, Marks, Meta, Shape

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.backends.volcano.tiers import Member, members, policies, tier
-from bayplan.diagnostics import Route
+from bayplan.core.diagnostics import Route
 from bayplan.kube import quantity
 from bayplan.model.features import Need
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, once, title, walk
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology
-from bayplan.planning.fit.demand import BOUNDED, CHANNEL, SLOTS, WHOLE, demand
+from bayplan.planning.fit.problem import BOUNDED, CHANNEL, SLOTS, WHOLE, demand
 
 
 def needs(plan: Plan) -> tuple[Need, ...]:

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from bayplan.accelerators import allocator
 from bayplan.backends.volcano import task
 from bayplan.backends.volcano.lowering import VOLCANO_JOB
-from bayplan.diagnostics import Diagnostic, Route, error, info
+from bayplan.core.diagnostics import Diagnostic, Route, error, info
+from bayplan.core.values import NamedTuple
 from bayplan.model.manifest import Shape
 from bayplan.model.plan import Plan, all_pods, once, walk
 from bayplan.model.target import Target
-from bayplan.values import NamedTuple
 
 
 class Switch(NamedTuple):

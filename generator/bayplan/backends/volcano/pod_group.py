@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from bayplan.backends.volcano.tiers import Policy, network_topology, policies, policy_of, roles
-from bayplan.kube.fields import given
 from bayplan.kube.kinds.parts import GROUP_LABEL, gang_labels
+from bayplan.kube.objects import given
 from bayplan.model.manifest import Manifest, Marks, PodParts
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, minimum
 

@@ -12,17 +12,17 @@ from typing import Any
 from bayplan.backends.found import Channels, annotation_of, by, channels, claimed, found_pods, merged
 from bayplan.backends.volcano.pod_group import POD_GROUP, POLICY, PREEMPTABLE, ROLE
 from bayplan.backends.volcano.tiers import network_topology, policies
-from bayplan.diagnostics import Outcome
+from bayplan.core.diagnostics import Outcome
+from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import PodsRead, volcano_job
 from bayplan.kube.kinds.jobset import JOB_INDEX
 from bayplan.kube.kinds.parts import GROUP_LABEL
-from bayplan.kube.safe import is_kind, items, mapping, number, text
+from bayplan.kube.objects import is_kind, items, mapping, number_in, text
 from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import GangPlan, Plan, Unit, all_pods
 from bayplan.model.target import Target
 from bayplan.planning.intent import gang_intent, in_order, pods_intent
-from bayplan.values import NamedTuple
 
 Fields = Mapping[str, Any]
 Key = tuple[str, str]  # namespace, name
@@ -57,7 +57,7 @@ def _grouped(name: str, minimum: int, units: Sequence[UnitIntent]) -> Sequence[U
 def _levels(spec: Fields) -> tuple[str, str]:
     """Required and preferred level of something with a `networkTopology`. Without a tier there is no constraint."""
     topology = mapping(spec, "networkTopology")
-    tier = number(topology, "highestTierAllowed")
+    tier = number_in(topology, "highestTierAllowed")
     level = "" if tier is None else f"tier {tier}"
     return ("", level or "any tier") if topology.get("mode") == "soft" else (level, "")
 
@@ -138,7 +138,7 @@ def _read_policy(policy: Fields, pods: Sequence[Seen], least: Fields) -> Sequenc
 
 def _read_copies(policy: Fields, pods: Sequence[Seen]) -> Iterator[UnitIntent]:
     """Jobs of a JobSet, which only their controller tells apart: each is as large as a subgroup."""
-    size = number(policy, "subGroupSize") or 1
+    size = number_in(policy, "subGroupSize") or 1
     required, preferred = _levels(policy)
     for each in pods:
         for copy in range(each.pods.replicas // size):
@@ -148,7 +148,7 @@ def _read_copies(policy: Fields, pods: Sequence[Seen]) -> Iterator[UnitIntent]:
 
 def _read_pods(pods: Iterable[Seen], least: Fields, alone: int | None) -> tuple[PodsIntent, ...]:
     """Podsets with their minimums: by role, or all that the one podSet of a subgroup or gang is asked for."""
-    roles = ((each, number(least, annotation_of(each.pods, ROLE))) for each in pods)
+    roles = ((each, number_in(least, annotation_of(each.pods, ROLE))) for each in pods)
     return tuple(sorted(each.intent(alone if role is None else role) for each, role in roles))
 
 
@@ -183,12 +183,12 @@ def _read_job(document: Fields, domains: Channels) -> GangIntent:
 
 
 def _instances(task: Fields, seen: Seen) -> Iterator[PodsIntent]:
-    yield seen.intent(number(task, "minAvailable"))
+    yield seen.intent(number_in(task, "minAvailable"))
 
 
 def _partitions(task: Fields, seen: Seen) -> Iterator[UnitIntent]:
     policy = mapping(task, "partitionPolicy")
-    count, size = number(policy, "totalPartitions") or 0, number(policy, "partitionSize") or 0
+    count, size = number_in(policy, "totalPartitions") or 0, number_in(policy, "partitionSize") or 0
     group = text(seen.labels, GROUP_LABEL)
     own = seen.pods.name.removeprefix(group)
     required, preferred = _levels(policy)

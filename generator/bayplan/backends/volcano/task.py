@@ -11,8 +11,8 @@ from typing import Any
 
 from bayplan.backends.volcano.pod_group import preemptable, scheduler_name
 from bayplan.backends.volcano.tiers import Member, members, network_topology, subgroups
-from bayplan.diagnostics import Diagnostic, Route, error
-from bayplan.kube.fields import given
+from bayplan.core.diagnostics import Diagnostic, Route, error
+from bayplan.kube.objects import given
 from bayplan.model.manifest import Marks, Meta
 from bayplan.model.plan import GangPlan, Plan, Unit, all_pods, minimum
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from bayplan.core.values import NamedTuple
 from bayplan.model.plan import Plan, Pods, Unit, Units, all_pods, minimum
 from bayplan.model.topology import HOST_LEVEL, Pool
-from bayplan.values import NamedTuple
 
 
 def tier(pool: Pool, level: str) -> int:

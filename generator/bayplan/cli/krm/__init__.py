@@ -13,14 +13,14 @@ from typing import Any
 from bayplan import schemas
 from bayplan.cli import files
 from bayplan.cli.finish import finish
-from bayplan.cli.krm.job import Answer, Job
+from bayplan.cli.krm.inputs import Answer, Job
 from bayplan.cli.options import Given
 from bayplan.clients import resource_list
 from bayplan.clients.resource_list import ResourceList
-from bayplan.diagnostics import Diagnostic, Outcome, error
-from bayplan.report.batch import Batch
+from bayplan.core.diagnostics import Diagnostic, Outcome, error
+from bayplan.core.phrases import suggest
+from bayplan.report import Batch
 from bayplan.text.document import Document
-from bayplan.words import suggest
 
 API_VERSION = "bayplan.dev/v1alpha1"
 KINDS: Mapping[str, str] = {
@@ -114,12 +114,12 @@ _SWITCHES = {"strict": "strict", "clusterObjects": "cluster-objects", "includeHo
 
 def _write(job: Job, answer: Answer) -> int:
     """The answer, and what was found."""
-    from bayplan.cli import stdout
+    from bayplan.cli import output as stdout
 
     batches = answer.batches
     results: list[Any] = []
     if any(batch.diagnostics for batch in batches):
-        from bayplan.cli.krm import places
+        from bayplan.cli.krm import inputs as places
 
         batches = places.found(job, batches)
         results = _results(batches)

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from bayplan.cli import inputs
 from bayplan.cli.compiling import compile_all, join
 from bayplan.cli.inputs import Inputs
-from bayplan.cli.krm.job import Answer, Job, is_workflow, without_wire
+from bayplan.cli.krm.inputs import Answer, Job, is_workflow, without_wire
 from bayplan.clients import resource_list
-from bayplan.clients.json_lines import lines
-from bayplan.diagnostics import Diagnostic, error
+from bayplan.clients.resource_list import lines
+from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.model.manifest import File
 from bayplan.model.manifest import Item as Made
-from bayplan.report.batch import Batch
+from bayplan.report import Batch
 from bayplan.text.document import Document
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from bayplan.cli.krm.expand import manifests
-from bayplan.cli.krm.job import Answer, Job, without_wire
+from bayplan.cli.krm.inputs import Answer, Job, without_wire
 from bayplan.clients import resource_list
 from bayplan.clients.resource_list import Item
-from bayplan.report.batch import Batch
+from bayplan.report import Batch
 from bayplan.text.document import Document
 
 PLUGIN_KEYS = ("argsOneLiner", "argsFromFile")

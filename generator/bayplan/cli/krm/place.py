@@ -7,16 +7,14 @@ from typing import Any
 
 from bayplan.augment import augment
 from bayplan.cli import inputs, placing
-from bayplan.cli.krm.job import Answer, Job, wire, without_wire
+from bayplan.cli.krm.inputs import Answer, Job, wire, without_wire
 from bayplan.clients import resource_list
-from bayplan.clients.json_lines import line
-from bayplan.clients.resource_list import Item
-from bayplan.kube.objects import flattened
+from bayplan.clients.resource_list import Item, line
+from bayplan.kube.objects import flattened, get, put
 from bayplan.kube.objects import number as number_of
-from bayplan.kube.safe import get, put
 from bayplan.model.augment import Augmented
 from bayplan.model.manifest import Object
-from bayplan.report.batch import Batch
+from bayplan.report import Batch
 from bayplan.text.document import Document
 
 

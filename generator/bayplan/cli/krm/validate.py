@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 
 from bayplan import pipeline
-from bayplan.cli import arguments, inputs
-from bayplan.cli.krm import sources
-from bayplan.cli.krm.job import Answer, Job, is_workflow, without_wire
+from bayplan.cli import inputs, options
+from bayplan.cli.krm import inputs as sources
+from bayplan.cli.krm.inputs import Answer, Job, is_workflow, without_wire
 from bayplan.clients import resource_list
 from bayplan.clients.resource_list import Item
-from bayplan.diagnostics import Diagnostic, error
-from bayplan.report.batch import Batch
+from bayplan.core.diagnostics import Diagnostic, error
+from bayplan.report import Batch
 from bayplan.text.document import Document
 
 
@@ -27,7 +27,7 @@ def run(job: Job) -> Answer:
         return Answer(None, [Batch((wrong,), {"function": Document("function", "", 0, job.config)})])
     path, batches = inputs.topology_path(job.given)
     topology, more = inputs.topology_of(path) if path is not None else (None, ())
-    target, accept = arguments.target(job.given), arguments.accept(job.given, "FM")
+    target, accept = options.target(job.given), options.accept(job.given, "FM")
     known = resource_list.known(job.items, lambda _: True)
     batches = (*batches, *more, Batch((*target.diagnostics, *accept.diagnostics, *known.diagnostics)))
     if known.value is None or target.value is None or accept.value is None or (path is not None and topology is None):

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bayplan.core.values import NamedTuple
 from bayplan.model.features import Support
 from bayplan.model.manifest import Manifest, Meta, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods
-from bayplan.values import NamedTuple
 
 GANG_LABEL = "bayplan.dev/gang"
 GROUP_LABEL = "bayplan.dev/group"

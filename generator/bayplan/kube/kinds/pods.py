@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import Route
+from bayplan.core.diagnostics import Route
 from bayplan.kube.kinds.parts import (
     Piece,
     PodsRead,

@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.kube.kinds.parts import (
-    Piece,
-    PodsRead,
-    instances,
-    meta,
-    name_rows,
-    pod_deadline,
-    read_name,
-    service_name,
-)
+from bayplan.kube.kinds.parts import Piece, PodsRead, instances, meta, name_rows, pod_deadline, read_name, service_name
 from bayplan.kube.ranks import Numbers, running_number, running_on
 from bayplan.model.features import Support
 from bayplan.model.manifest import Manifest, Workload

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bayplan.diagnostics import Outcome, error
+from bayplan.core.diagnostics import Outcome, error
+from bayplan.core.phrases import listing
 from bayplan.kube.objects import group, kind, title
-from bayplan.kube.workloads import apps, batch, jobset, kubeflow, lws, pod, ray, trainer, volcano_job
+from bayplan.kube.workloads import kubernetes, training
 from bayplan.kube.workloads.parts import Objects, Reader
 from bayplan.model.augment import Roster
 from bayplan.model.manifest import Object
-from bayplan.words import listing
 
 WORKLOADS: Mapping[tuple[str, str], Reader] = {
-    ("batch", "Job"): batch.job,
-    ("jobset.x-k8s.io", "JobSet"): jobset.jobset,
-    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): lws.leader_worker_set,
-    ("apps", "StatefulSet"): apps.stateful_set,
-    ("kubeflow.org", "PyTorchJob"): kubeflow.pytorch_job,
-    ("kubeflow.org", "MPIJob"): kubeflow.mpi_job,
-    ("trainer.kubeflow.org", "TrainJob"): trainer.train_job,
-    ("ray.io", "RayCluster"): ray.ray_cluster,
-    ("ray.io", "RayJob"): ray.ray_job,
-    ("batch.volcano.sh", "Job"): volcano_job.volcano_job,
-    ("", "Pod"): pod.pod,
+    ("batch", "Job"): kubernetes.job,
+    ("jobset.x-k8s.io", "JobSet"): kubernetes.jobset,
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): kubernetes.leader_worker_set,
+    ("apps", "StatefulSet"): kubernetes.stateful_set,
+    ("kubeflow.org", "PyTorchJob"): training.pytorch_job,
+    ("kubeflow.org", "MPIJob"): training.mpi_job,
+    ("trainer.kubeflow.org", "TrainJob"): training.train_job,
+    ("ray.io", "RayCluster"): training.ray_cluster,
+    ("ray.io", "RayJob"): training.ray_job,
+    ("batch.volcano.sh", "Job"): training.volcano_job,
+    ("", "Pod"): kubernetes.pod,
 }
 """API group and kind -> what reads it. The second argument is everything that was read with it."""
 
 REFUSED: Mapping[tuple[str, str], Reader] = {
-    ("apps", "Deployment"): apps.deployment,
-    ("batch", "CronJob"): batch.cron_job,
+    ("apps", "Deployment"): kubernetes.deployment,
+    ("batch", "CronJob"): kubernetes.cron_job,
 }
 """Kinds whose pods make no gang: an error with the reason."""
 

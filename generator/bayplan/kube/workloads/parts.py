@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors, warning
-from bayplan.kube.counts import MOST_GANGS, MOST_PODS, Amount, amount
-from bayplan.kube.objects import name, named, title
-from bayplan.kube.safe import get, items, number, text
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, warning
+from bayplan.core.phrases import shorten
+from bayplan.kube.objects import get, items, name, named, number_in, text, title
+from bayplan.kube.templates import MOST_GANGS, MOST_PODS, Amount, amount
 from bayplan.model.augment import Path, Roster, Seat
 from bayplan.model.manifest import Object
-from bayplan.words import shorten
 
 Objects = Sequence[Object]
 Reader = Callable[[Object, Objects], Outcome[Roster]]
@@ -73,7 +72,7 @@ def _culprit(one: Object, path: Path) -> Route:
 
 
 def _wrong(one: Object, path: Path) -> bool:
-    found = number(one.data, *path)
+    found = number_in(one.data, *path)
     return get(one.data, *path) is not None and (found is None or found < 0)
 
 
@@ -143,7 +142,7 @@ Found = Sequence[Seat | Diagnostic]
 
 def fewer(one: Object, path: Path, seats: Found) -> Iterator[Diagnostic]:
     """W506: a number at the path says that fewer pods are enough to start."""
-    least, every = number(one.data, *path), sum(each.total for each in seats if isinstance(each, Seat))
+    least, every = number_in(one.data, *path), sum(each.total for each in seats if isinstance(each, Seat))
     if least is not None and 0 < least < every:
         message = f"{title(one)} may start with {least} of {every} pods; all of them are planned"
         yield warning("W506", (*one.route, *path), message, hint="plan it so, or lower `replicas`")

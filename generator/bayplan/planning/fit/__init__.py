@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bayplan.diagnostics import Diagnostic
+from bayplan.core.diagnostics import Diagnostic
 from bayplan.model.plan import Plan
-from bayplan.planning.fit.demand import capacity, demand
+from bayplan.planning.fit.problem import capacity, demand
 from bayplan.planning.fit.prove import Stage
 from bayplan.planning.fit.verdict import Fits, Impossible, Undecided, prove
 from bayplan.planning.fit.witness import Run

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan.diagnostics import Diagnostic, Note, Route, error, warning
+from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
 from bayplan.kube import quantity
 from bayplan.model.plan import Plan, Pods, all_pods, walk
-from bayplan.planning.fit.certificate import Certificate, Change, Lack, Near
-from bayplan.planning.fit.change import edited, least, most
-from bayplan.planning.fit.demand import BOUNDED, CHANNEL, WHOLE, capacity, demand, per_node
+from bayplan.planning.fit.certificate import Certificate, Change, Lack, Near, edited, least, most
+from bayplan.planning.fit.problem import BOUNDED, CHANNEL, WHOLE, capacity, demand, per_node
 from bayplan.planning.fit.prove import FULL, holds
 from bayplan.planning.fit.verdict import Impossible, Undecided
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bayplan.core.values import NamedTuple
 from bayplan.model.plan import Pods
-from bayplan.planning.fit.fronts import Meter, TooLongError
 from bayplan.planning.fit.problem import Part, Problem
 from bayplan.planning.fit.space import Place
-from bayplan.planning.fit.witness import Run
-from bayplan.values import NamedTuple
+from bayplan.planning.fit.witness import Meter, Run, TooLongError
 
 STEPS = 300_000
 """Looks at a node: about a second."""

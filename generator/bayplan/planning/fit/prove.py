@@ -2,16 +2,291 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
-from bayplan.model.plan import GangPlan, Plan, all_pods
-from bayplan.planning.fit.answer import Answer, NoRoom, Placed
-from bayplan.planning.fit.search import search
-from bayplan.planning.fit.space import Space, space
-from bayplan.planning.fit.stages import stages
-from bayplan.planning.fit.verify import faults
-from bayplan.planning.fit.witness import Run
-from bayplan.values import NamedTuple
+from bayplan.core.values import NamedTuple
+from bayplan.model.plan import GangPlan, Plan, Unit, all_pods, walk
+from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
+from bayplan.planning.fit.problem import Problem, capacity, demand, problem, room
+from bayplan.planning.fit.space import Place, Space, space
+from bayplan.planning.fit.witness import Run, Solved, covers, placement, solve
+
+# What a search can say.
+
+
+class Placed(NamedTuple):
+    """It fits, for example so. No runs when only the answer was asked for."""
+
+    runs: tuple[Run, ...] = ()
+
+
+class NoRoom(NamedTuple):
+    """It does not fit."""
+
+
+class Unknown(NamedTuple):
+    """Not decided within the budget, nor by a solver."""
+
+    why: str
+    hint: str = ""
+
+
+Answer = Placed | NoRoom | Unknown
+
+
+# Decide whether gangs that run together fit a space, and say where: fronts first, then first fit, then a solver.
+
+SEARCH_LIMIT = 300_000
+BUDGET = 4_000_000
+"""Steps that fronts may cost before and after first fit is tried: about a tenth of a second, and about a second."""
+
+FINER = "a `separate` level is finer than its group's required level, and no placement keeps the groups further apart"
+COARSER = "separate the groups by the level that they require, or require the level that separates them"
+
+
+def search(
+    gangs: tuple[GangPlan, ...],
+    topology: ClusterTopology,
+    space: Space,
+    *,
+    channels: bool = True,
+    witness: bool = True,
+    quick: bool = False,
+) -> Answer:
+    """Place all these gangs at once. Without `channels`, as if a node had any number of IMEX channels.
+
+    A `quick` search leaves out what takes longer than a moment.
+    """
+    asked = problem(gangs, topology, space, channels)
+    found = _decided(asked, witness, quick)
+    if not (asked.strict and isinstance(found, NoRoom)):
+        return found
+    loose = _decided(problem(gangs, topology, space, channels, loose=True), False, quick)
+    return loose if isinstance(loose, NoRoom) else Unknown(FINER, COARSER)
+
+
+def _decided(asked: Problem, witness: bool, quick: bool) -> Answer:
+    found = _counted(asked, solve(asked, SEARCH_LIMIT), witness)
+    return _tried(asked, witness, quick) if found is None else found
+
+
+def _counted(asked: Problem, fronts: dict[int, Solved], witness: bool) -> Answer | None:
+    """What the fronts say, if they reach the root."""
+    root = fronts.get(asked.space.root.kind)
+    if root is None:
+        return None
+    if not any(covers(vector, asked.need) for vector in root.before):
+        return NoRoom()
+    return Placed(placement(asked, fronts) if witness else ())
+
+
+def _tried(asked: Problem, witness: bool, quick: bool) -> Answer:
+    from bayplan.planning.fit.greedy import first_fit
+    from bayplan.planning.fit.solver import WHY, solved
+
+    if overdrawn(asked):
+        return NoRoom()
+    runs = first_fit(asked)
+    if runs is not None:
+        return Placed(runs)
+    if quick:
+        return Unknown(WHY)
+    fronts = solve(asked, BUDGET)
+    found = _counted(asked, fronts, witness)
+    return solved(asked, fronts) if found is None else found
+
+
+def overdrawn(asked: Problem) -> bool:
+    """Whether all pods together ask more of some resource than all nodes of their pool have."""
+    for pool, offered in enumerate(asked.nodes):
+        nodes = _nodes(asked.space.root, pool)
+        for i, has in enumerate(offered):
+            wanted = sum(shape.asks[i] * asked.totals[shape.item] for shape in asked.shapes if shape.pool == pool)
+            if wanted > has * nodes:
+                return True
+    return False
+
+
+def _nodes(place: Place, pool: int) -> int:
+    here = sum(len(nodes) for number, nodes in place.hosts if number == pool)
+    return here + sum(_nodes(child, pool) for child in place.children)
+
+
+# Check a placement against the plan, by the words of the contract and without a thought to how it was found.
+#
+# Shares only `demand` and `capacity` with the search.
+
+Path = tuple[tuple[str, str], ...]
+Where = Mapping[str, tuple[Pool, Path]]
+Runs = Mapping[tuple[str, str], list[Run]]
+
+
+class _Scene(NamedTuple):
+    topology: ClusterTopology
+    runs: Runs
+    where: Where
+
+
+def faults(gangs: Iterable[GangPlan], topology: ClusterTopology, placed: Iterable[Run]) -> Iterator[str]:
+    """Everything wrong with a placement of these gangs at the same time; nothing when it is one."""
+    runs: dict[tuple[str, str], list[Run]] = {}
+    for run in placed:
+        runs.setdefault((run.gang, run.pods), []).append(run)
+    used = {node for each in runs.values() for run in each for node in run.nodes}
+    scene = _Scene(topology, runs, dict(_where(topology, used)))
+    together = tuple(gangs)
+    yield from (f'node "{node}" is not in the topology or may not be used' for node in sorted(used - set(scene.where)))
+    if used <= set(scene.where):
+        yield from _counts(together, scene)
+        yield from _planned(topology, used)
+        yield from _loads(together, scene)
+        yield from (fault for gang in together for unit in walk(gang.root) for fault in _shared(gang, unit, scene))
+
+
+def _where(topology: ClusterTopology, used: set[str]) -> Iterator[tuple[str, tuple[Pool, Path]]]:
+    for pool in topology.pools:
+        out = {node for nodes in pool.unusable.values() for node in nodes}
+        for domain in pool.domains:
+            path = tuple(zip((level.label for level in pool.levels), domain.path, strict=False))
+            yield from ((node, (pool, path)) for node in domain.nodes if node in used and node not in out)
+
+
+def _counts(gangs: tuple[GangPlan, ...], scene: _Scene) -> Iterator[str]:
+    """Every pod is placed once, in its own pool; nothing else is."""
+    asked = {(gang.name, pods.name): pods for gang in gangs for pods in all_pods(gang.root)}
+    yield from (f"{name} is placed but not asked for" for name in scene.runs if name not in asked)
+    for name, pods in asked.items():
+        runs = scene.runs.get(name, [])
+        placed = sum(run.each * len(run.nodes) for run in runs)
+        if placed != pods.replicas or any(run.each < 1 for run in runs):
+            yield f"{name}: {placed} pods placed, {pods.replicas} asked for"
+        if any(scene.where[node][0].name != pods.pool for run in runs for node in run.nodes):
+            yield f"{name}: pods outside pool {pods.pool}"
+
+
+def _planned(topology: ClusterTopology, used: set[str]) -> Iterator[str]:
+    """No finest domain has more of its nodes used than `plan` allows."""
+    for pool in topology.pools:
+        most = pool.levels[-1].plan if pool.levels else None
+        if most is not None:
+            counts: dict[tuple[str, ...], int] = {}
+            for domain in pool.domains:
+                counts[domain.path] = counts.get(domain.path, 0) + sum(node in used for node in domain.nodes)
+            yield from (f"{path}: {n} nodes used, {most} planned" for path, n in counts.items() if n > most)
+
+
+def _loads(gangs: tuple[GangPlan, ...], scene: _Scene) -> Iterator[str]:
+    """No node is asked for more than it has."""
+    asks: dict[object, dict[str, int]] = {}
+    load: dict[str, tuple[tuple[object, int], ...]] = {}
+    for gang in gangs:
+        for pods in all_pods(gang.root):
+            spec = (id(pods.spec), pods.pool, bool(pods.compute_domain))
+            if spec not in asks:
+                asks[spec] = demand(pods, scene.topology)
+            for run in scene.runs.get((gang.name, pods.name), ()):
+                alone = ((spec, run.each),)
+                for node in run.nodes:
+                    load[node] = (*load[node], *alone) if node in load else alone
+    judged = {(scene.where[node][0].name, held): node for node, held in load.items()}
+    for (_, held), node in judged.items():
+        offered = capacity(scene.where[node][0])
+        yield from (f'node "{node}" has too little {name}' for name in _over(offered, [(asks[s], n) for s, n in held]))
+
+
+def _over(offered: Mapping[str, int], held: Iterable[tuple[Mapping[str, int], int]]) -> Iterator[str]:
+    total: dict[str, int] = {}
+    for asks, count in held:
+        for name, amount in asks.items():
+            total[name] = total.get(name, 0) + amount * count
+    for name, amount in total.items():
+        has = room(offered, name)
+        if has is not None and amount > has:
+            yield name
+
+
+def _shared(gang: GangPlan, unit: Unit, scene: _Scene) -> Iterator[str]:
+    """Pods of a unit share a domain of its required level (else of `separate`); separate instances do not."""
+    level = unit.required or unit.separate
+    if level and len(_domains(gang, unit, level, scene)) > 1:
+        yield f'{gang.name} "{unit.name}": pods in several domains of "{level}"'
+    for units in unit.groups:
+        for level in {member.separate for member in units.members if member.separate}:
+            found = [_domains(gang, member, level, scene) for member in units.members]
+            if sum(map(len, found)) > len(set().union(*found)):
+                yield f'{gang.name} "{units.name}": instances share a domain of "{level}"'
+
+
+def _domains(gang: GangPlan, unit: Unit, level: str, scene: _Scene) -> set[object]:
+    runs = (run for pods in all_pods(unit) for run in scene.runs.get((gang.name, pods.name), ()))
+    return {_domain(node, level, scene) for run in runs for node in run.nodes}
+
+
+def _domain(node: str, level: str, scene: _Scene) -> object:
+    pool, path = scene.where[node]
+    names = [each.name for each in pool.levels]
+    if level == HOST_LEVEL:
+        return node
+    return path[: names.index(level) + 1] if level in names else ("no such level", node)
+
+
+# Which gangs run together: those that no chain of `dependsOn` puts one after the other.
+
+MOST = 64
+"""So many different sets at most; a stranger workflow is proven as if everything ran at once."""
+
+
+def stages(gangs: tuple[GangPlan, ...]) -> tuple[tuple[GangPlan, ...], ...]:
+    """The largest sets of gangs that may run at the same time, in file order; () when there are more than `MOST`."""
+    before = _ancestors(gangs)
+    after: dict[str, list[str]] = {}
+    for name, ancestors in before.items():
+        for ancestor in ancestors:
+            after.setdefault(ancestor, []).append(name)
+    alike: dict[tuple[frozenset[str], frozenset[str]], list[str]] = {}
+    for gang in gangs:
+        alike.setdefault((before[gang.name], frozenset(after.get(gang.name, ()))), []).append(gang.name)
+    classes = tuple(tuple(names) for names in alike.values())
+    found: list[frozenset[str]] = []
+    for stage in _largest((), classes, (), before):
+        found.append(stage)
+        if len(found) > MOST:
+            return ()
+    return tuple(tuple(gang for gang in gangs if gang.name in stage) for stage in found)
+
+
+def _ancestors(gangs: tuple[GangPlan, ...]) -> dict[str, frozenset[str]]:
+    """Gang -> all gangs that must complete before it."""
+    after = {gang.name: gang.after for gang in gangs}
+    known: dict[str, frozenset[str]] = {}
+
+    def walk(name: str, seen: tuple[str, ...]) -> frozenset[str]:
+        if name not in known:
+            direct = [each for each in after.get(name, ()) if each not in seen]
+            known[name] = frozenset(direct).union(*(walk(each, (*seen, name)) for each in direct))
+        return known[name]
+
+    return {gang.name: walk(gang.name, ()) for gang in gangs}
+
+
+Class = tuple[str, ...]
+
+
+def _largest(
+    chosen: tuple[Class, ...], open_: tuple[Class, ...], done: tuple[Class, ...], before: dict[str, frozenset[str]]
+) -> Iterator[frozenset[str]]:
+    """Bron and Kerbosch's walk over the maximal sets of classes that nothing orders."""
+    if not open_ and not done:
+        yield frozenset(name for names in chosen for name in names)
+    while open_:
+        first, open_ = open_[0], open_[1:]
+        yield from _largest((*chosen, first), _free(first, open_, before), _free(first, done, before), before)
+        done = (*done, first)
+
+
+def _free(of: Class, among: Iterable[Class], before: dict[str, frozenset[str]]) -> tuple[Class, ...]:
+    return tuple(each for each in among if of[0] not in before[each[0]] and each[0] not in before[of[0]])
+
 
 Gangs = tuple[GangPlan, ...]
 

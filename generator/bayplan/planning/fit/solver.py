@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bayplan.planning.fit.answer import Answer, NoRoom, Placed, Unknown
-from bayplan.planning.fit.fronts import Solved
+from bayplan.core.values import NamedTuple
 from bayplan.planning.fit.problem import Problem, Vector
-from bayplan.planning.fit.witness import Choice, placement
-from bayplan.values import NamedTuple
+from bayplan.planning.fit.prove import Answer, NoRoom, Placed, Unknown
+from bayplan.planning.fit.witness import Choice, Solved, placement
 
 HINT = "install `bayplan[solver]`, which decides more; or give pods of one group equal requests"
 SIMPLER = "give pods of one group equal requests, or render the gangs apart with `--gang`"

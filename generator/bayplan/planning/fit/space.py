@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from bayplan.core.values import NamedTuple
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
-from bayplan.values import NamedTuple
 
 SPARE = "spare"
 Step = tuple[str, str]  # node label, value

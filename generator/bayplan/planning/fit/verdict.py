@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bayplan.core.values import NamedTuple
 from bayplan.model.plan import Plan
-from bayplan.planning.fit.answer import NoRoom, Unknown
-from bayplan.planning.fit.prove import Stage, answers, ground_of
-from bayplan.values import NamedTuple
+from bayplan.planning.fit.prove import NoRoom, Stage, Unknown, answers, ground_of
 
 if TYPE_CHECKING:
     from bayplan.planning.fit.certificate import Certificate

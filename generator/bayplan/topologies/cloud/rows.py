@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-from bayplan.diagnostics import Route
-from bayplan.kube.safe import get, items, mapping
+from bayplan.core.diagnostics import Route
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get, items, mapping
 from bayplan.model.topology import Level
 from bayplan.topologies import grouping
 from bayplan.topologies.grouping import UNKNOWN
-from bayplan.values import NamedTuple
 
 Walk = Iterator[tuple[Route, Any]]
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
-from bayplan.kube.safe import get
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
+from bayplan.core.phrases import count
+from bayplan.kube.objects import get
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL
 from bayplan.topologies import grouping
 from bayplan.topologies.cloud.rows import CLOUDS, Cloud, Entry
 from bayplan.topologies.grouping import Known
-from bayplan.words import count
 
 NAME = "cloud"
 TOLD = 20

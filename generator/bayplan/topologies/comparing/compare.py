@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from bayplan.core.values import NamedTuple
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.topologies.comparing import slurm_names
 from bayplan.topologies.comparing.levels import Alike, never
 from bayplan.topologies.comparing.settings import Change, changes
 from bayplan.topologies.comparing.units import Path, Unit, Units, match
-from bayplan.values import NamedTuple
 
 
 class Place(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bayplan.core.values import NamedTuple
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies import native
-from bayplan.values import NamedTuple
 
 
 class Change(NamedTuple):

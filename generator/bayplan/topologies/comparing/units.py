@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
+from bayplan.core.values import NamedTuple
 from bayplan.model.topology import Pool
 from bayplan.topologies.comparing.levels import Alike, levels, never
-from bayplan.values import NamedTuple
 
 Path = tuple[str, ...]
 

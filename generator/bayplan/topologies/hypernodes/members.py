@@ -6,12 +6,12 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bayplan.diagnostics import Diagnostic, warning
-from bayplan.kube.safe import items, mapping, text
+from bayplan.core.diagnostics import Diagnostic, warning
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import items, mapping, text
 from bayplan.model.topology import HOSTNAME_LABEL
 from bayplan.topologies.grouping import natural
 from bayplan.topologies.hypernodes.tree import NODE, Labels, Member, Seen, matches, unreadable
-from bayplan.values import NamedTuple
 
 
 def keys(found: Iterable[Seen]) -> frozenset[str]:

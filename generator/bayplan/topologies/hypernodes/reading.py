@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, warning
-from bayplan.kube.safe import is_kind, items, text
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, warning
+from bayplan.core.phrases import shorten
+from bayplan.kube.objects import is_kind, items, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Object
 from bayplan.schemas.patterns import is_dns_subdomain
@@ -27,7 +28,6 @@ from bayplan.topologies.hypernodes.tree import (
     seen,
     unreadable,
 )
-from bayplan.words import shorten
 
 TOLD = 20
 """Members that are told of one by one."""

@@ -13,15 +13,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import Outcome
-from bayplan.kube.safe import is_kind, items
+from bayplan.core.diagnostics import Outcome
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import is_kind, items
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Domain
 from bayplan.topologies.grouping import natural
 from bayplan.topologies.hypernodes.tree import GROUP, LEVEL, PATH, TOPOLOGY
-from bayplan.values import NamedTuple
 
 NAME = "hypernodes"
 API_VERSION = f"{GROUP}/v1alpha1"

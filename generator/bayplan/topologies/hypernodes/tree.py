@@ -12,10 +12,10 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Note, Route, error, warning
-from bayplan.kube.safe import get, items, mapping, number, text
+from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get, items, mapping, number_in, text
 from bayplan.model.manifest import Object
-from bayplan.values import NamedTuple
 
 GROUP = "topology.volcano.sh"
 LEVEL = "bayplan.dev/level"
@@ -58,7 +58,7 @@ def seen(each: Object) -> Seen:
     data, members = each.data, (*each.route, "spec", "members")
     return Seen(
         name=text(data, "metadata", "name"),
-        tier=number(data, "spec", "tier"),
+        tier=number_in(data, "spec", "tier"),
         tier_name=text(data, "spec", "tierName"),
         annotations=mapping(data, "metadata", "annotations"),
         members=tuple(_member(m, (*members, i)) for i, m in enumerate(items(data, "spec", "members"))),

@@ -109,7 +109,7 @@ def _cards(topology: ClusterTopology, pool: Pool) -> dict[str, int]:
     if kind is None or not {"device-plugin", "hami"} & set(kind.allocators):
         return {}
     if "hami" in kind.allocators:
-        from bayplan.accelerators import shares
+        from bayplan.accelerators import hami as shares
 
         return {name: amount * 1000 for name, amount in shares.quota(kind, pool.node.accelerators).items()}
     return {kind.resources.get("count", "nvidia.com/gpu"): pool.node.accelerators * 1000}

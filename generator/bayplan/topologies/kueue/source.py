@@ -10,15 +10,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error
-from bayplan.kube.safe import get, items, mapping, text
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
+from bayplan.core.phrases import suggest
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get, items, mapping, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import HOST_LEVEL, HOSTNAME_LABEL
 from bayplan.topologies import native
 from bayplan.topologies.kueue.objects import EVERY_NODE
 from bayplan.topologies.kueue.objects import cluster_objects as write
-from bayplan.values import NamedTuple
-from bayplan.words import suggest
 
 NAME = "kueue"
 FRAME = True

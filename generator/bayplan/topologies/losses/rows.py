@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from bayplan.core.values import NamedTuple
 from bayplan.model.fabric import Fabric
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
@@ -15,7 +16,6 @@ from bayplan.topologies import koordinator, native
 from bayplan.topologies.hypernodes.source import place
 from bayplan.topologies.kueue import objects as kueue_objects
 from bayplan.topologies.kueue import source as kueue
-from bayplan.values import NamedTuple
 
 Path = tuple[str, ...]
 

@@ -8,14 +8,7 @@ from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
 from bayplan.topologies.kueue.source import dns_label
 from bayplan.topologies.losses.rows import Loss, Path, of_pools
-from bayplan.topologies.slurm.layout import (
-    Laid,
-    name_rules,
-    one_layout,
-    plugin_of,
-    slurm_name,
-    topology_name,
-)
+from bayplan.topologies.slurm.layout import Laid, name_rules, one_layout, plugin_of, slurm_name, topology_name
 from bayplan.topologies.slurm.native import PLACEHOLDER, label_value
 from bayplan.topologies.slurm.units import BLOCK, FLAT
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from bayplan.diagnostics import Diagnostic, Route, info, warning
+from bayplan.core.diagnostics import Diagnostic, Route, info, warning
+from bayplan.core.phrases import listing
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies.losses import rows, slurm
 from bayplan.topologies.losses.rows import Loss
-from bayplan.words import listing
 
 SETTINGS = (
     rows.name,

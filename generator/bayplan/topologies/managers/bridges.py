@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 
-from bayplan.diagnostics import Diagnostic, Route, warning
+from bayplan.core.diagnostics import Diagnostic, Route, warning
 from bayplan.topologies.managers.links import Fabric, Groups, natural
 from bayplan.topologies.managers.names import some
 

@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from bayplan.diagnostics import Diagnostic, Route, info, warning
+from bayplan.core.diagnostics import Diagnostic, Route, info, warning
+from bayplan.core.values import NamedTuple
 from bayplan.model.topology import Level
 from bayplan.topologies.managers import bridges
 from bayplan.topologies.managers.links import Fabric, Groups, natural
 from bayplan.topologies.managers.names import some, value
 from bayplan.topologies.managers.rows import APPLIED, Row, Words, apart
-from bayplan.values import NamedTuple
 
 LEVELS = ("leaf", "spine", "core")
 WORDS = Words(tuple(Level(name, f"{APPLIED}/{name}", apply=True) for name in LEVELS))

@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error, warning
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, warning
+from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
 from bayplan.topologies import native
@@ -14,7 +15,6 @@ from bayplan.topologies.managers import graph as fabric_graph
 from bayplan.topologies.managers.links import Fabric
 from bayplan.topologies.managers.names import Renamed, node_name, some, stem
 from bayplan.topologies.managers.rows import left_out, pools
-from bayplan.values import NamedTuple
 
 SYSTEMS = frozenset({"localhost", "ubuntu", "debian", "centos", "rocky", "redhat", "linux", "node", "host", "(none)"})
 """What hosts are called before anybody names them: several machines may be."""

@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
+from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
+from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies.managers import hosts as fabric_hosts
 from bayplan.topologies.managers.hosts import Adapter
 from bayplan.topologies.managers.links import Fabric
 from bayplan.topologies.managers.names import some
-from bayplan.values import NamedTuple
 
 NAME = "ibnetdiscover"
 LONGEST = 2000

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from bayplan.diagnostics import Route
-from bayplan.values import NamedTuple
+from bayplan.core.diagnostics import Route
+from bayplan.core.values import NamedTuple
 
 
 class Fabric(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from bayplan.diagnostics import Diagnostic, Route, info
-from bayplan.values import NamedTuple
+from bayplan.core.diagnostics import Diagnostic, Route, info
+from bayplan.core.values import NamedTuple
 
 LONGEST_VALUE = 63
 LONGEST_NAME = 253

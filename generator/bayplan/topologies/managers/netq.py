@@ -10,15 +10,15 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
-from bayplan.kube.safe import items, number, text
+from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import items, number_in, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies.managers import hosts as fabric_hosts
 from bayplan.topologies.managers.hosts import Adapter
 from bayplan.topologies.managers.links import Fabric
 from bayplan.topologies.managers.names import some
 from bayplan.topologies.managers.rows import document
-from bayplan.values import NamedTuple
 
 NAME = "netq"
 HOST_TIER = -1
@@ -70,7 +70,7 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
 def _nodes(data: Any, at: Route) -> Iterator[tuple[str, Node]]:
     for n, group in enumerate(items(data, "nodes")):
         for m, each in enumerate(items(group, "compounded_nodes")):
-            tier = number(each, "tier")
+            tier = number_in(each, "tier")
             if text(each, "id") and tier is not None:
                 route = (*at, "nodes", n, "compounded_nodes", m)
                 yield text(each, "id"), Node(text(each, "name") or text(each, "id"), tier, route)

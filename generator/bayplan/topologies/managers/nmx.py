@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info
-from bayplan.kube.safe import number, text
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import number_in, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import ClusterTopology, Level
 from bayplan.topologies import native
 from bayplan.topologies.managers.links import natural
 from bayplan.topologies.managers.names import Renamed, node_name, some, stem
 from bayplan.topologies.managers.rows import APPLIED, Row, Words, left_out, listed, pools
-from bayplan.values import NamedTuple
 
 NAME = "nmx"
 DOMAIN = Level("nvlink-domain", f"{APPLIED}/nvlink-domain", nvlink=True, apply=True)
@@ -92,7 +92,7 @@ def _trays(data: Sequence[Mapping[str, Any]], at: Route, found: list[Diagnostic]
         renamed.note(name, node)
         if NOWHERE.fullmatch(domain):
             homeless.append(name)
-        chassis, tray = number(each, "LocationInfo", "ChassisID"), number(each, "LocationInfo", "TrayIndex")
+        chassis, tray = number_in(each, "LocationInfo", "ChassisID"), number_in(each, "LocationInfo", "TrayIndex")
         yield Tray(node, name, domain, text(each, "Health").upper(), (chassis or 0, tray or 0), (*at, n))
     found += renamed.told(at)
     found += left_out("T537", nameless, "compute nodes whose name is no node's", at)

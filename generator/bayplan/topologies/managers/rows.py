@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Route, error, has_errors, info, warning
+from bayplan.core.diagnostics import Diagnostic, Route, error, has_errors, info, warning
+from bayplan.core.values import NamedTuple
 from bayplan.model.formats import SourceFile
 from bayplan.model.topology import Domain, Level, NodeShape, Pool
 from bayplan.topologies.managers.names import Renamed, fnv64a, some, value, word
-from bayplan.values import NamedTuple
 
 POOL = "nodes"
 APPLIED = "topology.bayplan.dev"

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, has_errors
-from bayplan.kube.safe import text
+from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, has_errors
+from bayplan.kube.objects import text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies.managers import hosts as fabric_hosts
 from bayplan.topologies.managers.hosts import Adapter

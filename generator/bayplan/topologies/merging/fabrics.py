@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, error
+from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.model.fabric import Fabric, Ipam, Rail
 from bayplan.model.formats import Part
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from bayplan.diagnostics import Diagnostic, Note, error
+from bayplan.core.diagnostics import Diagnostic, Note, error
+from bayplan.core.phrases import count
+from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Part
 from bayplan.model.topology import Level, Pool
-from bayplan.values import NamedTuple
-from bayplan.words import count
 
 Path = tuple[str, ...]
 Pairs = Mapping[tuple[Path, Path], str]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
+from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
 from bayplan.model.formats import Part
 from bayplan.model.topology import AcceleratorKind, NodeShape, Pool
 from bayplan.topologies.grouping import NAMELESS

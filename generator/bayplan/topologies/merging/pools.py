@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Note, error, warning
+from bayplan.core.diagnostics import Diagnostic, Note, error, warning
+from bayplan.core.phrases import count, listing
 from bayplan.model.formats import Part
 from bayplan.model.topology import Domain, NodeShape, Pool
 from bayplan.topologies.grouping import NAMELESS, free
 from bayplan.topologies.merging.levels import Chain, Sides, chained
-from bayplan.words import count, listing
 
 Row = Domain | None
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from bayplan.fabrics.hanging import network_of
-from bayplan.kube import addresses as ip
-from bayplan.kube.fields import given
+from bayplan.fabrics.requests import network_of
+from bayplan.kube import networks as ip
+from bayplan.kube.objects import given
 from bayplan.model.fabric import Fabric, Rail
 from bayplan.model.topology import ClusterTopology
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bayplan.fabrics.hanging import network_of
-from bayplan.kube.fields import given
-from bayplan.kube.multus import RESOURCE
+from bayplan.fabrics.requests import network_of
+from bayplan.kube.networks import RESOURCE
+from bayplan.kube.objects import given
 from bayplan.model.fabric import Fabric, Rail
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bayplan.diagnostics import Diagnostic, Route, error, info, warning
-from bayplan.fabrics.hanging import NETWORKED, network_of, shares_verbs
+from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
+from bayplan.core.phrases import listing
+from bayplan.fabrics.requests import NETWORKED, network_of, shares_verbs
 from bayplan.model.fabric import Fabric
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies.network_operator import policy
 from bayplan.topologies.network_operator.attachments import CHAINING, chains
-from bayplan.words import listing
 
 FABRICS: Route = ("topology", "spec", "fabrics")
 RANGES = ("nv-ipam", "whereabouts", "host-local")

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.fabrics.hanging import NETWORKED, shares_verbs
-from bayplan.kube.fields import given
+from bayplan.fabrics.requests import NETWORKED, shares_verbs
+from bayplan.kube.objects import given
 from bayplan.model.fabric import Fabric, Rail
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bayplan.fabrics.hanging import NETWORKED, pools_of, selectors_of
-from bayplan.kube import addresses as ip
-from bayplan.kube.fields import given
+from bayplan.fabrics.requests import NETWORKED, pools_of, selectors_of
+from bayplan.kube import networks as ip
+from bayplan.kube.objects import given
 from bayplan.model.fabric import Fabric, Rail
 from bayplan.model.manifest import Manifest
 from bayplan.model.topology import ClusterTopology

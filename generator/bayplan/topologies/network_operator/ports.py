@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from bayplan.core.values import NamedTuple
 from bayplan.kube.networks import NVIDIA, SRIOV, Network, parsed
-from bayplan.kube.objects import group, kind
-from bayplan.kube.safe import get, items, mapping, number, text
+from bayplan.kube.objects import get, group, items, kind, mapping, number_in, text
 from bayplan.model.manifest import Object
-from bayplan.values import NamedTuple
 
 VENDOR = "15b3"
 PREFIX = {"rdmaSharedDevicePlugin": "rdma", "sriovDevicePlugin": "intel.com"}
@@ -126,7 +125,7 @@ def _offer(resource: str, entry: Any) -> Offer:
         ports,
         tuple(_texts(selectors, "vendors")),
         tuple(_texts(selectors, "deviceIDs", "devices")),
-        number(entry, "rdmaHcaMax") or 0,
+        number_in(entry, "rdmaHcaMax") or 0,
     )
 
 
@@ -138,7 +137,7 @@ def _policies(objects: Sequence[Object]) -> Iterator[Offer]:
             vendor, device = text(chosen, "vendor"), text(chosen, "deviceID")
             ports = tuple(each.partition("#")[0] for each in _texts(chosen, "pfNames", "rootDevices"))
             own = ((vendor,) if vendor else (), (device,) if device else ())
-            yield Offer(text(spec, "resourceName"), ports, *own, mtu=number(spec, "mtu") or 0)
+            yield Offer(text(spec, "resourceName"), ports, *own, mtu=number_in(spec, "mtu") or 0)
 
 
 def _texts(data: Any, *keys: str) -> Iterator[str]:

@@ -6,16 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import summarize_address_range
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, warning
-from bayplan.kube import addresses as ip
+from bayplan.core.diagnostics import Diagnostic, warning
+from bayplan.core.phrases import listing
+from bayplan.core.values import NamedTuple
+from bayplan.kube import networks as ip
 from bayplan.kube.networks import Network, parsed
-from bayplan.kube.objects import group, kind, name, namespace
-from bayplan.kube.safe import items, mapping, number, text
+from bayplan.kube.objects import group, items, kind, mapping, name, namespace, number_in, text
 from bayplan.model.fabric import Ipam, Rail
 from bayplan.model.manifest import Object
 from bayplan.topologies.network_operator.pools import NAMESPACE
-from bayplan.values import NamedTuple
-from bayplan.words import listing
 
 POOLS = "nv-ipam.nvidia.com"
 TYPES = ("nv-ipam", "whereabouts", "static", "host-local", "dhcp")
@@ -81,13 +80,13 @@ def _pool(one: Object | None) -> Range:
     if one is None:
         return Range(Ipam("nv-ipam"))
     spec = mapping(one.data, "spec")
-    own = Ipam("nv-ipam", number(spec, "perNodeBlockSize") or 0, tuple(_excluded(spec)), namespace=_space(one))
+    own = Ipam("nv-ipam", number_in(spec, "perNodeBlockSize") or 0, tuple(_excluded(spec)), namespace=_space(one))
     if kind(one) != "CIDRPool":
         return Range(own, _subnet(text(spec, "subnet")), text(spec, "gateway"))
     cidr, prefix, index = (
         _subnet(text(spec, "cidr")),
-        number(spec, "perNodeNetworkPrefix"),
-        number(spec, "gatewayIndex"),
+        number_in(spec, "perNodeNetworkPrefix"),
+        number_in(spec, "gatewayIndex"),
     )
     net = ip.subnet(cidr)
     if net is None or prefix is None or not net.prefixlen <= prefix <= net.max_prefixlen:

@@ -10,17 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info, warning
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info, warning
+from bayplan.core.phrases import listing
 from bayplan.kube.networks import MULTUS, NVIDIA, SRIOV, Network, networks, parsed
-from bayplan.kube.objects import group, kind, title
-from bayplan.kube.safe import get, items, mapping, number, text
+from bayplan.kube.objects import get, group, items, kind, mapping, number_in, text, title
 from bayplan.model.fabric import Fabric, Rail
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Object
 from bayplan.model.topology import ClusterTopology, NodeShape, Pool
 from bayplan.topologies.kube_objects import kube_objects
 from bayplan.topologies.network_operator import ports, ranges
-from bayplan.words import listing
 
 NAME = "network-operator"
 FRAME = True
@@ -94,7 +93,7 @@ def _spectrum(objects: Sequence[Object]) -> Iterator[Network]:
             port = next((each for each in items(rail, "nicSelector", "pfNames") if isinstance(each, str)), "")
             yield Network(
                 *(one, "spectrumx", called, space, "ethernet", f"nvidia.com/{called}", port),
-                mtu=number(rail, "mtu") or 0,
+                mtu=number_in(rail, "mtu") or 0,
                 ipam=ipam,
                 ipam_route=route,
             )

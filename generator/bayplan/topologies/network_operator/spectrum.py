@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bayplan.fabrics.hanging import network_of, selectors_of
+from bayplan.fabrics.requests import network_of, selectors_of
 from bayplan.model.fabric import Fabric, Rail
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target

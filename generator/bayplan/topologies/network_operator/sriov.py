@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.fabrics.hanging import network_of, pools_of, selectors_of
-from bayplan.kube.fields import given
+from bayplan.fabrics.requests import network_of, pools_of, selectors_of
+from bayplan.kube.objects import given
 from bayplan.model.fabric import Fabric, Rail
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from bayplan.diagnostics import Diagnostic, has_errors
+from bayplan.core.diagnostics import Diagnostic, has_errors
 from bayplan.model.fabric import Fabric
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target

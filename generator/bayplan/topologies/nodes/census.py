@@ -11,9 +11,9 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
-from bayplan.diagnostics import Route
+from bayplan.core.diagnostics import Route
+from bayplan.core.values import NamedTuple
 from bayplan.model.topology import HOSTNAME_LABEL
-from bayplan.values import NamedTuple
 
 Taint = tuple[str, str, str]
 """Key, value, effect."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bayplan.diagnostics import Diagnostic, Route, error, info, warning
+from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
+from bayplan.core.phrases import count, listing
+from bayplan.core.values import NamedTuple
 from bayplan.model.topology import HOST_LEVEL, Level
 from bayplan.topologies.nodes.census import Alike, nodes_of, size
 from bayplan.topologies.nodes.presets import CLIQUE, PLACES, PRESETS, Rank
 from bayplan.topologies.nodes.words import as_said, has
-from bayplan.values import NamedTuple
-from bayplan.words import count, listing
 
 Path = tuple[str, ...]
 LABEL_THEM = "label them, leave the level out with --level, or the nodes with --exclude-incomplete"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from bayplan.diagnostics import Diagnostic, Route, error, info, warning
+from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
+from bayplan.core.phrases import count, listing
+from bayplan.core.values import NamedTuple
 from bayplan.model.topology import Level
 from bayplan.topologies.nodes.census import Alike, nodes_of, size
 from bayplan.topologies.nodes.levels import MOST, Judged, Path, Row, Tree, elsewhere, even, minority
 from bayplan.topologies.nodes.presets import CLIQUE, Rank
 from bayplan.topologies.nodes.words import as_said
-from bayplan.values import NamedTuple
-from bayplan.words import count, listing
 
 ZERO = "00000000-0000-0000-0000-000000000000"
 """The ClusterUUID of GPUs whose fabric is not up."""

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from bayplan.diagnostics import AT, Diagnostic, Route, error
-from bayplan.kube.safe import get, is_kind, mapping
+from bayplan.core.diagnostics import AT, Diagnostic, Route, error
+from bayplan.kube.objects import get, is_kind, mapping
 from bayplan.topologies.nodes.census import Counting
 from bayplan.topologies.nodes.offers import add
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bayplan.diagnostics import Route
+from bayplan.core.diagnostics import Route
 from bayplan.kube import quantity
-from bayplan.kube.safe import get, items, mapping, text
+from bayplan.kube.objects import get, items, mapping, text
 from bayplan.topologies.nodes.census import Counting, Offer, Taint
 
 SLURM_NAME = "slinky.slurm.net/slurm-nodename"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bayplan.diagnostics import Diagnostic, Route, has_errors, info, warning
+from bayplan.core.diagnostics import Diagnostic, Route, has_errors, info, warning
 from bayplan.model.topology import AcceleratorKind, Domain, NodeShape, Pool
 from bayplan.topologies import grouping
 from bayplan.topologies.nodes import shapes

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bayplan.values import NamedTuple
+from bayplan.core.values import NamedTuple
 
 CLIQUE = "nvidia.com/gpu.clique"
 """`<ClusterUUID>.<CliqueID>`: the NVLink partition (GPU feature discovery, internal/lm/imex.go)."""

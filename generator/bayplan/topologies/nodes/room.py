@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bayplan.diagnostics import Diagnostic, Route, error, info
+from bayplan.core.diagnostics import Diagnostic, Route, error, info
 from bayplan.kube import quantity
 from bayplan.model.formats import Asked
 from bayplan.model.topology import Pool

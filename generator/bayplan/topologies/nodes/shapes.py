@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from bayplan.core.values import NamedTuple
 from bayplan.model.topology import AcceleratorKind
 from bayplan.topologies import grouping
 from bayplan.topologies.nodes.census import Alike, Taint, size
-from bayplan.values import NamedTuple
 
 CARDS: Mapping[str, str] = {
     "nvidia.com/gpu": "nvidia",

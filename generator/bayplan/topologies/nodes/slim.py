@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from bayplan.diagnostics import AT, Diagnostic, Route, error
+from bayplan.core.diagnostics import AT, Diagnostic, Route, error
+from bayplan.core.phrases import count
 from bayplan.topologies.nodes.census import Counting, Form, Known, Offer
 from bayplan.topologies.nodes.offers import amounts_of, taints_of
-from bayplan.words import count
 
 COLUMNS = 5
 """At least."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bayplan.diagnostics import Diagnostic, Note, Outcome, error, has_errors, warning
-from bayplan.kube.safe import get, is_kind, items, mapping, text
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, error, has_errors, warning
+from bayplan.core.phrases import did_you_mean, listing, suggest
+from bayplan.kube.objects import get, is_kind, items, mapping, text
 from bayplan.model.formats import HEAD, Asked, Part, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
 from bayplan.topologies import native
@@ -22,7 +23,6 @@ from bayplan.topologies.nodes.presets import LABELS, PRESETS
 from bayplan.topologies.nodes.shapes import LABELS as SHAPE_LABELS
 from bayplan.topologies.nodes.syntax import faults
 from bayplan.topologies.nodes.words import has
-from bayplan.words import did_you_mean, listing, suggest
 
 NAME = "nodes"
 STATES = ("cordoned", "notReady", "unhealthy")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bayplan.diagnostics import Diagnostic, Route, info, warning
+from bayplan.core.diagnostics import Diagnostic, Route, info, warning
 from bayplan.topologies.nodes import shapes
 from bayplan.topologies.nodes.census import Alike, Taint, nodes_of
 from bayplan.topologies.nodes.words import has

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bayplan.diagnostics import Diagnostic, Route, error, info, warning
+from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
+from bayplan.core.phrases import count, listing
+from bayplan.core.values import NamedTuple
 from bayplan.model.topology import NodeShape, Pool
 from bayplan.topologies import grouping
 from bayplan.topologies.nodes import shapes
 from bayplan.topologies.nodes.census import Alike, Census, nodes_of, size
 from bayplan.topologies.nodes.words import are, has
-from bayplan.values import NamedTuple
-from bayplan.words import count, listing
 
 
 class Stock(NamedTuple):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan.diagnostics import Diagnostic, error
+from bayplan.core.diagnostics import Diagnostic, error
+from bayplan.core.phrases import shorten
 from bayplan.schemas.patterns import LABEL_VALUE, is_label_key
 from bayplan.topologies.nodes.census import Alike, Census
 from bayplan.topologies.nodes.shapes import CARDS, MIG, SHARES
-from bayplan.words import shorten
 
 LONGEST = 63
 MOST = 20

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from bayplan.diagnostics import Diagnostic, Route, error, has_errors, info, warning
+from bayplan.core.diagnostics import Diagnostic, Route, error, has_errors, info, warning
+from bayplan.core.phrases import listing
+from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Asked
 from bayplan.topologies import grouping
 from bayplan.topologies.nodes import levels, nvlink, shapes
@@ -14,8 +16,6 @@ from bayplan.topologies.nodes.levels import Path, Ranks, Tree
 from bayplan.topologies.nodes.presets import CLIQUE, PLACES, Rank
 from bayplan.topologies.nodes.stocks import Stock
 from bayplan.topologies.nodes.words import are, has
-from bayplan.values import NamedTuple
-from bayplan.words import listing
 
 
 class Grown(NamedTuple):

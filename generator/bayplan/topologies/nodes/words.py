@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bayplan.words import listing
+from bayplan.core.phrases import listing
 
 
 def named(names: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, has_errors
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors
 from bayplan.model.topology import ClusterTopology, Domain, NodeShape, Pool
 from bayplan.text.edits import Edit
 from bayplan.topologies import hostlist, native

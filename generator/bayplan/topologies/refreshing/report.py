@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from bayplan.diagnostics import Diagnostic, Note, Route, info, warning
+from bayplan.core.diagnostics import Diagnostic, Note, Route, info, warning
+from bayplan.core.phrases import count
 from bayplan.kube import quantity
 from bayplan.model.topology import ClusterTopology, NodeShape, Pool
 from bayplan.topologies import hostlist
 from bayplan.topologies.comparing.compare import Comparison, Group, Place, Renamed
 from bayplan.topologies.comparing.units import Path
-from bayplan.words import count
 
 POOLS: Route = ("topology", "spec", "pools")
 FATAL = (

@@ -5,11 +5,11 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
 
-from bayplan.diagnostics import Diagnostic, Route, error
+from bayplan.core.diagnostics import Diagnostic, Route, error
+from bayplan.core.values import NamedTuple
 from bayplan.model.topology import Domain, Pool
 from bayplan.topologies import hostlist
 from bayplan.topologies.comparing.units import Path, Units
-from bayplan.values import NamedTuple
 
 
 class Rows(NamedTuple):

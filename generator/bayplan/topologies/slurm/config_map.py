@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors
-from bayplan.kube.safe import is_kind, mapping, text
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors
+from bayplan.kube.objects import is_kind, mapping, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.text.document import read
 from bayplan.topologies.kube_objects import kube_objects

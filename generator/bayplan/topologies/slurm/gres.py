@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from bayplan.diagnostics import Diagnostic, Route, error, warning
+from bayplan.core.diagnostics import Diagnostic, Route, error, warning
 
 _COUNT = re.compile(r"([0-9]{1,9})([KkMmGgTtPp]?)")
 MOST = 1024

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bayplan.diagnostics import AT, Diagnostic, Route, error, warning
+from bayplan.core.diagnostics import AT, Diagnostic, Route, error, warning
+from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Part
 from bayplan.model.topology import HOSTNAME_LABEL
 from bayplan.topologies.grouping import Known
 from bayplan.topologies.slurm.names import rules
 from bayplan.topologies.slurm.text import Line
 from bayplan.topologies.slurm.units import names_in
-from bayplan.values import NamedTuple
 
 SLURM_NAME = "slinky.slurm.net/slurm-nodename"
 """The label by which Slinky says what Slurm calls a node (slurm-bridge 1.3)."""

@@ -12,10 +12,10 @@ from binascii import crc32
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from bayplan.core.values import NamedTuple
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Pool
 from bayplan.topologies.slurm.units import BLOCK, FLAT, LEVELS, LONGEST_NAME, TREE
-from bayplan.values import NamedTuple
 
 Path = tuple[str, ...]
 

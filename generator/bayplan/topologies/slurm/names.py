@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from bayplan.values import NamedTuple
+from bayplan.core.values import NamedTuple
 
 MOST = 100
 """Rules of a topology file."""

@@ -8,15 +8,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
+from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
+from bayplan.core.phrases import count
+from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies import hostlist, native
 from bayplan.topologies.native import API_VERSION, KIND
 from bayplan.topologies.slurm.hosts import renamed
 from bayplan.topologies.slurm.layout import kept, plain
 from bayplan.topologies.slurm.units import BLOCK, Network, Remarks, Unit, remarks
-from bayplan.values import NamedTuple
-from bayplan.words import count
 
 Path = tuple[str, ...]
 PLACEHOLDER = "topology.bayplan.dev"

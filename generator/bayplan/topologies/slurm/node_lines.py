@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from bayplan.diagnostics import AT, Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
+from bayplan.core.diagnostics import AT, Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
+from bayplan.core.phrases import count, listing
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies import grouping
 from bayplan.topologies.grouping import Known
@@ -19,7 +20,6 @@ from bayplan.topologies.slurm.shown import NODE_LINE, SHOWN, entries, records
 from bayplan.topologies.slurm.states import amounts, place, reason, states, unknown
 from bayplan.topologies.slurm.text import Line, lines
 from bayplan.topologies.slurm.units import MOST_NODES, names_in
-from bayplan.words import count, listing
 
 NAME = "slurm-nodes"
 STATES = ("cordoned", "notReady", "unhealthy")

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from bayplan.diagnostics import AT, Diagnostic, Route, error
-from bayplan.kube.safe import get, items, text
+from bayplan.core.diagnostics import AT, Diagnostic, Route, error
+from bayplan.kube.objects import get, items, text
 from bayplan.model.formats import SourceFile
 from bayplan.topologies import grouping
 from bayplan.topologies.slurm.text import Line

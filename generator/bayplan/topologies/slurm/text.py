@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from bayplan.diagnostics import AT, Route
-from bayplan.values import NamedTuple
+from bayplan.core.diagnostics import AT, Route
+from bayplan.core.values import NamedTuple
 
 _PAIR = re.compile(r'(\w+)\s*=\s*("[^"]*"|[^\s"]+|)\s*')
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, error
+from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import File
 from bayplan.model.target import Target

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error, warning
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, warning
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import File
 from bayplan.model.target import Target

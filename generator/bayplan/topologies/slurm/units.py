@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors, warning
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, warning
+from bayplan.core.phrases import count
+from bayplan.core.values import NamedTuple
 from bayplan.topologies import hostlist
-from bayplan.values import NamedTuple
-from bayplan.words import count
 
 LONGEST_NAME = 64
 DIGITS = 18

@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import AT, Diagnostic, Note, Outcome, Route, error, has_errors
-from bayplan.kube.safe import get, items
+from bayplan.core.diagnostics import AT, Diagnostic, Note, Outcome, Route, error, has_errors
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get, items
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import File
 from bayplan.model.target import Target
@@ -29,7 +30,6 @@ from bayplan.topologies.topograph.words import (
     shown,
     strings,
 )
-from bayplan.values import NamedTuple
 
 NAME = "topograph-graph"
 FILE = "topology.json"

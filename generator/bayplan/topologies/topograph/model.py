@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import AT, KEY, Diagnostic, Note, Outcome, Route, error, has_errors, warning
-from bayplan.kube.safe import get, items, mapping
+from bayplan.core.diagnostics import AT, KEY, Diagnostic, Note, Outcome, Route, error, has_errors, warning
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get, items, mapping
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies import hostlist
 from bayplan.topologies.managers.names import some
@@ -26,7 +27,6 @@ from bayplan.topologies.topograph.words import (
     shown,
     strings,
 )
-from bayplan.values import NamedTuple
 
 _LIST = re.compile(r"([^\[\]]*)(\[[^\[\]]*\])?")
 

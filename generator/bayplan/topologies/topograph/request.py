@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors
-from bayplan.kube.safe import get, items, mapping, text
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors
+from bayplan.kube.objects import get, items, mapping, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import Level
 from bayplan.topologies.managers.names import value

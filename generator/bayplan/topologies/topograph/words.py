@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Outcome, Route, has_errors
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import ClusterTopology, Level
 from bayplan.schemas.patterns import is_label_key

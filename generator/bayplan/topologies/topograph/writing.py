@@ -10,10 +10,10 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
+from bayplan.core.values import NamedTuple
 from bayplan.model.topology import ClusterTopology, Domain, Pool
 from bayplan.topologies import hostlist
 from bayplan.topologies.topograph.words import DOMAIN_LABEL, DOMAIN_NOTE, LEAVES, LEVELS, NVLINK, POOL, said
-from bayplan.values import NamedTuple
 
 Key = tuple[tuple[str, str], ...]
 """A switch: label and value of each level from the coarsest one down. Pools share the switches that agree in all."""

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from bayplan.diagnostics import Route
-from bayplan.values import NamedTuple
+from bayplan.core.diagnostics import Route
+from bayplan.core.values import NamedTuple
 
 HOST = "host"
 INPUT = "input"

@@ -14,10 +14,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bayplan.diagnostics import Outcome
+    from bayplan.core.diagnostics import Outcome
     from bayplan.model.formats import Context, Read, Source
     from bayplan.model.workflow import Workflow
     from bayplan.text.document import Document
+
 
 NAME = "sbatch"
 SCHEMA = "SbatchScript"

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bayplan.values import NamedTuple
+from bayplan.core.diagnostics import AT, Diagnostic, Route, error, info, warning
+from bayplan.core.values import NamedTuple
 
 READ, KEPT, NOTHING, LOST, REFUSED = "read", "kept", "nothing", "lost", "refused"
 VALUE, FLAG, MAYBE = "value", "flag", "maybe"
@@ -214,3 +215,43 @@ def letters(table: Mapping[str, Option]) -> dict[str, Option]:
 
 ALIASES: Mapping[str, str] = {"workdir": "chdir", "share": "oversubscribe", "jobname": "job-name"}
 """What older versions called them."""
+
+
+# Where something stands in a script, and what is said about it.
+
+SUBJECT = "workflow"
+
+
+class Spot(NamedTuple):
+    """Line and column, both from 1."""
+
+    line: int = 1
+    column: int = 1
+
+    @property
+    def route(self) -> Route:
+        """For a diagnostic."""
+        return (SUBJECT, AT, self.line, self.column)
+
+
+class Findings:
+    """What was found so far, each once."""
+
+    def __init__(self) -> None:
+        self.found: dict[Diagnostic, None] = {}
+
+    def error(self, code: str, spot: Spot, message: str, hint: str = "") -> None:
+        """Something that cannot be carried, and must be."""
+        self.found[error(code, spot.route, message, hint=hint)] = None
+
+    def warning(self, code: str, spot: Spot, message: str, hint: str = "") -> None:
+        """Something that is lost."""
+        self.found[warning(code, spot.route, message, hint=hint)] = None
+
+    def info(self, code: str, spot: Spot, message: str, hint: str = "") -> None:
+        """Something worth knowing."""
+        self.found[info(code, spot.route, message, hint=hint)] = None
+
+    def all(self) -> tuple[Diagnostic, ...]:
+        """In the order found."""
+        return tuple(self.found)

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from bayplan.diagnostics import AT, Diagnostic, Outcome, error, has_errors, warning
+from bayplan.core.diagnostics import AT, Diagnostic, Outcome, error, has_errors, warning
+from bayplan.core.phrases import shorten
 from bayplan.model.formats import Source
 from bayplan.text.document import Document
-from bayplan.words import shorten
 
 MARK = "#SBATCH"
 OTHERS = {"#PBS": "PBS", "#BSUB": "LSF", "#$ -": "Grid Engine", "#COBALT": "Cobalt"}

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from bayplan import schemas
-from bayplan.diagnostics import AT, Diagnostic, Outcome, Route, has_errors, origin
+from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, has_errors, origin
 from bayplan.model.formats import Context, Read
 from bayplan.model.workflow import GANGS, Workflow
 from bayplan.workflows import native
-from bayplan.workflows.sbatch.findings import SUBJECT, Findings, Spot
-from bayplan.workflows.sbatch.job import gangs
-from bayplan.workflows.sbatch.job.script import Script, script
+from bayplan.workflows.sbatch import gangs
+from bayplan.workflows.sbatch.options import SUBJECT, Findings, Spot
+from bayplan.workflows.sbatch.script import Script, script
 
 MOST = 1000
 """Findings of one script that are listed."""

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bayplan.workflows.torchx.words import APPLICATION, LABEL, NAME, REQUEST
+from bayplan.workflows.torchx.shell_names import APPLICATION, LABEL, NAME, REQUEST
 
 if TYPE_CHECKING:
-    from bayplan.diagnostics import Outcome
+    from bayplan.core.diagnostics import Outcome
     from bayplan.model.formats import Context, Read, Source
     from bayplan.model.workflow import Workflow
     from bayplan.text.document import Document
+
 
 TITLE = "a TorchX application"
 SCHEMA = "TorchXApp"

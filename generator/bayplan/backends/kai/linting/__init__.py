@@ -22,8 +22,8 @@ from bayplan.backends.kai.linting import (
     topologies,
     trees,
 )
-from bayplan.diagnostics import Diagnostic
-from bayplan.linting.world import World, world
+from bayplan.core.diagnostics import Diagnostic
+from bayplan.linting.objects import World, world
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology

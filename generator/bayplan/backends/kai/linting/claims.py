@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from bayplan.backends.kai.linting.parts import for_kai
 from bayplan.backends.kai.pod_group import QUEUE
-from bayplan.diagnostics import Diagnostic, Note, Route, error
-from bayplan.kube.safe import get, items, text
+from bayplan.core.diagnostics import Diagnostic, Note, Route, error
+from bayplan.kube.objects import get, items, text
 from bayplan.linting.claims import claims
-from bayplan.linting.world import World, named, namespace, title
+from bayplan.linting.objects import World, named, namespace, title
 from bayplan.model.manifest import Object
 
 API = "resource.k8s.io"

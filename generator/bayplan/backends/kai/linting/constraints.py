@@ -14,11 +14,11 @@ from bayplan.backends.kai.linting.parts import (
     root,
     subgroups,
 )
-from bayplan.diagnostics import Diagnostic, Note, Route, error, warning
-from bayplan.kube.safe import get, mapping, text
-from bayplan.linting.world import World
-from bayplan.values import NamedTuple
-from bayplan.words import did_you_mean, suggest
+from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
+from bayplan.core.phrases import did_you_mean, suggest
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get, mapping, text
+from bayplan.linting.objects import World
 
 KEYS = ("topology", "requiredTopologyLevel", "preferredTopologyLevel")
 ANNOTATIONS = tuple(

@@ -22,11 +22,11 @@ from bayplan.backends.kai.linting.parts import (
     subgroup_of,
     subgroups,
 )
-from bayplan.diagnostics import Diagnostic, Route, error, warning
-from bayplan.kube.safe import api_group, get, number, text
+from bayplan.core.diagnostics import Diagnostic, Route, error, warning
+from bayplan.kube.objects import api_group, get, number_in, text
 from bayplan.kube.templates import PodTemplate
-from bayplan.linting.compute_domains import gpus
-from bayplan.linting.world import World
+from bayplan.linting.claims import gpus
+from bayplan.linting.objects import World
 from bayplan.model.manifest import Object
 
 REQUIRED = "kai.scheduler/topology-required-placement"
@@ -77,7 +77,7 @@ def _left_over(group: Object, mine: list[PodTemplate]) -> Iterator[Diagnostic]:
     ends = leaves(group)
     for node in ends.values() or [root(group)]:
         own = constraint_of(node)
-        least = number(node.data, "minMember")
+        least = number_in(node.data, "minMember")
         here = [each for each in mine if not ends or subgroup_of(each) == node.name]
         pods = sum(each.pods or 0 for each in here)
         if own and own.required and least == 1 and pods > 1:  # more than 1 is meant: an elastic gang

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from bayplan.backends.kai.linting.parts import API, KAI_TOPOLOGY, pod_groups, root, subgroups
-from bayplan.diagnostics import Diagnostic, Route, error, warning
-from bayplan.kube.safe import get, items, mapping
-from bayplan.linting.world import World
-from bayplan.words import did_you_mean, listing
+from bayplan.core.diagnostics import Diagnostic, Route, error, warning
+from bayplan.core.phrases import did_you_mean, listing
+from bayplan.kube.objects import get, items, mapping
+from bayplan.linting.objects import World
 
 Since = Mapping[str, tuple[str, str]]
 """Field -> the first version that has it, and the first that has it no more; empty: always."""

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from bayplan.backends.kai.linting.parts import API, group_of, leaves, members, pod_groups, root, subgroup_of
 from bayplan.backends.kai.pod_group import POD_GROUP
-from bayplan.diagnostics import Diagnostic, Note, Route, error, info, warning
-from bayplan.kube.safe import number
+from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
+from bayplan.core.phrases import count, did_you_mean
+from bayplan.kube.objects import number_in
 from bayplan.kube.templates import PodTemplate
-from bayplan.linting.compute_domains import claimed
-from bayplan.linting.world import World, beside, grouped, name, named, namespace, title
+from bayplan.linting.claims import claimed
+from bayplan.linting.objects import World, beside, grouped, name, named, namespace, title
 from bayplan.model.manifest import Object
-from bayplan.words import count, did_you_mean
 
 
 def check(world: World) -> Iterator[Diagnostic]:
@@ -50,9 +50,9 @@ def _too_few(group: Object, mine: Sequence[PodTemplate]) -> Iterator[Diagnostic]
     ends = leaves(group)
     for leaf in ends.values():
         here = [each for each in mine if subgroup_of(each) == leaf.name]
-        yield from _waiting(leaf.title(group), number(leaf.data, "minMember"), here, (*leaf.route, "minMember"))
+        yield from _waiting(leaf.title(group), number_in(leaf.data, "minMember"), here, (*leaf.route, "minMember"))
     if not ends:
-        least = number(group.data, "spec", "minMember")
+        least = number_in(group.data, "spec", "minMember")
         yield from _waiting(f'PodGroup "{name(group)}"', least, mine, (*group.route, "spec", "minMember"))
 
 
@@ -80,10 +80,10 @@ def _apart(mine: Sequence[PodTemplate], world: World) -> Iterator[Diagnostic]:
 
 def _uneven(group: Object, mine: Sequence[PodTemplate]) -> Iterator[Diagnostic]:
     """Towards its end a Job has fewer pods than it had at its start (KAI#1347)."""
-    least = max([number(each.data, "minMember") or 0 for each in (root(group), *leaves(group).values())])
+    least = max([number_in(each.data, "minMember") or 0 for each in (root(group), *leaves(group).values())])
     for each in mine:
-        parallelism = number(each.object.data, *each.path[:-1], "parallelism") if each.owned else None
-        completions = number(each.object.data, *each.path[:-1], "completions") if each.owned else None
+        parallelism = number_in(each.object.data, *each.path[:-1], "parallelism") if each.owned else None
+        completions = number_in(each.object.data, *each.path[:-1], "completions") if each.owned else None
         if least > 1 and parallelism is not None and completions is not None and parallelism < completions:
             route: Route = (*each.object.route, *each.path[:-1], "completions")
             message = (

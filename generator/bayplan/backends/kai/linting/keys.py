@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from bayplan.backends.kai.linting.parts import for_kai, group_of
 from bayplan.backends.kai.pod_group import NODE_POOL, POD_GROUP, QUEUE, SKIP, SUBGROUP
-from bayplan.diagnostics import KEY, Diagnostic, Route, error, warning
-from bayplan.kube.safe import get, mapping, text
+from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
+from bayplan.core.phrases import did_you_mean, listing
+from bayplan.kube.objects import get, mapping, text
 from bayplan.kube.templates import PodTemplate
-from bayplan.linting.world import World, group
-from bayplan.words import did_you_mean, listing
+from bayplan.linting.objects import World, group
 
 PREFIX = "kai.scheduler/"
 PLACEMENT = tuple(

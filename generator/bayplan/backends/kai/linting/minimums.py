@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bayplan.backends.kai.linting.parts import Node, leaves, pod_groups, root, subgroups
-from bayplan.diagnostics import Diagnostic, error, warning
-from bayplan.kube.safe import get, number, text
-from bayplan.linting.world import World, title
+from bayplan.core.diagnostics import Diagnostic, error, warning
+from bayplan.core.phrases import count
+from bayplan.kube.objects import get, number_in, text
+from bayplan.linting.objects import World, title
 from bayplan.model.manifest import Object
-from bayplan.words import count
 
 KEYS = ("minMember", "minSubGroup")
 
@@ -32,7 +32,7 @@ def _numbers(node: Node, world: World) -> Iterator[Diagnostic]:
     least = 1 if not node.name or not world.target.since("kai", "0.15") else 0
     for key in KEYS:
         value = get(node.data, key)
-        given = number(node.data, key)
+        given = number_in(node.data, key)
         if value is not None and (given is None or given < least):
             yield error("M716", (*node.route, key), f"`{key}` must be a whole number, {least} or more")
 
@@ -51,7 +51,7 @@ def _either(group: Object, node: Node, children: Sequence[Node]) -> Iterator[Dia
         yield error("M716", (*node.route, "minSubGroup"), f"{what} has no subgroups to count", hint=hint)
     elif node.name and not children and not pods:
         yield error("M716", node.route, f"{what} does not say how many pods must start", hint="add `minMember`")
-    wanted = number(node.data, "minSubGroup")
+    wanted = number_in(node.data, "minSubGroup")
     if wanted is not None and children and wanted > len(children):
         message = f"{what} waits for {wanted} subgroups and has {len(children)}, so it never starts"
         yield error("M716", (*node.route, "minSubGroup"), message, hint=f"set {len(children)}, or leave it out")
@@ -59,8 +59,8 @@ def _either(group: Object, node: Node, children: Sequence[Node]) -> Iterator[Dia
 
 def _sum(group: Object, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
     """With subgroups KAI does not look at the root's number (job_info.go)."""
-    least = [number(node.data, "minMember") for node in leaves(group).values()]
-    own = number(group.data, "spec", "minMember")
+    least = [number_in(node.data, "minMember") for node in leaves(group).values()]
+    own = number_in(group.data, "spec", "minMember")
     optional = any(get(node.data, "minSubGroup") is not None for node in (root(group), *nodes))
     if own is None or not least or None in least or optional:
         return
@@ -78,7 +78,7 @@ def _stale(group: Object, nodes: Sequence[Node], world: World) -> Iterator[Diagn
         return
     for node in (root(group), *nodes):
         children = [each for each in nodes if each.parent == node.name]
-        wanted = number(node.data, "minSubGroup")
+        wanted = number_in(node.data, "minSubGroup")
         if wanted is not None and wanted < len(children):
             message = (
                 f"{node.title(group)} may start with {wanted} of {count(len(children), 'subgroup')}, and KAI evicts"

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bayplan.backends.kai.cluster import topology_name
 from bayplan.backends.kai.pod_group import POD_GROUP, SUBGROUP
-from bayplan.diagnostics import Route
-from bayplan.kube.safe import items, mapping, text
+from bayplan.core.diagnostics import Route
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import items, mapping, text
 from bayplan.kube.templates import PodTemplate
+from bayplan.linting.objects import World, name, namespace, together
 from bayplan.linting.schedulers import asked, names
-from bayplan.linting.world import World, name, namespace, together
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOSTNAME_LABEL
-from bayplan.values import NamedTuple
 
 API = "scheduling.run.ai"
 KAI_TOPOLOGY = ("kai.scheduler", "Topology")

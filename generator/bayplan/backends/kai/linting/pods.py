@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from bayplan.backends.kai.linting.parts import API, for_kai, group_of, leaves, pod_groups, subgroup_of, subgroups
 from bayplan.backends.kai.pod_group import POD_GROUP, SKIP, SUBGROUP
-from bayplan.diagnostics import Diagnostic, Note, Route, error
-from bayplan.kube.safe import get, text
+from bayplan.core.diagnostics import Diagnostic, Note, Route, error
+from bayplan.core.phrases import did_you_mean, listing
+from bayplan.kube.objects import get, text
 from bayplan.kube.templates import PodTemplate
+from bayplan.linting.objects import World, grouped, kind, name, named, namespace, together
 from bayplan.linting.schedulers import asked, names
-from bayplan.linting.world import World, grouped, kind, name, named, namespace, together
 from bayplan.model.manifest import Object
-from bayplan.words import did_you_mean, listing
 
 
 def check(world: World) -> Iterator[Diagnostic]:

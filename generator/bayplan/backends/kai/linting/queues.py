@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 
 from bayplan.backends.kai.linting.parts import API, for_kai, group_of, members, pod_groups
 from bayplan.backends.kai.pod_group import QUEUE
-from bayplan.diagnostics import Diagnostic, Note, Route, error, info, warning
-from bayplan.kube.safe import get, text
-from bayplan.linting.world import World, name, title
+from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
+from bayplan.core.phrases import did_you_mean, suggest
+from bayplan.kube.objects import get, text
+from bayplan.linting.objects import World, name, title
 from bayplan.model.manifest import Object
-from bayplan.words import did_you_mean, suggest
 
 INSTALLED = {"default-queue": "default-parent-queue"}
 """What KAI's chart installs: the leaf and its parent."""

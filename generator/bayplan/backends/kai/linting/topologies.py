@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from bayplan.backends.kai.linting.parts import KAI_TOPOLOGY, KUEUE_TOPOLOGY
-from bayplan.diagnostics import Diagnostic, Route, error, warning
-from bayplan.kube.safe import items, text
-from bayplan.linting.labels import WELL_KNOWN
-from bayplan.linting.world import World, title
+from bayplan.core.diagnostics import Diagnostic, Route, error, warning
+from bayplan.core.phrases import did_you_mean
+from bayplan.kube.objects import items, text
+from bayplan.linting.objects import World, title
+from bayplan.linting.workloads import WELL_KNOWN
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOST, HOSTNAME_LABEL, Pool
-from bayplan.words import did_you_mean
 
 MOST = 16
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 
 from bayplan.backends.kai.linting.parts import Node, ancestors, pod_groups, subgroups
-from bayplan.diagnostics import Diagnostic, Note, error
-from bayplan.kube.safe import items, text
-from bayplan.linting.world import World, title
+from bayplan.core.diagnostics import Diagnostic, Note, error
+from bayplan.core.phrases import shorten, suggest
+from bayplan.kube.objects import items, text
+from bayplan.linting.objects import World, title
 from bayplan.model.manifest import Object
-from bayplan.words import shorten, suggest
 
 LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 LONGEST = 63

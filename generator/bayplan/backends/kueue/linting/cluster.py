@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from bayplan.backends.kueue.linting.ladders import is_topology, levels_of, ordered
 from bayplan.backends.kueue.linting.queues import cluster_queue, local_queue
 from bayplan.backends.kueue.words import LEVEL_LENGTH
-from bayplan.diagnostics import Diagnostic, Route, error, warning
-from bayplan.kube.safe import items, mapping, text
+from bayplan.core.diagnostics import Diagnostic, Route, error, warning
+from bayplan.core.phrases import listing, suggest
+from bayplan.kube.objects import items, mapping, text
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
-from bayplan.words import listing, suggest
 
 API = "kueue.x-k8s.io/"
 MOST_LEVELS = 16

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from bayplan.kube.safe import items, text
+from bayplan.kube.objects import items, text
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOST, ClusterTopology
 

@@ -26,11 +26,11 @@ from bayplan.backends.kueue.words import (
     SLICE_SIZE,
     UNCONSTRAINED,
 )
-from bayplan.diagnostics import KEY, Diagnostic, Route, error
-from bayplan.kube.safe import number, text
+from bayplan.core.diagnostics import KEY, Diagnostic, Route, error
+from bayplan.core.phrases import count, did_you_mean, listing, suggest
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import number_in, text
 from bayplan.model.target import Target
-from bayplan.values import NamedTuple
-from bayplan.words import count, did_you_mean, listing, suggest
 
 
 class Place(NamedTuple):
@@ -160,7 +160,7 @@ def parsed(value: str) -> list[tuple[str, int]] | None:
         return None
     if not isinstance(layers, list):
         return None
-    found = [(text(each, "topology"), number(each, "size")) for each in layers]
+    found = [(text(each, "topology"), number_in(each, "size")) for each in layers]
     whole = [(level, size) for level, size in found if level and size is not None]
     return whole if len(whole) == len(layers) else None
 

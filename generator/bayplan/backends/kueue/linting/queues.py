@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bayplan.diagnostics import KEY, Diagnostic, Route, error, warning
-from bayplan.kube.safe import get, items, mapping, text
+from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
+from bayplan.core.phrases import listing, suggest
+from bayplan.kube.objects import get, items, mapping, text
 from bayplan.model.manifest import Object
-from bayplan.words import listing, suggest
 
 MOST_GROUPS = 16
 MOST = 64

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import Route
-from bayplan.kube.safe import get, items, mapping, number, text
-from bayplan.values import NamedTuple
+from bayplan.core.diagnostics import Route
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get, items, mapping, number_in, text
 
 REPLICATED = ("pytorch", "tf", "xgb", "paddle", "jax", "mpi")
 """Kubeflow's kinds keep their templates in `spec.<word>ReplicaSpecs.<role>`."""
@@ -45,7 +45,7 @@ def _job(data: Mapping[str, Any]) -> Iterator[Template]:
 
 def _parallel(spec: Mapping[str, Any]) -> int:
     """Pods of a Job that run at once."""
-    parallelism, completions = number(spec, "parallelism"), number(spec, "completions")
+    parallelism, completions = number_in(spec, "parallelism"), number_in(spec, "completions")
     given = [each for each in (parallelism, completions) if each is not None]
     return min(given) if given else 1
 
@@ -57,7 +57,7 @@ def _cron_job(data: Mapping[str, Any]) -> Iterator[Template]:
 
 def _job_set(data: Mapping[str, Any]) -> Iterator[Template]:
     for index, job in enumerate(items(data, "spec", "replicatedJobs")):
-        replicas = number(job, "replicas")
+        replicas = number_in(job, "replicas")
         pods = (1 if replicas is None else replicas) * _parallel(mapping(job, "template", "spec"))
         yield from _at(data, ("spec", "replicatedJobs", index, "template", "spec", "template"), pods)
 
@@ -67,12 +67,12 @@ def _pod(data: Mapping[str, Any]) -> Iterator[Template]:
 
 
 def _replicas(data: Mapping[str, Any]) -> Iterator[Template]:
-    yield from _at(data, ("spec", "template"), number(data, "spec", "replicas"))
+    yield from _at(data, ("spec", "template"), number_in(data, "spec", "replicas"))
 
 
 def _leader_worker_set(data: Mapping[str, Any]) -> Iterator[Template]:
     path = ("spec", "leaderWorkerTemplate")
-    size = number(data, *path, "size") or 1
+    size = number_in(data, *path, "size") or 1
     yield from _at(data, (*path, "leaderTemplate"), 1)
     led = isinstance(get(data, *path, "leaderTemplate"), dict)
     yield from _at(data, (*path, "workerTemplate"), size - led)
@@ -80,7 +80,7 @@ def _leader_worker_set(data: Mapping[str, Any]) -> Iterator[Template]:
 
 def _replica_specs(data: Mapping[str, Any], word: str) -> Iterator[Template]:
     for role, spec in mapping(data, "spec", word).items():
-        yield from _at(data, ("spec", word, role, "template"), number(spec, "replicas"))
+        yield from _at(data, ("spec", word, role, "template"), number_in(spec, "replicas"))
 
 
 def _train_job(data: Mapping[str, Any]) -> Iterator[Template]:

@@ -20,12 +20,12 @@ from bayplan.backends.kueue.words import (
     SLICE_SIZE,
     TOGETHER,
 )
-from bayplan.diagnostics import KEY, Diagnostic, Route, error, warning
-from bayplan.kube.safe import get, items, mapping, text
+from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
+from bayplan.core.phrases import listing, suggest
+from bayplan.kube.objects import get, items, mapping, text
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.words import listing, suggest
 
 EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 ANNOTATIONS: Route = ("metadata", "annotations")

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from bayplan.backends.volcano.linting import gangs, jobs
 from bayplan.backends.volcano.linting.levels import Levels
-from bayplan.diagnostics import Diagnostic
-from bayplan.kube.safe import is_kind
+from bayplan.core.diagnostics import Diagnostic
+from bayplan.kube.objects import is_kind
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology

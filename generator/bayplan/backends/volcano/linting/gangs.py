@@ -7,11 +7,11 @@ from typing import Any
 
 from bayplan.backends.volcano.linting.levels import Levels, constraint, order, queue
 from bayplan.backends.volcano.pod_group import POD_GROUP
-from bayplan.diagnostics import Diagnostic, Route, error, warning
-from bayplan.kube.safe import get, is_kind, items, mapping, number, pod_templates, text
+from bayplan.core.diagnostics import Diagnostic, Route, error, warning
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get, is_kind, items, mapping, number_in, pod_templates, text
 from bayplan.model.manifest import Object
 from bayplan.model.topology import ClusterTopology
-from bayplan.values import NamedTuple
 
 
 class Members(NamedTuple):
@@ -93,7 +93,7 @@ def _group(each: Object, pods: Sequence[Members], levels: Levels, topology: Clus
     what = f'PodGroup "{text(each.data, "metadata", "name")}"'
     yield from constraint(spec, at, what, levels)
     yield from queue(spec, at, what, topology)
-    least, there = number(spec, "minMember"), _sum(pods)
+    least, there = number_in(spec, "minMember"), _sum(pods)
     if least is not None and there is not None and least > there:
         message = f"{what} waits for {least} pods, and {there} name it"
         yield error("M737", (*at, "minMember"), message, hint="lower minMember, or add the missing pods")
@@ -167,11 +167,11 @@ def _policy(
         if lacks and _matches(policy, each):
             message = f"these pods lack the label {lacks[0]}, by which {what} groups them; they are left out of it"
             yield error("M735", (*each.route, "metadata", "labels"), message, hint="add the label to the pod template")
-    least = number(policy, "minSubGroups")
+    least = number_in(policy, "minSubGroups")
     if not least:
         message = f"{what} needs none of its subgroups: minSubGroups is 0 unless it is stated"
         yield warning("M737", at, message, hint="add minSubGroups, or the gang may start with none of them whole")
-    size, there = number(policy, "subGroupSize") or 1, _sum(mine)
+    size, there = number_in(policy, "subGroupSize") or 1, _sum(mine)
     if pods and not mine and not any(_lacks(policy, each) for each in pods):
         message = f"{what} takes none of the PodGroup's pods"
         hint = "compare its labelSelector with the pods' labels, and with the policies before it"

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bayplan.backends.volcano.linting.levels import Levels, constraint, order, queue
-from bayplan.diagnostics import Diagnostic, Route, error, warning
-from bayplan.kube.safe import get, is_kind, items, mapping, number, text
+from bayplan.core.diagnostics import Diagnostic, Route, error, warning
+from bayplan.kube.objects import get, is_kind, items, mapping, number_in, text
 from bayplan.model.manifest import Object
 from bayplan.model.topology import ClusterTopology
 
@@ -27,8 +27,8 @@ def check(objects: Sequence[Object], levels: Levels, topology: ClusterTopology) 
 
 def _total(spec: Any, at: Route, what: str) -> Iterator[Diagnostic]:
     """The gang's minimum against its tasks'."""
-    tasks, least = items(spec, "tasks"), number(spec, "minAvailable")
-    pods = sum(number(task, "replicas") or 0 for task in tasks)
+    tasks, least = items(spec, "tasks"), number_in(spec, "minAvailable")
+    pods = sum(number_in(task, "replicas") or 0 for task in tasks)
     inner = sum(_least(task) for task in tasks)
     if least is not None and least > pods > 0:
         message = f"{what} waits for {least} pods and has {pods}"
@@ -43,21 +43,21 @@ def _total(spec: Any, at: Route, what: str) -> Iterator[Diagnostic]:
 
 def _states(task: Any) -> bool:
     """Whether a task says itself how much of it must start; a gang of fewer pods than all is no mistake."""
-    return number(task, "minAvailable") is not None or get(task, "partitionPolicy") is not None
+    return number_in(task, "minAvailable") is not None or get(task, "partitionPolicy") is not None
 
 
 def _least(task: Any) -> int:
     """What the mutating webhook makes of a task without minAvailable."""
-    stated, policy = number(task, "minAvailable"), mapping(task, "partitionPolicy")
+    stated, policy = number_in(task, "minAvailable"), mapping(task, "partitionPolicy")
     if stated is not None:
         return stated
-    partitions = (number(policy, "minPartitions") or 0) * (number(policy, "partitionSize") or 0)
-    return partitions or number(task, "replicas") or 0
+    partitions = (number_in(policy, "minPartitions") or 0) * (number_in(policy, "partitionSize") or 0)
+    return partitions or number_in(task, "replicas") or 0
 
 
 def _task(spec: Any, outer: Route, task: Any, at: Route, levels: Levels) -> Iterator[Diagnostic]:
     what = f'task "{text(task, "name")}"'
-    replicas, least = number(task, "replicas"), number(task, "minAvailable")
+    replicas, least = number_in(task, "replicas"), number_in(task, "minAvailable")
     if "replicas" not in mapping(task):
         yield error("M733", at, f"{what} has no replicas, and so no pods", hint="add `replicas`")
     elif least is not None and replicas is not None and least > replicas:
@@ -72,8 +72,12 @@ def _task(spec: Any, outer: Route, task: Any, at: Route, levels: Levels) -> Iter
 
 def _partitions(task: Any, policy: Any, at: Route, what: str) -> Iterator[Diagnostic]:
     """M733: the product; M737: partitions of which none must be whole."""
-    total, size = number(policy, "totalPartitions") or 0, number(policy, "partitionSize") or 0
-    replicas, least, minimum = number(task, "replicas"), number(task, "minAvailable"), number(policy, "minPartitions")
+    total, size = number_in(policy, "totalPartitions") or 0, number_in(policy, "partitionSize") or 0
+    replicas, least, minimum = (
+        number_in(task, "replicas"),
+        number_in(task, "minAvailable"),
+        number_in(policy, "minPartitions"),
+    )
     if replicas is not None and total * size != replicas:
         message = f"{what} has {replicas} pods, but {total} partitions of {size} are {total * size}"
         yield error("M733", (*at, "totalPartitions"), message, hint="make replicas = totalPartitions x partitionSize")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Note, Route, error, warning
-from bayplan.kube.safe import get, mapping, number, text
+from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get, mapping, number_in, text
 from bayplan.model.topology import ClusterTopology
-from bayplan.values import NamedTuple
 
 QUEUES = ("default", "root")
 
@@ -23,7 +23,7 @@ class Levels(NamedTuple):
 def constraint(data: Any, route: Route, what: str, levels: Levels) -> Iterator[Diagnostic]:
     """M731, M732: a constraint that means something."""
     topology, at = mapping(data, "networkTopology"), (*route, "networkTopology")
-    tier, name = number(topology, "highestTierAllowed"), text(topology, "highestTierName")
+    tier, name = number_in(topology, "highestTierAllowed"), text(topology, "highestTierName")
     if get(data, "networkTopology") is None or text(topology, "mode") == "soft":
         return
     if tier is not None and name:
@@ -51,7 +51,7 @@ def _number(tier: int, at: Route, what: str, tiers: frozenset[int]) -> Iterator[
 
 def order(outer: Any, inner: Any, routes: tuple[Route, Route], what: str) -> Iterator[Diagnostic]:
     """M734: what is inside is not wider than what is around it."""
-    tiers = [number(mapping(each, "networkTopology"), "highestTierAllowed") for each in (outer, inner)]
+    tiers = [number_in(mapping(each, "networkTopology"), "highestTierAllowed") for each in (outer, inner)]
     hard = all(text(each, "networkTopology", "mode") != "soft" for each in (outer, inner))
     if hard and tiers[0] is not None and tiers[1] is not None and tiers[1] > tiers[0]:
         at, around = ((*route, "networkTopology", "highestTierAllowed") for route in (routes[1], routes[0]))

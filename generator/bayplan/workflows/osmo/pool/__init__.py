@@ -14,13 +14,11 @@ share.py       a platform and a task -> resources, GPUs and a pod template
 parts.py       a filled in pod template, cut into these; renaming.py: its names that are ours; origins.py: its places
 """
 
-from bayplan.workflows.osmo.pool.groups import unneeded as group_templates
-from bayplan.workflows.osmo.pool.levels import levels, near
-from bayplan.workflows.osmo.pool.quota import quota
-from bayplan.workflows.osmo.pool.reading import platform, read
-from bayplan.workflows.osmo.pool.shapes import choose, sniff
-from bayplan.workflows.osmo.pool.share import selector, share, shares
-from bayplan.workflows.osmo.pool.timeouts import timeouts
+from bayplan.workflows.osmo.pool.levels import levels, near, timeouts
+from bayplan.workflows.osmo.pool.library import unneeded as group_templates
+from bayplan.workflows.osmo.pool.reading import platform, quota, read
+from bayplan.workflows.osmo.pool.sharing import selector, share, shares
+from bayplan.workflows.osmo.pool.values import choose, sniff
 
 __all__ = [
     "choose",

@@ -2,15 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from bayplan.diagnostics import Diagnostic, Route, error, info
-from bayplan.values import NamedTuple
-from bayplan.words import suggest
-from bayplan.workflows.osmo.pool.built_in import BUILT_IN
-from bayplan.workflows.osmo.pool.merging import helm
-from bayplan.workflows.osmo.pool.shapes import Part, Sections
+from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
+from bayplan.core.phrases import listing, suggest
+from bayplan.core.values import NamedTuple
+from bayplan.workflows.osmo.pool.values import GroupTemplate, Part, PoolConfig, Rule, Sections, helm, lay
+
+# What the Helm chart of OSMO 6.4 brings itself (deployments/charts/service/values.yaml); files only name it.
+#
+# The service puts the same templates and rules into an empty database (src/service/core/config/objects.py).
+
+_AMOUNTS = {
+    "cpu": "{{USER_CPU}}",
+    "memory": "{{USER_MEMORY}}",
+    "ephemeral-storage": "{{USER_STORAGE}}",
+}
+_ALL = {**_AMOUNTS, "nvidia.com/gpu": "{{USER_GPU}}"}
+
+
+def _rule(operator: str, name: str, right: str, message: str) -> dict[str, str]:
+    variable = f"{{{{USER_{name}}}}}"
+    message = message.replace("{}", variable)
+    return {"operator": operator, "left_operand": variable, "right_operand": right, "assert_message": message}
+
+
+def _rules(name: str, most: str, least: str) -> list[dict[str, str]]:
+    """A user's amount against a node's, and against nothing."""
+    word = "negative" if least == "GE" else "zero"
+    return [
+        _rule(most, name, f"{{{{K8_{name}}}}}", f"no node has {{}} of {name.lower()}"),
+        _rule(least, name, "0", f"{name.lower()} may not be {word}"),
+    ]
+
+
+BUILT_IN: Mapping[str, Mapping[str, Any]] = {
+    "pod_templates": {
+        "default_ctrl": {
+            "spec": {
+                "containers": [
+                    {
+                        "name": "osmo-ctrl",
+                        "resources": {
+                            "limits": _AMOUNTS,
+                            "requests": {"cpu": "1", "memory": "1Gi", "ephemeral-storage": "1Gi"},
+                        },
+                    }
+                ]
+            }
+        },
+        "default_user": {
+            "spec": {
+                "containers": [{"name": "{{USER_CONTAINER_NAME}}", "resources": {"limits": _ALL, "requests": _ALL}}]
+            }
+        },
+    },
+    "resource_validations": {
+        "default_cpu": _rules("CPU", "LE", "GT"),
+        "default_memory": _rules("MEMORY", "LE", "GT"),
+        "default_gpu": _rules("GPU", "LE", "GE"),
+        "default_storage": _rules("STORAGE", "LT", "GT"),
+    },
+    "pools": {
+        "default": {
+            "default_platform": "default",
+            "common_pod_template": ["default_ctrl", "default_user"],
+            "common_resource_validations": ["default_cpu", "default_memory", "default_storage", "default_gpu"],
+            "common_default_variables": {"USER_CPU": 1, "USER_GPU": 0, "USER_MEMORY": "1Gi", "USER_STORAGE": "1Gi"},
+            "platforms": {"default": {}},
+        }
+    },
+    "workflow": {"default_exec_timeout": "7d", "max_exec_timeout": "30d"},
+}
+"""Section -> entries by name."""
+
 
 WORDS = {
     "pools": "pool",
@@ -84,3 +151,119 @@ def _missing(section: str, name: str, route: Route, known: list[str]) -> Diagnos
     printed = PRINTED.get(section, "RESOURCE_VALIDATION")
     more = f"add what `osmo config show {printed}` prints as section `{section}`"
     return error("W475", route, message, hint=hint if hint.startswith("did") else f"{more}; {hint}".rstrip("; "))
+
+
+# Resource validations: comparisons of what a task asks for with numbers and with what nodes have.
+
+OPERATORS = ("GT", "GE", "LT", "LE", "EQ")
+
+ARITHMETIC = re.compile(r"\}\}\s*[-+*/]|[-+*/]\s*\{\{")
+"""Arithmetic outside of the braces is text to OSMO, which then compares text with numbers and fails."""
+
+
+def read_rules(owner: Part, key: str, library: Library) -> tuple[Rule, ...]:
+    """The rules that a pool or platform names. W475; W481 for rules that OSMO could not evaluate."""
+    parsed = owner.data.get("parsed_resource_validations")
+    if parsed and not library.has("resource_validations"):
+        parts = [Part(parsed, (*owner.route, "parsed_resource_validations"))]
+    else:
+        parts = library.entries("resource_validations", names(owner.data, key, owner.route))
+    listed = [(each, *_place(part, index)) for part in parts for index, each in enumerate(part.data or ())]
+    made = []
+    for data, route, in_file in listed:
+        wrong = tuple(_wrong(data, route))
+        library.found.extend(wrong if in_file else ())
+        if not wrong:
+            fields = (data["operator"], data["left_operand"], data["right_operand"], data["assert_message"])
+            made.append(Rule(*fields, route=route))
+    return tuple(made)
+
+
+def _place(part: Part, index: int) -> tuple[Route, bool]:
+    """Where a rule stands; one that the chart brings stands where it is named."""
+    borrowed = isinstance(part.route[-1], int)
+    return (part.route, False) if borrowed else ((*part.route, index), True)
+
+
+def _wrong(data: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
+    if data["operator"] not in OPERATORS:
+        message = f'OSMO has no operator "{data["operator"]}", whatever its documentation says; the rule is left out'
+        yield warning("W481", (*route, "operator"), message, hint=f"it has {listing(OPERATORS, 'and')}")
+    for side in ("left_operand", "right_operand"):
+        if ARITHMETIC.search(data[side]):
+            message = f'OSMO does not calculate outside of braces, so "{data[side]}" is no number; the rule is left out'
+            yield warning("W481", (*route, side), message, hint="calculate within the braces, or give a number")
+
+
+# Group templates: objects that OSMO makes for every task group.
+
+COMPUTE_DOMAIN = "ComputeDomain"
+
+
+def read_groups(pool: Part, library: Library) -> tuple[GroupTemplate, ...]:
+    """The pool's group templates, merged as OSMO does (postgres.py, Pool.calculate_group_templates). W475, W480."""
+    parsed = pool.data.get("parsed_group_templates")
+    if parsed and not library.has("group_templates"):
+        parts = [Part(each, (*pool.route, "parsed_group_templates", n)) for n, each in enumerate(parsed)]
+    else:
+        listed = names(pool.data, "common_group_templates", pool.route)
+        parts = library.entries("group_templates", listed)
+    merged: dict[tuple[str, str, str], GroupTemplate] = {}
+    for part in parts:
+        wrong = tuple(_groups_wrong(part))
+        library.found.extend(wrong)
+        if not wrong:
+            _merge(part, merged)
+    return tuple(merged.values())
+
+
+def _merge(part: Part, merged: dict[tuple[str, str, str], GroupTemplate]) -> None:
+    data = part.data
+    key = (data["apiVersion"], data["kind"], data["metadata"]["name"])
+    below = merged[key].data if key in merged else {}
+    merged[key] = GroupTemplate(key[2], key[1], key[0], lay(below, data, []), part.route)
+
+
+def _groups_wrong(part: Part) -> Iterator[Diagnostic]:
+    data: Any = part.data or {}
+    metadata = data.get("metadata") or {}
+    for missing, value in (
+        ("apiVersion", data.get("apiVersion")),
+        ("kind", data.get("kind")),
+        ("metadata.name", metadata.get("name")),
+    ):
+        if not value:
+            message = f"a group template without {missing} makes no object"
+            yield error("W480", part.route, message, hint=f"add `{missing}`")
+    if metadata.get("namespace"):
+        route: Route = (*part.route, "metadata", "namespace")
+        message = "a group template may not name a namespace: OSMO makes it in the namespace of the pods"
+        yield error("W480", route, message, hint="remove it")
+
+
+def unneeded(config: PoolConfig) -> tuple[Diagnostic, ...]:
+    """W490 for ComputeDomains, which bayplan makes by itself, and W491 for all else, which nobody would make."""
+    return tuple(_fate(template) for template in config.group_templates)
+
+
+def _fate(template: GroupTemplate) -> Diagnostic:
+    if template.kind == COMPUTE_DOMAIN:
+        message = f'the ComputeDomain "{template.name}" of every task group is not taken over: bayplan makes its own'
+        hint = "it makes them for gangs that need one, and none for single pods or pods without GPUs"
+        return info("W490", template.route, message, hint=hint)
+    message = f'OSMO makes the {template.kind} "{template.name}" for every task group, and bayplan does not'
+    hint = "apply it with the manifests if the pods need it, its variables filled in"
+    return warning("W491", template.route, message, hint=hint)
+
+
+def channels(config: PoolConfig) -> tuple[str, ...]:
+    """Names of the claim templates that the driver makes for the ComputeDomains, as written."""
+    domains = (each.data.get("spec") for each in config.group_templates if each.kind == COMPUTE_DOMAIN)
+    found = (_channel(spec) for spec in domains)
+    return tuple(name for name in found if name)
+
+
+def _channel(spec: Any) -> str:
+    for key in ("channel", "resourceClaimTemplate", "name"):
+        spec = spec.get(key) if isinstance(spec, dict) else None
+    return spec if isinstance(spec, str) else ""

@@ -2,16 +2,318 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from bayplan import schemas
-from bayplan.diagnostics import Diagnostic, Outcome, Route, error, has_errors
+from bayplan.core.diagnostics import KEY, Diagnostic, Note, Outcome, Route, error, has_errors, warning
+from bayplan.core.phrases import count, did_you_mean, suggest
+from bayplan.core.values import NamedTuple
+from bayplan.model.topology import HOSTNAME_LABEL
 from bayplan.text.document import Document
-from bayplan.words import suggest
-from bayplan.workflows.osmo.pool import fields, groups, platforms, shapes
-from bayplan.workflows.osmo.pool.library import Library
-from bayplan.workflows.osmo.pool.shapes import SECTIONS, Part, Sections
-from bayplan.workflows.osmo.pool.values import SUBJECT, Platform, PoolConfig
+from bayplan.workflows.osmo import task_rules
+from bayplan.workflows.osmo.pool import library as groups
+from bayplan.workflows.osmo.pool import library as rules
+from bayplan.workflows.osmo.pool import values
+from bayplan.workflows.osmo.pool.library import BUILT_IN, Library, names
+from bayplan.workflows.osmo.pool.values import (
+    SECTIONS,
+    SUBJECT,
+    Key,
+    Part,
+    Path,
+    Platform,
+    PoolConfig,
+    Rule,
+    Sections,
+    helm,
+    lay,
+)
+from bayplan.workflows.osmo.units import seconds
+
+# Topology keys, by the rules that KAI has for the Topology that OSMO makes of them.
+
+MOST = 16
+"""Levels that KAI's Topology takes (KAI deployments/kai-scheduler/crds/kai.scheduler_topologies.yaml)."""
+
+
+def read_keys(pool: Any, route: Route) -> tuple[tuple[Key, ...], tuple[Diagnostic, ...]]:
+    """The keys in order; W477 for what KAI or a workflow could not use."""
+    listed = pool.get("topology_keys") or ()
+    keys = tuple(Key(each["key"], each["label"], (*route, "topology_keys", index)) for index, each in enumerate(listed))
+    found = (*_empty(keys), *_twins(keys), *_hostname(keys), *_many(keys, (*route, "topology_keys")))
+    return keys, found
+
+
+def _empty(keys: tuple[Key, ...]) -> Iterator[Diagnostic]:
+    for key in keys:
+        for field, value in (("key", key.key), ("label", key.label)):
+            if not value.strip():
+                message = f"a topology key with an empty {field} cannot be used"
+                yield error("W477", (*key.route, field), message, hint=f"give it a {field}, or remove it")
+
+
+def _twins(keys: tuple[Key, ...]) -> Iterator[Diagnostic]:
+    for field in ("key", "label"):
+        first: dict[str, Key] = {}
+        for key in keys:
+            value = getattr(key, field)
+            other = first.setdefault(value, key)
+            if other is not key and value.strip():
+                consequence = "KAI refuses the Topology" if field == "label" else "OSMO would take the last"
+                message = f'two topology keys have the {field} "{value}"; {consequence}'
+                notes = (Note("the first is here", (*other.route, field)),)
+                yield error("W477", (*key.route, field), message, hint="remove one of them", notes=notes)
+
+
+def _hostname(keys: tuple[Key, ...]) -> Iterator[Diagnostic]:
+    for key in keys[:-1]:
+        if key.label == HOSTNAME_LABEL:
+            message = f'"{HOSTNAME_LABEL}" is the finest level there is, and KAI takes it only as the last'
+            yield error("W477", (*key.route, "label"), message, hint="move this key to the end")
+
+
+def _many(keys: tuple[Key, ...], route: Route) -> Iterator[Diagnostic]:
+    if len(keys) > MOST:
+        message = f"there are {len(keys)} topology keys, and KAI's Topology takes {MOST}"
+        yield error("W477", route, message, hint="remove levels that no workflow needs")
+
+
+# What a pool guarantees to workflows that cannot be preempted.
+
+UNLIMITED = -1
+
+
+def quota(config: PoolConfig, group: str, gpus: int, route: Route) -> Iterator[Diagnostic]:
+    """W452 where a task group asks for more GPUs than the pool guarantees.
+
+    OSMO refuses the workflow then, unless it is submitted with priority LOW (src/service/core/workflow/objects.py,
+    validate_workflow_spec). Priorities stand in no file, so this is no error here.
+    """
+    if config.guarantee == UNLIMITED or gpus <= config.guarantee:
+        return
+    message = f'"{group}" asks for {count(gpus, "GPU")}, and the pool "{config.name}" guarantees {config.guarantee}'
+    hint = "OSMO takes it with priority LOW only, so that it can be preempted; here the scheduler's queue decides"
+    notes = (Note("the guarantee is here", config.places.get("guarantee", config.route)),)
+    yield warning("W452", route, message, hint=hint, notes=notes)
+
+
+# Fields of a pool itself: what stands in it alone, whatever its platforms and templates are.
+
+KNOWN: Mapping[str, tuple[str, ...]] = {
+    "pool": (
+        *("name", "description", "status", "download_type", "enable_maintenance", "backend", "default_platform"),
+        *("default_exec_timeout", "default_queue_timeout", "max_exec_timeout", "max_queue_timeout"),
+        *("default_exit_actions", "resources", "topology_keys", "common_default_variables"),
+        *("common_resource_validations", "parsed_resource_validations", "common_pod_template"),
+        *("parsed_pod_template", "parsed_pod_template_for_accounting", "common_group_templates"),
+        *("parsed_group_templates", "platforms", "last_heartbeat", "resource_usage", "created_date", "id"),
+    ),
+    "platform": (
+        *("description", "host_network_allowed", "privileged_allowed", "allowed_mounts", "default_mounts"),
+        *("tolerations", "labels", "default_variables", "resource_validations", "parsed_resource_validations"),
+        *("override_pod_template", "parsed_pod_template", "parsed_pod_template_for_accounting"),
+    ),
+}
+"""Keys that OSMO reads or writes; it ignores all others (src/utils/connectors/postgres.py, `extra='ignore'`)."""
+
+TIMEOUTS = ("default_exec_timeout", "max_exec_timeout", "default_queue_timeout", "max_queue_timeout")
+
+ALONE = (*TIMEOUTS, "default_exit_actions", "resources", "description", "name")
+"""Fields without which the rest of a pool means the same."""
+
+
+class Fields(NamedTuple):
+    """What the fields say; what is wrong stands in `found`, and says nothing. As in `values.PoolConfig`."""
+
+    keys: tuple[Key, ...]
+    default_platform: str
+    timeouts: Mapping[str, int | None]
+    exit_actions: Mapping[str, str]
+    guarantee: int
+    places: Mapping[str, Route]
+    found: tuple[Diagnostic, ...]
+
+
+def read_fields(part: Part, sections: Sections) -> Fields:
+    """The fields of a pool: W474, W476, W477, W493, and W419 to W422 of its exit actions."""
+    levels, wrong = read_keys(part.data, part.route)
+    actions, faults = _exit_actions(part)
+    owners = _owners(part, sections)
+    return Fields(
+        keys=levels,
+        default_platform=part.data.get("default_platform") or "",
+        timeouts={key: seconds(text) if text else None for key, (text, _, _) in owners.items()},
+        exit_actions=actions,
+        guarantee=_guarantee(part),
+        places={**{key: place for key, (_, place, own) in owners.items() if own}, **_places(part)},
+        found=(*_ignored(part), *wrong, *_default_platform(part), *faults, *_durations(owners)),
+    )
+
+
+def alone(found: Diagnostic, pool: Route) -> bool:
+    """Whether a finding is about a field without which the rest of the pool means the same."""
+    length = len(pool)
+    within = found.route[:length] == pool and found.route[length : length + 1] and found.route[length] in ALONE
+    return bool(within) or found.code == "W493"
+
+
+def _ignored(part: Part) -> Iterator[Diagnostic]:
+    """W474."""
+    below = (part.data.get("platforms") or {}).items()
+    owners = [("pool", part), *(("platform", Part(each, (*part.route, "platforms", name))) for name, each in below)]
+    sections = {key for names in SECTIONS.values() for key in names}
+    for what, (data, route) in owners:
+        for key in data or {}:
+            if key not in KNOWN[what] and not (what == "pool" and key in sections):
+                message = f'OSMO ignores the key "{key}" of a {what}'
+                hint = did_you_mean(key, KNOWN[what]) or _elsewhere(key, what) or "remove it"
+                yield warning("W474", (*route, key, KEY), message, hint=hint)
+
+
+def _elsewhere(key: str, what: str) -> str:
+    return next((f"it is a key of a {other}" for other, known in KNOWN.items() if other != what and key in known), "")
+
+
+def _default_platform(part: Part) -> Iterator[Diagnostic]:
+    """W476."""
+    name, known = part.data.get("default_platform"), part.data.get("platforms") or {}
+    if name and name not in known:
+        message = f'the default platform "{name}" is none of the pool\'s platforms'
+        hint = suggest(name, known, "it has") or "add it to `platforms`"
+        yield error("W476", (*part.route, "default_platform"), message, hint=hint)
+
+
+def _exit_actions(part: Part) -> tuple[dict[str, str], tuple[Diagnostic, ...]]:
+    """In the order of the file. OSMO reads them only when a task ends, and fails on those that are wrong."""
+    given = {action: str(codes) for action, codes in (part.data.get("default_exit_actions") or {}).items()}
+    route: Route = (*part.route, "default_exit_actions")
+    found = (*task_rules.forms(given, route), *task_rules.overlaps(given, route))
+    return {} if has_errors(found) else given, found
+
+
+def _guarantee(part: Part) -> int:
+    given = ((part.data.get("resources") or {}).get("gpu") or {}).get("guarantee")
+    return UNLIMITED if given is None else int(given)
+
+
+def _places(part: Part) -> dict[str, Route]:
+    return {
+        "default_platform": (*part.route, "default_platform"),
+        "guarantee": (*part.route, "resources", "gpu", "guarantee"),
+    }
+
+
+def _owners(part: Part, sections: Sections) -> dict[str, tuple[Any, Route, bool]]:
+    """Timeout -> the pool's, else that of the file's workflow section, where it stands, and whether the file has it."""
+    section = sections.section("workflow")
+    own = section.data
+    whole = helm(BUILT_IN["workflow"], own) if sections.helm else own
+    of_pool = {key: (part.data[key], (*part.route, key), True) for key in TIMEOUTS if part.data.get(key)}
+    return {key: of_pool.get(key, (whole.get(key), (*section.route, key), key in own)) for key in TIMEOUTS}
+
+
+def _durations(owners: Mapping[str, tuple[Any, Route, bool]]) -> Iterator[Diagnostic]:
+    """W493."""
+    for text, route, _ in owners.values():
+        if text and seconds(text) is None:
+            hint = "write a whole number and one of d, h, m, s: `12h`"
+            yield error("W493", route, f'"{text}" is no duration', hint=hint)
+
+
+# Platforms, with what they have in common with their pool merged in.
+
+CONTROL = "osmo-ctrl"
+"""OSMO's own container beside the user's."""
+
+
+def read_platforms(pool: Part, library: Library) -> dict[str, Platform]:
+    """The pool's platforms by name (postgres.py, Pool.calculate_pod_template and its neighbours). W475, W481, W495."""
+    common = _templates(pool, "common_pod_template", library)
+    shared = rules.read_rules(pool, "common_resource_validations", library)
+    listed = pool.data.get("platforms") or {}
+    parts = {name: Part(data or {}, (*pool.route, "platforms", name)) for name, data in listed.items()}
+    return {name: _platform(name, part, pool, common, shared, library) for name, part in parts.items()}
+
+
+def _platform(
+    name: str, part: Part, pool: Part, common: Sequence[Part], shared: tuple[Rule, ...], library: Library
+) -> Platform:
+    data = part.data
+    whole = _parsed(part, library)
+    sources = whole or [*common, *_templates(part, "override_pod_template", library)]
+    template = _merged(sources, library) or _derived(data)
+    own = rules.read_rules(part, "resource_validations", library)
+    given = library.has("resource_validations") or not data.get("parsed_resource_validations")
+    return Platform(
+        name=name,
+        privileged_allowed=bool(data.get("privileged_allowed")),
+        host_network_allowed=bool(data.get("host_network_allowed")),
+        allowed_mounts=tuple(data.get("allowed_mounts") or ()),
+        default_mounts=tuple(_mounts(template)) or tuple(data.get("default_mounts") or ()),
+        variables=_variables(pool.data, data),
+        rules=(*shared, *own) if given else own,
+        pod_template=template,
+        route=part.route,
+        sources=tuple((each.data, each.route) for each in sources),
+    )
+
+
+def _templates(owner: Part, key: str, library: Library) -> list[Part]:
+    """The pod templates that an owner names; of a file without any, what OSMO has merged already."""
+    whole = _parsed(owner, library)
+    if whole:
+        return whole
+    listed = names(owner.data, key, owner.route)
+    if library.sections.listed and key.startswith("common"):
+        listed = [("default_user", owner.route)]
+    return library.entries("pod_templates", listed)
+
+
+def _parsed(owner: Part, library: Library) -> list[Part]:
+    data = owner.data.get("parsed_pod_template")
+    return [Part(data, (*owner.route, "parsed_pod_template"))] if data and not library.has("pod_templates") else []
+
+
+def _merged(sources: Sequence[Part], library: Library) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for data, route in sources:
+        clashes: list[Path] = []
+        made = lay(made, data or {}, clashes)
+        for path in clashes:
+            message = f'"{".".join(map(str, path))}" is a mapping here, and something else in a template below'
+            library.found.append(error("W495", _known(data, route, path), message, hint="write both in the same way"))
+    return made
+
+
+def _known(data: Any, route: Route, path: Path) -> Route:
+    """The route of a path as far as the data has it: places in merged lists are others than in the source."""
+    for step in path:
+        if not (isinstance(data, Mapping) and step in data):
+            break
+        data, route = data[step], (*route, step)
+    return route
+
+
+def _derived(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What OSMO derived from a template that the file does not have."""
+    spec = {key: data.get(name) for key, name in (("nodeSelector", "labels"), ("tolerations", "tolerations"))}
+    given = {key: value for key, value in spec.items() if value}
+    return {"spec": given} if given else {}
+
+
+def _variables(pool: Mapping[str, Any], platform: Mapping[str, Any]) -> dict[str, Any]:
+    return {**(pool.get("common_default_variables") or {}), **(platform.get("default_variables") or {})}
+
+
+def _mounts(template: Mapping[str, Any]) -> Iterator[str]:
+    """Where the template mounts into containers of the user (postgres.py, Pool.get_default_mounts)."""
+    for container in (template.get("spec") or {}).get("containers") or ():
+        if container.get("name") != CONTROL:
+            for mount in container.get("volumeMounts") or ():
+                if isinstance(mount.get("mountPath"), str):
+                    yield mount["mountPath"]
+
 
 KIND = "OsmoPool"
 
@@ -21,10 +323,10 @@ def read(document: Document, name: str = "") -> Outcome[PoolConfig]:
 
     There may be a pool and errors: whoever asks can judge more with it, and makes nothing of it.
     """
-    found = shapes.sections(document.data)
+    found = values.sections(document.data)
     if found.value is None:
         return Outcome(None, found.diagnostics)
-    chosen = shapes.select(found.value, name)
+    chosen = values.select(found.value, name)
     if chosen.value is None:
         return Outcome(None, chosen.diagnostics)
     made = pool(found.value, *chosen.value)
@@ -33,7 +335,7 @@ def read(document: Document, name: str = "") -> Outcome[PoolConfig]:
 
 def read_all(document: Document) -> tuple[tuple[PoolConfig, ...], tuple[Diagnostic, ...]]:
     """Every pool of a file that can be read, and what is wrong with all."""
-    found = shapes.sections(document.data)
+    found = values.sections(document.data)
     if found.value is None:
         return (), found.diagnostics
     made = [pool(found.value, name, part) for name, part in found.value.pools.items()]
@@ -45,19 +347,19 @@ def pool(found: Sections, name: str, part: Part) -> Outcome[PoolConfig]:
     """One pool of a file, without the fields that are wrong. None where the rest would mean something else then."""
     refused = _refused(found, name, part)
     part = _without(part, refused)
-    if not all(fields.alone(each, part.route) for each in refused):
+    if not all(alone(each, part.route) for each in refused):
         return Outcome(None, (*refused, *_besides(found, name, part)))
     library = Library(found, [*refused], {})
     part = library.completed("pools", name, part)
-    own = fields.read(part, found)
+    own = read_fields(part, found)
     library.found.extend(own.found)
     namespace, scheduler = _backend(part, found)
     made = PoolConfig(
         name=name,
         keys=own.keys,
         default_platform=own.default_platform,
-        platforms=platforms.read(part, library),
-        group_templates=groups.read(part, library),
+        platforms=read_platforms(part, library),
+        group_templates=groups.read_groups(part, library),
         default_exit_actions=own.exit_actions,
         guarantee=own.guarantee,
         namespace=namespace,
@@ -67,7 +369,7 @@ def pool(found: Sections, name: str, part: Part) -> Outcome[PoolConfig]:
         **own.timeouts,
     )
     told = library.said()
-    fatal = has_errors([each for each in told if not fields.alone(each, part.route)])
+    fatal = has_errors([each for each in told if not alone(each, part.route)])
     return Outcome(None if fatal else made, told)
 
 
@@ -107,7 +409,7 @@ def _besides(found: Sections, name: str, part: Part) -> tuple[Diagnostic, ...]:
     if any(each.route[: len(part.route)] == part.route for each in left):
         return ()
     known = {each.route for each in left}
-    return tuple(each for each in fields.read(part, found).found if each.route not in known)
+    return tuple(each for each in read_fields(part, found).found if each.route not in known)
 
 
 def _placed(route: Route, back: Mapping[Route, Route]) -> Route:

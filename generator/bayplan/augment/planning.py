@@ -1,0 +1,276 @@
+"""The plan of a workload whose shape is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bayplan import pipeline
+from bayplan.backends import BACKENDS
+from bayplan.checks import accelerators, attachments, references
+from bayplan.checks import references as levels
+from bayplan.checks import references as pending
+from bayplan.checks import templates as given
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, warning
+from bayplan.core.values import NamedTuple
+from bayplan.fabrics import offering
+from bayplan.kube import cards
+from bayplan.kube.objects import identity, items, mapping, text
+from bayplan.manifests.assemble import CHANNEL
+from bayplan.model.augment import AugmentRequest, Roster
+from bayplan.model.backend import Backend
+from bayplan.model.given import FEATURES
+from bayplan.model.manifest import Object
+from bayplan.model.plan import Plan, all_pods
+from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology
+from bayplan.model.walk import pod_sets
+from bayplan.model.workflow import PodSet, Workflow
+from bayplan.pipeline import Checked, Draft, Planned, Request
+from bayplan.planning import existing
+from bayplan.planning.existing import renamed
+from bayplan.planning.fidelity import compare
+from bayplan.planning.pools import apportioned, name_accelerators
+from bayplan.planning.selection import select_backend
+from bayplan.workflows.existing import Selected
+
+# What all workloads of a request share.
+
+
+class Cluster(NamedTuple):
+    """What all workloads of a request share: the topology, and what is known of the other objects."""
+
+    topology: ClusterTopology
+    target: Target
+    claims: cards.Claims
+    channels: frozenset[tuple[str, str]]
+    described: frozenset[tuple[str, str]]  # all templates that pods can claim by, as far as they were read
+    objects: Mapping[tuple[str, str, str, str], Object]
+
+
+def cluster_of(request: AugmentRequest, topology: ClusterTopology, target: Target) -> Cluster:
+    """What is known of the cluster, and of everything that was read."""
+    known = {identity(each.data): each for each in reversed(request.objects)}
+    claims, others = cards.claims(request.objects), cards.channels(request.objects)
+    described = frozenset({*claims, *cards.channels(request.objects, ours=True)})
+    return Cluster(offering(topology), target, claims, others, described, known)
+
+
+def templates(roster: Roster) -> Iterator[Mapping[str, Any]]:
+    """The pod templates of a workload."""
+    return (mapping(roster.object.data, *seat.path) for seat in roster.seats)
+
+
+# Claims by templates that are not among the manifests: nobody can tell what the pods get by them.
+
+
+class Stranger(NamedTuple):
+    """A podSet, the template that it claims by, and where it says so."""
+
+    pods: str
+    template: str
+    route: Route
+
+
+def strangers(roster: Roster, namespace: str, cluster: Cluster) -> tuple[Stranger, ...]:
+    """The claims of a workload by templates that are neither there nor made for a ComputeDomain that is."""
+    return tuple(_strangers(roster, namespace, cluster))
+
+
+def _strangers(roster: Roster, namespace: str, cluster: Cluster) -> Iterator[Stranger]:
+    for seat in roster.seats:
+        at = (*seat.path, "spec", "resourceClaims")
+        for number, claim in enumerate(items(roster.object.data, *at)):
+            template = text(claim, "resourceClaimTemplateName")
+            if template and text(claim, "name") != CHANNEL and not _known(template, namespace, cluster):
+                yield Stranger(seat.name, template, (*roster.object.route, *at, number, "resourceClaimTemplateName"))
+
+
+def _known(template: str, namespace: str, cluster: Cluster) -> bool:
+    return any(name == template and cards.meets(namespace, where) for where, name in cluster.described)
+
+
+def uncounted(found: tuple[Stranger, ...], plan: Plan) -> Iterator[Diagnostic]:
+    """W514. An error where the pods would get a channel besides: a node has only one."""
+    given = {pods.spec.name for gang in plan.gangs for pods in all_pods(gang.root) if pods.compute_domain}
+    for each in found:
+        what = f'podSet "{each.pods}" claims by the template "{each.template}", which is not among the manifests'
+        if each.pods in given:
+            message = f"{what}; if that is the channel of a ComputeDomain, pods with a second one never start"
+            hint = "read its ComputeDomain with it, or use `compute-domain: never`; else `--accept W514`"
+            yield error("W514", each.route, message, hint=hint)
+        else:
+            message = f"{what}; cards that come by it are not counted"
+            yield warning("W514", each.route, message, hint="read the ResourceClaimTemplate or ComputeDomain with it")
+
+
+# One workload to place, with what the other objects say of it: looked up once.
+
+
+class Case(NamedTuple):
+    """A workload. `carried`: its pods claim from a ComputeDomain that others wrote, so that there is no second one;
+    `strangers`: claims of which nobody can tell what the pods get."""
+
+    selected: Selected
+    carried: bool
+    strangers: tuple[Stranger, ...]
+
+    @property
+    def roster(self) -> Roster:
+        """The workload as its pods."""
+        return self.selected.roster
+
+
+def case_of(selected: Selected, cluster: Cluster) -> Case:
+    """The workload among the other objects."""
+    where = selected.workflow.namespace
+    specs = (mapping(each, "spec") for each in templates(selected.roster))
+    carried = any(cards.claims_channel(spec, where, cluster.channels) for spec in specs)
+    return Case(selected, carried, strangers(selected.roster, where, cluster))
+
+
+# A workload's Workflow, completed with what only the cluster knows: the cards of its pods, their nodes, its queue.
+
+KEPT = ("affinity", "dnsPolicy", "hostNetwork", "overhead", "resources", "securityContext")
+"""Of a pod: what the checks of a podSet's template look at, and the search for nodes."""
+
+
+def completed(case: Case, namespace: str, cluster: Cluster) -> Workflow:
+    """The workload's Workflow with the cards of its pods, and one ComputeDomain where it has one already.
+
+    `namespace`: that of workloads that name none.
+    """
+    workflow, roster = case.selected.workflow, case.roster
+    where = workflow.namespace
+    specs = {seat.name: mapping(roster.object.data, *seat.path, "spec") for seat in roster.seats}
+    gang = _with_cards(workflow.gangs[0], specs, where, cluster)
+    if case.carried:
+        gang = gang._replace(compute_domain="gang")
+    return workflow._replace(namespace=where or namespace, gangs=(gang,))
+
+
+def _with_cards(node: Any, specs: Mapping[str, Mapping[str, Any]], where: str, cluster: Cluster) -> Any:
+    sets = tuple(_with_own_cards(each, specs[each.name], where, cluster) for each in node.pod_sets)
+    return node._replace(
+        pod_sets=sets, groups=tuple(_with_cards(group, specs, where, cluster) for group in node.groups)
+    )
+
+
+def _with_own_cards(pods: PodSet, spec: Mapping[str, Any], where: str, cluster: Cluster) -> PodSet:
+    lists = {
+        key: [cards.without(each, cluster.topology) for each in items(spec, key)]
+        for key in ("containers", "initContainers")
+        if items(spec, key)
+    }
+    kept = {key: spec[key] for key in KEPT if spec.get(key)}
+    if spread := items(spec, "topologySpreadConstraints"):
+        kept["topologySpreadConstraints"] = spread
+    if selector := _own_selector(spec, cluster.topology):
+        kept["nodeSelector"] = selector
+    asked = cards.accelerator(spec, where, cluster.topology, cluster.claims)
+    return pods._replace(accelerator=asked, template={"spec": {**lists, **kept}})
+
+
+def _own_selector(spec: Mapping[str, Any], topology: ClusterTopology) -> dict[str, Any]:
+    """The nodes that the pods choose themselves. What their pool asks for is no choice, and a second run finds it."""
+    pools = [pool.node.node_selector for pool in topology.pools]
+    chosen = mapping(spec, "nodeSelector").items()
+    return {key: value for key, value in chosen if not any(each.get(key) == value for each in pools)}
+
+
+def own_queue(roster: Roster, label: str) -> str:
+    """The queue that the workload names already."""
+    every = (roster.placed.data, *templates(roster)) if label else ()
+    told = (text(each, "metadata", kind, label) for kind in ("labels", "annotations") for each in every)
+    return roster.queue or next(filter(None, told), "")
+
+
+Known = dict[str, Planned]
+"""Plans that are well, by everything that went into them but the workload's name."""
+
+
+def planned(case: Case, request: AugmentRequest, cluster: Cluster, known: Known) -> Outcome[Planned]:
+    """The plan; of a workload that is alike but for its name, if that was well. What is for information alone is said
+    of the first of them.
+
+    What no API server takes is found first: cards that are no number look like none at all.
+    """
+    said = tuple(given.check_existing(case.roster))
+    if has_errors(said):
+        return Outcome(None, said)
+    workflow, roster = completed(case, request.namespace, cluster), case.roster
+    backend = select_backend(request.scheduler, workflow, cluster.topology, BACKENDS)
+    if backend.value is None:
+        return Outcome(None, backend.diagnostics)
+    if not workflow.queue:
+        workflow = workflow._replace(queue=own_queue(roster, backend.value.QUEUE_LABEL))
+    nameless = workflow._replace(name="", gangs=(workflow.gangs[0]._replace(name=""),))
+    key = repr((nameless, len(workflow.name), roster.seats, roster.gangs, case.carried, case.strangers))
+    if key in known and not said:
+        found = known[key]
+        plan, shape = renamed(found.plan, found.shape, workflow.name)
+        return Outcome(found._replace(plan=plan, shape=shape))
+    made = _planned(case, workflow, backend.value, request, cluster)
+    made = made._replace(diagnostics=(*said, *made.diagnostics))
+    if made.value is not None and all(each.severity == "info" for each in made.diagnostics):
+        known[key] = made.value
+    return made
+
+
+ADDED = ("W630", "W631", "W632", "W635")
+"""What a namespace says to pods that are put on a fabric. What they may do besides is for whoever wrote them."""
+
+
+def _let_in(workflow: Workflow, cluster: Cluster) -> Iterator[Diagnostic]:
+    if any(place.pods.fabric for place in pod_sets(workflow)):
+        from bayplan.checks import security
+
+        yield from security.check(workflow, cluster.topology)
+
+
+def _planned(
+    case: Case, workflow: Workflow, backend: Backend, request: AugmentRequest, cluster: Cluster
+) -> Outcome[Planned]:
+    """The pipeline's check and plan, for a workload whose shape is given."""
+    roster = case.roster
+    workflow = apportioned(name_accelerators(workflow, cluster.topology), cluster.topology)
+    asked = workflow.gangs[0]._replace(workload="auto")  # its kind is there, not asked for
+    unbuilt = workflow._replace(gangs=(asked,))
+    found = tuple(
+        d
+        for check in (
+            references.check,
+            levels.check_levels,
+            accelerators.check,
+            pending.check_pending,
+            attachments.check,
+        )
+        for d in check(unbuilt, cluster.topology)
+    )
+    found += tuple(each for each in _let_in(unbuilt, cluster) if each.code in ADDED)
+    if case.carried:
+        found += tuple(existing.kept_domain(workflow.gangs[0]))
+    if has_errors(found):
+        return Outcome(None, found)
+    own = Request(request.topology, request.topology, accept=request.accept)
+    checked = Checked(workflow, cluster.topology, backend, cluster.target)
+    bound = pipeline.bound(own, checked)
+    found += tuple(_milder(each) if case.carried else each for each in bound.diagnostics)
+    if bound.value is None:
+        return Outcome(None, found)
+    plan = existing.merged(bound.value, roster)
+    shaped = existing.seated(plan, roster)
+    found += (*existing.shared_domains(bound.value), *shaped.diagnostics, *uncounted(case.strangers, plan))
+    if shaped.value is not None:
+        rows, title = backend.placing(), pipeline.title(backend, cluster.target)
+        lost = tuple(compare(existing.needs(shaped.value, roster), rows, cluster.target, title, FEATURES))
+        found += lost
+        if any(each.code == "F740" for each in lost):
+            return Outcome(None, lost)  # whatever else there is to say would be of no use
+    settled = pipeline.settled(own, checked, Draft(plan, plan, shaped.value, found))
+    return Outcome(settled.value, settled.diagnostics)
+
+
+def _milder(found: Diagnostic) -> Diagnostic:
+    """P506 and P507 as warnings where the ComputeDomain is the chart's own: its pods run, if not as they could."""
+    return found._replace(severity="warning") if found.code in ("P506", "P507") else found

@@ -1,0 +1,388 @@
+"""What each kind of fabric needs, what it cannot use, and which links it can have.
+
+Sources: Network Operator 26.7, Multus 4.3; macvlan over an InfiniBand port fails with "invalid argument"
+(network-operator#1017); without a network of its own a pod has no address, and RoCE needs one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from bayplan.checks.topology import POOLS
+from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
+from bayplan.core.phrases import listing, suggest
+from bayplan.core.values import NamedTuple
+from bayplan.fabrics.requests import NETWORKED, pools_of
+from bayplan.kube import validation
+from bayplan.kube.networks import bad_interface
+from bayplan.model.fabric import SHARING, Fabric, Ipam, Rail
+from bayplan.model.topology import ClusterTopology
+
+FABRICS: Route = ("topology", "spec", "fabrics")
+
+
+class Kind(NamedTuple):
+    """Keys of a rail that a kind needs, and that it has no use for; whether it must have rails; links it can have."""
+
+    needs: tuple[str, ...] = ()
+    idle: tuple[str, ...] = ()
+    empty: bool = False
+    links: tuple[str, ...] = ("ethernet", "infiniband")
+    why: str = ""
+
+
+DRA_ONLY = ("selectors",)
+KINDS: Mapping[str, Kind] = {
+    "macvlan": Kind(("network",), DRA_ONLY, links=("ethernet",), why="macvlan needs an Ethernet port; use ipoib"),
+    "ipoib": Kind(("network",), DRA_ONLY, links=("infiniband",), why="ipoib needs an InfiniBand port; use macvlan"),
+    "hostdevice": Kind(("network", "resource"), DRA_ONLY),
+    "sriov": Kind(("network", "resource"), DRA_ONLY),
+    "spectrumx": Kind(("network", "resource"), DRA_ONLY, links=("ethernet",), why="Spectrum-X is Ethernet"),
+    "dranet": Kind((), ("network", "subnet", "gateway"), empty=True),
+    "efa": Kind(("resource",), ("network", "subnet", "gateway", *DRA_ONLY), links=(), why="EFA is neither"),
+    "gke": Kind(("network", "interface"), DRA_ONLY, links=("ethernet",), why="GKE's networks are Ethernet"),
+    "hostnetwork": Kind((), ("network", "subnet", "gateway", *DRA_ONLY), empty=True),
+    "none": Kind(("resource",), ("network", "subnet", "gateway", *DRA_ONLY)),
+}
+
+ONLY: Mapping[str, tuple[str, ...]] = {
+    "ipam": NETWORKED,
+    "source_routing": ("macvlan", "hostdevice", "sriov"),
+    "injector": ("hostdevice", "sriov", "spectrumx", "macvlan", "ipoib"),
+    "device_class": ("dranet",),
+    "privileged": ("hostnetwork",),
+    "mtu": ("macvlan", "sriov", "spectrumx", "dranet"),
+}
+"""Field -> the kinds for which it says something. IPoIBNetworks take no plugins behind the first, and
+the networks of ipoib and hostdevice no MTU."""
+
+ALONE = ("hostdevice", "sriov", "spectrumx", "dranet", "efa")
+"""Kinds that give each pod devices of its own."""
+
+BY_PLUGIN = ("macvlan", "ipoib", "hostnetwork")
+"""Kinds whose RDMA devices a pod gets by a device plugin, or not at all unless it is privileged."""
+
+PINNING = ("macvlan", "ipoib", "hostdevice", "sriov", "spectrumx", "dranet", "none", "hostnetwork")
+"""Kinds whose pods get IPC_LOCK with RDMA unless the file says otherwise."""
+
+KEYS = {"source_routing": "sourceRouting", "device_class": "deviceClass"}
+
+
+def check_kinds(fabric: Fabric) -> Iterator[Diagnostic]:
+    """T601, T602, T604, T620, T621."""
+    route, kind = (*FABRICS, fabric.name), KINDS[fabric.kind]
+    yield from _links(fabric, kind, route)
+    if not fabric.rails and not kind.empty:
+        hint = f"add `rails:` with {listing(kind.needs, 'and')} of each network card"
+        yield error("T602", route, f'fabric "{fabric.name}" has no rails', hint=hint)
+    for index, rail in enumerate(fabric.rails):
+        yield from _rail(fabric, rail, kind, (*route, "rails", index))
+    yield from _unreached(fabric, route)
+    yield from _idle_keys(fabric, kind, route)
+    yield from _idle(fabric, route)
+    yield from _shared(fabric, route)
+    yield from _locked(fabric, route)
+
+
+def _links(fabric: Fabric, kind: Kind, route: Route) -> Iterator[Diagnostic]:
+    """FAB10."""
+    if fabric.link_type and fabric.link_type not in kind.links:
+        message = f'fabric "{fabric.name}" is {fabric.kind} over {fabric.link_type}; {kind.why}'
+        yield error("T601", (*route, "linkType"), message, hint="correct the kind or the link type")
+    if fabric.kind == "none" and fabric.link_type == "ethernet" and _verbs(fabric):
+        message = f'fabric "{fabric.name}" gives pods RDMA devices over Ethernet and no network interface'
+        hint = "RoCE goes by IP addresses: give each rail a network of the kind macvlan, hostdevice or sriov"
+        yield error("T601", (*route, "kind"), message, hint=hint)
+
+
+def _verbs(fabric: Fabric) -> bool:
+    return any(rail.hca or rail.resource.startswith("rdma/") for rail in fabric.rails)
+
+
+def _rail(fabric: Fabric, rail: Rail, kind: Kind, route: Route) -> Iterator[Diagnostic]:
+    for key in kind.needs:
+        if not getattr(rail, key):
+            message = f'a rail of the {fabric.kind} fabric "{fabric.name}" has no `{key}`'
+            yield error("T602", route, message, hint=f"add `{key}:`")
+
+
+def _unreached(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:
+    """T602: RDMA devices that pods have no way to; said of the first."""
+    bare = [number for number, rail in enumerate(fabric.rails) if rail.hca and not rail.resource]
+    if bare and fabric.kind in BY_PLUGIN and not fabric.privileged:
+        device = fabric.rails[bare[0]].hca
+        message = f'a rail of fabric "{fabric.name}" has the RDMA device "{device}" and no resource to get it by'
+        hint = "add `resource:`, a pool of the shared device plugin such as rdma/rail_0; without it pods have TCP alone"
+        hint += ", unless they are `privileged`" if fabric.kind == "hostnetwork" else ""
+        yield warning("T602", (*route, "rails", bare[0], "hca"), message, hint=hint)
+
+
+def _idle_keys(fabric: Fabric, kind: Kind, route: Route) -> Iterator[Diagnostic]:
+    """T604 of rails: once for each key."""
+    for key in kind.idle:
+        index = next((number for number, rail in enumerate(fabric.rails) if getattr(rail, key)), None)
+        if index is not None:
+            message = f'`{key}` of a rail says nothing for the {fabric.kind} fabric "{fabric.name}"'
+            yield warning("T604", (*route, "rails", index, key), message, hint="take it out, or correct the kind")
+
+
+def _idle(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:
+    for field, kinds in ONLY.items():
+        given = getattr(fabric, field)
+        if given and given != Ipam() and fabric.kind not in kinds:
+            key = KEYS.get(field, field)
+            message = f'`{key}` says nothing for the {fabric.kind} fabric "{fabric.name}"'
+            yield warning("T604", (*route, key), message, hint=f"it is for {listing(kinds, 'and')}")
+    if fabric.shares and not fabric.shared:
+        message = f'`shares` of fabric "{fabric.name}" says how many pods share a card, and here a card is one pod\'s'
+        way = "take it out" if fabric.kind in ALONE else "add `attach: shared`, or take it out"
+        yield warning("T604", (*route, "shares"), message, hint=way)
+
+
+def _shared(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:
+    """T620: several attachments would be handed one device, and all but the first none (FAB03)."""
+    if fabric.attach == "shared" and fabric.kind in ALONE:
+        message = f'pods cannot share cards of the {fabric.kind} fabric "{fabric.name}": each takes devices of its own'
+        yield error("T620", (*route, "attach"), message, hint=f"take it out, or use {listing(SHARING)}")
+
+
+def _locked(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:
+    """T621: RDMA pins memory, and 8 MiB of it is what a pod may pin without the capability (FAB07)."""
+    if fabric.ipc_lock is False and fabric.memlock != "unlimited" and fabric.kind in PINNING and _verbs(fabric):
+        message = f'fabric "{fabric.name}" has RDMA devices, and its pods get no IPC_LOCK to pin memory with'
+        hint = "take it out, or raise LimitMEMLOCK on the nodes and say so: `memlock: unlimited`"
+        yield warning("T621", (*route, "ipcLock"), message, hint=hint)
+
+
+# Names of extended resources and of interfaces, by whoever defines them.
+#
+# Sources: Network Operator 26.7 api/v1alpha1/validator (its webhook is off by default, so that a bad name shows up
+# only when pods wait), k8s-rdma-shared-dev-plugin, SR-IOV Network Device Plugin 3.11 pkg/utils (ValidResourceName),
+# SR-IOV Network Operator pkg/webhook/validate.go, spectrum-x-operator v1alpha2.
+
+EFA = "vpc.amazonaws.com/efa"
+NVIDIA = "nvidia.com"
+SHARED = "rdma"
+
+
+def check_names(fabric: Fabric) -> Iterator[Diagnostic]:
+    """T600 (FAB05), once for each resource, and T611 (FAB04)."""
+    told: set[tuple[str, str]] = set()
+    for index, rail in enumerate(fabric.rails):
+        route: Route = (*FABRICS, fabric.name, "rails", index)
+        one = (rail.resource, rail.network if fabric.kind == "spectrumx" else "")
+        if rail.resource and one not in told:
+            told.add(one)
+            yield from _resource(fabric, rail, (*route, "resource"))
+        if rail.interface and fabric.kind != "hostnetwork":
+            yield from _interface(fabric, rail.interface, (*route, "interface"))
+
+
+def _resource(fabric: Fabric, rail: Rail, route: Route) -> Iterator[Diagnostic]:
+    prefix, slash, name = rail.resource.rpartition("/")
+    if not slash:
+        message = f'"{rail.resource}" is no extended resource: it has no prefix'
+        yield error("T600", route, message, hint=f"such as {NVIDIA}/{rail.resource}")
+        return
+    if fabric.kind in ("hostdevice", "spectrumx"):
+        yield from _nvidia(fabric.kind, rail, prefix, name, route)
+    elif fabric.kind == "sriov" and "." in name:
+        yield from _plugin(rail.resource, name, route)
+    elif fabric.kind == "none" and not fabric.shared:
+        yield from _names_verbs(rail.resource, prefix, name, route)
+    elif fabric.kind in ("macvlan", "ipoib") and prefix != SHARED and "." not in prefix:
+        message = f'the shared device plugin has the prefix "{SHARED}", and "{prefix}" is no domain'
+        yield warning("T600", route, message, hint=f"write {SHARED}/{name}")
+    elif fabric.kind == "efa" and rail.resource != EFA:
+        yield warning("T600", route, f'AWS calls its cards {EFA}, not "{rail.resource}"', hint=f"write {EFA}")
+
+
+def _nvidia(kind: str, rail: Rail, prefix: str, name: str, route: Route) -> Iterator[Diagnostic]:
+    if prefix != NVIDIA:
+        why = "HostDeviceNetworks" if kind == "hostdevice" else "the networks of Spectrum-X"
+        message = f'{why} take devices of {NVIDIA}/, never of "{prefix}/"'
+        yield error("T600", route, message, hint=f"write {NVIDIA}/{name}, and `resourcePrefix: {NVIDIA}` in the plugin")
+        return
+    if kind == "spectrumx":
+        network = rail.network.rpartition("/")[2]
+        if network and network != name:
+            message = f'a rail of Spectrum-X gives its network and its resource one name; here "{network}" and "{name}"'
+            yield error("T600", route, message, hint=f"write {NVIDIA}/{network}")
+        return
+    yield from _plugin(rail.resource, name, route)
+
+
+def _names_verbs(resource: str, prefix: str, name: str, route: Route) -> Iterator[Diagnostic]:
+    if "." not in prefix:
+        message = f'the prefix of "{resource}" is no domain: the Network Operator\'s webhook refuses it where it is on'
+        yield info("T600", route, message, hint="fine as AKS has it, without the webhook; else such as nvidia.com")
+    yield from _plugin(resource, name, route)
+
+
+def _plugin(resource: str, name: str, route: Route) -> Iterator[Diagnostic]:
+    """The SR-IOV plugin takes no dots and may have dashes; the Network Operator's webhook, which judges the plugin's
+    configuration in its policy, the other way round. The SR-IOV operator writes a configuration of its own."""
+    if "." in name:
+        message = f'the SR-IOV device plugin refuses "{resource}": the name has a dot'
+        yield error("T600", route, message, hint=f'write "{name.replace(".", "_")}"')
+    elif "-" in name:
+        message = (
+            f'the Network Operator\'s webhook refuses the dash in "{resource}" of the SR-IOV plugin where it is on'
+        )
+        yield warning("T600", route, message, hint=f'write "{name.replace("-", "_")}"')
+
+
+def _interface(fabric: Fabric, name: str, route: Route) -> Iterator[Diagnostic]:
+    why = bad_interface(name)
+    if why and not (fabric.kind == "gke" and name == "eth0"):
+        yield error("T611", route, f'the interface "{name}" {why}', hint="such as net1")
+
+
+# Rails of one fabric against each other: devices twice, resources that do not tell cards apart.
+
+
+def check_rails(fabric: Fabric) -> Iterator[Diagnostic]:
+    """T603, T609, T622."""
+    yield from _selectors(fabric)
+    yield from _twice(fabric, "hca", "two rails have the RDMA device")
+    yield from _twice(fabric, "interface", "two rails have the interface")
+    yield from _ports(fabric)
+    yield from _claimed(fabric)
+    yield from _order(fabric)
+    some = [index for index, rail in enumerate(fabric.rails) if not rail.hca]
+    if 0 < len(some) < len(fabric.rails):
+        message = f'some rails of fabric "{fabric.name}" name an RDMA device and others none'
+        hint = "name all of them: NCCL uses those that are named and no others"
+        yield warning("T603", (*FABRICS, fabric.name, "rails", some[0]), message, hint=hint)
+
+
+def _selectors(fabric: Fabric) -> Iterator[Diagnostic]:
+    """The API server reads them when a claim is made, and no pod gets its cards then."""
+    for index, rail in enumerate(fabric.rails):
+        for number, text in enumerate(rail.selectors):
+            if why := validation.fault(text):
+                here = (*FABRICS, fabric.name, "rails", index, "selectors", number)
+                yield error("T622", here, f"the CEL expression cannot be read: {why}", hint="correct it")
+
+
+def _twice(fabric: Fabric, key: str, what: str) -> Iterator[Diagnostic]:
+    first: dict[str, int] = {}
+    for index, rail in enumerate(fabric.rails):
+        name = getattr(rail, key)
+        rails: Route = (*FABRICS, fabric.name, "rails")
+        if name and first.setdefault(name, index) != index:
+            notes = (Note("the other is here", (*rails, first[name], key)),)
+            hint = f"each rail has its own `{key}`"
+            yield error("T603", (*rails, index, key), f'{what} "{name}"', notes=notes, hint=hint)
+
+
+def _claimed(fabric: Fabric) -> Iterator[Diagnostic]:
+    """Cards that DRA hands out, and a device plugin too: pods would ask for both."""
+    index = next((number for number, rail in enumerate(fabric.rails) if rail.resource), None)
+    if fabric.kind == "dranet" and index is not None:
+        message = f'cards of the dranet fabric "{fabric.name}" are claimed, and a rail has the resource of a plugin too'
+        hint = "leave `resource` out of its rails: one party hands a card out"
+        yield error("T603", (*FABRICS, fabric.name, "rails", index, "resource"), message, hint=hint)
+
+
+def _ports(fabric: Fabric) -> Iterator[Diagnostic]:
+    """One port with several rails works for macvlan over several VLANs alone."""
+    counted = Counter(rail.device for rail in fabric.rails if rail.device)
+    for index, rail in enumerate(fabric.rails):
+        if counted[rail.device] > 1 and fabric.kind != "macvlan":
+            message = f'{counted[rail.device]} rails of fabric "{fabric.name}" have the port "{rail.device}"'
+            yield warning(
+                "T603", (*FABRICS, fabric.name, "rails", index, "device"), message, hint="name each rail's own"
+            )
+            counted[rail.device] = 0
+
+
+def _order(fabric: Fabric) -> Iterator[Diagnostic]:
+    """The kubelet hands out devices of one resource in any order, and Multus binds them in the annotation's order
+    (multus-cni 4.3, pkg/k8sclient; facts A5)."""
+    if fabric.shared or fabric.kind not in NETWORKED:
+        return
+    counted = Counter(rail.resource for rail in fabric.rails if rail.resource)
+    for resource, rails in counted.items():
+        if rails < 2:
+            continue
+        subnets = {rail.subnet for rail in fabric.rails if rail.resource == resource}
+        index = next(n for n, rail in enumerate(fabric.rails) if rail.resource == resource)
+        route = (*FABRICS, fabric.name, "rails", index, "resource")
+        message = (
+            f'{rails} rails of fabric "{fabric.name}" have the resource "{resource}": any card may become any rail'
+        )
+        hint = "give each rail a resource of its own: a pool of the device plugin for each port"
+        if len(subnets) > 1:
+            yield warning("T609", route, f"{message}, with the addresses of another", hint=hint)
+        else:
+            yield info("T609", route, message, hint=hint)
+
+
+# Fabrics and the nodes that hang on them: names, numbers of GPUs, and one card in two fabrics.
+
+GLOBAL = ("default", "openshift-multus", "openshift-sriov-network-operator", "openshift-cnv")
+"""Namespaces whose networks all pods of OpenShift may use (namespaceIsolation, on by default)."""
+
+
+def check_fabric_nodes(topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """T610, T612, and T603 for cards of two fabrics."""
+    for index, pool in enumerate(topology.pools):
+        for place, name in enumerate(pool.node.fabrics or ()):
+            if name not in topology.fabrics:
+                hint = suggest(name, topology.fabrics, "fabrics")
+                message = f'pool "{pool.name}" hangs on the fabric "{name}", which there is not'
+                yield error("T610", (*POOLS, index, "node", "fabrics", place), message, hint=hint)
+    for fabric in topology.fabrics.values():
+        yield from _alone(topology, fabric)
+        yield from _gpus(topology, fabric)
+        if topology.platform == "openshift" and fabric.kind in NETWORKED:
+            yield from _isolated(topology, fabric)
+    yield from _nodes_shared(topology)
+
+
+def _alone(topology: ClusterTopology, fabric: Fabric) -> Iterator[Diagnostic]:
+    if not pools_of(topology, fabric.name):
+        message = f'no pool hangs on the fabric "{fabric.name}"'
+        hint = "add it to `node.fabrics` of a pool, or leave `fabrics` out there"
+        yield warning("T610", (*FABRICS, fabric.name), message, hint=hint)
+
+
+def _gpus(topology: ClusterTopology, fabric: Fabric) -> Iterator[Diagnostic]:
+    counts = [pool.node.accelerators for pool in pools_of(topology, fabric.name) if pool.node.accelerators]
+    for index, rail in enumerate(fabric.rails):
+        if counts and rail.gpu is not None and rail.gpu >= max(counts):
+            message = f"the rail is next to GPU {rail.gpu}, and nodes on its fabric have {max(counts)}, counted from 0"
+            route = (*FABRICS, fabric.name, "rails", index, "gpu")
+            yield error("T610", route, message, hint=f"0 to {max(counts) - 1}")
+
+
+def _isolated(topology: ClusterTopology, fabric: Fabric) -> Iterator[Diagnostic]:
+    """OpenShift's Multus takes networks of the pod's own namespace, and of a few for all."""
+    spaces = {name for name in (*topology.namespaces, topology.defaults.get("namespace", "")) if name}
+    for index, rail in enumerate(fabric.rails):
+        space = rail.network.rpartition("/")[0]
+        if space and space not in GLOBAL and spaces and space not in spaces:
+            message = f'pods of {listing(sorted(spaces), "and", 3)} cannot use networks of "{space}" on OpenShift'
+            hint = f"put the network into the pods' namespace, or into {listing(GLOBAL[:1])}"
+            yield warning("T612", (*FABRICS, fabric.name, "rails", index, "network"), message, hint=hint)
+            return
+
+
+def _nodes_shared(topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """One card serves one type of networking (Network Operator 26.4, deployment guide)."""
+    first: dict[tuple[str, str, str], tuple[str, int]] = {}
+    for fabric in topology.fabrics.values():
+        for index, rail in enumerate(fabric.rails):
+            for pool in pools_of(topology, fabric.name):
+                for key in ("hca", "device"):
+                    value = getattr(rail, key)
+                    other, place = first.setdefault((pool.name, key, value), (fabric.name, index))
+                    if value and other != fabric.name and topology.fabrics[other].kind != fabric.kind:
+                        message = f'"{value}" of pool "{pool.name}" is a card of two fabrics of different kinds'
+                        notes = (Note("the other is here", (*FABRICS, other, "rails", place, key)),)
+                        route = (*FABRICS, fabric.name, "rails", index, key)
+                        hint = "a card serves one type of network; say with `node.fabrics` which nodes have which"
+                        yield warning("T603", route, message, notes=notes, hint=hint)
+                        return

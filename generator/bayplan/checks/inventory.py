@@ -1,0 +1,242 @@
+"""What the topology says that it offers: accelerators, planned nodes, queues, versions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from bayplan.checks.topology import POOLS
+from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
+from bayplan.core.phrases import suggest
+from bayplan.kube import quantity
+from bayplan.model.target import KNOWN, minor, order
+from bayplan.model.topology import AcceleratorKind, ClusterTopology, Pool
+
+
+def check_offer(topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """T411, T420 to T424, T429, T431 to T433, T435, T436."""
+    for index, pool in enumerate(topology.pools):
+        route: Route = (*POOLS, index)
+        yield from _accelerator(topology, pool, (*route, "node"))
+        yield from _plan(pool, route)
+        yield from _nvlink_vendor(topology, pool, route)
+    yield from _counted(topology)
+    yield from _separated(topology)
+    parent = topology.schedulers.get("kai", {}).get("parentQueue")
+    if parent and parent in (topology.queues or (queue_of(topology),)):
+        message = f'"{parent}" is the parent of the queues and a queue for workflows; KAI schedules only leaf queues'
+        here: Route = ("topology", "spec", "schedulers", "kai", "parentQueue")
+        yield error("T435", here, message, hint="name another parent")
+    queue = topology.defaults.get("queue")
+    if queue and topology.queues is not None and queue not in topology.queues:
+        hint = suggest(queue, topology.queues, "queues")
+        message = f'the default queue "{queue}" is not among the queues'
+        yield error("T422", ("topology", "spec", "defaults", "queue"), message, hint=hint)
+    name = topology.defaults.get("pool")
+    if name and topology.pool(name) is None:
+        hint = suggest(name, [pool.name for pool in topology.pools], "pools")
+        yield error("T436", ("topology", "spec", "defaults", "pool"), f'there is no pool "{name}"', hint=hint)
+    for component, version in topology.versions.items():
+        yield from _version(component, version)
+
+
+def _accelerator(topology: ClusterTopology, pool: Pool, route: Route) -> Iterator[Diagnostic]:
+    name, count = pool.node.accelerator, pool.node.accelerators
+    if name and name not in topology.accelerators:
+        message = f'the accelerator "{name}" of pool "{pool.name}" is not declared'
+        line = f"add under `accelerators`: {name}: {{resources: {{count: nvidia.com/gpu}}}}"
+        hint = suggest(name, topology.accelerators, "declared") or line
+        yield error("T421", (*route, "accelerator"), message, hint=hint)
+    if bool(name) != bool(count):
+        given, missing = ("accelerator", "count") if name else ("count", "accelerator")
+        message = f'the node of pool "{pool.name}" has "{given}" and no "{missing}"'
+        yield error("T429", (*route, given), message, hint=f'add "{missing}:"')
+
+
+def queue_of(topology: ClusterTopology) -> str:
+    """The default queue, if there is one."""
+    return topology.defaults.get("queue", "")
+
+
+def _separated(topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """What is proven for one pool holds only if nothing lets its pods go to another."""
+    for index, pool in enumerate(topology.pools if len(topology.pools) > 1 else ()):
+        selector = (pool.template.get("spec") or {}).get("nodeSelector")
+        if not pool.node.node_selector and not selector:
+            message = f'nothing keeps the pods of pool "{pool.name}" off the nodes of the other pools'
+            hint = "add a `nodeSelector` with a label that only its nodes carry"
+            yield warning("T433", (*POOLS, index, "node"), message, hint=hint)
+
+
+def _counted(topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """A device plugin offers cards under a resource name, and only NVIDIA's is a matter of course."""
+    for name, kind in topology.accelerators.items():
+        counted = {"device-plugin", "hami"} & set(kind.allocators)
+        if kind.vendor != "nvidia" and counted and "count" not in kind.resources:
+            message = f'accelerator "{name}" of {kind.vendor} has no resource name to count its cards by'
+            hint = "add `resources: {count: NAME}` with the extended resource of its device plugin"
+            yield error("T431", ("topology", "spec", "accelerators", name), message, hint=hint)
+        if kind.vendor != "nvidia" and "dra" in kind.allocators and not kind.device_class:
+            message = f'accelerator "{name}" of {kind.vendor} has no device class to claim its cards by'
+            hint = "add `deviceClass: NAME` with the DeviceClass of its DRA driver"
+            yield error("T431", ("topology", "spec", "accelerators", name), message, hint=hint)
+
+
+def _nvlink_vendor(topology: ClusterTopology, pool: Pool, route: Route) -> Iterator[Diagnostic]:
+    """ComputeDomains are NVIDIA's."""
+    kind = topology.accelerators.get(pool.node.accelerator)
+    for index, level in enumerate(pool.levels):
+        if level.nvlink and (not pool.node.accelerator or (kind and kind.vendor != "nvidia")):
+            whose = f"cards of {kind.vendor}" if kind else "no accelerator"
+            message = f'level "{level.name}" is marked `nvlink`, and the nodes of pool "{pool.name}" have {whose}'
+            here = (*route, "levels", index, "nvlink")
+            if not pool.node.described:  # so imports of networks leave nodes
+                yield warning("T432", here, message, hint="describe the nodes: `node: {accelerator: gb200, count: 4}`")
+            else:
+                yield error("T432", here, message, hint="remove the mark")
+
+
+def _plan(pool: Pool, route: Route) -> Iterator[Diagnostic]:
+    for index, level in enumerate(pool.levels):
+        here: Route = (*route, "levels", index, "plan")
+        if level.plan is not None and level != pool.levels[-1]:
+            message = f'"plan" stands on the level "{level.name}"; domains are listed for "{pool.levels[-1].name}"'
+            yield error("T420", here, message, hint=f'move it to the level "{pool.levels[-1].name}"')
+        elif level.plan is not None:
+            yield from _short(pool, level.plan, here, (*route, "domains"))
+
+
+def _short(pool: Pool, plan: int, route: Route, domains: Route) -> Iterator[Diagnostic]:
+    """Domains that cannot give what is planned (those without any nodes are placeholders)."""
+    out = {name for names in pool.unusable.values() for name in names}
+    usable = [
+        (i, sum(name not in out for name in domain.nodes)) for i, domain in enumerate(pool.domains) if domain.nodes
+    ]
+    short = [(index, count) for index, count in usable if count < plan]
+    if short:
+        message = f"{len(short)} of {len(usable)} domains have fewer than the {plan} usable nodes that are planned"
+        notes = tuple(
+            Note(f'"{"/".join(pool.domains[index].path)}" has {count}', (*domains, index)) for index, count in short[:5]
+        )
+        yield warning("T411", route, message, hint="lower `plan`, or expect groups of that size elsewhere", notes=notes)
+
+
+def _version(component: str, version: str) -> Iterator[Diagnostic]:
+    route: Route = ("topology", "spec", "versions", component)
+    known = [order(component, each) for each in KNOWN[component]]
+    own, oldest, newest = order(component, minor(version)), KNOWN[component][0], KNOWN[component][-1]
+    if own < known[0]:
+        message = f"{component} {version} is older than {oldest}, the oldest that bayplan knows"
+        yield error("T423", route, message, hint=f"upgrade to {oldest} or later")
+    elif own > known[-1]:
+        message = (
+            f"{component} {version} is newer than {newest}, the newest that bayplan knows; it is taken for {newest}"
+        )
+        yield warning("T424", route, message, hint="check what changed since, or upgrade bayplan")
+    elif own not in known:
+        message = f"bayplan knows no {component} {version}; it is taken for the release before it"
+        yield warning("T424", route, message, hint=f"known: {', '.join(KNOWN[component])}")
+
+
+# What the topology says of cards: their memory, their slices, how they hang together.
+
+
+def check_cards(topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """T630 to T632."""
+    for name, kind in topology.accelerators.items():
+        route: Route = ("topology", "spec", "accelerators", name)
+        if kind.memory:
+            yield from _memory(kind.memory, (*route, "memory"))
+        yield from _unfit(kind, route)
+        if kind.link_zones:
+            yield from _zones(topology, kind, (*route, "linkZones"))
+
+
+def _memory(text: str, route: Route) -> Iterator[Diagnostic]:
+    try:
+        fault = "" if quantity.parse(text) > 0 else f'"{text}" is no memory'
+    except ValueError as reason:
+        fault = str(reason)
+    if fault:
+        yield error("T632", route, fault, hint='write it like "80Gi"')
+
+
+def _unfit(kind: AcceleratorKind, route: Route) -> Iterator[Diagnostic]:
+    """Settings that only one vendor's cards have."""
+    if kind.profile and kind.vendor != "nvidia":
+        message = f'accelerator "{kind.name}" is of {kind.vendor}, whose cards have no MIG profiles'
+        yield error("T631", (*route, "profile"), message, hint="remove it")
+    elif kind.profile and set(kind.allocators) != {"device-plugin"}:
+        message = "slices of one profile are counted, which a device plugin does; DRA and HAMi cut cards themselves"
+        yield error("T631", (*route, "profile"), message, hint="write `allocator: device-plugin`, or remove `profile`")
+    if kind.topology_annotated is not None and kind.vendor != "metax":
+        message = f'accelerator "{kind.name}" is of {kind.vendor}; only nodes with cards of MetaX have such annotations'
+        yield error("T631", (*route, "topologyAnnotated"), message, hint="remove it")
+
+
+def _zones(topology: ClusterTopology, kind: AcceleratorKind, route: Route) -> Iterator[Diagnostic]:
+    """Each card in one zone, and no card that the nodes do not have."""
+    pools = [pool for pool in topology.pools if pool.node.accelerator == kind.name]
+    most = max((pool.node.accelerators for pool in pools), default=0)
+    seen: set[int] = set()
+    for number, zone in enumerate(kind.link_zones):
+        for place, card in enumerate(zone):
+            at = (*route, number, place)
+            if card in seen:
+                yield error("T630", at, f"card {card} stands in two zones, or twice in one", hint="name each once")
+            elif most and card >= most:
+                message = f"there is no card {card}: a node has {most}, and they are counted from 0"
+                yield error("T630", at, message, hint=f"use numbers up to {most - 1}")
+            seen.add(card)
+
+
+# What is worth knowing of a topology, and only said when one asks for it.
+
+WALLS = frozenset({"crusoe.ai/ib.partition.id"})
+"""Labels of levels whose domains no network of jobs joins (Crusoe: InfiniBand partitions)."""
+
+
+def check_survey(topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """T404, T410, T449."""
+    for index, pool in enumerate(topology.pools):
+        yield from _walls(pool, (*POOLS, index, "levels"))
+        if all(len(domain.path) == len(pool.levels) for domain in pool.domains):
+            for depth in range(len(pool.levels)):
+                yield from _level(pool, depth, (*POOLS, index, "levels", depth))
+
+
+def _walls(pool: Pool, route: Route) -> Iterator[Diagnostic]:
+    """Several roots: of most levels nobody says whether jobs may cross their domains, of these the label does."""
+    for depth, level in enumerate(pool.levels if pool.domains else ()):
+        sizes: Counter[tuple[str, ...]] = Counter()
+        for domain in pool.domains:
+            sizes[domain.path[: depth + 1]] += len(domain.nodes)
+        if level.label in WALLS and len(sizes) > 1:
+            message = (
+                f'no job can span two domains of "{level.name}" in pool "{pool.name}": there are {len(sizes)}, the'
+                f" largest with {max(sizes.values())} nodes"
+            )
+            yield info("T449", (*route, depth), message, hint="a gang has to fit into one of them")
+
+
+def _level(pool: Pool, depth: int, route: Route) -> Iterator[Diagnostic]:
+    sizes: Counter[tuple[str, ...]] = Counter()
+    for domain in pool.domains:
+        sizes[domain.path[: depth + 1]] += len(domain.nodes)
+    name = pool.levels[depth].name
+    if len(sizes) == 1 and not pool.levels[depth].nvlink:
+        yield info(
+            "T404",
+            route,
+            f'there is only one "{name}" in pool "{pool.name}"',
+            hint="leave it out, unless another pool needs it",
+        )
+    elif len(set(sizes.values())) > 1:
+        groups = sorted(Counter(sizes.values()).items(), reverse=True)
+        shown = ", ".join(f"{count} with {size} nodes" for size, count in groups[:10])
+        yield info(
+            "T410",
+            route,
+            f'the domains of "{name}" differ in size: {shown}',
+            hint="a group that must fit anywhere has to fit the smallest",
+        )

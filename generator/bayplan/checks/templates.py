@@ -1,0 +1,419 @@
+"""What users may not set because bayplan or the scheduler does, and templates that cannot be merged."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
+from bayplan.core.phrases import shorten
+from bayplan.kube import quantity
+from bayplan.kube import validation as refused
+from bayplan.kube.objects import get, items, mapping
+from bayplan.kube.pod import MERGE_KEYS, OWN_FIELDS, OWN_NAMES, container_name, containers, identity
+from bayplan.model.augment import Roster
+from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology
+from bayplan.model.walk import Place, pod_sets
+from bayplan.model.workflow import PodSet, Workflow
+
+# Values in a template that would make no pod: amounts that are none, cards counted twice, nulls that delete ours.
+
+SPEC = ("containers", "resourceClaims", "volumes", "nodeSelector", "affinity")
+MAIN = ("name", "env", "resources", "volumeMounts")
+RESOURCES = ("requests", "limits", "claims")
+"""Fields that bayplan writes: of a PodSpec, of its main container, of that container's resources."""
+
+COUNT = "nvidia.com/gpu"
+"""What a device plugin calls cards where the topology gives no name."""
+
+AMOUNT, COUNTED = 'write it like "4", "500m" or "64Gi"', 'write it like "1"'
+"""What to write for a resource of Kubernetes, and for an extended one."""
+
+Amount = tuple[str, Any, Route]
+
+
+def amounts(code: str, spec: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
+    """Requests and limits of containers and of the pod, and its overhead, are quantities of nothing less than zero."""
+    owners = [(spec, route), *_containers(spec, route, "containers"), *_containers(spec, route, "initContainers")]
+    found = [each for owner, at in owners for each in _amounts(owner, at)]
+    for name, value, at in (*found, *_list_entries(spec.get("overhead"), (*route, "overhead"))):
+        reason = _fault(str(value), whole="/" in name)
+        if reason:
+            yield error(code, at, reason, hint=COUNTED if "/" in name else AMOUNT)
+
+
+def _fault(text: str, *, whole: bool) -> str:
+    try:
+        amount = quantity.parse(text)
+    except ValueError as reason:
+        return str(reason)
+    if amount < 0:
+        return f'"{text}" is less than nothing'
+    return f'"{text}": extended resources are counted in whole numbers' if whole and amount % 1000 else ""
+
+
+def cards(code: str, spec: Mapping[str, Any], route: Route, topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """No container that runs beside the others asks for cards: these are asked for once, with `accelerator`."""
+    kinds = topology.accelerators.values()
+    counted = {name: kind.name for kind in kinds for name in {"count": COUNT, **kind.resources}.values()}
+    beside = [
+        (each, at)
+        for each, at in _containers(spec, route, "initContainers")
+        if each.get("restartPolicy") == "Always"  # others end before, so they ask for cards in their turn
+    ]
+    for owner, place in ((spec, route), *_containers(spec, route, "containers"), *beside):
+        for name, _, at in _amounts(owner, place):
+            if name in counted:
+                message = f'"{name}" belongs to the accelerator "{counted[name]}", and a template may not ask for it'
+                hint = f"write `accelerator: {{name: {counted[name]}, count: ...}}` on the podSet instead"
+                yield error(code, at, message, hint=hint)
+
+
+def nulls(code: str, spec: Mapping[str, Any], route: Route, main: Collection[str | None]) -> Iterator[Diagnostic]:
+    """Nulls delete, so none may stand where bayplan writes. `main`: names of the main container; none: any name."""
+    yield from _nulls(code, spec, SPEC, route)
+    selector = spec.get("nodeSelector") or {}
+    yield from _nulls(code, selector, selector, (*route, "nodeSelector"))
+    for container, at in _containers(spec, route, "containers"):
+        if not main or container.get("name") in main:
+            yield from _nulls(code, container, MAIN, at)
+            yield from _nulls(code, container.get("resources") or {}, RESOURCES, (*at, "resources"))
+
+
+def _nulls(code: str, owner: Mapping[str, Any], keys: Collection[str], route: Route) -> Iterator[Diagnostic]:
+    for key in keys:
+        if owner.get(key, key) is None:
+            message = f'null would delete what bayplan writes to "{key}"'
+            yield error(code, (*route, key), message, hint="remove it, or write what to add")
+
+
+def _containers(spec: Mapping[str, Any], route: Route, key: str) -> list[tuple[Mapping[str, Any], Route]]:
+    return [(each, (*route, key, index)) for index, each in enumerate(spec.get(key) or ())]
+
+
+def _amounts(owner: Mapping[str, Any], route: Route) -> Iterator[Amount]:
+    for key in ("requests", "limits"):
+        yield from _list_entries((owner.get("resources") or {}).get(key), (*route, "resources", key))
+
+
+def _list_entries(amounts: Any, route: Route) -> Iterator[Amount]:
+    """The entries of a map that delete nothing."""
+    for name, value in amounts.items() if isinstance(amounts, Mapping) else ():
+        if value is not None:
+            yield name, value, (*route, name)
+
+
+OWN_ENV: Mapping[str, str] = {
+    "JOB_COMPLETION_INDEX": "Kubernetes' Job controller",
+    "JOBSET_JOB_INDEX": "bayplan, where groups share a replicatedJob",
+    "VC_TASK_INDEX": "Volcano",
+    "LWS_LEADER_ADDRESS": "LeaderWorkerSet",
+    "LWS_GROUP_SIZE": "LeaderWorkerSet",
+    "LWS_WORKER_INDEX": "LeaderWorkerSet",
+}
+"""Variable -> who sets it. Ranks are computed from them."""
+
+OWN_PREFIXES = (
+    "bayplan.dev/",
+    "kai.scheduler/",
+    "scheduling.run.ai/",
+    "scheduling.volcano.sh/",
+    "volcano.sh/",
+    "kueue.x-k8s.io/",
+    "gang.scheduling.koordinator.sh/",
+    "quota.scheduling.koordinator.sh/",
+    "scheduling.x-k8s.io/",
+    "jobset.sigs.k8s.io/",
+    "leaderworkerset.sigs.k8s.io/",
+    "batch.kubernetes.io/",
+    "slurmjob.slinky.slurm.net/",
+    "scheduler.slinky.slurm.net/",
+    "slinky.slurm.net/",
+    "sunk.coreweave.com/",
+)
+OWN_KEYS = ("pod-group-name", "pod-group.scheduling.sigs.k8s.io", "runai/queue", "priorityClassName")
+"""Labels and annotations by which schedulers and controllers know a gang and its pods."""
+
+EXCLUSIVE = (
+    "alpha.jobset.sigs.k8s.io/exclusive-topology",
+    "leaderworkerset.sigs.k8s.io/exclusive-topology",
+    "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology",
+)
+"""JobSet's and LeaderWorkerSet's own way of placement: affinity of one pod, and a node selector for those that follow
+it (JobSet 0.12 `pod_mutating_webhook.go`). It goes against whatever a scheduler of gangs has decided."""
+
+ENTRIES = tuple(name for names in OWN_NAMES.values() for name in names)
+
+MAPS = ("nodeSelector", "affinity", "securityContext", "resources", "requests", "limits")
+
+
+Codes = tuple[str, str, str, str, str, str]
+"""What to call a label, a field, a list, an amount, a label's value and a reference that are wrong."""
+
+POD_SET: Codes = ("W312", "W313", "W315", "W319", "W598", "W599")
+POOL: Codes = ("T430",) * 6
+
+
+def check_template(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W311 to W315, and W317, W319, W598 and W599 in templates."""
+    yield from _marks("W312", workflow.labels, ("workflow", "metadata", "labels"))
+    yield from _marks("W312", workflow.annotations, ("workflow", "metadata", "annotations"))
+    for place in pod_sets(workflow):
+        yield from _env(place)
+        if place.pods.template:
+            yield from _template(place.pods, (*place.route, "template"))
+
+
+def check_pools(topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """T430: the same of the pools' templates."""
+    for index, pool in enumerate(topology.pools):
+        if pool.template:
+            route: Route = ("topology", "spec", "pools", index, "template")
+            wrong = tuple(_sound(pool.template, route, POOL, ()))
+            yield from wrong
+            if not wrong:
+                spec, at = pool.template.get("spec") or {}, (*route, "spec")
+                yield from _entries(POOL, spec, at, dict.fromkeys(ENTRIES, True))
+                yield from cards(POOL[3], spec, at, topology)
+
+
+def check_cards(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """W331 in templates."""
+    for place in pod_sets(workflow):
+        spec, at = place.pods.template.get("spec") or {}, (*place.route, "template", "spec")
+        if not any(_lists(POD_SET[2], spec, at)):
+            yield from cards("W331", spec, at, topology)
+
+
+def _marks(code: str, given: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
+    for key in given:
+        if key in EXCLUSIVE:
+            message = f'"{key}" places pods past the scheduler and past what bayplan proves'
+            hint = "remove it, and say it with `placement: {required: LEVEL}` and `separate: LEVEL` on the group"
+            yield error(code, (*route, key, KEY), message, hint=hint)
+        elif key in OWN_KEYS or key.startswith(OWN_PREFIXES):
+            message = f'"{key}" is set by bayplan, a scheduler or a controller'
+            yield error(code, (*route, key, KEY), message, hint="remove it")
+
+
+def _env(place: Place) -> Iterator[Diagnostic]:
+    for name in place.pods.env:
+        if name in OWN_ENV:
+            message = f'the variable "{name}" is set by {OWN_ENV[name]}, and ranks depend on it'
+            yield error("W311", (*place.route, "env", name, KEY), message, hint="choose another name")
+
+
+def _template(pods: PodSet, route: Route) -> Iterator[Diagnostic]:
+    wrong = tuple(_sound(pods.template, route, POD_SET, _main_names(pods)))
+    yield from wrong
+    if not any(each.code == POD_SET[2] for each in wrong):
+        spec = pods.template.get("spec") or {}
+        made = {"shm": _own_shm(pods), "files": bool(pods.files), "gpu": True, "compute-domain": True}
+        made["nic"] = pods.fabric is not None
+        yield from _entries(POD_SET, spec, (*route, "spec"), made)
+        yield from _main(pods, spec.get("containers") or [], (*route, "spec", "containers"))
+        yield from _mounts(pods, spec.get("containers") or [], (*route, "spec", "containers"))
+
+
+def _own_shm(pods: PodSet) -> bool:
+    """Whether bayplan mounts /dev/shm: a fabric brings one where the template has none."""
+    mounts = (mount for each in _mains(pods) for mount in each.get("volumeMounts") or ())
+    return bool(pods.shm) or (pods.fabric is not None and all(each["mountPath"] != "/dev/shm" for each in mounts))
+
+
+def _mains(pods: PodSet) -> Iterator[Mapping[str, Any]]:
+    name = container_name(pods)
+    return (each for each in containers(pods.template) if each.get("name", name) == name)
+
+
+def _main_names(pods: PodSet) -> tuple[str | None, ...]:
+    containers = (pods.template.get("spec") or {}).get("containers")
+    sound = isinstance(containers, list) and all(isinstance(each, Mapping) for each in containers)
+    return (None, container_name(pods)) if sound else (None,)
+
+
+def _sound(
+    template: Mapping[str, Any], route: Route, codes: Codes, main: tuple[str | None, ...]
+) -> Iterator[Diagnostic]:
+    mark, field, merge, amount, label, reference = codes
+    metadata = template.get("metadata") or {}
+    for kind in ("labels", "annotations"):
+        yield from _marks(mark, metadata.get(kind) or {}, (*route, "metadata", kind))
+    for each in refused.labels(metadata.get("labels") or {}):
+        yield error(label, (*route, "metadata", "labels", *each.path), each.message, hint=each.hint)
+    spec = template.get("spec") or {}
+    for each in refused.references(spec):
+        yield error(reference, (*route, "spec", *each.path), each.message, hint=each.hint)
+    wrong = tuple(_lists(merge, spec, (*route, "spec")))
+    yield from wrong
+    if not wrong:
+        yield from amounts(amount, spec, (*route, "spec"))
+        yield from nulls(field, spec, (*route, "spec"), main)
+    for key, instead in OWN_FIELDS.items():
+        if key in spec:
+            yield error(field, (*route, "spec", key, KEY), f'a template may not set "{key}"', hint=instead)
+
+
+def _lists(code: str, value: Any, route: Route) -> Iterator[Diagnostic]:
+    """Lists that merge by a key must be lists of mappings that have it, each once."""
+    if isinstance(value, Mapping):
+        for key, below in value.items():
+            here: Route = (*route, key)
+            if key in MAPS and not isinstance(below, Mapping | None):
+                yield error(code, here, f'"{key}" must be a mapping', hint="see PodTemplateSpec in the Kubernetes API")
+            elif (key in MERGE_KEYS or key == "tolerations") and below is not None:
+                yield from _list(code, key, below, here)
+            else:
+                yield from _lists(code, below, here)
+    elif isinstance(value, list):
+        for index, below in enumerate(value):
+            yield from _lists(code, below, (*route, index))
+
+
+def _list(code: str, key: str, value: Any, route: Route) -> Iterator[Diagnostic]:
+    if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
+        yield error(
+            code, route, f'"{key}" must be a list of mappings', hint="see PodTemplateSpec in the Kubernetes API"
+        )
+        return
+    keys, seen = MERGE_KEYS.get(key, ()), set()
+    nameless = key == "containers" and (len(value) == 1 or code == POOL[2])  # means the main container
+    for index, each in enumerate(value):
+        missing = [] if nameless else [name for name in keys if each.get(name) is None]
+        own = identity(key, each) if keys else ()
+        if missing:
+            yield error(
+                code, (*route, index), f'an entry of "{key}" has no "{missing[0]}"', hint=f'add "{missing[0]}:"'
+            )
+        elif own and own in seen:
+            which = ", ".join(str(each.get(name, f"no {name}")) for name in keys)
+            yield error(code, (*route, index), f'"{key}" has "{which}" twice', hint="remove one of them")
+        seen.add(own)
+        yield from _lists(code, each, (*route, index))
+
+
+def _entries(codes: Codes, spec: Mapping[str, Any], route: Route, made: Mapping[str, bool]) -> Iterator[Diagnostic]:
+    for key, names in OWN_NAMES.items():
+        for index, each in enumerate(spec.get(key) or []):
+            if each["name"] in names and made[each["name"]]:
+                message = f'the name "{each["name"]}" in "{key}" is used by bayplan'
+                yield error(codes[1], (*route, key, index, "name"), message, hint="choose another name")
+
+
+def _mounts(pods: PodSet, containers: list[Any], route: Route) -> Iterator[Diagnostic]:
+    """Mounts merge by their path, so one in the place of ours would take another volume for it."""
+    ours = {*pods.files, *(["/dev/shm"] if pods.shm else [])}
+    for index, container in enumerate(containers):
+        mine = container.get("name", container_name(pods)) == container_name(pods)
+        for number, mount in enumerate((container.get("volumeMounts") or []) if mine else ()):
+            if isinstance(path := mount["mountPath"], str) and path in ours:
+                message = f'bayplan mounts "{path}" itself, for {"`files`" if path in pods.files else "`shm`"}'
+                at = (*route, index, "volumeMounts", number, "mountPath")
+                yield error("W317", at, message, hint="choose another path, or remove one of the two")
+
+
+def _main(pods: PodSet, containers: list[Any], route: Route) -> Iterator[Diagnostic]:
+    """One container in a template means the main container, whatever it is called; of several, the one of that name."""
+    names = [each.get("name", pods.name) for each in containers]
+    if len(names) == 1 and names[0] != pods.name and pods.image and containers[0].get("image"):
+        message = f'the only container "{names[0]}" of the template is merged into the main container, image and all'
+        hint = f'if it is a sidecar, add "- name: {pods.name}" beside it; else drop one of the images'
+        yield warning("W314", (*route, 0), message, hint=hint)
+    if len(names) > 1 and pods.name not in names and not pods.image:
+        message = f'none of the template\'s {len(names)} containers is called "{pods.name}", so none is the main one'
+        yield error("W314", route, message, hint=f'call the main container "{pods.name}"')
+
+
+# Users' `template`s against the fields that Kubernetes has in the target's version.
+
+
+def check_pod_templates(workflow: Workflow, topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
+    """W381 to W383, each template of the file once."""
+    written = [(place.pods.template, (*place.route, "template")) for place in pod_sets(workflow)]
+    written += [(pool.template, ("topology", "spec", "pools", i, "template")) for i, pool in enumerate(topology.pools)]
+    written = [(template, route) for template, route in written if template]
+    if written:
+        from bayplan.kube.pod_fields import faults, load
+
+        fields = load(target)
+        for template, route in written:
+            yield from faults(fields, template, route)
+
+
+# Pod templates that others wrote: nothing has judged them yet. The proof adds up their amounts, and a scheduler has to
+# be free to place their pods.
+
+HINT = "write a number with a unit, such as 4, 500m or 64Gi"
+
+
+def check_existing(roster: Roster) -> Iterator[Diagnostic]:
+    """W513, for every amount that no API server would take; W515, for pods that no scheduler looks at; W516."""
+    for seat in roster.seats:
+        spec = mapping(roster.object.data, *seat.path, "spec")
+        route = (*roster.object.route, *seat.path, "spec")
+        yield from _existing_amounts(spec, "overhead", route)
+        yield from _requested(spec, route)
+        for key in ("containers", "initContainers"):
+            for number, each in enumerate(items(spec, key)):
+                yield from _requested(each, (*route, key, number))
+        yield from _free(spec, route)
+    yield from _priorities(roster)
+
+
+def _priorities(roster: Roster) -> Iterator[Diagnostic]:
+    """W516. A PodGroup has one priority for all of its pods."""
+    data = roster.object.data
+    found = {get(data, *seat.path, "spec", "priorityClassName"): seat for seat in roster.seats}
+    if len(found) > 1:
+        names = ", ".join(f'"{shorten(str(name))}"' if name else "none" for name in found)
+        at = next(seat.path for name, seat in found.items() if name)
+        message = f"the pods of one gang have different priority classes ({names}), so the gang as a whole gets none"
+        yield warning(
+            "W516",
+            (*roster.object.route, *at, "spec", "priorityClassName"),
+            message,
+            hint="give all of its pod templates the same `priorityClassName`",
+        )
+
+
+def _free(spec: Any, route: Route) -> Iterator[Diagnostic]:
+    if spec.get("nodeName"):
+        message = "pods with a `nodeName` go past every scheduler, and their gang would wait for them"
+        yield error("W515", (*route, "nodeName"), message, hint="remove it, or leave the placement out")
+    if spec.get("schedulingGates"):
+        message = "pods with `schedulingGates` keep their whole gang waiting until somebody opens the gates of all"
+        yield warning("W515", (*route, "schedulingGates"), message, hint="remove them, unless something opens them")
+
+
+def _requested(owner: Any, route: Route) -> Iterator[Diagnostic]:
+    found = get(owner, "resources")
+    if found is not None and not isinstance(found, dict):
+        yield _wrong("resources", found, (*route, "resources"), "write `limits:` and `requests:` below it")
+        return
+    for key in ("requests", "limits"):
+        yield from _existing_amounts(found, key, (*route, "resources"))
+
+
+def _existing_amounts(owner: Any, key: str, route: Route) -> Iterator[Diagnostic]:
+    found = get(owner, key)
+    if found is not None and not isinstance(found, dict):
+        yield _wrong(key, found, (*route, key), "write a resource and its amount below it")
+        return
+    for name, amount in (found or {}).items():
+        if not _is_quantity(amount):
+            yield _wrong(str(name), amount, (*route, key, name), HINT)
+
+
+def _is_quantity(amount: Any) -> bool:
+    if isinstance(amount, bool) or not isinstance(amount, str | int | float):
+        return False
+    try:
+        return quantity.parse(str(amount)) >= 0
+    except ValueError:
+        return False
+
+
+def _wrong(name: str, found: Any, route: Route, hint: str) -> Diagnostic:
+    message = f'"{shorten(name)}" is {shorten(repr(found))}, which is no amount of a resource'
+    return error("W513", route, message, hint=hint)

@@ -1,0 +1,301 @@
+"""The levels of each pool as a tree: every domain has one parent, and there are more of them further down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
+from bayplan.core.phrases import count, did_you_mean, listing
+from bayplan.model.topology import HOST_LEVEL, HOSTNAME_LABEL, ClusterTopology, Level, Pool
+from bayplan.schemas.patterns import LABEL_VALUE, are_dns_subdomains, is_dns_subdomain
+
+# Node names: each once, spelled as Kubernetes spells them, and known where they are called unusable.
+
+POOLS: Route = ("topology", "spec", "pools")
+
+
+def check_nodes(topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """T401, T415, T419, T425, T427."""
+    yield from _twice(topology)
+    for index, pool in enumerate(topology.pools):
+        route: Route = (*POOLS, index)
+        if not any(domain.nodes for domain in pool.domains):
+            yield warning(
+                "T425", (*route, "domains"), f'pool "{pool.name}" has no nodes', hint="list them, or leave the pool out"
+            )
+        yield from _spelling(pool, route)
+        yield from _unusable(pool, route)
+
+
+def _twice(topology: ClusterTopology) -> Iterator[Diagnostic]:
+    places = [
+        ((*POOLS, p, "domains", d, "nodes"), domain.nodes)
+        for p, pool in enumerate(topology.pools)
+        for d, domain in enumerate(pool.domains)
+    ]
+    names = [name for _, nodes in places for name in nodes]
+    if len(set(names)) == len(names):
+        return
+    first: dict[str, Route] = {}
+    for route, nodes in places:
+        again: dict[Route, list[str]] = {}
+        for name in nodes:
+            if name in first:
+                again.setdefault(first[name], []).append(name)
+            first.setdefault(name, route)
+        for other, twice in again.items():
+            where = "twice in this list" if other == route else "in two domains"
+            message = f"{_nodes(twice)} {where}; a node has one place"
+            notes = () if other == route else (Note("also here", other),)
+            yield error("T401", route, message, hint="remove one of them", notes=notes)
+
+
+def _nodes(names: list[str]) -> str:
+    verb = "node {} is" if len(names) == 1 else "nodes {} are"
+    return verb.format(listing(names, "and", most=5))
+
+
+def _spelling(pool: Pool, route: Route) -> Iterator[Diagnostic]:
+    """Node names are DNS subdomains (Kubernetes pkg/apis/core/validation: ValidateNodeName)."""
+    if are_dns_subdomains([name for domain in pool.domains for name in domain.nodes]):
+        return
+    for index, domain in enumerate(pool.domains):
+        bad = [name for name in domain.nodes if not is_dns_subdomain(name)]
+        if bad:
+            message = f"{listing([name[:80] for name in bad], 'and', most=3)} cannot be the name of a Kubernetes node"
+            hint = "use the names that `kubectl get nodes` prints: lower-case letters, digits, dashes and dots"
+            yield error("T415", (*route, "domains", index, "nodes"), message, hint=hint)
+
+
+def _unusable(pool: Pool, route: Route) -> Iterator[Diagnostic]:
+    if not pool.unusable:
+        return
+    known = {name for domain in pool.domains for name in domain.nodes}
+    reasons: dict[str, str] = {}
+    for reason, names in pool.unusable.items():
+        here: Route = (*route, "unusable", reason)
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            message = f'{_nodes(unknown)} in no domain of pool "{pool.name}"'
+            yield error("T419", here, message, hint=did_you_mean(unknown[0], known) or "check the names")
+        twice = [name for name in names if reasons.setdefault(name, reason) != reason]
+        if twice:
+            message = f'{_nodes(twice)} both "{reasons[twice[0]]}" and "{reason}"'
+            yield warning("T427", here, message, hint="one reason is enough")
+
+
+def check_tree(topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """T403; without that, T402, T405, T408 and T428."""
+    for index, pool in enumerate(topology.pools):
+        route: Route = (*POOLS, index)
+        wrong = tuple(_lengths(pool, route))
+        yield from wrong
+        if not wrong:
+            yield from _same_path(pool, route)
+            yield from _order(pool, route)
+            for depth, level in enumerate(pool.levels):
+                yield from _parents(pool, route, level, depth)
+            yield from _one_node_each(pool, route)
+
+
+def _lengths(pool: Pool, route: Route) -> Iterator[Diagnostic]:
+    names = "/".join(level.name for level in pool.levels)
+    for index, domain in enumerate(pool.domains):
+        if len(domain.path) != len(pool.levels):
+            parts = count(len(domain.path), "part")
+            found = f'path "{"/".join(domain.path)}" has {parts}' if domain.path else "there is no path"
+            message = f'{found}; pool "{pool.name}" has {count(len(pool.levels), "level")}'
+            hint = f'write it as "{names}"' if names else "remove it: the pool has no levels"
+            place: Route = (*route, "domains", index)
+            yield error("T403", (*place, "path") if domain.path else place, message, hint=hint)
+
+
+def _same_path(pool: Pool, route: Route) -> Iterator[Diagnostic]:
+    first: dict[tuple[str, ...], int] = {}
+    for index, domain in enumerate(pool.domains):
+        if first.setdefault(domain.path, index) != index:
+            what = (
+                f'the domain "{"/".join(domain.path)}"' if domain.path else "the only domain of a pool without levels"
+            )
+            message = f"{what} has two lines"
+            notes = (Note("the first is here", (*route, "domains", first[domain.path])),)
+            yield error("T428", (*route, "domains", index), message, hint="join their nodes in one line", notes=notes)
+
+
+def _order(pool: Pool, route: Route) -> Iterator[Diagnostic]:
+    """Values are counted, not paths: paths grow downwards even where the levels are upside down."""
+    counts = [len({domain.path[depth] for domain in pool.domains}) for depth in range(len(pool.levels))]
+    for depth in range(1, len(counts)):
+        coarse, fine = pool.levels[depth - 1], pool.levels[depth]
+        if counts[depth] < counts[depth - 1] and fine.unique == coarse.unique == "global":
+            message = (
+                f'"{fine.name}" has {count(counts[depth], "domain")}, "{coarse.name}" above it {counts[depth - 1]}'
+            )
+            hint = "write levels from coarse to fine, and `unique: parent` where values repeat"
+            yield error("T405", (*route, "levels", depth), message, hint=hint)
+
+
+def _parents(pool: Pool, route: Route, level: Level, depth: int) -> Iterator[Diagnostic]:
+    if level.unique == "parent":
+        return
+    first: dict[str, int] = {}
+    told: set[tuple[str, ...]] = set()
+    for index, domain in enumerate(pool.domains):
+        here, other = (
+            domain.path[: depth + 1],
+            pool.domains[first.setdefault(domain.path[depth], index)].path[: depth + 1],
+        )
+        if here != other and here not in told:
+            told.add(here)
+            message = f'{level.name} "{here[-1]}" lies in "{"/".join(here[:-1])}" and in "{"/".join(other[:-1])}"'
+            notes = (Note("the other line", (*route, "domains", first[here[-1]], "path")),)
+            hint = f'correct one of them, or write `unique: parent` on the level "{level.name}" if its values repeat'
+            yield error("T402", (*route, "domains", index, "path"), message, hint=hint, notes=notes)
+
+
+def _one_node_each(pool: Pool, route: Route) -> Iterator[Diagnostic]:
+    if pool.levels and len(pool.domains) > 1 and all(len(domain.nodes) == 1 for domain in pool.domains):
+        message = f'every "{pool.levels[-1].name}" of pool "{pool.name}" has one node'
+        hint = 'leave the level out: every pool ends in the level "host" by itself'
+        yield warning("T408", (*route, "levels", len(pool.levels) - 1), message, hint=hint)
+
+
+# Names and labels of pools and levels.
+
+LONGEST = 63
+"""Characters of a label value, or of a label key behind its slash (apimachinery pkg/util/validation)."""
+
+
+def check_labels(topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """T412, T413, T416, T417, T418."""
+    yield from _twins([pool.name for pool in topology.pools], POOLS, "name", "T416", "pools are called")
+    for index, pool in enumerate(topology.pools):
+        route: Route = (*POOLS, index, "levels")
+        yield from _twins([level.name for level in pool.levels], route, "name", "T417", "levels are called")
+        yield from _twins([level.label for level in pool.levels], route, "label", "T417", "levels have the label")
+        yield from _reserved(pool, route)
+        yield from _keys(pool, route)
+        yield from _values(pool, (*POOLS, index, "domains"))
+    yield from _dots(topology)
+
+
+def _twins(names: Iterable[str], route: Route, key: str, code: str, what: str) -> Iterator[Diagnostic]:
+    first: dict[str, int] = {}
+    for index, name in enumerate(names):
+        if first.setdefault(name, index) != index:
+            notes = (Note("the first is here", (*route, first[name], key)),)
+            yield error(code, (*route, index, key), f'two {what} "{name}"', hint="change one of them", notes=notes)
+
+
+def _reserved(pool: Pool, route: Route) -> Iterator[Diagnostic]:
+    for index, level in enumerate(pool.levels):
+        for key, value, own in (("name", level.name, HOST_LEVEL), ("label", level.label, HOSTNAME_LABEL)):
+            if value == own:
+                message = f'"{own}" belongs to the level of the single node, which every pool ends in by itself'
+                yield error("T418", (*route, index, key), message, hint="remove this level")
+
+
+def _keys(pool: Pool, route: Route) -> Iterator[Diagnostic]:
+    for index, level in enumerate(pool.levels):
+        prefix, slash, name = level.label.rpartition("/")
+        if not (_is_value(name) and (not slash or is_dns_subdomain(prefix))):
+            message = f'"{level.label[:80]}" cannot be a label key'
+            hint = "write it like `topology.kubernetes.io/zone`, with at most 63 characters behind the slash"
+            yield error("T412", (*route, index, "label"), message, hint=hint)
+
+
+def _is_value(text: str) -> bool:
+    return LABEL_VALUE.search(text) and len(text) <= LONGEST
+
+
+def _values(pool: Pool, route: Route) -> Iterator[Diagnostic]:
+    for index, domain in enumerate(pool.domains):
+        bad = [value for value in domain.path if not _is_value(value)]
+        if bad:
+            message = f'"{bad[0][:80]}" cannot be a label value' if bad[0] else "a part of the path is empty"
+            hint = "use at most 63 letters, digits, dashes, dots and underscores, with a letter or digit at both ends"
+            yield error("T412", (*route, index, "path"), message, hint=hint)
+
+
+def _dots(topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """KAI knows a domain by its label values joined with dots (KAI pkg/scheduler/plugins/topology)."""
+    report = error if _uses_kai(topology) else warning
+    first: dict[tuple[tuple[str, ...], str], tuple[tuple[str, ...], Route]] = {}
+    for p, pool in enumerate(topology.pools):
+        if not any("." in part for domain in pool.domains for part in domain.path):
+            continue
+        labels = tuple(level.label for level in pool.levels)
+        for d, domain in enumerate(pool.domains):
+            for depth in range(1, len(domain.path) + 1):
+                path, route = domain.path[:depth], (*POOLS, p, "domains", d, "path")
+                other, place = first.setdefault((labels[:depth], ".".join(path)), (path, route))
+                if other != path:
+                    message = f'KAI takes "{"/".join(path)}" and "{"/".join(other)}" for one domain: it joins by dots'
+                    yield report(
+                        "T413", route, message, hint="use labels without dots", notes=(Note("the other", place),)
+                    )
+
+
+def _uses_kai(topology: ClusterTopology) -> bool:
+    return topology.defaults.get("scheduler") == "kai" or "kai" in (*topology.schedulers, *topology.versions)
+
+
+# NVLink partitions against the levels that claim to be them, and against the hardware that is known.
+
+LARGEST_NODES = 18
+LARGEST_CARDS = 72
+CARDS: Mapping[str, int] = {"gb200": 4, "gb300": 4}
+"""Accelerators of the NVL72 rack (18 compute trays of 4 GPUs, each tray a node) -> GPUs of a node."""
+
+
+def check_nvlink(topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """T406, T407, T409."""
+    for index, pool in enumerate(topology.pools):
+        route: Route = (*POOLS, index)
+        depth = next((depth for depth, level in enumerate(pool.levels) if level.nvlink), None)
+        if depth is not None and all(len(domain.path) == len(pool.levels) for domain in pool.domains):
+            yield from _partitions(pool, route, depth)
+            yield from _sizes(pool, route, depth)
+        family = pool.node.accelerator.split("-")[0]
+        if pool.node.accelerators and CARDS.get(family, pool.node.accelerators) != pool.node.accelerators:
+            message = f"a {family} node has {CARDS[family]} GPUs, not {pool.node.accelerators}"
+            yield warning("T409", (*route, "node", "count"), message, hint="count the GPUs of one compute tray")
+
+
+def _partitions(pool: Pool, route: Route, depth: int) -> Iterator[Diagnostic]:
+    of_domain: dict[tuple[str, ...], int] = {}
+    of_partition: dict[str, int] = {}
+    name = pool.levels[depth].name
+    for index, domain in enumerate(pool.domains):
+        if not domain.nvlink_domain:
+            continue
+        path, here = domain.path[: depth + 1], (*route, "domains", index, "nvlinkDomain")
+        other = pool.domains[of_domain.setdefault(path, index)].nvlink_domain
+        if other != domain.nvlink_domain:
+            message = f'{name} "{path[-1]}" holds two NVLink partitions, "{other}" and "{domain.nvlink_domain}"'
+            notes = (Note("the other one", (*route, "domains", of_domain[path], "nvlinkDomain")),)
+            yield error(
+                "T406", here, message, hint="mark the level of the partitions `nvlink`, not this one", notes=notes
+            )
+        twin = of_partition.setdefault(domain.nvlink_domain, index)
+        if pool.domains[twin].path[: depth + 1] != path:
+            message = f'the NVLink partition "{domain.nvlink_domain}" lies in two domains of the level "{name}"'
+            notes = (Note("the other one", (*route, "domains", twin, "nvlinkDomain")),)
+            yield error(
+                "T407", here, message, hint="a partition is one rack or a part of one: correct a line", notes=notes
+            )
+
+
+def _sizes(pool: Pool, route: Route, depth: int) -> Iterator[Diagnostic]:
+    if pool.node.accelerator.split("-")[0] not in CARDS:
+        return
+    sizes: dict[tuple[str, ...], int] = {}
+    for domain in pool.domains:
+        sizes[domain.path[: depth + 1]] = sizes.get(domain.path[: depth + 1], 0) + len(domain.nodes)
+    path, most = max(sizes.items(), key=lambda item: item[1], default=((), 0))
+    if most > LARGEST_NODES or most * pool.node.accelerators > LARGEST_CARDS:
+        message = (
+            f'{pool.levels[depth].name} "{path[-1]}" has {most} nodes with {most * pool.node.accelerators} GPUs; an'
+            f" NVLink partition of {pool.node.accelerator} has at most {LARGEST_NODES} nodes and {LARGEST_CARDS} GPUs"
+        )
+        yield warning("T409", (*route, "levels", depth), message, hint="is `nvlink` on the right level?")

@@ -1,0 +1,274 @@
+"""How gangs, groups and podSets hang together, and how many pods they make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice, pairwise
+
+from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, warning
+from bayplan.core.phrases import count, shorten, suggest
+from bayplan.kube.pod import container_name
+from bayplan.kube.templates import MOST_PODS
+from bayplan.model.walk import Owner, Place, instances, owners, pod_sets
+from bayplan.model.workflow import GANGS, Gang, Group, PodSet, Workflow, pod_of
+from bayplan.planning.bind import gang_name, joined
+
+
+def check_structure(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W303 to W310."""
+    for owner in owners(workflow):
+        yield from _holds(owner)
+        yield from _size(owner)
+        yield from _minimum(owner)
+    for place in pod_sets(workflow):
+        yield from _pods(place)
+    total = sum(_count(gang) for gang in workflow.gangs)
+    if total > MOST_PODS:
+        message = f"the workflow makes {total} pods; the most that can be planned is {MOST_PODS}"
+        yield error("W309", ("workflow", "spec", "gangs"), message, hint="check every replicas")
+
+
+def _holds(owner: Owner) -> Iterator[Diagnostic]:
+    node = owner.node
+    if bool(node.groups) == bool(node.pod_sets):
+        found = "both groups and podSets" if node.groups else "neither groups nor podSets"
+        hint = "put the podSets into a group of their own" if node.groups else 'add "podSets:"'
+        message = f"{owner.title()} has {found}, expected one of them"
+        yield error("W303", (*owner.route, "groups") if node.groups else owner.route, message, hint=hint)
+
+
+def _size(owner: Owner) -> Iterator[Diagnostic]:
+    group = owner.node
+    if not isinstance(group, Group) or group.size is None:
+        return
+    route: Route = (*owner.route, "size")
+    if len(group.pod_sets) != 1:
+        message = f"{owner.title()} has a size and {len(group.pod_sets)} podSets; a size cuts exactly one podSet"
+        yield error("W304", route, message, hint="use `replicas`, and say in each podSet how many pods an instance has")
+    elif group.replicas != 1:
+        message = f"{owner.title()} has both a size and replicas"
+        yield error("W304", route, message, hint="remove `replicas`: the podSet's pods are cut until none is left")
+    elif group.pod_sets[0].min_replicas is not None:
+        message = f"{owner.title()} has a size, and its podSet has minReplicas, which no instance could say alone"
+        yield error("W304", (*owner.route, "podSets", 0, "minReplicas"), message, hint="use the group's minReplicas")
+
+
+def _minimum(owner: Owner) -> Iterator[Diagnostic]:
+    group = owner.node
+    if isinstance(group, Group) and group.min_replicas and group.min_replicas > instances(group):
+        found = f"{owner.title()} has {instances(group)} instances, of which {group.min_replicas} must start"
+        yield error("W308", (*owner.route, "minReplicas"), found, hint=f"use {instances(group)} or less")
+
+
+def _pods(place: Place) -> Iterator[Diagnostic]:
+    pods, route, _ = place
+    if pods.min_replicas and pods.min_replicas > pods.replicas:
+        message = f'podSet "{pods.name}" has {pods.replicas} pods, of which {pods.min_replicas} must start'
+        yield error("W308", (*route, "minReplicas"), message, hint=f"use {pods.replicas} or less")
+    if not pods.image and not _template_image(place):
+        yield error("W310", route, f'podSet "{pods.name}" has no image', hint='add "image:"')
+
+
+def _template_image(place: Place) -> bool:
+    containers = (place.pods.template.get("spec") or {}).get("containers") or []
+    if not isinstance(containers, list) or not all(isinstance(each, dict) for each in containers):
+        return True  # W315 says what is wrong with it
+    main = container_name(place.pods)
+    return any(each.get("image") for each in containers if each.get("name", main) == main)
+
+
+def _count(node: Gang | Group) -> int:
+    below = sum(_count(group) for group in node.groups) + sum(pods.replicas for pods in node.pod_sets)
+    return below * (1 if isinstance(node, Group) and node.size else node.replicas)
+
+
+# Names among siblings, and names that are joined from others.
+
+MOST_NAMES = 300_000
+"""So many names are compared here; the documents of a larger workflow are compared when they are made."""
+
+
+def check_naming(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W301 for equal names among siblings; only without those, W302 for names that are equal once joined."""
+    twins = tuple(_all_twins(workflow))
+    yield from twins
+    if not twins and _could_collide(workflow):
+        yield from _collisions(workflow)
+
+
+def _all_twins(workflow: Workflow) -> Iterator[Diagnostic]:
+    yield from _twins(workflow.gangs, GANGS, "gangs")
+    for owner in owners(workflow):
+        yield from _twins(owner.node.groups, (*owner.route, "groups"), f"groups of {owner.title()}")
+        yield from _twins(owner.node.pod_sets, (*owner.route, "podSets"), f"podSets of {owner.title()}")
+
+
+def _twins(nodes: Iterable[Gang | Group | PodSet], route: Route, what: str) -> Iterator[Diagnostic]:
+    first: dict[str, int] = {}
+    for index, node in enumerate(nodes):
+        if first.setdefault(node.name, index) != index:
+            note = Note("the first is here", (*route, first[node.name], "name"))
+            message = f'two {what} are called "{node.name}"'
+            yield error("W301", (*route, index, "name"), message, hint="give each a name of its own", notes=(note,))
+
+
+def _could_collide(workflow: Workflow) -> bool:
+    """Joined names can be taken apart again unless a part looks like an index, or one gang's name starts another's."""
+    gangs = sorted(f"{gang.name}-" for gang in workflow.gangs)
+    if any(after.startswith(before) for before, after in pairwise(gangs)):
+        return True
+    names = [name for owner in owners(workflow) for name in (owner.node.name, *(p.name for p in owner.node.pod_sets))]
+    return any(part.isdigit() for name in names for part in name.split("-"))
+
+
+def _collisions(workflow: Workflow) -> Iterator[Diagnostic]:
+    """Of gangs and their copies, and inside each gang; the documents' names are compared when there are documents."""
+    yield from _equal(_gang_names(workflow))
+    for index, gang in enumerate(workflow.gangs):
+        yield from _equal(_below(gang, (*GANGS, index), ""))
+
+
+def _equal(names: Iterable[tuple[str, Route]]) -> Iterator[Diagnostic]:
+    first: dict[str, Route] = {}
+    told: set[tuple[Route, Route]] = set()
+    for name, route in islice(names, MOST_NAMES):
+        other = first.setdefault(name, route)
+        if other != route and (other, route) not in told:
+            told.add((other, route))
+            note = Note("the other is made from this one", (*other, "name"))
+            message = f'two things would be called "{name}"'
+            yield error("W302", (*route, "name"), message, hint="rename one of them", notes=(note,))
+
+
+def _gang_names(workflow: Workflow) -> Iterator[tuple[str, Route]]:
+    for index, gang in enumerate(workflow.gangs):
+        for copy in range(gang.replicas):
+            yield gang_name(workflow, gang, copy), (*GANGS, index)
+
+
+def _below(node: Gang | Group, route: Route, name: str) -> Iterator[tuple[str, Route]]:
+    """The names of an instance's podSets and groups, and of all instances below it."""
+    for index, pods in enumerate(node.pod_sets):
+        yield joined(name, pods.name), (*route, "podSets", index)
+    for index, group in enumerate(node.groups):
+        below: Route = (*route, "groups", index)
+        yield joined(name, group.name), below
+        for number in range(instances(group)):
+            instance = joined(name, group.name, str(number))
+            yield instance, below
+            yield from _below(group, below, instance)
+
+
+# Gangs that wait for others, and the podSet that speaks for its gang.
+
+
+def check_dependencies(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W305 to W307."""
+    names = {gang.name: gang.depends_on for gang in workflow.gangs}
+    for index, gang in enumerate(workflow.gangs):
+        route: Route = (*GANGS, index, "dependsOn")
+        for position, name in enumerate(gang.depends_on):
+            if name not in names:
+                others = [other for other in names if other != gang.name]
+                message = f'gang "{gang.name}" waits for "{name}", and there is no such gang'
+                yield error("W305", (*route, position), message, hint=suggest(name, others, "gangs") or "remove it")
+        circle = _circle(gang.name, names)
+        if circle and gang.name == min(circle):
+            way = " -> ".join(f'"{name}"' for name in (*circle, gang.name))
+            yield error("W306", route, f"these gangs wait for each other: {way}", hint="remove one of them")
+    yield from _leads(workflow)
+
+
+def _circle(start: str, names: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """The shortest way from a gang back to itself, without its end; empty when there is none."""
+    ways: list[tuple[str, ...]] = [(start,)]
+    seen: set[str] = set()
+    for way in ways:
+        for name in names.get(way[-1], ()):
+            if name == start:
+                return way
+            if name not in seen:
+                seen.add(name)
+                ways.append((*way, name))
+    return ()
+
+
+def _leads(workflow: Workflow) -> Iterator[Diagnostic]:
+    below: dict[Route, list[str]] = {}
+    for place in pod_sets(workflow):
+        below.setdefault(place.owner.route[:4], []).append(place.pods.name)
+    for index, gang in enumerate(workflow.gangs):
+        names = below.get((*GANGS, index), [])
+        if gang.lead and gang.lead not in names:
+            message = f'gang "{gang.name}" is led by "{gang.lead}", and has no such podSet'
+            yield error(
+                "W307", (*GANGS, index, "lead"), message, hint=suggest(gang.lead, names, "podSets") or "remove it"
+            )
+
+
+# Texts that stand for pods: there is such a pod, and the text occurs.
+
+MOST_HOST_NAMES = 1000
+"""So many podSet instances are compared with a name that is none of them."""
+
+
+def check_hosts(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W332 to W334."""
+    for index, gang in enumerate(workflow.gangs):
+        for text, value in gang.hosts.items():
+            route: Route = (*GANGS, index, "hosts", text)
+            yield from _pod(gang, value, route)
+            if not any(text in each for pods in _pod_sets(gang) for each in _texts(pods)):
+                where = "no command, argument, env value or text file"
+                hint = "correct the text, or remove it; in `template` texts are not replaced"
+                message = f'{where} of gang "{gang.name}" holds "{shorten(text)}"'
+                yield warning("W334", (*route, KEY), message, hint=hint)
+
+
+def _pod(gang: Gang, value: str, route: Route) -> Iterator[Diagnostic]:
+    name, number = pod_of(value)
+    replicas = next(_replicas(gang, name), None)
+    if replicas is None:
+        hint = suggest(name, islice(_names(gang, ""), MOST_HOST_NAMES), "podSet instances") or "give the gang podSets"
+        yield error("W332", route, f'gang "{gang.name}" has no podSet instance "{name}"', hint=hint)
+    elif number >= replicas:
+        message = f'"{name}" has {count(replicas, "pod")}, and "{value}" would be number {number}'
+        yield error("W333", route, message, hint=f"pods count from 0: the last is {name}/{replicas - 1}")
+
+
+def _replicas(node: Gang | Group, name: str, size: int | None = None) -> Iterator[int]:
+    """How many pods the podSet instance of that name below a node has. It looks only where the name may lead."""
+    for pods in node.pod_sets:
+        if pods.name == name:
+            yield size or pods.replicas
+    for group in node.groups:
+        number, dash, rest = name.removeprefix(f"{group.name}-").partition("-")
+        inside = name.startswith(f"{group.name}-") and dash and number.isdecimal() and len(number) < 8
+        if inside and str(int(number)) == number and int(number) < instances(group):
+            yield from _replicas(group, rest, _hosts_size(group, int(number)))
+
+
+def _hosts_size(group: Group, number: int) -> int | None:
+    """Pods in one of the instances that `size` cuts; the last may be smaller."""
+    if not group.size or not group.pod_sets:
+        return None
+    return min(group.size, group.pod_sets[0].replicas - number * group.size)
+
+
+def _names(node: Gang | Group, above: str) -> Iterator[str]:
+    """The podSet instances of a gang."""
+    yield from (joined(above, pods.name) for pods in node.pod_sets)
+    for group in node.groups:
+        for number in range(instances(group)):
+            yield from _names(group, joined(above, group.name, str(number)))
+
+
+def _pod_sets(node: Gang | Group) -> Iterator[PodSet]:
+    yield from node.pod_sets
+    for group in node.groups:
+        yield from _pod_sets(group)
+
+
+def _texts(pods: PodSet) -> Iterator[str]:
+    yield from (*pods.command, *pods.args, *pods.env.values())
+    yield from (held for held in pods.files.values() if isinstance(held, str))

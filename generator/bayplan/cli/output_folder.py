@@ -1,0 +1,253 @@
+"""An output folder: one file an object, and an index, so that only what was written is ever replaced or removed."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+
+from bayplan.cli import output
+from bayplan.cli.failures import unwritable
+from bayplan.core.diagnostics import Diagnostic, Outcome, error
+from bayplan.manifests.order import ORDER
+from bayplan.model.manifest import File, Item
+from bayplan.text.emit import emit
+
+# --check: what is there against what would be written, as a unified diff.
+
+NOWHERE = "/dev/null"
+
+
+def show(path: str, wanted: Mapping[str, str], stale: Iterable[str]) -> tuple[Diagnostic, ...]:
+    """The differences on standard output, and O805 when there are any. `wanted`: file -> text; `stale`: files to go."""
+    try:
+        found = {name: (text_at(name), text) for name, text in wanted.items()}
+        gone = {name: (text_at(name), None) for name in stale}
+    except (OSError, ValueError) as problem:
+        return (unwritable(path, problem),)
+    changed = {name: pair for name, pair in {**found, **gone}.items() if pair[0] != pair[1]}
+    if not changed:
+        return ()
+    failed = output.write(line for name, (old, new) in changed.items() for line in unified(name, old, new))
+    files = f"{len(changed)} files" if len(changed) > 1 else "1 file"
+    message = f'"{path}" is not what would be written: {files} would change'
+    return (*failed, error("O805", (), message, hint="run it again without --check, and read the difference"))
+
+
+def text_at(name: str) -> str | None:
+    """The text of a file, None where there is none."""
+    try:
+        with open(name, encoding="utf-8", errors="surrogateescape", newline="") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
+def unified(name: str, old: str | None, new: str | None) -> Iterator[str]:
+    """A unified diff; a file that is not there is /dev/null."""
+    from difflib import unified_diff
+
+    before, after = (_lines(text) for text in (old, new))
+    left, right = (name if text is not None else NOWHERE for text in (old, new))
+    return (line.encode("utf-8", "replace").decode() for line in unified_diff(before, after, left, right))
+
+
+def _lines(text: str | None) -> list[str]:
+    """The lines, the last with its newline, as diffs want them."""
+    lines = (text or "").split("\n")
+    return [f"{line}\n" for line in (lines[:-1] if lines[-1] == "" else lines)]
+
+
+# One output file: written beside its place and moved there, unless the same bytes are there already.
+
+
+def write_single(path: str, pieces: Iterable[str]) -> tuple[Diagnostic, ...]:
+    """All pieces or nothing; a link stays a link, the file keeps its mode, devices and pipes are written directly."""
+    try:
+        real = os.path.realpath(path)
+        if os.path.exists(real) and not os.path.isfile(real):
+            pour(real, pieces)
+        else:
+            replace(real, pieces)
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError) as problem:  # ValueError: a name with a NUL
+        return (unwritable(path, problem),)
+    return ()
+
+
+def pour(path: str, pieces: Iterable[str]) -> None:
+    """Writes into what is there, or into a new file. OSError, also of what the disk says only at the end."""
+    with open(path, "wb") as file:
+        for chunk in output.chunks(pieces):
+            file.write(chunk)
+
+
+def replace(path: str, pieces: Iterable[str]) -> None:
+    """Moves a new file into the place of an old one that differs; nothing is left behind when it fails."""
+    beside = os.path.join(os.path.dirname(path), f".bayplan-{os.getpid()}.tmp")
+    try:
+        pour(beside, pieces)
+        if not same(beside, path):
+            if os.path.exists(path):
+                os.chmod(beside, stat.S_IMODE(os.stat(path).st_mode))
+            os.replace(beside, path)
+    finally:
+        if os.path.lexists(beside):
+            os.unlink(beside)
+
+
+def same(left: str, right: str) -> bool:
+    """Whether both files are there with the same bytes."""
+    if not os.path.isfile(right) or os.path.getsize(left) != os.path.getsize(right):
+        return False
+    with open(left, "rb") as one, open(right, "rb") as other:
+        while chunk := one.read(output.CHUNK):
+            if chunk != other.read(output.CHUNK):
+                return False
+    return True
+
+
+def compare_single(path: str, pieces: Iterable[str]) -> tuple[Diagnostic, ...]:
+    """Shows on standard output how the file differs from what would be written."""
+    return show(path, {path: "".join(pieces)}, ())
+
+
+INDEX = ".bayplan-index"
+HEADER = "# bayplan wrote the files below, and replaces or removes them. It touches no others.\n"
+_OURS = re.compile(r"[0-9]+-[A-Za-z0-9._-]+").fullmatch
+_KIND = re.compile(r"^kind: (.*)$", re.MULTILINE)
+_NAME = re.compile(r"^metadata:\n(?:  .*\n)*?  name: (.*)$", re.MULTILINE)
+
+
+def files(documents: Iterable[Item]) -> dict[str, str]:
+    """`01-topology-hall-1.yaml` -> text, in the order to apply them.
+
+    The number is that of the kind, so that one object more or less renames no other file.
+    """
+    given = tuple(documents)
+    texts = [each for each in given if isinstance(each, File)]
+    found = {f"{number:02}-{each.name}": each.text for number, each in enumerate(texts, 1)}
+    documents = [each for each in given if not isinstance(each, File)]
+    met: dict[str, int] = {}  # names repeat in several namespaces
+    for text in filter(None, re.split(r"^---\n", "".join(emit(documents)), flags=re.MULTILINE)):
+        stem = _stem(text)
+        name = f"{stem}.yaml"
+        while name in found:  # also by an object that is really called so
+            met[stem] = met.get(stem, 1) + 1
+            name = f"{stem}--{met[stem]}.yaml"
+        found[name] = text
+    return found
+
+
+def _stem(text: str) -> str:
+    """The file name of a document as `emit` writes it. Longer than file systems allow is cut."""
+    kind, name = (found[1] if (found := pattern.search(text)) else "" for pattern in (_KIND, _NAME))
+    number = ORDER.index(kind) + 1 if kind in ORDER else 99
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{number:02}-{kind.lower()}-{name.strip(chr(34))}")[:240]
+
+
+def write_folder(path: str, wanted: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+    """Makes the folder hold exactly these files of ours; those of others stay, and must not be in the way."""
+    try:
+        known = listed(path)
+        if known.value is None:
+            return known.diagnostics
+        foreign = [name for name in wanted if name not in known.value and os.path.lexists(os.path.join(path, name))]
+        if foreign:
+            return tuple(_foreign(os.path.join(path, name)) for name in foreign)
+        _replace(path, wanted, known.value)
+    except (OSError, ValueError) as problem:
+        return (unwritable(path, problem),)
+    return ()
+
+
+def compare_folder(path: str, wanted: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+    """Shows on standard output how the folder differs from what would be written."""
+    try:
+        known = listed(path)
+    except (OSError, ValueError) as problem:
+        return (unwritable(path, problem),)
+    if known.value is None:
+        return known.diagnostics
+    stale = [name for name in known.value if name not in wanted and os.path.lexists(os.path.join(path, name))]
+    there = {os.path.join(path, name): text for name, text in wanted.items()}
+    return show(path, there, [os.path.join(path, name) for name in stale])
+
+
+def listed(path: str) -> Outcome[tuple[str, ...]]:
+    """The files that the index lists. A line that cannot be ours could remove anything: an error."""
+    text = text_at(os.path.join(path, INDEX)) or ""
+    names = tuple(line for line in text.splitlines() if line and not line.startswith("#"))
+    strange = next((name for name in names if not _OURS(name)), None)
+    if strange is None:
+        return Outcome(names)
+    message = f'"{os.path.join(path, INDEX)}" lists "{strange}", which bayplan never wrote'
+    return Outcome(None, (error("O806", (), message, hint="remove the index, and the files that bayplan wrote"),))
+
+
+def _foreign(path: str) -> Diagnostic:
+    message = f'"{path}" is in the way: bayplan did not write it'
+    return error("O804", (), message, hint="move it, or choose another folder")
+
+
+def _replace(path: str, wanted: Mapping[str, str], listed: tuple[str, ...]) -> None:
+    """Everything is written into a folder of its own first, and then moved: a full disk changes nothing."""
+    os.makedirs(path, exist_ok=True)
+    made = os.path.join(path, f".bayplan-{os.getpid()}")
+    index = {INDEX: HEADER + "".join(f"{name}\n" for name in wanted)}
+    changed = {name: text for name, text in {**wanted, **index}.items() if _differs(os.path.join(path, name), text)}
+    stale = [name for name in listed if name not in wanted]
+    os.mkdir(made)
+    try:
+        for name, text in changed.items():
+            pour(os.path.join(made, name), [text])
+        if INDEX in changed:  # should the moving be interrupted, old and new files alike are known as ours
+            both = "".join(f"{name}\n" for name in dict.fromkeys((*listed, *wanted)))
+            replace(os.path.join(path, INDEX), [HEADER + both])
+        for name in stale:
+            _remove(os.path.join(path, name))
+        for name in changed:
+            os.replace(os.path.join(made, name), os.path.join(path, name))
+    finally:
+        for name in os.listdir(made):
+            os.unlink(os.path.join(made, name))
+        os.rmdir(made)
+
+
+def _differs(path: str, text: str) -> bool:
+    return text_at(path) != text
+
+
+def _remove(path: str) -> None:
+    if os.path.lexists(path):
+        os.unlink(path)
+
+
+# The mark of what `bayplan generate` wrote: only a file that carries it is ever replaced or removed.
+
+MARK = "# Generated by bayplan"
+GENERATED = f"{MARK} as bayplan.yaml says. What is edited here is lost.\n"
+
+
+def marked(text: str) -> str:
+    """The text with the mark on top, or right below the line that names a script's interpreter."""
+    if not text.startswith("#!"):
+        return GENERATED + text
+    first, newline, rest = text.partition("\n")
+    return f"{first}{newline}{GENERATED}{rest}"
+
+
+def is_marked(text: str) -> bool:
+    """Whether the mark is where `marked` puts it."""
+    return text.startswith(MARK) or (text.startswith("#!") and text.partition("\n")[2].startswith(MARK))
+
+
+def is_ours(path: str) -> bool:
+    """Whether the file carries the mark. One that cannot be read does not."""
+    try:
+        with open(path, "rb") as file:
+            return is_marked(file.read(1024).decode("utf-8", "replace"))
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,101 @@
+"""Values in pods that the API server refuses (Kubernetes 1.34, pkg/apis/core/validation)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get, items
+
+LONGEST = 63
+LABEL = r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?"
+CLAIM = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+FIELDS = (
+    *("metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName"),
+    *("status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"),
+)
+KEYED = r"metadata\.(labels|annotations)\['[^']+'\]"
+"""Fields of a pod that a variable can hold (validEnvDownwardAPIFieldPathExpressions)."""
+
+FIELD_HINT = "such as spec.nodeName, status.podIP or metadata.labels['KEY']"
+CLAIM_HINT = "the name of a PersistentVolumeClaim: lower-case letters, digits, hyphens and dots"
+LABEL_HINT = f"up to {LONGEST} letters, digits, `-`, `_` and `.`; longer texts can be annotations"
+
+Path = tuple[str | int, ...]
+
+
+class Refused(NamedTuple):
+    """Where a value stands, what is wrong with it, and how it would look."""
+
+    path: Path
+    message: str
+    hint: str
+
+
+def labels(given: Mapping[Any, Any]) -> Iterator[Refused]:
+    """Values of labels that are too long, or have other characters."""
+    for key, value in given.items():
+        if isinstance(value, str) and (len(value) > LONGEST or not re.fullmatch(LABEL, value)):
+            why = (
+                f"it has {len(value)} characters"
+                if len(value) > LONGEST
+                else "it has a character that none may have there"
+            )
+            yield Refused((key,), f'"{value[:LONGEST]}" is no value of a label: {why}', LABEL_HINT)
+
+
+def field(path: str) -> str:
+    """What is wrong with the path of a field; empty: nothing."""
+    known = path in FIELDS or re.fullmatch(KEYED, path)
+    return "" if known else f'"{path}" is no field of a pod that a variable can hold'
+
+
+def claim(name: str) -> str:
+    """What is wrong with the name of a volume claim; empty: nothing."""
+    return "" if re.fullmatch(CLAIM, name) and len(name) <= 253 else f'"{name}" is no name of a volume claim'
+
+
+def references(spec: Mapping[str, Any]) -> Iterator[Refused]:
+    """Fields and volume claims, by names that cannot be, in a pod's spec of whatever shape."""
+    for key in ("initContainers", "containers"):
+        for number, container in enumerate(items(spec, key)):
+            for place, entry in enumerate(items(container, "env")):
+                at = ("valueFrom", "fieldRef", "fieldPath")
+                path = get(entry, *at)
+                if isinstance(path, str) and (wrong := field(path)):
+                    yield Refused((key, number, "env", place, *at), wrong, FIELD_HINT)
+    for number, volume in enumerate(items(spec, "volumes")):
+        name = get(volume, "persistentVolumeClaim", "claimName")
+        if isinstance(name, str) and (wrong := claim(name)):
+            yield Refused(("volumes", number, "persistentVolumeClaim", "claimName"), wrong, CLAIM_HINT)
+
+
+# CEL expressions, as far as a look at their quotes and brackets goes (cel-spec, "Lexis").
+
+PIECE = re.compile(
+    r"""
+    //[^\n]*                                                                     # a comment
+    | (?<!\w)(?:[bB]?[rR]|[rR][bB])(?s:\"\"\".*?\"\"\"|'''.*?''')                # raw: without escapes
+    | (?<!\w)(?:[bB]?[rR]|[rR][bB])(?:"[^"\n]*"|'[^'\n]*')
+    | (?s:\"\"\"(?:\\.|[^\\])*?\"\"\"|'''(?:\\.|[^\\])*?''')
+    | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*'
+    | ["'()\[\]{}]
+    """,
+    re.VERBOSE,
+)
+CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
+
+
+def fault(text: str) -> str:
+    """Why nobody can read an expression; empty where quotes and brackets say nothing against it."""
+    open_: list[str] = []
+    for piece in (found[0] for found in PIECE.finditer(text)):
+        if piece in CLOSED_BY:
+            open_.append(piece)
+        elif piece in CLOSED_BY.values() and (not open_ or CLOSED_BY[open_.pop()] != piece):
+            return f"{piece} closes nothing"
+        elif piece in ('"', "'"):
+            return "a quote is never closed"
+    return f"{open_[-1]} is never closed" if open_ else "" if text.strip() else "it is empty"

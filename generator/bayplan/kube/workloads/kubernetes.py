@@ -1,0 +1,142 @@
+"""StatefulSet and Deployment (apps/v1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bayplan.core.diagnostics import Diagnostic, Outcome, error
+from bayplan.kube.objects import get, items, mapping, number_in, text, title
+from bayplan.kube.templates import amount, of_replicated_job
+from bayplan.kube.workloads.parts import Objects, numbered, one_by_one, roster, seat
+from bayplan.model.augment import Path, Roster, Seat
+from bayplan.model.manifest import Object
+
+
+def stateful_set(one: Object, _: Objects) -> Outcome[Roster]:
+    """One podSet, called `worker`."""
+    return roster("statefulset", one, [seat(one, "worker", ("spec", "template"))], _in_order(one))
+
+
+def _in_order(one: Object) -> Iterator[Diagnostic]:
+    """W512: without a word, each pod waits until the one before is ready."""
+    if (
+        text(one.data, "spec", "podManagementPolicy") != "Parallel"
+        and (number_in(one.data, "spec", "replicas") or 1) > 1
+    ):
+        what = "each pod starts when the one before it is ready"
+        route = (*one.route, "spec", "podManagementPolicy")
+        yield one_by_one(one, route, what, "set `podManagementPolicy: Parallel`; the field cannot be changed later")
+
+
+def deployment(one: Object, _: Objects) -> Outcome[Roster]:
+    """W501."""
+    message = (
+        f"{title(one)} makes no gang: a rollout replaces its pods one by one, from one ReplicaSet to the next, "
+        "and schedulers take each of its pods for a gang of its own"
+    )
+    hint = "use a LeaderWorkerSet for servers of several nodes, or a JobSet; else leave the placement out"
+    return Outcome(None, (error("W501", (*one.route, "kind"), message, hint=hint),))
+
+
+# Job and CronJob (batch/v1).
+
+TEMPLATE: Path = ("spec", "template")
+
+
+def job(one: Object, _: Objects) -> Outcome[Roster]:
+    """One podSet, called `worker`: the pods that run at once."""
+    indexed = get(one.data, "spec", "completionMode") == "Indexed"
+    return roster("job", one, [numbered(seat(one, "worker", TEMPLATE, job=()), indexed)], waves(one, ("spec",)))
+
+
+def waves(one: Object, spec: Path) -> Iterator[Diagnostic]:
+    """W504: of 8 completions by 4 pods at once, the second 4 start one by one as the first end."""
+    said, completions = get(one.data, *spec, "parallelism"), number_in(one.data, *spec, "completions")
+    at_once = 1 if said is None else number_in(one.data, *spec, "parallelism")
+    if completions is not None and at_once is not None and 0 < at_once < completions:
+        message = f"{title(one)} runs {completions} pods, {at_once} at a time: a gang starts all at once, or none"
+        hint = f"set `parallelism: {completions}`, or leave the placement out"
+        key = "completions" if said is None else "parallelism"
+        yield error("W504", (*one.route, *spec, key), message, hint=hint)
+
+
+def cron_job(one: Object, _: Objects) -> Outcome[Roster]:
+    """W501."""
+    message = f"{title(one)} makes a new Job for each run, and what is written for one gang holds for one Job"
+    hint = "let the CronJob start a JobSet or a Workflow that bayplan rendered, or leave the placement out"
+    return Outcome(None, (error("W501", (*one.route, "kind"), message, hint=hint),))
+
+
+# A Pod alone: a gang of one.
+
+
+def pod(one: Object, _: Objects) -> Outcome[Roster]:
+    """One podSet, called `worker`."""
+    return roster("pod", one, [seat(one, "worker", ())])
+
+
+# JobSet (jobset.x-k8s.io): a podSet for each replicatedJob; its Jobs are the copies.
+
+COPY = "jobset.sigs.k8s.io/job-index"
+SPEC: Path = ("spec",)
+
+
+def jobset(one: Object, _: Objects) -> Outcome[Roster]:
+    """The podSets are called as the replicatedJobs are."""
+    return roster("jobset", one, seats(one, SPEC), said(one, SPEC))
+
+
+def seats(one: Object, spec: Path) -> Iterator[Seat | Diagnostic]:
+    """One for each replicatedJob of a JobSet's spec at a path."""
+    for index, each in enumerate(items(one.data, *spec, "replicatedJobs")):
+        job = (*spec, "replicatedJobs", index, "template")
+        path = (*job, "spec", "template")
+        indexed = get(one.data, *job, "spec", "completionMode") != "NonIndexed"  # JobSet's webhook completes it
+        yield numbered(seat(one, text(each, "name"), path, COPY, job, of_replicated_job(one.data, path)), indexed)
+
+
+def said(one: Object, spec: Path) -> Iterator[Diagnostic]:
+    """W504 and W512 of each replicatedJob."""
+    jobs = items(one.data, *spec, "replicatedJobs")
+    for index, each in enumerate(jobs):
+        here = (*spec, "replicatedJobs", index)
+        yield from waves(one, (*here, "template", "spec"))
+        if get(each, "dependsOn"):
+            what = f'replicatedJob "{text(each, "name")}" waits for another'
+            hint = "make a Job of its own of what runs before, or an init container, and leave `dependsOn` out"
+            yield one_by_one(one, (*one.route, *here, "dependsOn"), what, hint)
+    order = (*spec, "startupPolicy", "startupPolicyOrder")
+    if text(one.data, *order) == "InOrder" and len(jobs) > 1:
+        yield one_by_one(one, (*one.route, *order), "replicatedJobs start one after another", "use `AnyOrder`")
+
+
+# LeaderWorkerSet (leaderworkerset.x-k8s.io): each of its groups is a gang.
+
+GANG = "leaderworkerset.sigs.k8s.io/group-index"
+LWS_TEMPLATE: Path = ("spec", "leaderWorkerTemplate")
+
+
+def leader_worker_set(one: Object, _: Objects) -> Outcome[Roster]:
+    """The podSets `leader` and `worker`; without a leader's template the leader is a worker."""
+    found = tuple(_seats(one))
+    gangs = amount(one.data, (*LWS_TEMPLATE, "workerTemplate")).copies
+    return roster("lws", one, found, _lws_in_order(one), gangs=gangs or 0, gang_label=GANG)
+
+
+def _seats(one: Object) -> Iterator[Seat | Diagnostic]:
+    """In the order of the pods' numbers. Copies are gangs here."""
+    names = {"leaderTemplate": "leader", "workerTemplate": "worker"}
+    for key, called in names.items():
+        if key == "workerTemplate" or mapping(one.data, *LWS_TEMPLATE, key):
+            found = seat(one, called, (*LWS_TEMPLATE, key))
+            yield found._replace(copies=1) if isinstance(found, Seat) else found
+
+
+def _lws_in_order(one: Object) -> Iterator[Diagnostic]:
+    """W512."""
+    if (
+        text(one.data, "spec", "startupPolicy") == "LeaderReady"
+        and amount(one.data, (*LWS_TEMPLATE, "workerTemplate")).replicas
+    ):
+        route = (*one.route, "spec", "startupPolicy")
+        yield one_by_one(one, route, "workers start when their leader is ready", "use `startupPolicy: LeaderCreated`")

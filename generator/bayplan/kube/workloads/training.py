@@ -1,0 +1,233 @@
+"""PyTorchJob and MPIJob (kubeflow.org): a podSet for each replica type, called as it is in lower case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, error, info, warning
+from bayplan.kube.cards import meets
+from bayplan.kube.objects import get, group, items, kind, mapping, name, named, namespace, number_in, text, title
+from bayplan.kube.workloads import kubernetes
+from bayplan.kube.workloads.parts import GROWS, Found, Objects, fewer, numbered, one_by_one, roster, seat, unknown
+from bayplan.model.augment import Path, Roster, Seat
+from bayplan.model.manifest import Object
+
+FIRST = ("master", "launcher")
+"""Replica types whose pods have the first ranks."""
+
+
+def pytorch_job(one: Object, _: Objects) -> Outcome[Roster]:
+    """`master` and `worker`."""
+    seats = tuple(_seats(one, "pytorchReplicaSpecs"))
+    return roster("pytorchjob", one, seats, _elastic(one, seats))
+
+
+def mpi_job(one: Object, _: Objects) -> Outcome[Roster]:
+    """`launcher` and `worker`. A launcher that starts when all workers are ready is no part of their gang (W506)."""
+    seats = tuple(_seats(one, "mpiReplicaSpecs"))
+    if text(one.data, "spec", "launcherCreationPolicy") != "WaitForWorkersReady":
+        return roster("mpijob", one, seats, _elastic(one, seats))
+    workers = [each for each in seats if not (isinstance(each, Seat) and each.name == "launcher")]
+    message = f"the launcher of {title(one)} starts when all workers are ready, so the gang is the workers alone"
+    hint = "use `launcherCreationPolicy: AtStartup` to place the launcher with them"
+    late = info("W506", (*one.route, "spec", "launcherCreationPolicy"), message, hint=hint)
+    return roster("mpijob", one, workers, (late, *_elastic(one, workers)))
+
+
+def _seats(one: Object, key: str) -> Iterator[Seat | Diagnostic]:
+    """Keys in any case mean the same (training-operator 1.9, `setTypeNamesToCamelCase`)."""
+    types = [each for each in mapping(one.data, "spec", key) if isinstance(each, str)]
+    for each in sorted(types, key=lambda each: (each.lower() not in FIRST, each.lower())):
+        found = seat(one, each.lower(), ("spec", key, each, "template"))
+        yield numbered(found, get(one.data, "spec", "runLauncherAsWorker") is not True)  # it is 0, and workers follow
+
+
+def _elastic(one: Object, seats: Found) -> Iterator[Diagnostic]:
+    """W506."""
+    if get(one.data, "spec", "elasticPolicy"):
+        message = f"{title(one)} is elastic; only its `replicas` are planned, as one gang"
+        yield warning("W506", (*one.route, "spec", "elasticPolicy"), message, hint=GROWS)
+    yield from fewer(one, ("spec", "runPolicy", "schedulingPolicy", "minAvailable"), seats)
+
+
+# RayCluster and RayJob (ray.io): the head, and a podSet for each worker group.
+
+
+def ray_cluster(one: Object, _: Objects) -> Outcome[Roster]:
+    """`head`, and the worker groups by their names."""
+    return roster("raycluster", one, _ray_seats(one, ("spec",)), _scaled(one, ("spec",)))
+
+
+def ray_job(one: Object, _: Objects) -> Outcome[Roster]:
+    """Those of the cluster that it brings. The pod that submits the job is no part of the gang."""
+    spec: Path = ("spec", "rayClusterSpec")
+    if get(one.data, "spec", "clusterSelector"):
+        message = f"{title(one)} runs in a RayCluster that is there, and makes no cluster of its own"
+        route = (*one.route, "spec", "clusterSelector")
+        return Outcome(None, (error("W503", route, message, hint="place that RayCluster instead"),))
+    return roster("rayjob", one, _ray_seats(one, spec), _scaled(one, spec))
+
+
+def _ray_seats(one: Object, spec: Path) -> Iterator[Seat | Diagnostic]:
+    yield seat(one, "head", (*spec, "headGroupSpec", "template"))
+    for index, each in enumerate(items(one.data, *spec, "workerGroupSpecs")):
+        yield seat(one, text(each, "groupName"), (*spec, "workerGroupSpecs", index, "template"))
+
+
+def _scaled(one: Object, spec: Path) -> Iterator[Diagnostic]:
+    """W506: Ray's autoscaler changes the number of workers, or somebody may."""
+    if get(one.data, *spec, "enableInTreeAutoscaling") is True:
+        message = f"Ray scales {title(one)} as it runs; only the `replicas` of its worker groups are planned"
+        yield warning("W506", (*one.route, *spec, "enableInTreeAutoscaling"), message, hint=GROWS)
+        return
+    for index, each in enumerate(items(one.data, *spec, "workerGroupSpecs")):
+        least, asked = number_in(each, "minReplicas"), number_in(each, "replicas")
+        if least is not None and asked is not None and least < asked:
+            message = f'worker group "{text(each, "groupName")}" may shrink to {least}; all {asked} are planned'
+            yield info("W506", (*one.route, *spec, "workerGroupSpecs", index, "minReplicas"), message)
+
+
+# TrainJob (trainer.kubeflow.org): its pod templates stand in the runtime that it names.
+
+GROUP = "trainer.kubeflow.org"
+STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
+SPEC: Path = ("spec", "template", "spec")
+PATCHES = ("runtimePatches", "podTemplateOverrides", "podSpecOverrides")
+"""What changes the pods of one TrainJob, in Trainer 2.2, 2.1 and 2.0."""
+
+ASKED: Path = ("spec", "trainer", "numNodes")
+OFFERED: Path = ("spec", "mlPolicy", "numNodes")
+MPI: Path = ("spec", "mlPolicy", "mpi")
+
+
+def train_job(one: Object, objects: Objects) -> Outcome[Roster]:
+    """The podSets of the runtime, which is what the roster holds. W507: it is not there; W508: it is not its own."""
+    runtime = next((each for each in objects if _is_runtime(each, one)), None)
+    if runtime is None:
+        message = f"the pods of {title(one)} are described by {_called(one)}, which is not among the manifests"
+        hint = "read a TrainingRuntime of its own with it, or use a JobSet"
+        return Outcome(None, (error("W507", (*one.route, "spec", "runtimeRef"), message, hint=hint),))
+    wrong = (*_shared(one, runtime, objects), *_patched(one), *_grouped(one, runtime))
+    if wrong:
+        return Outcome(None, wrong)
+    seats = [_counted(each, one, runtime) for each in kubernetes.seats(runtime, SPEC)]
+    return roster("trainjob", runtime, seats, kubernetes.said(runtime, SPEC), workload=one)
+
+
+def _reference(one: Object) -> tuple[str, str]:
+    """Kind and name, as the API server completes them."""
+    asked = text(one.data, "spec", "runtimeRef", "kind")
+    return asked or "ClusterTrainingRuntime", text(one.data, "spec", "runtimeRef", "name")
+
+
+def _called(one: Object) -> str:
+    called, what = _reference(one)
+    return f'{called} "{what}"'
+
+
+def _is_runtime(each: Object, one: Object) -> bool:
+    if group(each) != GROUP or (kind(each), name(each)) != _reference(one):
+        return False
+    return kind(each) == "ClusterTrainingRuntime" or meets(namespace(each), namespace(one))
+
+
+def _shared(one: Object, runtime: Object, objects: Objects) -> Iterator[Diagnostic]:
+    """W508: what is written into a runtime holds for all that use it."""
+    route, hint = (*one.route, "spec", "runtimeRef"), "give it a TrainingRuntime of its own"
+    note = Note("the runtime is here", named(runtime))
+    if kind(runtime) == "ClusterTrainingRuntime":
+        message = f"{title(one)} shares {title(runtime)} with the whole cluster, so it cannot be placed alone"
+        yield error("W508", route, message, hint=hint, notes=(note,))
+        return
+    for other in objects:
+        same_kind = (group(other), kind(other)) == (GROUP, "TrainJob")
+        if same_kind and other.route != one.route and _is_runtime(runtime, other):
+            message = f"{title(one)} shares {title(runtime)} with {title(other)}, so it cannot be placed alone"
+            yield error("W508", route, message, hint=hint, notes=(note,))
+            return
+
+
+def _patched(one: Object) -> Iterator[Diagnostic]:
+    """W508: what the TrainJob says of its pods is not in the runtime."""
+    own: list[Path] = [("spec", key) for key in PATCHES]
+    for path in (*own, ("spec", "trainer", "resourcesPerNode")):
+        if get(one.data, *path):
+            message = f"{title(one)} changes its pods by `{path[-1]}`, and bayplan reads the runtime alone"
+            yield error("W508", (*one.route, *path), message, hint="write it into the TrainingRuntime")
+
+
+def _grouped(one: Object, runtime: Object) -> Iterator[Diagnostic]:
+    """W510: Trainer's coscheduling and volcano plugins make a PodGroup each."""
+    if get(runtime.data, "spec", "podGroupPolicy"):
+        message = f"{title(runtime)} makes a PodGroup of its own for {title(one)}, and pods belong to one gang only"
+        hint = "remove `podGroupPolicy`, or leave the placement out"
+        yield error("W510", (*runtime.route, "spec", "podGroupPolicy"), message, hint=hint)
+
+
+def _counted(found: Seat | Diagnostic, one: Object, runtime: Object) -> Seat | Diagnostic:
+    """The seat with as many pods as Trainer gives it, where the runtime's Job does not say that itself."""
+    if not isinstance(found, Seat) or found.job is None:
+        return found
+    places = _by_mpi if get(runtime.data, *MPI) is not None else _by_role
+    for holder, path in places(found, one, runtime):
+        if get(holder.data, *path) is not None:
+            nodes = number_in(holder.data, *path)
+            if nodes is None or nodes < 0:
+                return unknown(holder, (*holder.route, *path))
+            led = path == ASKED and get(runtime.data, *MPI, "runLauncherAsNode") is True
+            return found._replace(replicas=max(nodes - 1, 1) if led else nodes)
+    return found
+
+
+Places = tuple[tuple[Object, Path], ...]
+
+
+def _by_role(seat: Seat, one: Object, runtime: Object) -> Places:
+    """The trainer's pods are as many as the TrainJob has nodes, else the runtime (Trainer 2.2, plugins/torch)."""
+    return ((one, ASKED), (runtime, OFFERED)) if _trains(seat, runtime) else ()
+
+
+def _by_mpi(seat: Seat, one: Object, runtime: Object) -> Places:
+    """The TrainJob's nodes are those of the Job `node`, less the launcher's where it is one of them; the launcher's own
+    are as many as the runtime says (Trainer 2.2, plugins/mpi and core/trainingruntime.go)."""
+    asked: Places = ((one, ASKED),) if seat.name == "node" else ()
+    return (*asked, (runtime, OFFERED)) if _trains(seat, runtime) else asked
+
+
+def _trains(seat: Seat, runtime: Object) -> bool:
+    return seat.job is not None and text(runtime.data, *seat.job, "metadata", "labels", STEP) == "trainer"
+
+
+# Volcano's Job (batch.volcano.sh): a podSet for each task.
+
+
+def volcano_job(one: Object, _: Objects) -> Outcome[Roster]:
+    """The podSets are called as the tasks are."""
+    seats = tuple(_volcano_job_seats(one))
+    said, queue = (*_in_order(one), *_fewer(one, seats)), text(one.data, "spec", "queue")
+    return roster("volcano-job", one, seats, said, queue=queue)
+
+
+def _volcano_job_seats(one: Object) -> Iterator[Seat | Diagnostic]:
+    """A task without a name is `default` and its number (Volcano 1.15, webhooks/admission/jobs/mutate)."""
+    for index, each in enumerate(items(one.data, "spec", "tasks")):
+        called = f"default{index}" if get(each, "name") in (None, "") else text(each, "name")
+        yield seat(one, called, ("spec", "tasks", index, "template"), job=("spec", "tasks", index))
+
+
+def _fewer(one: Object, seats: Found) -> Iterator[Diagnostic]:
+    """W506: of the Job, else of its tasks, whose numbers are added up."""
+    if get(one.data, "spec", "minAvailable"):
+        yield from fewer(one, ("spec", "minAvailable"), seats)
+        return
+    for each in seats:
+        if isinstance(each, Seat):
+            yield from fewer(one, (*each.path[:-1], "minAvailable"), (each,))
+
+
+def _in_order(one: Object) -> Iterator[Diagnostic]:
+    for index, each in enumerate(items(one.data, "spec", "tasks")):
+        if get(each, "dependsOn"):
+            route = (*one.route, "spec", "tasks", index, "dependsOn")
+            what = f'task "{text(each, "name")}" waits for another'
+            yield one_by_one(one, route, what, "make a Job of its own of what runs before, and leave `dependsOn` out")

@@ -1,0 +1,343 @@
+"""The operator's network objects: names, namespaces, ports, versions (FAB05, FAB10).
+
+Sources: Network Operator 26.7, api/v1alpha1 and manifests/state-*-network.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import Any
+
+from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
+from bayplan.core.phrases import did_you_mean, listing
+from bayplan.kube import networks as ip
+from bayplan.kube.networks import MULTUS, NVIDIA, Network, networks, parsed
+from bayplan.kube.networks import RESOURCE as DEVICE
+from bayplan.kube.objects import get, group, items, kind, mapping, name, named, number_in, text, title
+from bayplan.linting.network_scene import Asking, Scene
+from bayplan.linting.objects import World
+from bayplan.model.manifest import Object
+
+RESOURCE = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
+CHAINING = "26.7"
+MODES = ("bridge", "private", "vepa", "passthru")
+KINDS = ("MacvlanNetwork", "IPoIBNetwork", "HostDeviceNetwork")
+LARGEST = 65_536
+"""Bytes (Linux, the loopback's)."""
+
+DEVICES: Mapping[str, tuple[str, ...]] = {
+    "host-device": ("device", "hwaddr", "kernelpath", "pciBusID", "deviceID"),
+    "sriov": ("deviceID",),
+    "ib-sriov": ("deviceID",),
+}
+"""Plugin -> the keys any of which names its device."""
+
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "MacvlanNetwork": ("networkNamespace", "master", "mode", "mtu", "ipam", "metaPlugins"),
+    "IPoIBNetwork": ("networkNamespace", "master", "ipam"),
+    "HostDeviceNetwork": ("networkNamespace", "resourceName", "ipam", "metaPlugins"),
+}
+
+
+def check_objects(world: World, known: Scene) -> Iterator[Diagnostic]:
+    """M848, M850, M854."""
+    for one in world.objects:
+        if group(one) == NVIDIA and kind(one) in KINDS:
+            yield from _namespace(one)
+            yield from _fields(one, world)
+            if kind(one) == "HostDeviceNetwork":
+                yield from _resource(one)
+            if kind(one) == "MacvlanNetwork":
+                yield from _macvlan(one)
+        if group(one) == NVIDIA and kind(one) in ("NicClusterPolicy", "NicNodePolicy"):
+            yield from _policy(one, world)
+        if (group(one), kind(one)) == (MULTUS, "NetworkAttachmentDefinition"):
+            yield from _definition(one)
+    for each in networks(world.objects):
+        yield from _links(each, known)
+        yield from _mtu(each)
+
+
+def _namespace(one: Object) -> Iterator[Diagnostic]:
+    if text(one.data, "spec", "networkNamespace"):
+        return
+    route: Route = (*one.route, "spec", "networkNamespace")
+    if kind(one) == "HostDeviceNetwork":
+        message = f"{title(one)} names no namespace, and the operator makes a network without one"
+        yield error("M850", route, message, hint="add `networkNamespace:`, the namespace of the pods or a common one")
+    else:
+        message = f'{title(one)} names no namespace; its network is made in "default"'
+        yield warning("M850", route, message, hint="add `networkNamespace:`")
+
+
+def _fields(one: Object, world: World) -> Iterator[Diagnostic]:
+    for key in mapping(one.data, "spec"):
+        route = (*one.route, "spec", key)
+        if key not in FIELDS[kind(one)]:
+            message = f"{kind(one)} has no field `{key}`"
+            yield error("M850", route, message, hint=f"it has {', '.join(FIELDS[kind(one)])}")
+        elif key == "metaPlugins" and not world.target.since("networkOperator", CHAINING):
+            message = f"the Network Operator {world.target.version('networkOperator')} has no `metaPlugins`"
+            hint = f"upgrade to {CHAINING}, or write the NetworkAttachmentDefinition with its plugins by hand"
+            yield error("M854", route, message, hint=hint)
+
+
+def _resource(one: Object) -> Iterator[Diagnostic]:
+    name, route = text(one.data, "spec", "resourceName"), (*one.route, "spec", "resourceName")
+    if not name:
+        message = f"{title(one)} names no resource, and its pods get no device"
+        yield error("M850", route, message, hint="name a resource of the SR-IOV device plugin, without nvidia.com/")
+    elif "/" in name:
+        message = f'the operator puts nvidia.com/ before "{name}" by itself'
+        yield error("M850", route, message, hint=f"write {name.rpartition('/')[2]}")
+    elif not RESOURCE.fullmatch(name):
+        message = f'"{name}" is no name of a resource: letters, digits, dashes, dots and underscores'
+        yield error("M850", route, message, hint="such as rail_0")
+
+
+def _macvlan(one: Object) -> Iterator[Diagnostic]:
+    spec = mapping(one.data, "spec")
+    mode = get(spec, "mode")
+    if mode is not None and mode not in MODES:
+        message = f'macvlan has no mode "{str(mode)[:40]}"'
+        yield error("M850", (*one.route, "spec", "mode"), message, hint=f"one of {', '.join(MODES)}")
+    if not text(spec, "master"):
+        message = f"{title(one)} names no `master`, and takes the interface of the node's default route"
+        hint = "name the port of the rail: pods would share the node's own network"
+        yield warning("M850", (*one.route, "spec"), message, hint=hint)
+
+
+def _definition(one: Object) -> Iterator[Diagnostic]:
+    """A plugin that moves a device into the pod is told which: by Multus, of the resource in the annotation, or by its
+    configuration (Multus 4.3, pkg/types; CNI plugins 1.7, host-device)."""
+    config = parsed(text(one.data, "spec", "config"))
+    first = next(iter(items(config, "plugins")), config)
+    plugin = text(first, "type")
+    told = DEVICES.get(plugin, ())
+    if told and not text(one.data, "metadata", "annotations", DEVICE) and not any(get(first, key) for key in told):
+        message = f"nothing tells the plugin {plugin} of {title(one)} its device, and no pod on it starts"
+        hint = f"add the annotation {DEVICE}, with the extended resource that pods ask for"
+        yield error("M850", (*one.route, "spec", "config"), message, hint=hint)
+
+
+def _mtu(one: Network) -> Iterator[Diagnostic]:
+    if not 0 <= one.mtu <= LARGEST:
+        at = "config" if group(one.object) == MULTUS else "mtu"
+        message = f"an MTU of {one.mtu} is none, and no pod on {title(one.object)} starts"
+        yield error("M850", (*one.object.route, "spec", at), message, hint="such as 1500, 4092 or 9000")
+
+
+def _links(one: Network, known: Scene) -> Iterator[Diagnostic]:
+    """M848: macvlan over an InfiniBand port fails, and an IPoIB interface has only such a port (network-operator#1017).
+
+    Names of InfiniBand interfaces begin with `ib` (systemd.net-naming-scheme)."""
+    route = (*one.object.route, "spec", "master")
+    links = next((each.link_type for each in known.by_name.get(one.name, ()) if each.fabric), "")
+    infiniband = one.master.startswith("ib") or links == "infiniband"
+    if one.kind == "macvlan" and infiniband:
+        message = f'macvlan works over Ethernet, and "{one.master}" is an InfiniBand port'
+        yield error("M848", route, message, hint="make it an IPoIBNetwork")
+    if one.kind == "ipoib" and (one.master.startswith(("en", "eth")) or links == "ethernet"):
+        message = f'IP over InfiniBand needs an InfiniBand port, and "{one.master}" is an Ethernet interface'
+        yield error("M848", route, message, hint="make it a MacvlanNetwork")
+    if one.kind == "ipoib" and not one.master:
+        yield error("M850", route, f"{title(one.object)} names no `master`", hint="such as ibs3f0")
+
+
+def _policy(one: Object, world: World) -> Iterator[Diagnostic]:
+    name = text(one.data, "metadata", "name")
+    if kind(one) == "NicClusterPolicy" and name != "nic-cluster-policy":
+        message = f'the operator looks at the NicClusterPolicy "nic-cluster-policy" alone, and this is "{name}"'
+        yield error("M850", named(one), message, hint="rename it")
+    if kind(one) == "NicNodePolicy" and len(name) > 30:
+        message = f'"{name}" has {len(name)} characters; the operator makes labels of it and takes 30'
+        yield error("M850", named(one), message, hint="shorten it")
+    if kind(one) == "NicNodePolicy":
+        for other in world.of(NVIDIA, "NicClusterPolicy"):
+            for key in ("ofedDriver", "rdmaSharedDevicePlugin", "sriovDevicePlugin"):
+                if key in mapping(one.data, "spec") and key in mapping(other.data, "spec"):
+                    message = f"both {title(other)} and {title(one)} have `{key}`, and the operator refuses the second"
+                    yield error("M850", (*one.route, "spec", key), message, hint="take it out of one of them")
+
+
+# Addresses of networks: what is no IPAM configuration, too little room, gateways outside (FAB11).
+#
+# Sources: whereabouts 0.9 pkg/types and pkg/config, nvidia-k8s-ipam v1alpha1 validation, Network Operator 26.7
+# manifests/state-*-network (the text is pasted between single quotes).
+
+TYPES = ("nv-ipam", "whereabouts", "static", "host-local", "dhcp")
+POOLS = "nv-ipam.nvidia.com"
+
+
+def check_addresses(world: World, known: Scene) -> Iterator[Diagnostic]:
+    """M849, M855."""
+    for each in networks(world.objects):
+        yield from _network(each, world, known)
+    for pool in world.of(POOLS, "IPPool"):
+        yield from _ip_pool(pool, world)
+    for pool in world.of(POOLS, "CIDRPool"):
+        yield from _cidr_pool(pool, world)
+    for asking in known.asking:
+        yield from _together(asking)
+
+
+def _network(one: Network, world: World, known: Scene) -> Iterator[Diagnostic]:
+    if one.ipam is None or not one.ipam.strip():
+        return
+    config = parsed(one.ipam)
+    if not isinstance(config, dict):
+        message = f"`ipam` of {title(one.object)} is no JSON, and its network cannot be read"
+        hint = "JSON has no comma behind the last entry, and double quotes alone"
+        yield error("M849", one.ipam_route, message, hint=hint)
+        return
+    if group(one.object) == NVIDIA:
+        yield from _pasted(one, config)
+    kind = text(config, "type")
+    if kind not in TYPES:
+        message = f'"{kind}" is no IPAM plugin that is known here' if kind else "`ipam` names no `type`"
+        hint = did_you_mean(kind, TYPES) or f"known: {listing(TYPES, 'and')}"
+        yield (warning if kind else error)("M849", one.ipam_route, message, hint=hint)
+    elif kind == "whereabouts":
+        yield from _whereabouts(one, config, known)
+    elif kind == "nv-ipam":
+        yield from _pool(one, config, world)
+
+
+def _pasted(one: Network, config: Mapping[str, Any]) -> Iterator[Diagnostic]:
+    """The operator pastes the text between single quotes; of macvlan and IPoIB it takes all blanks out."""
+    if "'" in (one.ipam or ""):
+        message = f"`ipam` of {title(one.object)} holds a single quote, which ends the text that it is pasted into"
+        yield error("M849", one.ipam_route, message, hint="take it out")
+    blank = next((key for key, value in config.items() if isinstance(value, str) and " " in value), "")
+    if blank and one.kind in ("macvlan", "ipoib"):
+        message = f"`{blank}` holds a blank, and the operator takes all blanks out of `ipam`"
+        yield error("M849", one.ipam_route, message, hint="take it out")
+
+
+def _whereabouts(one: Network, config: Mapping[str, Any], known: Scene) -> Iterator[Diagnostic]:
+    text_ = text(config, "range") or text(config, "ipRanges", 0, "range")
+    start, dash, _ = text_.partition("-")
+    net = ip.subnet(text_.rpartition("-")[2] if dash else text_)
+    if net is None:
+        message = f'`range` of {title(one.object)} is "{text_}", which is no subnet'
+        yield error("M849", one.ipam_route, message, hint="such as 10.0.0.0/24")
+        return
+    gateway = ip.address(text(config, "gateway"))
+    if gateway is not None and (gateway.version != net.version or gateway not in net):
+        message = f"the gateway {gateway} is outside of {net}, and whereabouts says nothing"
+        hint = f"the addresses of {net} are {net.network_address} to {net.broadcast_address}"
+        yield warning("M849", one.ipam_route, message, hint=hint)
+    span = ip.within(net, text(config, "range_start") or (start if dash else ""), text(config, "range_end"))
+    out = [each for each in items(config, "exclude") if isinstance(each, str)]
+    yield from _room(one, ip.left(span, list(ip.excluded(out))), str(net), known)
+
+
+def _room(one: Network, free: int, net: str, known: Scene) -> Iterator[Diagnostic]:
+    """Pods of the manifests on the network against its addresses."""
+    wanted = [
+        (each.template.pods, sum(f is not None and f.network == one for f in each.found)) for each in known.asking
+    ]
+    needed = sum(pods * times for pods, times in wanted if pods is not None)
+    if needed > free or not free:
+        message = f"{net} has {free} addresses for pods, and {needed} are asked for"
+        yield error("M849", one.ipam_route, message, hint="take a larger range, or exclude less")
+
+
+def _pool(one: Network, config: Mapping[str, Any], world: World) -> Iterator[Diagnostic]:
+    called = text(config, "poolName")
+    if not called:
+        yield error("M849", one.ipam_route, f"`ipam` of {title(one.object)} names no pool", hint="add `poolName`")
+        return
+    kind = {"cidrpool": "CIDRPool"}.get(text(config, "poolType").lower(), "IPPool")
+    pools = {name(each): each for each in (*world.of(POOLS, "IPPool"), *world.of(POOLS, "CIDRPool"))}
+    same = {name(each) for each in world.of(POOLS, kind)}
+    if called in pools and called not in same:
+        message = f'the pool "{called}" is a {get(pools[called].data, "kind")}, and `ipam` asks for a {kind}'
+        other = "ippool" if kind == "CIDRPool" else "cidrpool"
+        yield error("M849", one.ipam_route, message, hint=f"add `poolType: {other}`")
+    elif pools and called not in pools:
+        message = f'none of the pools here is called "{called}"'
+        yield warning(
+            "M849", one.ipam_route, message, hint=did_you_mean(called, pools) or listing(sorted(pools), "and")
+        )
+
+
+def _ip_pool(pool: Object, world: World) -> Iterator[Diagnostic]:
+    spec, route = mapping(pool.data, "spec"), (*pool.route, "spec")
+    net, block = ip.subnet(text(spec, "subnet")), number_in(spec, "perNodeBlockSize") or 0
+    if net is None:
+        yield error("M849", (*route, "subnet"), f"{title(pool)} has no subnet", hint="such as 10.0.0.0/24")
+        yield from _routes(pool, "gateway")
+        return
+    room, nodes = ip.hosts(net).size, _nodes(world, spec)
+    if block < 1 or block > room:
+        message = f"nodes get {block} addresses each, and {net} has {room}"
+        yield error("M849", (*route, "perNodeBlockSize"), message, hint=f"1 to {room}")
+    elif nodes * block > room:
+        message = f"{nodes} nodes of {block} addresses need {nodes * block}, and {net} has {room}"
+        hint = "take a larger subnet, a smaller block, or a `nodeSelector`"
+        yield error("M849", (*route, "perNodeBlockSize"), message, hint=hint)
+    yield from _gateway(pool, net)
+
+
+def _gateway(pool: Object, net: ip.Subnet) -> Iterator[Diagnostic]:
+    spec, route = mapping(pool.data, "spec"), (*pool.route, "spec")
+    gateway = ip.address(text(spec, "gateway"))
+    if text(spec, "gateway") and (gateway is None or gateway.version != net.version or gateway not in net):
+        message = f"the gateway {text(spec, 'gateway')} of {title(pool)} is outside of {net}"
+        hint = f"the addresses of {net} are {net.network_address} to {net.broadcast_address}"
+        yield error("M849", (*route, "gateway"), message, hint=hint)
+    yield from _routes(pool, "gateway")
+
+
+def _routes(pool: Object, key: str) -> Iterator[Diagnostic]:
+    spec = mapping(pool.data, "spec")
+    if get(spec, key) in (None, "") and (get(spec, "defaultGateway") is True or items(spec, "routes")):
+        message = f"{title(pool)} has routes and no `{key}`"
+        yield error("M849", (*pool.route, "spec"), message, hint=f"add `{key}`")
+
+
+def _cidr_pool(pool: Object, world: World) -> Iterator[Diagnostic]:
+    spec, route = mapping(pool.data, "spec"), (*pool.route, "spec")
+    cidr, prefix = text(spec, "cidr"), number_in(spec, "perNodeNetworkPrefix") or 0
+    net = ip.subnet(cidr)
+    if net is None or ip.host_bits(cidr):
+        message = f'"{cidr}" is no subnet' if net is None else f'"{cidr}" is an address within {net}'
+        yield error("M849", (*route, "cidr"), message, hint="such as 10.0.0.0/16" if net is None else f"write {net}")
+    if net is not None and not net.prefixlen <= prefix <= net.max_prefixlen:
+        message = f"a node cannot have a subnet of /{prefix} out of {net}"
+        yield error("M849", (*route, "perNodeNetworkPrefix"), message, hint=f"{net.prefixlen} to {net.max_prefixlen}")
+    elif net is not None and (nodes := _nodes(world, spec)) > 1 << (prefix - net.prefixlen):
+        message = f"{net} holds {1 << (prefix - net.prefixlen)} subnets of /{prefix}, and there are {nodes} nodes"
+        yield error("M849", (*route, "cidr"), message, hint="take a larger subnet, or a longer prefix for each node")
+    yield from _routes(pool, "gatewayIndex")
+
+
+def _nodes(world: World, spec: Mapping[str, Any]) -> int:
+    """Nodes of the topology that take from a pool; none where the pool chooses among them."""
+    if get(spec, "nodeSelector"):
+        return 0
+    return sum(len(domain.nodes) for pool in world.topology.pools for domain in pool.domains)
+
+
+def _together(asking: Asking) -> Iterator[Diagnostic]:
+    """M855: several interfaces in one subnet answer for each other, unless plugins see to it (nccl#2158)."""
+    ranged = [(one, net) for one in asking.found if one and one.network and (net := _range(one.network))]
+    for (one, first), (other, second) in combinations(ranged, 2):
+        chained = {*(one.network.chained if one.network else ()), *(other.network.chained if other.network else ())}
+        routed = "sbr" in chained or bool(one.fabric and one.fabric.source_routing)
+        if first == second and not routed:
+            same = one is other
+            message = f'the pod has two interfaces of "{one.title}"' if same else f'"{one.title}" and "{other.title}"'
+            message += f" are both in {first}" if not same else f", both in {first}"
+            hint = "give each rail a subnet, or chain the plugins tuning and sbr behind the first (`metaPlugins`)"
+            route: Route = asking.route
+            yield (info if same else warning)("M855", route, message, hint=hint)
+            return
+
+
+def _range(one: Network) -> ip.Subnet | None:
+    config = parsed(one.ipam) if one.ipam else None
+    return ip.subnet(text(config, "range") or text(config, "subnet"))

@@ -1,0 +1,191 @@
+"""What was given to lint, looked up by kind and name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+from bayplan.core.diagnostics import Diagnostic, Note, error, warning
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import flattened, get, group, identity, kind, mapping, name, named, namespace, text, title
+from bayplan.kube.templates import PodTemplate, templates
+from bayplan.model.manifest import Object
+from bayplan.model.target import Target
+from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
+from bayplan.text.document import Document
+
+__all__ = [
+    "CHANNEL",
+    "World",
+    "beside",
+    "group",
+    "grouped",
+    "kind",
+    "name",
+    "named",
+    "namespace",
+    "title",
+    "together",
+    "world",
+]
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class World(NamedTuple):
+    """All objects of a run, the cluster and its versions. A topology without pools says nothing about nodes."""
+
+    objects: tuple[Object, ...]
+    topology: ClusterTopology
+    target: Target
+    templates: tuple[PodTemplate, ...]
+    kinds: Mapping[tuple[str, str], Sequence[Object]]  # API group and kind -> objects
+    names: Mapping[tuple[str, str, str], Sequence[Object]]  # the same with the name
+    channels: Mapping[str, Sequence[Object]]  # claim template -> ComputeDomains that make it
+    members: Mapping[str, Sequence[PodTemplate]]  # PodGroup -> templates whose pods name it as KAI wants it
+
+    def of(self, group: str, kind: str) -> Sequence[Object]:
+        """The objects of a kind."""
+        return self.kinds.get((group, kind), ())
+
+    def called(self, group: str, kind: str, name: str, where: str) -> list[Object]:
+        """Those of a name that may stand in a namespace."""
+        return list(beside(self.names.get((group, kind, name), ()), where))
+
+    def labels(self) -> Mapping[str, frozenset[str] | None]:
+        """Label of a level -> its values on the nodes; None where a pool leaves its nodes out."""
+        values: dict[str, set[str]] = {HOSTNAME_LABEL: set()}
+        open_labels: set[str] = set()
+        for pool in self.topology.pools:
+            for level in pool.levels:
+                values.setdefault(level.label, set())
+            if not pool.domains:
+                open_labels |= {HOSTNAME_LABEL, *(level.label for level in pool.levels)}
+            for domain in pool.domains:
+                values[HOSTNAME_LABEL].update(domain.nodes)
+                for level, value in zip(pool.levels, domain.path, strict=False):
+                    values[level.label].add(value)
+        return {label: None if label in open_labels else frozenset(found) for label, found in values.items()}
+
+
+def world(objects: Iterable[Object], topology: ClusterTopology, target: Target) -> World:
+    """The index."""
+    every = tuple(objects)
+    pods = templates(every)
+    domains = [one for one in every if (group(one), kind(one)) == ("resource.nvidia.com", "ComputeDomain")]
+    return World(
+        every,
+        topology,
+        target,
+        pods,
+        grouped(lambda one: (group(one), kind(one)), every),
+        grouped(lambda one: (group(one), kind(one), name(one)), every),
+        grouped(lambda one: text(one.data, *CHANNEL), domains),
+        grouped(lambda each: text(each.annotations, "pod-group-name"), pods),
+    )
+
+
+CHANNEL = ("spec", "channel", "resourceClaimTemplate", "name")
+"""Where a ComputeDomain names the claim template that its controller makes."""
+
+
+def grouped(key: Callable[[V], K], values: Iterable[V]) -> dict[K, list[V]]:
+    """The values under their keys, each list in the order given."""
+    made: dict[K, list[V]] = {}
+    for value in values:
+        made.setdefault(key(value), []).append(value)
+    return made
+
+
+def together(one: str, other: str) -> bool:
+    """Whether two namespaces may be the same: one that is left open may be any."""
+    return not one or not other or one == other
+
+
+def beside(found: Iterable[Object], where: str) -> Iterator[Object]:
+    """Those that may stand in a namespace."""
+    return (each for each in found if together(namespace(each), where))
+
+
+# Whether each object says what it is, and whether two are the same.
+
+OURS = "bayplan.dev/"
+
+STORED = frozenset(
+    {
+        *("", "apps", "batch", "jobset.x-k8s.io", "leaderworkerset.x-k8s.io", "trainer.kubeflow.org", "kubeflow.org"),
+        *("scheduling.run.ai", "kai.scheduler", "resource.nvidia.com", "resource.k8s.io", "kueue.x-k8s.io"),
+        *("scheduling.volcano.sh", "batch.volcano.sh", "topology.volcano.sh", "scheduling.koordinator.sh"),
+        *("scheduling.sigs.k8s.io", "scheduling.k8s.io", "ray.io", "grove.io"),
+    }
+)
+"""API groups of objects that need a name. Other files, such as a Kustomization, look like objects and are none."""
+
+
+class Collected(NamedTuple):
+    """The objects of some documents, and what is wrong with documents that hold none."""
+
+    objects: tuple[Object, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def collect(documents: Sequence[Document]) -> Collected:
+    """Document n -> the object at `("manifest:n",)`; Lists -> their items. M702: it is no object."""
+    objects: list[Object] = []
+    wrong: list[Diagnostic] = []
+    for number, document in enumerate(documents):
+        for each in flattened(Object((f"manifest:{number}",), document.data)):
+            found = foreign(each)
+            if found:
+                wrong.append(found)
+            else:
+                objects.append(each)
+    return Collected(tuple(objects), tuple(wrong))
+
+
+def foreign(one: Object) -> Diagnostic | None:
+    """M702 for what is no Kubernetes object at all."""
+    if text(one.data, "apiVersion").startswith(OURS):
+        message = f"this is a {kind(one) or 'file'} of bayplan, not a manifest"
+        command = {"Workflow": "check", "ClusterTopology": "topology check"}.get(kind(one))
+        hint = f"`bayplan {command}` says whether it is sound" if command else ""
+        return warning("M702", one.route, message, hint=hint)
+    if get(one.data, "apiVersion") is None and get(one.data, "kind") is None:
+        held = "a mapping without `apiVersion` and `kind`" if mapping(one.data) else f"a {_shape(one.data)}"
+        return warning("M702", one.route, f"this is no Kubernetes object but {held}; it is left out")
+    return None
+
+
+def _shape(data: object) -> str:
+    if isinstance(data, dict):
+        return "mapping without keys"
+    return "list" if isinstance(data, list) else "text" if isinstance(data, str) else "plain value"
+
+
+def check(world: World) -> Iterator[Diagnostic]:
+    """M703 and M704."""
+    for one in world.objects:
+        yield from _half(one)
+    keys = grouped(lambda one: identity(one.data), filter(name, world.objects))
+    for (_, _, where, _), same in keys.items():
+        for other in same[1:]:
+            place = f' in namespace "{where}"' if where else ""
+            note = Note("the first is here", named(same[0]))
+            hint = "the second replaces the first; rename or remove one"
+            yield warning("M704", named(other), f"{title(other)} is there twice{place}", hint=hint, notes=(note,))
+
+
+def _half(one: Object) -> Iterator[Diagnostic]:
+    """An API server takes none of these."""
+    if not text(one.data, "apiVersion"):
+        hint = "`version:` is not it: write `apiVersion:`" if get(one.data, "version") is not None else ""
+        yield error("M703", one.route, f"this {kind(one) or 'object'} has no `apiVersion`", hint=hint)
+    elif not kind(one):
+        yield error("M703", one.route, f"this object of {text(one.data, 'apiVersion')} has no `kind`")
+    elif group(one) in STORED and kind(one) != "List" and not (name(one) or text(one.data, "metadata", "generateName")):
+        given = get(one.data, "metadata", "name")
+        why = "has a name that is no text" if given is not None else "has no `metadata.name`"
+        hint = "put it in quotes" if given is not None else "an API server refuses it; add a name, or a `generateName`"
+        yield error("M703", one.route if given is None else named(one), f"this {kind(one)} {why}", hint=hint)

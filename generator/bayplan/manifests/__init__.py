@@ -1,0 +1,1 @@
+"""Lowered plans and marks -> manifests: assembled, injected into existing workloads, ordered, compared, deleted."""

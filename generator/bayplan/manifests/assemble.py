@@ -1,0 +1,229 @@
+"""Put marks on the workloads that bayplan builds: a pod template for each podSet instance, then the documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from bayplan import fabrics
+from bayplan.accelerators import CLAIMS, PARTS, allocator
+from bayplan.core.diagnostics import Route
+from bayplan.core.values import NamedTuple
+from bayplan.kube.kinds import KINDS, Kind, Piece, instances
+from bayplan.kube.kinds.parts import GROUP_LABEL, POD_SET_LABEL, gang_labels
+from bayplan.kube.kinds.pods import RANK_COLUMN
+from bayplan.kube.objects import given
+from bayplan.kube.pod import (
+    COMPUTE_DOMAIN_API,
+    claim_template_name,
+    combine,
+    config_map_name,
+    entries,
+    file_key,
+    network_claim_name,
+    own_parts,
+    template,
+)
+from bayplan.kube.ranks import arithmetic, local_address, rank_env, user_names
+from bayplan.model.manifest import Lowered, Manifest, Many, Marks, PodParts, Shape, Slot, Workload
+from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, all_pods
+from bayplan.model.target import Target
+from bayplan.model.workflow import Binary
+
+CHANNEL = "compute-domain"
+"""The name of a pod's claim on its ComputeDomain channel."""
+
+
+def weave(plan: Plan, shape: Shape, lowered: Lowered) -> Iterator[Manifest | Many]:
+    """The workload documents of a plan."""
+    for workload in shape.workloads:
+        loom = loom_of(plan, workload)
+        pieces = {
+            (gang.name, pods.name): _piece(loom, gang, pods, lowered.marks[gang.name, pods.name])
+            for gang, pods in instances(workload)
+        }
+        yield from loom.kind.write(workload, pieces)
+
+
+class Loom(NamedTuple):
+    """What all podSet instances of one workload share."""
+
+    plan: Plan
+    workload: Workload
+    kind: Kind
+    gangs: Mapping[str, GangPlan]
+    pods: Mapping[tuple[str, str], Pods]
+    shelled: frozenset[Route]  # podSets whose ranks a shell must add up
+
+
+def loom_of(plan: Plan, workload: Workload) -> Loom:
+    """The loom for a workload."""
+    kind = KINDS[workload.kind]
+    everyone = {(gang.name, pods.name): pods for gang, pods in instances(workload)}
+    shelled = arithmetic(everyone.values()) if kind.INDEX else frozenset()
+    return Loom(plan, workload, kind, {gang.name: gang for gang in workload.gangs}, everyone, shelled)
+
+
+def _piece(loom: Loom, gang: GangPlan, pods: Pods, marks: Marks) -> Piece:
+    plan = loom.plan
+    pool = plan.topology.pool(pods.pool)
+    if pool is None:
+        raise AssertionError(f"unbound pool {pods.pool!r}")
+    ranked, command = _ranks(loom, pods)
+    user = PodParts(env=entries(pods.spec.env))
+    parts = combine(
+        PodParts(labels=_labels(plan, gang, pods), spec=_spec(loom, gang)),
+        own_parts(pods.spec, pool, config_map_name(gang, pods)),
+        _accelerator(plan, gang, pods),
+        _fabric(plan, gang, pods),
+        _channel(pods),
+        ranked,
+        user,
+        marks.pod,
+    )
+    owner = marks.owner._replace(labels={**gang_labels(plan, gang), **marks.owner.labels})
+    return Piece(template(pods.spec, pool, parts, command), owner, marks.job)
+
+
+def _labels(plan: Plan, gang: GangPlan, pods: Pods) -> dict[str, str]:
+    unit = pods.name.removesuffix(pods.spec.name).removesuffix("-")
+    group = {GROUP_LABEL: unit} if unit else {}
+    return {**plan.workflow.labels, **gang_labels(plan, gang), **group, POD_SET_LABEL: pods.spec.name}
+
+
+def _spec(loom: Loom, gang: GangPlan) -> dict[str, str]:
+    plan = loom.plan
+    priority, service = plan.workflow.priority_class, loom.kind.subdomain(loom.workload, gang)
+    namespace = plan.topology.namespaces.get(plan.namespace)
+    account = namespace.service_account if namespace else ""
+    fields = {"subdomain": service, "priorityClassName": priority, "serviceAccountName": account}
+    return {name: value for name, value in fields.items() if value}
+
+
+def _accelerator(plan: Plan, gang: GangPlan, pods: Pods) -> PodParts:
+    asked = pods.spec.accelerator
+    if asked is None:
+        return PodParts()
+    kind = plan.topology.accelerators[asked.name]
+    return PARTS[allocator(asked, kind)](asked, kind, claim_template_name(gang, pods))
+
+
+def _fabric(plan: Plan, gang: GangPlan, pods: Pods) -> PodParts:
+    """What the podSet's secondary network takes, but for variables that the user sets."""
+    asked = fabrics.wanted(pods.spec, plan.topology, plan.namespace, pods.pool, network_claim_name(gang, pods))
+    if asked is None:
+        return PodParts()
+    made, taken = fabrics.parts(asked), user_names(pods.spec)
+    local = local_address(asked.asked.address)
+    return made._replace(env=tuple(each for each in (local, *made.env) if each["name"] not in taken))
+
+
+def _channel(pods: Pods) -> PodParts:
+    """The claim on the ComputeDomain's one channel a node; the driver makes the template of that name."""
+    if not pods.compute_domain:
+        return PodParts()
+    return PodParts(claims=({"name": CHANNEL, "resourceClaimTemplateName": pods.compute_domain},))
+
+
+def _ranks(loom: Loom, pods: Pods) -> tuple[PodParts, tuple[str, ...]]:
+    ranks = pods.ranks
+    if ranks is None:
+        return PodParts(), pods.spec.command
+    master = ranks.master
+    leader = loom.pods[master.gang, master.pods]
+    numbers = loom.kind.numbers(pods) if pods.route in loom.shelled and pods.total > 1 else None
+    copy: int | str = numbers.copy if ranks.each and numbers else master.number // leader.replicas
+    gang, number = loom.gangs[master.gang], master.number % leader.replicas
+    host = _address(leader) or loom.kind.host(loom.workload, gang, leader, copy, number)
+    made = rank_env(pods, ranks, host, _own_number(loom.kind, pods), numbers)
+    return PodParts(env=made.env), made.command
+
+
+def _address(leader: Pods) -> str:
+    """Where rank 0 has an address of its own on its fabric."""
+    return leader.spec.fabric.address.partition("/")[0] if leader.spec.fabric else ""
+
+
+def _own_number(kind: Kind, pods: Pods) -> Slot | int | str:
+    if not kind.INDEX:
+        return Slot(RANK_COLUMN, "text")
+    first = pods.ranks.first if pods.ranks else 0
+    return first if pods.total == 1 else kind.INDEX
+
+
+# The objects that go with a gang whatever schedules it: ComputeDomains, GPU claim templates, ConfigMaps, clean-up.
+
+OUTSIDE = ("sbatch",)
+"""Workload kinds that run outside Kubernetes."""
+
+
+def compute_domain(domain: ComputeDomain, target: Target) -> Manifest:
+    """The driver makes the channel template of the same name itself: it holds the ComputeDomain's UID.
+
+    Up to driver 25.3 numNodes is the exact count, and pods wait until so many nodes have joined; from 25.8 on it is 0,
+    and each pod waits for its own node alone. allocationMode came with 25.8.
+    """
+    exact = not target.since("draDriver", "25.8")
+    mode = {} if exact else {"allocationMode": "Single"}
+    return {
+        "apiVersion": COMPUTE_DOMAIN_API,
+        "kind": "ComputeDomain",
+        "metadata": {"name": domain.name},
+        "spec": {
+            "numNodes": domain.nodes if exact else 0,
+            "channel": {"resourceClaimTemplate": {"name": domain.name}, **mode},
+        },
+    }
+
+
+def claim_templates(plan: Plan, gang: GangPlan, target: Target) -> Iterator[Manifest]:
+    """One for each podSet whose GPUs or network cards are claimed rather than counted; one for both, where both are."""
+    for pods in _each_template(gang):
+        gpus = _gpu_claim(plan, gang, pods, target)
+        asked = fabrics.wanted(pods.spec, plan.topology, plan.namespace, pods.pool, network_claim_name(gang, pods))
+        together = asked is not None and asked.together
+        cards = fabrics.claim_template(asked, gpus if together else None, target) if asked else None
+        yield from filter(None, (cards,) if together else (gpus, cards))
+
+
+def _gpu_claim(plan: Plan, gang: GangPlan, pods: Pods, target: Target) -> Manifest | None:
+    asked = pods.spec.accelerator
+    kind = plan.topology.accelerators[asked.name] if asked else None
+    make = CLAIMS.get(allocator(asked, kind)) if asked and kind else None
+    return make(asked, kind, claim_template_name(gang, pods), target) if asked and kind and make else None
+
+
+def config_maps(gang: GangPlan) -> Iterator[Manifest]:
+    """One for each podSet with files."""
+    for pods in _each_template(gang):
+        if pods.spec.files:
+            held = {file_key(path): content for path, content in pods.spec.files.items()}
+            yield {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": config_map_name(gang, pods)},
+                **given(
+                    data={key: content for key, content in held.items() if isinstance(content, str)},
+                    binaryData={key: each.base64 for key, each in held.items() if isinstance(each, Binary)},
+                ),
+            }
+
+
+def _each_template(gang: GangPlan) -> list[Pods]:
+    """One podSet instance for each podSet of the file."""
+    return list({pods.template: pods for pods in all_pods(gang.root)}.values())
+
+
+def companions(plan: Plan, shape: Shape, target: Target) -> Iterator[Manifest]:
+    """All of them, with the labels of their gang. Gangs whose workload is no Kubernetes object have none."""
+    outside = {gang.name for each in shape.workloads if each.kind in OUTSIDE for gang in each.gangs}
+    for gang in (each for each in plan.gangs if each.name not in outside):
+        for domain in gang.compute_domains:
+            yield labelled(compute_domain(domain, target), gang_labels(plan, gang))
+        for document in (*claim_templates(plan, gang, target), *config_maps(gang)):
+            yield labelled(document, gang_labels(plan, gang))
+
+
+def labelled(document: Manifest, labels: Mapping[str, str]) -> Manifest:
+    """The object with labels besides its own."""
+    metadata = document["metadata"]
+    return {**document, "metadata": {**metadata, "labels": {**labels, **metadata.get("labels", {})}}}

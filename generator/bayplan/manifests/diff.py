@@ -1,0 +1,124 @@
+"""Manifests that would be written against those that are there: objects that are missing or left over, fields that
+differ.
+
+Lists whose entries have names are compared by name, as Kubernetes merges them. An object that came out of a cluster
+(it has a `uid`) holds much that nobody wrote, so of it only what would be written is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.core.values import NamedTuple
+from bayplan.kube import quantity
+from bayplan.kube.kinds.parts import WORKFLOW_LABEL
+from bayplan.kube.objects import get, identity, text
+from bayplan.model.manifest import Manifest, Object
+
+Key = tuple[str, str, str, str]
+
+ABSENT = None
+"""What stands where nothing is: Kubernetes takes a null for that too."""
+
+EMPTY: tuple[Any, ...] = (ABSENT, {}, [], "")
+
+
+class Field(NamedTuple):
+    """A field that differs: what is there, and what would be written."""
+
+    path: str
+    before: Any
+    after: Any
+
+
+class Contrast(NamedTuple):
+    """Two sets of manifests. Titles are such as `JobSet "pretrain" in ml`."""
+
+    missing: tuple[str, ...]  # would be written, and are not there
+    left: tuple[str, ...]  # are there, are of the same workflows, and would not be written
+    changed: tuple[tuple[str, tuple[Field, ...]], ...]
+
+    @property
+    def equal(self) -> bool:
+        """Whether nothing differs."""
+        return not (self.missing or self.left or self.changed)
+
+
+def contrast(wanted: Iterable[Manifest], found: Sequence[Object], namespace: str) -> Contrast:
+    """The difference; `namespace`: that of objects which name none. Other people's objects are nobody's business."""
+    ours = {_key(each, namespace): each for each in wanted}
+    theirs = {_key(one.data, namespace): one for one in found}
+    flows = {text(each, "metadata", "labels", WORKFLOW_LABEL) for each in ours.values()} - {""}
+    left = [
+        _title(key, one.data)
+        for key, one in theirs.items()
+        if key not in ours and text(one.data, "metadata", "labels", WORKFLOW_LABEL) in flows
+    ]
+    changed = []
+    for key, each in ours.items():
+        if key in theirs:
+            there = theirs[key].data
+            live = bool(text(there, "metadata", "uid"))
+            fields = tuple(_fields("", _located(there, key), _located(each, key), live))
+            changed += [(_title(key, each), fields)] if fields else []
+    return Contrast(
+        tuple(_title(key, each) for key, each in ours.items() if key not in theirs), tuple(left), tuple(changed)
+    )
+
+
+def _key(data: Any, namespace: str) -> Key:
+    group, what, where, called = identity(data)
+    return group, what, where or namespace, called
+
+
+def _title(key: Key, data: Manifest) -> str:
+    where = f" in {key[2]}" if key[2] else ""
+    return f'{key[1]} "{key[3]}"{where}'
+
+
+def _located(data: Any, key: Key) -> Any:
+    """The object with its namespace, said or not."""
+    metadata = get(data, "metadata")
+    return {**data, "metadata": {**metadata, "namespace": key[2]}} if isinstance(metadata, dict) and key[2] else data
+
+
+def _fields(path: str, before: Any, after: Any, live: bool) -> Iterator[Field]:
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for key in [*after, *(key for key in before if key not in after and not live)]:
+            yield from _fields(_inside(path, str(key)), before.get(key), after.get(key), live)
+    elif isinstance(before, list | tuple) and isinstance(after, list | tuple):
+        yield from _entries(path, before, after, live)
+    elif not _same(before, after):
+        yield Field(path or ".", before, after)
+
+
+def _inside(path: str, key: str) -> str:
+    plain = key.replace("-", "").replace("_", "").isalnum()
+    return (f"{path}.{key}" if path else key) if plain else f'{path}["{key}"]'
+
+
+def _entries(path: str, before: Sequence[Any], after: Sequence[Any], live: bool) -> Iterator[Field]:
+    names = [_named(before), _named(after)]
+    if names[0] is None or names[1] is None:
+        for number in range(max(len(before), len(after))):
+            old, new = (side[number] if number < len(side) else ABSENT for side in (before, after))
+            yield from _fields(f"{path}[{number}]", old, new, live)
+        return
+    for each in [*names[1], *(each for each in names[0] if each not in names[1] and not live)]:
+        yield from _fields(f"{path}[{each}]", names[0].get(each), names[1].get(each), live)
+
+
+def _named(entries: Sequence[Any]) -> dict[str, Any] | None:
+    """The entries by name, if all have one and none has that of another."""
+    made = {text(each, "name"): each for each in entries}
+    return None if "" in made or len(made) < len(entries) else made
+
+
+def _same(before: Any, after: Any) -> bool:
+    if before == after or (before in EMPTY and after in EMPTY):
+        return True
+    try:  # the API server writes amounts in its own way: 1000m is 1
+        return not isinstance(before, bool) and quantity.parse(str(before)) == quantity.parse(str(after))
+    except ValueError:
+        return False

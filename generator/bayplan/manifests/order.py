@@ -1,0 +1,161 @@
+"""Documents in the order to apply them, with their namespace; and the names that must not meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from bayplan.checks.amounts import CONFIG_MAP_LIMIT, decoded
+from bayplan.core.diagnostics import Diagnostic, error
+from bayplan.kube.pod import COMPUTE_DOMAIN_API
+from bayplan.model.manifest import File, Item, Manifest, Many, Meta, Slot
+from bayplan.model.plan import Plan
+from bayplan.model.workflow import GANGS
+
+ORDER = (
+    "Topology",
+    "ClusterNetworkTopology",
+    "HyperNode",
+    "ResourceFlavor",
+    "ClusterQueue",
+    "Queue",
+    "ElasticQuota",
+    "LocalQueue",
+    "WorkloadPriorityClass",
+    "ServiceAccount",
+    "Role",
+    "RoleBinding",
+    "ComputeDomain",
+    "ResourceClaimTemplate",
+    "ConfigMap",
+    "Workload",
+    "CompositePodGroup",
+    "PodGroup",
+    "Service",
+    "JobSet",
+    "Job",
+    "Pod",
+    "File",
+)
+"""What others refer to comes first: channel claims wait for their ComputeDomain, pods for their PodGroup."""
+
+CLUSTER_SCOPED = (
+    "Topology",
+    "ClusterNetworkTopology",
+    "HyperNode",
+    "ResourceFlavor",
+    "ClusterQueue",
+    "Queue",
+    "WorkloadPriorityClass",
+    "File",
+)
+ACCEPTED = "bayplan.dev/accepted"
+
+
+NOTHING = Meta()
+
+
+def arrange(documents: Iterable[Item], namespace: str = "", given: Meta = NOTHING) -> tuple[Item, ...]:
+    """Sorted by kind, otherwise as they came. The given labels and annotations go on all objects."""
+    placed = [_placed(document, namespace, given) for document in documents]
+    return tuple(sorted(placed, key=lambda document: ORDER.index(head(document)["kind"])))
+
+
+def workflow_meta(plan: Plan, accepted: tuple[str, ...]) -> Meta:
+    """What the user put on the workflow, and the gaps that the user accepted."""
+    noted = {ACCEPTED: ",".join(accepted)} if accepted else {}
+    return Meta(plan.workflow.labels, {**plan.workflow.annotations, **noted})
+
+
+def head(document: Item) -> Manifest:
+    """The document itself, the skeleton of many, or a file as if it were an object."""
+    if isinstance(document, File):
+        return {"apiVersion": "", "kind": "File", "metadata": {"name": document.name}, "text": document.text}
+    return document.skeleton if isinstance(document, Many) else document
+
+
+def _placed(document: Item, namespace: str, given: Meta) -> Item:
+    own = head(document)
+    if own["kind"] in CLUSTER_SCOPED:
+        return document
+    placed_in = {"namespace": namespace} if namespace else {}
+    metadata = {"name": own["metadata"]["name"], **placed_in, **own["metadata"]}
+    if given.labels:
+        metadata["labels"] = {**given.labels, **metadata.get("labels", {})}
+    if given.annotations:
+        metadata["annotations"] = {**given.annotations, **metadata.get("annotations", {})}
+    placed = {**own, "metadata": metadata}
+    return document._replace(skeleton=placed) if isinstance(document, Many) else placed
+
+
+def collisions(documents: Iterable[Item]) -> Iterator[Diagnostic]:
+    """No two objects of one kind with one name. A ComputeDomain counts as its channel template too: the driver makes
+    it, and never succeeds where one of that name exists (DRA driver 25.3 to 0.4, `resourceclaimtemplate.go`). So it is
+    with the Jobs and the Service of a JobSet."""
+    seen: set[tuple[str, str]] = set()
+    for kind, name in (key for document in documents for key in keys(document)):
+        if (kind, name) in seen:
+            message = f'two objects of kind {kind} would be called "{name}"'
+            hint = "rename a gang, a group or a podSet"
+            yield error("P510", GANGS, message, hint=hint)
+        seen.add((kind, name))
+
+
+LARGE = 1536 * 1024
+"""etcd's default limit of one request, in bytes (etcd 3.5, `--max-request-bytes`)."""
+
+
+def oversized(documents: Iterable[Item]) -> Iterator[Diagnostic]:
+    """Objects that the API server could not store."""
+    for document in documents:
+        own = head(document)
+        if own["kind"] == "ConfigMap" and (size := _held(own)) > CONFIG_MAP_LIMIT:
+            message = f'ConfigMap "{own["metadata"]["name"]}" would hold {size} bytes, with the DNS names of pods in it'
+            hint = "put large files into the image or a volume"
+            yield error("P515", GANGS, f"{message}; {CONFIG_MAP_LIMIT} is the most", hint=hint)
+        spec = own.get("spec", {})
+        parts = spec.get("replicatedJobs") or spec.get("subGroups") or spec.get("tasks") or ()
+        if parts and len(parts) * len(str(parts[0])) > LARGE // 2 and (size := _size(own)) > LARGE:
+            kind, name = own["kind"], own["metadata"]["name"]
+            yield error(
+                "P515",
+                GANGS,
+                f'{kind} "{name}" with its {len(parts)} parts would take {size} bytes; etcd stores {LARGE} at most',
+                hint="use `workload: job` or `workload: pods`, fewer and larger groups, or several gangs",
+            )
+
+
+def _held(config_map: Manifest) -> int:
+    """Bytes of all its values. What they had before `hosts` put longer names into them, W318 has checked."""
+    texts = sum(len(text.encode("utf-8", "surrogatepass")) for text in config_map.get("data", {}).values())
+    return texts + sum(decoded(base64) for base64 in config_map.get("binaryData", {}).values())
+
+
+def _size(document: Manifest) -> int:
+    """Bytes as JSON. Parts are nearly alike, so most objects are known to be small before they are written."""
+    import json
+
+    return len(json.dumps(document, separators=(",", ":")))
+
+
+def keys(document: Item) -> Iterator[tuple[str, str]]:
+    """Kind and name of the object, or of each of many, and of what a driver or a controller makes of it."""
+    own = head(document)
+    for row in document.rows if isinstance(document, Many) else ((),):
+        yield own["kind"], _filled(own["metadata"]["name"], row)
+    if own["apiVersion"] == COMPUTE_DOMAIN_API:
+        yield "ResourceClaimTemplate", own["spec"]["channel"]["resourceClaimTemplate"]["name"]
+    if "svc" in own.get("spec", {}).get("plugins", ()):  # Volcano 1.15, job/plugins/svc/svc.go
+        yield "Service", own["metadata"]["name"]
+        yield "ConfigMap", f"{own['metadata']['name']}-svc"
+    if own["kind"] == "JobSet":
+        yield "Service", own["metadata"]["name"]
+        for each in own["spec"]["replicatedJobs"]:  # <jobset>-<replicatedJob>-<index> (JobSet 0.12, GenJobName)
+            yield from (("Job", f"{own['metadata']['name']}-{each['name']}-{n}") for n in range(each["replicas"]))
+
+
+def _filled(value: str | Slot | Iterable[str | Slot], row: tuple[str | int, ...]) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Slot):
+        return str(row[value.column])
+    return "".join(_filled(part, row) for part in value)

@@ -1,0 +1,70 @@
+"""Put the DNS names of pods in the place of the texts that a gang's `hosts` gives them.
+
+A pure step between shape and manifests: what a pod is called depends on the workload kind, and on the copy of the gang.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from bayplan.core.diagnostics import Route
+from bayplan.kube.kinds import KINDS
+from bayplan.model.manifest import Shape, Workload
+from bayplan.model.plan import GangPlan, Plan, Unit, all_pods, instance, once
+from bayplan.model.workflow import PodSet, pod_of
+
+Replace = Callable[[str], str]
+
+
+def resolve(plan: Plan, shape: Shape) -> tuple[Plan, Shape]:
+    """Both with every text of `hosts` replaced, in commands, arguments, env values and text files."""
+    specs = {gang.name: _specs(workload, gang) for workload in shape.workloads for gang in workload.gangs}
+    workloads = (each._replace(gangs=tuple(_gang(gang, specs) for gang in each.gangs)) for each in shape.workloads)
+    return plan._replace(gangs=tuple(_gang(gang, specs) for gang in plan.gangs)), Shape(tuple(workloads))
+
+
+Specs = Mapping[Route, PodSet]
+
+
+def _specs(workload: Workload, gang: GangPlan) -> Specs:
+    """The podSets of a gang, by their place in the file: instances share theirs."""
+    if not gang.gang.hosts:
+        return {}
+    replace = replacing(_names(workload, gang))
+    return {pods.route: _pod_set(pods.spec, replace) for pods in once(all_pods(gang.root))}
+
+
+def _gang(gang: GangPlan, specs: Mapping[str, Specs]) -> GangPlan:
+    return gang._replace(root=_unit(gang.root, specs[gang.name])) if specs[gang.name] else gang
+
+
+def _names(workload: Workload, gang: GangPlan) -> dict[str, str]:
+    """Text -> DNS name."""
+    kind = KINDS[workload.kind]
+    asked = {text: pod_of(value) for text, value in gang.gang.hosts.items()}
+    return {
+        text: kind.host(workload, gang, *instance(gang.root, name), number) for text, (name, number) in asked.items()
+    }
+
+
+def replacing(names: Mapping[str, str]) -> Replace:
+    """One pass from left to right: of texts that begin at one place the longest counts, and no name is searched."""
+    find = re.compile("|".join(re.escape(text) for text in sorted(names, key=len, reverse=True)))
+    return lambda text: find.sub(lambda match: names[match[0]], text)
+
+
+def _unit(unit: Unit, specs: Specs) -> Unit:
+    return unit._replace(
+        pods=tuple(pods._replace(spec=specs[pods.route]) for pods in unit.pods),
+        groups=tuple(units._replace(members=tuple(_unit(m, specs) for m in units.members)) for units in unit.groups),
+    )
+
+
+def _pod_set(spec: PodSet, replace: Replace) -> PodSet:
+    return spec._replace(
+        command=tuple(map(replace, spec.command)),
+        args=tuple(map(replace, spec.args)),
+        env={name: replace(value) for name, value in spec.env.items()},
+        files={path: replace(held) if isinstance(held, str) else held for path, held in spec.files.items()},
+    )

@@ -1,0 +1,78 @@
+"""What is said of a podSet's pods: in its own `env` and `template`, in those of its pool and its fabric; and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bayplan.core.diagnostics import Route
+from bayplan.core.values import NamedTuple
+from bayplan.fabrics import fabric_of
+from bayplan.kube.objects import get, items, text
+from bayplan.kube.pod import container_name
+from bayplan.model.fabric import Fabric
+from bayplan.model.topology import ClusterTopology
+from bayplan.model.workflow import PodSet
+
+GLOO = "GLOO_SOCKET_IFNAME"
+
+
+class Said(NamedTuple):
+    """A variable's value. `topology`: its fabric or its pool says it, not the workflow."""
+
+    value: str
+    route: Route
+    topology: bool = False
+
+
+class Layer(NamedTuple):
+    """A template that is laid over the generated pod."""
+
+    template: Mapping[str, Any]
+    route: Route
+    title: str
+
+
+def layers(pods: PodSet, route: Route, topology: ClusterTopology, pool: str) -> tuple[Layer, ...]:
+    """That of the podSet's pool and its own, which wins."""
+    number = next((n for n, each in enumerate(topology.pools) if each.name == pool), None)
+    own = Layer(pods.template, (*route, "template"), "template of the podSet")
+    if number is None:
+        return (own,)
+    at: Route = ("topology", "spec", "pools", number, "template")
+    return Layer(topology.pools[number].template, at, "template of its pool"), own
+
+
+def written(found: tuple[Layer, ...], *path: str) -> tuple[Any, Route]:
+    """What the last template that says anything there says, and where; None where none does."""
+    for each in reversed(found):
+        value = get(each.template, *path)
+        if value is not None:
+            return value, (*each.route, *path)
+    return None, ()
+
+
+def said(pods: PodSet, route: Route, topology: ClusterTopology, pool: str) -> Mapping[str, Said]:
+    """Variable -> its value: the template's, else the podSet's, else that of the fabric."""
+    fabric = fabric_of(pods, topology)
+    found = dict(_of_fabric(fabric)) if fabric else {}
+    found |= {name: Said(value, (*route, "env", name)) for name, value in pods.env.items()}
+    for each in layers(pods, route, topology, pool):
+        found |= dict(_of_template(each, container_name(pods)))
+    return found
+
+
+def _of_fabric(fabric: Fabric) -> Iterator[tuple[str, Said]]:
+    at: Route = ("topology", "spec", "fabrics", fabric.name, "env")
+    return ((name, Said(value, (*at, name), True)) for name, value in fabric.env.items())
+
+
+def _of_template(layer: Layer, own: str) -> Iterator[tuple[str, Said]]:
+    """Of the generated container: one without a name, or of its name."""
+    at: Route = (*layer.route, "spec", "containers")
+    for index, container in enumerate(items(layer.template, "spec", "containers")):
+        if (text(container, "name") or own) == own:
+            for number, entry in enumerate(items(container, "env")):
+                name, value = text(entry, "name"), text(entry, "value")
+                if name and value:
+                    yield name, Said(value, (*at, index, "env", number, "value"), layer.route[0] == "topology")

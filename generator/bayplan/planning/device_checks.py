@@ -1,0 +1,238 @@
+"""What a scheduler makes of the cards that a plan asks for: `accelerators/matrix.py`, and gates of versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bayplan.accelerators import allocator
+from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
+from bayplan.fabrics import fabric_of, on_host
+from bayplan.kube.ranks import master_port
+from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, once
+from bayplan.model.target import Target
+from bayplan.model.topology import AcceleratorKind
+from bayplan.model.workflow import Accelerator
+from bayplan.planning.declared import said
+
+
+def gaps(plan: Plan, scheduler: str, title: str, target: Target) -> Iterator[Diagnostic]:
+    """F760 to F766, for each podSet once. Whole cards of a device plugin are anybody's."""
+    told: set[tuple[str, str]] = set()
+    for pods in once(pods for gang in plan.gangs for pods in all_pods(gang.root)):
+        asked = pods.spec.accelerator
+        kind = plan.topology.accelerators.get(asked.name) if asked else None
+        if asked and kind and (allocator(asked, kind) == "hami" or not asked.whole):
+            lost = tuple(_gap(pods, asked, kind, scheduler, title))
+            yield from lost
+            yield from _gates(pods, asked, kind, target)
+            switch = SWITCHES.get((scheduler, kind.vendor))
+            refused = any(each.severity == "error" for each in lost)
+            if switch and allocator(asked, kind) == "hami" and switch not in told and not refused:
+                told.add(switch)
+                yield _notice(switch, (*pods.route, "accelerator"))
+
+
+def parts(asked: Accelerator, kind: AcceleratorKind) -> frozenset[str]:
+    """What there is about an ask besides whole cards, in the words of the table."""
+    from bayplan.accelerators.hami import node
+    from bayplan.kube.vendors import VOLCANO, names
+
+    own = names(kind).cards.startswith(VOLCANO)
+    share = bool(asked.memory or asked.cores)
+    found = {
+        "share": share,
+        "split": names(kind).shared and not share and kind.max_pods != 1,
+        "node": bool(node(asked, kind)),
+        "profile": bool(asked.profile),
+        "policy": bool(asked.node or asked.cards or asked.links or asked.app_class or asked.qos),
+        "names": own,
+        "foreign": not own,
+    }
+    return frozenset(word for word, there in found.items() if there)
+
+
+def _gap(pods: Pods, asked: Accelerator, kind: AcceleratorKind, scheduler: str, title: str) -> Iterator[Diagnostic]:
+    from bayplan.accelerators import matrix
+
+    way = allocator(asked, kind)
+    about = parts(asked, kind)
+    row = matrix.verdict(scheduler, kind.vendor, way, about)
+    at: Route = (*pods.route, "accelerator") if pods.spec.accelerator else (*pods.route, "wholeNode")
+    what = f'podSet "{pods.spec.name}": cards of {kind.vendor} through {way}'
+    if row is None:
+        message = f"{what}: bayplan does not know whether {title} can hand them out"
+        yield error("F760", at, message, hint="use `allocator: device-plugin`")
+    elif row.verdict == "no":
+        yield error("F761" if row.part else "F760", at, f"{what}: not by {title}: {row.reason}", hint=row.hint)
+    elif row.verdict == "partly":
+        for each in matrix.catches(scheduler, kind.vendor, way, about):
+            yield warning("F762", at, f"{what}: by {title} only in part: {each.reason}", hint=each.hint)
+
+
+ANNOTATED = "0.8"
+"""MetaX's extensions write the annotations that HAMi chooses nodes by (HAMi 2.10, docs of examples/metax)."""
+
+
+def _gates(pods: Pods, asked: Accelerator, kind: AcceleratorKind, target: Target) -> Iterator[Diagnostic]:
+    """What a release of HAMi, of MetaX's extensions or of NVIDIA's device plugin does not know yet."""
+    if "+" in asked.profile and allocator(asked, kind) == "device-plugin":
+        yield from _attributes(pods, asked, target)
+    if allocator(asked, kind) != "hami":
+        return
+    from bayplan.accelerators.hami import by_node
+    from bayplan.kube.vendors import names
+
+    at, own = (*pods.route, "accelerator"), names(kind)
+    if (asked.memory or asked.cores) and own.since and not target.since("hami", own.since):
+        yield _older(at, f"parts of cards counted as {own.cards}", "hami", own.since, target)
+    if asked.cards in ("mutex", "numa") and not target.since("hami", "2.10"):
+        yield _older((*at, "cards"), f"the policy {asked.cards}", "hami", "2.10", target)
+    if kind.vendor == "ascend" and own.cards.endswith("910C") and not target.since("hami", "2.9"):
+        yield _older(at, "Ascend 910C", "hami", "2.9", target)
+    if kind.vendor == "ascend" and asked.cores and not target.since("hami", "2.10"):
+        yield _older((*at, "cores"), "cores of Ascend", "hami", "2.10", target)
+    if by_node(kind) and not target.since("metax", ANNOTATED):
+        have = target.version("metax")
+        message = f"MetaX's extensions tell how cards hang together since {ANNOTATED}, and the cluster has {have}"
+        hint = "upgrade them, or leave `node` and `links` out: nodes are then chosen by what is used of them"
+        if asked.node or asked.links:
+            yield error("F764", at, message, hint=hint)
+        else:
+            yield warning("F764", at, message, hint="upgrade them: pods may get cards with slow links between them")
+
+
+def _attributes(pods: Pods, asked: Accelerator, target: Target) -> Iterator[Diagnostic]:
+    """A plus cannot stand in the name of a resource (k8s-device-plugin 0.13, internal/rm)."""
+    if not target.since("nvidiaDevicePlugin", "0.13"):
+        have = target.version("nvidiaDevicePlugin")
+        message = f"NVIDIA's device plugin offers {asked.profile} since 0.13, and the cluster has {have}"
+        yield error(
+            "F766", (*pods.route, "accelerator", "profile"), message, hint="upgrade it, or take another profile"
+        )
+
+
+def _older(at: Route, what: str, component: str, since: str, target: Target) -> Diagnostic:
+    message = f"HAMi knows {what} since {since}, and the cluster has {target.version(component)}"
+    return error(
+        "F763", at, message, hint=f'upgrade HAMi, or state its version in the topology: `versions: {{hami: "{since}"}}`'
+    )
+
+
+SWITCHES = {
+    ("volcano", "nvidia"): ("deviceshare.VGPUEnable", "shares of GPUs are handed out by its plugin deviceshare"),
+    ("volcano", "ascend"): ("deviceshare.AscendHAMiVNPUEnable", "NPUs are handed out by its plugin deviceshare"),
+}
+"""What volcano-scheduler.conf must say (Volcano 1.14)."""
+
+
+def _notice(switch: tuple[str, str], at: Route) -> Diagnostic:
+    name, why = switch
+    hint = f"give the plugin the argument `{name}: true` in volcano-scheduler.conf"
+    return info("F765", at, f"Volcano does it only where its configuration says so: {why}", hint=hint)
+
+
+# PodSets on fabrics once ranks and ComputeDomains are known: who is attached, where rank 0 is, what NVLink is told.
+
+MNNVL = "NCCL_MNNVL_ENABLE"
+
+
+def check(plan: Plan) -> Iterator[Diagnostic]:
+    """W524, W533, W541, W542, W548."""
+    firsts = [gang for gang in plan.gangs if gang.copy == 0]
+    for gang in firsts:
+        everyone = list(all_pods(gang.root))
+        if any(pods.spec.fabric for pods in everyone):
+            yield from _members(everyone)
+            yield from _first(plan, gang, everyone)
+    yield from _ports(plan)
+    for pods in once(pods for gang in firsts for pods in all_pods(gang.root)):
+        yield from _nvlink(plan, pods)
+        yield from _all_rails(plan, pods)
+
+
+def _members(everyone: list[Pods]) -> Iterator[Diagnostic]:
+    """W524: who meets in one rendezvous is attached, or nobody is."""
+    ranked = [pods for pods in everyone if pods.ranks]
+    for master in dict.fromkeys(pods.ranks and pods.ranks.master for pods in ranked):
+        yield from _alike([pods for pods in ranked if pods.ranks and pods.ranks.master == master])
+
+
+def _alike(meeting: list[Pods]) -> Iterator[Diagnostic]:
+    members = once(meeting)
+    attached = next((pods for pods in members if pods.spec.fabric), None)
+    for pods in members if attached else ():
+        if attached and attached.spec.fabric and not pods.spec.fabric:
+            name = attached.spec.fabric.name
+            message = f'podSet "{pods.spec.name}" is on no fabric, and meets others that are on "{name}"'
+            notes = (Note(f'podSet "{attached.spec.name}" is attached here', (*attached.route, "fabric")),)
+            hint = f"add `fabric: {name}`; launchers without accelerators need none, nor gangs with `rendezvous: none`"
+            yield error("W524", pods.route, message, hint=hint, notes=notes)
+
+
+def _first(plan: Plan, gang: GangPlan, everyone: list[Pods]) -> Iterator[Diagnostic]:
+    """W533: only rank 0 has use for an address that all know, and its pod template must be its own."""
+    for pods in once(everyone):
+        if not pods.spec.fabric or not pods.spec.fabric.address:
+            continue
+        master = pods.ranks.master if pods.ranks else None
+        alike = [each for each in everyone if each.route == pods.route]
+        copies = sum(each.gang.name == gang.gang.name for each in plan.gangs)
+        why = ""
+        if master is None or master.pods not in {each.name for each in alike}:
+            why = f'rank 0 is not in podSet "{pods.spec.name}"'
+        elif len(alike) > 1 or copies > 1 or pods.replicas > 1:
+            why = f'there are several pods of podSet "{pods.spec.name}", and an address is one pod\'s'
+        if why:
+            hint = "give rank 0 a podSet of its own, the first of its gang, with `replicas: 1`"
+            message = f"no rendezvous over the fabric: {why}"
+            yield error("W533", (*pods.route, "fabric", "address"), message, hint=hint)
+
+
+def _ports(plan: Plan) -> Iterator[Diagnostic]:
+    """W548: rank 0 of each rendezvous listens on one port, in the node's network on that of the node. A scheduler keeps
+    pods apart by the ports that containers name."""
+    masters = [pods for gang in plan.gangs for pods in all_pods(gang.root) if _master(pods) and _beside(plan, pods)]
+    for pods in once(masters):
+        alike = sum(each.route == pods.route for each in masters)
+        port = master_port(pods)
+        if alike > 1 and port not in pods.spec.ports.values():
+            message = f'{alike} pods of podSet "{pods.spec.name}" listen on port {port} of the node, and two fit one'
+            hint = f"name it, so that the scheduler keeps them apart: `ports: {{master: {port}}}`"
+            yield warning("W548", pods.route, message, hint=hint)
+
+
+def _master(pods: Pods) -> bool:
+    """Whether rank 0 is among them."""
+    return pods.ranks is not None and pods.ranks.master.pods == pods.name
+
+
+def _beside(plan: Plan, pods: Pods) -> bool:
+    """Whether they are in their node's network, and one leaves room for another."""
+    fabric = fabric_of(pods.spec, plan.topology)
+    pool, asked = plan.topology.pool(pods.pool), pods.spec.accelerator
+    if pool is None or pods.spec.whole_node or not on_host(pods.spec, fabric, pool):
+        return False
+    return not asked or not pool.node.accelerators or 2 * asked.per_pod <= pool.node.accelerators
+
+
+def _nvlink(plan: Plan, pods: Pods) -> Iterator[Diagnostic]:
+    """W541: NCCL fails where it is told that there is NVLink between nodes, and there is no ComputeDomain; it finds out
+    itself (NCCL 2.30, `env.rst`: 2, the default)."""
+    told = said(pods.spec, pods.route, plan.topology, pods.pool).get(MNNVL)
+    if told and told.value == "1" and not pods.compute_domain:
+        message = f'{MNNVL}=1 fails outside of a ComputeDomain, and podSet "{pods.spec.name}" is in none'
+        hint = "leave it out: NCCL uses NVLink between nodes wherever there is any; or see `computeDomain`"
+        yield warning("W541", told.route, message, hint=hint)
+
+
+def _all_rails(plan: Plan, pods: Pods) -> Iterator[Diagnostic]:
+    """W542: all GPUs of a node, and not all of its cards."""
+    asked, pool, fabric = pods.spec.fabric, plan.topology.pool(pods.pool), fabric_of(pods.spec, plan.topology)
+    if not asked or not fabric or not pool or not asked.rails or not pods.spec.accelerator:
+        return
+    cards = pool.node.accelerators
+    left = len(fabric.rails) - len(asked.rails)
+    if left > 0 and cards > 1 and pods.spec.accelerator.per_pod >= cards:
+        message = f'podSet "{pods.spec.name}" takes all {cards} GPUs of its nodes and leaves out {left} of their rails'
+        hint = "leave `rails` out: no other pod has use for them"
+        yield warning("W542", (*pods.route, "fabric", "rails"), message, hint=hint)

@@ -1,0 +1,173 @@
+"""The shape of a workload that is there: its plan folded until each pod template has one podSet instance.
+
+The plan knows groups and their instances; the workload knows pod templates. Where the instances of a group come of one
+template they are folded into it, and what that asks of the scheduler is a need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bayplan.core.diagnostics import Diagnostic, Outcome, error, warning
+from bayplan.model.augment import Roster, Seat
+from bayplan.model.features import Need
+from bayplan.model.given import LED, UNNUMBERED
+from bayplan.model.manifest import Shape, Workload
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
+from bayplan.model.workflow import GANGS, Gang, Group
+from bayplan.planning import compute_domains
+from bayplan.planning.shape import fold
+
+
+def merged(plan: Plan, roster: Roster) -> Plan:
+    """The plan with one ComputeDomain for a gang where pods of one template would claim from several, and with one for
+    all gangs where these share their templates."""
+    claimed = compute_domains.merge(plan) if any(_torn(gang) for gang in plan.gangs) else plan
+    if roster.gangs < 2 or not any(gang.compute_domains for gang in plan.gangs):
+        return claimed
+    return compute_domains.share(claimed)
+
+
+def shared_domains(plan: Plan) -> Iterator[Diagnostic]:
+    """F744 and F745: groups or gangs that would have a ComputeDomain each, and whose pods come of one template."""
+    gang = plan.gangs[0]
+    count = sum(len(each.compute_domains) for each in plan.gangs)
+    if not (_torn(gang) or (len(plan.gangs) > 1 and count > 1)):
+        return
+    what = f"{len(plan.gangs)} gangs" if len(plan.gangs) > 1 else f"{count} groups"
+    message = f'the pods of {what} of "{plan.workflow.name}" come of one pod template and can claim from one'
+    asked = [unit for unit in walk(gang.root) if _asked(unit, gang)]
+    if asked:
+        at = (*asked[0].route, "computeDomain")
+        yield error("F745", at, f"{message} ComputeDomain only", hint="use `gang`, or a pod template for each group")
+    else:
+        hint = "their placement keeps NVLink whole in each; a pod template for each has one each"
+        yield warning("F744", gang.route, f"{message} ComputeDomain, so there is one for all of them", hint=hint)
+
+
+def kept_domain(gang: Gang) -> Iterator[Diagnostic]:
+    """F745, of a workload that brings a ComputeDomain, which is kept."""
+    for number, group in enumerate(gang.groups):
+        if group.compute_domain == "group":
+            message = f'the pods of "{gang.name}" claim from the ComputeDomain that comes with them, and from no other'
+            hint = "take that claim out of the pod templates, or leave `computeDomain` out"
+            yield error("F745", (*GANGS, 0, "groups", number, "computeDomain"), message, hint=hint)
+
+
+def _asked(unit: Unit, gang: GangPlan) -> bool:
+    """Whether somebody wrote `computeDomain: group`."""
+    node: Gang | Group = gang.gang
+    for key in unit.route[len(gang.route) :]:
+        if isinstance(key, int):
+            node = node.groups[key]
+    return unit is not gang.root and node.compute_domain == "group"
+
+
+def _torn(gang: GangPlan) -> bool:
+    found: dict[str, set[str]] = {}
+    for pods in all_pods(gang.root):
+        found.setdefault(pods.spec.name, set()).add(pods.compute_domain)
+    return any(len(names) > 1 for names in found.values())
+
+
+def seated(plan: Plan, roster: Roster) -> Outcome[Shape]:
+    """One workload of that kind, which holds all gangs of the plan. P523: groups of one template that are not alike."""
+    gangs = tuple(map(fold, plan.gangs))
+    wrong = tuple(_uneven(gangs[0], roster))
+    workload = Workload(roster.kind, plan.workflow.name, gangs)
+    return Outcome(None if wrong else Shape((workload,), given=True), wrong)
+
+
+def _uneven(gang: GangPlan, roster: Roster) -> Iterator[Diagnostic]:
+    for seat in roster.seats:
+        mine = [pods for pods in all_pods(gang.root) if pods.spec.name == seat.name]
+        if len(mine) > 1:
+            sizes = ", ".join(str(pods.replicas) for pods in mine)
+            message = f'the {seat.total} pods of "{seat.name}" come of one pod template and cannot be cut into {sizes}'
+            yield error("P523", mine[-1].route, message, hint="choose a size that divides the number of pods")
+
+
+def needs(shape: Shape, roster: Roster) -> Iterator[Need]:
+    """What the workload's own shape asks of a scheduler."""
+    gang = shape.workloads[0].gangs[0]
+    kind, subject = roster.kind, f'{roster.kind} "{gang.name}"'
+    yield Need(f"place-{kind}", len(roster.seats), gang.route, subject=subject)
+    if roster.gangs > 1:
+        yield Need(f"gangs-{kind}", roster.gangs, gang.route, subject=subject)
+    for unit in walk(gang.root):
+        if unit.copies > 1:
+            whole = all(_is_copy(pods, roster) for pods in all_pods(unit))
+            asked = f"copies-{kind}" if whole else f"ranks-{_cut(unit, roster)}"
+            yield Need(asked, unit.copies, unit.route, subject=f'group "{unit.name}"')
+
+
+def _cut(unit: Unit, roster: Roster) -> str:
+    """What groups of ranks are cut from."""
+    if roster.kind == "lws" and len(roster.seats) > 1:
+        return LED
+    return roster.kind if all(seat_of(pods, roster).numbered for pods in all_pods(unit)) else UNNUMBERED
+
+
+def _is_copy(pods: Pods, roster: Roster) -> bool:
+    """Whether each instance is one of the copies that the controller makes and labels."""
+    seat = seat_of(pods, roster)
+    return bool(seat.copy_label) and (pods.copies, pods.replicas) == (seat.copies, seat.replicas)
+
+
+def seat_of(pods: Pods, roster: Roster) -> Seat:
+    """The pod template that a podSet instance stands for."""
+    return next(seat for seat in roster.seats if seat.name == pods.spec.name)
+
+
+def shares(unit: Unit) -> bool:
+    """Whether instances of a group come of one template anywhere below."""
+    return any(each.copies > 1 for each in walk(unit))
+
+
+# A plan under another name: what is alike but for its name is planned and proven once.
+
+
+def renamed(plan: Plan, shape: Shape, name: str) -> tuple[Plan, Shape]:
+    """The plan of a workload that is alike, and its shape. All names in it begin with the workflow's."""
+    old = plan.workflow.name
+    gangs = tuple(gang._replace(name=name) for gang in plan.workflow.gangs)
+    workflow = plan.workflow._replace(name=name, gangs=gangs)
+    workloads = tuple(
+        each._replace(name=name, gangs=tuple(_gang(gang, old, name) for gang in each.gangs)) for each in shape.workloads
+    )
+    made = plan._replace(workflow=workflow, gangs=tuple(_gang(gang, old, name) for gang in plan.gangs))
+    return made, shape._replace(workloads=workloads)
+
+
+def _gang(gang: GangPlan, old: str, new: str) -> GangPlan:
+    domains = tuple(each._replace(name=_name(each.name, old, new)) for each in gang.compute_domains)
+    return gang._replace(
+        name=_name(gang.name, old, new),
+        gang=gang.gang._replace(name=new),
+        root=_unit(gang.root, old, new) if domains or _claims(gang.root) else gang.root,
+        compute_domains=domains,
+    )
+
+
+def _claims(unit: Unit) -> bool:
+    below = (member for units in unit.groups for member in units.members)
+    return any(pods.compute_domain for pods in unit.pods) or any(map(_claims, below))
+
+
+def _unit(unit: Unit, old: str, new: str) -> Unit:
+    return unit._replace(
+        pods=tuple(_pods(pods, old, new) for pods in unit.pods),
+        groups=tuple(
+            units._replace(members=tuple(_unit(member, old, new) for member in units.members)) for units in unit.groups
+        ),
+    )
+
+
+def _pods(pods: Pods, old: str, new: str) -> Pods:
+    if not pods.compute_domain:
+        return pods
+    return pods._replace(compute_domain=_name(pods.compute_domain, old, new))
+
+
+def _name(name: str, old: str, new: str) -> str:
+    return new + name.removeprefix(old)

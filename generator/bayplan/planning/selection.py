@@ -1,0 +1,158 @@
+"""What the command line and the files leave open: which scheduler, which versions, which gangs, which namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, info, warning
+from bayplan.core.phrases import did_you_mean
+from bayplan.model.backend import Backend
+from bayplan.model.plan import Plan
+from bayplan.model.target import KNOWN, Target, minor, order
+from bayplan.model.topology import ClusterTopology
+from bayplan.model.workflow import Workflow
+
+
+def select_backend(
+    asked: str, workflow: Workflow | None, topology: ClusterTopology, table: Mapping[str, Backend]
+) -> Outcome[Backend]:
+    """Command line, then workflow, then topology file."""
+    named: list[tuple[str, Route]] = [
+        (asked, ("argument", "--scheduler")),
+        (workflow.scheduler if workflow else "", ("workflow", "spec", "scheduler")),
+        (topology.defaults.get("scheduler", ""), ("topology", "spec", "defaults", "scheduler")),
+    ]
+    name, route = next(((n, r) for n, r in named if n), ("", ()))
+    if name in table:
+        return Outcome(table[name])
+    names = ", ".join(table)
+    if not name:
+        message = "no scheduler is named"
+        hint = f"pass --scheduler, or set `spec.scheduler` or the topology's `defaults.scheduler` to one of: {names}"
+        return Outcome(None, (error("A901", ("workflow", "spec"), message, hint=hint),))
+    guess = did_you_mean(name, list(table))
+    return Outcome(None, (error("A903", route, f'there is no scheduler "{name}"; there is {names}', hint=guess),))
+
+
+def select_target(asked: Mapping[str, str], topology: ClusterTopology) -> Outcome[Target]:
+    """The topology's versions, which are checked already, with the command line's over them.
+
+    A version newer than known is the newest known; one between two that are known behaves like the earlier.
+    """
+    versions = {**topology.versions, **asked}
+    found = tuple(d for name, version in asked.items() for d in _version(name, version))
+    known = {name: version for name, version in versions.items() if name in KNOWN and _numeric(version)}
+    capped = {
+        name: min(version, KNOWN[name][-1], key=lambda v: order(n, v)) if _beyond(n := name, version) else version
+        for name, version in known.items()
+    }
+    bad = any(each.severity == "error" for each in found)
+    return Outcome(None if bad else Target(capped), found)
+
+
+LONGEST_VERSION = 32
+"""Python turns no more than 4,300 digits into a number, and no version needs a hundredth of them."""
+
+
+def _numeric(version: str) -> bool:
+    parts = version.split(".")
+    return len(version) <= LONGEST_VERSION and all(part.isascii() and part.isdigit() for part in parts)
+
+
+def _beyond(component: str, version: str) -> bool:
+    """Whether its minor version is newer than the newest known."""
+    return order(component, version)[:-1] > order(component, KNOWN[component][-1])[:-1]
+
+
+def _version(component: str, version: str) -> tuple[Diagnostic, ...]:
+    route: Route = ("argument", "--target")
+    if component not in KNOWN:
+        names = ", ".join(KNOWN)
+        hint = did_you_mean(component, list(KNOWN))
+        return (error("A904", route, f'there is no component "{component}"; there are {names}', hint=hint),)
+    known = KNOWN[component]
+    if not _numeric(version):
+        shown = version if len(version) <= LONGEST_VERSION else f"{version[:LONGEST_VERSION]}..."
+        return (error("A905", route, f'"{shown}" is no version of {component}', hint=f"write it as {known[-1]}"),)
+    if order(component, version) < order(component, known[0]):
+        return (error("A906", route, f"{component} {version} is older than {known[0]}, the oldest that bayplan knows"),)
+    if _beyond(component, version):
+        message = f"{component} {version} is newer than {known[-1]}, the newest that bayplan knows, and is taken for it"
+        return (warning("A907", route, message),)
+    if order(component, minor(version)) not in [order(component, each) for each in known]:
+        message = f"bayplan knows no {component} {version}; it is taken for the release before it"
+        return (warning("A907", route, message, hint=f"known: {', '.join(known)}"),)
+    return ()
+
+
+def assumed(target: Target, components: Iterable[str]) -> tuple[Diagnostic, ...]:
+    """Components whose version decides something and was not given."""
+    return tuple(
+        info(
+            "A913",
+            ("topology", "spec", "versions"),
+            f"the version of {name} is not given and taken to be {target.version(name)}",
+            hint=f'state it: `versions: {{{name}: "{target.version(name)}"}}`',
+        )
+        for name in components
+        if not target.versions.get(name)
+    )
+
+
+def select_gangs(plan: Plan, names: tuple[str, ...]) -> Outcome[Plan]:
+    """Only the gangs named; what waits for a gang that is left out starts at once."""
+    if not names:
+        return Outcome(plan)
+    there = {gang.gang.name for gang in plan.gangs}
+    unknown = [name for name in names if name not in there]
+    if unknown:
+        hint = did_you_mean(unknown[0], sorted(there))
+        message = f'the workflow has no gang "{unknown[0]}"; it has {", ".join(sorted(there))}'
+        return Outcome(None, (error("A908", ("argument", "--gang"), message, hint=hint),))
+    kept = [gang for gang in plan.gangs if gang.gang.name in names]
+    left = {gang.name for gang in kept}
+    cut = tuple(gang._replace(after=tuple(name for name in gang.after if name in left)) for gang in kept)
+    loosened = tuple(
+        info("A909", (*gang.route, "dependsOn"), f'gang "{gang.gang.name}" is rendered without its predecessors')
+        for gang, new in zip(kept, cut, strict=True)
+        if gang.after != new.after and gang.copy == 0
+    )
+    return Outcome(plan._replace(gangs=cut), loosened)
+
+
+def select_namespace(asked: str, workflow: Workflow) -> Outcome[Workflow]:
+    """The workflow in the namespace that the command line names, if it names one."""
+    if not asked:
+        return Outcome(workflow)
+    if is_label(asked):
+        return Outcome(workflow._replace(namespace=asked))
+    hint = "namespaces are up to 63 lower case letters, digits and hyphens, with no hyphen at either end"
+    return Outcome(None, (error("A914", NAMESPACE, f'"{asked}" cannot be the name of a namespace', hint=hint),))
+
+
+NAMESPACE: Route = ("argument", "--namespace")
+
+
+def is_label(name: str) -> bool:
+    """Whether the name is a DNS label, as Kubernetes wants it for namespaces (Kubernetes 1.34, RFC 1123)."""
+    plain = name.replace("-", "0")
+    ends = name[:1] + name[-1:]
+    return len(name) <= 63 and plain.isascii() and plain.isalnum() and plain == plain.lower() and "-" not in ends
+
+
+def blame_namespace(asked: str, found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """What is said of the workflow's namespace, said of the command line where that named it."""
+    own = ("workflow", "metadata", "namespace")
+    return tuple(each._replace(route=NAMESPACE) if asked and each.route == own else each for each in found)
+
+
+def default_namespace(workflow: Workflow, topology: ClusterTopology) -> str:
+    """The workflow's, then the topology file's, then Kubernetes' own default."""
+    return workflow.namespace or topology.defaults.get("namespace", "") or "default"
+
+
+def nothing_to_export(scheduler: str) -> Diagnostic:
+    """A935: an export that writes nothing is no riddle."""
+    message = f"{scheduler} takes no objects of the cluster's own, so there is nothing to write"
+    hint = "see that the nodes carry the labels of the levels; docs/schedulers says what else it takes"
+    return info("A935", ("argument", "--to"), message, hint=hint)

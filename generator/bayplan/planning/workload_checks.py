@@ -1,0 +1,230 @@
+"""What only shows once the workload kinds are chosen: commands to wrap, settings to share, versions that matter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from bayplan.core.diagnostics import Diagnostic, Route, error, warning
+from bayplan.core.phrases import count
+from bayplan.kube.kinds import KINDS, instances, sbatch
+from bayplan.kube.pod import main_patches
+from bayplan.kube.ranks import arithmetic, shell_names
+from bayplan.model.backend import Backend
+from bayplan.model.manifest import Shape, Workload
+from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, minimum, once, walk
+from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology
+from bayplan.model.workflow import PodSet
+
+# What a command tells torchrun of a rendezvous, against the pods that meet (PyTorch, torch/distributed/run.py).
+
+NODES = r"--nnodes[=\s]+['\"]?(?:([0-9]{1,6}):)?([0-9]{1,6})(?![0-9:])"
+PROCESSES = r"--nproc[-_]per[-_]node[=\s]+['\"]?([0-9]{1,6})(?![0-9])"
+DYNAMIC = r"--rdzv[-_]backend[=\s]+['\"]?(c10d|etcd)"
+STARTERS = ("torchrun", "torch.distributed.run")
+MASTERS = ("MASTER_ADDR", "PET_MASTER_ADDR")
+ITSELF = ("localhost", "127.0.0.1", "::1")
+
+
+def words(spec: PodSet) -> str:
+    """The command of a podSet; empty where it does not start torchrun."""
+    text = " ".join((*spec.command, *spec.args))
+    return text if any(each in text for each in STARTERS) else ""
+
+
+def elastic(spec: PodSet, least: int) -> bool:
+    """Whether torchrun finds its peers by itself, and may start with as few nodes."""
+    text = words(spec)
+    nodes = re.search(NODES, text)
+    return bool(nodes and nodes[1] and int(nodes[1]) <= least and re.search(DYNAMIC, text))
+
+
+def contradictions(plan: Plan) -> Iterator[Diagnostic]:
+    """W587: torchrun counts otherwise than the workflow; W590: pods that take themselves for rank 0."""
+    everyone = {pods.route: pods for gang in plan.gangs for pods in all_pods(gang.root) if pods.ranks}
+    for pods in everyone.values():
+        yield from _nodes(pods)
+        yield from _processes(pods)
+        yield from _masters(pods)
+
+
+def _nodes(pods: Pods) -> Iterator[Diagnostic]:
+    """A single node is a podSet whose pods work alone; as many as there are replicas, one that meets by itself."""
+    found = re.search(NODES, words(pods.spec))
+    total = pods.ranks.nodes if pods.ranks else 0
+    if not found or int(found[2]) == 1:
+        return
+    least, most = int(found[1] or found[2]), int(found[2])
+    if not any(least <= number <= most for number in (total, pods.replicas)):
+        said = f"{found[1]}:{found[2]}" if found[1] else found[2]
+        why = "they wait for others forever" if least > total else "the others find no place"
+        message = f"torchrun is to meet on {said} nodes, and {count(total, 'pod')} of the workflow meet: {why}"
+        yield warning("W587", _place(pods), message, hint=f"write --nnodes={total}, or change the number of replicas")
+
+
+def _processes(pods: Pods) -> Iterator[Diagnostic]:
+    found = re.search(PROCESSES, words(pods.spec))
+    cards = pods.spec.accelerator.per_pod if pods.spec.accelerator else 0
+    if found and cards and int(found[1]) > cards:
+        message = f"torchrun is to start {found[1]} processes on each node, and a pod has {count(cards, 'GPU')}"
+        hint = f"write --nproc-per-node={cards}, or ask for {found[1]} GPUs"
+        yield warning("W587", _place(pods), message, hint=hint)
+
+
+def _place(pods: Pods) -> Route:
+    return (*pods.route, "args" if pods.spec.args else "command")
+
+
+def _masters(pods: Pods) -> Iterator[Diagnostic]:
+    """Only rank 0 may take itself for rank 0."""
+    several = pods.ranks is not None and pods.ranks.nodes > 1 and (pods.total > 1 or pods.ranks.first > 0)
+    for name in MASTERS:
+        if several and pods.spec.env.get(name) in ITSELF:
+            message = (
+                f"{name} is {pods.spec.env[name]}, which is another pod in each of them, so that nobody meets rank 0"
+            )
+            hint = "leave it out: it becomes the name of rank 0; or say `rendezvous: none` if each pod works alone"
+            yield warning("W590", (*pods.route, "env", name), message, hint=hint)
+
+
+def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
+    """Where a plan and the shape it takes do not go together."""
+    for workload in shape.workloads:
+        yield from _commands(workload, plan.topology)
+        yield from _shared(workload)
+        yield from _left_running(workload)
+    yield from _small_starts(plan)
+    yield from contradictions(plan)
+    if not target.since("draDriver", "25.8"):
+        yield from _waiting_for_all(plan)
+    if plan.workflow.cleanup == "adopt" and not plan.topology.images.get("kubectl"):
+        yield error(
+            "P512",
+            ("workflow", "spec", "cleanup"),
+            "`cleanup: adopt` runs a Job in the cluster, and the topology names no image for it",
+            hint="set `images: {kubectl: IMAGE}` in the topology: an image with `kubectl` and `sh`",
+        )
+
+
+def _waiting_for_all(plan: Plan) -> Iterator[Diagnostic]:
+    """Up to driver 25.3 the pods of a ComputeDomain are held back until numNodes of them have come (DRA driver)."""
+    for gang in (each for each in plan.gangs if each.copy == 0):
+        units = {unit.name: unit for unit in walk(gang.root)}
+        for domain in once(reversed(gang.compute_domains)):
+            least = minimum(units[domain.unit], partial(_claims, domain.name))
+            if least < domain.nodes:
+                yield error(
+                    "P517",
+                    (*domain.route, "name"),
+                    f"its ComputeDomain has {domain.nodes} pods, and {least} of them may start alone, but DRA driver"
+                    " versions below 25.8 hold the pods of a ComputeDomain back until all of them have come",
+                    hint="target driver 25.8 or later, leave `minReplicas` out, or set `computeDomain: never`",
+                )
+
+
+def _claims(domain: str, pods: Pods) -> bool:
+    return pods.compute_domain == domain
+
+
+def _small_starts(plan: Plan) -> Iterator[Diagnostic]:
+    """P522: the scheduler may start a part of a rendezvous, of which its program knows nothing."""
+    for gang in (each for each in plan.gangs if each.copy == 0):
+        meeting = [pods for pods in all_pods(gang.root) if pods.ranks]
+        ranked = sum(pods.replicas for pods in meeting)
+        least = minimum(gang.root, lambda pods: pods.ranks is not None)
+        if least < ranked and not all(elastic(pods.spec, least) for pods in meeting):
+            yield _small_start(gang, least, ranked)
+
+
+def _small_start(gang: GangPlan, least: int, ranked: int) -> Diagnostic:
+    message = (
+        f'gang "{gang.gang.name}" may start with {least} of {ranked} pods, but NNODES says {ranked}, rank 0 may be'
+        " among those that wait, and the work is done only when all of them have ended well"
+    )
+    elastic = f"torchrun --nnodes={least}:{ranked} --rdzv-backend=c10d"
+    hint = f"let the program find its peers by itself ({elastic}), or leave `minReplicas` out"
+    return warning("P522", (*gang.route, "name"), message, hint=hint)
+
+
+def _commands(workload: Workload, topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """A rank that takes arithmetic takes a command to wrap."""
+    everyone = {pods.route: pods for _, pods in reversed(list(instances(workload)))}
+    shelled = arithmetic(pods for _, pods in instances(workload)) if KINDS[workload.kind].INDEX else frozenset()
+    for route in sorted(shelled, key=str):
+        pods = everyone[route]
+        names = shell_names(pods)
+        if not names:
+            continue
+        if name := _referred(pods.spec, names):
+            why = f"Kubernetes cannot expand $({name}), which is set only then"
+            yield _error(pods, why, f"let a shell expand it: `sh -c` with ${name}")
+        if _template_command(pods, topology):
+            yield _error(pods, "its command stands in `template`", "put the command on the podSet itself")
+        elif not pods.spec.command:
+            hint = "give it a `command`, or `rendezvous: none` and let torchrun find its peers by c10d"
+            yield _error(pods, "it has no command of its own", hint)
+
+
+def _error(pods: Pods, why: str, hint: str) -> Diagnostic:
+    message = (
+        f'podSet "{pods.spec.name}": a pod\'s NODE_RANK is its number plus the pods of the groups before it, which a'
+        f" line of shell before its command adds up; {why}"
+    )
+    return error("P511", pods.route, message, hint=hint)
+
+
+def _referred(spec: PodSet, names: Iterable[str]) -> str:
+    """A variable that the podSet has Kubernetes expand."""
+    texts = (*spec.command, *spec.args, *spec.env.values())
+    return next((name for name in names if any(f"$({name})" in text for text in texts)), "")
+
+
+def _template_command(pods: Pods, topology: ClusterTopology) -> bool:
+    """A template of the podSet or its pool lays a command, or a null, over the one that is wrapped."""
+    pool = topology.pool(pods.pool)
+    return any("command" in patch for patch in main_patches(pods.spec, pool)) if pool else False
+
+
+def _left_running(workload: Workload) -> Iterator[Diagnostic]:
+    """A lead ends its gang, but in a shared JobSet nothing stops the gang's other pods: their nodes stay taken."""
+    waited_for = {name for gang in workload.gangs for name in gang.after}
+    for gang in workload.gangs:
+        others = [pods for pods in all_pods(gang.root) if pods.spec.name != gang.gang.lead]
+        if gang.gang.lead and others and gang.name in waited_for and gang.copy == 0:
+            yield error(
+                "P519",
+                (*gang.route, "lead"),
+                f'gang "{gang.gang.name}" ends with its lead, and others wait for it, but nothing in their common'
+                f' {KINDS[workload.kind].TITLE} stops podSet "{others[0].spec.name}"',
+                hint="let every podSet of the gang end, or render the gangs apart with `--gang`",
+            )
+
+
+SHARED = (("max_restarts", "maxRestarts"), ("ttl_seconds_after_finished", "ttlSecondsAfterFinished"))
+
+
+def _shared(workload: Workload) -> Iterator[Diagnostic]:
+    """Gangs in one JobSet restart and go together."""
+    first = workload.gangs[0]
+    for field, key in SHARED:
+        odd = next((g for g in workload.gangs if getattr(g.gang, field) != getattr(first.gang, field)), None)
+        if odd:
+            message = (
+                f'gangs "{first.gang.name}" and "{odd.gang.name}" share a {KINDS[workload.kind].TITLE}, because one'
+                f" waits for the other, but differ in {key}"
+            )
+            yield error("P514", (*odd.route, key), message, hint=f"give both the same {key}")
+
+
+def components(plan: Plan, shape: Shape, backend: Backend) -> list[str]:
+    """The components whose versions decided something in the plan."""
+    if all(workload.kind == sbatch.NAME for workload in shape.workloads):
+        return [backend.COMPONENT]  # nothing of Kubernetes comes of it
+    names = ["kubernetes", backend.COMPONENT]
+    if any(pods.compute_domain for gang in plan.gangs for pods in all_pods(gang.root)):
+        names.append("draDriver")
+    if any(workload.kind == "jobset" for workload in shape.workloads):
+        names.append("jobset")
+    return names

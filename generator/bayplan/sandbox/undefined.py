@@ -1,0 +1,255 @@
+"""All variables that lack a value, in one run: instead of ending it, a missing value is noted and stands for nothing.
+
+What is noted is certain as long as no choice of the template hung on a missing value, and after that where the name
+stands outside every branch, loop and macro. The rest is told apart as `also`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from typing import Any
+
+from jinja2 import StrictUndefined, Undefined, UndefinedError, nodes
+from jinja2.meta import find_undeclared_variables
+from jinja2.sandbox import SandboxedEnvironment
+from jinja2.utils import Namespace, missing
+
+Make = Callable[[type[StrictUndefined]], SandboxedEnvironment]
+
+_MOST = 100
+_PURE = "__add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __floordiv__ __rfloordiv__"
+_PURE_TOO = "__mod__ __rmod__ __pos__ __neg__ __call__ __getitem__ __pow__ __rpow__"
+_DECIDING: Mapping[str, Any] = {
+    **dict.fromkeys(("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__bool__", "__contains__"), False),
+    **dict.fromkeys(("__len__", "__int__", "__index__", "__hash__"), 0),
+    "__float__": 0.0,
+    "__complex__": 0j,
+}
+"""What a template's course can hang on, and what a missing value answers."""
+
+
+def survey(make: Make, template: str, variables: Mapping[str, Any]) -> dict[str, Any]:
+    """`found`: what surely lacks a value, `{name, line, message, near}`; `also`: names that may. In order of lines.
+
+    `name` is empty where it is no variable but a part of one; `near`: what there is instead.
+    """
+    notes: list[dict[str, Any]] = []
+    env = make(_recorder(notes))
+    whole = True
+    try:
+        env.from_string(template).render(variables)
+    except Exception:  # the first failure is known, and this run is about others
+        whole = False
+    tree = make(StrictUndefined).parse(template)
+    certain = set(_certain(tree.body))
+    found = _distinct(_placed(note, tree) for note in notes if note["sure"] or note["name"] in certain)
+    unsure = not whole or any(note["decides"] for note in notes)
+    also = _wanted(tree) - set(env.globals) - set(variables) - {each["name"] for each in found} if unsure else set()
+    return {"found": found, "also": sorted(also)}
+
+
+def _wanted(tree: nodes.Template) -> set[str]:
+    """Names that the template takes from outside and does not ask about first."""
+    return find_undeclared_variables(tree) & set(_read(tree))
+
+
+def _read(node: nodes.Node) -> Iterator[str]:
+    if isinstance(node, nodes.Name):
+        yield node.name
+    elif isinstance(node, nodes.Test) or _defaulted(node):
+        for argument in node.args:  # type: ignore[attr-defined]
+            yield from _read(argument)
+    else:
+        for child in node.iter_child_nodes():
+            yield from _read(child)
+
+
+def _defaulted(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.Filter) and node.name in ("default", "d")
+
+
+def _distinct(found: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first of each message, by line."""
+    first: dict[str, dict[str, Any]] = {}
+    for each in sorted(found, key=lambda each: each["line"]):
+        first.setdefault(each["message"], each)
+    return list(first.values())
+
+
+def _placed(note: dict[str, Any], tree: nodes.Template) -> dict[str, Any]:
+    """The nearest line with the name: Jinja counts an expression of several lines as one."""
+    line: int = note["line"]
+    places = [node.lineno for node in tree.find_all(nodes.Name) if node.name == note["name"]]
+    nearest = min(places, key=lambda place: abs(place - line), default=line)
+    return {"name": note["name"], "line": nearest, "message": note["message"], "near": note["near"]}
+
+
+def _recorder(notes: list[dict[str, Any]]) -> type[StrictUndefined]:
+    """A kind of undefined value that notes its uses."""
+
+    class Recorder(StrictUndefined):
+        __slots__ = ()
+
+        def __getattr__(self, name: str) -> Any:
+            if name[:2] == "__":
+                raise AttributeError(name)
+            return _note(notes, self)
+
+    def pure(self: Any, *_: Any, **__: Any) -> Any:
+        return _note(notes, self)
+
+    def deciding(answer: Any) -> Any:
+        def decide(self: Any, *_: Any) -> Any:
+            _note(notes, self, decides=True)
+            return answer
+
+        return decide
+
+    def written(self: Any) -> str:
+        _note(notes, self)
+        return ""
+
+    def iterated(self: Any) -> Iterator[Any]:
+        _note(notes, self, decides=True)
+        return iter(())
+
+    setattr(Recorder, "__str__", written)  # noqa: B010  # mypy takes its ancestor at its word that it never returns
+    setattr(Recorder, "__iter__", iterated)  # noqa: B010
+    for name in f"{_PURE} {_PURE_TOO}".split():
+        setattr(Recorder, name, pure)
+    for name, answer in _DECIDING.items():
+        setattr(Recorder, name, deciding(answer))
+    return Recorder
+
+
+def _note(notes: list[dict[str, Any]], value: Any, decides: bool = False) -> Any:
+    """Notes a use of a missing value, and gives it back."""
+    line = _line()
+    if value._undefined_exception is not UndefinedError or len(notes) >= _MOST or not line:
+        value._fail_with_undefined_error()
+    variable = value._undefined_obj is missing and value._undefined_hint is None
+    near = value._undefined_obj if isinstance(value._undefined_obj, dict) else ()
+    notes.append(
+        {
+            "name": value._undefined_name if variable else "",
+            "line": line,
+            "message": value._undefined_message,
+            "near": [key for key in near if isinstance(key, str)][:_MOST],
+            "sure": all(not each["decides"] for each in notes),
+            "decides": decides,
+        }
+    )
+    return value
+
+
+def _line() -> int:
+    """The line of the template that is at work; 0 while it is being compiled."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None:
+        template = frame.f_globals.get("__jinja_template__")
+        if template is not None:
+            line: int = template.get_corresponding_lineno(frame.f_lineno)
+            return line
+        frame = frame.f_back
+    return 0
+
+
+def _certain(body: Any) -> Iterator[str]:
+    """Names that the statements look up whatever their values are."""
+    for node in body:
+        if isinstance(node, nodes.If):
+            yield from _names(node.test)
+        elif isinstance(node, nodes.For):
+            yield from _names(node.iter)
+        elif isinstance(node, nodes.Assign):
+            yield from _names(node.node)
+        elif isinstance(node, nodes.Output):
+            for each in node.nodes:
+                yield from _names(each)
+
+
+def _names(node: nodes.Node) -> Iterator[str]:
+    """Names in an expression that are read whatever their values are: behind `and`, `if` or `default` none is."""
+    if isinstance(node, nodes.Name):
+        yield node.name
+    elif isinstance(node, nodes.CondExpr):
+        yield from _names(node.test)
+    elif isinstance(node, nodes.And | nodes.Or):
+        yield from _names(node.left)
+    elif not (isinstance(node, nodes.Test) or _defaulted(node)):
+        for child in node.iter_child_nodes():
+            yield from _names(child)
+
+
+# Handles on objects of Python whose text is an address, which is another in every run: methods, generators, and such.
+#
+# A template holds the handle in the object's place. It can call it, loop over it and ask for its parts; every way to
+# make a text of it ends in AddressError, since a part of an address tells nobody that it is one.
+
+_PLAIN = (str, int, float, list, dict, tuple, set, frozenset, bytes, range, type(None), Undefined, Namespace)
+"""What holds no address but in its entries, which are values of a template themselves."""
+
+_AT = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+class AddressError(Exception):
+    """A template makes a text of an object that has none. The message is the object without its address."""
+
+
+class Handle:
+    """Stands for `inner`."""
+
+    __slots__ = ("inner",)
+    __hash__ = None  # type: ignore[assignment]  # by address it would order sets
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def __repr__(self) -> str:
+        raise AddressError(_AT.sub("", repr(self.inner)))
+
+
+class _Callable(Handle):
+    __slots__ = ()
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        """Only the environment calls, which knows the object."""
+        raise AddressError(_AT.sub("", repr(self.inner)))
+
+
+class _Iterable(Handle):
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.inner)
+
+
+def held(value: Any) -> Any:
+    """The value, or the handle on it."""
+    if isinstance(value, (*_PLAIN, Handle)) or not _AT.search(repr(value)):
+        return value
+    kind = _Callable if callable(value) else _Iterable if hasattr(value, "__iter__") else Handle
+    named = {"__slots__": (), "__module__": type(value).__module__}  # Jinja's messages tell types
+    made: Handle = type(type(value).__name__, (kind,), named)(value)
+    return made
+
+
+def bare(value: Any) -> Any:
+    """What a handle stands for."""
+    return value.inner if isinstance(value, Handle) else value
+
+
+def holding(functions: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+    """Filters that give a handle where they would give its object."""
+    return {name: _holding(function) for name, function in functions.items()}
+
+
+def _holding(function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def filtered(*args: Any, **kwargs: Any) -> Any:
+        return held(function(*args, **kwargs))
+
+    return filtered

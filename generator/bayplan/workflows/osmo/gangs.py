@@ -1,0 +1,368 @@
+"""One task group -> one gang of the native format: the tree of its domains, identical tasks folded into podSets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, info, warning
+from bayplan.core.phrases import did_you_mean, listing
+from bayplan.core.values import NamedTuple
+from bayplan.model.topology import ClusterTopology, Pool
+from bayplan.model.workflow import Placement
+from bayplan.workflows.osmo.pool.levels import near
+from bayplan.workflows.osmo.source import Requirement, Task, TaskGroup, label, requirements, stem, unique
+from bayplan.workflows.osmo.tasks import Piece, named
+
+# Topology keys -> levels of the cluster, coarse to fine.
+#
+# OSMO's keys are names that a pool's administrator gave to node labels, in an order of their own. A topology's levels
+# are the same thing, so a key is the level of its name, else the one whose label it spells out; with a pool
+# configuration beside, the label decides alone.
+
+COARSE_TO_FINE = ("region", "zone", "datacenter", "hall", "spine", "block", "leaf", "rack", "clique", "host")
+"""Words by which levels are told apart where no topology says their order."""
+
+
+class Levels(NamedTuple):
+    """The level of each key, and its place from coarse (0) to fine."""
+
+    names: Mapping[str, str]
+    ranks: Mapping[str, int]
+
+
+def of_cluster(used: Mapping[str, Requirement], topology: ClusterTopology, names: Mapping[str, str]) -> Outcome[Levels]:
+    """The levels in a topology; W466 for each key that none of its levels has. `names`: what is known by label."""
+    found = {key: names.get(key) or _level(key, topology.pools) for key in used}
+    missing = tuple(_unknown(used[key], topology) for key, name in found.items() if not name)
+    if missing:
+        return Outcome(None, missing)
+    levels = {key: name for key, name in found.items() if name}
+    best = max(topology.pools, key=lambda pool: sum(pool.level(name) is not None for name in levels.values()))
+    depths = {key: best.depth(name) if best.level(name) else len(best.levels) + 1 for key, name in levels.items()}
+    return Outcome(Levels(levels, depths))
+
+
+def _level(key: str, pools: Iterable[Pool]) -> str:
+    """The level that has the key as its name, else as its label."""
+    levels = [level for pool in pools for level in pool.levels]
+    if key == "host" or any(level.name == key for level in levels):
+        return key
+    return next((level.name for level in levels if level.label == key), "")
+
+
+def _unknown(asked: Requirement, topology: ClusterTopology) -> Diagnostic:
+    levels = {level.name: level.label for pool in topology.pools for level in pool.levels}
+    message = f'no level of the topology is called "{asked.key}"; there is {listing([*levels, "host"], "and")}'
+    by_label = near(asked.key, [*levels.values()]) if "/" in asked.key else ""
+    by_name = by_label or did_you_mean(asked.key, levels)
+    hint = by_name or "call a level so, or give OSMO's pool configuration, which says what label is meant: --osmo-pool"
+    return error("W466", (*asked.route, "key"), message, hint=hint)
+
+
+def used(resources: Mapping[str, Any]) -> dict[str, Requirement]:
+    """Every key with the first requirement of a resource that uses it; OSMO looks at resources that no task has too."""
+    found: dict[str, Requirement] = {}
+    for name, resource in resources.items():
+        for each in requirements(name, resource):
+            found.setdefault(each.key, each)
+    return found
+
+
+def _used(groups: Iterable[TaskGroup]) -> dict[str, Requirement]:
+    """Every key with the first requirement that uses it."""
+    used: dict[str, Requirement] = {}
+    for group in groups:
+        for task in group.tasks:
+            for requirement in task.requirements:
+                used.setdefault(requirement.key, requirement)
+    return used
+
+
+def assumed(groups: tuple[TaskGroup, ...], order: tuple[str, ...] = ()) -> Outcome[Levels]:
+    """The levels where no topology is at hand: by a pool's own order, else as the groups lie within each other.
+
+    A key whose groups are fewer is the coarser one; where they are as many, the words they are made of decide, then
+    the file. W462 says what was assumed.
+    """
+    used = _used(groups)
+    sizes = {key: len(_domains(groups, key)) for key in used}
+    first = {key: number for number, key in enumerate(used)}
+    known = {key: number for number, key in enumerate(order)}
+    keys = sorted(used, key=lambda key: (known.get(key, len(known)), sizes[key], _word(key), first[key]))
+    unclear = () if order else tuple(_unclear(keys, sizes, used))
+    return Outcome(Levels({key: key for key in keys}, {key: number for number, key in enumerate(keys)}), unclear)
+
+
+def _domains(groups: Iterable[TaskGroup], key: str) -> set[tuple[str, str]]:
+    return {
+        (group.name, r.group) for group in groups for task in group.tasks for r in task.requirements if r.key == key
+    }
+
+
+def _word(key: str) -> int:
+    places = [number for number, word in enumerate(COARSE_TO_FINE) if word in key.lower()]
+    return places[-1] if places else len(COARSE_TO_FINE)
+
+
+def _unclear(keys: list[str], sizes: Mapping[str, int], used: Mapping[str, Requirement]) -> Iterator[Diagnostic]:
+    for coarse, fine in pairwise(keys):
+        if sizes[coarse] == sizes[fine]:
+            message = (
+                f'without a topology nothing says which is coarser, "{coarse}" or "{fine}"; "{coarse}" is taken to be'
+            )
+            yield warning("W462", (*used[fine].route, "key"), message, hint="pass the cluster's topology with -t")
+
+
+# The requirements of a task group's tasks -> a tree of domains, their names scoped by the domains around them.
+#
+# As in OSMO (src/utils/job/topology.py): a task's requirements, coarse to fine, are its path from the root. Unlike
+# there, the path itself is a domain's identity, not its parts joined by hyphens, so `a/b-c` and `a-b/c` stay apart; a
+# domain that one task requires and another prefers is required; and what all share keeps both kinds of level.
+
+
+class Domain(NamedTuple):
+    """Tasks that share a domain: the requirements that say so, one for each task, and the tasks or domains within."""
+
+    requirements: tuple[Requirement, ...]
+    tasks: tuple[Task, ...]
+    parts: tuple[Domain, ...]
+
+    @property
+    def group(self) -> str:
+        """Its name as the user wrote it."""
+        return self.requirements[0].group
+
+    @property
+    def required(self) -> bool:
+        """Whether any task requires it."""
+        return any(each.required for each in self.requirements)
+
+
+def domains(tasks: Sequence[Task], levels: Levels, depth: int = 0) -> tuple[Domain, ...]:
+    """The domains of one scope, in the order of their first tasks; tasks whose path has ended are left out."""
+    inside: dict[tuple[str, str], list[tuple[Task, Requirement]]] = {}
+    for task in tasks:
+        path = sorted(task.requirements, key=lambda each: levels.ranks[each.key])
+        if depth < len(path):
+            inside.setdefault((path[depth].key, path[depth].group), []).append((task, path[depth]))
+    return tuple(_domain(found, levels, depth) for found in inside.values())
+
+
+def _domain(found: list[tuple[Task, Requirement]], levels: Levels, depth: int) -> Domain:
+    tasks = tuple(task for task, _ in found)
+    ended = tuple(task for task in tasks if len(task.requirements) == depth + 1)
+    return Domain(tuple(each for _, each in found), ended, domains(tasks, levels, depth + 1))
+
+
+def chain(domain: Domain) -> tuple[Domain, ...]:
+    """A domain and those within it that hold all of its tasks: as one they carry several levels."""
+    below = domain.parts[0] if len(domain.parts) == 1 and not domain.tasks else None
+    return (domain, *chain(below)) if below else (domain,)
+
+
+def placement(domains: Sequence[Domain], levels: Levels) -> Placement:
+    """What a chain of domains asks of its pods.
+
+    The finest required level: pods in one rack are in one zone too. The finest preferred level, if it is finer than
+    that; schedulers that miss it try the coarser ones by themselves.
+    """
+    required = [each for each in domains if each.required]
+    finest = domains[-1]
+    hard = levels.names[required[-1].requirements[0].key] if required else ""
+    soft = "" if finest.required else levels.names[finest.requirements[0].key]
+    return Placement(hard, soft)
+
+
+def conflicts(domain: Domain) -> Iterator[Diagnostic]:
+    """W463: some tasks of a domain require it and others prefer it. OSMO takes the word of the first one."""
+    hard = [each for each in domain.requirements if each.required]
+    soft = [each for each in domain.requirements if not each.required]
+    if hard and soft:
+        message = f'group "{domain.group}" of key "{hard[0].key}" is required here and preferred elsewhere'
+        note = Note("it is only preferred here", soft[0].route)
+        hint = "write the same requirementType in all resources; required is taken"
+        yield warning("W463", hard[0].route, message, hint=hint, notes=(note,))
+    for part in domain.parts:
+        yield from conflicts(part)
+
+
+def unplaced(tasks: Sequence[Task], group: str) -> Iterator[Diagnostic]:
+    """W464: tasks without topology in a group where others have it."""
+    if tasks:
+        names = ", ".join(f'"{task.name}"' for task in tasks[:3]) + (" and more" if len(tasks) > 3 else "")
+        message = f'in group "{group}" {names} asks for no topology while others do: it may run anywhere'
+        hint = "this is no error here; OSMO 6.4 either leaves such a task unscheduled or places it like the others"
+        yield info("W464", (*tasks[0].route, "name"), message, hint=hint)
+
+
+MAIN = "main"
+"""The podSet of a task outside of groups, whose gang has the task's name already."""
+
+ANYWHERE = "anywhere"
+"""The group of tasks that ask for no topology, beside groups that do."""
+
+
+class Pods(NamedTuple):
+    """A podSet: the tasks that are its pods, in order, and what they have in common."""
+
+    name: str
+    tasks: tuple[Task, ...]
+    piece: Piece
+
+
+class Node(NamedTuple):
+    """A gang or group: its placement and the requirement that says so, and the groups or podSets within."""
+
+    name: str
+    placement: Placement = Placement()
+    requirements: tuple[Requirement, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    pods: tuple[Pods, ...] = ()
+
+
+class Gang(NamedTuple):
+    """A task group, the gang that it becomes, and the podSet that leads it."""
+
+    group: TaskGroup
+    node: Node
+
+
+def gang(group: TaskGroup, levels: Levels, pieces: Mapping[str, Piece]) -> Gang:
+    """The gang of a task group; `pieces` has every task's podSet by the task's name."""
+    found = domains(group.tasks, levels)
+    free = tuple(task for task in group.tasks if not task.requirements)
+    folding = _Folding(group, pieces)
+    name = label(group.name)
+    if not found:
+        return Gang(group, Node(name, pods=folding.pods(free)))
+    if len(found) == 1 and not free:
+        return Gang(group, _node(chain(found[0]), levels, folding)._replace(name=name))
+    nodes = _nodes(found, levels, folding)
+    if free:
+        nodes = _in_order((*nodes, Node(ANYWHERE, pods=folding.pods(free))), group)
+    return Gang(group, Node(name, nodes=_named(nodes)))
+
+
+def findings(group: TaskGroup, levels: Levels) -> Iterator[Diagnostic]:
+    """W463 and W464 of one task group."""
+    found = domains(group.tasks, levels)
+    for domain in found:
+        yield from conflicts(domain)
+    if found:
+        yield from unplaced([task for task in group.tasks if not task.requirements], group.name)
+
+
+def _nodes(found: Sequence[Domain], levels: Levels, folding: _Folding) -> tuple[Node, ...]:
+    return tuple(_node(chain(domain), levels, folding) for domain in found)
+
+
+def _node(domains: tuple[Domain, ...], levels: Levels, folding: _Folding) -> Node:
+    """The group of a chain of domains, called after all of them."""
+    last = domains[-1]
+    written = "-".join(dict.fromkeys(domain.group for domain in domains))
+    firsts = tuple(next(r for r in d.requirements if r.required == d.required) for d in domains)
+    nodes = _named(_nodes(last.parts, levels, folding))
+    return Node(label(written), placement(domains, levels), firsts, nodes, folding.pods(last.tasks))
+
+
+def _named(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+    """The same with names that differ."""
+    taken: list[str] = []
+    for node in nodes:
+        taken.append(unique(node.name, taken, "/".join(r.group for r in node.requirements)))
+    return tuple(node._replace(name=name) for node, name in zip(nodes, taken, strict=True))
+
+
+def _in_order(nodes: tuple[Node, ...], group: TaskGroup) -> tuple[Node, ...]:
+    """By their first tasks."""
+    places = {task.name: number for number, task in enumerate(group.tasks)}
+    return tuple(sorted(nodes, key=lambda node: min(places[task.name] for task in tasks(node))))
+
+
+def tasks(node: Node) -> Iterator[Task]:
+    """All tasks at and below a node, podSet by podSet."""
+    for pods in node.pods:
+        yield from pods.tasks
+    for each in node.nodes:
+        yield from tasks(each)
+
+
+class _Folding:
+    """Makes podSets of one gang's tasks: equal ones in one, but for the lead, whose end is the gang's."""
+
+    def __init__(self, group: TaskGroup, pieces: Mapping[str, Piece]) -> None:
+        self.lead, self.pieces, self.bare = group.lead, pieces, group.bare
+        self.taken = {label(task.name) for task in group.tasks}
+        self.used: set[str] = set()
+
+    def pods(self, tasks: Sequence[Task]) -> tuple[Pods, ...]:
+        alike: dict[str, list[Task]] = {}
+        for task in tasks:
+            alike.setdefault(self.key(task), []).append(task)
+        return tuple(Pods(self.name(each), tuple(each), self.pieces[each[0].name]) for each in alike.values())
+
+    def key(self, task: Task) -> str:
+        from json import dumps
+
+        own = task.name if self.lead and task.name == self.lead.name else ""
+        return own + "\0" + dumps(self.pieces[task.name].data, sort_keys=True)
+
+    def name(self, tasks: Sequence[Task]) -> str:
+        """What the tasks are called but for their numbers, else the first one's name."""
+        first = MAIN if self.bare else label(tasks[0].name)
+        common = stem(tuple(label(task.name) for task in tasks)) if len(tasks) > 1 else ""
+        free = common and common not in self.used | self.taken
+        name = unique(common if free else first, self.used, tasks[0].name)
+        self.used.add(name)
+        return name
+
+
+def pod_set_of(node: Node, wanted: Task) -> str:
+    """The name of the podSet that a task is in."""
+    here = (pods.name for pods in node.pods if wanted in pods.tasks)
+    return next(here, "") or next((name for each in node.nodes if (name := pod_set_of(each, wanted))), "")
+
+
+def origins(gang: Gang) -> dict[Route, Route]:
+    """Routes below the gang -> routes in the source."""
+    group, found = gang.group, dict(_origins(gang.node, ()))
+    found[()] = group.route
+    found[("name",)] = (*group.route, "name")
+    if group.lead:
+        found[("lead",)] = (*group.lead.route, "lead")
+    return found
+
+
+def _origins(node: Node, route: Route) -> Iterator[tuple[Route, Route]]:
+    if node.requirements:
+        at = node.requirements[-1].route
+        hard = next((r for r in reversed(node.requirements) if r.required), node.requirements[-1])
+        yield route, at
+        yield (*route, "placement"), (*at, "key")
+        yield (*route, "placement", "required"), (*hard.route, "key")
+    for number, pods in enumerate(node.pods):
+        for own, source in pods.piece.origins.items():
+            yield (*route, "podSets", number, *own), source
+        yield (*route, "podSets", number, "name"), (*pods.tasks[0].route, "name")
+    for number, each in enumerate(node.nodes):
+        yield from _origins(each, (*route, "groups", number))
+
+
+def data(node: Node, *, channel: bool = True) -> dict[str, Any]:
+    """The native data of a gang or group, what stands below it last. `channel`: it may have ComputeDomains."""
+    levels = {key: level for key, level in zip(("required", "preferred"), node.placement, strict=True) if level}
+    return {
+        "name": node.name,
+        **({"placement": levels} if levels else {}),
+        **({} if channel else {"computeDomain": "never"}),
+        **({"groups": [data(each, channel=channel) for each in node.nodes]} if node.nodes else {}),
+        **({"podSets": [_pod_set(each) for each in node.pods]} if node.pods else {}),
+    }
+
+
+def _pod_set(pods: Pods) -> dict[str, Any]:
+    replicas = {"replicas": len(pods.tasks)} if len(pods.tasks) > 1 else {}
+    made = {"name": pods.name, **replicas, **pods.piece.data}
+    return {**made, "template": named(made["template"], pods.name)} if "template" in made else made

@@ -1,0 +1,400 @@
+"""What a platform refuses a task: rights, mounts, amounts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
+from bayplan.core.phrases import listing
+from bayplan.core.values import NamedTuple
+from bayplan.kube import quantity
+from bayplan.kube.pod import OWN_FIELDS, REQUIRED
+from bayplan.model.topology import NodeShape
+from bayplan.workflows.osmo.pool.rendering import Job, Rendered, Value, of_node
+from bayplan.workflows.osmo.pool.values import Ask, Platform, Rule
+from bayplan.workflows.osmo.units import UNITS, split_amount
+
+NUMBER = re.compile(r"\d+(\.\d+)?")
+WHOLE = re.compile(r"(?<=\d)\.0$")
+"""What OSMO's numbers of CPUs end in."""
+
+SHOWN = 3
+"""So many tasks are named."""
+
+
+def rights(platform: Platform, ask: Ask) -> Iterator[Diagnostic]:
+    """W484 and W485 (src/utils/job/task.py, TaskSpec.validate_privilege_host_mount)."""
+    yield from _right(platform, ask, "privileged", ask.privileged, platform.privileged_allowed, "be privileged")
+    wanted = "use the node's network"
+    yield from _right(platform, ask, "host_network", ask.host_network, platform.host_network_allowed, wanted)
+    for mount, route in zip(ask.mounts, _mount_routes(ask), strict=True):
+        source = mount.partition(":")[0]
+        if source in platform.default_mounts and source not in platform.allowed_mounts:
+            message = f'platform "{platform.name}" mounts "{source}" by itself, and OSMO refuses it a second time'
+            yield error("W485", route, message, hint="remove it from the task", notes=_here(platform))
+        elif source not in platform.allowed_mounts:
+            message = f'platform "{platform.name}" does not let tasks mount "{source}"'
+            allowed = listing(platform.allowed_mounts, "and")
+            hint = f"it allows {allowed}" if allowed else "it allows no mounts; its administrator can: allowed_mounts"
+            yield error("W484", route, message, hint=hint, notes=_here(platform))
+
+
+def own_mounts(platform: Platform, ask: Ask) -> tuple[str, ...]:
+    """The task's mounts that the platform's template does not make already."""
+    return tuple(mount for mount in ask.mounts if mount.partition(":")[0] not in platform.default_mounts)
+
+
+def _right(platform: Platform, ask: Ask, field: str, asked: bool, given: bool, what: str) -> Iterator[Diagnostic]:
+    if asked and not given:
+        message = f'platform "{platform.name}" does not let tasks {what}'
+        hint = f"remove it from the task, or have the pool's administrator set {field}_allowed"
+        yield error("W484", ask.places.get(field, ask.route), message, hint=hint, notes=_here(platform))
+
+
+def _mount_routes(ask: Ask) -> tuple[Route, ...]:
+    return (*ask.mount_places, *[ask.route] * (len(ask.mounts) - len(ask.mount_places)))
+
+
+def _here(platform: Platform) -> tuple[Note, ...]:
+    return (Note("the platform is here", platform.route),)
+
+
+class Case(NamedTuple):
+    """The rules of one task's platform, each with the variables it sees.
+
+    First the `plain` ones that no node matters to, then those `of_nodes` over and over: once for each kind of node.
+    """
+
+    ask: Ask
+    pairs: tuple[tuple[Rule, Mapping[str, Value]], ...]
+    plain: int
+    of_nodes: tuple[Rule, ...]
+    kinds: int
+
+
+def case(platform: Platform, ask: Ask, tokens: Mapping[str, Value], nodes: Sequence[NodeShape]) -> Case:
+    """The rules on the nodes that the task may get."""
+    of_nodes = tuple(rule for rule in platform.rules if "K8_" in rule.left + rule.right)
+    pairs = [(rule, tokens) for rule in platform.rules if rule not in of_nodes]
+    plain = len(pairs)
+    for node in nodes:
+        values = {**of_node(node.resources, node.accelerators), **tokens}
+        pairs += [(rule, values) for rule in of_nodes]
+    return Case(ask, tuple(pairs), plain, of_nodes, len(nodes))
+
+
+def jobs(case: Case) -> list[Job]:
+    """Left, right and message of every rule, on every kind of node that it is about."""
+    return [Job(text, values) for rule, values in case.pairs for text in (rule.left, rule.right, rule.message)]
+
+
+class Breach(NamedTuple):
+    """A rule that a task breaks: where the workflow says what breaks it, what was compared, what its author says."""
+
+    route: Route
+    rule: Route
+    compared: str
+    said: str
+    task: str
+
+
+Found = Diagnostic | Breach
+
+
+def told(found: Sequence[Found]) -> Iterator[Diagnostic]:
+    """The findings; W483 once for all tasks that break a rule in one place."""
+    tasks: dict[Breach, list[str]] = {}
+    for each in found:
+        if isinstance(each, Breach):
+            tasks.setdefault(each._replace(task=""), []).append(each.task)
+    for each in dict.fromkeys(each._replace(task="") if isinstance(each, Breach) else each for each in found):
+        yield _broken(each, tasks[each]) if isinstance(each, Breach) else each
+
+
+def _broken(breach: Breach, tasks: Sequence[str]) -> Diagnostic:
+    several = len(set(tasks)) > 1
+    names = listing(dict.fromkeys(tasks), "and", SHOWN)
+    who = f"tasks {names} break a rule of their platform" if several else f"task {names} breaks a rule of its platform"
+    notes = (Note(f"{breach.compared} must hold", breach.rule),)
+    hint = "change what the task's resource asks for"
+    return error("W483", breach.route, f"{who}: {breach.said}", hint=hint, notes=notes)
+
+
+def judge(case: Case, made: Sequence[Rendered]) -> Iterator[Found]:
+    """W481, W482, W483 and W488. Rules about nodes hold if all of them hold on one kind of node."""
+    rules = enumerate(rule for rule, _ in case.pairs)
+    found = [list(_verdict(case.ask, rule, *made[3 * n : 3 * n + 3])) for n, rule in rules]
+    yield from (each for verdict in found[: case.plain] for each in verdict)
+    if not case.kinds:
+        yield from map(_unknown_nodes, case.of_nodes)
+    elif case.of_nodes:
+        size = len(case.of_nodes)
+        kinds = [found[n : n + size] for n in range(case.plain, len(found), size)]
+        by_kind = [[each for verdict in kind for each in verdict] for kind in kinds]
+        yield from min(by_kind, key=lambda verdicts: sum(isinstance(each, Breach) for each in verdicts))
+
+
+def _verdict(ask: Ask, rule: Rule, left: Rendered, right: Rendered, message: Rendered) -> Iterator[Found]:
+    broken = next((each for each in (left, right) if each.fault), None)
+    empty = (*left.empty, *right.empty)
+    if broken:
+        yield error("W488", rule.route, f"the rule cannot be evaluated: {broken.fault}", hint=broken.hint)
+    elif empty:
+        what = f'"{empty[0]}" has no value, so the rule "{rule.message}" is not looked at'
+        yield info("W482", rule.route, what, hint=_why(empty[0]))
+    else:
+        yield from _compared(ask, rule, left.text, right.text, rule.message if message.fault else message.text)
+
+
+def _compared(ask: Ask, rule: Rule, left: str, right: str, said: str) -> Iterator[Found]:
+    holds = compare(rule.operator, operand(left), operand(right))
+    one, other = WHOLE.sub("", left), WHOLE.sub("", right)
+    if holds is None:
+        what = f'OSMO cannot compare "{one}" with "{other}"; the rule is left out'
+        yield warning("W481", rule.route, what, hint="both sides must be numbers, or amounts with a unit")
+    elif not holds:
+        route = ask.places.get(_field(rule), ask.route)
+        yield Breach(route, rule.route, f'"{one}" {WORDS[rule.operator]} "{other}"', said, ask.task)
+
+
+WORDS = {"GT": ">", "GE": ">=", "LT": "<", "LE": "<=", "EQ": "="}
+
+
+def operand(text: str) -> int | float | str:
+    """A side of a rule: an amount with a unit in KiB, a number, or text (postgres.py, ResourceAssertion.evaluate)."""
+    parts = split_amount(text)
+    if parts is not None and parts[1]:
+        number, unit = parts
+        power = UNITS[unit] - 10
+        return int(number * 2**power if power >= 0 else number / 2**-power)
+    return float(text) if NUMBER.fullmatch(text) else text
+
+
+def compare(operator: str, left: int | float | str, right: int | float | str) -> bool | None:
+    """Whether `left operator right` holds; None where text would be compared with a number."""
+    if operator == "EQ":
+        return left == right
+    if isinstance(left, str) and isinstance(right, str):
+        return _ordered(operator, (left > right) - (left < right))
+    if isinstance(left, str) or isinstance(right, str):
+        return None
+    return _ordered(operator, (left > right) - (left < right))
+
+
+def _ordered(operator: str, sign: int) -> bool:
+    return {"GT": sign > 0, "GE": sign >= 0, "LT": sign < 0, "LE": sign <= 0}[operator]
+
+
+def _field(rule: Rule) -> str:
+    """The field of a resource that a rule is about."""
+    names = {"USER_CPU": "cpu", "USER_GPU": "gpu", "USER_MEMORY": "memory", "USER_STORAGE": "storage"}
+    return next((field for name, field in names.items() if name in rule.left + rule.right), "")
+
+
+def _unknown_nodes(rule: Rule) -> Diagnostic:
+    message = f'without a topology nothing is known of nodes, so the rule "{rule.message}" is not looked at'
+    return info("W482", rule.route, message, hint="pass the cluster's topology with -t")
+
+
+def _why(name: str) -> str:
+    if name.startswith("K8_"):
+        return "state in the topology what the pool's nodes have"
+    return f"give {name} a default in common_default_variables, or ask for it in the workflow"
+
+
+# A rendered pod template, cut into what the native format has fields for and what goes into `template`.
+
+GPU = "nvidia.com/gpu"
+
+CONTROL = "osmo-ctrl"
+OSMO_CONTAINERS = (CONTROL, "osmo-init")
+"""Containers that OSMO adds to every pod; bayplan has none of them."""
+
+OSMO_VOLUMES = ("osmo", "osmo-data", "osmo-login", "osmo-usr-bin", "osmo-run")
+"""Volumes that OSMO adds to every pod (src/utils/job/task.py)."""
+
+MANAGED = ("image", "command", "args")
+"""Fields of the user's container that the task says (OSMO's documentation forbids them in templates)."""
+
+Path = tuple[str, ...]
+
+
+class Cut(NamedTuple):
+    """The parts of a pod template. `left_out`, `claims` and `unequal` name what a reader should know of."""
+
+    resources: Mapping[str, str] = {}
+    accelerators: int | None = None
+    template: Mapping[str, Any] = {}
+    left_out: tuple[Path, ...] = ()  # fields that are bayplan's own
+    imageless: tuple[str, ...] = ()  # containers beside the user's that cannot run
+    control: tuple[Path, ...] = ()  # parts for OSMO's containers
+    claims: tuple[str, ...] = ()  # claims on a ComputeDomain channel
+    unequal: tuple[str, ...] = ()  # resources whose limit is not their request
+    faults: tuple[tuple[str, str], ...] = ()  # resource and why it is no amount
+
+
+def cut(template: Mapping[str, Any], container: str, channels: Collection[str]) -> Cut:
+    """The template without what is OSMO's or bayplan's own; `channels`: claim templates of ComputeDomains."""
+    spec = dict(template.get("spec") or {})
+    left = [("spec", name) for name in OWN_FIELDS if spec.pop(name, None) is not None]
+    left += [("metadata", name) for name in template.get("metadata") or {} if name not in ("labels", "annotations")]
+    control = tuple(_take_control(spec))
+    claims = tuple(_take_claims(spec, channels))
+    containers = [_unclaimed(each, claims) for each in spec.pop("containers", None) or ()]
+    own: dict[str, Any] = next((each for each in containers if each.get("name") == container), {})
+    beside = [each for each in containers if each is not own]
+    imageless = tuple(str(each.get("name", "")) for each in beside if not each.get("image"))
+    managed = [("spec", "containers", container, name) for name in MANAGED if name in own]
+    amounts = _amounts(own.get("resources") or {})
+    kept = [*_main(own, amounts), *(each for each in beside if each.get("image"))]
+    whole = {"metadata": _metadata(template), "spec": vacuous({**spec, **({"containers": kept} if kept else {})})}
+    return Cut(
+        resources=amounts.equal,
+        accelerators=amounts.cards,
+        template={key: value for key, value in whole.items() if value},
+        left_out=(*left, *managed),
+        imageless=imageless,
+        control=control,
+        claims=claims,
+        unequal=amounts.unequal,
+        faults=amounts.faults,
+    )
+
+
+def _main(own: Mapping[str, Any], amounts: Amounts) -> list[dict[str, Any]]:
+    """The user's container without what has a field of its own, unless nothing but its name is left."""
+    claims = (own.get("resources") or {}).get("claims")
+    resources = {**amounts.differing, **({"claims": claims} if claims else {})}
+    rest = _without(own, *MANAGED, "resources")
+    main = {**rest, **({"resources": resources} if resources else {})}
+    return [main] if main.keys() - {"name"} else []
+
+
+def _metadata(template: Mapping[str, Any]) -> dict[str, Any]:
+    metadata = template.get("metadata") or {}
+    return {key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)}
+
+
+def _take_control(spec: dict[str, Any]) -> Iterator[Path]:
+    """Removes OSMO's containers and volumes, and mounts of those volumes in other containers."""
+    for key in ("containers", "initContainers"):
+        kept = []
+        for each in spec.get(key) or ():
+            name = str(each.get("name", ""))
+            if name in OSMO_CONTAINERS:
+                yield from [("spec", key, name)] if len(each) > 1 else []
+                continue
+            mounts = each.get("volumeMounts") or ()
+            own = [mount for mount in mounts if mount.get("name") not in OSMO_VOLUMES]
+            yield from [("spec", key, name, "volumeMounts")] if len(own) < len(mounts) else []
+            kept.append({**each, "volumeMounts": own} if own else _without(each, "volumeMounts"))
+        _put(spec, key, kept)
+    volumes = spec.get("volumes") or ()
+    yield from (("spec", "volumes", each["name"]) for each in volumes if each.get("name") in OSMO_VOLUMES)
+    _put(spec, "volumes", [each for each in volumes if each.get("name") not in OSMO_VOLUMES])
+
+
+def _put(spec: dict[str, Any], key: str, value: list[Any]) -> None:
+    if value:
+        spec[key] = value
+    else:
+        spec.pop(key, None)
+
+
+def _without(owner: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: value for key, value in owner.items() if key not in keys}
+
+
+def _take_claims(spec: dict[str, Any], channels: Collection[str]) -> Iterator[str]:
+    """Removes the pod's claims on channels; their names."""
+    claims = spec.get("resourceClaims") or ()
+    taken = [each for each in claims if str(each.get("resourceClaimTemplateName", "")) in channels]
+    yield from (str(each.get("name", "")) for each in taken)
+    _put(spec, "resourceClaims", [each for each in claims if each not in taken])
+
+
+def _unclaimed(container: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """A container that uses none of these claims."""
+    resources = container.get("resources") or {}
+    if not names or not resources.get("claims"):
+        return dict(container)
+    kept = [each for each in resources["claims"] if each.get("name") not in names]
+    made = {**resources, "claims": kept} if kept else _without(resources, "claims")
+    return {**container, "resources": made} if made else _without(container, "resources")
+
+
+class Amounts(NamedTuple):
+    """Requests and limits of the user's container, those that are the same taken together."""
+
+    equal: Mapping[str, str]
+    differing: Mapping[str, Mapping[str, str]]
+    cards: int | None
+    unequal: tuple[str, ...]
+    faults: tuple[tuple[str, str], ...]
+
+
+def _amounts(resources: Mapping[str, Any]) -> Amounts:
+    requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
+    read = {name: (_amount(requests.get(name)), _amount(limits.get(name))) for name in {**limits, **requests}}
+    faults = [(name, each) for name, pair in read.items() for each in pair if isinstance(each, str)]
+    sound = {name: pair for name, pair in read.items() if name not in dict(faults)}
+    request, limit = sound.pop(GPU, (None, None))
+    cards = limit if limit is not None else request
+    equal: dict[str, str] = {}
+    apart: dict[str, dict[str, str]] = {"requests": {}, "limits": {}}
+    for name, (least, most) in sorted(sound.items()):
+        if most is not None and least in (None, most):  # Kubernetes takes a limit for a missing request
+            equal.update({name: quantity.show(int(most))} if most else {})
+            continue
+        for key, amount in (("requests", least), ("limits", most)):
+            apart[key] |= {} if amount is None else {name: quantity.show(int(amount))}
+    unequal = tuple(sorted({*apart["requests"], *apart["limits"]}))
+    differing = {key: amounts for key, amounts in apart.items() if amounts}
+    count = None if cards is None else int(cards) // 1000
+    return Amounts(equal, differing, count, unequal, tuple(faults))
+
+
+def _amount(value: Any) -> int | str | None:
+    """Thousandths; a text that says why it is no amount; None where there is none."""
+    if value is None:
+        return None
+    try:
+        amount = quantity.parse(str(value))
+    except ValueError as reason:
+        return str(reason)
+    return amount if amount >= 0 else f'"{value}" is less than nothing'
+
+
+def vacuous(spec: dict[str, Any]) -> dict[str, Any]:
+    """The spec without node affinity that excludes nothing: `NotIn` of no values, as without excluded nodes."""
+    affinity = _mapping(spec.get("affinity"))
+    nodes = _mapping(affinity.get("nodeAffinity"))
+    required = _mapping(nodes.get(REQUIRED))
+    terms = [_term(each) for each in _list(required.get("nodeSelectorTerms")) if isinstance(each, Mapping)]
+    if not terms:
+        return spec
+    kept = _without(nodes, REQUIRED)
+    if all(any(term.values()) for term in terms):  # a term without expressions would be met by every node
+        kept[REQUIRED] = {**required, "nodeSelectorTerms": terms}
+    made = {**affinity, "nodeAffinity": kept} if kept else _without(affinity, "nodeAffinity")
+    return {**spec, "affinity": made} if made else _without(spec, "affinity")
+
+
+def _term(term: Mapping[str, Any]) -> dict[str, Any]:
+    kept = [each for each in _list(term.get("matchExpressions")) if not _says_nothing(each)]
+    return {**term, "matchExpressions": kept} if kept else _without(term, "matchExpressions")
+
+
+def _says_nothing(expression: Any) -> bool:
+    named = isinstance(expression, Mapping) and expression.get("operator") == "NotIn"
+    return named and isinstance(expression.get("values"), list) and not any(expression["values"])
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

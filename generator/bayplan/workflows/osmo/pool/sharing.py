@@ -1,0 +1,387 @@
+"""A platform and a task -> resources, GPUs and a pod template, or everything for which OSMO would refuse the task."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info, warning
+from bayplan.core.phrases import listing, shorten
+from bayplan.core.values import NamedTuple
+from bayplan.kube.pod import OWN_NAMES
+from bayplan.model.topology import ClusterTopology, NodeShape
+from bayplan.workflows.osmo.pool import library, rendering, requests
+from bayplan.workflows.osmo.pool.reading import platform as platform_of
+from bayplan.workflows.osmo.pool.rendering import Job, Render, Rendered, Value, render_all, texts
+from bayplan.workflows.osmo.pool.requests import Found
+from bayplan.workflows.osmo.pool.values import Ask, Platform, PoolConfig, Share, lay
+from bayplan.workflows.osmo.units import k8s_name
+
+# What a task gets of its platform -> where the pool's templates say so.
+
+Fill = Callable[[Any], Any]
+"""A piece of a template, as it is written -> filled in."""
+
+CONTAINERS: Route = ("spec", "containers")
+
+
+def origins(template: Any, sources: Sequence[tuple[Any, Route]], container: str, fill: Fill) -> dict[Route, Route]:
+    """Routes in a task's pod template -> routes in the pool configuration.
+
+    `sources` are the templates that were merged for it, each with its place. Where several say a thing the last one
+    counts. Entries of lists stand by their names, the user's container by an empty one, and by their number where they
+    have no name or share it.
+    """
+    found: dict[Route, Route] = {}
+    for data, place in sources:
+        found.update(_traced(template, data, (), place, fill))
+    own = (*CONTAINERS, container)
+    return {(*CONTAINERS, "", *at[3:]) if at[:3] == own else at: place for at, place in found.items()}
+
+
+def _traced(made: Any, raw: Any, route: Route, place: Route, fill: Fill) -> Iterator[tuple[Route, Route]]:
+    """The places of a value and of everything in it that both the template and its source have."""
+    yield route, place
+    if isinstance(made, Mapping) and isinstance(raw, Mapping):
+        for key in raw:
+            if key in made:
+                yield from _traced(made[key], raw[key], (*route, key), (*place, key), fill)
+    elif isinstance(made, list) and isinstance(raw, list):
+        steps = _steps(made)
+        for number, each in enumerate(raw):
+            for index in _same(made, each, fill):
+                yield from _traced(made[index], each, (*route, steps[index]), (*place, number), fill)
+
+
+def _same(made: list[Any], raw: Any, fill: Fill) -> list[int]:
+    """The entries that have the name of one; where none or several have it, those that are the same."""
+    name = name_of({"name": fill(raw["name"])}) if name_of(raw) else ""
+    alike = [index for index, entry in enumerate(made) if name and name_of(entry) == name]
+    if len(alike) == 1:
+        return alike
+    whole = fill(raw)
+    return [index for index, entry in enumerate(made) if entry == whole] or alike
+
+
+def _steps(entries: list[Any]) -> list[str | int]:
+    names = [name_of(each) for each in entries]
+    return [name if name and names.count(name) == 1 else index for index, name in enumerate(names)]
+
+
+def name_of(entry: Any) -> str:
+    """The name of an entry of a list, or an empty text."""
+    name = entry.get("name") if isinstance(entry, Mapping) else None
+    return name if isinstance(name, str) else ""
+
+
+# Names in pod templates that bayplan uses in its pods for something else.
+
+OURS: Mapping[str, tuple[str, ...]] = {**OWN_NAMES, "volumes": ("files",)}
+"""List of a pod -> names in it. OSMO's workflows never get a volume `shm` of ours."""
+
+USES: Mapping[str, str] = {
+    "volumes": "volumes",
+    "volumeMounts": "volumes",
+    "volumeDevices": "volumes",
+    "resourceClaims": "resourceClaims",
+    "claims": "resourceClaims",
+}
+"""List -> the list that its names are of."""
+
+PREFIX = "pool-"
+
+Names = Mapping[tuple[str, str], str]
+"""List and old name -> new name."""
+
+
+def renamed(template: Mapping[str, Any], places: Mapping[Route, Route]) -> tuple[Mapping[str, Any], dict[Route, Route]]:
+    """The template and its places with other names for volumes and claims that are called as bayplan's own."""
+    spec = template.get("spec") or {}
+    names = {(key, name): _free(name, taken) for key, taken in _taken(spec).items() for name in OURS[key]}
+    if not any(name in taken for key, taken in _taken(spec).items() for name in OURS[key]):
+        return template, dict(places)
+    made = {**template, "spec": _renamed(spec, names)}
+    return made, {_route(route, names): place for route, place in places.items()}
+
+
+def _taken(spec: Mapping[str, Any]) -> dict[str, set[str]]:
+    return {key: {str(each.get("name")) for each in spec.get(key) or ()} for key in OURS}
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while (name := PREFIX + name) in taken:
+        pass
+    return name
+
+
+def _renamed(value: Any, names: Names, key: str = "") -> Any:
+    """The value, `key` the field that it is of."""
+    if isinstance(value, Mapping):
+        return {name: _renamed(each, names, str(name)) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_called(_renamed(each, names), key, names) for each in value]
+    return value
+
+
+def _called(entry: Any, key: str, names: Names) -> Any:
+    new = names.get((USES.get(key, ""), str(entry.get("name")))) if isinstance(entry, Mapping) else None
+    return {**entry, "name": new} if new else entry
+
+
+def _route(route: Route, names: Names) -> Route:
+    pairs = zip(("", *route), route, strict=False)
+    return tuple(names.get((USES.get(str(above), ""), str(step)), step) for above, step in pairs)
+
+
+ARRAY = re.compile(r"ARRAY:\[(.*)\]", re.DOTALL)
+"""A text that OSMO turns into a list (src/utils/job/task.py, substitute_pod_template_tokens)."""
+
+PER_GROUP = ("WF_GROUP_UUID", "WF_GROUP_NAME", "WF_UUID", "WF_ID", "WF_TASK_UUID", "WF_TASK_NAME")
+"""Variables by which the name of a claim template tells that it is made for one workflow, group or task."""
+
+NOTHING = object()
+"""What a text without a value leaves behind."""
+
+
+class Work(NamedTuple):
+    """One task on its platform, and the texts that must be rendered for it."""
+
+    ask: Ask
+    platform: Platform
+    tokens: Mapping[str, Value]
+    case: requests.Case
+    jobs: tuple[Job, ...]
+    rules: int  # so many of the jobs are the rules'
+    channels: int  # so many after these name channels
+
+
+def share(
+    config: PoolConfig, ask: Ask, topology: ClusterTopology | None = None, render: Render | None = None
+) -> Outcome[Share]:
+    """What the task's platform gives it. W481 to W490, W492, W495, W496.
+
+    Rules about nodes are held against the nodes of the topology that the platform may mean; without one they are not.
+    `render` runs the texts that are more than plain variables; without it they are errors.
+    """
+    made = shares(config, (ask,), topology, render)
+    return Outcome(made.value[0] if made.value else None, made.diagnostics)
+
+
+def shares(
+    config: PoolConfig, asks: Sequence[Ask], topology: ClusterTopology | None = None, render: Render | None = None
+) -> Outcome[tuple[Share, ...]]:
+    """The same for many tasks; their texts are rendered together."""
+    begun = [_begin(config, ask, topology) for ask in asks]
+    found: list[Found] = [each for outcome in begun for each in outcome.diagnostics]
+    works = [outcome.value for outcome in begun if outcome.value is not None]
+    rendered = iter(render_all([job for work in works for job in work.jobs], render))
+    made: list[Share] = []
+    for work in works:
+        given, said = _finish(work, [next(rendered) for _ in work.jobs])
+        found.extend(said)
+        made.extend([given] if given else [])
+    told = tuple(requests.told(found))
+    return Outcome(None if has_errors(told) or len(made) < len(asks) else tuple(made), told)
+
+
+def _begin(config: PoolConfig, ask: Ask, topology: ClusterTopology | None) -> Outcome[Work]:
+    own = platform_of(config, ask.platform, ask.places.get("platform", ask.route))
+    if own.value is None:
+        return Outcome(None, own.diagnostics)
+    platform = own.value
+    found = tuple(requests.rights(platform, ask))
+    tokens = rendering.of_task(config, platform, ask)
+    if tokens.value is None:
+        return Outcome(None, (*found, *tokens.diagnostics))
+    case = requests.case(platform, ask, tokens.value, _nodes(platform, topology))
+    rules = requests.jobs(case)
+    channels = [Job(name, rendering.of_group(config, ask)) for name in library.channels(config)]
+    template = [Job(text, tokens.value) for text in texts(dict(platform.pod_template))]
+    jobs = (*rules, *channels, *template)
+    return Outcome(Work(ask, platform, tokens.value, case, jobs, len(rules), len(channels)), found)
+
+
+def _nodes(platform: Platform, topology: ClusterTopology | None) -> list[NodeShape]:
+    """The nodes that the platform may mean: the pool of its name, else those with the labels that it selects."""
+    pools = topology.pools if topology else ()
+    named = [pool.node for pool in pools if pool.name == k8s_name(platform.name)]
+    wanted = selector(platform).items()
+    alike = [pool.node for pool in pools if wanted and wanted <= dict(pool.node.node_selector).items()]
+    return named or alike or [pool.node for pool in pools]
+
+
+def selector(platform: Platform) -> dict[str, str]:
+    """The node labels that a platform selects whatever the task."""
+    given = (platform.pod_template.get("spec") or {}).get("nodeSelector") or {}
+    return {key: str(value) for key, value in given.items() if "{{" not in str(value) and "{%" not in str(value)}
+
+
+def _finish(work: Work, rendered: Sequence[Rendered]) -> tuple[Share | None, list[Found]]:
+    rest = rendered[work.rules + work.channels :]
+    found: list[Found] = [*requests.judge(work.case, rendered[: work.rules])]
+    broken = [*_broken(work, rest)]
+    if broken:
+        return None, [*found, *broken]
+    platform, container = work.platform, str(work.tokens["USER_CONTAINER_NAME"])
+    texts_made = {job.text: each for job, each in zip(work.jobs[work.rules + work.channels :], rest, strict=True)}
+
+    def fill(value: Any) -> Any:
+        return _filled(value, texts_made)
+
+    filled = _pod(fill(dict(platform.pod_template)), container)
+    channels = {each.text for each in rendered[work.rules : work.rules + work.channels]}
+    orphans = {*_orphans(work, filled, channels)}
+    made = requests.cut(filled, container, channels | orphans)
+    found += [*_empty(work, rest), *_told(work, made, bool(channels), orphans)]
+    template, places = renamed(made.template, origins(made.template, platform.sources, container, fill))
+    given = Share(
+        resources=made.resources,
+        accelerators=made.accelerators,
+        template=template,
+        mounts=requests.own_mounts(platform, work.ask),
+        origins={
+            **{("template", *route): place for route, place in places.items()},
+            **_amounts(origins(_only(filled, container), platform.sources, container, fill)),
+        },
+    )
+    return given, found
+
+
+def _only(filled: Mapping[str, Any], container: str) -> dict[str, Any]:
+    """What the user's container asks for, and nothing else."""
+    own = [each for each in filled["spec"]["containers"] if each.get("name") == container]
+    return {"spec": {"containers": [{key: each[key] for key in ("name", "resources") if key in each} for each in own]}}
+
+
+def _amounts(places: Mapping[Route, Route]) -> dict[Route, Route]:
+    """The places of what the user's container asks for, by the field of a podSet that it becomes."""
+    made: dict[Route, Route] = {}
+    for key in ("requests", "limits"):
+        above: Route = (*CONTAINERS, "", "resources", key)
+        for route, place in places.items():
+            if route[:-1] == above:
+                made[("accelerator",) if route[-1] == requests.GPU else ("resources", route[-1])] = place
+    return made
+
+
+def _filled(value: Any, texts_made: Mapping[str, Rendered]) -> Any:
+    """The value with its texts rendered. Nulls and what has no value are left out."""
+    if isinstance(value, str):
+        made = texts_made.get(value) or Rendered(value)  # a text that another template took the place of
+        array = ARRAY.fullmatch(made.text)
+        if made.lost:
+            return NOTHING
+        return array[1].split(",") if array else made.text
+    if isinstance(value, Mapping):
+        pairs = [(key, _filled(each, texts_made)) for key, each in value.items()]
+        return {key: each for key, each in pairs if each is not NOTHING and each is not None}
+    if isinstance(value, list):
+        entries = [_filled(each, texts_made) for each in value]
+        return [each for each in entries if each is not NOTHING and each is not None]
+    return value
+
+
+def _pod(template: Mapping[str, Any], container: str) -> dict[str, Any]:
+    """The template on the containers of OSMO's pod: what two entries say of one container comes together there."""
+    names = (container, requests.CONTROL)
+    return lay({"spec": {"containers": [{"name": name} for name in names]}}, template, [])
+
+
+def _broken(work: Work, rendered: Sequence[Rendered]) -> Iterator[Diagnostic]:
+    jobs = work.jobs[work.rules + work.channels :]
+    for job, made in zip(jobs, rendered, strict=True):
+        if made.fault:
+            message = f'the pod template cannot be filled in at "{shorten(job.text)}": {made.fault}'
+            yield error("W488", where(work.platform, job.text), message, hint=made.hint or "correct the template")
+
+
+def _empty(work: Work, rendered: Sequence[Rendered]) -> Iterator[Diagnostic]:
+    """W487, but for GPUs: no number of them is none."""
+    jobs = work.jobs[work.rules + work.channels :]
+    for job, made in zip(jobs, rendered, strict=True):
+        for name in made.empty if made.lost else ():
+            if name != "USER_GPU":
+                message = f'"{name}" has no value, so what it says in the pod template is left out'
+                hint = "give it a default in common_default_variables, or ask for it in the workflow"
+                if name in rendering.UNKNOWN:
+                    hint = "only a running OSMO knows it; write a value if the pods need one"
+                yield warning("W487", where(work.platform, job.text), message, hint=hint)
+
+
+def _orphans(work: Work, filled: Mapping[str, Any], channels: set[str]) -> Iterator[str]:
+    """Claim templates that are made for each workflow, group or task, and by no group template of the pool."""
+    raw = (work.platform.pod_template.get("spec") or {}).get("resourceClaims") or ()
+    own = {str(work.tokens[name]) for name in PER_GROUP if any(name in str(each) for each in raw)}
+    for claim in (filled.get("spec") or {}).get("resourceClaims") or ():
+        name = str(claim.get("resourceClaimTemplateName", ""))
+        if name not in channels and any(each in name for each in own):
+            yield name
+
+
+def _told(work: Work, made: requests.Cut, domains: bool, orphans: set[str]) -> Iterator[Diagnostic]:
+    platform = work.platform
+    for name, fault in made.faults:
+        route = where(platform, name)
+        message = f'the pod template asks for "{name}", and {fault}'
+        yield error("W495", route, message, hint="write it like 4, 500m or 64Gi")
+    for path in made.control:
+        message = f'"{".".join(path[1:])}" of the pod template is about OSMO\'s own parts of a pod, and is left out'
+        yield info("W489", where(platform, *path), message, hint="bayplan's pods have no such parts")
+    for path in made.left_out:
+        message = f'"{".".join(path)}" of the pod template is left out: bayplan or the task says it'
+        yield warning("W492", where(platform, *path), message, hint="remove it from the pod template")
+    for name in made.imageless:
+        message = f'the container "{name}" of the pod template has no image, which makes no pod; it is left out'
+        hint = "call it {{USER_CONTAINER_NAME}} if the task's own is meant"
+        yield warning("W492", where(platform, "spec", "containers", name), message, hint=hint)
+    if made.claims:
+        yield _claimed(platform, made.claims, domains, orphans)
+    if made.unequal:
+        message = f"requests and limits of {listing(made.unequal, 'and')} are not the same, and stay as they are"
+        hint = "the proof counts the requests, as Kubernetes does"
+        yield info("W496", where(platform, "requests"), message, hint=hint)
+
+
+def _claimed(platform: Platform, claims: tuple[str, ...], domains: bool, orphans: set[str]) -> Diagnostic:
+    route = where(platform, "spec", "resourceClaims")
+    if orphans:
+        message = f"no group template makes what the pod template's claim {listing(sorted(claims), 'and')} names"
+        hint = "pods would wait forever under OSMO; bayplan leaves the claim out, and makes its own ComputeDomains"
+        return warning("W490", route, message, hint=hint)
+    message = f"the claim {listing(claims, 'and')} on a ComputeDomain's channel is left out: bayplan makes its own"
+    return info("W490", route, message, hint="it makes them where a gang needs NVLink between nodes")
+
+
+def where(platform: Platform, *steps: str) -> Route:
+    """Where the last of the merged templates says something: a path of keys and names, or a text anywhere in it."""
+    for data, route in reversed(platform.sources):
+        found = _path(data, steps, route) or _text(data, steps[-1], route)
+        if found:
+            return found
+    return platform.route
+
+
+def _path(data: Any, steps: Sequence[str], route: Route) -> Route:
+    for step in steps:
+        if isinstance(data, list):
+            named = [n for n, each in enumerate(data) if isinstance(each, Mapping) and each.get("name") == step]
+            if not named:
+                return ()
+            data, route = data[named[0]], (*route, named[0])
+        elif isinstance(data, Mapping) and step in data:
+            data, route = data[step], (*route, step)
+        else:
+            return ()
+    return route
+
+
+def _text(data: Any, text: str, route: Route) -> Route:
+    """The first place where a key or a value is this text."""
+    pairs = data.items() if isinstance(data, Mapping) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in pairs:
+        here: Route = (*route, key)
+        found = here if text in (key, value) else _text(value, text, here)
+        if found:
+            return found
+    return ()

@@ -1,0 +1,354 @@
+"""The rules of OSMO workflows that a schema cannot hold: one file a family, each function yields diagnostics.
+
+Errors are what OSMO 6.4 refuses too, or accepts although no pod could run. Warnings and infos are what it accepts in
+silence and likely was not meant, and what takes its running service.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
+from bayplan.core.phrases import count, listing, shorten, suggest
+from bayplan.workflows.osmo import task_rules
+from bayplan.workflows.osmo.places import (
+    ROOT,
+    Group,
+    Task,
+    Workflow,
+    bare_tasks,
+    entries,
+    gathered,
+    groups,
+    resources,
+    tasks,
+)
+from bayplan.workflows.osmo.plain import plain, text
+from bayplan.workflows.osmo.units import DECIMAL_UNITS, UNITS, k8s_name, quantity, seconds, split_amount
+
+# Tasks and groups: which of the two, their names, the lead (OSMO 6.4, src/utils/job/workflow.py and task.py).
+
+RESERVED = "osmo-ctrl"
+LONGEST = 64
+"""Characters of a name (`max_name_length`, src/utils/connectors/postgres.py)."""
+SUFFIX = "-group"
+"""What OSMO adds to a task's name to name the group that it makes for it."""
+
+
+def check_choice(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W401: either tasks or groups."""
+    if workflow.get("tasks") and workflow.get("groups"):
+        message = "found both `tasks` and `groups`, expected one of them"
+        hint = "make each task outside of groups a group of its own"
+        yield error("W401", (*ROOT, "groups"), message, hint=hint, notes=(Note("tasks are here", (*ROOT, "tasks")),))
+    elif not workflow.get("tasks") and not workflow.get("groups"):
+        route: Route = (*ROOT, *[key for key in ("tasks", "groups") if key in workflow][:1])
+        yield error("W401", route, "found neither `tasks` nor `groups`", hint="add `tasks:` with a task or more")
+
+
+def check_names(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W402: tasks and groups all have different names; W404: none has the name of OSMO's own container."""
+    first: dict[str, tuple[str, Route]] = {}
+    for name, route in _names(workflow):
+        other, there = first.setdefault(k8s_name(name), (name, route))
+        if there != route:
+            same = "" if other == name else f' and "{other}", which is the same name to OSMO'
+            message = f'two tasks or groups are called "{name}"{same}'
+            hint = "give each a name of its own; case does not count, and - and _ are the same"
+            yield error("W402", (*route, "name"), message, hint=hint, notes=(Note("the first", (*there, "name")),))
+    for task in tasks(workflow):
+        if k8s_name(task.name) == RESERVED:
+            message = f'"{task.name}" is the name of a container of OSMO'
+            yield error("W404", (*task.route, "name"), message, hint="choose another name")
+
+
+def _names(workflow: Workflow) -> Iterator[tuple[str, Route]]:
+    for group in groups(workflow):
+        yield group.data["name"], group.route
+        yield from ((task.name, task.route) for task in group.tasks)
+    yield from ((task.name, task.route) for task in bare_tasks(workflow))
+
+
+def check_made_names(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W403, W405: the name of the group that OSMO makes for a task is nobody else's, and no longer than a name."""
+    taken = {k8s_name(task.name): task for task in bare_tasks(workflow)}
+    for task in bare_tasks(workflow):
+        name = f"{task.name}{SUFFIX}"
+        other = taken.get(k8s_name(name))
+        if other:
+            message = f'OSMO calls the group of task "{task.name}" "{name}", and that is the name of another task'
+            notes = (Note("the other task", (*other.route, "name")),)
+            yield error("W403", (*task.route, "name"), message, hint="rename one of them", notes=notes)
+        if len(task.name) <= LONGEST < len(name):
+            message = f'OSMO calls the group of this task "{name}": {len(name)} characters, expected at most {LONGEST}'
+            hint = f"use at most {LONGEST - len(SUFFIX)} characters for a task outside of groups"
+            yield error("W405", (*task.route, "name"), message, hint=hint)
+
+
+def check_lead(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W406: one lead among the tasks of a group; a single task leads itself."""
+    for group in groups(workflow):
+        leads = [task for task in group.tasks if task.data.get("lead")]
+        if len(group.tasks) > 1 and len(leads) != 1:
+            yield _leads(group, [task.name for task in leads])
+
+
+def _leads(group: Group, leads: list[str]) -> Diagnostic:
+    found = f"{count(len(leads), 'lead')}: {listing(leads, 'and')}" if leads else "no lead"
+    message = f'group "{group.data["name"]}" has {found}; expected one task with `lead: true`'
+    hint = "keep it on the task whose end is the end of the group" if leads else "add it to one of the tasks"
+    return error("W406", (*group.route, "tasks"), message, hint=hint)
+
+
+def check_overwritten(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W433: keys whose value OSMO overwrites when a workflow is submitted."""
+    places = [(*ROOT, key) for key in ("pool", "backend") if workflow.get(key)]
+    for task in tasks(workflow):
+        places += [(*task.route, key) for key in ("backend", "resources") if task.data.get(key)]
+    message = "OSMO overwrites this when the workflow is submitted, so it says nothing"
+    hint = "remove it; the pool is chosen on submission, and `resource` names what a task gets"
+    yield from gathered(warning, "W433", places, message, hint)
+
+
+# Durations (OSMO 6.4, src/utils/job/workflow.py, src/lib/utils/common.py).
+
+FORMS = "write seconds as a number, a whole number with d, h, m, s, ms or us (90m), or ISO 8601 (PT1H30M)"
+
+
+def check_forms(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W427: a duration."""
+    for value, route in _durations(workflow):
+        if seconds(value) is None:
+            yield error("W427", route, f"{_shown(value)} is no duration", hint=_hint(value))
+
+
+def _hint(value: Any) -> str:
+    written = text(value).replace(" ", "")
+    if re.fullmatch(r"([0-9]+h)?([0-9]+m)?([0-9.]+s)?", written) and seconds(f"PT{written.upper()}"):
+        return f'write "PT{written.upper()}"'
+    return f'write "{written}s" for seconds, or no quotes' if re.fullmatch(r"[0-9]{1,9}", written) else FORMS
+
+
+def _shown(value: Any) -> str:
+    return f'"{shorten(value)}"' if isinstance(value, str) else f"the number {shorten(text(value))}"
+
+
+def _durations(workflow: Workflow) -> Iterator[tuple[Any, Route]]:
+    yield from ((value, (*ROOT, "timeout", key)) for key, value in workflow.get("timeout", {}).items())
+    for entry, route in entries(workflow, "checkpoint"):
+        yield entry["frequency"], (*route, "frequency")
+
+
+def check_zero(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W428: a timeout of zero. OSMO takes the pool's default for it."""
+    for key, value in workflow.get("timeout", {}).items():
+        if seconds(value) == 0:
+            message = "a timeout of zero is none: OSMO takes the default of the pool"
+            yield warning("W428", (*ROOT, "timeout", key), message, hint="remove it, or say how long")
+
+
+# Resources and the tasks that name them (OSMO 6.4, src/utils/job/task.py).
+
+DEFAULT = "default"
+
+
+def check_references(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W411: what a task names is there. Without any `resources` there is an empty default."""
+    known = workflow.get("resources", {DEFAULT: {}})
+    for task in tasks(workflow):
+        name = task.data.get("resource", DEFAULT)
+        if name in known:
+            continue
+        if "resource" in task.data:
+            written = map(shorten, workflow.get("resources", ()))
+            hint = suggest(name, written, "resources") or "add it to `resources` of the workflow"
+            yield error("W411", (*task.route, "resource"), f'there is no resource "{shorten(name)}"', hint=hint)
+        else:
+            message = f'task "{task.name}" names no resource, and there is none called "{DEFAULT}"'
+            known_ones = f" (there is {listing(map(shorten, known), 'and')})" if known else ""
+            hint = f"add `resource:` to the task{known_ones}, or a resource `{DEFAULT}`"
+            yield error("W411", (*task.route, "name"), message, hint=hint)
+
+
+def check_unused(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W412: a resource that no task names."""
+    used = {task.data.get("resource", DEFAULT) for task in tasks(workflow)}
+    places = [route for name, _, route in resources(workflow) if name not in used]
+    hint = "remove it, or name it in `resource` of the tasks that need it"
+    yield from gathered(info, "W412", places, "no task has this resource", hint)
+
+
+# Topology keys (OSMO 6.4, src/utils/job/topology.py).
+
+Keys = tuple[str, ...]
+
+
+def check_repeated(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W417: a key twice in one resource. OSMO takes it, and keeps one of the two."""
+    for _, resource, route in resources(workflow):
+        first: dict[str, int] = {}
+        for index, entry in enumerate(resource.get("topology", ())):
+            there = first.setdefault(entry["key"], index)
+            if there != index:
+                key = shorten(entry["key"])
+                message = f'the key "{key}" is there twice; a task can be in one domain of a level only'
+                notes = (Note("the first", (*route, "topology", there, "key")),)
+                yield error("W417", (*route, "topology", index, "key"), message, hint="remove one", notes=notes)
+
+
+def check_uniform(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W418: all tasks with a topology have the same keys, in the whole workflow."""
+    first: dict[Keys, Task] = {}
+    for task in tasks(workflow):
+        keys = _keys(workflow, task)
+        if keys:
+            first.setdefault(keys, task)
+    for keys, task in list(first.items())[1:]:
+        known, other = next(iter(first.items()))
+        message = (
+            f'task "{task.name}" has the topology {_words(keys)} and task "{other.name}" {_words(known)}; '
+            "OSMO wants the same keys for all tasks"
+        )
+        notes = (Note("the other task's topology", _route(other)),)
+        yield error("W418", _route(task), message, hint="give all of them the same keys", notes=notes)
+
+
+def _words(keys: Keys) -> str:
+    return f"{'key' if len(keys) == 1 else 'keys'} {listing(map(shorten, keys), 'and')}"
+
+
+def _keys(workflow: Workflow, task: Task) -> Keys:
+    resource = workflow.get("resources", {}).get(task.data.get("resource", DEFAULT), {})
+    return tuple(sorted({entry["key"] for entry in resource.get("topology", ())}))
+
+
+def _route(task: Task) -> Route:
+    return (*ROOT, "resources", task.data.get("resource", DEFAULT), "topology")
+
+
+# Memory, storage and cache (OSMO 6.4, src/lib/utils/resource_quantities.py, src/utils/connectors/postgres.py).
+
+AMOUNT_FORMS = "write a number and one of Ti, Gi, Mi, Ki and B, like 64Gi or 1.5Ti"
+
+
+def check_units(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W413: an amount of memory or storage."""
+    for value, route in _amounts(workflow):
+        if quantity(value) is None:
+            yield error("W413", route, f'"{shorten(value)}" is no amount of {route[-1]}', hint=_amounts_hint(value))
+
+
+def _amounts(workflow: Workflow) -> Iterator[tuple[str, Route]]:
+    for _, resource, route in resources(workflow):
+        for key in ("memory", "storage"):
+            if key in resource:
+                yield resource[key], (*route, key)
+
+
+def _amounts_hint(value: str) -> str:
+    found = re.fullmatch(r"([0-9]+(?:[.][0-9]+)?) *([a-zA-Z]*)", value[:64])
+    if found is None:
+        return AMOUNT_FORMS
+    if found[2] in UNITS:
+        return f'write "{found[1]}{found[2]}", without a blank' if " " in value else "it is more than Kubernetes counts"
+    unit = {each.lower(): each for each in UNITS if len(each) == 2}.get(f"{found[2][:1]}i".lower(), "")
+    return f'did you mean "{found[1]}{unit}"?' if unit else AMOUNT_FORMS
+
+
+def check_bytes(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W414: a bare number is bytes, and was likely meant as something larger."""
+    bare = [(value, route) for value, route in _amounts(workflow) if (split_amount(value) or ("", "-"))[1] == ""]
+    for value, _ in bare[:1]:
+        message = f"{value} without a unit is {value} bytes"
+        yield from gathered(warning, "W414", [route for _, route in bare], message, f'did you mean "{value}Gi"?')
+
+
+def check_tiny(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W414: `m` is a thousandth of a byte, roughly, as nobody means it."""
+    tiny = [(value, route) for value, route in _amounts(workflow) if _unit(value) == "m"]
+    for value, _ in tiny[:1]:
+        message = f'"{value}" is {quantity(value)} bytes: the unit m is 1/1024 of a byte'
+        hint = f'did you mean "{value[:-1]}Mi"?'
+        yield from gathered(warning, "W414", [route for _, route in tiny], message, hint)
+
+
+def check_decimal(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W415: T, G, M and K are powers of 1000 to Kubernetes, and of 1024 to OSMO's checks and here."""
+    found = [(value, route) for value, route in _amounts(workflow) if _unit(value) in DECIMAL_UNITS]
+    for value, _ in found[:1]:
+        message = f"{value} is taken as {value}i, in powers of 1024; Kubernetes reads it in powers of 1000"
+        yield from gathered(warning, "W415", [route for _, route in found], message, f'write "{value}i"')
+
+
+def _unit(value: str) -> str:
+    parts = split_amount(value)
+    return parts[1] if parts else ""
+
+
+def check_cache(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W416: a cache is a percentage of the storage, from 0 to 100, or an amount."""
+    for task in tasks(workflow):
+        value = task.data.get("cacheSize", "")
+        if value and not _percentage(value) and quantity(value) is None:
+            message = f'"{shorten(value)}" is no size of a cache'
+            hint = "write a percentage from 0% to 100%, or an amount such as 10Gi"
+            yield error("W416", (*task.route, "cacheSize"), message, hint=hint)
+
+
+def _percentage(value: str) -> bool:
+    found = re.fullmatch(r"([0-9]{1,3})(?:[.][0-9]+)?%", value)
+    return found is not None and int(found[1]) <= 100
+
+
+RULES: tuple[Callable[[Mapping[str, Any]], Iterator[Diagnostic]], ...] = (
+    check_choice,
+    check_names,
+    check_made_names,
+    check_lead,
+    check_overwritten,
+    task_rules.check_sources,
+    task_rules.check_order,
+    task_rules.check_patterns,
+    check_references,
+    check_unused,
+    check_units,
+    check_bytes,
+    check_tiny,
+    check_decimal,
+    check_cache,
+    check_repeated,
+    check_uniform,
+    task_rules.check_forms,
+    task_rules.check_overlaps,
+    task_rules.check_paths,
+    task_rules.check_twins,
+    task_rules.check_contents,
+    task_rules.check_mounts,
+    check_forms,
+    check_zero,
+    task_rules.check_token_names,
+    task_rules.check_spelling,
+    task_rules.check_run,
+    task_rules.check_inputs,
+    task_rules.check_previous,
+    task_rules.check_outputs,
+    task_rules.check_collected,
+    task_rules.check_transfer,
+    task_rules.check_queue,
+    task_rules.check_barrier,
+    task_rules.check_failures,
+    task_rules.check_reschedule,
+    task_rules.check_credentials,
+    task_rules.check_credential_names,
+    task_rules.check_folders,
+)
+"""Every rule. Each takes the workflow in the types of `plain`."""
+
+
+def check(data: Mapping[str, Any]) -> Iterator[Diagnostic]:
+    """All findings in data that the schema accepted. Routes are ("workflow", "workflow", "tasks", 0, ...)."""
+    workflow = plain(data)["workflow"]
+    for rule in RULES:
+        yield from rule(workflow)

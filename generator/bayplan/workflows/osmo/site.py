@@ -1,0 +1,237 @@
+"""Platforms of tasks -> pools of the topology, and what a pool configuration says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, warning
+from bayplan.core.phrases import did_you_mean, listing
+from bayplan.core.values import NamedTuple
+from bayplan.model.formats import Context
+from bayplan.model.topology import ClusterTopology
+from bayplan.workflows.osmo.places import ROOT
+from bayplan.workflows.osmo.pool.rendering import Render
+from bayplan.workflows.osmo.pool.values import SUBJECT, Ask, PoolConfig, Share
+from bayplan.workflows.osmo.source import Action, Portion, Task, TaskGroup, amounts, gpus, kept_off
+from bayplan.workflows.osmo.units import k8s_name, seconds
+
+# Where an OSMO workflow is to run: the topology, and OSMO's own pool configuration if it is given beside.
+
+LONGEST = 2**31 - 1
+"""The largest activeDeadlineSeconds of a pod (Kubernetes, ValidatePodSpec)."""
+
+
+class Limits(NamedTuple):
+    """Seconds, at least one: how long a pod may run, and how long a gang may wait and run; None for no limit.
+
+    The first is the pod's activeDeadlineSeconds, which the kubelet counts from the pod's start; the second the Job's,
+    which is counted from its creation and so holds the time in the queue.
+    """
+
+    execution: int | None
+    total: int | None
+
+
+class Site(NamedTuple):
+    """`keys`: the topology keys of the pool configuration, coarse to fine; `levels`: the level of each, by label."""
+
+    topology: ClusterTopology | None
+    config: PoolConfig | None = None
+    keys: tuple[str, ...] = ()
+    levels: Mapping[str, str] = {}
+    render: Render | None = None  # runs the templates of pod templates
+
+
+def site(spec: Mapping[str, Any], context: Context) -> Outcome[Site]:
+    """What the context says, the pool chosen that the workflow names."""
+    document = context.beside.get(SUBJECT)
+    if document is None:
+        return Outcome(Site(context.topology))
+    from bayplan.workflows.osmo import pool
+
+    config = pool.read(document, str(spec.get("pool") or ""))
+    if config.value is None:
+        return Outcome(None, config.diagnostics)
+    keys, render = tuple(key.key for key in config.value.keys), context.render
+    if context.topology is None:
+        return Outcome(Site(None, config.value, keys, render=render), config.diagnostics)
+    joined = pool.levels(config.value, context.topology)
+    found = (*config.diagnostics, *joined.diagnostics, *pool.group_templates(config.value))
+    if joined.value is None:
+        return Outcome(None, found)
+    return Outcome(Site(context.topology, config.value, keys, joined.value, render), found)
+
+
+def limits(spec: Mapping[str, Any], config: PoolConfig | None) -> Outcome[Limits]:
+    """The timeouts of a workflow, with its pool's defaults and maxima (W457)."""
+    given = spec.get("timeout") or {}
+    execution, queue = seconds(given.get("exec_timeout")) or None, seconds(given.get("queue_timeout")) or None
+    found: tuple[Diagnostic, ...] = ()
+    if config:
+        from bayplan.workflows.osmo import pool
+
+        bounded, found = pool.timeouts(config, execution, queue, (*ROOT, "timeout"))
+        execution, queue = (_whole(bounded.execution), _whole(bounded.queue)) if bounded else (None, None)
+    total = None if execution is None or queue is None else min(execution + queue, LONGEST)
+    return Outcome(Limits(execution and min(execution, LONGEST), total), found)
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else -int(-value // 1)
+
+
+MEMORY = "/dev/shm"
+
+
+def portions(groups: Sequence[TaskGroup], workflow: str, here: Site) -> Outcome[Mapping[str, Portion]]:
+    """The portion of every task by its name; None when any has none. A finding of several tasks comes once."""
+    tasks = [(task, group) for group in groups for task in group.tasks]
+    made = _configured(tasks, workflow, here, here.config) if here.config else _plain(tasks, here)
+    found = dict.fromkeys((*(each for outcome in made for each in outcome.diagnostics), *_quotas(groups, here.config)))
+    given = {task.name: each.value for (task, _), each in zip(tasks, made, strict=False) if each.value is not None}
+    return Outcome(given if len(given) == len(tasks) else None, tuple(found))
+
+
+def _quotas(groups: Iterable[TaskGroup], config: PoolConfig | None) -> Iterator[Diagnostic]:
+    """W452 of every task group."""
+    if config:
+        from bayplan.workflows.osmo import pool
+
+        for group in groups:
+            yield from pool.quota(config, group.name, sum(map(gpus, group.tasks)), (*group.route, "name"))
+
+
+def _plain(tasks: Sequence[tuple[Task, TaskGroup]], here: Site) -> list[Outcome[Portion]]:
+    """What tasks ask for, each in the pool that is called as its platform."""
+    found = []
+    for task, _ in tasks:
+        at = (*task.resource_route, "platform")
+        pool = pool_of(at, here.topology, task.resource.get("platform", ""), {})
+        doubts = tuple(_mounts(task))
+        mounts = tuple(task.data.get("volumeMounts", ()))
+        template = kept_off({}, task.resource.get("nodesExcluded", ()))
+        given = Portion(pool.value or "", amounts(task), gpus(task), template, _exit_actions(task, {}), mounts)
+        found.append(Outcome(None if has_errors(doubts) or pool.value is None else given, (*doubts, *pool.diagnostics)))
+    return found
+
+
+def _mounts(task: Task) -> Iterator[Diagnostic]:
+    """W468 and W470: a platform allows no folder of its nodes unless its configuration says so (OSMO 6.4,
+    PlatformBase). Memory that every node has is taken on trust."""
+    hint = "give OSMO's pool configuration, in which the platform's allowed_mounts has it: --osmo-pool"
+    for number, mount in enumerate(task.data.get("volumeMounts", ())):
+        source, route = mount.partition(":")[0], (*task.route, "volumeMounts", number)
+        message = f'nothing says that tasks may mount "{source}" from the node'
+        if source == MEMORY:
+            yield warning("W470", route, f"{message}; it is mounted all the same", hint=hint)
+        else:
+            yield error("W468", route, f"{message}; OSMO allows no mount by default", hint=hint)
+
+
+def _configured(
+    tasks: Sequence[tuple[Task, TaskGroup]], workflow: str, here: Site, config: PoolConfig
+) -> list[Outcome[Portion]]:
+    """What the platforms' pod templates make of what tasks ask for; all templates are rendered in one go."""
+    from bayplan.workflows.osmo import pool
+
+    asks = [_ask(task, group, workflow) for task, group in tasks]
+    shared = pool.shares(config, asks, here.topology, here.render)
+    if shared.value is None:
+        return [Outcome(None, shared.diagnostics)]
+    made = [_portion(task, share, here, config) for (task, _), share in zip(tasks, shared.value, strict=True)]
+    return [made[0]._replace(diagnostics=(*shared.diagnostics, *made[0].diagnostics)), *made[1:]]
+
+
+def _portion(task: Task, share: Share, here: Site, config: PoolConfig) -> Outcome[Portion]:
+    template, selector = _unnamed(share.template, k8s_name(task.name))
+    platform, at = _platform(task, config)
+    own = pool_of(at, here.topology, platform, selector)
+    cards = gpus(task) if share.accelerators is None else share.accelerators
+    actions = _exit_actions(task, config.default_exit_actions)
+    template = kept_off(template, task.resource.get("nodesExcluded", ()))
+    origins = {**share.origins, ("pool",): at}
+    made = Portion(own.value or "", share.resources, cards, template, actions, share.mounts, origins)
+    return Outcome(None if own.value is None else made, own.diagnostics)
+
+
+def _platform(task: Task, config: PoolConfig) -> tuple[str, Route]:
+    """The platform of a task, and where it is named."""
+    if "platform" in task.resource:
+        return task.resource["platform"], (*task.resource_route, "platform")
+    return config.default_platform, config.places.get("default_platform", config.route)
+
+
+def _ask(task: Task, group: TaskGroup, workflow: str) -> Ask:
+    data, resource = task.data, task.resource
+    at = task.resource_route if resource else task.route
+    own = {"privileged": "privileged", "host_network": "hostNetwork", "cache": "cacheSize"}
+    return Ask(
+        route=task.route,
+        task=task.name,
+        container=k8s_name(task.name),
+        group=group.name,
+        workflow=workflow,
+        platform=resource.get("platform", ""),
+        cpu=resource.get("cpu"),
+        gpu=resource.get("gpu"),
+        memory=resource.get("memory", ""),
+        storage=resource.get("storage", ""),
+        cache=data.get("cacheSize", ""),
+        excluded=tuple(resource.get("nodesExcluded", ())),
+        lead=len(group.tasks) == 1 or data.get("lead", False),
+        privileged=data.get("privileged", False),
+        host_network=data.get("hostNetwork", False),
+        mounts=tuple(data.get("volumeMounts", ())),
+        places={
+            **{key: (*at, key) if key in resource else at for key in ("platform", "cpu", "gpu", "memory", "storage")},
+            **{key: (*task.route, name) for key, name in own.items()},
+        },
+        mount_places=tuple(
+            (*task.route, "volumeMounts", number) for number in range(len(data.get("volumeMounts", ())))
+        ),
+    )
+
+
+def _unnamed(template: Mapping[str, Any], container: str) -> tuple[dict[str, Any], Mapping[str, str]]:
+    """The template with the user's container first and without its name, so that equal tasks are equal; and the
+    labels that it selects nodes by."""
+    spec = dict(template.get("spec") or {})
+    own = [each for each in spec.get("containers") or () if each.get("name", container) == container]
+    rest = [each for each in spec.get("containers") or () if each.get("name", container) != container]
+    main = [{key: value for key, value in each.items() if key != "name"} for each in own] or [{}]
+    spec.pop("containers", None)
+    if rest or main[0]:  # beside others the user's container stands even where there is nothing to say of it
+        spec["containers"] = [*main, *rest]
+    made = {key: value for key, value in {**template, "spec": spec}.items() if value}
+    return made, spec.get("nodeSelector") or {}
+
+
+def _exit_actions(task: Task, defaults: Mapping[str, str]) -> tuple[Action, ...]:
+    """The task's own in the order of the file, then the pool's."""
+    own = task.data.get("exitActions", {})
+    return tuple((name.upper(), codes) for each in (own, defaults) for name, codes in each.items())
+
+
+def pool_of(at: Route, topology: ClusterTopology | None, platform: str, selector: Mapping[str, str]) -> Outcome[str]:
+    """The pool of a platform: the one of its name, else the only one whose nodes have the labels that it selects,
+    else the topology's only one. Empty where nothing is to be said. `at`: where the platform is named."""
+    if not platform or topology is None:
+        return Outcome(k8s_name(platform))
+    names = [pool.name for pool in topology.pools]
+    if k8s_name(platform) in names:
+        return Outcome(k8s_name(platform))
+    alike = [p.name for p in topology.pools if selector and selector.items() <= dict(p.node.node_selector).items()]
+    return Outcome(alike[0]) if len(alike) == 1 else _stray(at, platform, names)
+
+
+def _stray(at: Route, platform: str, names: list[str]) -> Outcome[str]:
+    """W465 where one pool takes every platform, W467 where there is a choice."""
+    if len(names) == 1:
+        message = f'the topology has no pool "{platform}"; the pods run in its only one, "{names[0]}"'
+        return Outcome("", (warning("W465", at, message, hint="call the pool as the platform"),))
+    message = f'platform "{platform}" is no pool of the topology; it has {listing(names, "and")}'
+    hint = (
+        did_you_mean(platform, names) or "call a pool as the platform, or give OSMO's pool configuration: --osmo-pool"
+    )
+    return Outcome(None, (error("W467", at, message, hint=hint),))

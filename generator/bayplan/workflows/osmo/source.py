@@ -1,0 +1,235 @@
+"""An OSMO workflow as the translation sees it: task groups of tasks, each with its resource and its requirements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from bayplan.core.diagnostics import Route
+from bayplan.core.values import NamedTuple
+from bayplan.kube.pod import REQUIRED
+from bayplan.workflows.osmo.places import ROOT
+from bayplan.workflows.osmo.units import exit_codes, quantity
+
+
+class Requirement(NamedTuple):
+    """One entry of a resource's `topology`: the tasks of one group share a domain of the level that the key names."""
+
+    key: str
+    group: str
+    required: bool
+    route: Route
+
+
+class Task(NamedTuple):
+    """One task, and the resource that it names."""
+
+    name: str
+    data: Mapping[str, Any]
+    route: Route
+    resource: Mapping[str, Any]
+    resource_route: Route
+    requirements: tuple[Requirement, ...]
+
+
+class TaskGroup(NamedTuple):
+    """Tasks that start together. A task outside of groups is the only one of a group of its own (OSMO's parse)."""
+
+    name: str
+    data: Mapping[str, Any]
+    route: Route
+    tasks: tuple[Task, ...]
+    bare: bool = False  # a task outside of groups, beside others
+
+    @property
+    def lead(self) -> Task | None:
+        """The task whose end is the group's; None where there is only one."""
+        return next((task for task in self.tasks if task.data.get("lead")), None) if len(self.tasks) > 1 else None
+
+
+def task_groups(spec: Mapping[str, Any]) -> tuple[TaskGroup, ...]:
+    """All of a workflow, in file order."""
+    resources = spec.get("resources", {})
+    if spec.get("groups"):
+        return tuple(_group(group, (*ROOT, "groups", index), resources) for index, group in enumerate(spec["groups"]))
+    return tuple(
+        _alone(_task(task, (*ROOT, "tasks", index), resources), len(spec["tasks"]) > 1)
+        for index, task in enumerate(spec["tasks"])
+    )
+
+
+def _alone(task: Task, beside_others: bool) -> TaskGroup:
+    return TaskGroup(task.name, {}, task.route, (task,), beside_others)
+
+
+def _group(data: Mapping[str, Any], route: Route, resources: Mapping[str, Any]) -> TaskGroup:
+    tasks = enumerate(data["tasks"])
+    return TaskGroup(
+        data["name"], data, route, tuple(_task(task, (*route, "tasks", i), resources) for i, task in tasks)
+    )
+
+
+def _task(data: Mapping[str, Any], route: Route, resources: Mapping[str, Any]) -> Task:
+    name = data.get("resource", "default")
+    resource = resources.get(name, {})
+    return Task(data["name"], data, route, resource, (*ROOT, "resources", name), requirements(name, resource))
+
+
+def requirements(name: str, resource: Mapping[str, Any]) -> tuple[Requirement, ...]:
+    """The topology of a resource."""
+    entries = enumerate(resource.get("topology", ()))
+    return tuple(_requirement(each, (*ROOT, "resources", name, "topology", number)) for number, each in entries)
+
+
+def _requirement(entry: Mapping[str, str], route: Route) -> Requirement:
+    required = entry.get("requirementType", "required") == "required"
+    return Requirement(entry["key"], entry.get("group", "default"), required, route)
+
+
+# Names of OSMO -> DNS labels, short enough that the names made from them fit Kubernetes.
+#
+# A name that is changed by more than case and underscores gets four digits of its hash, so that it stays itself when
+# others come and go.
+
+SHORTEST = 10
+"""Names are not cut below this."""
+LONGEST = 63 - len("-0-") - len("-xxxxx")
+"""What the names of workflow, gang, groups and podSet, joined, and the pod's index may take: the pods of a JobSet are
+called `<jobset>-<replicatedJob>-0-<index>-<5 letters>`, which is a DNS label."""
+
+
+def label(name: str) -> str:
+    """Lower case, hyphens for whatever is no letter or digit; hashed where that takes more than OSMO itself does."""
+    plain = name.lower().replace("_", "-")
+    made = re.sub(r"-+", "-", re.sub(r"[^a-z0-9-]", "-", plain)).strip("-")
+    return made if made and made == plain else _hashed(made or "group", name)
+
+
+def cut(name: str, most: int, taken: Collection[str] = ()) -> str:
+    """The name, or its beginning with a hash, in `most` characters; another hash where others have that one."""
+    if len(name) <= most:
+        return name
+    made, whole = "", name
+    while not made or made in taken:
+        made, whole = _hashed(name[: most - 5].rstrip("-"), whole), f"{whole}'"
+    return made
+
+
+def _hashed(stem: str, name: str) -> str:
+    from hashlib import sha256
+
+    return f"{stem}-{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:4]}"
+
+
+def unique(name: str, taken: Iterable[str], whole: str) -> str:
+    """The name, hashed if another has it."""
+    others, first = set(taken), name
+    while name in others:
+        name, whole = _hashed(first, whole), f"{whole}'"
+    return name
+
+
+def stem(names: tuple[str, ...]) -> str:
+    """What numbered names have in common: `worker` of `worker-0` and `worker-1`; empty when there is nothing."""
+    first, last = min(names), max(names)
+    same = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    return re.sub(r"[-_]*[0-9]*$", "", first[:same]).rstrip("-_")
+
+
+# OSMO's exit actions -> a line of shell around the command, where an exit code means something else to Kubernetes.
+#
+# `COMPLETE` turns codes into success, `FAIL` and `RESCHEDULE` turn success into a failure. Kubernetes has no field for
+# either: a Job's podFailurePolicy can only ignore or count failures. Of several actions for a code the first one
+# counts, the task's own before its pool's (OSMO 6.4, src/utils/job/jobs.py, `_apply_exit_action`).
+
+Ranges = tuple[tuple[int, int], ...]
+Action = tuple[str, str]
+"""An action in upper case, and its codes as OSMO writes them."""
+
+RUN = "trap 'kill -TERM $child 2>/dev/null; wait $child; exit 143' TERM; \"$@\" & child=$!; wait $child; code=$?"
+"""A shell that is a container's first process does not pass signals on by itself."""
+
+FAILURE = "exit $((code ? code : 1))"
+
+
+def wrapped(command: Iterable[str], actions: Iterable[Action]) -> list[str]:
+    """The command, behind a shell if its exit codes must be turned."""
+    ordered = tuple((action, exit_codes(codes) or ()) for action, codes in actions)
+    if all(bool(_outcome(code, ordered)) == bool(code) for code in range(256 if ordered else 0)):
+        return list(command)
+    turns = (
+        f"if {_test(codes)}; then {'exit 0' if name == 'COMPLETE' else FAILURE}" for name, codes in ordered if codes
+    )
+    return ["sh", "-c", f"{RUN}; {'; el'.join(turns)}; fi; exit $code", "sh", *command]
+
+
+def _outcome(code: int, actions: Iterable[tuple[str, Ranges]]) -> int:
+    for action, ranges in actions:
+        if any(first <= code <= last for first, last in ranges):
+            return 0 if action == "COMPLETE" else code or 1
+    return code
+
+
+def _test(ranges: Ranges) -> str:
+    return " || ".join(
+        f"[ $code -eq {first} ]" if first == last else f"{{ [ $code -ge {first} ] && [ $code -le {last} ]; }}"
+        for first, last in ranges
+    )
+
+
+# What a task gets of its cluster.
+
+AMOUNTS = (("cpu", "cpu"), ("memory", "memory"), ("ephemeral-storage", "storage"))
+"""Kubernetes' name and OSMO's, in the order in which they are written."""
+
+
+class Portion(NamedTuple):
+    """The pool that a task runs in (empty: the only one that can hold it), and what goes into its podSet."""
+
+    pool: str = ""
+    resources: Mapping[str, str] = {}
+    accelerators: int = 0
+    template: Mapping[str, Any] = {}
+    exit_actions: tuple[Action, ...] = ()
+    mounts: tuple[str, ...] = ()  # SOURCE[:TARGET] of the node's folders
+    origins: Mapping[Route, Route] = {}  # of what the platform gives, as in `pool.values.Share`, and ("pool",)
+
+
+def amounts(task: Task) -> dict[str, str]:
+    """What a task's resource asks besides GPUs, as Kubernetes quantities."""
+    asked = {kube: value for kube, own in AMOUNTS if (value := task.resource.get(own)) is not None}
+    amounts = {name: str(value) if name == "cpu" else quantity(value) for name, value in asked.items()}
+    return {name: value for name, value in amounts.items() if value and value != "0"}
+
+
+def gpus(task: Task) -> int:
+    """How many GPUs a task asks for."""
+    return task.resource.get("gpu") or 0
+
+
+def kept_off(template: Mapping[str, Any], nodes: Sequence[str]) -> dict[str, Any]:
+    """The template, its pods kept off these nodes. One that is no pod template stays as it is, for checks to refuse."""
+    one = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": sorted(nodes)}
+    path = ("spec", "affinity", "nodeAffinity", REQUIRED)
+    found: list[Mapping[str, Any]] = [template]
+    for key in path if nodes else ():
+        found.append(found[-1].get(key) or {})
+        if not isinstance(found[-1], Mapping):
+            return dict(template)
+    terms = found[-1].get("nodeSelectorTerms") or [{}]
+    if not nodes or not isinstance(terms, list) or not all(map(_is_term, terms)):
+        return dict(template)
+    made: dict[str, Any] = {"nodeSelectorTerms": [_with(term, one) for term in terms]}  # any of them will do
+    for key, owner in zip(reversed(path), reversed(found[:-1]), strict=True):
+        made = {**owner, key: made}
+    return made
+
+
+def _is_term(term: Any) -> bool:
+    return isinstance(term, Mapping) and isinstance(term.get("matchExpressions", []), list)
+
+
+def _with(term: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, Any]:
+    given = term.get("matchExpressions", [])
+    return {**term, "matchExpressions": given if one in given else [*given, one]}

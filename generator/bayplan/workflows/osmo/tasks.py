@@ -1,0 +1,254 @@
+"""One task -> one podSet of the native format, as data, with the places its parts came from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from bayplan.core.diagnostics import Route
+from bayplan.core.values import NamedTuple
+from bayplan.workflows.osmo import tokens
+from bayplan.workflows.osmo.source import AMOUNTS, Portion, Task, wrapped
+from bayplan.workflows.osmo.task_rules import DATA
+from bayplan.workflows.osmo.tokens import Token
+from bayplan.workflows.osmo.units import k8s_name
+
+# Credentials of a task -> references to Secrets of the same names.
+
+
+def variables(task: Task) -> dict[str, dict[str, Any]]:
+    """Environment variable -> its reference. Where two give one variable the later counts, and so it does before a
+    plain one (OSMO 6.4 appends them in this order, and Kubernetes takes the last)."""
+    return {
+        variable: {"secretKeyRef": {"name": k8s_name(name), "key": key}}
+        for name, keys in _credentials(task)
+        if isinstance(keys, Mapping)
+        for variable, key in keys.items()
+    }
+
+
+def volumes(task: Task) -> Iterator[dict[str, Any]]:
+    """One for each folder; several Secrets of one folder are projected into it together."""
+    for number, secrets in enumerate(_folders(task).values()):
+        name = f"osmo-credentials-{number}"
+        if len(secrets) == 1:
+            yield {"name": name, "secret": {"secretName": secrets[0]}}
+        else:
+            yield {"name": name, "projected": {"sources": [{"secret": {"name": each}} for each in secrets]}}
+
+
+def mounts(task: Task) -> Iterator[dict[str, Any]]:
+    """The folders, in the order of their volumes."""
+    for number, path in enumerate(_folders(task)):
+        yield {"name": f"osmo-credentials-{number}", "mountPath": path, "readOnly": True}
+
+
+def _folders(task: Task) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, target in _credentials(task):
+        if isinstance(target, str):
+            found.setdefault(target.rstrip("/"), []).append(k8s_name(name))
+    return found
+
+
+def _credentials(task: Task) -> Iterator[tuple[str, Any]]:
+    return iter(task.data.get("credentials", {}).items())
+
+
+# What a task asks of its pod that the native format leaves to `template`: a partial PodTemplateSpec.
+#
+# The generated container is the one without a name.
+
+DATA_VOLUME = "osmo-data"
+
+
+def template(task: Task, portion: Portion, deadline: int | None) -> dict[str, Any]:
+    """What the platform gives and the task adds. `deadline`: seconds that the pod may run."""
+    volumes, mounts = [*_volumes(task, portion)], [*_mounts(task, portion)]
+    env = [{"name": name, "valueFrom": source} for name, source in sorted(variables(task).items())]
+    container = {
+        **({"securityContext": {"privileged": True}} if task.data.get("privileged") else {}),
+        **({"env": env} if env else {}),
+        **({"volumeMounts": mounts} if mounts else {}),
+    }
+    spec = {
+        **({"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"} if task.data.get("hostNetwork") else {}),
+        **({} if deadline is None else {"activeDeadlineSeconds": deadline}),
+        **({"volumes": volumes} if volumes else {}),
+        **({"containers": [container]} if container else {}),
+    }
+    return laid_over(portion.template, {"spec": spec} if spec else {})
+
+
+def laid_over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Own fields on a platform's: mappings merge, lists follow each other, containers without a name are one."""
+    made = dict(base)
+    for key, value in own.items():
+        if key == "containers" and key in base:
+            rest = [each for each in base[key] if "name" in each]
+            main: Mapping[str, Any] = next((each for each in base[key] if "name" not in each), {})
+            made[key] = [laid_over(main, value[0]), *rest]
+        elif isinstance(value, Mapping) and isinstance(base.get(key), Mapping):
+            made[key] = laid_over(base[key], value)
+        elif isinstance(value, list) and isinstance(base.get(key), list):
+            made[key] = [*base[key], *value]
+        else:
+            made[key] = value
+    return made
+
+
+def named(template: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """The template; beside sidecars the generated container is called by its name."""
+    containers = template.get("spec", {}).get("containers", [])
+    if len(containers) < 2:
+        return template
+    called = [{"name": name, **each} for each in containers]  # only one has no name of its own
+    return {**template, "spec": {**template["spec"], "containers": called}}
+
+
+def _volumes(task: Task, portion: Portion) -> Iterator[dict[str, Any]]:
+    if _data_paths(task):
+        yield {"name": DATA_VOLUME, "emptyDir": {}}
+    yield from volumes(task)
+    for number, mount in enumerate(portion.mounts):
+        yield {"name": f"osmo-host-{number}", "hostPath": {"path": mount.partition(":")[0]}}
+
+
+def _mounts(task: Task, portion: Portion) -> Iterator[dict[str, Any]]:
+    for path in _data_paths(task):
+        yield {"name": DATA_VOLUME, "mountPath": f"{DATA}/{path}", "subPath": path}
+    yield from mounts(task)
+    for number, mount in enumerate(portion.mounts):
+        source, _, target = mount.partition(":")
+        yield {"name": f"osmo-host-{number}", "mountPath": target or source}
+
+
+def _data_paths(task: Task) -> list[str]:
+    """The folders below DATA that the task may expect: one for each input, and the output's where it is spoken of."""
+    inputs = [f"input/{number}" for number in range(len(task.data.get("inputs", ())))]
+    named = any(f"{DATA}/output" in text for text, _ in tokens.texts(dict(task.data), ()))
+    return [*inputs, *(["output"] if task.data.get("outputs") or named else [])]
+
+
+# Where the parts of a podSet come from: the task, its resource, or its platform's pod template.
+
+
+def origins(task: Task, portion: Portion, template: Any) -> dict[Route, Route]:
+    """Routes in the podSet -> routes in the sources; `template` is the podSet's."""
+    files: dict[Route, Route] = {
+        ("files", file["path"]): (*task.route, "files", i) for i, file in enumerate(task.data.get("files", ()))
+    }
+    return {
+        (): task.route,
+        ("pool",): portion.origins.get(("pool",), (*task.resource_route, "platform")),
+        **dict(_asked(task, portion)),
+        ("env",): (*task.route, "environment"),
+        **files,
+        **dict(_template(template, ("template",), ("template",), task.route, portion.origins)),
+    }
+
+
+def _asked(task: Task, portion: Portion) -> Iterator[tuple[Route, Route]]:
+    """The amounts: what the resource says, else what the platform gives."""
+    asked: dict[Route, str] = {("accelerator",): "gpu", **{("resources", kube): own for kube, own in AMOUNTS}}
+    yield from ((route, place) for route, place in portion.origins.items() if route[0] == "resources")
+    for route, own in asked.items():
+        stated: Route = (*task.resource_route, own)
+        place = stated if own in task.resource else portion.origins.get(route, stated)
+        yield route, place
+        if route == ("accelerator",):
+            yield (*route, "count"), place
+
+
+def _template(
+    value: Any, route: Route, known: Route, own: Route, given: Mapping[Route, Route]
+) -> Iterator[tuple[Route, Route]]:
+    """`known`: the value's route as the platform's places have it. What they do not have is the task's."""
+    if known not in given:
+        yield route, own
+        return
+    yield route, given[known]
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _template(each, (*route, key), (*known, key), own, given)
+    elif isinstance(value, list):
+        for number, each in enumerate(value):
+            name = each.get("name", "") if isinstance(each, Mapping) else number
+            step = name if (*known, name) in given else number
+            yield from _template(each, (*route, number), (*known, step), own, given)
+
+
+NO_GPUS = ("NVIDIA_VISIBLE_DEVICES", "")
+"""OSMO sets it where a task asks for no GPU, so that images which show all of them show none."""
+
+
+class Piece(NamedTuple):
+    """Native data, and routes in it -> routes in the source."""
+
+    data: Mapping[str, Any]
+    origins: Mapping[Route, Route]
+
+
+def pod_set(task: Task, portion: Portion, workflow: str, deadline: int | None) -> Piece:
+    """The podSet without its name. `workflow` is the name that `{{workflow_id}}` becomes."""
+    spec = _resolved(task, workflow)
+    gpus = portion.accelerators
+    data = {
+        "pool": portion.pool,
+        "accelerator": {"count": gpus} if gpus else None,
+        "resources": dict(portion.resources),
+        "image": spec["image"],
+        "command": wrapped(spec["command"], portion.exit_actions),
+        "args": spec.get("args"),
+        "env": _environment(task._replace(data=spec), gpus),
+        "files": {file["path"]: _contents(file) for file in spec.get("files", ())},
+        "template": template(task._replace(data=spec), portion, deadline),
+    }
+    return Piece({key: value for key, value in data.items() if value}, origins(task, portion, data["template"]))
+
+
+def _environment(task: Task, gpus: int) -> dict[str, str]:
+    """The plain variables; those of the same name that come from a Secret take their place."""
+    plain = {**task.data.get("environment", {}), **({} if gpus else dict([NO_GPUS]))}
+    secret = variables(task)
+    return {name: value for name, value in plain.items() if name not in secret}
+
+
+def _resolved(task: Task, workflow: str) -> Mapping[str, Any]:
+    """The task with its tokens replaced, but for hosts, whose names depend on what the pods become."""
+    sources = [each.get("task", "").rpartition(":")[2] for each in task.data.get("inputs", ())]
+
+    def value(token: Token) -> str | None:
+        if token.kind == tokens.INPUT:
+            return _input(token.name, sources)
+        return {tokens.WORKFLOW_ID: workflow, tokens.OUTPUT: f"{DATA}/output"}.get(token.kind)
+
+    resolved: Mapping[str, Any] = _replaced(task.data, value)
+    return resolved
+
+
+def _input(name: str, sources: list[str]) -> str | None:
+    """The folder of an input, by its number or by the task it comes from (of two, OSMO's later one counts)."""
+    numbers = [number for number, source in enumerate(sources) if name in (source, str(number))]
+    return f"{DATA}/input/{numbers[-1]}" if numbers else None
+
+
+def _replaced(value: Any, make: Callable[[Token], str | None]) -> Any:
+    if isinstance(value, str):
+        return tokens.replace(value, make)
+    if isinstance(value, Mapping):
+        return {key: _replaced(each, make) for key, each in value.items()}
+    return [_replaced(each, make) for each in value] if isinstance(value, list) else value
+
+
+def _contents(file: Mapping[str, Any]) -> Any:
+    """Text, also where it was encoded; other bytes stay encoded."""
+    contents: str = file["contents"]
+    if not file.get("base64"):
+        return contents
+    from base64 import b64decode
+
+    try:
+        return b64decode(contents).decode("utf-8")
+    except ValueError:
+        return {"base64": "".join(contents.split())}

@@ -1,0 +1,356 @@
+"""The workflow's section -> the text that it stands for, with the source map that leads back.
+
+A file without a sign of a template is taken as it is; one with runtime tokens only needs no Jinja; the others are
+rendered in a process of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
+from typing import Any
+
+from bayplan.core.diagnostics import AT, KEY, Diagnostic, Outcome, Route, error, warning
+from bayplan.core.phrases import did_you_mean
+from bayplan.core.values import NamedTuple
+from bayplan.model.formats import Source
+from bayplan.text.document import Path, SourceMap, Span, load, locate_all
+from bayplan.workflows.osmo import sections as data
+from bayplan.workflows.osmo import sections as places
+from bayplan.workflows.osmo import tokens
+from bayplan.workflows.osmo.sections import TWICE, Section, Sections, head, unmoved
+
+# The variables of a template: those of `default-values`, overridden by those of the command line.
+
+Variables = Mapping[Any, Any]
+"""Keys are names; YAML may have others, which no template can use."""
+
+
+def given(sections: Sections, subject: str, set_by_user: Mapping[str, Any]) -> Outcome[Variables]:
+    """All of them.
+
+    R125: the defaults are no mapping; R132: a key given twice; R133: a name that is no text; R103 to R119: no YAML.
+    """
+    defaults = _defaults(sections.defaults, subject) if sections.defaults else Outcome[Variables]({})
+    if defaults.value is None:
+        return defaults
+    return Outcome({**defaults.value, **set_by_user}, defaults.diagnostics)
+
+
+def _defaults(section: Section, subject: str) -> Outcome[Variables]:
+    loaded = load(section.padded, subject, TWICE)
+    if loaded.value is None:
+        return Outcome(None, loaded.diagnostics)
+    route: Route = (subject, AT, section.line, 1, section.line, len(section.key) + 1)
+    if len(loaded.value) > 1:
+        wrong = error("R139", route, "default-values holds a second YAML document", hint="remove the line `---`")
+        return Outcome(None, (*loaded.diagnostics, wrong))
+    value = loaded.value[0].get("default-values", "") if isinstance(loaded.value[0], dict) else loaded.value[0]
+    if value is None:
+        return Outcome({}, loaded.diagnostics)
+    if not isinstance(value, dict):
+        hint = "write one `name: value` a line below it, indented"
+        message = f"default-values must be a mapping of names to values, and is {_kind(value)}"
+        return Outcome(None, (*loaded.diagnostics, error("R125", route, message, hint=hint)))
+    strange = _strange(value, section, subject)
+    return Outcome(None if strange else value, (*loaded.diagnostics, *strange))
+
+
+def _strange(value: Mapping[Any, Any], section: Section, subject: str) -> tuple[Diagnostic, ...]:
+    """Names that are no texts: Jinja takes none of the variables then, whatever the template uses."""
+    odd = [name for name in value if not isinstance(name, str)]
+    names: dict[Path, Any] = {("default-values", str(name), KEY): name for name in odd}
+    return tuple(data.refused(names, SourceMap(section.padded, data.unmoved), subject))
+
+
+def origin(name: str, sections: Sections, set_by_user: Mapping[str, Any]) -> str:
+    """Where a variable has its value from, in words."""
+    if name in set_by_user:
+        return f'"{name}" is given by --set'
+    path = ("default-values", name, KEY)
+    text = sections.defaults.padded if sections.defaults else ""
+    return f'"{name}" is given at line {locate_all(text, [(0, path)], loaded=True)[0, path].line}'
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, list):
+        return "a list"
+    return "a text" if isinstance(value, str) else f"the single value {value}"
+
+
+# Runtime tokens such as {{output}}: they look like Jinja, and are filled in when a pod runs.
+#
+# OSMO hides them from Jinja behind variables whose values they are, in the exact form without spaces only (OSMO 6.4,
+# src/utils/job/workflow.py, `TemplateSpec`).
+
+TOKEN = re.compile(r"{{(?:(uuid|workflow_id|output|(?:input|host):[^}]++)}}|(?:input|host):[^}]++)")
+"""A token, whose field is the group. Without a group: what begins as one and does not end so, and in which no other
+can begin either, since its first brace is theirs. Stepping over it keeps the search linear."""
+
+MARKERS = ("{%", "{{", "{#")
+"""What begins something for Jinja to do."""
+
+
+class Hidden(NamedTuple):
+    """A template without tokens, variable -> the token that it stands for, and what all these variables begin with."""
+
+    template: str
+    tokens: Mapping[str, str]
+    stem: str
+
+
+class Meant(NamedTuple):
+    """What looks like a token and is none: its extent (offsets), and the token that was likely meant."""
+
+    start: int
+    end: int
+    token: str
+
+
+def hide(text: str) -> Hidden:
+    """Puts a variable of its own in the place of each token; lines stay lines."""
+    stem = _stem(text)
+    names: dict[str, str] = {}
+
+    def variable(found: re.Match[str]) -> str:
+        if found[1] is None:
+            return found[0]
+        name = names.setdefault(found[0], f"{stem}{len(names)}")
+        return f"{{{{{name}{_line_feeds(found[0])}}}}}"
+
+    template = TOKEN.sub(variable, text)
+    return Hidden(template, {name: token for token, name in names.items()}, stem)
+
+
+def _stem(text: str) -> str:
+    """The beginning of variables that the text does not name."""
+    taken = set(re.findall(r"runtime_token([0-9]+)_", text))
+    return next(f"runtime_token{number}_" for number in count() if str(number) not in taken)
+
+
+def _line_feeds(token: str) -> str:
+    return "\n" * token.count("\n")
+
+
+class Revealed(NamedTuple):
+    """A text with its tokens again: where they begin in it (offsets), and what leads there from what Jinja wrote."""
+
+    text: str
+    starts: Sequence[int]
+    ends: Sequence[int]  # of their variables, in what Jinja wrote
+    shifts: Sequence[int]  # of what stands behind each of them
+
+    def offset(self, written: int) -> int:
+        """Where a character stands that Jinja wrote at that offset."""
+        behind = bisect_right(self.ends, written)
+        return written + (self.shifts[behind - 1] if behind else 0)
+
+
+def reveal(text: str, hidden: Hidden) -> Revealed:
+    """Tokens again where Jinja left variables alone: in a raw block or a text."""
+    starts: list[int] = []
+    ends: list[int] = []
+    shifts = [0]
+
+    def token(found: re.Match[str]) -> str:
+        made = hidden.tokens.get(found[1], found[0])
+        starts.append(found.start() + shifts[-1])
+        ends.append(found.end())
+        shifts.append(shifts[-1] + len(made) - len(found[0]))
+        return made
+
+    shown = re.sub(rf"{{{{({hidden.stem}[0-9]+)\n*}}}}", token, text)
+    return Revealed(shown, starts, ends, shifts[1:])
+
+
+def rest(text: str) -> str:
+    """The text without its tokens, each a character that is neither a brace nor a sign of Jinja's."""
+    return TOKEN.sub(lambda found: found[0] if found[1] is None else "\0", text)
+
+
+def plain(text: str) -> bool:
+    """Whether Jinja would only put the tokens back."""
+    left = rest(text)
+    return not any(marker in left for marker in MARKERS) and "{\0" not in left
+
+
+def meant(text: str) -> Iterator[Meant]:
+    """What was likely meant for a token, as `{{ host:a }}` or `{{ output }}`, and is one to nobody."""
+    for found in tokens.LIKE.finditer(text):
+        kind, colon, name = re.sub(r"\s", "", found[0][2:-2]).partition(":")
+        kind = kind.lower().replace("-", "_").replace("workflowid", "workflow_id").removesuffix("s")
+        token = f"{{{{{kind}{colon}{name}}}}}"
+        if tokens.TOKEN.fullmatch(token) and token != found[0]:
+            yield Meant(*found.span(), token)
+
+
+def render(text: str, sections: Sections, given: Variables, subject: str, source: Source) -> Outcome[SourceMap]:
+    """The workflow's section, and the way back. R126 to R131: there is none; A931: a variable without use."""
+    section = sections.workflow
+    if not any(marker in text for marker in (*MARKERS, "default-values")):
+        return Outcome(SourceMap(section.padded, unmoved), _unused((), source))
+    if plain(section.text):
+        return Outcome(SourceMap(section.padded.removesuffix("\n"), unmoved), _unused((), source))
+    if source.render is None:
+        return Outcome(None, (error("R131", head(section, subject), "nothing is there to render templates with"),))
+    hidden = hide(section.padded)
+    request = _request("render", hidden, given)
+    reply = source.render(request)
+    if "failure" in reply:
+        from bayplan.workflows.osmo import template_origins as failures
+
+        return Outcome(None, failures.explain_failures(_shown(reply, hidden), text, section, given, subject))
+    written: str = reply["text"]
+    shown = reveal(written, hidden)
+    back = _back(text, shown, source, {**request, "task": "trace", "clean": written}, _origins(sections, given, source))
+    made = SourceMap(shown.text, back)
+    from bayplan.workflows.osmo import template_origins as strange
+
+    return Outcome(made, (*_unused(reply["names"], source), *strange.in_raw(made, shown.starts, subject)))
+
+
+def _request(task: str, hidden: Hidden, given: Variables) -> dict[str, Any]:
+    from bayplan.workflows.osmo import template_origins as packing
+
+    return {"task": task, "template": hidden.template, "variables": packing.pack({**given, **hidden.tokens})}
+
+
+def _shown(reply: Mapping[str, Any], hidden: Hidden) -> Mapping[str, Any]:
+    """The reply with the column that Jinja gave up at, in place of an offset in the template without tokens."""
+    if "offset" not in reply:
+        return reply
+    before = reveal(hidden.template[: reply["offset"]], hidden).text
+    return {**reply, "column": len(before) - before.rfind("\n")}
+
+
+def _back(
+    text: str, shown: Revealed, source: Source, request: Mapping[str, Any], told: Callable[[str], str]
+) -> Callable[[Span], tuple[Span, str]]:
+    """The way back, by a second rendering, whose offsets know nothing of tokens in raw blocks. See `source_map`."""
+    from bayplan.workflows.osmo import template_origins as source_map
+
+    def trace(request: Mapping[str, Any]) -> Mapping[str, Any]:
+        reply = source.render(request) if source.render else {}
+        pieces = reply.get("pieces") or []
+        return {**reply, "pieces": [(shown.offset(offset), number) for offset, number in pieces]}
+
+    return source_map.back(text, shown.text, trace, request, told)
+
+
+def _origins(sections: Sections, given: Variables, source: Source) -> Callable[[str], str]:
+    """Where variables have their values from; nothing of names that the template itself brings."""
+    return lambda name: origin(name, sections, source.variables) if name in given else ""
+
+
+def _unused(names: Any, source: Source) -> tuple[Diagnostic, ...]:
+    """Variables of the command line that no template looks up, which are likely misspelt."""
+    unused = [name for name in source.variables if name not in names]
+    message = 'no template uses the variable "{}"'.format
+    return tuple(warning("A931", ("argument", "--set"), message(n), hint=did_you_mean(n, names)) for n in unused)
+
+
+# `localpath`: the text of a file beside the workflow becomes the contents of one in the pod.
+#
+# Source: OSMO 6.4, src/cli/workflow.py, `load_local_files`; the client does it, the service never sees the key.
+
+ReadFile = Callable[[str], Outcome[bytes]]
+
+
+class Filled(NamedTuple):
+    """The data with contents for every localpath, and path of contents -> path of the localpath."""
+
+    data: dict[str, Any]
+    moved: Mapping[Path, Path]
+
+
+def fill(data: dict[str, Any], source_map: SourceMap, subject: str, read_file: ReadFile | None) -> Outcome[Filled]:
+    """R134 no such file, R135 one elsewhere, R136 contents as well, R137 no text; all of them in one run."""
+    entries = list(_entries(data))
+    if not entries:
+        return Outcome(Filled(data, {}))
+    texts: dict[str, Outcome[str]] = {}
+    filled: dict[Path, Mapping[str, Any]] = {}
+    wrong: list[tuple[Path, Diagnostic]] = []
+    for path, entry in entries:
+        text = _text(entry, read_file, texts)
+        if text.value is None:
+            at = (*path, "localpath", KEY) if "contents" in entry else (*path, "localpath")
+            wrong += [(at, each) for each in text.diagnostics]
+            continue
+        kept = {key: value for key, value in entry.items() if key != "localpath"}
+        filled[path] = {**kept, "contents": text.value}
+    spans = places.spans(source_map, [path for path, _ in wrong])
+    found = tuple(
+        each._replace(route=places.route(subject, span)) for (_, each), span in zip(wrong, spans, strict=True)
+    )
+    moved = {(*path, "contents"): (*path, "localpath") for path in filled}
+    return Outcome(Filled(_with(data, (), filled), moved), found)
+
+
+def _entries(data: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    """Every entry of `files` with a localpath, of bare tasks and of those in groups."""
+    for path, task in _tasks(data):
+        for number, entry in _items(task.get("files")):
+            if "localpath" in entry:
+                yield (*path, "files", number), entry
+
+
+def _tasks(data: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    flow = data.get("workflow")
+    if not isinstance(flow, dict):
+        return
+    for number, task in _items(flow.get("tasks")):
+        yield ("workflow", "tasks", number), task
+    for group, each in _items(flow.get("groups")):
+        for number, task in _items(each.get("tasks")):
+            yield ("workflow", "groups", group, "tasks", number), task
+
+
+def _items(value: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The mappings in a list; what else stands there is for the schema to say."""
+    if isinstance(value, list):
+        yield from ((number, item) for number, item in enumerate(value) if isinstance(item, dict))
+
+
+def _text(entry: Mapping[str, Any], read_file: ReadFile | None, known: dict[str, Outcome[str]]) -> Outcome[str]:
+    """The text that a localpath leads to. `known`: those that were read; a file is read once."""
+    named = entry["localpath"]
+    if "contents" in entry:
+        return _error("R136", "a file has either contents or a localpath, and this one has both", "remove one of them")
+    if not isinstance(named, str) or not named:
+        return _error("R134", "localpath must be the name of a file", "write its path from the workflow's folder")
+    if read_file is None:
+        return _error("R134", f'"{named}" cannot be read: no folder is known', "")
+    if named not in known:
+        known[named] = _read(named, read_file)
+    return known[named]
+
+
+def _read(named: str, read_file: ReadFile) -> Outcome[str]:
+    raw = read_file(named)
+    if raw.value is None:
+        return Outcome(None, raw.diagnostics)
+    try:
+        text = raw.value.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        byte = raw.value[problem.start]
+        hint = "OSMO brings texts only; put other files where the task can fetch them"
+        return _error("R137", f'"{named}" is no UTF-8 text: byte {problem.start + 1} is 0x{byte:02x}', hint)
+    return Outcome(text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def _error(code: str, message: str, hint: str) -> Outcome[str]:
+    return Outcome(None, (error(code, (), message, hint=hint),))
+
+
+def _with(data: Any, path: Path, values: Mapping[Path, Any]) -> Any:
+    """The data, which stand at that path, with other values at some paths; nothing that exists is changed."""
+    if path in values:
+        return values[path]
+    if isinstance(data, list):
+        return [_with(item, (*path, number), values) for number, item in enumerate(data)]
+    if isinstance(data, dict):
+        return {key: _with(item, (*path, key), values) for key, item in data.items()}
+    return data

@@ -1,0 +1,400 @@
+"""Places in what a template wrote -> places in the template. Only a finding pays for it: with a second rendering.
+
+That rendering carries marks (`bayplan.sandbox.marks`), so that whatever is written has a known line. Where marks would
+change what is written, the lines of both texts are aligned instead, and the place is called a guess.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.core.diagnostics import AT, Diagnostic, Note, Route, error, warning
+from bayplan.core.phrases import did_you_mean, listing
+from bayplan.core.values import NamedTuple
+from bayplan.text.document import SourceMap, Span
+from bayplan.workflows.osmo import sections, template
+from bayplan.workflows.osmo.sections import BREAK, Section, head
+from bayplan.workflows.osmo.sections import place as sections_place
+from bayplan.workflows.osmo.template import TOKEN, Variables
+from bayplan.workflows.osmo.tokens import OUTPUT, UUID, WORKFLOW_ID
+
+Render = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+Back = Callable[[Span], tuple[Span, str]]
+Given = Callable[[str], str]
+"""The name of a variable -> where its value is given, in words; empty where that is not known."""
+
+_MOST_ALIGNED, _MOST_ALIKE = 4_000, 100_000
+"""Lines that are aligned, and pairs of them that are alike; beyond, a line is taken for the one of its number."""
+
+
+class Origin(NamedTuple):
+    """A line of the template (from 1), the extent there (offsets) of the character asked for, and what to remark.
+
+    The extent is that of the expression that wrote the character. None: it is not known.
+    """
+
+    line: int
+    extent: tuple[int, int] | None = None
+    remark: str = ""
+
+
+Origins = Callable[[int, int], Origin]
+"""(line, column) of a character that was written -> its origin."""
+
+
+def back(text: str, written: str, render: Render, request: Mapping[str, Any], given: Given = lambda _: "") -> Back:
+    """The way back from `written` to the file's text. `request` asks for a trace, whose offsets are in `written`."""
+    found: list[Origins] = []
+    lines, source = BREAK.split(written), text.split("\n")
+
+    def lead(span: Span) -> tuple[Span, str]:
+        if not found:
+            reply = render(request)
+            found.append(_traced(written, source, reply, given) if reply.get("pieces") else _aligned(lines, source))
+        return place(span._replace(line=min(span.line, len(lines))), lines, source, found[0])
+
+    return lead
+
+
+class _Piece(NamedTuple):
+    """What one mark tells: where the piece begins (an offset), the mark's number, and which of its times this is."""
+
+    offset: int
+    number: int
+    turn: int
+
+
+def _traced(written: str, source: Sequence[str], reply: Mapping[str, Any], given: Given) -> Origins:
+    """By the marks: each piece of what was written says where it comes from."""
+    table, constructs = reply["lines"], reply["constructs"]
+    totals: Counter[int] = Counter()
+    pieces: list[_Piece] = []
+    for offset, number in reply["pieces"]:
+        totals[number] += 1
+        pieces.append(_Piece(offset, number, totals[number]))
+    offsets, ranks, expressions = [each.offset for each in pieces], _ranks(table), _Expressions(source)
+    lines, starts = BREAK.split(written), [0, *(each.end() for each in BREAK.finditer(written)), len(written) + 1]
+
+    def origin(line: int, column: int) -> Origin:
+        at = max(0, bisect_right(offsets, starts[line - 1] + column - 1) - 1)
+        piece = pieces[at]
+        own, within, plain = table[piece.number]
+        extent, rank = expressions.extent(own, ranks[piece.number]), ranks[piece.number]
+        said = [_remark(own, piece.turn, totals[piece.number], _within(constructs, within))]
+        if plain:
+            end = offsets[at + 1] if at + 1 < len(offsets) else starts[-1]
+            begin = piece.offset - starts[line - 1]
+            text = lines[line - 1][max(begin, 0) : end - starts[line - 1]]
+            extent = expressions.literal(own, rank, text, column - 1 - begin)
+        elif extent:
+            said.append(given(_variable(source[own - 1][slice(*extent)])))
+        return Origin(own, extent, "; ".join(filter(None, said)))
+
+    return origin
+
+
+def _ranks(table: Sequence[Sequence[int]]) -> list[int]:
+    """For each mark, how many expressions stand before it in its line."""
+    before: Counter[int] = Counter()
+    found: list[int] = []
+    for line, _, plain in table:
+        found.append(before[line])
+        before[line] += not plain
+    return found
+
+
+def _variable(expression: str) -> str:
+    """The variable that an expression begins with."""
+    found = re.match(r"{{[-+]?\s*([a-zA-Z_]\w*)", expression)
+    return found[1] if found else ""
+
+
+_OPENED = r"{%[-+]?\s*raw\b.*?(?:endraw|$)|{#.*?(?:#}|$)|{{"
+"""An expression's beginning, and what may hold the same sign and is none."""
+
+
+class _Expressions:
+    """The expressions in the lines of a template, by their number in the line. Each line is searched once."""
+
+    def __init__(self, source: Sequence[str]) -> None:
+        self.source = source
+        self.starts: dict[int, list[int]] = {}
+
+    def extent(self, line: int, rank: int) -> tuple[int, int] | None:
+        """Where an expression stands (offsets); it may end in a later line."""
+        there = self.line(line)
+        if line not in self.starts:
+            self.starts[line] = [each.start() for each in re.finditer(_OPENED, there) if each[0] == "{{"]
+        if not 0 <= rank < len(self.starts[line]):
+            return None
+        start = self.starts[line][rank]
+        end = there.find("}}", start)
+        return start, end + 2 if end >= 0 else len(there.rstrip())
+
+    def literal(self, line: int, rank: int, piece: str, offset: int) -> tuple[int, int] | None:
+        """Where a character of plain text stands, behind so many expressions of its line."""
+        before = self.extent(line, rank - 1)
+        start = self.line(line).find(piece, before[1] if before else 0) if piece else -1
+        return (start + offset, start + offset + 1) if start >= 0 else None
+
+    def line(self, line: int) -> str:
+        return self.source[line - 1] if line <= len(self.source) else ""
+
+
+def _within(constructs: Sequence[Sequence[Any]], number: int) -> str:
+    """The loops and the macro that a line stands in, from the outside."""
+    loops: list[str] = []
+    while number >= 0:
+        kind, line, name, outer = constructs[number]
+        if kind == "macro":
+            return f'macro "{name}" at line {line}' + (f", {_loops(loops)}" if loops else "")
+        loops.insert(0, str(line))
+        number = outer
+    return _loops(loops) if loops else ""
+
+
+def _loops(lines: Sequence[str]) -> str:
+    return f"loop at line {lines[0]}" if len(lines) == 1 else f"loops at lines {' and '.join(lines)}"
+
+
+def _remark(line: int, turn: int, total: int, within: str) -> str:
+    """`line 14 was written 16 times; this is the 3rd (loop at line 12)`."""
+    if total < 2:
+        return ""
+    return f"line {line} was written {total} times; this is the {ordinal(turn)}{f' ({within})' if within else ''}"
+
+
+def ordinal(number: int) -> str:
+    """`1st`, `2nd`, `11th`."""
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def _aligned(lines: Sequence[str], source: Sequence[str]) -> Origins:
+    """The line that reads the same; where there is none, the line after the last that does."""
+    guess = "the template could not be followed: the place is a guess"
+    if len(lines) + len(source) > _MOST_ALIGNED or _alike(lines, source) > _MOST_ALIKE:
+        return lambda line, column: Origin(min(line, len(source)), None, guess)
+    from difflib import SequenceMatcher
+
+    matches: dict[int, int] = {}
+    matcher = SequenceMatcher(_blank, lines, source, autojunk=False)
+    for first, second, size in matcher.get_matching_blocks():
+        matches.update((first + n, second + n) for n in range(size) if lines[first + n])
+
+    def origin(line: int, column: int) -> Origin:
+        if line - 1 in matches:
+            return Origin(matches[line - 1] + 1, (column - 1, column))
+        above = next((n for n in range(line - 2, -1, -1) if n in matches), -1)
+        return Origin(min(matches.get(above, -1) + 2, len(source)), None, guess)
+
+    return origin
+
+
+def _alike(lines: Sequence[str], source: Sequence[str]) -> int:
+    """How many pairs of lines read the same."""
+    counted = Counter(source)
+    return sum(counted[line] for line in lines if not _blank(line))
+
+
+def _blank(line: str) -> bool:
+    """Such lines are alike and mean nothing."""
+    return not line.strip()
+
+
+def place(span: Span, lines: Sequence[str], source: Sequence[str], origins: Origins) -> tuple[Span, str]:
+    """The place in the file: from where the first character stands to where the last does, if both can be told.
+
+    Else where the same text stands in that line, else all that the line holds.
+    """
+    here = lines[span.line - 1]
+    last = span.end_column - 1 if span.end_line == span.line else len(here)
+    begin = origins(span.line, span.column)
+    end = origins(span.line, max(last, span.column))
+    line, there = begin.line, source[begin.line - 1] if begin.line <= len(source) else ""
+    if begin.extent and end.extent and end.line == line:
+        return Span(line, begin.extent[0] + 1, line, max(end.extent[1], begin.extent[0] + 1) + 1), begin.remark
+    if begin.extent:
+        return Span(line, begin.extent[0] + 1, line, begin.extent[1] + 1), begin.remark
+    value = here[span.column - 1 : last]
+    found = there.find(value) if value.strip() and (len(value) > 1 or there.count(value) == 1) else -1
+    if found >= 0:
+        return Span(line, found + 1, line, found + len(value) + 1), begin.remark
+    blank = len(there) - len(there.lstrip())
+    return Span(line, blank + 1, line, max(len(there.rstrip()), blank + 1) + 1), begin.remark
+
+
+# What to say of variables without a value: all of them in one run, at the lines that use them.
+
+RUNTIME = (OUTPUT, WORKFLOW_ID, UUID)
+"""Runtime tokens that read like variables, where they are written with spaces or in an expression."""
+
+_INDENTED = re.compile(r"^[ \t]+default-values:", re.MULTILINE)
+
+
+def explain_undefined(
+    reply: Mapping[str, Any], text: str, section: Section, given: Variables, subject: str
+) -> tuple[Diagnostic, ...]:
+    """R126 for each variable, and each part of one, that is surely used and is not there."""
+    return tuple(_findings(reply, text, section, given, subject))
+
+
+def _findings(
+    reply: Mapping[str, Any], text: str, section: Section, given: Variables, subject: str
+) -> Iterator[Diagnostic]:
+    names = [name for name in given if isinstance(name, str)]
+    misplaced = _misplaced(section, subject)
+    also = reply["also"]
+    notes = (Note(f"perhaps {listing(also, 'and')} {'lacks' if len(also) == 1 else 'lack'} a value, too"),)
+    for number, each in enumerate(reply["found"]):
+        name, message = each["name"], each["message"]
+        own = (*misplaced, *(notes if also and not number else ()))
+        place = sections.place(text, each["line"], subject, name or f".{_quoted(message)}")
+        route = place or sections.head(section, subject)
+        if name:
+            hint = _hint(name, names, bool(misplaced))
+            if name in RUNTIME:
+                hint = f"if the runtime token is meant, write {{{{{name}}}}}, without spaces. Else {hint}"
+            yield error("R126", route, f'the variable "{name}" has no value', hint=hint, notes=own)
+        else:
+            hint = did_you_mean(_quoted(message), each["near"])
+            yield error("R126", route, f"the template uses what is not there: {message}", hint=hint, notes=own)
+
+
+def _misplaced(section: Section, subject: str) -> tuple[Note, ...]:
+    """Default values below the workflow are data, and no template sees them."""
+    found = _INDENTED.search(section.text)
+    if not found:
+        return ()
+    line = section.line + section.text.count("\n", 0, found.end())
+    place: Route = (subject, AT, line, len(found[0]) - len("default-values:") + 1, line, len(found[0]))
+    return (Note("default-values stands here below `workflow:`, where OSMO does not look for it", place),)
+
+
+def _hint(name: str, names: list[str], misplaced: bool) -> str:
+    near = did_you_mean(name, names)
+    way = f"pass --set {name}=VALUE, or add it under default-values"
+    if misplaced:
+        way = f"write `default-values:` at the start of a line, below the workflow, or pass --set {name}=VALUE"
+    return f"{near} Else {way}" if near else way
+
+
+def _quoted(message: str) -> str:
+    """The name that Jinja quotes last."""
+    quoted = re.findall(r"'([^']*)'", message)
+    return quoted[-1] if quoted else ""
+
+
+# What keeps a template from being rendered -> diagnostics.
+
+TIME, MEMORY = "half a second", "100 MiB"
+"""What OSMO grants a template."""
+
+CLOCK = "a template must write the same in every run: pass the time with --set, or let the command ask for it"
+
+
+def explain_failures(
+    reply: Mapping[str, Any], text: str, section: Section, given: Variables, subject: str
+) -> tuple[Diagnostic, ...]:
+    """R126 to R131, by what the process replied."""
+    kind, message = reply["failure"], reply.get("message", "").rstrip(".")
+    if kind == "undefined":
+        return explain_undefined(reply, text, section, given, subject)
+    route = sections_place(text, reply.get("line") or 0, subject) or head(section, subject)
+    if kind == "syntax":
+        return (_broken(text, route, message, reply.get("column", 0)),)
+    if kind == "security":
+        hint = "templates reach variables, filters and plain methods only, here as in OSMO"
+        return (error("R128", route, f"the template reaches for what it may not have: {message}", hint=hint),)
+    if kind == "object":
+        hint = "call it, or make a list of it: `... | list`"
+        return (error("R131", route, f"the template writes {message}, an object of Python and no value", hint=hint),)
+    if kind == "clock":
+        message = f"the template asks the clock: {message}"
+        return (error("R128", route, message, hint=CLOCK),)
+    if kind == "time":
+        message = f"the template takes more than {TIME} of processor time, which is all that OSMO grants"
+        return (error("R129", route, message, hint="look for loops over large ranges"),)
+    if kind in ("memory", "size"):
+        message = f"the template needs more than {MEMORY}, which is all that OSMO grants"
+        if kind == "size":
+            message = "the template writes more than 16 Mi characters"
+        return (error("R130", route, message, hint="look for loops that make a text longer and longer"),)
+    return (error("R131", route, f"the template cannot be rendered: {message}", hint=_other_hint(message)),)
+
+
+def _broken(text: str, route: Route, message: str, column: int) -> Diagnostic:
+    """R127 at the column, if that is known, else at what was likely meant for a runtime token, else as it is."""
+    subject, _, line, *_ = route
+    source = text.split("\n")[int(line) - 1]
+    token = next((each for each in template.meant(source) if ":" in each.token), None) if "got ':'" in message else None
+    if token is not None:
+        route = (subject, AT, line, token.start + 1, line, token.end + 1)
+        hint = f"write {token.token}: a runtime token takes no spaces"
+    else:
+        route = (subject, AT, line, column, line, column + 1) if column else route
+        hint = _syntax_hint(source)
+    return error("R127", route, f"the template is broken: {message}", hint=hint)
+
+
+def _syntax_hint(source: str) -> str:
+    if "{#" in source:
+        return "{# begins a comment of Jinja's; write {% raw %} and {% endraw %} around it if it is none"
+    return "write {% raw %} and {% endraw %} around what is not meant for Jinja" if "{{" in source else ""
+
+
+def _other_hint(message: str) -> str:
+    if "loader" in message:
+        return "a workflow is one file: include, import and extends have nothing to load"
+    return "install jinja2: `pip install 'jinja2>=3.1,<4'`" if "not installed" in message else ""
+
+
+# Variables as JSON, as `bayplan.sandbox.plain` unpacks them. A date is told by what it can do, without a clock.
+
+
+def pack(value: Any) -> Any:
+    """The value in JSON's own types; a mapping is `{"map": [[key, value], ...]}`."""
+    if isinstance(value, dict):
+        return {"map": [[pack(key), pack(item)] for key, item in value.items()]}
+    if isinstance(value, list):
+        return [pack(item) for item in value]
+    if isinstance(value, bytes):
+        return {"bytes": value.hex()}
+    if hasattr(value, "isoformat"):
+        return {type(value).__name__: value.isoformat()}
+    return value
+
+
+# What a template wrote and no workflow should hold: tokens that Jinja did not see.
+
+_MOST = 100
+"""Tokens whose places are looked for."""
+
+
+def in_raw(made: SourceMap, starts: Sequence[int], subject: str) -> tuple[Diagnostic, ...]:
+    """R138: OSMO's variable for a token stays a variable in a raw block. `starts`: where these tokens stand."""
+    found: dict[Span, str] = {}
+    for start in starts[:_MOST]:
+        token = TOKEN.match(made.text, start)
+        span, remark = made.back(_span(made.text, start, token.end() if token else start + 1))
+        found.setdefault(span, remark)
+    more = (Note(f"{len(starts) - _MOST} more like it"),) if len(starts) > _MOST else ()
+    message = "a runtime token stands in a raw block or a text of Jinja's, where OSMO loses it; here it is kept"
+    hint = "take it out of there: tokens need no raw block"
+    told = [warning("R138", (subject, AT, *span), message, hint=hint, notes=_notes(found[span])) for span in found]
+    return (*told[:-1], *(each._replace(notes=(*each.notes, *more)) for each in told[-1:]))
+
+
+def _notes(remark: str) -> tuple[Note, ...]:
+    return (Note(remark),) if remark else ()
+
+
+def _span(text: str, start: int, end: int) -> Span:
+    """The first line of a piece of text."""
+    before = BREAK.split(text[:start])
+    line, column = len(before), len(before[-1]) + 1
+    return Span(line, column, line, column + len(BREAK.split(text[start:end])[0]))

@@ -1,0 +1,339 @@
+"""OSMO data -> native data -> Workflow, so that what an OSMO file says and what `bayplan import` prints is one thing.
+
+source.py      the data as task groups, tasks and requirements
+levels.py      topology keys -> levels, coarse to fine
+tree.py        requirements -> domains, scoped by the domains around them
+portion.py     what a task gets of its cluster; platforms.py: from which pool
+pod_sets.py    a task -> a podSet; template.py, exit_codes.py: its less common parts; places.py: where all come from
+gangs.py       a task group -> a gang, equal tasks folded
+names.py       DNS labels; shorten.py: short enough
+hosts.py       {{host:task}} -> the pod that it means
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from bayplan import schemas
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, has_errors, info, origin, warning
+from bayplan.model.formats import Context, Read
+from bayplan.model.topology import ClusterTopology, Pool
+from bayplan.model.workflow import GANGS, Workflow
+from bayplan.workflows import native
+from bayplan.workflows.osmo import gangs as levels
+from bayplan.workflows.osmo import gangs as lowering
+from bayplan.workflows.osmo import rules, tokens
+from bayplan.workflows.osmo.gangs import Gang, Node, tasks
+from bayplan.workflows.osmo.places import ROOT
+from bayplan.workflows.osmo.plain import plain
+from bayplan.workflows.osmo.pool.values import SUBJECT
+from bayplan.workflows.osmo.site import Site, limits, portions, site
+from bayplan.workflows.osmo.source import LONGEST, SHORTEST, Portion, Task, TaskGroup, cut, label, task_groups
+from bayplan.workflows.osmo.tasks import Piece, pod_set
+from bayplan.workflows.osmo.units import k8s_name
+
+# Groups whose tasks share nodes: a ComputeDomain would give the one channel of each node to one of them.
+
+
+def on_parts(gang: Gang, portions: Mapping[str, Portion], topology: ClusterTopology | None) -> Task | None:
+    """The first task that must share an NVLink domain with others and asks for some of its node's GPUs only."""
+    if topology is None:
+        return None
+    return next((task for task in _bound(gang.node, topology) if _is_part(portions[task.name], topology)), None)
+
+
+def _bound(node: Node, topology: ClusterTopology) -> Iterator[Task]:
+    """The tasks whose required level lies inside NVLink."""
+    if node.placement.required and any(_inside(pool, node.placement.required) for pool in topology.pools):
+        yield from tasks(node)
+    else:
+        for each in node.nodes:
+            yield from _bound(each, topology)
+
+
+def _inside(pool: Pool, level: str) -> bool:
+    linked = [number for number, each in enumerate(pool.levels) if each.nvlink]
+    return pool.level(level) is not None and bool(linked) and pool.depth(level) >= linked[0]
+
+
+def _is_part(portion: Portion, topology: ClusterTopology) -> bool:
+    named = topology.pool(portion.pool) if portion.pool else None
+    pools = [named] if named else [pool for pool in topology.pools if pool.node.accelerator]
+    return 0 < portion.accelerators < min((pool.node.accelerators for pool in pools), default=0)
+
+
+def findings(found: Mapping[str, Task]) -> Iterator[Diagnostic]:
+    """W456, by the name of the group."""
+    for name, task in found.items():
+        message = f'group "{name}" gets no ComputeDomain: task "{task.name}" asks for some of its node\'s GPUs only'
+        hint = "ask for all GPUs of a node in one task to have NVLink between nodes"
+        yield warning("W456", (*task.resource_route, "gpu"), message, hint=hint)
+
+
+# `{{host:<task>}}` -> `hosts` of the gang: which pod a text stands for.
+
+
+def hosts(gang: Gang) -> dict[str, str]:
+    """Every way in which the gang's tasks spell the host of one of them; others' hosts stay as OSMO leaves them."""
+    places = dict(_places(gang.node, ""))
+    found: dict[str, str] = {}
+    for text in _texts(gang.node):
+        for token in tokens.find(text):
+            if token.kind == tokens.HOST and token.name in places:
+                found[token.text] = places[token.name]
+    return dict(sorted(found.items()))
+
+
+def _places(node: Node, above: str) -> Iterator[tuple[str, str]]:
+    """Task -> podSet instance and the pod's number in it."""
+    for pods in node.pods:
+        for number, task in enumerate(pods.tasks):
+            yield task.name, f"{above}{pods.name}" + (f"/{number}" if len(pods.tasks) > 1 else "")
+    for each in node.nodes:
+        yield from _places(each, f"{above}{each.name}-0-")
+
+
+def _texts(node: Node) -> Iterator[str]:
+    for pods in node.pods:
+        yield from _below({key: pods.piece.data.get(key) for key in ("command", "args", "env", "files")})
+    for each in node.nodes:
+        yield from _texts(each)
+
+
+def _below(value: Any) -> Iterator[str]:
+    return (text for text, _ in tokens.texts(value, ()))
+
+
+# Cut the names of a workflow until the names of its pods fit Kubernetes, and say what was changed.
+
+MOST_NOTES = 3
+
+
+def fitted(workflow: str, gangs: tuple[Gang, ...]) -> tuple[str, tuple[Gang, ...]]:
+    """The workflow's name and the gangs with all names of at most so many characters that every pod's name fits.
+
+    Kubernetes wants 63; what cannot be had with names of SHORTEST characters is for the checks of the plan to refuse.
+    """
+    for most in range(63, SHORTEST - 1, -1):
+        short = cut(workflow, most), _all_cut(gangs, most)
+        if _longest(*short) <= LONGEST:
+            break
+    return short
+
+
+def _all_cut(gangs: tuple[Gang, ...], most: int) -> tuple[Gang, ...]:
+    names = _names([gang.node.name for gang in gangs], most)
+    return tuple(
+        gang._replace(node=_cut(gang.node, most, set())._replace(name=name))
+        for gang, name in zip(gangs, names, strict=True)
+    )
+
+
+def _cut(node: Node, most: int, pods: set[str]) -> Node:
+    """The names below a node. No two podSets of a gang have one name: its lead is one of them."""
+    own = _names([each.name for each in node.pods], most, pods)
+    below = _names([each.name for each in node.nodes], most)
+    return node._replace(
+        pods=tuple(each._replace(name=name) for each, name in zip(node.pods, own, strict=True)),
+        nodes=tuple(_cut(each, most, pods)._replace(name=name) for each, name in zip(node.nodes, below, strict=True)),
+    )
+
+
+def _names(names: list[str], most: int, taken: set[str] | None = None) -> list[str]:
+    """The names of siblings, cut."""
+    made, used = [], set() if taken is None else taken
+    for name in names:
+        made.append(cut(name, most, used))
+        used.add(made[-1])
+    return made
+
+
+def _longest(workflow: str, gangs: tuple[Gang, ...]) -> int:
+    several = len(gangs) > 1
+    return max(
+        len(workflow) + (len(gang.node.name) + 1 if several else 0) + 1 + below
+        for gang in gangs
+        for below in _shorten_below(gang.node)
+    )
+
+
+def _shorten_below(node: Node) -> Iterator[int]:
+    """For each podSet the length of `<group>-0-...-<podSet>` and of its last pod's number."""
+    for pods in node.pods:
+        yield len(pods.name) + len(str(len(pods.tasks) - 1))
+    for each in node.nodes:
+        for length in _shorten_below(each):
+            yield len(each.name) + len("-0-") + length
+
+
+def renamed(workflow: str, short: str, gangs: tuple[Gang, ...]) -> Iterator[Diagnostic]:
+    """W461: the names that bayplan made differ from OSMO's by more than case and underscores."""
+    changes: list[tuple[str, str, Route]] = []
+    if k8s_name(workflow) != short:
+        changes.append((workflow, short, (*ROOT, "name")))
+    for gang in gangs:
+        if k8s_name(gang.group.name) != gang.node.name:
+            changes.append((gang.group.name, gang.node.name, (*gang.group.route, "name")))
+        changes += () if gang.group.bare else _changes(gang.node)
+    if changes:
+        (old, new, route), *rest = dict.fromkeys(changes)
+        more = f", and {len(rest)} more names are" if rest else ""
+        notes = tuple(Note(f'"{a}" becomes "{b}"', at) for a, b, at in rest[:MOST_NOTES])
+        message = f'"{old}" is called "{new}" in the manifests{more} changed so that Kubernetes takes them'
+        message = message if rest else f'"{old}" is called "{new}" in the manifests, so that Kubernetes takes it'
+        yield info("W461", route, message, notes=notes, hint="use short names of letters, digits and hyphens")
+
+
+def _changes(node: Node) -> Iterator[tuple[str, str, Route]]:
+    for pods in node.pods:
+        if len(pods.tasks) == 1 and k8s_name(pods.tasks[0].name) != pods.name:
+            yield pods.tasks[0].name, pods.name, (*pods.tasks[0].route, "name")
+    for each in node.nodes:
+        written = "-".join(dict.fromkeys(r.group for r in each.requirements))
+        if each.requirements and k8s_name(written) != each.name:
+            yield written, each.name, (*each.requirements[-1].route, "group")
+        yield from _changes(each)
+
+
+UNCLEAR = "W401"
+"""Tasks or groups, both or none: nothing can be said of what they ask for."""
+
+
+def read(data: Any, context: Context) -> Outcome[Read[Workflow]]:
+    """The workflow in data that the schema accepted: OSMO's rules, then the translation."""
+    ruled = tuple(rules.check(data))
+    if any(each.code == UNCLEAR for each in ruled):
+        return Outcome(None, ruled)
+    translated = _translate(plain(data)["workflow"], context, whole=not has_errors(ruled))
+    if translated.value is None:
+        return Outcome(None, (*ruled, *translated.diagnostics))
+    native_data, origins = translated.value
+    if SUBJECT in context.beside:
+        ruled = tuple(each for each in ruled if not _settled(each, native_data))
+    found = (*ruled, *translated.diagnostics, *_invalid(native_data, origins))
+    if has_errors(found):
+        return Outcome(None, found)
+    made = native.read(native_data).value
+    return Outcome(made and Read(made.value, {**made.origins, **origins}), found)
+
+
+def _settled(found: Diagnostic, data: Mapping[str, Any]) -> bool:
+    """Whether a pool configuration gives what a rule misses: a timeout (W447), a meaning to `pool` (W433)."""
+    limited = any("activeDeadlineSeconds" in gang for gang in data["spec"]["gangs"])
+    return (found.code == "W447" and limited) or (found.code == "W433" and found.route == (*ROOT, "pool"))
+
+
+def _invalid(data: Mapping[str, Any], origins: Mapping[Route, Route]) -> tuple[Diagnostic, ...]:
+    """What the native format cannot hold, at its place in the OSMO file."""
+    return tuple(
+        each._replace(route=_source(each.route, origins)) for each in schemas.validate("Workflow", data, "workflow")
+    )
+
+
+def _source(route: Route, origins: Mapping[Route, Route]) -> Route:
+    found = origin(route, origins)
+    return found[0] if found else ROOT
+
+
+def _translate(spec: Mapping[str, Any], context: Context, *, whole: bool) -> Outcome[Piece]:
+    """The native document. Not `whole`: only what is wrong with resources on this cluster."""
+    groups = task_groups(spec)
+    here = site(spec, context)
+    if here.value is None:
+        return Outcome(None, here.diagnostics)
+    order = _levels(groups, spec.get("resources", {}), here.value)
+    given = portions(groups, spec["name"], here.value)
+    allowed, cut = limits(spec, here.value.config)
+    found = (*here.diagnostics, *order.diagnostics, *given.diagnostics, *cut)
+    if order.value is None or given.value is None or allowed is None or not whole:
+        return Outcome(None, found)
+    name = label(spec["name"])
+    tasks = [task for group in groups for task in group.tasks]
+    pieces = {task.name: pod_set(task, given.value[task.name], name, allowed.execution) for task in tasks}
+    made = tuple(lowering.gang(group, order.value, pieces) for group in groups)
+    short, made = fitted(name, made)
+    found += tuple(d for group in groups for d in lowering.findings(group, order.value))
+    found += (*renamed(spec["name"], short, made), *_outlived(made))
+    parts = {gang.group.name: task for gang in made if (task := on_parts(gang, given.value, here.value.topology))}
+    found += tuple(findings(parts))
+    return Outcome(_document(spec, short, made, allowed.total, frozenset(parts)), found)
+
+
+def _levels(groups: tuple[TaskGroup, ...], resources: Mapping[str, Any], here: Site) -> Outcome[levels.Levels]:
+    if here.topology is None:
+        return levels.assumed(groups, here.keys)
+    return levels.of_cluster(levels.used(resources), here.topology, here.levels)
+
+
+def _document(
+    spec: Mapping[str, Any], name: str, gangs: tuple[lowering.Gang, ...], deadline: int | None, parts: Collection[str]
+) -> Piece:
+    """The native document and its origins. `parts`: the groups that get no ComputeDomain."""
+    owner = _owners(gangs)
+    metadata = {"name": name, **({"labels": dict(spec["labels"])} if spec.get("labels") else {})}
+    origins: dict[Route, Route] = {("workflow", "spec"): ROOT, ("workflow", "metadata"): ROOT}
+    origins[GANGS] = (*ROOT, "groups" if spec.get("groups") else "tasks")
+    for number, gang in enumerate(gangs):
+        for own, source in lowering.origins(gang).items():
+            origins[(*GANGS, number, *own)] = source
+        for place, source in enumerate(_waits(gang, owner).values()):
+            origins[(*GANGS, number, "dependsOn", place)] = source
+        origins[(*GANGS, number, "activeDeadlineSeconds")] = (*ROOT, "timeout")
+    awaited = _awaited(gangs, owner)
+    body = {"gangs": [_gang(gang, owner, awaited, deadline, parts) for gang in gangs]}
+    return Piece({"apiVersion": native.API_VERSION, "kind": native.KIND, "metadata": metadata, "spec": body}, origins)
+
+
+def _owners(gangs: tuple[lowering.Gang, ...]) -> dict[str, str]:
+    """Task -> the gang it is in."""
+    return {task.name: gang.node.name for gang in gangs for task in gang.group.tasks}
+
+
+def _awaited(gangs: tuple[lowering.Gang, ...], owner: Mapping[str, str]) -> set[str]:
+    """The gangs that others wait for."""
+    return {name for gang in gangs for name in _waits(gang, owner)}
+
+
+def _waits(gang: lowering.Gang, owner: Mapping[str, str]) -> dict[str, Route]:
+    """The gangs whose tasks' outputs this one takes, and where it says so first."""
+    found: dict[str, Route] = {}
+    for task in gang.group.tasks:
+        for number, each in enumerate(task.data.get("inputs") or ()):
+            if each.get("task") in owner:
+                found.setdefault(owner[each["task"]], (*task.route, "inputs", number, "task"))
+    return found
+
+
+def _outlived(gangs: tuple[lowering.Gang, ...]) -> Iterator[Diagnostic]:
+    """W469: gangs that wait for each other share a JobSet, and nothing in it stops the tasks beside a lead."""
+    awaited = _awaited(gangs, _owners(gangs))
+    for gang in gangs:
+        if gang.group.lead and gang.node.name in awaited:
+            message = (
+                f'group "{gang.group.name}" ends with its lead in OSMO; here what follows it waits for all its tasks'
+            )
+            hint = "let the other tasks end by themselves once the lead is done"
+            yield warning("W469", (*gang.group.lead.route, "lead"), message, hint=hint)
+
+
+def _gang(
+    gang: lowering.Gang,
+    owner: Mapping[str, str],
+    awaited: Collection[str],
+    deadline: int | None,
+    parts: Collection[str],
+) -> dict[str, Any]:
+    waits, named = list(_waits(gang, owner)), hosts(gang)
+    body = lowering.data(gang.node, channel=gang.group.name not in parts)
+    lead = None if gang.node.name in awaited else gang.group.lead
+    led = {"lead": lowering.pod_set_of(gang.node, lead)} if lead else {}
+    return {
+        "name": body.pop("name"),
+        **({"dependsOn": waits} if waits else {}),
+        "rendezvous": "none",
+        **led,
+        **({} if deadline is None else {"activeDeadlineSeconds": deadline}),
+        **({"hosts": named} if named else {}),
+        **body,
+    }

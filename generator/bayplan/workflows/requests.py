@@ -1,0 +1,304 @@
+"""What is asked for one workload: by its annotations, and by the rule that matches it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from bayplan.core.diagnostics import KEY, Diagnostic, Note, Outcome, Route, error, info, warning
+from bayplan.core.phrases import count, did_you_mean, listing, shorten
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import group, items, kind, mapping, name, namespace, title
+from bayplan.kube.templates import templates
+from bayplan.kube.workloads import WORKLOADS
+from bayplan.model.augment import Roster, Seat
+from bayplan.model.encoding import camel_case
+from bayplan.model.manifest import Object
+from bayplan.model.policy import RULES, GangRule, GroupRule, Policy, Rule
+from bayplan.model.workflow import Placement
+
+# What a workload's annotations ask for: `bayplan.dev/placement` and its siblings.
+
+PREFIX = "bayplan.dev/"
+OWN = frozenset(
+    {
+        *("accepted", "gang", "group", "level", "path", "pod-set", "separate", "subgroup", "subgroup-policy"),
+        *("leaves", "levels", "nvlink-domain"),
+        *("topology", "whole-node", "workflow"),
+    }
+)
+"""Keys that bayplan writes itself: nobody asks for anything by them."""
+
+NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+DOTTED = re.compile(r"[a-z0-9]([-.a-z0-9]{0,61}[a-z0-9])?")
+DOMAINS = ("auto", "group", "gang", "never")
+MOST = 1_000_000
+
+
+class Said(NamedTuple):
+    """A wish, and where it was said."""
+
+    value: Any
+    route: Route
+
+
+class UnfitError(ValueError):
+    """Why a text is none of what stands there, and what would be."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def first(one: Object) -> Route | None:
+    """The first annotation that asks for a placement, even one that is misspelt."""
+    for key in mapping(one.data, "metadata", "annotations"):
+        if isinstance(key, str) and key.startswith(PREFIX) and key[len(PREFIX) :] not in OWN:
+            return (*one.route, "metadata", "annotations", key)
+    return None
+
+
+def read(one: Object) -> Outcome[Mapping[str, Said]]:
+    """Word -> what was said. A940: an unknown word; A941: a value that it does not take."""
+    route = (*one.route, "metadata", "annotations")
+    found: dict[str, Said] = {}
+    wrong: list[Diagnostic] = []
+    for key, value in mapping(one.data, "metadata", "annotations").items():
+        if not isinstance(key, str) or not key.startswith(PREFIX):
+            continue
+        word = key[len(PREFIX) :]
+        if word in OWN:
+            continue
+        if word not in WORDS:
+            wrong.append(_unknown((*route, key, KEY), key))
+            continue
+        try:
+            found[word] = Said(_value(word, value), (*route, key))
+        except UnfitError as unfit:
+            wrong.append(error("A941", (*route, key), str(unfit), hint=unfit.hint))
+    return Outcome(None if wrong else found, tuple(wrong))
+
+
+def _unknown(route: Route, key: str) -> Diagnostic:
+    hint = did_you_mean(key, [PREFIX + word for word in WORDS]) or f"known: {listing(WORDS, 'and')}"
+    return error("A940", route, f'bayplan knows no annotation "{shorten(key)}"', hint=hint)
+
+
+def _value(word: str, value: Any) -> Any:
+    if not isinstance(value, str):
+        raise UnfitError(f"the value of {PREFIX}{word} is no text", "put it in quotes: annotations are texts")
+    return WORDS[word](value.strip())
+
+
+def _placement(value: str) -> Placement:
+    """`required=spine,preferred=rack`, either alone, in any order."""
+    found: dict[str, str] = {}
+    for part in value.split(","):
+        key, equals, level = (each.strip() for each in part.partition("="))
+        if not equals or key not in Placement._fields:
+            near = did_you_mean(key, Placement._fields) if equals else ""
+            shown = f'"{shorten(part.strip())}" says neither `required=LEVEL` nor `preferred=LEVEL`'
+            raise UnfitError(shown, near or "write it as required=spine,preferred=rack")
+        if key in found:
+            raise UnfitError(f'"{key}" is there twice', "name one level for each")
+        found[key] = _matching(NAME, "the name of a level")(level)
+    return Placement(**found)
+
+
+def _size(value: str) -> int:
+    if not (value.isascii() and value.isdigit() and len(value) <= len(str(MOST)) and 1 <= int(value) <= MOST):
+        raise UnfitError(f'"{shorten(value)}" is no number of pods', f"use a whole number from 1 to {MOST}")
+    return int(value)
+
+
+def _domain(value: str) -> str:
+    if value not in DOMAINS:
+        raise UnfitError(f'"{shorten(value)}" says not who shares a ComputeDomain', f"use {listing(DOMAINS)}")
+    return value
+
+
+def _matching(pattern: re.Pattern[str], what: str) -> Callable[[str], str]:
+    def check(value: str) -> str:
+        if not pattern.fullmatch(value):
+            shown = f'"{shorten(value)}" is not {what}' if value else f"{what} is missing"
+            raise UnfitError(shown, "use lower-case letters, digits and dashes, 63 at most")
+        return value
+
+    return check
+
+
+WORDS: Mapping[str, Callable[[str], Any]] = {
+    "placement": _placement,
+    "group-size": _size,
+    "group-placement": _placement,
+    "compute-domain": _domain,
+    "pool": _matching(NAME, "the name of a pool"),
+    "fabric": _matching(NAME, "the name of a fabric"),
+    "scheduler": _matching(NAME, "the name of a scheduler"),
+    "queue": _matching(DOTTED, "the name of a queue"),
+}
+"""Word after the prefix -> what makes a value of its text."""
+
+
+ASKED = frozenset(PREFIX + word for word in WORDS)
+
+
+def misplaced(one: Object) -> Iterator[Diagnostic]:
+    """A948: what is asked for where nobody looks, among labels or on pod templates."""
+    yield from _among(one, mapping(one.data, "metadata", "labels"), (*one.route, "metadata", "labels"), "a label")
+    for each in templates((one,)):
+        if each.owned:
+            at = (*each.route, "metadata")
+            yield from _among(one, each.labels, (*at, "labels"), "a label of its pods")
+            yield from _among(one, each.annotations, (*at, "annotations"), "an annotation of its pods")
+
+
+def _among(one: Object, kept: Mapping[str, Any], route: Route, what: str) -> Iterator[Diagnostic]:
+    for key in sorted(ASKED & kept.keys()):
+        message = f"{key} is {what} here, and {title(one)} is placed by its own annotations"
+        yield error("A948", (*route, key, KEY), message, hint="move it to `metadata.annotations` of the workload")
+
+
+class GroupWish(NamedTuple):
+    """A group, and the podSets it is made of. `said`: field -> wish."""
+
+    said: Mapping[str, Said]
+    pod_sets: tuple[str, ...]  # patterns
+    route: Route
+
+
+class Wish(NamedTuple):
+    """Everything that is asked for. `said`: field of `GangRule` -> wish."""
+
+    said: Mapping[str, Said] = {}
+    groups: tuple[GroupWish, ...] = ()
+    every_group: Said | None = None  # who shares a ComputeDomain, for all groups
+    adopt: bool = False
+
+
+def wish(roster: Roster, policy: Policy | None, rule: int | None, said: Mapping[str, Said]) -> Outcome[Wish]:
+    """Annotations win over the rule, key by key. A942: which groups are meant is not clear."""
+    of_rule = Wish() if policy is None or rule is None else _of_rule(policy, rule)
+    own = {word.replace("-", "_"): each for word, each in said.items()}
+    groups = _groups(roster, of_rule.groups, own.pop("group_size", None), own.pop("group_placement", None))
+    if groups.value is None:
+        return Outcome(None, groups.diagnostics)
+    every = own.pop("compute_domain", None) if groups.value else None
+    return Outcome(Wish({**of_rule.said, **own}, groups.value, every, of_rule.adopt))
+
+
+def _of_rule(policy: Policy, index: int) -> Wish:
+    rule, route = policy.rules[index], (*RULES, index)
+    groups = tuple(_group(each, (*route, "groups", number)) for number, each in enumerate(rule.groups))
+    return Wish(_given(rule.gang, (*route, "gang")), groups, adopt=rule.adopt)
+
+
+def _group(rule: GroupRule, route: Route) -> GroupWish:
+    return GroupWish(_given(rule, route), rule.pod_sets, route)
+
+
+def _given(rule: GangRule | GroupRule, route: Route) -> dict[str, Said]:
+    found = ((field, getattr(rule, field)) for field in rule._fields if field != "pod_sets")
+    return {field: Said(each, (*route, camel_case(field))) for field, each in found if each not in ("", None)}
+
+
+def _groups(
+    roster: Roster, groups: tuple[GroupWish, ...], size: Said | None, placement: Said | None
+) -> Outcome[tuple[GroupWish, ...]]:
+    """The rule's groups with what the annotations say of them; without a rule, the groups that annotations make."""
+    first = size or placement
+    if first is None:
+        return Outcome(groups)
+    own = {key: each for key, each in (("size", size), ("placement", placement)) if each}
+    if len(groups) > 1:
+        message = f"the policy cuts {title(roster.placed)} into several groups, and an annotation says one thing of all"
+        note = Note("the groups are here", groups[0].route[:-1])
+        return _unclear(first.route, message, "say it in the policy, for each group", (note,))
+    if groups:
+        return Outcome((groups[0]._replace(said={**groups[0].said, **own}),))
+    if size is None:
+        message = f"nothing says how many pods of {title(roster.placed)} make a group"
+        return _unclear(first.route, message, f"add {PREFIX}group-size, or use {PREFIX}placement for all of them")
+    meant = [each for each in roster.seats if devices(roster, each)] or list(roster.seats)
+    if len(meant) != 1:
+        names = listing([each.name for each in meant], "and")
+        message = f"{title(roster.placed)} has the podSets {names}, and a group-size cuts one"
+        return _unclear(first.route, message, "say in a policy which podSets make the groups")
+    made = {"name": Said(meant[0].name, size.route), **own}
+    return Outcome((GroupWish(made, (meant[0].name,), size.route),))
+
+
+def devices(roster: Roster, seat: Seat) -> bool:
+    """Whether pods ask for more than their share of a machine: a resource of a vendor, or a claim."""
+    spec = mapping(roster.object.data, *seat.path, "spec")
+    if items(spec, "resourceClaims"):
+        return True
+    return any(
+        isinstance(resource, str) and "/" in resource
+        for each in items(spec, "containers")
+        for kept in ("limits", "requests")
+        for resource in mapping(each, "resources", kept)
+    )
+
+
+def _unclear(route: Route, message: str, hint: str, notes: tuple[Note, ...] = ()) -> Outcome[Any]:
+    return Outcome(None, (error("A942", route, message, hint=hint, notes=notes),))
+
+
+# Which rule of a policy holds for which workload.
+
+
+def matching(one: Object, policy: Policy, where: str) -> tuple[int, ...]:
+    """The numbers of the rules that match. `where`: the namespace of objects that name none."""
+    return tuple(index for index, rule in enumerate(policy.rules) if matches(rule, one, where))
+
+
+def matches(rule: Rule, one: Object, where: str) -> bool:
+    """Kinds whose pods nobody can count are matched by their very name alone, as if by an annotation."""
+    match = rule.match
+    if match.kind != kind(one) and ((group(one), kind(one)) not in WORKLOADS or not _fits(kind(one), match.kind)):
+        return False
+    if not (_fits(name(one), match.name) and _fits(namespace(one) or where, match.namespace)):
+        return False
+    labels = mapping(one.data, "metadata", "labels") if match.labels else {}
+    return all(labels.get(key) == value for key, value in match.labels.items())
+
+
+def _fits(text: str, pattern: str) -> bool:
+    """Most patterns are plain, or fit everything."""
+    return pattern == "*" or text == pattern or fnmatchcase(text, pattern)
+
+
+def findings(
+    policy: Policy, matched: Sequence[tuple[Object, tuple[int, ...]]], shared: bool = False
+) -> Iterator[Diagnostic]:
+    """A943: a rule that matches nothing, or no rule that matches; A944: one that asks for more, but comes later."""
+    used = {index for _, found in matched for index in found}
+    if policy.rules and not used and not shared:
+        message = "the policy selects nothing: no workload among the manifests is what one of its rules describes"
+        yield error("A943", RULES, message, hint="see `match`; where there is nothing to place, leave the policy away")
+        return
+    for index in range(len(policy.rules)):
+        if index not in used:
+            message = f"rule {index + 1} of the policy matches none of the workloads"
+            yield warning("A943", (*RULES, index), message, hint="see `match`, or remove the rule")
+    shadowed: dict[tuple[int, int], list[Object]] = {}
+    for one, found in matched:
+        for later in found[1:]:
+            if policy.rules[found[0]]._replace(match=policy.rules[later].match) != policy.rules[later]:
+                shadowed.setdefault((found[0], later), []).append(one)
+    for (first, later), objects in shadowed.items():
+        yield _shadowed(first, later, objects)
+
+
+def _shadowed(first: int, later: int, objects: Sequence[Object]) -> Diagnostic:
+    more = f" and {count(len(objects) - 1, 'other')}" if objects[1:] else ""
+    message = f"rule {later + 1} matches {title(objects[0])}{more} too, but rule {first + 1} comes first"
+    return info("A944", (*RULES, later), message, notes=(Note("the first rule that matches holds", (*RULES, first)),))
+
+
+def hook(one: Object) -> bool:
+    """Whether Helm runs the object as a hook."""
+    return "helm.sh/hook" in mapping(one.data, "metadata", "annotations")

@@ -1,0 +1,416 @@
+"""The statements of a script's body, gone through as the batch shell would: variables are set, steps are found.
+
+The batch shell runs on the first node alone, so a command that is no step is about that node: it is left out where it
+only prints or looks (W613), or sets up the node's software (W612); it is repeated in every pod where that is the same
+(`mkdir`); anything else is work for a single node, which only a job of one node can hold.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import dropwhile
+
+from bayplan.core.phrases import shorten
+from bayplan.core.values import NamedTuple
+from bayplan.kube.shell import quote
+from bayplan.workflows.sbatch import variables
+from bayplan.workflows.sbatch.expansion import MARK, NODES, RANK, Scope, Unknown, Value, text
+from bayplan.workflows.sbatch.options import STEPS, Findings, Spot
+from bayplan.workflows.sbatch.shape import Given, Options, parse, sort
+from bayplan.workflows.sbatch.shell import ASSIGNMENT, Statement, UnreadableError, Word, statements
+from bayplan.workflows.sbatch.variables import EACH, LAUNCHERS, QUIET, SETUP, SILENT, Body, Variables, after, base
+
+# Options of which some values are carried and others are not.
+
+CHANNEL = "unique-channel-per-segment"
+"""switch/nvidia_imex: an IMEX channel for each segment (Slurm 25.11), as ComputeDomains of groups are."""
+
+
+def judge(sections: Iterable[Options], findings: Findings) -> None:
+    """W603, W604, W617, W625 for directives and for options of steps."""
+    for options in sections:
+        for name, look in LOOKS.items():
+            if name in options:
+                look(options[name], findings)
+
+
+def _dependency(given: Given, findings: Findings) -> None:
+    if given.value == "singleton":
+        message = "--dependency=singleton is lost: jobs of one name may run at the same time"
+        findings.warning("W604", given.spot, message, "create the objects once the others are gone")
+        return
+    message = f'the job waits for others ("{shorten(given.value)}"), whose numbers lead to no script'
+    hint = "write both as gangs of one workflow, with `dependsOn`"
+    findings.error("W625", given.spot, message, hint)
+
+
+def _distribution(given: Given, findings: Findings) -> None:
+    first = given.value.partition(":")[0].partition(",")[0]
+    if first == "arbitrary":
+        findings.error("W603", given.spot, "--distribution=arbitrary cannot be carried: it lists nodes", "use block")
+    elif first not in ("block", "*", ""):
+        message = f"--distribution={first} is lost: ranks follow the nodes, as with block"
+        findings.warning("W604", given.spot, message, "let one task use the whole node, and the order does not matter")
+
+
+def _network(given: Given, findings: Findings) -> None:
+    for part in given.value.split(","):
+        if part != CHANNEL:
+            message = f'--network: "{shorten(part)}" is lost: it is about Slurm\'s own switches'
+            findings.warning("W604", given.spot, message, "attach networks of the cluster with `fabric`")
+
+
+def _nodelist(given: Given, findings: Findings) -> None:
+    if not MARK.search(given.value):
+        message = "--nodelist cannot be carried: Slurm's names of nodes are not a placement"
+        findings.error("W603", given.spot, message, "say it with levels, `placement` and pools")
+
+
+def _mpi(given: Given, findings: Findings) -> None:
+    if given.value != "none":
+        message = f"--mpi={shorten(given.value)} cannot be carried: no pod finds Slurm's {shorten(given.value)} server"
+        hint = "let torchrun start the ranks, or write an MPIJob"
+        findings.error("W603", given.spot, message, hint)
+
+
+def _folder(given: Given, findings: Findings) -> None:
+    message = "--chdir is lost: a pod starts in the folder of its image"
+    findings.warning("W604", given.spot, message, "write --container-workdir on the srun line")
+
+
+LOOKS = {
+    "dependency": _dependency,
+    "distribution": _distribution,
+    "network": _network,
+    "nodelist": _nodelist,
+    "mpi": _mpi,
+    "chdir": _folder,
+}
+
+
+SRUN = re.compile(r"\bsrun\b")
+CALLS = 1000
+
+
+class Step(NamedTuple):
+    """One program of an srun line: its options, its command, and the variables that it finds."""
+
+    options: Mapping[str, Given]
+    command: tuple[str, ...]
+    env: Mapping[str, str]
+    before: tuple[str, ...]  # lines of shell that every pod runs first
+    folder: str
+    spot: Spot
+    batch: int  # steps of one batch run at the same time
+
+
+class Walked(NamedTuple):
+    """What a body does."""
+
+    steps: tuple[Step, ...] = ()
+    work: tuple[Statement, ...] = ()  # commands of the first node
+    words: tuple[str, ...] = ()  # those of the only one, where it could be read
+    env: Mapping[str, str] = {}
+    before: tuple[str, ...] = ()
+    folder: str = ""
+    stops: bool = False  # set -e
+
+
+def walk(body: Body, scope: Scope, exported: Mapping[str, str], findings: Findings) -> Walked | None:
+    """What the body does. R151: no shell would read it; W609 to W613, W618, W621: what cannot be carried."""
+    try:
+        found = statements(body.text)
+    except UnreadableError as problem:
+        hint = "`bash -n` says more"
+        findings.error("R151", body.spot(min(problem.start, len(body.text))), problem.message, hint)
+        return None
+    walker = _Walker(body, scope, exported, findings)
+    walker.run(found)
+    return walker.result()
+
+
+class _Walker(Variables):
+    """The state of a batch shell."""
+
+    def __init__(self, body: Body, scope: Scope, exported: Mapping[str, str], findings: Findings) -> None:
+        super().__init__(body, scope, exported, findings)
+        self.steps: list[Step] = []
+        self.work: list[Statement] = []
+        self.words: tuple[str, ...] = ()
+        self.functions: dict[str, Statement] = {}
+        self.inside: tuple[str, ...] = ()
+        self.calls = 0
+        self.folder, self.batch, self.stops = "", 0, False
+        self.open = self.apart = False  # steps run in the background; what stands here does
+        self.quiet: dict[str, Spot] = {}
+        self.looks: dict[str, Spot] = {}
+        self.outputs: list[Spot] = []
+        self.setup: dict[str, Spot] = {}
+
+    def result(self) -> Walked:
+        """What was found, once all statements are through."""
+        for spot in list(self.setup.values())[:1]:
+            shown = ", ".join(f"`{each}`" for each in self.setup)
+            message = f"{shown}: this sets up the software of Slurm's nodes, and a pod has that of its image"
+            self.findings.warning("W612", spot, message, "put it into the image, or set the variables with `export`")
+        for spot in list(self.quiet.values())[:1]:
+            shown = ", ".join(self.quiet)
+            message = f"left out, since it is about Slurm's first node alone: {shown}"
+            self.findings.info("W613", spot, message, "no task can miss it")
+        for spot in list(self.looks.values())[:1]:
+            message = f"steps that only look at their nodes are left out: {', '.join(self.looks)}"
+            self.findings.info("W613", spot, message, "`kubectl exec` looks into a pod while it runs")
+        for spot in self.outputs[:1]:
+            message = "the files that output goes to are left out: what a pod prints is its log"
+            self.findings.info("W613", spot, message, "`kubectl logs` shows it")
+        return Walked(
+            tuple(self.steps), tuple(self.work), self.words, self.env(), tuple(self.before), self.folder, self.stops
+        )
+
+    # -- statements
+
+    def run(self, found: Sequence[Statement]) -> None:
+        """One after the other."""
+        piped = step = False
+        for number, each in enumerate(found):
+            follows = found[number + 1] if number + 1 < len(found) else None
+            if piped and step:
+                self._filter(each)
+            elif piped and base(each.name) == "srun":
+                self._fed(self.spot(each))
+            elif each.opened:
+                self._block(each)
+            else:
+                self._simple(each, follows)
+            step = step if piped else self._steps(each)
+            piped = each.end in ("|", "|&")
+
+    def _steps(self, each: Statement) -> bool:
+        """Whether it is a step, or a block with one."""
+        if each.opened:
+            return bool(SRUN.search(self.body.text[each.start : each.stop]))
+        return any(base(word.raw) == "srun" for word in each.words)
+
+    def _filter(self, each: Statement) -> None:
+        """What a step's output goes through."""
+        if each.opened or base(each.name) not in QUIET:
+            hint = "let the command do it: `bash -c 'program | filter'`"
+            self.findings.error("W610", self.spot(each), f'the output of a step goes into "{each.name}"', hint)
+        elif variables.file_of(each):
+            self.outputs.append(self.spot(each))
+        else:
+            self.quiet.setdefault(each.name, self.spot(each))
+
+    def _fed(self, spot: Spot) -> None:
+        message = "the step reads from the batch script, which is not there"
+        self.findings.error("W610", spot, message, "let the command read it")
+
+    def _block(self, each: Statement) -> None:
+        raw = self.body.text[each.start : each.stop]
+        if each.opened == "function":
+            steps = SRUN.search(raw)
+            self.functions[each.words[0].raw if each.words else ""] = each._replace(inner=() if steps else each.inner)
+            if steps:
+                self._around(each, "a function")
+        elif each.opened in ("{", "(") and (SRUN.search(raw) or not variables.file_of(each)):
+            apart = self.apart
+            self.apart = apart or each.end == "&"
+            self.run(each.inner)
+            self.apart = apart
+        elif SRUN.search(raw):
+            self._around(each, {"if": "a branch", "case": "a branch"}.get(each.opened, "a loop"))
+        elif variables.harmless(each, self.functions):
+            for name in variables.assigned(each.inner):
+                self.assign(
+                    name, Unknown(f"${name} is set inside of `{each.opened}`", f"give it with --set {name}=VALUE")
+                )
+        else:
+            self.work.append(each)
+
+    def _around(self, each: Statement, what: str) -> None:
+        hint = "write a step for each case, or put the decision into the command: `srun bash -c '...'`"
+        message = f"a step stands inside {what}, and which steps there are must be known before the job starts"
+        self.findings.error("W610", self.spot(each), message, hint)
+
+    def _simple(self, each: Statement, follows: Statement | None) -> None:
+        words = list(dropwhile(lambda word: ASSIGNMENT.match(word.raw), each.words))
+        own: dict[str, Value] = {}
+        for word in each.words[: len(each.words) - len(words)]:
+            if (found := ASSIGNMENT.match(word.raw)) and words:
+                own[found[1]] = self._text(after(word, len(found[0])), word.start)
+            elif found:
+                self._assign(word, found)
+        if words:
+            self._command(each, words, own, follows)
+
+    def _command(self, each: Statement, words: list[Word], own: dict[str, Value], follows: Statement | None) -> None:
+        while len(words) > 1 and words[0].raw in ("exec", "time", "nohup", "command", "builtin", "stdbuf"):
+            words.pop(0)
+        name = base(words[0].raw)
+        if name == "srun":
+            self._srun(each, words[1:], own, follows)
+        elif name in ("export", "declare", "typeset", "readonly", "local"):
+            self._export(each, words)
+        elif name in ("mapfile", "readarray", "read"):
+            self._read(each, words)
+        elif name == "unset":
+            for word in words[1:]:
+                self.texts.pop(word.raw, None)
+                self.lists.pop(word.raw, None)
+                self.exports.pop(word.raw, None)
+        elif name == "set":
+            self.stops |= any(re.fullmatch(r"-[a-z]*e[a-z]*", word.raw) for word in words[1:])
+        elif name == "wait":
+            self._waited()
+        elif name == "cd":
+            self._folder(words)
+        elif name in self.functions:
+            self._call(name)
+        elif name == ":":
+            self._defaults(words)
+        elif name == "exec" and each.redirects:
+            self.outputs.append(self.spot(each))
+        elif variables.file_of(each) and name in QUIET:
+            self._work(each, words)
+        elif name in SILENT:
+            pass
+        elif name in QUIET:
+            self.quiet.setdefault(name, self.spot(each))
+        elif name in EACH:
+            self._each(words)
+        elif name in SETUP:
+            self.setup.setdefault(" ".join(word.raw for word in words)[:60], self.spot(each))
+        elif name in LAUNCHERS:
+            hint = "start the program with srun, or on Kubernetes with an MPIJob"
+            self.findings.error("W611", self.spot(each), f'"{name}" starts programs on other nodes by itself', hint)
+        else:
+            self._work(each, words)
+
+    def _call(self, name: str) -> None:
+        """A function is what stands in it; where it calls itself, once."""
+        self.calls += 1
+        if name not in self.inside and self.calls <= CALLS:
+            self.inside = (*self.inside, name)
+            self.run(self.functions[name].inner)
+            self.inside = self.inside[:-1]
+        elif self.calls == CALLS + 1:
+            spot = self.spot(self.functions[name])
+            self.findings.error("W610", spot, f"functions are called more than {CALLS} times", "write out what they do")
+
+    def _work(self, each: Statement, words: list[Word]) -> None:
+        found: list[str] = []
+        for word in words:
+            parts = self._split(word)
+            if isinstance(parts, Unknown) or any(redirect.operator not in _LOGS for redirect in each.redirects):
+                found = []
+                break
+            found += parts
+        alone = not self.work and each.end in ("\n", ";") and base(words[0].raw) not in QUIET
+        self.words = tuple(found) if alone else ()
+        if self.words and each.redirects:
+            self.outputs.append(self.spot(each))
+        self.work.append(each)
+
+    # -- variables
+
+    def _folder(self, words: list[Word]) -> None:
+        value = text(words[1], self.scope) if len(words) > 1 else ""
+        if isinstance(value, str) and value.startswith("/") and "\0" not in value:
+            self.folder = self.texts["PWD"] = value
+
+    def _each(self, words: list[Word]) -> None:
+        found: list[str] = []
+        for word in words:
+            parts = self._split(word)
+            if isinstance(parts, Unknown):
+                self.unknown(parts, self.spot(word))
+                return
+            found += parts
+        if found[0] == "mkdir" and "-p" not in found:
+            found.insert(1, "-p")  # the folder may be there: every pod makes it
+        self.before.append(" ".join(map(quote, found)))
+
+    # -- steps
+
+    def _waited(self) -> None:
+        if self.open:
+            self.batch += 1
+        self.open = False
+
+    def _srun(self, each: Statement, words: list[Word], own: dict[str, Value], follows: Statement | None) -> None:
+        """A step; with colons between, several that start together."""
+        spot = self.spot(each)
+        if each.end == "||" and follows and base(follows.name) == "srun":
+            hint = "a step that fails ends the job; leave the second one out"
+            self.findings.error("W610", spot, "a step stands in for one that failed", hint)
+        for redirect in each.redirects:
+            if redirect.operator in ("<", "<<", "<<<"):
+                self._fed(spot)
+            elif variables.file_of(each):
+                self.outputs.append(spot)
+        env = {**self.env(), **{name: value for name, value in own.items() if isinstance(value, str)}}
+        for value in own.values():
+            if isinstance(value, Unknown):
+                self.unknown(value, spot)
+        found: list[tuple[str, Spot]] = []
+        known = True
+        for word in words:
+            parts = self._split(word)
+            if isinstance(parts, Unknown):
+                self.unknown(parts, self.spot(word))
+                parts, known = [], False
+            found += [(part, self.spot(word)) for part in parts]
+        if not known:
+            return
+        for number, component in enumerate(_components(found)):
+            self._step(component, env, each, number)
+        if each.end == "&" or self.apart:
+            self.open = True
+        elif not self.open:
+            self.batch += 1
+
+    def _step(self, words: list[tuple[str, Spot]], env: dict[str, str], each: Statement, number: int) -> None:
+        spot = self.spot(each)
+        options, at = parse(words, STEPS, self.findings)
+        sort((options,), self.findings, step=True)
+        judge((options,), self.findings)
+        command = tuple(word for word, _ in words[at:])
+        if not command:
+            self.findings.error("W601", spot, "srun has no command", "write the program after its options")
+            return
+        if base(command[0]) in QUIET and not {"bash", "sh"} & {base(command[0])}:
+            if variables.file_of(each):
+                self.work.append(each)
+            else:
+                self.looks.setdefault(f"`srun {base(command[0])}`", spot)
+            return
+        for word, place in words[at:]:
+            if MARK.search(word) and f"\0{RANK}:" in word:
+                self.rank(place)
+            if f"\0{NODES}:" in word:
+                hint = "name single nodes, as in $(scontrol show hostnames | head -n 1)"
+                self.findings.error("W609", place, "the names of all nodes are not known before the job starts", hint)
+        if "het-group" not in options and number:
+            options = {**options, "het-group": Given(STEPS["het-group"], str(number), spot)}
+        self.steps.append(Step(options, command, env, tuple(self.before), self.folder, spot, self.batch))
+
+    def rank(self, spot: Spot) -> None:
+        """W618."""
+        message = "the batch shell replaces this variable, which is 0 in it, so every task gets a 0"
+        hint = "let the task replace it: srun bash -c '... $SLURM_PROCID'"
+        self.findings.warning("W618", spot, message, hint)
+
+
+_LOGS = (">", ">>", "2>", "2>>", "&>", "&>>", "2>&", ">&")
+
+
+def _components(words: list[tuple[str, Spot]]) -> list[list[tuple[str, Spot]]]:
+    """The parts between colons."""
+    found: list[list[tuple[str, Spot]]] = [[]]
+    for word in words:
+        if word[0] == ":":
+            found.append([])
+        else:
+            found[-1].append(word)
+    return found

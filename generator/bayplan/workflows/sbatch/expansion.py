@@ -1,0 +1,393 @@
+"""Words -> texts, as far as they are known before the job starts.
+
+Some texts are known only by what they stand for: the name of a node, the number of the job. They are marks between two
+NUL characters, which no script holds, until the pods are known that they lead to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from bayplan.core.values import NamedTuple
+from bayplan.workflows.sbatch.shell import (
+    ARRAY,
+    BRACE,
+    COMMAND,
+    PROCESS,
+    SUM,
+    TEXT,
+    VARIABLE,
+    Piece,
+    Statement,
+    UnreadableError,
+    Word,
+    statements,
+)
+from bayplan.workflows.sbatch.shell import inside as pieces
+
+# Shell arithmetic over whole numbers: + - * / %, parentheses.
+
+_TOKEN = re.compile(r"\s*([0-9]{1,18}|[-+*/%()])")
+MOST = 10**18
+
+
+def value(text: str) -> int | None:
+    """What a sum gives. None where it is no sum of whole numbers, or one that no shell of 64 bits holds."""
+    tokens: list[str] = []
+    at, text = 0, text.strip()
+    while at < len(text) and len(tokens) < 200:
+        found = _TOKEN.match(text, at)
+        if found is None:
+            return None
+        tokens.append(found[1])
+        at = found.end()
+    try:
+        number, rest = _arithmetic_sum(tokens)
+    except (IndexError, ValueError, ZeroDivisionError):
+        return None
+    return None if rest or at < len(text) or abs(number) > MOST else number
+
+
+def _arithmetic_sum(tokens: list[str]) -> tuple[int, list[str]]:
+    number, rest = _product(tokens)
+    while rest and rest[0] in "+-":
+        sign = 1 if rest[0] == "+" else -1
+        other, rest = _product(rest[1:])
+        number += sign * other
+    return number, rest
+
+
+def _product(tokens: list[str]) -> tuple[int, list[str]]:
+    number, rest = _atom(tokens)
+    while rest and rest[0] in "*/%":
+        other, after = _atom(rest[1:])
+        quotient = abs(number) // abs(other) if rest[0] != "*" else 0
+        quotient = quotient if (number < 0) == (other < 0) else -quotient  # shells cut towards zero
+        number = {"*": number * other, "/": quotient, "%": number - quotient * other}[rest[0]]
+        rest = after
+    return number, rest
+
+
+def _atom(tokens: list[str]) -> tuple[int, list[str]]:
+    first, rest = tokens[0], tokens[1:]
+    if first == "-":
+        number, rest = _atom(rest)
+        return -number, rest
+    if first == "(":
+        number, rest = _arithmetic_sum(rest)
+        if rest[0] != ")":
+            raise ValueError
+        return number, rest[1:]
+    return int(first), rest
+
+
+class Unknown(NamedTuple):
+    """What takes running the script, or its environment, to know."""
+
+    why: str
+    hint: str = ""
+    drawn: bool = False  # by chance: any value does
+
+
+Value = str | Unknown
+List = tuple[str, ...]
+
+JOB, NODES, RANK, NODE, TIME = "job", "nodes", "rank", "node", "time"
+"""Marks: the job's number, the list of its nodes, the number of a task, the name of one node, when the job starts."""
+
+MARK = re.compile("\0(job|nodes|rank|node|time):([0-9.]*)\0")
+
+BY_CHANCE = ("RANDOM", "SRANDOM")
+"""Variables that bash draws."""
+
+LOGIN: Mapping[str, str] = {
+    "PWD": "the folder that the script is submitted from",
+    "SLURM_SUBMIT_DIR": "the folder that the script is submitted from",
+    "HOME": "the user's folder on Slurm's nodes",
+    "USER": "who submits the script",
+}
+"""What the login node knows, and no script."""
+
+FOLDERS = "name a folder that the nodes have, --set {0}=/FOLDER, or lay a volume of the cluster over it in `template`"
+
+
+def mark(kind: str, text: str = "") -> str:
+    """A text that stands for what is not known yet."""
+    return f"\0{kind}:{text}\0"
+
+
+class Scope(NamedTuple):
+    """The variables of a script at some place: texts, lists, and what is known not to be known."""
+
+    texts: Mapping[str, Value] = {}
+    lists: Mapping[str, List] = {}
+    sections: int = 1
+    output: Callable[[str, Scope], Value] | None = None  # what a substitution gives
+
+    def text(self, name: str) -> Value:
+        """The value of a variable."""
+        if name in self.texts:
+            return self.texts[name]
+        if name in self.lists:
+            return self.lists[name][0] if self.lists[name] else ""
+        hint = f"give it a value with --set {name}=VALUE" if name.isidentifier() else "write the value into the script"
+        if name in BY_CHANCE:
+            return Unknown(f"${name} is drawn by chance", hint, drawn=True)
+        if name in LOGIN:
+            return Unknown(f"${name} is {LOGIN[name]}", hint if name == "USER" else FOLDERS.format(name))
+        return Unknown(f"${name} has no value in the script", hint)
+
+
+def text(word: Word | Sequence[Piece], scope: Scope) -> Value:
+    """The text of a word."""
+    made: list[str] = []
+    for piece in word.pieces if isinstance(word, Word) else word:
+        value = _piece(piece, scope)
+        if isinstance(value, Unknown):
+            return value
+        made.append(value)
+    return "".join(made)
+
+
+def split(word: Word, scope: Scope) -> list[str] | Unknown:
+    """The words that a word becomes: what variables hold is split at blanks where it is not quoted."""
+    for piece in word.pieces:
+        if piece.kind == BRACE and (found := re.fullmatch(r"(\w+)\[[@*]\]", piece.text)) and len(word.pieces) < 3:
+            held = scope.lists.get(found[1])
+            return list(held) if held is not None else Unknown(f"${{{piece.text}}} has no value in the script")
+    if all(piece.quoted or piece.kind == TEXT for piece in word.pieces):
+        value = text(word, scope)
+        return value if isinstance(value, Unknown) else [value]
+    words: list[str] = []
+    open_ = False
+    for piece in word.pieces:
+        value = _piece(piece, scope)
+        if isinstance(value, Unknown):
+            return value
+        if piece.quoted or piece.kind == TEXT:
+            words[len(words) - open_ :] = [(words[-1] if open_ else "") + value]
+            open_ = True
+            continue
+        parts = value.split()
+        if parts and open_ and not value[:1].isspace():
+            words[-1] += parts.pop(0)
+        words += parts
+        open_ = bool(words) and bool(value) and not value[-1:].isspace()
+    return words
+
+
+def _piece(piece: Piece, scope: Scope) -> Value:
+    if piece.kind == TEXT:
+        return piece.text
+    if piece.kind == VARIABLE:
+        return scope.text(piece.text)
+    if piece.kind == BRACE:
+        return _brace(piece.text, scope)
+    if piece.kind == SUM:
+        return _sum(piece.text, scope)
+    if piece.kind == COMMAND:
+        return scope.output(piece.text, scope) if scope.output else Unknown(f"$({piece.text}) takes running the script")
+    shown = {PROCESS: f"<({piece.text})", ARRAY: "a list"}[piece.kind]
+    return Unknown(f"{shown} takes running the script")
+
+
+_BRACES = re.compile(
+    r"(#?)([A-Za-z_]\w*|[0-9@*#])(?:\[([^\]]*)\])?(?:(:?[-=+?]|%%?|##?|:|//?|\^\^?|,,?|@)(.*))?", re.DOTALL
+)
+
+
+def _brace(inside: str, scope: Scope) -> Value:
+    """`${NAME}`, `${NAME:-default}`, `${NAME[3]}`, `${#NAME[@]}`."""
+    found = _BRACES.fullmatch(inside)
+    if found is None:
+        return Unknown(f"${{{inside}}} takes running the script")
+    length, name, index, operator, rest = found.groups()
+    held = _element(name, index, scope) if index is not None else scope.text(name)
+    if length:
+        several = scope.lists.get(name) if index in ("@", "*") else None
+        if several is not None:
+            return str(len(several))
+        return held if isinstance(held, Unknown) else str(len(held))
+    if operator in ("-", ":-", "=", ":="):
+        return _else(rest, scope) if isinstance(held, Unknown) or (held == "" and ":" in operator) else held
+    if operator in ("+", ":+"):
+        return "" if isinstance(held, Unknown) else _else(rest, scope)
+    if operator in ("?", ":?") or operator is None:
+        return held
+    if isinstance(held, Unknown):
+        return held
+    return _cut(held, operator, rest, inside)
+
+
+def _else(inside: str, scope: Scope) -> Value:
+    try:
+        return text(pieces(inside.strip("\"'")), scope)
+    except UnreadableError:
+        return Unknown(f"{inside} cannot be read")
+
+
+def _element(name: str, index: str, scope: Scope) -> Value:
+    held = scope.lists.get(name)
+    if held is None:
+        return scope.text(name) if index == "0" else Unknown(f"${{{name}[{index}]}} has no value in the script")
+    number = int(index) if re.fullmatch(r"-?[0-9]{1,6}", index) else None
+    if number is None:
+        found = _sum(index, scope)
+        number = int(found) if isinstance(found, str) and re.fullmatch(r"-?[0-9]{1,6}", found) else None
+    if number is None or not -len(held) <= number < len(held):
+        return Unknown(f"${{{name}[{index}]}} is no entry that the script makes")
+    return held[number]
+
+
+def _cut(held: str, operator: str, rest: str, inside: str) -> Value:
+    """`${NAME%%.*}` and its like, for patterns of a fixed text and one star."""
+    pattern = rest.replace("\\", "")
+    if "\0" in held or operator not in ("%", "%%", "#", "##") or not re.fullmatch(r"\*?[^*?\[\]]+\*?", pattern):
+        return Unknown(f"${{{inside}}} takes running the script")
+    fixed = pattern.strip("*")
+    if operator.startswith("%") and pattern.endswith("*") and not pattern.startswith("*"):
+        cut = held.find(fixed) if operator == "%%" else held.rfind(fixed)
+        return held[:cut] if cut >= 0 else held
+    if operator.startswith("#") and pattern.startswith("*") and not pattern.endswith("*"):
+        cut = held.rfind(fixed) if operator == "##" else held.find(fixed)
+        return held[cut + len(fixed) :] if cut >= 0 else held
+    if "*" not in pattern:
+        return held.removesuffix(fixed) if operator.startswith("%") else held.removeprefix(fixed)
+    return Unknown(f"${{{inside}}} takes running the script")
+
+
+_NAMES = re.compile(r"\$?\{?([A-Za-z_]\w*)\}?")
+
+
+def _sum(inside: str, scope: Scope) -> Value:
+    wrong: list[Unknown] = []
+
+    def filled(found: re.Match[str]) -> str:
+        held = scope.text(found[1])
+        if isinstance(held, Unknown):
+            wrong.append(held)
+            return "0"
+        return held
+
+    written = _NAMES.sub(filled, inside) if len(inside) < 1000 else inside
+    if wrong:
+        return wrong[0]
+    number = value(written)
+    return Unknown(f"$(({inside.strip()})) takes running the script") if number is None else str(number)
+
+
+# What substitutions give that scripts look up nodes with: `$(scontrol show hostnames | head -n 1)` and others.
+
+ADDRESS = {"-s", "-f", "-i", "-I", "-A", "--short", "--fqdn", "--long", "--ip-address", "--all-ip-addresses"}
+"""Options of hostname that still give a name or an address of the node."""
+
+SAME = {"pwd": "PWD", "whoami": "USER", "id -un": "USER", "uuidgen": "RANDOM"}
+"""Commands that print what a variable holds, or what does as well."""
+
+NUMBER = re.compile(r"date (-u )?[\"']?\+[\"']?(%[CdGHIjmMNsSuVwyY]|[0-9])+[\"']?")
+"""A time that is written as a number, which programs may count with."""
+
+MOST_HOSTS = 65_536
+"""Nodes of a job (Slurm, MAX_SLURM_NODES)."""
+
+
+def output(inside: str, scope: Scope) -> Value:
+    """What a substitution gives."""
+    unknown = Unknown(
+        f"$({' '.join(inside.split())[:60]}) takes running the script", "write what it gives into the script"
+    )
+    asked = " ".join(inside.split())
+    if held := SAME.get(asked) or ("RANDOM" if NUMBER.fullmatch(asked) else ""):
+        return scope.text(held)
+    try:
+        steps = statements(inside)
+    except UnreadableError:
+        return unknown
+    if not steps or any(each.opened or each.end not in ("|", "\n", ";") for each in steps):
+        return unknown
+    lines = _first(steps[0], scope)
+    for step in steps[1:]:
+        words = _words(step, scope)
+        lines = _filtered(words, lines) if lines is not None and words is not None else None
+    return unknown if lines is None else "\n".join(lines)
+
+
+def _words(step: Statement, scope: Scope) -> list[str] | None:
+    found: list[str] = []
+    for word in step.words:
+        parts = split(word, scope)
+        if isinstance(parts, Unknown):
+            return None
+        found += parts
+    return found
+
+
+def _first(step: Statement, scope: Scope) -> list[str] | None:
+    """The lines that the first command of a pipe prints."""
+    words = _words(step, scope)
+    if not words:
+        return None
+    if words[:2] == ["scontrol", "show"] and words[2:3] in (["hostnames"], ["hostname"]):
+        return hosts(words[3] if len(words) > 3 else mark(NODES, "0"), scope)
+    if words[0] == "date" and not {"-d", "--date", "-r", "-f"} & {word.partition("=")[0] for word in words}:
+        return [mark(TIME)]
+    if words[0] == "hostname" and set(words[1:]) <= ADDRESS:
+        return [mark(NODE, "0.0")]
+    if words[0] == "srun":
+        return _asked(words[1:])
+    if words[0] == "getent" and words[1:2] in (["hosts"], ["ahostsv4"], ["ahosts"]) and len(words) == 3:
+        return [words[2]]
+    if words[0] in ("echo", "printf") and not any("%" in word or word.startswith("-") for word in words[1:]):
+        return [" ".join(words[1:])]
+    return None
+
+
+def hosts(asked: str, scope: Scope) -> list[str] | None:
+    """A line for each node of a list of nodes."""
+    found = MARK.fullmatch(asked)
+    if found is None or found[1] not in (NODES, NODE):
+        return None
+    if found[1] == NODE:
+        return [asked]
+    section = int(found[2] or 0)
+    count = scope.texts.get(f"\0nodes{section}", "")
+    many = int(count) if isinstance(count, str) and count.isdigit() else 1
+    return [mark(NODE, f"{section}.{number}") for number in range(min(many, MOST_HOSTS))]
+
+
+def _asked(words: list[str]) -> list[str] | None:
+    """`srun --nodes=1 --ntasks=1 -w NODE hostname --ip-address` asks a node for its address."""
+    place = mark(NODE, "0.0")
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
+        name, equals, value = words[at].partition("=")
+        if name in ("-w", "--nodelist", "-N", "-n", "--nodes", "--ntasks") and not equals:
+            at += 1
+            value = words[at] if at < len(words) else ""
+        if name in ("-w", "--nodelist"):
+            place = value
+        at += 1
+    asks = words[at : at + 1] == ["hostname"] and set(words[at + 1 :]) <= ADDRESS
+    found = MARK.fullmatch(place)
+    return [place] if asks and found and found[1] == NODE else None
+
+
+def _filtered(words: list[str], lines: list[str]) -> list[str] | None:
+    """What head, tail, sed, awk, cut and their like let through."""
+    line = " ".join(words)
+    if found := re.fullmatch(r"head(?: -n ?| -| --lines=)?([0-9]{1,5})?", line):
+        return lines[: int(found[1] or 10)]
+    if found := re.fullmatch(r"tail (?:-n ?|-)([0-9]{1,5})", line):
+        return lines[-int(found[1]) :] if int(found[1]) else []
+    if found := re.fullmatch(r"sed (?:-n )?([0-9]{1,5})(?:p|q|q;d|!d)", line):
+        return lines[int(found[1]) - 1 : int(found[1])] if "-n" in line or "d" in line else lines[: int(found[1])]
+    if line in ("sort", "uniq", "sort -u", "cat", "xargs") or re.fullmatch(
+        r"tr -d .*|awk .?\{ ?print \$1;? ?\}.?", line
+    ):
+        return lines
+    if re.fullmatch(r"cut -d(?: |=|')*\s*'? ?-f ?1|cut -d  -f ?1", line) or words[:1] == ["cut"]:
+        return lines if words[-1] in ("-f1", "1") else None
+    if words in (["wc", "-l"],):
+        return [str(len(lines))]
+    return None

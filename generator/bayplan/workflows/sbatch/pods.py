@@ -1,0 +1,368 @@
+"""A step -> the podSet that runs it, as native data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bayplan.core.values import NamedTuple
+from bayplan.workflows.sbatch.body import Step
+from bayplan.workflows.sbatch.expansion import JOB, MARK, NODE, RANK, TIME
+from bayplan.workflows.sbatch.options import Findings, Spot
+from bayplan.workflows.sbatch.shape import Given, Options, Shape
+from bayplan.workflows.sbatch.shell import (
+    ASSIGNMENT,
+    BRACE,
+    TEXT,
+    VARIABLE,
+    Statement,
+    UnreadableError,
+    Word,
+    statements,
+)
+from bayplan.workflows.sbatch.variables import base, launches, script
+
+# Images and mounts as pyxis takes them (pyxis 0.20, enroot 3.5), in the words of Kubernetes.
+
+_REFERENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@-]*")
+
+
+class Image(NamedTuple):
+    """An image that a kubelet can pull; else why there is none."""
+
+    name: str
+    user: str = ""  # enroot's credentials are looked up by it
+    why: str = ""
+
+
+def image(text: str) -> Image:
+    """`docker://USER@REGISTRY#IMAGE:TAG`, where all but the image may be left out."""
+    scheme, colon, rest = text.partition("://")
+    if colon and scheme not in ("docker",):
+        return Image("", why=f"{scheme}:// is an image that a node has already")
+    rest = rest if colon else text
+    if not colon and (rest.startswith(("/", "./", "../", "~")) or rest.endswith((".sqsh", ".sqfs", ".squashfs"))):
+        return Image("", why="a squashfs file is an image of enroot alone")
+    user, at, name = rest.partition("@")
+    if not at or name.startswith("sha256:") or "/" in user or "#" in user or ":" in user:
+        user, name = "", rest
+    name = name.replace("#", "/", 1)
+    return Image(name, user) if _REFERENCE.fullmatch(name) else Image("", why="it is no name of an image")
+
+
+class Mount(NamedTuple):
+    """A folder or file of the node, and where the container has it."""
+
+    source: str
+    target: str
+    read_only: bool = False
+
+
+def mounts(text: str) -> tuple[Mount, ...] | None:
+    """`/data:/data:ro,/scratch`. None where it is no such list."""
+    found = []
+    for part in text.split(","):
+        source, *rest = part.split(":")
+        target = rest[0] if rest and rest[0] else source
+        flags = "+".join(rest[1:]).split("+")
+        if not source.startswith("/") or not target.startswith("/") or len(rest) > 2 or ".." in part.split("/"):
+            return None
+        found.append(Mount(source.rstrip("/") or "/", target.rstrip("/") or "/", "ro" in flags))
+    return tuple(found)
+
+
+# Tasks of scripts that bayplan itself has written (`backends/slurm/tasks.py`): the same podSets come out again.
+#
+# A task's text exports the rendezvous, then the podSet's env, and becomes its command; where podSets share a section,
+# it looks at its number first.
+
+LABELS = re.compile(r"bayplan\.dev/workflow=([^,]+),bayplan\.dev/gang=([^,]+)")
+HOST = "HOST_"
+"""How the variables begin that stand for other pods (`kube/kinds/sbatch.py`)."""
+
+TORCH = ("MASTER_ADDR", "MASTER_PORT", "NNODES", "NODE_RANK")
+ALWAYS = ("GROUP_INDEX", "GROUP_COUNT", "GROUP_SIZE", "JOB_COMPLETION_INDEX")
+_PLACE = re.compile(r'^(?:(?:if|elif) \[ "\$place" -lt ([0-9]+) \]; then|else)  # (.+)$', re.MULTILINE)
+_PERIOD = re.compile(r"^place=\$\(\(SLURM_PROCID % ([0-9]+)\)\)$", re.MULTILINE)
+_SECTION = re.compile(r"^# (?:section ([0-9]+): )?(.+?) in pool ([a-z0-9-]+)(?:,.*)?$", re.MULTILINE)
+_PODS = re.compile(r"([0-9]+) ([a-z0-9][-a-z0-9]*)")
+_AGAIN = re.compile(r'SLURM_RESTART_COUNT:-0\}" -lt ([0-9]{1,9}) \]')
+_LED = re.compile(r'case " ([0-9 ]+) " in')
+
+
+class Branch(NamedTuple):
+    """One podSet of a section: how many of a period's tasks are its own, and what they run."""
+
+    name: str
+    pods: int
+    env: Mapping[str, str]
+    command: tuple[str, ...]
+    ranked: bool
+
+
+class Remarks(NamedTuple):
+    """What the comments and the shell around the steps say of the workflow."""
+
+    pods: tuple[tuple[tuple[str, int], ...], ...] = ()  # of each step: podSets with their pods
+    pools: Mapping[int, str] = {}
+    restarts: int = 0
+    lead: int | None = None  # the step
+
+
+def remarks(comments: str, text: str) -> Remarks:
+    """Of the comments below the directives, and of the body."""
+    pods: list[tuple[tuple[str, int], ...]] = []
+    pools = {}
+    for found in _SECTION.finditer(comments):
+        pools[int(found[1] or 0)] = found[3]
+        for step in re.split(r", (?=[0-9])", re.sub(r", [0-9]+ on a node$", "", found[2])):
+            pods.append(tuple((name, int(number)) for number, name in _PODS.findall(step.rpartition("(")[2])))
+    again, led = _AGAIN.search(text), _LED.search(text)
+    return Remarks(tuple(pods), pools, int(again[1]) if again else 0, int(led[1].split()[0]) if led else None)
+
+
+def branches(text: str, names: tuple[tuple[str, int], ...]) -> tuple[Branch, ...] | None:
+    """The podSets of a task's text. None where it is not of the form that bayplan writes."""
+    try:
+        found = statements(text)
+    except UnreadableError:
+        return None
+    flat = [each for block in found for each in (block.inner if block.opened == "if" else (block,))]
+    kept = [each for each in flat if each.words and each.name in ("export", "exec")]
+    parts: list[list[Statement]] = [[]]
+    for each in kept:
+        parts[-1].append(each)
+        if each.name == "exec":
+            parts.append([])
+    parts = [part for part in parts if part]
+    labels = [label[1] for label in _PLACE.findall(text)] or [names[0][0] if names else "worker"]
+    if len(parts) != len(labels) or not all(part[-1].name == "exec" for part in parts):
+        return None
+    counts = _counts(text, len(labels))
+    made = (_branch(part, name, count) for part, name, count in zip(parts, labels, counts, strict=True))
+    return tuple(made)
+
+
+def _counts(text: str, parts: int) -> list[int]:
+    period = _PERIOD.search(text)
+    if period is None:
+        return [0] * parts
+    ends = [int(end) for end, _ in _PLACE.findall(text) if end] + [int(period[1])]
+    return [end - start for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def _branch(part: list[Statement], name: str, count: int) -> Branch:
+    env: dict[str, str] = {}
+    for each in part[:-1]:
+        for word in each.words[1:]:
+            if found := ASSIGNMENT.match(word.raw):
+                env[found[1]] = told(word)[len(found[0]) :]
+    mine = {f"PET_{each}" for each in TORCH if env.get(f"PET_{each}") == f"$({each})"}
+    ours = {*ALWAYS, *mine, *(each.removeprefix("PET_") for each in mine)}
+    words = [told(word) for word in part[-1].words[1:]]
+    if words[:1] == ["env"]:
+        words.pop(0)
+        while words and re.match(r"[^=\s]+=", words[0]):
+            key, _, value = words.pop(0).partition("=")
+            env[key] = value
+    kept = {key: value for key, value in env.items() if key not in ours}
+    return Branch(name, count, kept, tuple(words), "GROUP_COUNT" in env)
+
+
+def told(word: Word) -> str:
+    """A word in which variables are Kubernetes' `$(NAME)` and all else stands for itself."""
+    made = []
+    for piece in word.pieces:
+        if piece.kind == TEXT:
+            made.append(literal(piece.text))
+        elif piece.kind in (VARIABLE, BRACE):
+            made.append(f"$({piece.text})")
+        else:
+            made.append("")
+    return "".join(made)
+
+
+def literal(text: str) -> str:
+    """A text that Kubernetes leaves as it is in commands, arguments and variables: `$(` and `$$` are its own."""
+    return re.sub(r"\$(?=[$(]|\Z)", "$$", text) if "$" in text else text
+
+
+def data_of(branch: Branch) -> dict[str, Any]:
+    """The keys of the podSet."""
+    return {"env": dict(branch.env), "command": list(branch.command)}
+
+
+TASK = {
+    "SLURM_PROCID": "$NODE_RANK",
+    "SLURM_NODEID": "$NODE_RANK",
+    "SLURM_LOCALID": "0",
+    "SLURM_NTASKS": "$NNODES",
+    "SLURM_NPROCS": "$NNODES",
+    "SLURM_NNODES": "$NNODES",
+    "SLURM_JOB_NUM_NODES": "$NNODES",
+    "SLURM_STEP_NUM_TASKS": "$NNODES",
+    "SLURM_STEP_NUM_NODES": "$NNODES",
+    "SLURM_NTASKS_PER_NODE": "1",
+    "SLURM_TASKS_PER_NODE": "1",
+}
+"""Variables of Slurm that a task may ask for, in the words of a pod: each pod is a node with one task."""
+
+USUAL = ("SLURM_PROCID", "SLURM_NODEID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_NNODES")
+"""What programs look for that have no launcher of their own."""
+
+_ASKED = re.compile(r"\bSLURM_\w+|\bSLURMD_NODENAME\b")
+
+
+class Names(NamedTuple):
+    """What marks become: the workflow's name, and for a node the text that stands for a pod's address."""
+
+    workflow: str
+    nodes: Mapping[str, str] = {}  # "0.3" -> $(MASTER_ADDR) or @node-3@
+
+
+class Texts:
+    """Marks in texts -> what stands for them; notes which were used."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.used: set[str] = set()
+        self.job = self.time = False
+
+    def plain(self, text: str) -> str:
+        """The text with Kubernetes' own words escaped."""
+        parts, end = [], 0
+        for found in MARK.finditer(text):
+            parts += [literal(text[end : found.start()]), self._mark(found[1], found[2])]
+            end = found.end()
+        return "".join([*parts, literal(text[end:])])
+
+    def _mark(self, kind: str, which: str) -> str:
+        if kind in (JOB, TIME):
+            self.job |= kind == JOB
+            self.time |= kind == TIME
+            return self.names.workflow
+        if kind == NODE:
+            self.used.add(which)
+            return self.names.nodes.get(which, f"@node-{which.replace('.', '-')}@")
+        return "0" if kind == RANK else ""
+
+
+def command(step: Step, tasks: int, ranked: bool, findings: Findings) -> list[str]:
+    """The command of every pod, behind the lines of shell that it needs. W616, W623: variables that nobody sets.
+
+    `ranked`: each pod finds its number among the `tasks` of the step.
+    """
+    words = list(step.command)
+    at = script(step.command)
+    named = tuple(dict.fromkeys(_ASKED.findall(words[at]))) if at is not None else ()
+    asked = tuple(name for name in named if name in TASK and name not in step.env)
+    for name in named:
+        if name not in TASK and name not in step.env:
+            hint = f"give it a value in the script: export {name}=VALUE"
+            findings.warning("W616", step.spot, f"the task asks for ${name}, which only Slurm sets", hint)
+    if asked and not ranked:
+        message = f"the task asks for ${asked[0]}, and only pods with GPUs have ranks where some of the gang have GPUs"
+        findings.error("W623", step.spot, message, "make the steps jobs of their own")
+        return words
+    if at is None and not launches(step.command) and tasks > 1 and ranked:
+        asked = USUAL
+    if not ranked and tasks > 1:
+        message = f"nothing tells the {tasks} tasks apart: they have no GPUs, and others of the gang have"
+        hint = "where tasks ask for their number, make the steps jobs of their own"
+        findings.warning("W616", step.spot, message, hint)
+    lines = [*step.before, *(["export " + " ".join(f"{name}={TASK[name]}" for name in asked)] if asked else [])]
+    if not lines:
+        return words
+    if at is not None:
+        words[at] = "\n".join([*lines, words[at]])
+        return words
+    return ["sh", "-c", "; ".join([*lines, 'exec "$@"']), "sh", *words]
+
+
+def container(options: Options, fallback: str, findings: Findings, where: Spot) -> dict[str, Any]:
+    """Image and template of a step. W602, W615, W622."""
+    made: dict[str, Any] = {}
+    if given := options.get("container-image"):
+        found = image(given.value)
+        if found.why and not fallback:
+            hint = "push it to a registry, and name it with --set image=IMAGE"
+            findings.error("W615", given.spot, f'no kubelet can pull "{given.value}": {found.why}', hint)
+        elif found.user:
+            hint = "name a Secret in `imagePullSecrets` of `template`"
+            message = f'the registry\'s user "{found.user}" is lost: kubelets pull with Secrets'
+            findings.warning("W604", given.spot, message, hint)
+        made["image"] = found.name
+    if fallback:
+        made["image"] = fallback
+    if not made.get("image") and "container-image" not in options:
+        hint = "write --container-image=IMAGE on the srun line, or name one with --set image=IMAGE"
+        findings.error("W615", where, "the tasks have no image: they use what is installed on Slurm's nodes", hint)
+    template = dict(_template(options, findings))
+    if template:
+        made["template"] = _spec(template)
+    return made
+
+
+def _template(options: Options, findings: Findings) -> Iterator[tuple[str, Any]]:
+    if given := options.get("container-workdir"):
+        yield "workingDir", given.value
+    if "container-readonly" in options:
+        yield "securityContext", {"readOnlyRootFilesystem": True}
+    given = options.get("container-mounts")
+    if given and given.value:
+        yield from _mounts(given, findings)
+
+
+def _mounts(given: Given, findings: Findings) -> Iterator[tuple[str, Any]]:
+    found = mounts(given.value)
+    if found is None:
+        message = f'--container-mounts: "{given.value}" is no list of absolute paths such as /data:/data:ro'
+        findings.error("W602", given.spot, message, "write absolute paths without `..`")
+        return
+    names = [f"host-{number}" for number in range(len(found))]
+    mounted = [
+        {"name": name, "mountPath": each.target, **({"readOnly": True} if each.read_only else {})}
+        for name, each in zip(names, found, strict=True)
+    ]
+    yield "volumeMounts", mounted
+    yield (
+        "volumes",
+        [{"name": name, "hostPath": {"path": each.source}} for name, each in zip(names, found, strict=True)],
+    )
+    folders = ", ".join(dict.fromkeys(each.source for each in found))
+    message = f"{folders}: pods mount them from their nodes (hostPath), which must have them"
+    hint = "lay a PersistentVolumeClaim over the volume in `template`, where the data are not on the nodes"
+    findings.warning("W622", given.spot, message, hint)
+
+
+def _spec(template: Mapping[str, Any]) -> dict[str, Any]:
+    volumes = {"volumes": template["volumes"]} if "volumes" in template else {}
+    main = {key: value for key, value in template.items() if key != "volumes"}
+    return {"spec": {"containers": [main], **volumes}}
+
+
+def amounts(shape: Shape, whole: bool) -> dict[str, Any]:
+    """Accelerator and resources of a pod."""
+    asked = {"cpu": str(shape.cpus) if shape.cpus else "", "memory": shape.memory, "ephemeral-storage": shape.scratch}
+    resources = {name: amount for name, amount in asked.items() if amount}
+    return {
+        **({"accelerator": {"count": shape.gpus}} if shape.gpus else {}),
+        **({"resources": resources} if resources else {}),
+        **({"wholeNode": True} if whole else {}),
+    }
+
+
+def label(text: str, fallback: str) -> str:
+    """A DNS label of a name: lower case, dashes for all else, a letter first, at most 40 characters."""
+    made = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    made = f"{fallback}-{made}" if made[:1].isdigit() else made
+    return made[:40].strip("-") or fallback
+
+
+def step_name(step: Step) -> str:
+    """What a step is called: its job name, else its program."""
+    if given := step.options.get("job-name"):
+        return label(given.value, "step")
+    name = base(step.command[0])
+    return label(name.removesuffix(".sh").removesuffix(".py"), "step")

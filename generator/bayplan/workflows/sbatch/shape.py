@@ -1,0 +1,418 @@
+"""The options of a section or of a step -> how many tasks on how many nodes, and what each task asks for.
+
+A task becomes a pod. What Slurm counts by node is dealt out to the tasks of the node, evenly or not at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from bayplan.core.phrases import did_you_mean, shorten
+from bayplan.core.values import NamedTuple
+from bayplan.workflows.sbatch.options import (
+    ALIASES,
+    FLAG,
+    KEPT,
+    LOST,
+    MAYBE,
+    NOTHING,
+    REFUSED,
+    VALUE,
+    Findings,
+    Option,
+    Spot,
+    letters,
+)
+
+# Times, sizes and counts as Slurm writes them (src/common/parse_time.c, src/common/slurm_opt.c). None: it is none.
+
+_TIME = re.compile(r"(?:([0-9]{1,6})-)?([0-9]{1,9})(?::([0-9]{1,9}))?(?::([0-9]{1,9}))?")
+UNITS = {"": 1, "K": 0, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3}
+"""Unit -> mebibytes; K is cut below."""
+
+LARGEST = 10**7
+"""Of anything that is counted."""
+
+
+def seconds(text: str) -> int | None:
+    """`90` is minutes; `1:30` minutes and seconds; `2-12` days and hours. 0: no limit."""
+    if text.upper() in ("INFINITE", "UNLIMITED", "-1"):
+        return 0
+    found = _TIME.fullmatch(text)
+    if found is None:
+        return None
+    days, *parts = (None if each is None else int(each) for each in found.groups())
+    one, two, three = parts[0] or 0, parts[1], parts[2]
+    if days is not None:
+        return ((days * 24 + one) * 60 + (two or 0)) * 60 + (three or 0)
+    if two is None:
+        return one * 60
+    return one * 60 + two if three is None else (one * 60 + two) * 60 + three
+
+
+def mebibytes(text: str) -> int | None:
+    """`64G`, `512` (mebibytes), rounded up. 0 is Slurm's word for all of a node."""
+    found = re.fullmatch(r"([0-9]{1,12})([KMGTP]?)B?", text.upper())
+    if found is None:
+        return None
+    number = int(found[1])
+    return -(-number // 1024) if found[2] == "K" else number * UNITS[found[2]]
+
+
+def quantity(size: int) -> str:
+    """Mebibytes in the words of Kubernetes: `64Gi`, `1500Mi`."""
+    return f"{size // 1024}Gi" if size % 1024 == 0 else f"{size}Mi"
+
+
+def count(text: str, least: int = 1) -> int | None:
+    """A whole number; Slurm takes `2k` for 2048 nodes."""
+    found = re.fullmatch(r"([0-9]{1,9})([kKmM]?)", text)
+    if found is None:
+        return None
+    number = int(found[1]) * {"": 1, "k": 1024, "m": 1024**2}[found[2].lower()]
+    return number if least <= number <= LARGEST else None
+
+
+def span(text: str) -> tuple[int, int] | None:
+    """`4` or `2-4`."""
+    low, dash, high = text.partition("-")
+    first, last = count(low), count(high if dash else low)
+    return (first, last) if first and last and first <= last else None
+
+
+class Cards(NamedTuple):
+    """A number of GPUs, and the type where one is named."""
+
+    number: int
+    kind: str = ""
+
+
+def cards(text: str) -> Cards | None:
+    """`8`, `h100:8`, and `h100` for one of them."""
+    kind, colon, number = text.rpartition(":")
+    if not colon and not text[:1].isdigit():
+        kind, number = text, "1"
+    many = count(number, 0)
+    return Cards(many, kind) if many is not None and "," not in text and ":" not in kind else None
+
+
+def gres(text: str) -> tuple[Cards | None, list[str]] | None:
+    """The GPUs in a list of generic resources, and what else is in it: `gpu:h100:8(S:0),nvme:2`."""
+    found: Cards | None = None
+    others: list[str] = []
+    for part in re.sub(r"\([^()]*\)", "", text).split(","):
+        name, _, rest = part.strip().removeprefix("gres/").replace("=", ":").partition(":")
+        if name == "gpu":
+            found = cards(rest or "1")
+            if found is None:
+                return None
+        elif name and name != "none":
+            others.append(name)
+    return found, others
+
+
+# Words of a directive or of an srun line -> options, as getopt reads them (`man sbatch`, `man srun`).
+
+
+class Given(NamedTuple):
+    """An option with its value (empty where it takes none), and where it stands."""
+
+    option: Option
+    value: str
+    spot: Spot
+
+
+Options = Mapping[str, Given]
+"""By name. Of an option that is given twice the last one counts, as for Slurm."""
+
+
+def parse(
+    words: Sequence[tuple[str, Spot]], table: Mapping[str, Option], findings: Findings
+) -> tuple[dict[str, Given], int]:
+    """The options at the beginning of some words, and where the first word stands that is none. W600, W601."""
+    short, at = letters(table), 0
+    found: dict[str, Given] = {}
+    while at < len(words):
+        word, spot = words[at]
+        if word == "--":
+            return found, at + 1
+        if not word.startswith("-") or word == "-":
+            break
+        at += 1
+        following = words[at][0] if at < len(words) else None
+        named = _long(word, table) if word.startswith("--") else _short(word, short)
+        for option, value in named:
+            if option is None:
+                called = value or ""
+                hint = did_you_mean(called.lstrip("-"), table) or "Slurm 25.11 knows none of this name"
+                findings.error("W600", spot, f'there is no option "{shorten(called)}"', hint)
+            elif option.takes == VALUE and value is None:
+                if following is None:
+                    findings.error("W601", spot, f"--{option.name} wants a value", f"write --{option.name}=VALUE")
+                else:
+                    found[option.name] = Given(option, following, spot)
+                    at += 1
+            elif option.takes == FLAG and value:
+                findings.error("W601", spot, f"--{option.name} takes no value", f"write --{option.name} alone")
+            else:
+                found[option.name] = Given(option, value or "", spot)
+    return found, at
+
+
+def _long(word: str, table: Mapping[str, Option]) -> list[tuple[Option | None, str | None]]:
+    """`--nodes=4`; a name may be cut short as long as one option begins so."""
+    name, equals, value = word[2:].partition("=")
+    name = ALIASES.get(name, name)
+    likely = [name] if name in table else [each for each in table if each.startswith(name) and name]
+    if len(likely) != 1:
+        return [(None, f"--{name}")]
+    return [(table[likely[0]], value if equals else None)]
+
+
+def _short(word: str, short: Mapping[str, Option]) -> list[tuple[Option | None, str | None]]:
+    """`-N4`, `-N` and a value in the next word, or several flags in one word."""
+    made: list[tuple[Option | None, str | None]] = []
+    for number, letter in enumerate(word[1:], 1):
+        option = short.get(letter)
+        if option is None:
+            return [*made, (None, f"-{letter}")]
+        if option.takes != FLAG:
+            rest = word[number + 1 :].removeprefix("=")
+            return [*made, (option, rest or ("" if option.takes == MAYBE else None))]
+        made.append((option, ""))
+    return made
+
+
+def sort(sections: Iterable[Options], findings: Findings, step: bool = False) -> None:
+    """W603 to W606: options that are refused, lost, of no meaning, or Slurm's alone. Of a `step`, nothing is kept."""
+    nothing: dict[str, Given] = {}
+    kept: dict[str, Given] = {}
+    for given in (each for options in sections for each in options.values()):
+        option = given.option
+        if option.does == REFUSED:
+            findings.error("W603", given.spot, f"--{option.name} cannot be carried: {option.why}", option.hint)
+        elif option.does == KEPT and option.why and step:
+            findings.warning("W604", given.spot, f"--{option.name} of a step is lost: {option.why}", option.hint)
+        elif option.does == KEPT and option.why:
+            message = f"--{option.name} is kept for Slurm alone: {option.why}"
+            findings.warning("W604", given.spot, message, option.hint)
+        elif option.does == LOST:
+            findings.warning("W604", given.spot, f"--{option.name} is lost: {option.why}", option.hint)
+        elif option.does == NOTHING or (option.does == KEPT and step):
+            nothing.setdefault(option.name, given)
+        elif option.does == KEPT:
+            kept.setdefault(option.name, given)
+    _listed(nothing, "W605", "of no meaning outside of Slurm", "nothing is lost without them", findings)
+    hint = "they stand in `backends: {slurm: ...}` of the gang"
+    _listed(kept, "W606", "kept for Slurm, and mean nothing to other schedulers", hint, findings)
+
+
+def _listed(found: Mapping[str, Given], code: str, what: str, hint: str, findings: Findings) -> None:
+    if found:
+        first = next(iter(found.values()))
+        names = ", ".join(f"--{name}" for name in found)
+        findings.info(code, first.spot, f"{names}: {what}", hint)
+
+
+class Shape(NamedTuple):
+    """Equal tasks. Amounts are of each; `least`: the nodes with which the job may start."""
+
+    nodes: int = 1
+    least: int = 1
+    tasks: int = 1
+    gpus: int = 0
+    kind: str = ""  # the GPUs' type, as gres.conf calls it
+    by_gres: bool = False
+    cpus: int = 0
+    memory: str = ""
+    scratch: str = ""
+    exclusive: bool = False
+    all_memory: bool = False
+
+    @property
+    def per_node(self) -> int:
+        """Tasks on a node."""
+        return max(1, self.tasks // self.nodes)
+
+
+def shape(options: Options, where: Spot, findings: Findings) -> Shape:
+    """What the options ask for. W602, W607, W608."""
+    asked = _Asked(options, where, findings)
+    nodes, least, tasks = asked.counts()
+    found = asked.cards(nodes, tasks)
+    per_node = max(1, tasks // nodes)
+    cpus = asked.cpus(found.number)
+    return Shape(
+        nodes,
+        least,
+        tasks,
+        found.number,
+        found.kind,
+        "gres" in options and found.number > 0,
+        cpus,
+        asked.memory(per_node, cpus, found.number),
+        asked.share("tmp", per_node),
+        asked.exclusive(),
+        "mem" in options and mebibytes(options["mem"].value) == 0,
+    )
+
+
+class _Asked:
+    """Reads amounts out of options, and says what is wrong with them."""
+
+    def __init__(self, options: Options, where: Spot, findings: Findings) -> None:
+        self.options, self.where, self.findings = options, where, findings
+
+    def number(self, name: str, least: int = 1) -> int | None:
+        """A count; None where it is not given."""
+        if name not in self.options:
+            return None
+        found = count(self.options[name].value, least)
+        if found is None:
+            self.wrong(name, "a whole number")
+        return found
+
+    def wrong(self, name: str, what: str, code: str = "W602") -> None:
+        """W602."""
+        given = self.options[name]
+        message = f'--{name}: "{shorten(given.value)}" is not {what}'
+        self.findings.error(code, given.spot, message, "Slurm would refuse it too" if code == "W602" else "")
+
+    def clash(self, name: str, message: str, hint: str, code: str = "W607") -> None:
+        """W607, W608."""
+        self.findings.error(code, self.options[name].spot if name in self.options else self.where, message, hint)
+
+    def counts(self) -> tuple[int, int, int]:
+        """Nodes, the fewest nodes, tasks."""
+        low, high = 1, 0
+        if "nodes" in self.options:
+            found = span(self.options["nodes"].value)
+            if found is None:
+                self.wrong("nodes", "a number of nodes, or a range such as 2-4")
+            low, high = found or (1, 1)
+        tasks, each = self.number("ntasks"), self.number("ntasks-per-node")
+        by_card = self.number("ntasks-per-gpu")
+        if tasks is None and by_card is not None:
+            tasks = self.by_card(by_card, high or 1)
+        if not high:
+            high = low = -(-tasks // each) if tasks and each else 1 if not tasks or each is None else tasks
+        if tasks is None:
+            return high, low, high * (each or 1)
+        if "nodes" not in self.options and each is None:
+            return tasks, tasks, tasks  # Slurm packs them as it likes: each pod finds a node by itself
+        if tasks < high:
+            return tasks, min(low, tasks), tasks  # Slurm gives a step no more nodes than tasks
+        if tasks % high or (each and tasks // high > each):
+            message = (
+                f"{tasks} tasks cannot be dealt evenly to {high} nodes"
+                if tasks % high
+                else (f"{tasks} tasks on {high} nodes are more than the {each} of each that --ntasks-per-node allows")
+            )
+            self.clash("ntasks", message, "write --nodes and --ntasks-per-node", "W608" if tasks % high else "W607")
+            tasks = high
+        return high, low, tasks
+
+    def by_card(self, each: int, nodes: int) -> int:
+        """Tasks, where so many share a GPU."""
+        if each > 1:
+            self.clash("ntasks-per-gpu", f"{each} tasks share a GPU, and a pod takes whole ones", "write 1", "W608")
+        total = self.total("gpus") or nodes * (self.total("gpus-per-node") or 1)
+        return max(1, total)
+
+    def total(self, name: str) -> int:
+        """GPUs by one of the options, without saying what is wrong."""
+        found = cards(self.options[name].value) if name in self.options else None
+        return found.number if found else 0
+
+    def cards(self, nodes: int, tasks: int) -> Cards:
+        """The GPUs of each task. Two options that say it must agree."""
+        said: dict[str, Cards] = {}
+        for name, share in (("gpus", tasks), ("gpus-per-node", max(1, tasks // nodes)), ("gpus-per-task", 1)):
+            if name in self.options:
+                found = cards(self.options[name].value)
+                if found is None:
+                    self.wrong(name, "a number of GPUs such as 8 or h100:8")
+                else:
+                    said[name] = self.dealt(name, found, share)
+        for name, share in (("gres", max(1, tasks // nodes)), ("tres-per-task", 1)):
+            if name in self.options and (listed := self.listed(name)):
+                said[name] = self.dealt(name, listed, share)
+        different = {each.number for each in said.values()}
+        if len(different) > 1:
+            names = " and ".join(f"--{name}" for name in said)
+            self.clash(list(said)[-1], f"{names} say different numbers of GPUs", "keep one of them")
+        kinds = [each.kind for each in said.values() if each.kind]
+        return Cards(next(iter(said.values())).number if said else 0, kinds[0] if kinds else "")
+
+    def listed(self, name: str) -> Cards | None:
+        """The GPUs among generic resources. W604: the others."""
+        value = self.options[name].value
+        others = [part for part in value.split(",") if part.partition("=")[0] in ("cpu", "mem", "node", "billing")]
+        kept = ",".join(part for part in value.split(",") if part not in others)
+        found = gres(kept) if kept else (None, [])
+        if found is None:
+            self.wrong(name, "a list of resources such as gpu:h100:8")
+            return None
+        for each in found[1]:
+            hint = "ask for the extended resource of the cluster in `resources`"
+            message = f'--{name} asks for "{shorten(each)}", which only Slurm counts'
+            self.findings.warning("W604", self.options[name].spot, message, hint)
+        return found[0]
+
+    def dealt(self, name: str, found: Cards, share: int) -> Cards:
+        """The part of each of so many tasks."""
+        if found.number % share:
+            message = f"{found.number} GPUs cannot be dealt evenly to {share} tasks"
+            self.clash(name, message, "a pod takes whole GPUs: change the number of tasks", "W608")
+        return Cards(found.number // share, found.kind)
+
+    def cpus(self, gpus: int) -> int:
+        """The CPUs of each task."""
+        own, by_card = self.number("cpus-per-task", 0), self.number("cpus-per-gpu", 0)
+        tres = self.options["tres-per-task"].value if "tres-per-task" in self.options else ""
+        for part in tres.split(","):
+            name, _, value = part.partition("=")
+            own = count(value) if name == "cpu" and own is None else own
+        return own if own is not None else (by_card or 0) * gpus
+
+    def size(self, name: str) -> int:
+        """Mebibytes; 0 where it is not given."""
+        if name not in self.options:
+            return 0
+        found = mebibytes(self.options[name].value)
+        if found is None:
+            self.wrong(name, "a size such as 64G")
+        return found or 0
+
+    def memory(self, per_node: int, cpus: int, gpus: int) -> str:
+        """The memory of each task."""
+        given = [name for name in ("mem", "mem-per-cpu", "mem-per-gpu") if name in self.options]
+        if len(given) > 1:
+            self.clash(given[1], f"--{given[0]} and --{given[1]} exclude each other", "keep one of them")
+        if "mem-per-cpu" in given:
+            return _text(self.size("mem-per-cpu") * max(1, cpus))
+        if "mem-per-gpu" in given:
+            return _text(self.size("mem-per-gpu") * gpus)
+        return self.share("mem", per_node)
+
+    def share(self, name: str, per_node: int) -> str:
+        """A task's part of an amount of its node."""
+        return _text(self.size(name) // per_node)
+
+    def exclusive(self) -> bool:
+        """Whether nodes are the job's alone. W604: alone in another sense."""
+        if "exclusive" not in self.options:
+            return False
+        given = self.options["exclusive"]
+        if given.value in ("user", "mcs", "topo"):
+            message = f"--exclusive={given.value} is lost: a node is shared by anybody's pods, or by none"
+            self.findings.warning("W604", given.spot, message, "`wholeNode: true` keeps others of its kind off")
+            return False
+        if given.value:
+            self.wrong("exclusive", "user, mcs or topo")
+        return True
+
+
+def _text(size: int) -> str:
+    return quantity(size) if size else ""

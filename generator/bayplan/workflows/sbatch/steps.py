@@ -1,0 +1,279 @@
+"""The steps of a script, batch by batch. Where it has none, its body itself is the one task of a job of one node."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from bayplan.core.diagnostics import Route, has_errors
+from bayplan.core.values import NamedTuple
+from bayplan.workflows.sbatch import pods as own
+from bayplan.workflows.sbatch import variables as effects
+from bayplan.workflows.sbatch.body import SRUN, Step, Walked, walk
+from bayplan.workflows.sbatch.expansion import MARK, NODE, Scope
+from bayplan.workflows.sbatch.options import STEPS, Findings, Spot
+from bayplan.workflows.sbatch.pods import step_name
+from bayplan.workflows.sbatch.script import Script, Section, variables
+from bayplan.workflows.sbatch.shape import Given, Shape, count, shape
+from bayplan.workflows.sbatch.variables import SHELLS, Body, base
+
+ARRAY = ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_COUNT")
+
+
+def steps_of(script: Script, index: int | None, findings: Findings) -> list[list[Step]] | None:
+    """The batches of steps; None where there are none. R151, W611, W614."""
+    words = script.interpreter.split()
+    shell = base(words[0]) if words else ""
+    if shell == "env":
+        words = [word for word in words[1:] if not word.startswith("-")]
+        shell = base(words[0]) if words else ""
+    if shell not in SHELLS:
+        return _program(script, words, findings)
+    known = {} if index is None else {ARRAY[0]: str(index)}
+    scope = Scope({**variables(script), **known}, {}, len(script.sections))
+    body, seen = Body(script.body, script.line), Findings()
+    walked = walk(body, scope, script.exported, seen)
+    if walked is None or walked.steps:
+        findings.found.update(seen.found)
+    if walked is None:
+        return None
+    if not walked.steps:
+        return _alone(script, shell, walked, scope, body, seen, findings)
+    for each in walked.work:
+        name = base(each.name) if not each.opened else f"`{each.opened} ...`"
+        if written := effects.file_of(each):
+            message = (
+                f"{name or 'this'} writes {written} on the first node, where tasks may read it, and no pod does that"
+            )
+            hint = "let the task's command write it, or put it into `files` of the podSet; leave out what no task reads"
+        else:
+            message = f"{name or 'this'} runs on the first node alone, beside the steps, and no pod does that"
+            hint = (
+                "make it a step of its own with `srun -N 1 -n 1`, put it into the task's command, or do it beforehand"
+            )
+        findings.error("W611", body.spot(each.start), message, hint)
+    batches: dict[int, list[Step]] = {}
+    for step in walked.steps:
+        batches.setdefault(step.batch, []).append(step)
+    return list(batches.values())
+
+
+def _alone(
+    script: Script, shell: str, walked: Walked, scope: Scope, body: Body, seen: Findings, findings: Findings
+) -> list[list[Step]] | None:
+    """A body without steps runs on the first node: all of it is the one task."""
+    shape = script.first.shape
+    spot = body.spot(walked.work[0].start) if walked.work else script.first.spot
+    if has_errors(seen.all()) and SRUN.search(script.body):
+        findings.found.update(seen.found)
+        return None
+    if not walked.work:
+        findings.found.update(seen.found)
+        hint = "start the program with srun"
+        findings.error("W614", spot, "the script starts no program", hint)
+        return None
+    if shape.nodes * shape.tasks > 1 or len(script.sections) > 1:
+        message = f"the script starts nothing with srun, so only the first of its {shape.nodes} nodes has work"
+        if shape.nodes == 1:
+            message = f"the script starts nothing with srun, so {shape.tasks} tasks are asked for and one runs"
+        hint = "start the program with srun on all nodes, or ask for one node and one task"
+        findings.error("W614", spot, message, hint)
+        return None
+    plain = len(walked.work) == 1 and bool(walked.words)
+    wanted = ("W612", "W613") if plain else ("W612",)
+    findings.found.update((each, None) for each in seen.found if plain or each.code in wanted)
+    if plain:
+        return [[Step({}, walked.words, walked.env, walked.before, walked.folder, spot, 0)]]
+    asked = set(re.findall(r"\bSLURM_\w+", script.body))
+    known = {name: value for name in sorted(asked) if isinstance(value := scope.text(name), str)}
+    return [[Step({}, (shell, "-c", script.body), {**known, **script.exported}, (), "", spot, 0)]]
+
+
+def _program(script: Script, words: Sequence[str], findings: Findings) -> list[list[Step]] | None:
+    """A script in another language is a program for the first node."""
+    name = base(words[0]) if words else ""
+    shape = script.first.shape
+    if not re.fullmatch(r"python[0-9.]*", name) or shape.nodes * shape.tasks > 1:
+        message = f'the script is written for "{name or "nothing"}", and steps are looked for in shell scripts'
+        findings.error("W614", Spot(), message, "start it with `#!/bin/bash`, and the program with srun")
+        return None
+    return [[Step({}, (name, "-c", script.body), dict(script.exported), (), "", Spot(script.line), 0)]]
+
+
+# The steps of a batch as parts of a gang: which nodes of which section each has, and in which segments.
+
+COUNTS = ("nodes", "ntasks", "ntasks-per-node", "ntasks-per-gpu")
+CARDS = ("gpus", "gpus-per-node", "gpus-per-task", "gres", "tres-per-task")
+MEMORY = ("mem", "mem-per-cpu", "mem-per-gpu")
+HELD = ("cpus-per-task", "cpus-per-gpu", "mem-per-cpu", "mem-per-gpu", "mem", "tmp", "exclusive", "gres")
+"""What a step has from its section, where it says nothing else."""
+
+CPUS = ("cpus-per-task", "cpus-per-gpu")
+
+
+class Part(NamedTuple):
+    """One step on some nodes of one section."""
+
+    step: Step
+    shape: Shape
+    options: Mapping[str, Given]  # those of the section, and the step's own
+    section: int
+    base: int
+    pool: str
+    names: tuple[tuple[str, int], ...]
+    segment: int = 0  # nodes of each, where there are several
+    asked: bool = False  # --segment is there
+    branches: tuple[own.Branch, ...] = ()
+    files: Mapping[str, str] = {}
+    places: Mapping[Route, Spot] = {}
+
+    def host(self, section: int, node: int, lone: bool) -> str:
+        """The pod on a node of the job: `worker/3`, `segment-1-worker/3`, or `server-0-server/3` beside others."""
+        number = node - self.base
+        if section != self.section or not 0 <= number < self.shape.nodes:
+            return ""
+        name = self.names[0][0]
+        if self.segment:
+            group = "segment" if name != "segment" else "part"
+            return f"{group}-{number // self.segment}-{name}/{number % self.segment * self.shape.per_node}"
+        return f"{'' if lone else f'{name}-0-'}{name}/{number * self.shape.per_node}"
+
+    def members(self) -> Iterator[tuple[own.Branch, int]]:
+        """The podSets that share the section, each with its pods in one segment or in all."""
+        pods = (self.segment or self.shape.nodes) * self.shape.per_node
+        period = sum(branch.pods for branch in self.branches)
+        for branch in self.branches:
+            yield branch, branch.pods * (pods // period) if period else pods
+
+
+def parts(script: Script, batch: Sequence[Step], findings: Findings) -> list[Part]:
+    """The parts of a batch, in the order of their steps. W603, W620, W623."""
+    made: list[Part] = []
+    taken: dict[int, int] = {}
+    used: dict[str, int] = {}
+    for number, step in enumerate(batch):
+        for section in _sections(script, step, findings):
+            own_ = script.sections[section]
+            asked = _shape(own_, step, findings)
+            base = _base(step, section, taken.get(section, 0), findings)
+            taken[section] = max(taken.get(section, 0), base + asked.nodes)
+            part = Part(
+                step,
+                asked,
+                {**own_.options, **step.options},
+                section,
+                base,
+                own_.pool,
+                ((_name(batch, step, used), 0),),
+            )
+            made.append(_labelled(script, _segmented(part, own_, findings), number))
+    for section, nodes in taken.items():
+        has = script.sections[section].shape.nodes
+        if nodes > has or _overlap([part for part in made if part.section == section]):
+            message = f"the steps that run together take more than the {has} nodes, or share some of them"
+            hint = "give each `--nodes`, and together no more than the job has"
+            findings.error("W623", batch[-1].spot, message, hint)
+    return made
+
+
+def _name(batch: Sequence[Step], step: Step, used: dict[str, int]) -> str:
+    """`worker` where there is one step, else after the program."""
+    name = step_name(step) if len(batch) > 1 else "worker"
+    used[name] = used.get(name, 0) + 1
+    return name if used[name] == 1 else f"{name}-{used[name]}"
+
+
+def _labelled(script: Script, part: Part, number: int) -> Part:
+    """With what a script of ours says of its podSets."""
+    if script.remarks is None or not part.step.command[-1:] or part.step.command[:2] != ("sh", "-c"):
+        return part
+    names = script.remarks.pods[number] if number < len(script.remarks.pods) else ()
+    found = own.branches(part.step.command[2], names)
+    if not found:
+        return part
+    pool = script.remarks.pools.get(part.section, part.pool)
+    known = script.topology and script.topology.pool(pool) and len(script.topology.pools) > 1
+    return part._replace(branches=found, names=((found[0].name, 0),), pool=pool if known else "")
+
+
+def _overlap(made: Sequence[Part]) -> bool:
+    ends = sorted((part.base, part.base + part.shape.nodes) for part in made)
+    return any(one[1] > other[0] for one, other in pairwise(ends))
+
+
+def _sections(script: Script, step: Step, findings: Findings) -> list[int]:
+    given = step.options.get("het-group")
+    if given is None:
+        return [0]
+    found = [count(part, 0) for part in given.value.split(",")]
+    good = [each for each in found if each is not None and each < len(script.sections)]
+    if len(good) < len(found) or not good:
+        message = f"--het-group={given.value}: the script has {len(script.sections)} sections, numbered from 0"
+        findings.error("W602", given.spot, message, "separate sections with `#SBATCH hetjob`")
+        return [0]
+    return good
+
+
+def _shape(section: Section, step: Step, findings: Findings) -> Shape:
+    """The shape of the section, unless the step says otherwise."""
+    own_ = {name: given for name, given in step.options.items() if name in (*COUNTS, *CARDS, *MEMORY, *CPUS)}
+    if not own_:
+        return section.shape
+    held = {name: given for name, given in section.options.items() if name in HELD}
+    whole, nodes = section.shape, own_.get("nodes", section.options.get("nodes"))
+
+    def said(name: str, value: int) -> Given:
+        return Given(STEPS[name], str(value), step.spot)
+
+    options = {name: given for name, given in held.items() if not _replaced(name, own_)}
+    options["nodes"] = nodes if nodes else said("nodes", whole.nodes)
+    if "ntasks" not in own_ and "ntasks-per-node" not in own_ and "ntasks-per-gpu" not in own_:
+        options["ntasks-per-node"] = said("ntasks-per-node", whole.per_node)
+    if whole.gpus and not any(name in own_ for name in CARDS):
+        options.pop("gres", None)
+        options["gpus-per-node"] = said("gpus-per-node", whole.gpus * whole.per_node)
+    options.pop("gres", None) if any(name in own_ for name in CARDS) else None
+    made = shape({**options, **own_}, step.spot, findings)
+    return made._replace(by_gres=whole.by_gres, kind=made.kind or whole.kind)
+
+
+def _replaced(name: str, own_: Mapping[str, Given]) -> bool:
+    """Whether an option of the section is said otherwise by the step."""
+    return any(name in family and any(each in own_ for each in family) for family in (CARDS, MEMORY, CPUS))
+
+
+def _base(step: Step, section: int, free: int, findings: Findings) -> int:
+    """The first node of a step."""
+    if given := step.options.get("relative"):
+        number = count(given.value, 0)
+        if number is None:
+            findings.error(
+                "W602", given.spot, f'--relative: "{given.value}" is not a number', "Slurm would refuse it too"
+            )
+        return number or 0
+    if given := step.options.get("nodelist"):
+        first = given.value.split(",")[0]
+        found = MARK.fullmatch(first)
+        if found and found[1] == NODE and int(found[2].partition(".")[0]) == section:
+            return int(found[2].partition(".")[2])
+        message = "--nodelist cannot be carried: Slurm's names of nodes are not a placement"
+        findings.error("W603", given.spot, message, "say how many nodes with --nodes, and the first with --relative")
+    return free
+
+
+def _segmented(part: Part, section: Section, findings: Findings) -> Part:
+    """With its segments."""
+    given = part.options.get("segment")
+    if given is None:
+        return part
+    size, nodes = count(given.value), part.shape.nodes
+    if size is None or (nodes % size and nodes > size):
+        message = f"{nodes} nodes cannot be cut into segments of {given.value}"
+        findings.error("W620", given.spot, message, "Slurm wants a number that divides --nodes")
+        return part
+    if nodes != section.shape.nodes:
+        message = f"the step takes {nodes} of {section.shape.nodes} nodes, and segments are those of the job"
+        findings.error("W620", given.spot, message, "let the step take all nodes, or leave --segment out")
+        return part
+    return part._replace(segment=size if nodes > size else 0, asked=True)

@@ -1,0 +1,393 @@
+"""The variables of a batch shell: what they hold, which of them tasks find, and what nobody can know beforehand."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from bayplan.kube.shell import quote
+from bayplan.workflows.sbatch.expansion import BY_CHANCE, RANK, Scope, Unknown, Value, output, split, text
+from bayplan.workflows.sbatch.options import Findings, Spot
+from bayplan.workflows.sbatch.shell import (
+    ARRAY,
+    ASSIGNMENT,
+    BRACE,
+    PROCESS,
+    TEXT,
+    Piece,
+    Redirect,
+    Statement,
+    UnreadableError,
+    Word,
+    statements,
+)
+from bayplan.workflows.sbatch.shell import inside as pieces_of
+
+DRAWN = "10000"
+"""What stands for a number that bash draws."""
+
+PORT = "29500"
+"""The port that bayplan gives every gang (`kube/ranks.py`); a pod's ports are its own."""
+
+
+class Body:
+    """The text of a body, and the line of the script in which it starts."""
+
+    def __init__(self, text: str, line: int) -> None:
+        self.text, self.line = text, line
+        self.starts = [0, *(found.end() for found in re.finditer("\n", text))]
+
+    def spot(self, offset: int) -> Spot:
+        """The place of an offset."""
+        row = bisect_right(self.starts, offset) - 1
+        return Spot(self.line + row, offset - self.starts[row] + 1)
+
+
+class Variables:
+    """Those of a shell that goes through a body."""
+
+    def __init__(self, body: Body, scope: Scope, exported: Mapping[str, str], findings: Findings) -> None:
+        self.body, self.findings = body, findings
+        self.given = dict(exported)
+        self.texts: dict[str, Value] = {**scope.texts, **exported}
+        self.lists: dict[str, tuple[str, ...]] = dict(scope.lists)
+        self.sections = scope.sections
+        self.exports: dict[str, None] = dict.fromkeys(exported)
+        self.before: list[str] = []
+
+    @property
+    def scope(self) -> Scope:
+        """The variables as they are now."""
+        return Scope(self.texts, self.lists, self.sections, output)
+
+    def env(self) -> dict[str, str]:
+        """What tasks find in their environment."""
+        held = {name: self.texts.get(name) for name in self.exports}
+        return {name: value for name, value in held.items() if isinstance(value, str)}
+
+    def spot(self, statement: Statement | Word) -> Spot:
+        """Where it stands."""
+        return self.body.spot(statement.start)
+
+    def _text(self, word: Word | Sequence[Piece], at: int) -> Value:
+        """The text of a word."""
+        found = text(word, self.scope)
+        return text(word, self._drawn(at)) if isinstance(found, Unknown) and found.drawn else found
+
+    def _split(self, word: Word) -> list[str] | Unknown:
+        """The words that a word becomes."""
+        found = split(word, self.scope)
+        return split(word, self._drawn(word.start)) if isinstance(found, Unknown) and found.drawn else found
+
+    def _drawn(self, at: int) -> Scope:
+        """The variables, and a number in place of what bash draws."""
+        message = f"the script draws a number; here it is {DRAWN}, for all tasks and in every run"
+        self.findings.info("W621", self.body.spot(at), message, "tasks that share a number meet as before")
+        return self.scope._replace(texts={**self.texts, **dict.fromkeys(BY_CHANCE, DRAWN)})
+
+    def unknown(self, value: Unknown, spot: Spot) -> None:
+        """W609."""
+        self.findings.error("W609", spot, value.why, value.hint or "write what it gives into the script")
+
+    def _assign(self, word: Word, found: re.Match[str]) -> None:
+        name, adds = found[1], bool(found[2])
+        pieces = after(word, len(found[0]))
+        if len(pieces) == 1 and pieces[0].kind == ARRAY:
+            self._list(name, pieces[0].text, adds)
+            return
+        value = text(pieces, self.scope) if _port(name) else self._text(pieces, word.start)
+        if adds and isinstance(value, str) and isinstance(self.texts.get(name, ""), str):
+            value = f"{self.texts.get(name, '')}{value}"
+        self.assign(name, value, word.start)
+
+    def assign(self, name: str, value: Value, at: int = 0) -> None:
+        """A variable gets a value. What --set gives stands in for what is not known."""
+        if isinstance(value, Unknown) and name in self.given:
+            value = self.given[name]
+        if isinstance(value, Unknown) and _port(name):
+            value = PORT
+            message = f"the script looks for a free port for {name}; here it is {PORT}"
+            self.findings.info("W621", self.body.spot(at), message, "each pod has ports of its own")
+        self.lists.pop(name, None)
+        self.texts[name] = value
+
+    def _defaults(self, words: list[Word]) -> None:
+        """`: ${NAME:=default}` gives a variable a value that has none."""
+        for word in words:
+            for piece in word.pieces:
+                found = re.match(r"([A-Za-z_]\w*):?=", piece.text) if piece.kind == BRACE else None
+                if found:
+                    self.assign(found[1], text([piece], self.scope), word.start)
+
+    def _list(self, name: str, inside: str, adds: bool) -> None:
+        held: list[str] = list(self.lists.get(name, ())) if adds else []
+        try:
+            found = statements(inside.replace("\n", " "))
+        except UnreadableError:
+            found = ()
+        for word in found[0].words if len(found) == 1 else ():
+            parts = self._split(word)
+            if isinstance(parts, Unknown):
+                self.assign(name, parts)
+                return
+            held += parts
+        if len(found) > 1:
+            self.assign(name, Unknown(f"the list {name} takes running the script"))
+            return
+        self.texts.pop(name, None)
+        self.lists[name] = tuple(held)
+
+    def _export(self, each: Statement, words: list[Word]) -> None:
+        exports = words[0].raw == "export" or any(re.fullmatch(r"-[a-z]*x[a-z]*", word.raw) for word in words)
+        for word in words[1:]:
+            if word.raw.startswith("-"):
+                continue
+            found = ASSIGNMENT.match(word.raw)
+            name = found[1] if found else word.raw
+            if found:
+                self._assign(word, found)
+            if not exports or not re.fullmatch(r"[A-Za-z_]\w*", name):
+                continue
+            value = self.scope.text(name)
+            if isinstance(value, str):
+                self.exports[name] = None
+            elif found and _grows(name, after(word, len(found[0]))):
+                self._grow(name, word, found)
+            elif found:
+                self.unknown(value, self.spot(word))
+
+    def _grow(self, name: str, word: Word, found: re.Match[str]) -> None:
+        """`export PATH=/opt/bin:$PATH`: every pod adds to what its image has."""
+        scope = Scope({**self.texts, name: f"\0rank:9{len(name)}\0"}, self.lists, self.sections, output)
+        value = text(after(word, len(found[0])), scope)
+        if isinstance(value, Unknown) or RANK in value.replace(f"\0rank:9{len(name)}\0", ""):
+            self.unknown(value if isinstance(value, Unknown) else Unknown(f"${name} is not known"), self.spot(word))
+            return
+        parts = [quote(part) if part else "" for part in value.split(f"\0rank:9{len(name)}\0")]
+        variable = f'"${{{name}-}}"'
+        self.before.append(f"export {name}={variable.join(parts)}")
+        self.texts.pop(name, None)
+
+    def _read(self, each: Statement, words: list[Word]) -> None:
+        """`mapfile -t nodes < <(...)`, `read -r -d '' text <<'END'`, `read -a nodes <<< "$list"`."""
+        names = [word.raw for word in words[1:] if re.fullmatch(r"[A-Za-z_]\w*", word.raw)]
+        name, source = (names[-1] if names else "REPLY"), next(iter(each.redirects), None)
+        value = self._input(source)
+        if isinstance(value, Unknown):
+            self.assign(name, value)
+        elif words[0].raw in ("mapfile", "readarray"):
+            self.texts.pop(name, None)
+            self.lists[name] = tuple(value.splitlines())
+        elif any(re.fullmatch(r"-[a-z]*a", word.raw) for word in words):
+            self.texts.pop(name, None)
+            self.lists[name] = tuple(value.split())
+        else:
+            whole = any(word.raw == "-d" or word.raw.startswith("-d") for word in words)
+            self.assign(name, value if whole else value.partition("\n")[0])
+
+    def _input(self, source: Redirect | None) -> Value:
+        if source is None:
+            return Unknown("what is read comes from nowhere")
+        if source.operator == "<<":
+            return source.here if source.plain else text(pieces_of(source.here), self.scope)
+        if source.operator == "<<<" and source.word:
+            return text(source.word, self.scope)
+        if source.operator == "<" and source.word and [p.kind for p in source.word.pieces] == [PROCESS]:
+            return output(source.word.pieces[0].text, self.scope)
+        return Unknown("what a file holds is not known")
+
+
+def after(word: Word, length: int) -> tuple[Piece, ...]:
+    """The pieces of a word behind its first characters, which are literal."""
+    pieces = list(word.pieces)
+    while pieces and length:
+        piece = pieces.pop(0)
+        rest = piece.text[length:] if piece.kind == TEXT else ""
+        length -= min(length, len(piece.text)) if piece.kind == TEXT else length
+        if rest:
+            pieces.insert(0, piece._replace(text=rest))
+    return tuple(pieces)
+
+
+def _port(name: str) -> bool:
+    return "PORT" in name.upper()
+
+
+def _grows(name: str, pieces: Sequence[Piece]) -> bool:
+    """Whether a value is made of the variable itself."""
+    return any(piece.kind != TEXT and re.match(rf"{name}\b", piece.text) for piece in pieces)
+
+
+# Commands that stand beside steps in scripts, and what becomes of them.
+
+SILENT = frozenset(("true", "false", ":", "wait", "exit", "return", "set", "shopt", "test", "[", "[[", "exec", "shift"))
+"""They do nothing that anybody could ask about."""
+
+QUIET = SILENT | frozenset(
+    [
+        "echo",
+        "printf",
+        "date",
+        "hostname",
+        "pwd",
+        "env",
+        "printenv",
+        "whoami",
+        "id",
+        "uname",
+        "uptime",
+        "lscpu",
+        "free",
+        "df",
+        "du",
+        "ls",
+        "cat",
+        "nvidia-smi",
+        "nvcc",
+        "which",
+        "type",
+        "sleep",
+        "squeue",
+        "sinfo",
+        "sacct",
+        "sstat",
+        "scontrol",
+        "sattach",
+        "scancel",
+        "trap",
+        "clear",
+        "nproc",
+        "ibstat",
+        "ibv_devinfo",
+        "lsof",
+        "ps",
+        "top",
+        "tee",
+        "grep",
+        "rocm-smi",
+        "ulimit",
+        "stat",
+        "wc",
+        "tail",
+        "head",
+        "sort",
+        "times",
+        "logger",
+        "local",
+        "unalias",
+        "hash",
+        "alias",
+        "kill",
+        "jobs",
+        "disown",
+    ]
+)
+"""They print, look or wait: nothing that a task could miss."""
+
+SETUP = frozenset(
+    ["module", "ml", "source", ".", "conda", "mamba", "micromamba", "spack", "lmod", "eval", "activate", "enroot"]
+)
+"""They set up the software of a node, which a pod has in its image."""
+
+EACH = frozenset(["mkdir", "umask"])
+"""They can be done once more in every pod."""
+
+LAUNCHERS = frozenset(["mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prun", "pdsh", "clush", "ssh", "parallel"])
+"""They start programs on other nodes, for which they would need Slurm or a login there."""
+
+TORCH = re.compile(r"(torchrun|accelerate|deepspeed)$|python[0-9.]*$")
+"""Programs that take their rank from arguments, or from the variables that torchrun reads."""
+
+MODULES = ("torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch")
+
+SHELLS = ("bash", "sh", "zsh", "dash", "ksh")
+
+
+def base(word: str) -> str:
+    """The command of a path."""
+    return word.rpartition("/")[2]
+
+
+def launches(words: tuple[str, ...]) -> bool:
+    """Whether a command is a launcher that needs none of Slurm's variables."""
+    name = base(words[0]) if words else ""
+    if TORCH.match(name) and not name.startswith("python"):
+        return True
+    modules = words[words.index("-m") + 1 :][:1] if "-m" in words[:4] else ()
+    return name.startswith("python") and any(each in MODULES for each in modules)
+
+
+def script(words: tuple[str, ...]) -> int | None:
+    """Where in a command a text stands that a shell is to run: `bash -lc TEXT`."""
+    if not words or base(words[0]) not in SHELLS:
+        return None
+    for number, word in enumerate(words[1:], 1):
+        if re.fullmatch(r"-[a-zA-Z]*c", word):
+            return number + 1 if number + 1 < len(words) else None
+        if not word.startswith(("-", "+")):
+            return None
+    return None
+
+
+# What commands beside the steps leave behind: files that tasks may read, since the nodes of a job share its folder.
+
+NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty")
+LOOKING = QUIET | {"export", "declare", "read", "["}
+"""What may stand in a block that prints, looks and sets variables."""
+
+
+def file_of(each: Statement) -> str:
+    """The file that a command writes, as the script calls it; empty: none. Where its errors go is a log."""
+    found = next((named for redirect in each.redirects if (named := _target(redirect))), "")
+    if not found and base(each.name) == "tee":
+        files = (word.raw for word in each.words[1:] if not word.raw.startswith("-"))
+        found = next((word for word in files if word.strip("\"'") not in NOWHERE), "")
+    return found
+
+
+def _target(redirect: Redirect) -> str:
+    operator, word = redirect.operator, redirect.word
+    if ">" not in operator or operator.startswith("2") or word is None or word.raw.strip("\"'") in NOWHERE:
+        return ""
+    return "" if operator.endswith("&") and re.fullmatch(r"[0-9]*-?", word.raw) else word.raw
+
+
+def harmless(block: Statement, functions: Mapping[str, Statement], seen: set[str] | None = None) -> bool:
+    """Whether a block only prints, looks and sets variables. What ends in a parenthesis in `case` is a pattern."""
+    seen = set() if seen is None else seen
+    if file_of(block):
+        return False
+    for each in block.inner:
+        if each.opened and each.opened != "function" and not harmless(each, functions, seen):
+            return False
+        command = bool(each.words) and not each.opened and not assigns(each)
+        pattern = block.opened == "case" and (each.end == ")" or (each.words[-1:] and each.words[-1].raw == "in"))
+        looped = block.opened in ("for", "select") and each is block.inner[0]
+        if command and not pattern and not looped and not _looks(each, functions, seen):
+            return False
+    return True
+
+
+def _looks(each: Statement, functions: Mapping[str, Statement], seen: set[str]) -> bool:
+    name = base(next((word.raw for word in each.words if not ASSIGNMENT.match(word.raw)), ""))
+    if file_of(each):
+        return False
+    if name in functions and name not in seen:
+        seen.add(name)
+        return harmless(functions[name], functions, seen)
+    return name in LOOKING | seen
+
+
+def assigns(each: Statement) -> bool:
+    """Whether it is variables alone."""
+    return all(ASSIGNMENT.match(word.raw) for word in each.words)
+
+
+def assigned(inner: Iterable[Statement]) -> Iterator[str]:
+    """The variables that a block sets."""
+    for each in inner:
+        yield from assigned(each.inner)
+        for word in each.words:
+            if found := ASSIGNMENT.match(word.raw):
+                yield found[1]

@@ -1,0 +1,262 @@
+"""The components that come with TorchX (0.7 and 0.8, components/dist.py and utils.py), from their arguments to AppDefs.
+
+A component is a Python function, and bayplan runs none: those of users are unknown here, and are imported as the AppDef
+that they return. TorchX' default image is that of the TorchX which runs, so here an image has to be given.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bayplan.core.phrases import suggest
+from bayplan.core.values import NamedTuple
+from bayplan.workflows.torchx import component_arguments
+from bayplan.workflows.torchx.component_arguments import (
+    FLAG,
+    LIST,
+    PAIRS,
+    REQUIRED,
+    REST,
+    TEXT,
+    WHOLE,
+    Parameters,
+    Wrong,
+    parsed,
+)
+
+# `dist.ddp` and `dist.spmd`: torchrun on every replica (TorchX 0.7 and 0.8, components/dist.py).
+
+NODES = re.compile(r"(?:(?:([0-9]{1,6}):)?([0-9]{1,6})x)?([0-9]{1,6})", re.ASCII)
+RANK0 = "$${${rank0_env}:=localhost}"
+"""As an AppDef holds it: the shell sees a variable with a default."""
+
+DEBUG: Mapping[str, str] = {
+    "CUDA_LAUNCH_BLOCKING": "1",
+    "NCCL_DESYNC_DEBUG": "1",
+    "TORCH_DISTRIBUTED_DEBUG": "DETAIL",
+    "TORCH_SHOW_CPP_STACKTRACES": "1",
+}
+
+
+def ddp(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
+    """The AppDef of `dist.ddp`."""
+    if (given["script"] is None) == (given["m"] is None):
+        return Wrong("script", "or `m` must be given, one of the two")
+    nodes = NODES.fullmatch(given["j"])
+    if not nodes or (nodes[2] and not int(nodes[2])):
+        return Wrong(
+            "j",
+            f'must be [MIN:]NODESxPROCESSES, and is "{given["j"]}"',
+            "such as 2x8: 2 replicas with 8 processes each",
+        )
+    size = resource(given)
+    mounts = parsed(given["mounts"])
+    if isinstance(size, Wrong) or isinstance(mounts, str):
+        return size if isinstance(size, Wrong) else Wrong("mounts", str(mounts))
+    experiment, name = _names(given)
+    env = {**given["env"], "TORCHX_TRACKING_EXPERIMENT_NAME": experiment, "TORCHX_TRACKING_RUN_NAME": name}
+    env = {"LOGLEVEL": "WARNING", **env, **(DEBUG if given["debug"] else {})}
+    most = int(nodes[2] or 1)
+    role = {
+        "name": _stem(given),
+        "image": given["image"],
+        "min_replicas": int(nodes[1] or most) or None,
+        "num_replicas": most,
+        "entrypoint": "bash",
+        "args": ["-c", _command(given, nodes, most)],
+        "env": env,
+        "port_map": {"c10d": given["rdzv_port"]},
+        "max_retries": given["max_retries"],
+        "resource": size,
+        "mounts": mounts,
+    }
+    return {"name": name, "roles": [role], "metadata": given["metadata"]}
+
+
+def spmd(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
+    """The AppDef of `dist.spmd`: the number of processes is that of the host's GPUs unless it is given."""
+    host = component_arguments.resource(given["h"])
+    if host is None:
+        return _unknown(given["h"])
+    if "x" not in given["j"] and not host["gpu"]:
+        return Wrong("j", f'must be NODESxPROCESSES: "{given["h"]}" has no GPUs to count', "such as 2x8")
+    nodes = given["j"] if "x" in given["j"] else f"{given['j']}x{host['gpu']}"
+    rest = {"rdzv_port": 29500, "rdzv_backend": "c10d", "rdzv_conf": None, "tee": 3, "cpu": 2, "gpu": 0, "memMB": 1024}
+    return ddp({**rest, **given, "j": nodes, "script_args": given["args"]})
+
+
+def resource(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
+    """What each replica asks for: the named resource, else the numbers."""
+    if not given["h"]:
+        return component_arguments.made(given["cpu"], given["gpu"], given["memMB"])
+    return component_arguments.resource(given["h"]) or _unknown(given["h"])
+
+
+def _unknown(name: str) -> Wrong:
+    like = [each for each in component_arguments.NAMES if each.startswith(name[:5])]  # `aws_` and the family
+    hint = suggest(name, like or component_arguments.NAMES, "TorchX comes with")
+    return Wrong("h", f'is "{name}", which is no resource that TorchX comes with', hint)
+
+
+def _names(given: Mapping[str, Any]) -> tuple[str, str]:
+    """Experiment and run, from `EXPERIMENT/RUN` with either left out."""
+    experiment, slash, run = given["name"].partition("/")
+    if not slash:
+        experiment, run = "", experiment
+    return experiment or "default-experiment", run or _stem(given)
+
+
+def _stem(given: Mapping[str, Any]) -> str:
+    """What the script or the module is called."""
+    if given["m"] is not None:
+        return str(given["m"]).rpartition(".")[2]
+    name = str(given["script"]).rstrip("/").rpartition("/")[2]
+    return name.rpartition(".")[0] or name
+
+
+def _command(given: Mapping[str, Any], nodes: re.Match[str], most: int) -> str:
+    conf = ["--rdzv_conf", given["rdzv_conf"]] if given["rdzv_conf"] is not None else []
+    several = f"{RANK0}:{given['rdzv_port']}"
+    start = ["torchrun", "--rdzv_backend", given["rdzv_backend"], *conf, "--rdzv_endpoint"]
+    spread = f"{nodes[1]}:{nodes[2]}" if nodes[1] else nodes[2] or "1"
+    then = ["--rdzv_id", "${app_id}", "--nnodes", spread, "--nproc_per_node", nodes[3], "--tee", str(given["tee"])]
+    static = ["--node_rank", "${replica_id}"] if given["rdzv_backend"] == "static" else []
+    main = [given["script"]] if given["script"] is not None else ["-m", given["m"]]
+    end = [*then, "--role", "", *static, *main, *given["script_args"]]
+    endpoint = "localhost:0" if most == 1 else several
+    return " ".join([shlex.join(start), endpoint, shlex.join(end)])
+
+
+# The small components (TorchX 0.7 and 0.8, components/utils.py).
+
+SMALL = component_arguments.made(1, 0, 1024)
+
+
+def echo(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
+    """One role that prints a message."""
+    return _app("echo", given, SMALL, entrypoint="echo", args=[given["msg"]], num_replicas=given["num_replicas"])
+
+
+def touch(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
+    """One role that makes a file."""
+    return _app("touch", given, SMALL, entrypoint="touch", args=[given["file"]])
+
+
+def sh(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
+    """One role that gives its arguments to a shell."""
+    quoted = [shlex.quote(word) for word in given["args"]]
+    plain = given["entrypoint"] is not None
+    return _app(
+        "sh",
+        given,
+        resource(given),
+        entrypoint=given["entrypoint"] if plain else "sh",
+        args=quoted if plain else ["-c", " ".join(quoted)],
+        num_replicas=given["num_replicas"],
+        env={"LOGLEVEL": "WARNING", **given["env"]},
+        max_retries=given["max_retries"],
+    )
+
+
+def python(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
+    """One role that runs a module, a command or a script."""
+    kinds = {"script": [], "m": ["-m"], "c": ["-c"]}
+    asked = [kind for kind in kinds if given[kind] is not None]
+    if len(asked) != 1:
+        return Wrong("m", "or `c` or `script` must be given, one of the three")
+    args = [*kinds[asked[0]], given[asked[0]], *given["args"]]
+    env = {"HYDRA_MAIN_MODULE": given["m"]} if given["m"] else {}
+    count = given["num_replicas"]
+    made = _app("python", given, resource(given), entrypoint="python", args=args, num_replicas=count, env=env)
+    return made if isinstance(made, Wrong) else {**made, "name": given["name"]}
+
+
+def _app(name: str, given: Mapping[str, Any], size: dict[str, Any] | Wrong, **role: Any) -> dict[str, Any] | Wrong:
+    """An application of one role, both of that name."""
+    mounts = parsed(given.get("mounts") or [])
+    if isinstance(size, Wrong) or isinstance(mounts, str):
+        return size if isinstance(size, Wrong) else Wrong("mounts", str(mounts))
+    whole = {"name": name, "image": given["image"], **role, "resource": size, "mounts": mounts}
+    return {"name": name, "roles": [whole], "metadata": {}}
+
+
+Build = Callable[[Mapping[str, Any]], "dict[str, Any] | Wrong"]
+
+
+class Component(NamedTuple):
+    """What a component takes, and how it makes an AppDef of that."""
+
+    parameters: Parameters
+    build: Build
+
+
+SIZE: Parameters = {"cpu": (WHOLE, 1), "gpu": (WHOLE, 0), "memMB": (WHOLE, 1024), "h": (TEXT, None)}
+IMAGE: Parameters = {"image": (TEXT, REQUIRED)}
+MAIN: Parameters = {"script": (TEXT, None), "m": (TEXT, None)}
+MOUNTS: Parameters = {"mounts": (LIST, [])}
+RUN: Parameters = {"env": (PAIRS, {}), "metadata": (PAIRS, {}), "max_retries": (WHOLE, 0), "debug": (FLAG, False)}
+REPLICAS: Parameters = {"num_replicas": (WHOLE, 1)}
+ARGS: Parameters = {"args": (REST, [])}
+RENDEZVOUS: Parameters = {
+    "rdzv_port": (WHOLE, 29500),
+    "rdzv_backend": (TEXT, "c10d"),
+    "rdzv_conf": (TEXT, None),
+    "tee": (WHOLE, 3),
+}
+
+COMPONENTS: Mapping[str, Component] = {
+    "dist.ddp": Component(
+        {
+            "script_args": (REST, []),
+            **MAIN,
+            **IMAGE,
+            "name": (TEXT, "/"),
+            **SIZE,
+            "cpu": (WHOLE, 2),
+            "j": (TEXT, "1x2"),
+            **RUN,
+            **RENDEZVOUS,
+            **MOUNTS,
+        },
+        ddp,
+    ),
+    "dist.spmd": Component(
+        {**ARGS, **MAIN, **IMAGE, "name": (TEXT, "/"), "h": (TEXT, "gpu.small"), "j": (TEXT, "1x1"), **RUN, **MOUNTS},
+        spmd,
+    ),
+    "utils.echo": Component({"msg": (TEXT, "hello world"), **IMAGE, **REPLICAS}, echo),
+    "utils.touch": Component({"file": (TEXT, REQUIRED), **IMAGE}, touch),
+    "utils.sh": Component(
+        {
+            **ARGS,
+            **IMAGE,
+            **REPLICAS,
+            **SIZE,
+            "env": (PAIRS, {}),
+            "max_retries": (WHOLE, 0),
+            **MOUNTS,
+            "entrypoint": (TEXT, None),
+        },
+        sh,
+    ),
+    "utils.python": Component(
+        {
+            **ARGS,
+            **MAIN,
+            "c": (TEXT, None),
+            **IMAGE,
+            "name": (TEXT, "torchx_utils_python"),
+            **SIZE,
+            **REPLICAS,
+            **MOUNTS,
+        },
+        python,
+    ),
+}
+"""Component -> how it is read here."""
+
+OTHERS = ("utils.binary", "utils.booth", "utils.copy", "metrics.tensorboard", "serve.torchserve")
+"""Components of TorchX' that are not read here."""

@@ -1,0 +1,366 @@
+"""A role's devices and networks -> the fabric of the topology that they are of, and what stays as it is.
+
+TorchX knows extended resources (`Resource.devices`) and, in overlays, the annotation of Multus; a topology's fabric
+knows which of both belong together. So a role gets the fabric, and the fabric brings the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
+from bayplan.core.phrases import listing
+from bayplan.core.values import NamedTuple
+from bayplan.model.fabric import Fabric
+from bayplan.model.topology import ClusterTopology, Pool
+
+# The annotation by which Multus attaches networks to a pod (multus-cni 4.3, pkg/k8sclient): a comma-separated list, or
+# JSON.
+
+
+class Network(NamedTuple):
+    """One attachment: namespace (empty: the pod's), name, and what else is said of it."""
+
+    namespace: str
+    name: str
+    interface: str = ""  # how the pod is to call it; empty: by its place
+    more: tuple[str, ...] = ()
+
+    def means(self, reference: str, namespace: str) -> bool:
+        """Whether a rail's network is this one; pods are in that namespace."""
+        of, _, name = reference.rpartition("/")
+        return name == self.name and (of or namespace) == (self.namespace or namespace or of)
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+def parse(text: Any) -> tuple[Network, ...] | None:
+    """The attachments in order; None where the text is nothing that Multus reads."""
+    if not isinstance(text, str):
+        return None
+    if not any(sign in text for sign in '[{"'):
+        return tuple(_short(each.strip()) for each in text.split(",") if each.strip())
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    entries = data if isinstance(data, list) else [data]
+    if not all(isinstance(each, Mapping) and isinstance(each.get("name"), str) for each in entries):
+        return None
+    return tuple(
+        Network(
+            str(each.get("namespace") or ""),
+            each["name"],
+            str(each.get("interface") or ""),
+            tuple(key for key in each if key not in ("name", "namespace", "interface")),
+        )
+        for each in entries
+    )
+
+
+def _short(text: str) -> Network:
+    """`[namespace/]name[@interface]`"""
+    name, _, interface = text.partition("@")
+    namespace, _, own = name.rpartition("/")
+    return Network(namespace, own, interface)
+
+
+CARDS = ("rdma/", "vpc.amazonaws.com/efa")
+"""How the resources of network cards begin that everybody calls so."""
+
+
+class Asked(NamedTuple):
+    """What a role asks for."""
+
+    devices: Mapping[str, int]
+    networks: tuple[Network, ...]
+    device_route: Route
+    network_route: Route
+    namespace: str = ""
+    fabrics: tuple[str, ...] | None = None  # those that the role's pool has
+
+
+class Attached(NamedTuple):
+    """The attachment as native data (empty: none), devices that stay resources, whether the annotation is done with."""
+
+    fabric: Any = ""
+    devices: Mapping[str, int] = {}
+    covered: bool = False
+    found: tuple[Diagnostic, ...] = ()
+
+
+def attached(asked: Asked, topology: ClusterTopology | None) -> Attached:
+    """W594: cards that no fabric has; W595: devices and networks do not go together; W596: more shares than one;
+    W597: more of a network than its name.
+
+    Networks that no fabric has stay in the template, where W522 finds them.
+    """
+    devices = {name: count for name, count in asked.devices.items() if count}
+    if topology is None or not (devices or asked.networks):
+        return Attached("", devices)
+    fabrics = [f for name, f in topology.fabrics.items() if asked.fabrics is None or name in asked.fabrics]
+    chosen = _chosen(fabrics, asked._replace(devices=devices))
+    if chosen is None:
+        return Attached("", devices, False, tuple(_unknown(asked, devices)))
+    return _attach(chosen, asked._replace(devices=devices))
+
+
+def _chosen(fabrics: Iterable[Fabric], asked: Asked) -> Fabric | None:
+    """The fabric with the most of the devices, then of the networks."""
+    scored = [(_score(each, asked), -number, each) for number, each in enumerate(fabrics)]
+    best = max(scored, default=None, key=lambda each: each[:2])
+    return best[2] if best and max(best[0]) else None
+
+
+def _score(fabric: Fabric, asked: Asked) -> tuple[int, int]:
+    resources = {rail.resource for rail in fabric.rails}
+    known = sum(any(each.means(r.network, asked.namespace) for r in fabric.rails) for each in asked.networks)
+    return sum(name in resources for name in asked.devices), known
+
+
+def _attach(fabric: Fabric, asked: Asked) -> Attached:
+    resources = {rail.resource for rail in fabric.rails if rail.resource}
+    own = {name: count for name, count in asked.devices.items() if name in resources}
+    rest = {name: count for name, count in asked.devices.items() if name not in own}
+    rails, lost = _by_network(fabric, asked) if asked.networks else (_by_count(fabric, own), ())
+    wrong = tuple(_mismatch(fabric, own, rails, lost, asked))
+    whole = len(rails) == len(fabric.rails)
+    data = fabric.name if whole else {"name": fabric.name, "rails": sorted(rails)}
+    return Attached(
+        "" if wrong else data, rest, True, (*wrong, *_shares(fabric, own, asked), *_said(fabric, rails, asked))
+    )
+
+
+def _by_count(fabric: Fabric, own: Mapping[str, int]) -> list[int]:
+    """The first rails of each resource, as many as are asked for; of a shared card's pool all."""
+    left = Counter({name: len(fabric.rails) if fabric.shared else count for name, count in own.items()})
+    made = []
+    for number, rail in enumerate(fabric.rails):
+        if left[rail.resource] > 0:
+            left[rail.resource] -= 1
+            made.append(number)
+    return made
+
+
+def _by_network(fabric: Fabric, asked: Asked) -> tuple[list[int], tuple[Network, ...]]:
+    """A rail for each network, and the networks for which there is none (left)."""
+    made: list[int] = []
+    lost: list[Network] = []
+    for network in asked.networks:
+        fitting = (n for n, r in enumerate(fabric.rails) if n not in made and network.means(r.network, asked.namespace))
+        number = next(fitting, None)
+        if number is None:
+            lost.append(network)
+        else:
+            made.append(number)
+    return made, tuple(lost)
+
+
+def _mismatch(
+    fabric: Fabric, own: Mapping[str, int], rails: Sequence[int], lost: Sequence[Network], asked: Asked
+) -> Iterator[Diagnostic]:
+    """W595 for each resource whose cards are not those of the rails, and for networks without a rail."""
+    hint = (
+        "attach as many networks as devices are asked for; the fabric's rails in the topology say which belong together"
+    )
+    if lost:
+        names = listing([str(each) for each in lost], "and")
+        message = f'fabric "{fabric.name}" has no rail left for the network {names}'
+        yield error("W595", asked.network_route, message, hint=hint)
+    counted = Counter(fabric.rails[number].resource for number in rails)
+    for name, count in own.items():
+        if not fabric.shared and counted[name] != count:
+            whose = "are attached" if asked.networks else f'are in fabric "{fabric.name}"'
+            message = f'{count} of "{name}" are asked for, and {counted[name]} rails with it {whose}'
+            yield error("W595", (*asked.device_route, name), message, hint=hint)
+
+
+def _shares(fabric: Fabric, own: Mapping[str, int], asked: Asked) -> Iterator[Diagnostic]:
+    for name, count in own.items():
+        if fabric.shared and count > 1:
+            message = f'{count} of "{name}" are asked for; one share brings all cards of the pool, so one is taken'
+            hint = "ask for 1: shares are places at the cards, not cards"
+            yield warning("W596", (*asked.device_route, name), message, hint=hint)
+
+
+def _said(fabric: Fabric, rails: Sequence[int], asked: Asked) -> Iterator[Diagnostic]:
+    """W597: of an attachment only its network comes along; the fabric says the order, and the interfaces' names."""
+    hint = "say it in the topology's fabric, or use `template`"
+    if more := sorted({key for each in asked.networks for key in each.more}):
+        verb = "are" if len(more) > 1 else "is"
+        message = f"the fabric attaches the networks; {listing(more, 'and')} of the annotation {verb} left out"
+        yield warning("W597", asked.network_route, message, hint=hint)
+    if len(rails) == len(asked.networks) and (other := tuple(_called_otherwise(fabric, rails, asked.networks))):
+        message = f"the fabric says the order and the interfaces of its networks: {', '.join(other)}"
+        hint = "say `interface` of the rails in the topology, and write the networks in the order of the rails"
+        yield warning("W597", asked.network_route, message, hint=hint)
+
+
+def _called_otherwise(fabric: Fabric, rails: Sequence[int], given: Sequence[Network]) -> Iterator[str]:
+    """Where a network's interface in the pod has another name than in the annotation."""
+    names = {rail: fabric.rails[rail].interface or f"net{place}" for place, rail in enumerate(sorted(rails), 1)}
+    for place, (rail, network) in enumerate(zip(rails, given, strict=True), 1):
+        meant = network.interface or f"net{place}"
+        if meant != names[rail]:
+            yield f'"{network}" becomes "{names[rail]}" in place of "{meant}"'
+
+
+def _unknown(asked: Asked, devices: Mapping[str, int]) -> Iterator[Diagnostic]:
+    for name in devices:
+        if asked.networks or name.startswith(CARDS):
+            message = (
+                f'no fabric of the topology has the resource "{name}": pods ask for it and get nothing else with it'
+            )
+            hint = "describe the cards in the topology's `fabrics`, and IPC_LOCK and NCCL's variables come along"
+            yield info("W594", (*asked.device_route, name), message, hint=hint)
+
+
+# TorchX' names -> DNS labels, which Kubernetes wants.
+
+LONGEST = 40
+"""What is left of a name: a pod's name holds the workflow's, the role's and two numbers, in 63 characters."""
+
+
+def label(name: str) -> str:
+    """Lower case, a hyphen for whatever is no letter or digit; hashed where two names could become one."""
+    plain = re.sub(r"[_./ -]+", "-", name.lower()).strip("-")
+    made = re.sub(r"-+", "-", re.sub(r"[^a-z0-9-]", "-", plain)).strip("-")
+    if made == plain and made and len(made) <= LONGEST:
+        return made
+    return _hashed(made[: LONGEST - 5].strip("-") or "app", name)
+
+
+def labels(names: Sequence[str]) -> tuple[str, ...]:
+    """Those of several, no two alike."""
+    made: list[str] = []
+    for name in names:
+        short, whole = label(name), name
+        while short in made:
+            short, whole = _hashed(label(name)[: LONGEST - 5].strip("-"), whole), f"{whole}'"
+        made.append(short)
+    return tuple(made)
+
+
+def _hashed(stem: str, name: str) -> str:
+    from hashlib import sha256
+
+    return f"{stem}-{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:4]}"
+
+
+# Which pool a role runs in, and how much of a node it may ask for there.
+
+INSTANCE = "node.kubernetes.io/instance-type"
+MEGA = 10**6
+RESERVED_MILLICPU, RESERVED_MB = 100, 1024
+"""What TorchX leaves to a node, as it takes roles to ask for whole ones (TorchX 0.7, kubernetes_scheduler.py)."""
+
+
+class Home(NamedTuple):
+    """The pool (empty: nobody's choice yet), labels that nodes must have besides, what was found."""
+
+    name: str = ""
+    selector: Mapping[str, str] = {}
+    found: tuple[Diagnostic, ...] = ()
+
+
+def home(resource: Mapping[str, Any], selector: Mapping[str, str], topology: ClusterTopology | None, at: Route) -> Home:
+    """The pool whose nodes are of the instance type, or carry the labels of an overlay's nodeSelector.
+
+    W580: no pool, or several, are of the instance type.
+    """
+    kind = str((resource.get("capabilities") or {}).get(INSTANCE) or "")
+    asked = {**({INSTANCE: kind} if kind else {}), **selector}
+    if topology is None or not asked:
+        return Home("", asked)
+    fitting = [pool for pool in topology.pools if asked.items() <= dict(pool.node.node_selector).items()]
+    if len(fitting) == 1:
+        return Home(fitting[0].name)
+    if kind:
+        return _of_kind(kind, [pool.name for pool in fitting or topology.pools], bool(fitting), selector, topology, at)
+    return Home("", asked)
+
+
+def _of_kind(
+    kind: str, names: list[str], several: bool, selector: Mapping[str, str], topology: ClusterTopology, at: Route
+) -> Home:
+    called = next((pool for pool in topology.pools if pool.name in (kind, label(kind))), None)
+    if called:
+        return Home(called.name, selector)
+    route: Route = (*at, "capabilities", INSTANCE)
+    if len(names) == 1 and not several:
+        message = f'no pool has nodes of instance type "{kind}"; the pods run in the only one, "{names[0]}"'
+        hint = f"give the pool's nodes the nodeSelector {INSTANCE}: {kind}"
+        return Home(names[0], selector, (warning("W580", route, message, hint=hint),))
+    quoted = listing(names, "and")
+    message = f'no pool of the topology has nodes of instance type "{kind}"; it has {quoted}'
+    message = f'instance type "{kind}" could be any of the pools {quoted}' if several else message
+    hint = f"give one pool's nodes the nodeSelector {INSTANCE}: {kind}"
+    return Home("", {}, (error("W580", route, message, hint=hint),))
+
+
+class Amounts(NamedTuple):
+    """CPU and memory as quantities, what /dev/shm may hold (empty: nobody says), what was found."""
+
+    resources: Mapping[str, str]
+    shm: str
+    found: tuple[Diagnostic, ...] = ()
+
+
+def amounts(resource: Mapping[str, Any], pool: Pool | None, reserved: tuple[int, int], at: Route) -> Amounts:
+    """As the role asks, less TorchX' share for the node where the whole does not fit and the rest does (W592)."""
+    milli, mega = round(1000 * (resource.get("cpu") or 0)), int(resource.get("memMB") or 0)
+    found: list[Diagnostic] = []
+    made: dict[str, str] = {}
+    if milli > 0:
+        own = _within(milli, reserved[0], pool.node.resources.get("cpu") if pool else None)
+        made["cpu"] = str(own // 1000) if own % 1000 == 0 else f"{own}m"
+        found += [_less("CPU", made["cpu"], f"{milli}m", (*at, "cpu"))] if own != milli else []
+    if mega > 0:
+        offer = pool.node.resources.get("memory") if pool else None
+        own = _within(mega, reserved[1], None if offer is None else offer // (1000 * MEGA))
+        made["memory"] = f"{own}M"
+        found += [_less("memory", made["memory"], f"{mega}M", (*at, "memMB"))] if own != mega else []
+    return Amounts(made, made.get("memory", ""), tuple(found))
+
+
+def _within(asked: int, reserved: int, offer: int | None) -> int:
+    return asked - reserved if offer is not None and asked - reserved <= offer < asked else asked
+
+
+def _less(what: str, made: str, asked: str, route: Route) -> Diagnostic:
+    message = f"the pods ask for {made} of {what}, not for {asked}: nodes keep the rest for their own pods"
+    return info("W592", route, message, hint="ask for what a node offers to have it exactly")
+
+
+def node_of(home: Home, cards: bool, topology: ClusterTopology | None) -> Pool | None:
+    """The pool that a role can only run in, as far as that shows."""
+    if topology is None:
+        return None
+    if home.name:
+        return topology.pool(home.name)
+    able = [pool for pool in topology.pools if bool(pool.node.accelerator) == cards]
+    return able[0] if len(able) == 1 else topology.pools[0] if len(topology.pools) == 1 else None
+
+
+# Parts of a translation: native data, where they came from, and what there is to say.
+
+ROOT: Route = ("workflow",)
+ROLES: Route = ("workflow", "roles")
+
+
+class Part(NamedTuple):
+    """Some keys of a podSet; route below the podSet -> route in the application; diagnostics."""
+
+    data: Mapping[str, Any] = {}
+    origins: Mapping[Route, Route] = {}
+    found: tuple[Diagnostic, ...] = ()
+
+
+def given(**parts: Any) -> dict[str, Any]:
+    """The parts that are not empty."""
+    return {key: value for key, value in parts.items() if value not in (None, "", {}, [], ())}

@@ -1,0 +1,272 @@
+"""Steps into data of any shape: what is not there, or is something else, is empty."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.core.diagnostics import AT, Diagnostic, Outcome, error
+from bayplan.core.values import NamedTuple
+from bayplan.text.document import Document, Path, SourceMap, Span, spans_of
+
+
+def mapping(value: Any, *keys: str | int) -> Mapping[str, Any]:
+    """The mapping at a path."""
+    found = below(value, *keys)
+    return found if isinstance(found, Mapping) else {}
+
+
+def mappings(value: Any, *keys: str | int) -> list[Mapping[str, Any]]:
+    """The mappings in the list at a path."""
+    return [each for each in items(value, *keys) if isinstance(each, Mapping)]
+
+
+def items(value: Any, *keys: str | int) -> list[Any]:
+    """The list at a path."""
+    found = below(value, *keys)
+    return found if isinstance(found, list) else []
+
+
+def text(value: Any, *keys: str | int) -> str:
+    """The text at a path."""
+    found = below(value, *keys)
+    return found if isinstance(found, str) else ""
+
+
+def below(value: Any, *keys: str | int) -> Any:
+    """What stands at a path, or None."""
+    for key in keys:
+        if isinstance(value, Mapping):
+            value = value.get(key)
+        elif isinstance(value, list) and isinstance(key, int) and key < len(value):
+            value = value[key]
+        else:
+            return None
+    return value
+
+
+def whole(value: Any) -> int:
+    """A whole number, however it is written; 0 where it is none."""
+    plain = str(value)
+    return int(plain) if plain.isdecimal() and plain.isascii() and len(plain) < 10 else 0
+
+
+# Data that were made from a text, with the way back to the places that they came from.
+
+Place = Callable[[Path], Span]
+
+_LONGEST = 500
+"""Characters of a key that YAML readers take without a question mark in front; places below longer ones are its own."""
+
+
+class Made(NamedTuple):
+    """Data, and path in them -> path in the document that they were made from."""
+
+    data: Any
+    origins: Mapping[Path, Path]
+
+
+def source_map(data: Any, place: Place) -> SourceMap:
+    """The source map of data whose values have these places: a text with one value a line stands for them."""
+    lines, paths = [], []
+    for path, line in _lines(data, (), "", ""):
+        paths.append(path)
+        lines.append(line)
+
+    def back(span: Span) -> tuple[Span, str]:
+        return place(paths[min(span.line, len(paths)) - 1]), ""
+
+    return SourceMap("\n".join(lines), back)
+
+
+def _lines(value: Any, path: Path, head: str, tail: str) -> Iterator[tuple[Path, str]]:
+    """The values do not matter, only where they stand."""
+    below: list[tuple[str | int, Any]] = []
+    if isinstance(value, Mapping):
+        below = [(key, each) for key, each in value.items() if isinstance(key, str) and len(key) <= _LONGEST]
+    elif isinstance(value, list):
+        below = list(enumerate(value))
+    if not below:
+        yield path, f"{head}0{tail}"
+        return
+    opening, closing = ("{", "}") if isinstance(value, Mapping) else ("[", "]")
+    yield path, f"{head}{opening}"
+    for number, (key, each) in enumerate(below, 1):
+        word = f"{json.dumps(key)}: " if isinstance(key, str) else ""
+        yield from _lines(each, (*path, key), word, "," if number < len(below) else "")
+    yield path, f"{closing}{tail}"
+
+
+def nearest(path: Path, known: Mapping[Path, Any]) -> tuple[Any, Path] | None:
+    """What is known of a path or of the longest part of it, and what is left of it."""
+    for cut in range(len(path), -1, -1):
+        if path[:cut] in known:
+            return known[path[:cut]], path[cut:]
+    return None
+
+
+def from_spans(spans: Mapping[Path, Span], otherwise: Span) -> Place:
+    """Places that are known one by one."""
+
+    def place(path: Path) -> Span:
+        found = nearest(path, spans)
+        return found[0] if found else otherwise
+
+    return place
+
+
+def from_document(document: Document, origins: Mapping[Path, Path]) -> Place:
+    """Places in the document that the data were made from."""
+
+    def place(path: Path) -> Span:
+        found = nearest(path, origins)
+        at: Path = (*found[0], *found[1]) if found else ()
+        return spans_of(document, [at])[at][0]
+
+    return place
+
+
+def made(document: Document, value: Made) -> Document:
+    """The document with other data, made from its own."""
+    return document._replace(data=value.data, source_map=source_map(value.data, from_document(document, value.origins)))
+
+
+# What the replicas of a role have in common: their texts with TorchX' macros again where they differ.
+
+RANK0 = re.compile(r"\b(?:TORCHX_RANK0_HOST|(?:VC|TORCHX_MCAD)_[A-Z0-9_]+_0_HOSTS)\b")
+"""The variable that holds rank 0's host, in replica 0 and in the others (TorchX 0.7 and 0.8)."""
+
+
+def words(container: Mapping[str, Any]) -> list[str]:
+    """The command of a container."""
+    return [each for each in (*items(container, "command"), *items(container, "args")) if isinstance(each, str)]
+
+
+def macros(text: str, app: str) -> str:
+    """A text as an AppDef holds it: a template, with macros for the application's id and for rank 0's host."""
+    escaped = RANK0.sub("${rank0_env}", text.replace("$", "$$"))
+    return escaped.replace(app, "${app_id}") if app else escaped
+
+
+def one(texts: Sequence[str], numbers: Sequence[int]) -> str | None:
+    """The text that all replicas' are made from; None where they differ in more than their own numbers."""
+    if len(set(texts)) == 1:
+        return texts[0]
+    pieces = [re.split(r"([0-9]+)", text) for text in texts]
+    if len({len(each) for each in pieces}) > 1:
+        return None
+    made = []
+    for spread in zip(*pieces, strict=True):
+        if len(set(spread)) == 1:
+            made.append(spread[0])
+        elif list(spread) == [str(number) for number in numbers]:
+            made.append("${replica_id}")
+        else:
+            return None
+    return "".join(made)
+
+
+def environment(container: Mapping[str, Any]) -> dict[str, str] | None:
+    """The variables as a role holds them; None where one comes from elsewhere than a field of the pod."""
+    found: dict[str, str] = {}
+    for entry in mappings(container, "env"):
+        name, source = entry.get("name"), entry.get("valueFrom")
+        if not isinstance(name, str):
+            return None
+        if source is None:
+            found[name] = str(entry.get("value") or "")
+        elif isinstance(source, Mapping) and isinstance(source.get("fieldRef"), Mapping):
+            found[name] = f"[FIELD_PATH]{source['fieldRef'].get('fieldPath', '')}"
+        else:
+            return None
+    return {name: value for name, value in found.items() if name not in OWN and not RANK0.fullmatch(name)}
+
+
+OWN = ("TORCHX_RANK0_HOST", "TORCHX_IMAGE")
+"""Variables that TorchX' Kubernetes scheduler adds by itself."""
+
+
+# The APPLICATION section of a dry run: `pprint` of a dictionary (TorchX 0.7 and 0.8, cli/cmd_run.py).
+#
+# It is Python's way to write data, so Python's own parser reads it; nothing of it is run.
+
+ENUM = re.compile(r"(?<='retry_policy': )<RetryPolicy\.[A-Z]+: ('[A-Z]+')>")
+"""The one value that is no literal."""
+
+
+class Literal(NamedTuple):
+    """Data, and the places of all values."""
+
+    data: Any
+    spans: dict[Path, Span]
+
+
+class _OddError(Exception):
+    """A node that is no plain value."""
+
+
+def read(text: str, first: int, subject: str) -> Outcome[Literal]:
+    """The value that a text holds whose first line has this number. R140: it is no literal; R141: no plain value."""
+    plain = ENUM.sub(lambda found: f"{' ' * (len(found[0]) - len(found[1]))}{found[1]}", text).lstrip("\n")
+    first += len(text) - len(text.lstrip("\n"))
+    try:
+        tree = ast.parse(plain, mode="eval")
+        reader = _Reader(plain.split("\n"), first, {})
+        return Outcome(Literal(reader.value(tree.body, ()), reader.spans))
+    except _OddError as odd:
+        node, reader = odd.args
+        span = reader.span(node)
+        message = "the application holds what is no text, number, list or dictionary"
+        wrong = error(
+            "R141", (subject, AT, *span), message, hint="take the section as `torchx run --dryrun` printed it"
+        )
+        return Outcome(None, (wrong,))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as problem:
+        return Outcome(None, (_broken(problem, first, subject),))
+
+
+def _broken(problem: BaseException, first: int, subject: str) -> Diagnostic:
+    line = (getattr(problem, "lineno", None) or 1) - 1 + first
+    column = max(getattr(problem, "offset", None) or 1, 1)
+    message = "the application is cut off, or is not what `torchx run --dryrun` prints"
+    return error("R140", (subject, AT, line, column), message, hint="save all of its output, without colours")
+
+
+class _Reader(NamedTuple):
+    lines: list[str]
+    first: int
+    spans: dict[Path, Span]
+
+    def value(self, node: ast.AST, path: Path) -> Any:
+        self.spans[path] = self.span(node)
+        if isinstance(node, ast.Dict):
+            return {key: self.value(below, (*path, key)) for key, below in self.entries(node)}
+        if isinstance(node, ast.List | ast.Tuple):
+            return [self.value(each, (*path, number)) for number, each in enumerate(node.elts)]
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            node = node.operand
+            if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+                return -node.value
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str | int | float | None):
+            return node.value
+        raise _OddError(node, self)
+
+    def entries(self, node: ast.Dict) -> Iterator[tuple[str, ast.AST]]:
+        for key, below in zip(node.keys, node.values, strict=True):
+            if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+                raise _OddError(key or below, self)
+            yield key.value, below
+
+    def span(self, node: Any) -> Span:
+        start = self.column(node.lineno, node.col_offset)
+        if node.end_lineno != node.lineno:
+            return Span(node.lineno - 1 + self.first, start, node.lineno - 1 + self.first, start + 1)
+        line = node.lineno - 1 + self.first
+        return Span(line, start, line, self.column(node.end_lineno, node.end_col_offset))
+
+    def column(self, line: int, offset: int) -> int:
+        """Python counts bytes."""
+        return len(self.lines[line - 1].encode()[:offset].decode("utf-8", "replace")) + 1

@@ -1,0 +1,191 @@
+"""What TorchX prints or takes -> the document of an AppDef.
+
+placed.py     made data, and the way back to the text
+literal.py    the APPLICATION section of a dry run
+request.py    the SCHEDULER REQUEST section, or its objects alone: roles out of tasks; pods.py, common.py: out of pods
+run.py        the JSON of `torchx run --stdin`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error
+from bayplan.core.phrases import did_you_mean, listing
+from bayplan.core.values import NamedTuple
+from bayplan.text import document
+from bayplan.text.document import Document, Path, Span, spans_of
+from bayplan.workflows.torchx import reading, request
+from bayplan.workflows.torchx.component_arguments import Wrong, bound, given
+from bayplan.workflows.torchx.components import COMPONENTS, OTHERS, Component
+from bayplan.workflows.torchx.reading import Made, items, made, mapping, text
+from bayplan.workflows.torchx.shell_names import APPLICATION, REQUEST
+
+# The JSON that `torchx run --stdin` takes (TorchX 0.8, cli/cmd_run.py) -> the AppDef of its component.
+
+NAME, ARGS, WORDS = "component_name", "component_args", "component_args_str"
+WORKSPACE = "workspace"
+KEYS = (
+    *(NAME, ARGS, WORDS),
+    *("scheduler", "scheduler_args", "scheduler_cfg", "dryrun", "wait", "log", WORKSPACE, "parent_run_id"),
+    "tee_logs",
+)
+"""Fields of a run; but for the component, its arguments, the scheduler's and the workspace they say nothing of pods."""
+
+
+def sniff(data: Any) -> bool:
+    """Whether the data are those of a run."""
+    return isinstance(data, Mapping) and NAME in data
+
+
+def application(document: Document, subject: str) -> Outcome[tuple[Document, ...]]:
+    """The document of the AppDef. R143: an unknown component; R144: arguments that it does not take."""
+    data = document.data
+    name = text(data, NAME)
+    if name not in COMPONENTS:
+        return Outcome(None, (_unknown(document, name, subject),))
+    app, wrong = _built(data, COMPONENTS[name])
+    found = (*_keys(document, subject), *(_wrong(document, each, name, subject) for each in wrong))
+    if found or app is None:
+        return Outcome(None, found)
+    if data.get(WORKSPACE):  # TorchX puts it into the image of all roles
+        app = {**app, "roles": [{**role, WORKSPACE: data[WORKSPACE]} for role in app["roles"]]}
+    whole = {**app, "scheduler_args": {**mapping(data, "scheduler_args"), **mapping(data, "scheduler_cfg")}}
+    return Outcome((made(document, Made(whole, _origins(data))),))
+
+
+def _built(data: Any, component: Component) -> tuple[dict[str, Any] | None, list[Wrong]]:
+    words = [str(each) for each in items(data, WORDS)]
+    values, wrong = given(words, component.parameters) if words else (dict(mapping(data, ARGS)), [])
+    arguments, more = bound(values, component.parameters)
+    if wrong or more:
+        return None, [*wrong, *more]
+    app = component.build(arguments)
+    return (None, [app]) if isinstance(app, Wrong) else (app, [])
+
+
+def _origins(data: Any) -> dict[Path, Path]:
+    """Where what a component makes of its arguments is said."""
+    root: Path = (ARGS,) if not items(data, WORDS) else (WORDS,)
+    own = {"image": "image", "env": "env", "resource": "h", "mounts": "mounts", "max_retries": "max_retries"}
+    counts = {"num_replicas": "j" if "j" in mapping(data, ARGS) else "num_replicas", "name": "script", "metadata": ""}
+    found: dict[Path, Path] = {
+        (): (NAME,),
+        ("scheduler_args",): ("scheduler_args",),
+        ("metadata",): (*root, "metadata"),
+        ("roles", 0, WORKSPACE): (WORKSPACE,),
+    }
+    found[("name",)] = (*root, "name")
+    for key, argument in {**own, **counts}.items():
+        found[("roles", 0, key)] = (*root, argument) if argument else root
+    return {**found, ("roles",): root}
+
+
+def _unknown(document: Document, name: str, subject: str) -> Diagnostic:
+    names = list(COMPONENTS)
+    message = f'component "{name}" is Python code that bayplan does not know; it knows {listing(names, "and")}'
+    near = "" if name in OTHERS else did_you_mean(name, names)
+    returned = "give what it returns: dataclasses.asdict(app) as JSON, or `torchx run --dryrun`"
+    hint = f"{near} Else {returned}" if near else returned
+    return error("R143", _at(document, (NAME,), subject), message, hint=hint)
+
+
+def _keys(document: Document, subject: str) -> Iterator[Diagnostic]:
+    for key in document.data:
+        if key not in KEYS:
+            hint = did_you_mean(str(key), KEYS) or "remove it: TorchX refuses it as well"
+            yield error("R144", _at(document, (key,), subject), f'a run has no field "{key}"', hint=hint)
+
+
+def _wrong(document: Document, wrong: Wrong, component: str, subject: str) -> Diagnostic:
+    words = bool(items(document.data, WORDS))
+    path: Path = (WORDS,) if words else (ARGS, wrong.name) if wrong.name else (ARGS,)
+    message = (
+        f'argument "{wrong.name}" of {component} {wrong.message}' if wrong.name else f"{component} {wrong.message}"
+    )
+    known = list(COMPONENTS[component].parameters)
+    hint = wrong.hint or ("" if wrong.name in known else did_you_mean(wrong.name, known))
+    hint = hint or f"it takes {listing(known, 'and')}"
+    return error("R144", _at(document, path, subject), message, hint=hint)
+
+
+def _at(document: Document, path: Path, subject: str) -> Route:
+    return (subject, AT, *spans_of(document, [path])[path][0])
+
+
+def read(name: str, raw: bytes, text: str, subject: str) -> Outcome[tuple[Document, ...]]:
+    """The one document of a TorchX file."""
+    if APPLICATION in text:
+        return _dry_run(name, text, subject)
+    if REQUEST in text:
+        section = _section(text, REQUEST)
+        return _objects(document.read(name, section.padded.encode(), subject, own=False), text, subject)
+    found = document.read(name, raw, subject, own=not text.lstrip().startswith("apiVersion"))
+    if found.value and sniff(found.value[0].data):
+        return application(found.value[0], subject)
+    objects = [each for each in found.value or () if request.sniff(each.data)]
+    return _objects(Outcome(tuple(objects), found.diagnostics), text, subject) if objects else found
+
+
+class _Section(NamedTuple):
+    """A part of the text: its lines, and the number of the first of them."""
+
+    text: str
+    line: int
+
+    @property
+    def padded(self) -> str:
+        """With empty lines before it, so that its lines keep their numbers."""
+        return "\n" * (self.line - 1) + self.text
+
+
+def _section(text: str, title: str) -> _Section:
+    """What follows a title, up to the next one."""
+    before, _, rest = text.partition(title)
+    body = rest.partition("\n")[2]
+    for other in (APPLICATION, REQUEST):
+        body = body.partition(other)[0]
+    return _Section(body, before.count("\n") + 2)
+
+
+def _dry_run(name: str, text: str, subject: str) -> Outcome[tuple[Document, ...]]:
+    """The application of a dry run, with what its request says besides of queue and namespace.
+
+    R146: there are two applications.
+    """
+    if text.count(APPLICATION) > 1:
+        second = text.index(APPLICATION, text.index(APPLICATION) + 1)
+        at = (subject, AT, text.count("\n", 0, second) + 1, 1)
+        return Outcome(None, (error("R146", at, "the file holds two applications", hint="save each in its own file"),))
+    section = _section(text, APPLICATION)
+    found = reading.read(section.text, section.line, subject)
+    if found.value is None:
+        return Outcome(None, found.diagnostics)
+    data, spans = found.value
+    if isinstance(data, dict) and REQUEST in text:
+        objects = document.read(name, _section(text, REQUEST).padded.encode(), subject, own=False)
+        asked = next((request.asked(each.data) for each in objects.value or () if request.sniff(each.data)), {})
+        data = {**data, **({"scheduler_args": asked} if asked else {})}
+    place = reading.from_spans(spans, Span(section.line - 1, 1, section.line - 1, len(APPLICATION) + 1))
+    return Outcome((Document(name, text, 0, data, reading.source_map(data, place)),))
+
+
+def _objects(found: Outcome[tuple[Document, ...]], text: str, subject: str) -> Outcome[tuple[Document, ...]]:
+    """The application that objects of TorchX' were made from. R142: there is none, or not one; R145: unequal roles."""
+    if found.value is None:
+        return Outcome(None, found.diagnostics)
+    objects = [each for each in found.value if request.sniff(each.data)]
+    if len(objects) != 1:
+        what = f"{len(objects)} objects" if objects else "no object"
+        message = f"the request holds {what} that TorchX wrote for Volcano or MCAD, and one is wanted"
+        hint = "dry-run with `-s kubernetes`, or import the application as JSON"
+        return Outcome(None, (*found.diagnostics, error("R142", (subject, AT, 1, 1), message, hint=hint)))
+    made = request.application(objects[0], subject)
+    if made.value is None:
+        return Outcome(None, (*found.diagnostics, *made.diagnostics))
+    whole = objects[0]._replace(text=text) if "\n" in text else objects[0]
+    kept = reading.made(objects[0], made.value)
+    return Outcome(
+        (whole._replace(data=kept.data, source_map=kept.source_map),), (*found.diagnostics, *made.diagnostics)
+    )

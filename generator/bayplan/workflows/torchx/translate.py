@@ -1,0 +1,154 @@
+"""AppDef -> native data -> Workflow, so that what TorchX says and what `bayplan import` prints is one thing.
+
+roles.py      a role -> a podSet; macros.py, overlays.py, mounts.py: its texts, its pods' extra fields, its mounts
+devices.py    extended resources and networks -> a fabric; networks.py: Multus' annotation
+pools.py      instance types and labels -> a pool, and amounts that fit its nodes
+wishes.py     what metadata asks of bayplan: placement, workload, pool
+losses.py     what cannot be carried
+names.py      DNS labels
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bayplan import schemas
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, has_errors, info, origin
+from bayplan.model.formats import Context, Read
+from bayplan.model.workflow import GANGS, Workflow
+from bayplan.workflows import native
+from bayplan.workflows.torchx import losses
+from bayplan.workflows.torchx.devices import ROLES, ROOT, given, label, labels
+from bayplan.workflows.torchx.losses import Wishes, of_application
+from bayplan.workflows.torchx.roles import HOST, RoleMade, Site, pod_set
+
+GANG: Route = (*GANGS, 0)
+REPLICA = "replica"
+"""What the one podSet of a role's group is called."""
+
+
+def read(data: Mapping[str, Any], context: Context) -> Outcome[Read[Workflow]]:
+    """The workflow in data that the schema accepted."""
+    name, names = label(data["name"]), labels([role["name"] for role in data["roles"]])
+    asked = of_application(data)
+    roles = tuple(_roles(data, names, name, context, asked))
+    document, origins = _document(data, name, names, roles, asked), _origins(roles, asked)
+    found = (
+        *asked.found,
+        *_renamed(data, name, names),
+        *losses.application(data),
+        *(d for role in roles for d in role.part.found),
+    )
+    found = (*found, *_invalid(document, origins))
+    if has_errors(found):
+        return Outcome(None, found)
+    made = native.read(document).value
+    return Outcome(made and Read(made.value, {**made.origins, **origins}), found)
+
+
+def _roles(
+    data: Mapping[str, Any], names: tuple[str, ...], app: str, context: Context, asked: Wishes
+) -> Iterator[RoleMade]:
+    alone = len(names) == 1
+    for number, (role, name) in enumerate(zip(data["roles"], names, strict=True)):
+        site = Site(context.topology, data.get("scheduler_args") or {}, app, name, alone, asked)
+        yield pod_set(role, (*ROLES, number), site)
+
+
+def _numbered(roles: tuple[RoleMade, ...]) -> bool:
+    """Whether pods must know their number in their role: each of several roles is a group with own ranks then."""
+    return len(roles) > 1 and any("replica_id" in role.used for role in roles)
+
+
+def _document(
+    data: Mapping[str, Any], name: str, names: tuple[str, ...], roles: tuple[RoleMade, ...], wishes: Wishes
+) -> dict[str, Any]:
+    asked = data.get("scheduler_args") or {}
+    retries = min(role.get("max_retries") or 0 for role in data["roles"])
+    grouped, first = _numbered(roles), names[0]
+    sets = [dict(role.part.data) for role in roles]
+    hosts = (
+        {HOST: f"{first}-0-{REPLICA}" if grouped else first} if any("rank0_env" in r.used for r in roles[1:]) else {}
+    )
+    groups = [{"name": own, "podSets": [_replica(each)]} for own, each in zip(names, sets, strict=True)]
+    gang = {
+        "name": name,
+        **wishes.gang,
+        **({} if len(roles) == 1 else {"rendezvous": "group" if grouped else "none"}),
+        **given(hosts=hosts, maxRestarts=retries or None),
+        **({"groups": groups} if grouped else {"podSets": sets}),
+    }
+    metadata = {"name": name, **given(namespace=asked.get("namespace"))}
+    spec = given(**wishes.spec, queue=asked.get("queue"), priorityClassName=asked.get("priority_class"), gangs=[gang])
+    return {"apiVersion": native.API_VERSION, "kind": native.KIND, "metadata": metadata, "spec": spec}
+
+
+def _replica(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The podSet inside of a group of its role's name."""
+    template = data.get("template") or {}
+    spec = template.get("spec") or {}
+    inner = [
+        {**each, "name": REPLICA} if each.get("name") == data["name"] else each for each in spec.get("containers") or ()
+    ]
+    changed = {**template, "spec": {**spec, "containers": inner}} if inner else template
+    return {**data, "name": REPLICA, **({"template": changed} if changed else {})}
+
+
+def _origins(roles: tuple[RoleMade, ...], wishes: Wishes) -> dict[Route, Route]:
+    grouped = _numbered(roles)
+    args: Route = (*ROOT, "scheduler_args")
+    origins: dict[Route, Route] = {
+        ("workflow",): ROOT,
+        ("workflow", "metadata", "name"): (*ROOT, "name"),
+        ("workflow", "metadata", "namespace"): (*args, "namespace"),
+        ("workflow", "spec", "queue"): (*args, "queue"),
+        ("workflow", "spec", "priorityClassName"): (*args, "priority_class"),
+        GANGS: ROLES,
+        GANG: ROLES,
+        (*GANG, "name"): (*ROOT, "name"),
+        (*GANG, "maxRestarts"): (*ROLES, 0, "max_retries"),
+    }
+    origins |= {(*GANG, key): wishes.places[key] for key in wishes.gang}
+    origins |= {("workflow", "spec", key): wishes.places[key] for key in wishes.spec}
+    for number, role in enumerate(roles):
+        group: Route = (*GANG, "groups", number)
+        at: Route = (*group, "podSets", 0) if grouped else (*GANG, "podSets", number)
+        origins[group] = (*ROLES, number)
+        origins |= {(*at, *own): there for own, there in role.part.origins.items()}
+    return origins
+
+
+def _renamed(data: Mapping[str, Any], name: str, names: tuple[str, ...]) -> Iterator[Diagnostic]:
+    """W574: a name that changes by more than case, dots and underscores, or that two roles have."""
+    pairs: list[tuple[str, str, Route]] = [(data["name"], name, (*ROOT, "name"))]
+    pairs += [
+        (role["name"], own, (*ROLES, number, "name"))
+        for number, (role, own) in enumerate(zip(data["roles"], names, strict=True))
+    ]
+    twice = [number for number, own in enumerate(names) if label(data["roles"][number]["name"]) != own]
+    for number in twice:
+        old, new, at = pairs[number + 1]
+        message = f'another role is called "{label(old)}" already, so "{old}" is called "{new}" in the manifests'
+        yield info("W574", at, message, hint="give each role a name of its own")
+    others = [each for number, each in enumerate(pairs, -1) if number not in twice]
+    changed = [(old, new, at) for old, new, at in others if _plain(old) != new]
+    if changed:
+        (old, new, at), *rest = changed
+        notes = tuple(Note(f'"{other}" becomes "{made}"', route) for other, made, route in rest)
+        message = f'"{old}" is called "{new}" in the manifests, so that Kubernetes takes it'
+        yield info("W574", at, message, notes=notes, hint="use short names of letters, digits and hyphens")
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "-").replace(".", "-")
+
+
+def _invalid(data: Mapping[str, Any], origins: Mapping[Route, Route]) -> tuple[Diagnostic, ...]:
+    """What the native format cannot hold, at its place in the application."""
+
+    def source(route: Route) -> Route:
+        found = origin(route, origins)
+        return (*found[0], *found[1]) if found else ROOT
+
+    return tuple(each._replace(route=source(each.route)) for each in schemas.validate("Workflow", data, "workflow"))

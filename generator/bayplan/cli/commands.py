@@ -296,7 +296,7 @@ COMMANDS = (
     ),
     Command(
         "kustomize doctor",
-        "kustomize_doctor",
+        "kustomize.doctor",
         "Find out why functions do not run.",
         (Argument("DIR", 0),),
         (STRICT, DIAGNOSTICS),
@@ -306,7 +306,7 @@ COMMANDS = (
     ),
     Command(
         "kustomize install-legacy",
-        "kustomize_install",
+        "kustomize.install_legacy",
         "Install functions as older plugins.",
         (Argument("DIR", 0),),
         (DIAGNOSTICS,),

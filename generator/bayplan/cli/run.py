@@ -57,8 +57,8 @@ def _dispatch(argv: Sequence[str]) -> int:
 
 def execute(given: Given) -> int:
     """Runs the command's own module; no other is loaded."""
-    module = __import__(f"bayplan.cli.{given.command.module}", fromlist=["run"])
-    code: int = module.run(given)
+    module, _, function = given.command.module.partition(".")
+    code: int = getattr(__import__(f"bayplan.cli.{module}", fromlist=["run"]), function or "run")(given)
     return code
 
 

@@ -8,16 +8,16 @@ Source: kustomize 5.8.1, cmd/config/docs/api-conventions/functions-spec.md and k
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.core.values import NamedTuple
-from bayplan.model.manifest import Item as manifest_Item
+from bayplan.model import manifest
 from bayplan.model.manifest import Many, Slot
 from bayplan.text.document import Document, read
 
-__all__ = ["Item", "ResourceList", "UnfitError", "known", "listed", "parse", "stream", "streamed"]
-
+if TYPE_CHECKING:
+    from bayplan.report.findings import Finding
 
 # Objects -> JSON in one line that YAML readers take for the same: what is written into a ResourceList.
 #
@@ -48,7 +48,7 @@ except (ImportError, TypeError):
     _encode = JSONEncoder(ensure_ascii=False, check_circular=False, allow_nan=False, default=_plain).iterencode
 
 
-def lines(item: manifest_Item) -> Iterator[str]:
+def lines(item: manifest.Item) -> Iterator[str]:
     """The object, or each of many, without a line feed. UnfitError: an infinity or no number; a file."""
     if isinstance(item, Many):
         pieces = _merged(_pieces(item.skeleton))
@@ -306,3 +306,25 @@ def streamed(items: Iterable[Item | str]) -> Iterator[str]:
     """The text of a plain stream, all in JSON."""
     for each in items:
         yield f"---\n{each if isinstance(each, str) else line(each.data)}\n"
+
+
+# Findings -> the `results` of a ResourceList, for callers that read them (kpt, `kustomize fn run --results-dir`).
+#
+# A result has a file and no line: line and column stand among its tags. Source: kyaml/fn/framework/result.go at 5.8.1.
+
+
+def results(found: Iterable[Finding]) -> list[dict[str, Any]]:
+    """One result a finding."""
+    return [_result(each) for each in found]
+
+
+def _result(found: Finding) -> dict[str, Any]:
+    place = found.place
+    where = {"line": str(place.line), "column": str(place.column)} if place and place.line else {}
+    hint = {"hint": found.hint} if found.hint else {}
+    return {
+        "message": found.message,
+        "severity": found.severity,
+        **({"file": {"path": place.file}} if place else {}),
+        "tags": {"code": found.code, **where, **hint},
+    }

@@ -7,7 +7,7 @@ from typing import Any
 
 from bayplan.augment import augment
 from bayplan.cli import inputs, placing
-from bayplan.cli.krm.inputs import Answer, Job, wire, without_wire
+from bayplan.cli.krm import Answer, Job, wire, without_wire
 from bayplan.clients import resource_list
 from bayplan.clients.resource_list import Item, line
 from bayplan.kube.objects import flattened, get, put

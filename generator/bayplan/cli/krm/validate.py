@@ -10,8 +10,8 @@ import os
 
 from bayplan import pipeline
 from bayplan.cli import inputs, options
-from bayplan.cli.krm import inputs as sources
-from bayplan.cli.krm.inputs import Answer, Job, is_workflow, without_wire
+from bayplan.cli.krm import Answer, Job, is_workflow, without_wire
+from bayplan.cli.krm.kustomizations import kustomization, listed_paths, objects
 from bayplan.clients import resource_list
 from bayplan.clients.resource_list import Item
 from bayplan.core.diagnostics import Diagnostic, error
@@ -46,9 +46,9 @@ def run(job: Job) -> Answer:
 
 def _deletes(job: Job) -> bool:
     """Whether the kustomization takes what this function prints for all the objects that there are."""
-    here = sources.kustomization(os.curdir)
-    paths = sources.words(here.data, "transformers") if here else ()
-    listed = [each.data for path in paths for each in sources.objects(path)]
+    here = kustomization(os.curdir)
+    paths = listed_paths(os.curdir, here.data, "transformers") if here else ()
+    listed = [each.data for path in paths for each in objects(path)]
     return any(isinstance(each, dict) and without_wire(each) == without_wire(job.config) for each in listed)
 
 

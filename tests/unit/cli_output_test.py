@@ -153,7 +153,7 @@ class TestFolder:
         pour = single.pour
 
         def full(path: str, pieces: Any) -> None:
-            if path.endswith("03-c.yaml"):
+            if path.endswith("/2"):
                 raise OSError(errno.ENOSPC, "no space")
             pour(path, pieces)
 

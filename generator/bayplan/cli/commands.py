@@ -94,7 +94,7 @@ COMMANDS = (
     ),
     Command(
         "delete-plan",
-        "delete_plan",
+        "render.delete_plan",
         "List what to delete, in order, to undo a render.",
         (WORKFLOWS,),
         (TOPOLOGY, SCHEDULER, GANG, *SOURCES, *PLANNING, DIAGNOSTICS),
@@ -155,7 +155,7 @@ COMMANDS = (
     ),
     Command(
         "last-error",
-        "last_error",
+        "post_render.last_error",
         "Print what post-render said last: Helm 4 shows nothing of it.",
     ),
     Command(
@@ -316,7 +316,7 @@ COMMANDS = (
     ),
     Command(
         "schema",
-        "schema",
+        "explain.schema",
         "Print the JSON Schema of a format.",
         (Argument("NAME", choices=SCHEMAS, file=False),),
     ),
@@ -340,7 +340,7 @@ COMMANDS = (
     ),
     Command(
         "completion",
-        "completion",
+        "human.completion",
         "Print the script that teaches a shell to complete bayplan's words.",
         (Argument("SHELL", choices=SHELLS, file=False),),
     ),

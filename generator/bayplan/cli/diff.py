@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from bayplan.cli import inputs, manifests, output
+from bayplan.cli import inputs, output
 from bayplan.cli.compiling import compile_all, join
 from bayplan.cli.finish import finish
+from bayplan.cli.lint import lenient, load_manifests
 from bayplan.cli.options import Given
 from bayplan.core.diagnostics import error
 from bayplan.linting.objects import collect
@@ -24,11 +25,11 @@ def run(given: Given) -> int:
         message = "- is standard input, which can be read only once"
         return finish(given, [Batch((error("A922", ("argument", "-"), message),))])
     workflow = given._replace(words=given.words[:1])
-    read, there = inputs.read_all(workflow), manifests.load(given.words[1:])
+    read, there = inputs.read_all(workflow), load_manifests(given.words[1:])
     asked = inputs.requests(workflow, read, cluster_objects=given.on("cluster-objects"))
     compiled, found = compile_all(asked.value or (), read)
     objects, foreign = collect(there.documents)
-    said = tuple(manifests.lenient(each, there) for each in foreign)
+    said = tuple(lenient(each, there) for each in foreign)
     sources = {f"manifest:{number}": document for number, document in enumerate(there.documents)}
     batches = [Batch(asked.diagnostics), *read.batches, *found, *there.batches, Batch(said, sources)]
     if not compiled or len(compiled) != len(asked.value or ()):

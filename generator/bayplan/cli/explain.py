@@ -1,8 +1,7 @@
-"""`bayplan explain`: the section of a diagnostic's code, or what a field of a format means."""
+"""`bayplan explain`: the section of a diagnostic's code, or what a field of a format means; `bayplan schema`."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -77,6 +76,8 @@ def all_fields() -> tuple[Field, ...]:
 
 @cache
 def _fields_of(own: bool) -> tuple[Field, ...]:
+    import json
+
     found: list[Field] = []
     for word, name in (FORMATS if own else SOURCES).items():
         root = json.loads(data_text("schemas", f"{name}.json"))
@@ -177,6 +178,8 @@ def _type(schema: Json) -> str:
 
 
 def _text(value: Any) -> str:
+    import json
+
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return ", ".join(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -198,6 +201,11 @@ def run(given: Given) -> int:
     if text is None:
         return finish(given, [Batch((_unknown(asked),))])
     return finish(given, (), lambda: output.write([text]))
+
+
+def schema(given: Given) -> int:
+    """Prints the JSON Schema of a format, as it is shipped."""
+    return finish(given, (), lambda: output.write([data_text("schemas", f"{given.words[0]}.json")]))
 
 
 def section(code: str) -> str:

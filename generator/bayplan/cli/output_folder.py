@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from bayplan.cli import output
 from bayplan.cli.failures import unwritable
@@ -177,14 +177,19 @@ def compare_folder(path: str, wanted: Mapping[str, str]) -> tuple[Diagnostic, ..
 
 
 def listed(path: str) -> Outcome[tuple[str, ...]]:
-    """The files that the index lists. A line that cannot be ours could remove anything: an error."""
-    text = text_at(os.path.join(path, INDEX)) or ""
+    """The files that the folder's index lists."""
+    index = os.path.join(path, INDEX)
+    return read_index(index, text_at(index) or "", _OURS, "remove the index, and the files that bayplan wrote")
+
+
+def read_index(path: str, text: str, possible: Callable[[str], object], hint: str) -> Outcome[tuple[str, ...]]:
+    """The files that an index lists. O806: bayplan cannot have written a line, which could remove anything."""
     names = tuple(line for line in text.splitlines() if line and not line.startswith("#"))
-    strange = next((name for name in names if not _OURS(name)), None)
-    if strange is None:
+    impossible = next((name for name in names if not possible(name)), None)
+    if impossible is None:
         return Outcome(names)
-    message = f'"{os.path.join(path, INDEX)}" lists "{strange}", which bayplan never wrote'
-    return Outcome(None, (error("O806", (), message, hint="remove the index, and the files that bayplan wrote"),))
+    message = f'"{path}" lists "{impossible}", which bayplan never wrote'
+    return Outcome(None, (error("O806", (), message, hint=hint),))
 
 
 def _foreign(path: str) -> Diagnostic:
@@ -193,36 +198,37 @@ def _foreign(path: str) -> Diagnostic:
 
 
 def _replace(path: str, wanted: Mapping[str, str], listed: tuple[str, ...]) -> None:
-    """Everything is written into a folder of its own first, and then moved: a full disk changes nothing."""
     os.makedirs(path, exist_ok=True)
-    made = os.path.join(path, f".bayplan-{os.getpid()}")
-    index = {INDEX: HEADER + "".join(f"{name}\n" for name in wanted)}
-    changed = {name: text for name, text in {**wanted, **index}.items() if _differs(os.path.join(path, name), text)}
-    stale = [name for name in listed if name not in wanted]
-    os.mkdir(made)
-    try:
-        for name, text in changed.items():
-            pour(os.path.join(made, name), [text])
+    texts = {**wanted, INDEX: HEADER + "".join(f"{name}\n" for name in wanted)}
+    changed = {name: text for name, text in texts.items() if text_at(os.path.join(path, name)) != text}
+    stale = [os.path.join(path, name) for name in listed if name not in wanted]
+
+    def move(written: Sequence[str]) -> None:
         if INDEX in changed:  # should the moving be interrupted, old and new files alike are known as ours
             both = "".join(f"{name}\n" for name in dict.fromkeys((*listed, *wanted)))
             replace(os.path.join(path, INDEX), [HEADER + both])
-        for name in stale:
-            _remove(os.path.join(path, name))
-        for name in changed:
-            os.replace(os.path.join(made, name), os.path.join(path, name))
+        for name in filter(os.path.lexists, stale):
+            os.unlink(name)
+        for source, name in zip(written, changed, strict=True):
+            os.replace(source, os.path.join(path, name))
+
+    staged(path, changed.values(), move)
+
+
+def staged(folder: str, texts: Iterable[str], move: Callable[[Sequence[str]], None]) -> None:
+    """Writes all texts into a temporary folder in this one before `move` moves them: a full disk changes nothing."""
+    temporary = os.path.join(folder, f".bayplan-{os.getpid()}")
+    os.mkdir(temporary)
+    try:
+        written = []
+        for number, text in enumerate(texts):
+            written.append(os.path.join(temporary, str(number)))
+            pour(written[-1], [text])
+        move(written)
     finally:
-        for name in os.listdir(made):
-            os.unlink(os.path.join(made, name))
-        os.rmdir(made)
-
-
-def _differs(path: str, text: str) -> bool:
-    return text_at(path) != text
-
-
-def _remove(path: str) -> None:
-    if os.path.lexists(path):
-        os.unlink(path)
+        for name in os.listdir(temporary):
+            os.unlink(os.path.join(temporary, name))
+        os.rmdir(temporary)
 
 
 # The mark of what `bayplan generate` wrote: only a file that carries it is ever replaced or removed.

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from bayplan.cli import files
+from bayplan.cli import files, output
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
-from bayplan.clients import pieces
-from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors, warning
+from bayplan.clients import MARK
+from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
 from bayplan.report import Batch
 from bayplan.text.document import Document
 
@@ -39,7 +41,7 @@ def run(given: Given) -> int:
         return finish(given, batches)
     if not raw.value.strip():
         return finish(given, [*batches, Batch((_empty(),))])
-    if given.on("policy") or pieces.MARK in raw.value:
+    if given.on("policy") or MARK in raw.value:
         return _placed(given, path, raw.value, batches)
     there = files.raw_of(path, "topology")  # nothing is asked of it, but a wrong name should not wait until it matters
     batch = Batch(there.diagnostics, {"topology": Document(path, "", 0, None)})
@@ -95,13 +97,13 @@ def _placed(given: Given, path: str, raw: bytes, batches: tuple[Batch, ...]) -> 
     topology, about = inputs.topology_of(path)
     policy, more = inputs.policy_of(given)
     read, found = stream.parse(files.STDIN, raw, _watched(policy))
-    said, sources = stream.placed(read, (*found, *stream.strangers(read)))
+    said, sources = stream.located(read, (*found, *stream.own_files(read)))
     asked = placing.request(given, topology, policy)
     batches = (*batches, *about, *more, Batch(asked.diagnostics), Batch(said, sources))
     if asked.value is None or has_errors(said):
         return finish(given, batches)
     made, origins = augment(asked.value._replace(objects=tuple(stream.objects(read)), shared=given.on(SHARED)))
-    said, sources = stream.placed(read, made.diagnostics)
+    said, sources = stream.located(read, made.diagnostics)
     sources |= {subject: each for subject, each in (("topology", topology), ("policy", policy)) if each is not None}
     batches = (*batches, Batch(said, sources, origins))
     if made.value is None:
@@ -121,6 +123,94 @@ def _watched(policy: Document | None) -> Callable[[str], bool]:
 
 
 def _writer(raw: bytes) -> Callable[[], tuple[Diagnostic, ...]]:
-    from bayplan.cli import output as stdout
+    return lambda: output.write_bytes([raw])
 
-    return lambda: stdout.write_bytes([raw])
+
+# What post-render says is kept in a file, because Helm 4 shows nothing of it (internal/plugin, `runPostrenderer`).
+
+PLUGIN = "HELM_PLUGIN_NAME"
+"""Helm 4 sets this variable, Helm 3 does not."""
+
+
+class Tee:
+    """Standard error that remembers what was written to it."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+        self.kept: list[str] = []
+
+    def write(self, text: str) -> int:
+        """To both."""
+        size = self.stream.write(text) if self.stream is not None else len(text)
+        self.kept.append(text)
+        return int(size)
+
+    def isatty(self) -> bool:
+        """Whether people read it."""
+        return self.stream is not None and bool(self.stream.isatty())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+def keep(argv: Sequence[str], run: Callable[[Sequence[str]], int]) -> int:
+    """Runs a command line; whatever it says is kept."""
+    real, tee = sys.stderr, Tee(sys.stderr)
+    sys.stderr = tee
+    try:
+        code = run(argv)
+    finally:
+        sys.stderr = real
+    if tee.kept:
+        _store("".join(tee.kept), argv, code)
+    return code
+
+
+def path() -> str:
+    """The file, as the XDG base directory specification has it."""
+    home = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    return os.path.join(home, "bayplan", "last-error.txt")
+
+
+def _store(text: str, argv: Sequence[str], code: int) -> None:
+    """Writes the file, and to the terminal where Helm holds standard error back. It is no error if neither can be."""
+    import re
+
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
+    head = f"`bayplan {' '.join(argv)}` in {_folder()} ended with exit code {code}:\n"
+    try:
+        where = path()
+        os.makedirs(os.path.dirname(where), exist_ok=True)
+        beside = f"{where}.{os.getpid()}"
+        with open(beside, "w", encoding="utf-8", errors="replace") as file:
+            file.write(head + plain)
+        os.replace(beside, where)
+    except (OSError, ValueError):
+        pass
+    if PLUGIN in os.environ:
+        _show(plain)
+
+
+def _folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return "a folder that is gone"
+
+
+def _show(text: str) -> None:
+    try:
+        with open("/dev/tty", "w", encoding="utf-8", errors="replace") as terminal:
+            terminal.write(text)
+    except OSError:
+        pass
+
+
+def last_error(given: Given) -> int:
+    """`bayplan last-error`: prints what is kept."""
+    try:
+        with open(path(), encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    except OSError:
+        return finish(given, [Batch((info("O820", (), "no post-render has had anything to say"),))])
+    return finish(given, [], lambda: output.write([text]))

@@ -1,4 +1,4 @@
-"""`bayplan render`: workflows and a topology in, every manifest out."""
+"""`bayplan render`, every manifest out of workflows and a topology, and `bayplan delete-plan`, how to undo it."""
 
 from __future__ import annotations
 
@@ -19,3 +19,16 @@ def run(given: Given) -> int:
         return finish(given, batches)
     documents, colliding = join(compiled)
     return finish(given, [*batches, *colliding], output.writer(given, documents))
+
+
+def delete_plan(given: Given) -> int:
+    """Prints the commands that delete what render writes, a line for each object, in an order that works."""
+    from bayplan.manifests import lifecycle
+
+    read = inputs.read_all(given)
+    asked = inputs.requests(given, read)
+    compiled, found = compile_all(asked.value or (), read)
+    batches = [Batch(asked.diagnostics), *read.batches, *found]
+    documents, colliding = join(compiled)
+    lines = (f"{line}\n" for line in lifecycle.delete_plan(documents))
+    return finish(given, [*batches, *colliding], lambda: output.write(lines))

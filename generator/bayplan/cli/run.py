@@ -13,9 +13,9 @@ INTERRUPTED = 130
 def run(argv: Sequence[str]) -> int:
     """Runs a command line. Nothing that it is given makes it raise, but for click's completions, which exit."""
     if argv[:1] == ["post-render"]:
-        from bayplan.cli import last_error as keeping
+        from bayplan.cli import post_render
 
-        return keeping.keep(argv, _guarded)
+        return post_render.keep(argv, _guarded)
     return _guarded(argv)
 
 

@@ -8,12 +8,12 @@ from bayplan.core.diagnostics import Diagnostic
 from bayplan.linting import claims, networks, nvlink, schedulers, workloads
 from bayplan.linting import objects as identity
 from bayplan.linting import schedulers as gangs
-from bayplan.linting.objects import World, world
+from bayplan.linting.objects import LintContext, lint_context
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 
-RULES: tuple[Callable[[World], Iterator[Diagnostic]], ...] = (
+RULES: tuple[Callable[[LintContext], Iterator[Diagnostic]], ...] = (
     identity.check,
     schedulers.check,
     gangs.check_gangs,
@@ -31,6 +31,6 @@ RULES: tuple[Callable[[World], Iterator[Diagnostic]], ...] = (
 
 def lint(objects: Iterable[Object], topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
     """What is wrong with objects in themselves and with each other. Without pools, nothing is said about nodes."""
-    everything = world(objects, topology, target)
+    context = lint_context(objects, topology, target)
     for rule in RULES:
-        yield from rule(everything)
+        yield from rule(context)

@@ -9,7 +9,7 @@ from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warni
 from bayplan.core.phrases import count, did_you_mean, suggest
 from bayplan.kube.objects import get, items, mapping, number_in, text
 from bayplan.kube.templates import PodTemplate, containers
-from bayplan.linting.objects import CHANNEL, World, beside, name, named, namespace, title, together
+from bayplan.linting.objects import CHANNEL, LintContext, beside, name, named, namespace, title, together
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool
@@ -36,13 +36,13 @@ CONFIGS: Mapping[str, tuple[str, ...]] = {
 """Kind -> its fields (NVIDIA DRA driver, api/nvidia.com/resource/v1beta1). An unknown one is fatal at prepare."""
 
 
-def check(world: World) -> Iterator[Diagnostic]:
+def check(context: LintContext) -> Iterator[Diagnostic]:
     """M804, M805, M811, M813."""
-    for template in world.templates:
+    for template in context.templates:
         yield from _use(template)
-    for one in world.objects:
+    for one in context.objects:
         if text(one.data, "apiVersion").startswith((f"{API}/", f"{CLASSIC}/")):
-            yield from _dialect(one, world.target)
+            yield from _dialect(one, context.target)
 
 
 def claims(template: PodTemplate) -> Iterator[tuple[Route, Mapping[str, Any]]]:
@@ -156,9 +156,9 @@ GPU = "nvidia.com/gpu"
 MISSING = "without the template the pods are not scheduled"
 
 
-def domains(world: World) -> Sequence[Object]:
+def domains(context: LintContext) -> Sequence[Object]:
     """The ComputeDomains."""
-    return world.of(COMPUTE_DOMAINS_API, "ComputeDomain")
+    return context.of(COMPUTE_DOMAINS_API, "ComputeDomain")
 
 
 def channel(domain: Object) -> str:
@@ -166,45 +166,45 @@ def channel(domain: Object) -> str:
     return text(domain.data, *CHANNEL)
 
 
-def claimed(world: World, template: PodTemplate) -> list[tuple[Route, Object]]:
+def claimed(context: LintContext, template: PodTemplate) -> list[tuple[Route, Object]]:
     """The ComputeDomains that the pods of a template claim a channel of, with the places of the claims."""
     found = []
     for route, each in claims(template):
         asked = text(each, "resourceClaimTemplateName")
-        mine = beside(world.channels.get(asked, ()) if asked else (), namespace(template.object))
+        mine = beside(context.channels.get(asked, ()) if asked else (), namespace(template.object))
         found += [(route, one) for one in list(mine)[:1]]
     return found
 
 
-def check_compute_domains(world: World) -> Iterator[Diagnostic]:
+def check_compute_domains(context: LintContext) -> Iterator[Diagnostic]:
     """M800 to M803, M806, M807, M809, M810, M812."""
-    for domain in domains(world):
-        yield from _shape(domain, world)
-    yield from _clashes(world)
+    for domain in domains(context):
+        yield from _shape(domain, context)
+    yield from _clashes(context)
     users: dict[Route, list[PodTemplate]] = {}
-    for template in world.templates:
-        yield from _templates(world, template)
+    for template in context.templates:
+        yield from _templates(context, template)
         yield from _pinned(template)
-        mine = claimed(world, template)
+        mine = claimed(context, template)
         yield from _several(mine)
         for _, domain in mine:
             users.setdefault(domain.route, []).append(template)
         if mine:
-            yield from _part_of_a_node(template, mine[0][0], world.topology)
-    for domain in domains(world):
-        yield from _nodes(domain, users.get(domain.route, []), world)
+            yield from _part_of_a_node(template, mine[0][0], context.topology)
+    for domain in domains(context):
+        yield from _nodes(domain, users.get(domain.route, []), context)
 
 
-def _shape(domain: Object, world: World) -> Iterator[Diagnostic]:
+def _shape(domain: Object, context: LintContext) -> Iterator[Diagnostic]:
     """M807 and M810: fields that a release of the driver does not take, or wants."""
-    spec, since = get(domain.data, "spec"), world.target.since
+    spec, since = get(domain.data, "spec"), context.target.since
     if not channel(domain):
         message = f"{title(domain)} names no claim template for its channel"
         hint = "add `channel: {resourceClaimTemplate: {name: ...}}`, and claim that template in the pods"
         yield error("M810", (*domain.route, "spec", "channel"), message, hint=hint)
     mode = get(spec, "channel", "allocationMode")
     if mode is not None and not since("draDriver", "25.8"):
-        message = f"the driver {world.target.version('draDriver')} has no `allocationMode`, and drops it"
+        message = f"the driver {context.target.version('draDriver')} has no `allocationMode`, and drops it"
         hint = "remove it, or install the driver 25.8 or later"
         yield warning("M810", (*domain.route, "spec", "channel", "allocationMode"), message, hint=hint)
     elif mode is not None and mode not in MODES:
@@ -212,15 +212,15 @@ def _shape(domain: Object, world: World) -> Iterator[Diagnostic]:
         hint = did_you_mean(str(mode), MODES)
         yield error("M810", (*domain.route, "spec", "channel", "allocationMode"), message, hint=hint)
     if get(spec, "numNodes") is None and not since("draDriver", "0.4"):
-        message = f"{title(domain)} has no `numNodes`, which the driver {world.target.version('draDriver')} requires"
+        message = f"{title(domain)} has no `numNodes`, which the driver {context.target.version('draDriver')} requires"
         hint = "set 0" if since("draDriver", "25.8") else "set the number of its nodes"
         yield error("M807", (*domain.route, "spec"), message, hint=hint)
 
 
-def _clashes(world: World) -> Iterator[Diagnostic]:
+def _clashes(context: LintContext) -> Iterator[Diagnostic]:
     """M800 and M801: the controller makes the template, and fails for ever when somebody else has."""
-    for domain in domains(world):
-        same = world.channels[channel(domain)] if channel(domain) else ()
+    for domain in domains(context):
+        same = context.channels[channel(domain)] if channel(domain) else ()
         for other in same[: next((n for n, each in enumerate(same) if each is domain), 0)]:
             if together(namespace(domain), namespace(other)):
                 message = f'two ComputeDomains want to make the claim template "{channel(domain)}"'
@@ -228,8 +228,8 @@ def _clashes(world: World) -> Iterator[Diagnostic]:
                 hint = "give each a template of its own"
                 yield error("M801", (*domain.route, *CHANNEL), message, hint=hint, notes=(note,))
                 break
-    for template in world.of("resource.k8s.io", "ResourceClaimTemplate"):
-        makers = list(beside(world.channels.get(name(template), ()) if name(template) else (), namespace(template)))
+    for template in context.of("resource.k8s.io", "ResourceClaimTemplate"):
+        makers = list(beside(context.channels.get(name(template), ()) if name(template) else (), namespace(template)))
         if makers:
             message = f"{title(template)} is written by hand, and {title(makers[0])} makes one of that name"
             note = Note("the ComputeDomain names it here", (*makers[0].route, *CHANNEL))
@@ -250,12 +250,12 @@ def _by_hand(template: Object) -> Iterator[Diagnostic]:
                 yield warning("M800", route, message, hint=hint)
 
 
-def _templates(world: World, template: PodTemplate) -> Iterator[Diagnostic]:
+def _templates(context: LintContext, template: PodTemplate) -> Iterator[Diagnostic]:
     """M802 and M803: claims of templates that are not there."""
     where, claim_template = namespace(template.object), ("resource.k8s.io", "ResourceClaimTemplate")
     for route, each in claims(template):
         asked, here = text(each, "resourceClaimTemplateName"), (*route, "resourceClaimTemplateName")
-        far = [*world.channels.get(asked, ()), *world.names.get((*claim_template, asked), ())]
+        far = [*context.channels.get(asked, ()), *context.names.get((*claim_template, asked), ())]
         if not asked or any(beside(far, where)):
             continue
         if far:
@@ -264,7 +264,10 @@ def _templates(world: World, template: PodTemplate) -> Iterator[Diagnostic]:
             yield error("M803", here, message, hint="claims and pods share a namespace", notes=(note,))
         else:
             message = f'nothing among the manifests makes the claim template "{asked}"'
-            made = {*map(channel, beside(domains(world), where)), *map(name, beside(world.of(*claim_template), where))}
+            made = {
+                *map(channel, beside(domains(context), where)),
+                *map(name, beside(context.of(*claim_template), where)),
+            }
             near = did_you_mean(asked, made)
             yield warning("M802", here, message, hint=near or MISSING)
 
@@ -326,7 +329,7 @@ def _contradicts(wanted: Mapping[str, object], pool: Pool) -> bool:
     return any(key in wanted and wanted[key] != value for key, value in pool.node.node_selector.items())
 
 
-def _nodes(domain: Object, users: Sequence[PodTemplate], world: World) -> Iterator[Diagnostic]:
+def _nodes(domain: Object, users: Sequence[PodTemplate], context: LintContext) -> Iterator[Diagnostic]:
     """M807: one claiming pod a node, so the pods are the nodes."""
     asked = number_in(domain.data, "spec", "numNodes")
     counts = [each.pods for each in users]
@@ -334,7 +337,7 @@ def _nodes(domain: Object, users: Sequence[PodTemplate], world: World) -> Iterat
         return
     pods = sum(each for each in counts if each is not None)
     route: Route = (*domain.route, "spec", "numNodes")
-    if world.target.since("draDriver", "25.8"):
+    if context.target.since("draDriver", "25.8"):
         if asked not in (0, pods):
             message = f"{title(domain)} counts on {count(asked, 'node')}, and {count(pods, 'pod')} claim a channel"
             hint = "set 0: since the driver 25.8 the number decides only when the status says Ready"

@@ -17,7 +17,7 @@ from bayplan.kube.networks import MULTUS, NVIDIA, Network, networks, parsed
 from bayplan.kube.networks import RESOURCE as DEVICE
 from bayplan.kube.objects import get, group, items, kind, mapping, name, named, number_in, text, title
 from bayplan.linting.network_scene import Asking, Scene
-from bayplan.linting.objects import World
+from bayplan.linting.objects import LintContext
 from bayplan.model.manifest import Object
 
 RESOURCE = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
@@ -41,21 +41,21 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def check_objects(world: World, known: Scene) -> Iterator[Diagnostic]:
+def check_objects(context: LintContext, known: Scene) -> Iterator[Diagnostic]:
     """M848, M850, M854."""
-    for one in world.objects:
+    for one in context.objects:
         if group(one) == NVIDIA and kind(one) in KINDS:
             yield from _namespace(one)
-            yield from _fields(one, world)
+            yield from _fields(one, context)
             if kind(one) == "HostDeviceNetwork":
                 yield from _resource(one)
             if kind(one) == "MacvlanNetwork":
                 yield from _macvlan(one)
         if group(one) == NVIDIA and kind(one) in ("NicClusterPolicy", "NicNodePolicy"):
-            yield from _policy(one, world)
+            yield from _policy(one, context)
         if (group(one), kind(one)) == (MULTUS, "NetworkAttachmentDefinition"):
             yield from _definition(one)
-    for each in networks(world.objects):
+    for each in networks(context.objects):
         yield from _links(each, known)
         yield from _mtu(each)
 
@@ -72,14 +72,14 @@ def _namespace(one: Object) -> Iterator[Diagnostic]:
         yield warning("M850", route, message, hint="add `networkNamespace:`")
 
 
-def _fields(one: Object, world: World) -> Iterator[Diagnostic]:
+def _fields(one: Object, context: LintContext) -> Iterator[Diagnostic]:
     for key in mapping(one.data, "spec"):
         route = (*one.route, "spec", key)
         if key not in FIELDS[kind(one)]:
             message = f"{kind(one)} has no field `{key}`"
             yield error("M850", route, message, hint=f"it has {', '.join(FIELDS[kind(one)])}")
-        elif key == "metaPlugins" and not world.target.since("networkOperator", CHAINING):
-            message = f"the Network Operator {world.target.version('networkOperator')} has no `metaPlugins`"
+        elif key == "metaPlugins" and not context.target.since("networkOperator", CHAINING):
+            message = f"the Network Operator {context.target.version('networkOperator')} has no `metaPlugins`"
             hint = f"upgrade to {CHAINING}, or write the NetworkAttachmentDefinition with its plugins by hand"
             yield error("M854", route, message, hint=hint)
 
@@ -146,7 +146,7 @@ def _links(one: Network, known: Scene) -> Iterator[Diagnostic]:
         yield error("M850", route, f"{title(one.object)} names no `master`", hint="such as ibs3f0")
 
 
-def _policy(one: Object, world: World) -> Iterator[Diagnostic]:
+def _policy(one: Object, context: LintContext) -> Iterator[Diagnostic]:
     name = text(one.data, "metadata", "name")
     if kind(one) == "NicClusterPolicy" and name != "nic-cluster-policy":
         message = f'the operator looks at the NicClusterPolicy "nic-cluster-policy" alone, and this is "{name}"'
@@ -155,7 +155,7 @@ def _policy(one: Object, world: World) -> Iterator[Diagnostic]:
         message = f'"{name}" has {len(name)} characters; the operator makes labels of it and takes 30'
         yield error("M850", named(one), message, hint="shorten it")
     if kind(one) == "NicNodePolicy":
-        for other in world.of(NVIDIA, "NicClusterPolicy"):
+        for other in context.of(NVIDIA, "NicClusterPolicy"):
             for key in ("ofedDriver", "rdmaSharedDevicePlugin", "sriovDevicePlugin"):
                 if key in mapping(one.data, "spec") and key in mapping(other.data, "spec"):
                     message = f"both {title(other)} and {title(one)} have `{key}`, and the operator refuses the second"
@@ -171,19 +171,19 @@ TYPES = ("nv-ipam", "whereabouts", "static", "host-local", "dhcp")
 POOLS = "nv-ipam.nvidia.com"
 
 
-def check_addresses(world: World, known: Scene) -> Iterator[Diagnostic]:
+def check_addresses(context: LintContext, known: Scene) -> Iterator[Diagnostic]:
     """M849, M855."""
-    for each in networks(world.objects):
-        yield from _network(each, world, known)
-    for pool in world.of(POOLS, "IPPool"):
-        yield from _ip_pool(pool, world)
-    for pool in world.of(POOLS, "CIDRPool"):
-        yield from _cidr_pool(pool, world)
+    for each in networks(context.objects):
+        yield from _network(each, context, known)
+    for pool in context.of(POOLS, "IPPool"):
+        yield from _ip_pool(pool, context)
+    for pool in context.of(POOLS, "CIDRPool"):
+        yield from _cidr_pool(pool, context)
     for asking in known.asking:
         yield from _together(asking)
 
 
-def _network(one: Network, world: World, known: Scene) -> Iterator[Diagnostic]:
+def _network(one: Network, context: LintContext, known: Scene) -> Iterator[Diagnostic]:
     if one.ipam is None or not one.ipam.strip():
         return
     config = parsed(one.ipam)
@@ -202,7 +202,7 @@ def _network(one: Network, world: World, known: Scene) -> Iterator[Diagnostic]:
     elif kind == "whereabouts":
         yield from _whereabouts(one, config, known)
     elif kind == "nv-ipam":
-        yield from _pool(one, config, world)
+        yield from _pool(one, config, context)
 
 
 def _pasted(one: Network, config: Mapping[str, Any]) -> Iterator[Diagnostic]:
@@ -245,14 +245,14 @@ def _room(one: Network, free: int, net: str, known: Scene) -> Iterator[Diagnosti
         yield error("M849", one.ipam_route, message, hint="take a larger range, or exclude less")
 
 
-def _pool(one: Network, config: Mapping[str, Any], world: World) -> Iterator[Diagnostic]:
+def _pool(one: Network, config: Mapping[str, Any], context: LintContext) -> Iterator[Diagnostic]:
     called = text(config, "poolName")
     if not called:
         yield error("M849", one.ipam_route, f"`ipam` of {title(one.object)} names no pool", hint="add `poolName`")
         return
     kind = {"cidrpool": "CIDRPool"}.get(text(config, "poolType").lower(), "IPPool")
-    pools = {name(each): each for each in (*world.of(POOLS, "IPPool"), *world.of(POOLS, "CIDRPool"))}
-    same = {name(each) for each in world.of(POOLS, kind)}
+    pools = {name(each): each for each in (*context.of(POOLS, "IPPool"), *context.of(POOLS, "CIDRPool"))}
+    same = {name(each) for each in context.of(POOLS, kind)}
     if called in pools and called not in same:
         message = f'the pool "{called}" is a {get(pools[called].data, "kind")}, and `ipam` asks for a {kind}'
         other = "ippool" if kind == "CIDRPool" else "cidrpool"
@@ -264,14 +264,14 @@ def _pool(one: Network, config: Mapping[str, Any], world: World) -> Iterator[Dia
         )
 
 
-def _ip_pool(pool: Object, world: World) -> Iterator[Diagnostic]:
+def _ip_pool(pool: Object, context: LintContext) -> Iterator[Diagnostic]:
     spec, route = mapping(pool.data, "spec"), (*pool.route, "spec")
     net, block = ip.subnet(text(spec, "subnet")), number_in(spec, "perNodeBlockSize") or 0
     if net is None:
         yield error("M849", (*route, "subnet"), f"{title(pool)} has no subnet", hint="such as 10.0.0.0/24")
         yield from _routes(pool, "gateway")
         return
-    room, nodes = ip.hosts(net).size, _nodes(world, spec)
+    room, nodes = ip.hosts(net).size, _nodes(context, spec)
     if block < 1 or block > room:
         message = f"nodes get {block} addresses each, and {net} has {room}"
         yield error("M849", (*route, "perNodeBlockSize"), message, hint=f"1 to {room}")
@@ -299,7 +299,7 @@ def _routes(pool: Object, key: str) -> Iterator[Diagnostic]:
         yield error("M849", (*pool.route, "spec"), message, hint=f"add `{key}`")
 
 
-def _cidr_pool(pool: Object, world: World) -> Iterator[Diagnostic]:
+def _cidr_pool(pool: Object, context: LintContext) -> Iterator[Diagnostic]:
     spec, route = mapping(pool.data, "spec"), (*pool.route, "spec")
     cidr, prefix = text(spec, "cidr"), number_in(spec, "perNodeNetworkPrefix") or 0
     net = ip.subnet(cidr)
@@ -309,17 +309,17 @@ def _cidr_pool(pool: Object, world: World) -> Iterator[Diagnostic]:
     if net is not None and not net.prefixlen <= prefix <= net.max_prefixlen:
         message = f"a node cannot have a subnet of /{prefix} out of {net}"
         yield error("M849", (*route, "perNodeNetworkPrefix"), message, hint=f"{net.prefixlen} to {net.max_prefixlen}")
-    elif net is not None and (nodes := _nodes(world, spec)) > 1 << (prefix - net.prefixlen):
+    elif net is not None and (nodes := _nodes(context, spec)) > 1 << (prefix - net.prefixlen):
         message = f"{net} holds {1 << (prefix - net.prefixlen)} subnets of /{prefix}, and there are {nodes} nodes"
         yield error("M849", (*route, "cidr"), message, hint="take a larger subnet, or a longer prefix for each node")
     yield from _routes(pool, "gatewayIndex")
 
 
-def _nodes(world: World, spec: Mapping[str, Any]) -> int:
+def _nodes(context: LintContext, spec: Mapping[str, Any]) -> int:
     """Nodes of the topology that take from a pool; none where the pool chooses among them."""
     if get(spec, "nodeSelector"):
         return 0
-    return sum(len(domain.nodes) for pool in world.topology.pools for domain in pool.domains)
+    return sum(len(domain.nodes) for pool in context.topology.pools for domain in pool.domains)
 
 
 def _together(asking: Asking) -> Iterator[Diagnostic]:

@@ -14,17 +14,17 @@ from bayplan.kube.pod import HOST_DNS
 from bayplan.kube.pod_security import BASELINE, PRIVILEGED, RESTRICTED, Breach, added, as_root, breaches
 from bayplan.kube.templates import Path, PodTemplate, containers
 from bayplan.linting.network_scene import Asking, Known, Scene, amounts, asked, whole
-from bayplan.linting.objects import World
+from bayplan.linting.objects import LintContext
 
 RENAMED = {"gateway": "the key is `default-route`, a list of addresses", "ip": "the key is `ips`, a list"}
 
 
-def check_annotations(world: World, known: Scene) -> Iterator[Diagnostic]:
+def check_annotations(context: LintContext, known: Scene) -> Iterator[Diagnostic]:
     """M840 to M843, M845, M853."""
-    for template in world.templates:
+    for template in context.templates:
         yield from _above(template)
         yield from _host(template)
-    yield from _members(world, known)
+    yield from _members(context, known)
     for each in known.asking:
         yield from _annotation(each)
         yield from _missing(each, known)
@@ -47,11 +47,11 @@ def above(template: PodTemplate) -> list[Path]:
     return [path for path, data in held if NETWORKS in mapping(data, "metadata", "annotations")]
 
 
-def _members(world: World, known: Scene) -> Iterator[Diagnostic]:
+def _members(context: LintContext, known: Scene) -> Iterator[Diagnostic]:
     """M841: some pods of one workload are on the networks, others with devices are not."""
     attached = {each.template.route for each in known.asking}
     by_object: dict[Route, list[PodTemplate]] = {}
-    for template in world.templates:
+    for template in context.templates:
         if template.owned:
             by_object.setdefault(template.object.route, []).append(template)
     for templates in by_object.values():
@@ -134,11 +134,11 @@ EXCLUSIVE = ("hostdevice", "sriov", "spectrumx")
 LOCK = "IPC_LOCK"
 
 
-def check_devices(world: World, known: Scene) -> Iterator[Diagnostic]:
+def check_devices(context: LintContext, known: Scene) -> Iterator[Diagnostic]:
     """M844, M846, M847."""
-    rdma = verbs(world, known)
+    rdma = verbs(context, known)
     annotated = {each.template.route: each for each in known.asking}
-    for template in world.templates:
+    for template in context.templates:
         for route, container in containers(template):
             yield from _amounts(mapping(container, "resources"), (*route, "resources"))
             yield from _locked(template, container, route, rdma)
@@ -164,16 +164,19 @@ def _amounts(resources: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]
             yield error("M846", (*route, "requests", name), message, hint="of devices the two are equal")
 
 
-def verbs(world: World, known: Scene) -> frozenset[str]:
+def verbs(context: LintContext, known: Scene) -> frozenset[str]:
     """Resources that stand for RDMA devices whose pods need IPC_LOCK."""
     free = {
         rail.resource
-        for fabric in world.topology.fabrics.values()
+        for fabric in context.topology.fabrics.values()
         for rail in fabric.rails
         if fabric.ipc_lock is False or fabric.memlock or fabric.kind in ("efa", "gke")
     }
     of_fabrics = {
-        rail.resource for each in world.topology.fabrics.values() for rail in each.rails if rail.resource and each.rails
+        rail.resource
+        for each in context.topology.fabrics.values()
+        for rail in each.rails
+        if rail.resource and each.rails
     }
     of_networks = {each.resource for each in known.every() if each.kind == "hostdevice" and each.resource}
     return frozenset((of_fabrics | of_networks) - free)
@@ -274,15 +277,15 @@ ENFORCED = ("metadata", "labels", "pod-security.kubernetes.io/enforce")
 OPENSHIFT = "openshift"
 
 
-def check_permissions(world: World, known: Scene) -> Iterator[Diagnostic]:
+def check_permissions(context: LintContext, known: Scene) -> Iterator[Diagnostic]:
     """M858 to M860, of pods that ask for networks or for RDMA devices."""
-    rdma = verbs(world, known)
+    rdma = verbs(context, known)
     asking = {each.template.route for each in known.asking}
-    for template in world.templates:
+    for template in context.templates:
         found = list(containers(template))
         if template.route in asking or any(needy(container, rdma) for _, container in found):
-            yield from _level(template, world)
-            yield from _openshift(template, world)
+            yield from _level(template, context)
+            yield from _openshift(template, context)
         for route, container in found:
             if needy(container, rdma) and LOCK in added(container) and not as_root(template.spec, container):
                 message = f"the container does not run as root, so {LOCK} is of no use to it, and it may lock 8 MiB"
@@ -290,16 +293,16 @@ def check_permissions(world: World, known: Scene) -> Iterator[Diagnostic]:
                 yield warning("M860", route, message, hint=hint)
 
 
-def level(world: World, where: str) -> str:
+def level(context: LintContext, where: str) -> str:
     """The Pod Security level of a namespace: as its object among the manifests says, or else the topology."""
-    known = world.topology.namespaces.get(where)
-    own = (text(each.data, *ENFORCED) for each in world.of("", "Namespace") if name(each) == where)
+    known = context.topology.namespaces.get(where)
+    own = (text(each.data, *ENFORCED) for each in context.of("", "Namespace") if name(each) == where)
     return next(filter(None, own), known.pod_security if known else PRIVILEGED)
 
 
-def _level(template: PodTemplate, world: World) -> Iterator[Diagnostic]:
+def _level(template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
     where = namespace(template.object)
-    asked = level(world, where)
+    asked = level(context, where)
     found = list(dict.fromkeys(breaches(template.spec, asked))) if asked in (BASELINE, RESTRICTED) else []
     for each in found:
         if not each.lacking:
@@ -316,12 +319,12 @@ def _place(template: PodTemplate, each: Breach) -> Route:
     return (*template.spec_route, *each.path)
 
 
-def _openshift(template: PodTemplate, world: World) -> Iterator[Diagnostic]:
+def _openshift(template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
     """M859: restricted-v2, the SCC that all may use, refuses what `baseline` refuses."""
-    found = list(dict.fromkeys(breaches(template.spec, BASELINE))) if world.topology.platform == OPENSHIFT else []
+    found = list(dict.fromkeys(breaches(template.spec, BASELINE))) if context.topology.platform == OPENSHIFT else []
     if not found:
         return
-    known = world.topology.namespaces.get(namespace(template.object))
+    known = context.topology.namespaces.get(namespace(template.object))
     what = ", ".join(dict.fromkeys(each.what for each in found))
     own = text(template.spec, "serviceAccountName")
     if known is None or not known.scc or not known.service_account:

@@ -15,30 +15,30 @@ from bayplan.kube.networks import LONGEST, NETWORKS, read
 from bayplan.kube.objects import get, group, items, kind, mapping, namespace, number_in, text
 from bayplan.kube.templates import PodTemplate, containers
 from bayplan.linting.network_scene import Asking, Scene, asked
-from bayplan.linting.objects import World
+from bayplan.linting.objects import LintContext
 from bayplan.model.fabric import Fabric
 
 COUNT = "nvidia.com/gpu"
 
 
-def check_rails(world: World, known: Scene) -> Iterator[Diagnostic]:
+def check_rails(context: LintContext, known: Scene) -> Iterator[Diagnostic]:
     """M862."""
     for asking in known.asking:
         attached = [one for one in asking.found if one and one.rail and one.fabric]
         for name in dict.fromkeys(one.fabric.name for one in attached if one.fabric):
-            fabric = world.topology.fabrics[name]
+            fabric = context.topology.fabrics[name]
             left = len(fabric.rails) - len({one.name for one in attached if one.fabric == fabric})
-            cards = _whole(asking, fabric, world)
+            cards = _whole(asking, fabric, context)
             if left > 0 and cards:
                 message = f'the pod takes all {cards} GPUs of its node and leaves out {left} of the rails of "{name}"'
                 yield warning("M862", asking.route, message, hint="attach them all: no other pod has use for them")
 
 
-def _whole(asking: Asking, fabric: Fabric, world: World) -> int:
+def _whole(asking: Asking, fabric: Fabric, context: LintContext) -> int:
     """The GPUs of a node, if the pod asks for all of them; 0 where it does not."""
     wanted = asked(asking.template)
-    for pool in pools_of(world.topology, fabric.name):
-        kind = world.topology.accelerators.get(pool.node.accelerator)
+    for pool in pools_of(context.topology, fabric.name):
+        kind = context.topology.accelerators.get(pool.node.accelerator)
         cards = pool.node.accelerators
         if kind and cards > 1 and wanted.get(kind.resources.get("count", COUNT), 0) >= cards:
             return cards
@@ -54,32 +54,34 @@ MNNVL = "NCCL_MNNVL_ENABLE"
 PRIMARY = "eth0"
 
 
-def check_variables(world: World, known: Scene) -> Iterator[Diagnostic]:
+def check_variables(context: LintContext, known: Scene) -> Iterator[Diagnostic]:
     """M852, M861, M863."""
     asking = {each.template.route: each for each in known.asking}
-    for template in world.templates:
+    for template in context.templates:
         for route, container in containers(template):
             for index, each in enumerate(items(container, "env")):
                 here = (*route, "env", index, "value")
                 if text(each, "value"):
-                    yield from _variable(world, asking.get(template.route), each, here)
+                    yield from _variable(context, asking.get(template.route), each, here)
                     yield from _nvlink(template, each, here)
 
 
-def _variable(world: World, asking: Asking | None, entry: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
+def _variable(
+    context: LintContext, asking: Asking | None, entry: Mapping[str, Any], route: Route
+) -> Iterator[Diagnostic]:
     name, value = text(entry, "name"), text(entry, "value")
     if name == GLOO and value[0] in "=^":
         message = f'Gloo takes the name of one interface, and "{value}" is none'
         yield error("M852", route, message, hint=f"write {value.lstrip('=^') if value[0] == '=' else PRIMARY}")
-    elif name == GID and not any(GID in each.env for each in world.topology.fabrics.values()):
+    elif name == GID and not any(GID in each.env for each in context.topology.fabrics.values()):
         message = "NCCL finds the GID by itself since 2.21; a number that is right on one node is wrong on another"
         yield warning("M852", route, message, hint="take the variable out")
     elif name in (GLOO, NCCL) and asking is not None and get(asking.template.spec, "hostNetwork") is not True:
-        yield from _interfaces(world, asking, name, value, route)
+        yield from _interfaces(context, asking, name, value, route)
     elif name == HCA and asking is not None:
         yield from _devices(asking, value, route)
     elif name in MASTERS and asking is not None:
-        yield from _master(world, asking, name, value, route)
+        yield from _master(context, asking, name, value, route)
 
 
 def _devices(asking: Asking, value: str, route: Route) -> Iterator[Diagnostic]:
@@ -96,19 +98,19 @@ def _devices(asking: Asking, value: str, route: Route) -> Iterator[Diagnostic]:
         yield error("M852", route, message, hint=f'write "={",".join(there)}"')
 
 
-def _master(world: World, asking: Asking, name: str, value: str, route: Route) -> Iterator[Diagnostic]:
+def _master(context: LintContext, asking: Asking, name: str, value: str, route: Route) -> Iterator[Diagnostic]:
     """M861: an address on a rail, which nobody is known to have."""
     host = ip.address(value.rpartition(":")[0] or value)
     nets = [net for one in asking.found if one and one.rail and (net := ip.subnet(one.rail.subnet))]
-    if host and any(host in net for net in nets) and host not in _fixed(world):
+    if host and any(host in net for net in nets) and host not in _fixed(context):
         message = f"{name} is {host}, an address of a rail, and no pod is known to have it"
         hint = "name the Service of rank 0: RDMA does not follow it; or have rank 0 ask for the address (`ips`)"
         yield error("M861", route, message, hint=hint)
 
 
-def _fixed(world: World) -> frozenset[Any]:
+def _fixed(context: LintContext) -> frozenset[Any]:
     """Addresses that some pod asks for."""
-    given = (text(each.annotations, NETWORKS) for each in world.templates)
+    given = (text(each.annotations, NETWORKS) for each in context.templates)
     ips = (one for each in filter(None, given) for found in read(each).selections for one in items(found.data, "ips"))
     return frozenset(ip.address(one.partition("/")[0]) for one in ips if isinstance(one, str))
 
@@ -121,12 +123,12 @@ def _nvlink(template: PodTemplate, entry: Mapping[str, Any], route: Route) -> It
         yield warning("M863", route, message, hint=hint)
 
 
-def _interfaces(world: World, asking: Asking, name: str, value: str, route: Route) -> Iterator[Diagnostic]:
+def _interfaces(context: LintContext, asking: Asking, name: str, value: str, route: Route) -> Iterator[Diagnostic]:
     exact = value.startswith("=") or name == GLOO
     if value.startswith("^") or asking.annotation.faults:  # M842: how its networks are counted is not known
         return
     words = [each for each in value.lstrip("=").split(",") if each]
-    home = world.topology.namespaces.get(namespace(asking.template.object))
+    home = context.topology.namespaces.get(namespace(asking.template.object))
     there = [home.primary_interface if home and home.primary_interface else PRIMARY, *asking.annotation.interfaces()]
     lost = [each for each in words if not any(one == each if exact else one.startswith(each) for one in there)]
     if lost:
@@ -161,10 +163,10 @@ ARP_IGNORE, ARP_ANNOUNCE, LEAST = (0, 1, 2, 3, 8), (0, 1, 2), 68
 Fault = tuple[tuple[str | int, ...], str, str]
 
 
-def check_claims(world: World) -> Iterator[Diagnostic]:
+def check_claims(context: LintContext) -> Iterator[Diagnostic]:
     """M856, M857."""
-    close = not any(level.nvlink for pool in world.topology.pools for level in pool.levels)
-    for one in world.objects:
+    close = not any(level.nvlink for pool in context.topology.pools for level in pool.levels)
+    for one in context.objects:
         path = DEVICES.get(kind(one)) if group(one) == API else None
         if path is None:
             continue

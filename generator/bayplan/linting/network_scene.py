@@ -13,7 +13,7 @@ from bayplan.kube import quantity
 from bayplan.kube.networks import Network, networks
 from bayplan.kube.objects import get, items, mapping, namespace
 from bayplan.kube.templates import PodTemplate
-from bayplan.linting.objects import World, together
+from bayplan.linting.objects import LintContext, together
 from bayplan.model.fabric import Fabric, Rail
 
 OWN = ("kubernetes.io", "k8s.io")
@@ -58,22 +58,22 @@ class Scene(NamedTuple):
         return (each for listed in self.by_name.values() for each in listed)
 
 
-def scene(world: World) -> Scene:
+def scene(context: LintContext) -> Scene:
     """What there is, and who asks for it."""
     known: dict[str, list[Known]] = {}
-    for each in (*_described(world), *_rails(world)):
+    for each in (*_described(context), *_rails(context)):
         _add(known.setdefault(each.name, []), each)
-    asking = tuple(_asking(each, known) for each in world.templates if multus.NETWORKS in each.annotations)
+    asking = tuple(_asking(each, known) for each in context.templates if multus.NETWORKS in each.annotations)
     return Scene(known, asking)
 
 
-def _described(world: World) -> Iterator[Known]:
-    for each in networks(world.objects):
+def _described(context: LintContext) -> Iterator[Known]:
+    for each in networks(context.objects):
         yield Known(each.name, each.namespace, each.kind, each.resource, each.link_type, each)
 
 
-def _rails(world: World) -> Iterator[Known]:
-    for fabric in world.topology.fabrics.values():
+def _rails(context: LintContext) -> Iterator[Known]:
+    for fabric in context.topology.fabrics.values():
         for rail in fabric.rails if fabric.kind in NETWORKED else ():
             space, _, name = rail.network.rpartition("/")
             yield Known(name, space, fabric.kind, rail.resource, fabric.link_type, None, rail, fabric)

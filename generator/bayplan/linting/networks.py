@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.core.diagnostics import Diagnostic
-from bayplan.linting.objects import World
+from bayplan.linting.objects import LintContext
 
 
-def check(world: World) -> Iterator[Diagnostic]:
+def check(context: LintContext) -> Iterator[Diagnostic]:
     """M840 to M863. What it takes is loaded where networks or extended resources are spoken of."""
     from bayplan.linting import network_objects as addresses
     from bayplan.linting import network_objects as objects
@@ -26,7 +26,7 @@ def check(world: World) -> Iterator[Diagnostic]:
     from bayplan.linting import sriov
     from bayplan.linting import sriov as plugins
 
-    known = scene.scene(world)
+    known = scene.scene(context)
     for check_one in (
         attached.check_annotations,
         devices.check_devices,
@@ -36,7 +36,7 @@ def check(world: World) -> Iterator[Diagnostic]:
         objects.check_objects,
         addresses.check_addresses,
     ):
-        yield from check_one(world, known)
-    yield from sriov.check_sriov(world)
-    yield from plugins.check_plugins(world)
-    yield from claims.check_claims(world)
+        yield from check_one(context, known)
+    yield from sriov.check_sriov(context)
+    yield from plugins.check_plugins(context)
+    yield from claims.check_claims(context)

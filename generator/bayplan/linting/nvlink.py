@@ -9,7 +9,7 @@ from bayplan.core.phrases import count
 from bayplan.kube.objects import get, items, mapping, text
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.claims import claimed, domains
-from bayplan.linting.objects import World, namespace, title
+from bayplan.linting.objects import LintContext, namespace, title
 from bayplan.linting.schedulers import DEFAULT, asked, names
 from bayplan.linting.workloads import AFFINITY, exclusive
 from bayplan.model.manifest import Object
@@ -24,15 +24,15 @@ KUEUE_GROUP = "kueue.x-k8s.io/podset-group-name"
 KUEUE_SLICES = "kueue.x-k8s.io/podset-slice-"
 
 
-def check(world: World) -> Iterator[Diagnostic]:
+def check(context: LintContext) -> Iterator[Diagnostic]:
     """M808."""
-    labels = fine(world.topology)
+    labels = fine(context.topology)
     users: dict[Route, list[PodTemplate]] = {}
-    for template in world.templates:
-        for _, domain in claimed(world, template):
+    for template in context.templates:
+        for _, domain in claimed(context, template):
             users.setdefault(domain.route, []).append(template)
-    for domain in domains(world) if labels else ():
-        yield from _domain(domain, users.get(domain.route, []), labels, world)
+    for domain in domains(context) if labels else ():
+        yield from _domain(domain, users.get(domain.route, []), labels, context)
 
 
 def fine(topology: ClusterTopology) -> frozenset[str]:
@@ -57,10 +57,12 @@ def _sizes(pool: Pool) -> dict[tuple[str, ...], int]:
     return sizes
 
 
-def _domain(domain: Object, users: Sequence[PodTemplate], labels: frozenset[str], world: World) -> Iterator[Diagnostic]:
+def _domain(
+    domain: Object, users: Sequence[PodTemplate], labels: frozenset[str], context: LintContext
+) -> Iterator[Diagnostic]:
     pods = [each.pods for each in users]
     total = sum(each or 0 for each in pods)
-    sizes = [size for pool in _linked(world.topology) for size in _sizes(pool).values()]
+    sizes = [size for pool in _linked(context.topology) for size in _sizes(pool).values()]
     if not users or (total < 2 and None not in pods):
         return
     route = (*domain.route, "metadata", "name")
@@ -69,15 +71,15 @@ def _domain(domain: Object, users: Sequence[PodTemplate], labels: frozenset[str]
         message += f"{count(sum(sizes), 'node')} with NVLink domains"
         yield error("M808", route, message, hint="lower the number of pods")
     else:
-        yield from _loose(domain, users, labels, world, max(sizes) if total > max(sizes) else 0)
+        yield from _loose(domain, users, labels, context, max(sizes) if total > max(sizes) else 0)
 
 
 def _loose(
-    domain: Object, users: Sequence[PodTemplate], labels: frozenset[str], world: World, largest: int
+    domain: Object, users: Sequence[PodTemplate], labels: frozenset[str], context: LintContext, largest: int
 ) -> Iterator[Diagnostic]:
     """Nothing that all its pods have in common keeps them in one domain; pods that are too many may be apart, in groups
     that are whole. `largest`: the nodes of the largest domain, where they are too many."""
-    held = [holds(each, world) for each in users]
+    held = [holds(each, context) for each in users]
     if any(each is None for each in held):
         return
     each_held = all(any(hold[-1] in labels for hold in each) for each in held if each is not None)
@@ -90,7 +92,7 @@ def _loose(
         yield warning("M808", (*domain.route, "metadata", "name"), message, hint=hint)
     elif not largest and not any(hold[-1] in labels for hold in common):
         message = f"nothing keeps the pods of {title(domain)} in one NVLink domain"
-        hint = f"require one {_names(world.topology)} of their group; a preference alone may be given up"
+        hint = f"require one {_names(context.topology)} of their group; a preference alone may be given up"
         yield warning("M808", (*domain.route, "metadata", "name"), message, hint=hint)
 
 
@@ -98,7 +100,7 @@ def _names(topology: ClusterTopology) -> str:
     return " or ".join(dict.fromkeys(f'"{lv.label}"' for p in _linked(topology) for lv in p.levels if lv.nvlink))
 
 
-def holds(template: PodTemplate, world: World) -> frozenset[Hold] | None:
+def holds(template: PodTemplate, context: LintContext) -> frozenset[Hold] | None:
     """What the pods of a template must share; None where that stands in words that are not read here."""
     found: set[Hold] = {("node", label, value, label) for label, value in _nodes(template)}
     for each in items(template.spec, "affinity", "podAffinity", AFFINITY):
@@ -109,8 +111,8 @@ def holds(template: PodTemplate, world: World) -> frozenset[Hold] | None:
         joined = text(template.annotations, KUEUE_GROUP)
         whole = (template.object.route, joined) if joined else (template.route, "")
         found.add(("kueue", whole, text(template.annotations, KUEUE_REQUIRED)))
-    if asked(template) in names(world.topology, "kai", "kai-scheduler"):
-        kai = _kai(template, world)
+    if asked(template) in names(context.topology, "kai", "kai-scheduler"):
+        kai = _kai(template, context)
         return None if kai is None else frozenset(found | kai)
     return frozenset(found) if asked(template) == DEFAULT and not get(template.spec, "schedulingGroup") else None
 
@@ -129,14 +131,14 @@ def _nodes(template: PodTemplate) -> Iterator[tuple[str, str]]:
             yield text(each, "key"), str(items(each, "values")[0])
 
 
-def _kai(template: PodTemplate, world: World) -> set[Hold] | None:
+def _kai(template: PodTemplate, context: LintContext) -> set[Hold] | None:
     """Constraints of the PodGroup and of the subgroups around the pods; else the workload's annotation."""
     called = text(template.annotations, KAI_GROUP)
     if not called:
         level = text(template.object.data, "metadata", "annotations", "kai.scheduler/topology-required-placement")
         return {("kai", template.object.route, level)} if level else set()
     where = namespace(template.object)
-    groups = world.called("scheduling.run.ai", "PodGroup", called, where)
+    groups = context.called("scheduling.run.ai", "PodGroup", called, where)
     if not groups:
         return None
     spec = get(groups[0].data, "spec")
@@ -147,12 +149,12 @@ def _kai(template: PodTemplate, world: World) -> set[Hold] | None:
         seen.add(here)
         found.add(("kai", called, here, text(known[here], "topologyConstraint", "requiredTopologyLevel")))
         here = text(known[here], "parent")
-    return {(*hold[:-1], _label(str(hold[-1]), world)) for hold in found}
+    return {(*hold[:-1], _label(str(hold[-1]), context)) for hold in found}
 
 
-def _label(level: str, world: World) -> str:
+def _label(level: str, context: LintContext) -> str:
     """A level of KAI's Topologies may be written as its alias."""
-    for one in world.of("kai.scheduler", "Topology"):
+    for one in context.of("kai.scheduler", "Topology"):
         for each in items(one.data, "spec", "levels"):
             if level and text(each, "alias") == level:
                 return text(each, "nodeLabel")

@@ -16,7 +16,7 @@ from bayplan.text.document import Document
 
 __all__ = [
     "CHANNEL",
-    "World",
+    "LintContext",
     "beside",
     "group",
     "grouped",
@@ -26,7 +26,7 @@ __all__ = [
     "namespace",
     "title",
     "together",
-    "world",
+    "lint_context",
 ]
 
 
@@ -34,7 +34,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class World(NamedTuple):
+class LintContext(NamedTuple):
     """All objects of a run, the cluster and its versions. A topology without pools says nothing about nodes."""
 
     objects: tuple[Object, ...]
@@ -70,12 +70,12 @@ class World(NamedTuple):
         return {label: None if label in open_labels else frozenset(found) for label, found in values.items()}
 
 
-def world(objects: Iterable[Object], topology: ClusterTopology, target: Target) -> World:
+def lint_context(objects: Iterable[Object], topology: ClusterTopology, target: Target) -> LintContext:
     """The index."""
     every = tuple(objects)
     pods = templates(every)
     domains = [one for one in every if (group(one), kind(one)) == ("resource.nvidia.com", "ComputeDomain")]
-    return World(
+    return LintContext(
         every,
         topology,
         target,
@@ -164,11 +164,11 @@ def _shape(data: object) -> str:
     return "list" if isinstance(data, list) else "text" if isinstance(data, str) else "plain value"
 
 
-def check(world: World) -> Iterator[Diagnostic]:
+def check(context: LintContext) -> Iterator[Diagnostic]:
     """M703 and M704."""
-    for one in world.objects:
+    for one in context.objects:
         yield from _half(one)
-    keys = grouped(lambda one: identity(one.data), filter(name, world.objects))
+    keys = grouped(lambda one: identity(one.data), filter(name, context.objects))
     for (_, _, where, _), same in keys.items():
         for other in same[1:]:
             place = f' in namespace "{where}"' if where else ""

@@ -8,7 +8,7 @@ from bayplan.core.diagnostics import Diagnostic, Note, Route, info, warning
 from bayplan.core.phrases import did_you_mean
 from bayplan.kube.objects import text
 from bayplan.kube.templates import PodTemplate
-from bayplan.linting.objects import World, grouped, kind, title
+from bayplan.linting.objects import LintContext, grouped, kind, title
 from bayplan.model.topology import ClusterTopology
 
 DEFAULT = "default-scheduler"
@@ -37,11 +37,11 @@ def asked(template: PodTemplate) -> str:
     return own or text(template.object.data, "spec", "schedulerName") or DEFAULT
 
 
-def check(world: World) -> Iterator[Diagnostic]:
+def check(context: LintContext) -> Iterator[Diagnostic]:
     """M705: a name that no scheduler has leaves pods pending without any event."""
-    given = {str(each.get("schedulerName", "")) for each in world.topology.schedulers.values()}
+    given = {str(each.get("schedulerName", "")) for each in context.topology.schedulers.values()}
     known = dict.fromkeys((*NAMES, *sorted(given - {""})))
-    for template in world.templates:
+    for template in context.templates:
         name = text(template.spec, "schedulerName")
         if name and name not in known:
             route = (*template.spec_route, "schedulerName")
@@ -57,9 +57,9 @@ LED = ("MPIJob", "RayCluster")
 """Kinds whose launcher or head is often left to another scheduler, on purpose."""
 
 
-def check_gangs(world: World) -> Iterator[Diagnostic]:
+def check_gangs(context: LintContext) -> Iterator[Diagnostic]:
     """M706: whoever starts gangs sees a part of the workload, and waits for the rest or starts without it."""
-    owned = [each for each in world.templates if each.owned and kind(each.object) not in LED]
+    owned = [each for each in context.templates if each.owned and kind(each.object) not in LED]
     for templates in grouped(lambda each: each.object.route, owned).values():
         first = templates[0]
         for other in templates[1:]:

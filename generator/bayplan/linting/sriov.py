@@ -14,7 +14,7 @@ from bayplan.core.phrases import did_you_mean, listing
 from bayplan.core.values import NamedTuple
 from bayplan.kube.networks import NVIDIA, SRIOV, parsed
 from bayplan.kube.objects import get, items, kind, mapping, namespace, number_in, text, title
-from bayplan.linting.objects import World, together
+from bayplan.linting.objects import LintContext, together
 from bayplan.model.manifest import Object
 
 NAME = re.compile(r"[a-zA-Z0-9]([a-zA-Z0-9_-]*[a-zA-Z0-9])?")
@@ -23,13 +23,13 @@ LINKS = {"SriovNetwork": "eth", "SriovIBNetwork": "ib"}
 REQUIRED = ("resourceName", "nodeSelector", "numVfs", "nicSelector")
 
 
-def check_sriov(world: World) -> Iterator[Diagnostic]:
+def check_sriov(context: LintContext) -> Iterator[Diagnostic]:
     """M848, M850."""
-    policies = world.of(SRIOV, "SriovNetworkNodePolicy")
+    policies = context.of(SRIOV, "SriovNetworkNodePolicy")
     for one in policies:
         yield from _policy(one)
     for each in LINKS:
-        for one in world.of(SRIOV, each):
+        for one in context.of(SRIOV, each):
             yield from _name(one)
             yield from _behind(one, [policy for policy in policies if _same(policy, one)], bool(policies))
 
@@ -139,19 +139,19 @@ PLUGINS: Mapping[str, Plugin] = {
 }
 
 
-def check_plugins(world: World) -> Iterator[Diagnostic]:
+def check_plugins(context: LintContext) -> Iterator[Diagnostic]:
     """M851, and M850 for networks whose resource no plugin offers."""
     offered: dict[str, set[str]] = {}
     told = False
     for kind in ("NicClusterPolicy", "NicNodePolicy"):
-        for one in world.of(NVIDIA, kind):
+        for one in context.of(NVIDIA, kind):
             for key, plugin in PLUGINS.items():
                 config = get(one.data, "spec", key, "config")
                 if config is not None:
                     yield from _config(one, key, plugin, config)
                     told |= key == "sriovDevicePlugin"
                     _offer(offered, plugin, parsed(config) if isinstance(config, str) else None)
-    for one in world.of(NVIDIA, "HostDeviceNetwork") if told else ():
+    for one in context.of(NVIDIA, "HostDeviceNetwork") if told else ():
         yield from _taken(one, offered)
 
 

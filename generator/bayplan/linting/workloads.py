@@ -10,7 +10,7 @@ from bayplan.core.phrases import did_you_mean, listing, shorten
 from bayplan.kube import validation
 from bayplan.kube.objects import api_group, get, items, mapping, number_in, text
 from bayplan.kube.templates import PodTemplate, containers
-from bayplan.linting.objects import World, name, named, title
+from bayplan.linting.objects import LintContext, name, named, title
 from bayplan.linting.schedulers import DEFAULT, asked
 from bayplan.model.manifest import Object
 from bayplan.workflows.torchx.shell_names import broken
@@ -24,12 +24,12 @@ EXCLUSIVE = {
 """API group -> the annotation that gives each Job, or group, a domain of its own by affinity (JobSet 0.12, LWS 0.9)."""
 
 
-def check_jobsets(world: World) -> Iterator[Diagnostic]:
+def check_jobsets(context: LintContext) -> Iterator[Diagnostic]:
     """M709 to M711."""
-    for one in world.of("jobset.x-k8s.io", "JobSet"):
+    for one in context.of("jobset.x-k8s.io", "JobSet"):
         yield from _long(one)
         yield from _nameless(one)
-    for template in world.templates:
+    for template in context.templates:
         yield from _exclusive(template)
 
 
@@ -97,13 +97,13 @@ AFFINITY = "requiredDuringSchedulingIgnoredDuringExecution"
 Known = Mapping[str, frozenset[str] | None]
 
 
-def check_labels(world: World) -> Iterator[Diagnostic]:
+def check_labels(context: LintContext) -> Iterator[Diagnostic]:
     """M712. Only levels are judged: of other labels the topology does not know every node's value."""
-    known = world.labels()
-    if not any(pool.domains for pool in world.topology.pools):
+    known = context.labels()
+    if not any(pool.domains for pool in context.topology.pools):
         return
     seen: set[Route] = set()
-    for template in world.templates:
+    for template in context.templates:
         yield from _selected(template, known)
         yield from _affinity(template, known)
         for route, label in _keys(template):
@@ -175,9 +175,9 @@ def _keys(template: PodTemplate) -> Iterator[tuple[Route, str]]:
 RDMA = "/dev/infiniband"
 
 
-def check_refused(world: World) -> Iterator[Diagnostic]:
+def check_refused(context: LintContext) -> Iterator[Diagnostic]:
     """W571 (rule TX02), W598 (rule TX01), W599."""
-    for template in world.templates:
+    for template in context.templates:
         for label in validation.labels(template.labels):
             yield error("W598", (*template.route, "metadata", "labels", *label.path), label.message, hint=label.hint)
         for each in validation.references(template.spec):
@@ -200,9 +200,9 @@ def _devices(template: PodTemplate) -> Iterator[Diagnostic]:
 # Volcano Jobs and AppWrappers that TorchX wrote: what shells make of a role's name in them.
 
 
-def check_torchx(world: World) -> Iterator[Diagnostic]:
+def check_torchx(context: LintContext) -> Iterator[Diagnostic]:
     """W573 (rule TX01)."""
-    for template in world.templates:
+    for template in context.templates:
         yield from broken(template)
 
 
@@ -224,13 +224,13 @@ CODES: Mapping[str, str] = {
 """Family of rules (accelerators/rules) -> code."""
 
 
-def check_hami(world: World) -> Iterator[Diagnostic]:
+def check_hami(context: LintContext) -> Iterator[Diagnostic]:
     """M870 to M882."""
-    for template in world.templates:
-        yield from _template(template, world)
-    for one in world.objects:
+    for template in context.templates:
+        yield from _template(template, context)
+    for one in context.objects:
         notes = mapping(one.data, "metadata", "annotations")
-        below = [each for each in world.templates if each.object is one and each.owned]
+        below = [each for each in context.templates if each.object is one and each.owned]
         for key in POLICIES:
             if key in notes and below and not any(key in each.annotations for each in below):
                 message = f"{key} stands on {title(one)}, and HAMi reads it on pods alone"
@@ -242,14 +242,14 @@ POLICIES = ("hami.io/node-scheduler-policy", "hami.io/gpu-scheduler-policy", "ha
 """Annotations that people put on a Job or a Deployment (HAMi#882)."""
 
 
-def _template(template: PodTemplate, world: World) -> Iterator[Diagnostic]:
+def _template(template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
     from bayplan.accelerators.hami_rules import faults, look
 
-    seen = look(template.data, world.topology.accelerators.values(), world.target)
+    seen = look(template.data, context.topology.accelerators.values(), context.target)
     for each in faults(seen):
         yield Diagnostic(CODES[each.rule], each.severity, each.message, (*template.route, *each.path), hint=each.hint)
     for ask in seen.asks:
-        most = _most(ask.names.cards, world)
+        most = _most(ask.names.cards, context)
         if most is not None and ask.cards > most:
             message = (
                 f"{ask.cards} cards ({ask.names.cards}) are asked for, and no node of the topology has more than {most}"
@@ -258,9 +258,9 @@ def _template(template: PodTemplate, world: World) -> Iterator[Diagnostic]:
             yield error("M881", (*template.route, *ask.place), message, hint=hint)
 
 
-def _most(resource: str, world: World) -> int | None:
+def _most(resource: str, context: LintContext) -> int | None:
     """Cards of the node that has most of those that the resource counts; None where the topology does not know it."""
-    kinds = world.topology.accelerators
+    kinds = context.topology.accelerators
     own = {name for name, kind in kinds.items() if kind.resources.get("count", "nvidia.com/gpu") == resource}
-    pools = [pool.node.accelerators for pool in world.topology.pools if pool.node.accelerator in own]
+    pools = [pool.node.accelerators for pool in context.topology.pools if pool.node.accelerator in own]
     return max(pools, default=None)

@@ -241,9 +241,7 @@ def _place(path: Path, whole: Any, candidates: Sequence[Source]) -> Route | None
     plain = path[:-1] if marked else path
     value = _at(whole, plain)
     best: tuple[int, Route | None] = (-1, None)
-    for source in (
-        candidates if plain else reversed(candidates)
-    ):  # a whole object: where it was first written
+    for source in candidates if plain else reversed(candidates):  # a whole object: where it was first written
         for inner, length in _matching_paths(source, plain):
             same = length == len(plain) and (value is _MISSING or _at(source.document.data, inner) == value)
             depth = len(plain) + 1 if same else min(length, len(plain) - 1) if length else 0

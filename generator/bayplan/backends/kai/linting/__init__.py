@@ -23,12 +23,12 @@ from bayplan.backends.kai.linting import (
     trees,
 )
 from bayplan.core.diagnostics import Diagnostic
-from bayplan.linting.objects import World, world
+from bayplan.linting.objects import LintContext, lint_context
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 
-RULES: tuple[Callable[[World], Iterator[Diagnostic]], ...] = (
+RULES: tuple[Callable[[LintContext], Iterator[Diagnostic]], ...] = (
     gangs.check,
     topologies.check,
     trees.check,
@@ -45,6 +45,6 @@ RULES: tuple[Callable[[World], Iterator[Diagnostic]], ...] = (
 
 def check(objects: Sequence[Object], topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
     """Everything that KAI's rules find."""
-    everything = world(objects, topology, target)
+    context = lint_context(objects, topology, target)
     for rule in RULES:
-        yield from rule(everything)
+        yield from rule(context)

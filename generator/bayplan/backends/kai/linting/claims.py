@@ -9,17 +9,17 @@ from bayplan.backends.kai.pod_group import QUEUE
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error
 from bayplan.kube.objects import get, items, text
 from bayplan.linting.claims import claims
-from bayplan.linting.objects import World, named, namespace, title
+from bayplan.linting.objects import LintContext, named, namespace, title
 from bayplan.model.manifest import Object
 
 API = "resource.k8s.io"
 
 
-def check(world: World) -> Iterator[Diagnostic]:
+def check(context: LintContext) -> Iterator[Diagnostic]:
     """KAI#2100: up to 0.17 the allocator is built with no feature of DRA but the plain request."""
     seen: set[Route] = set()
-    for template in world.templates:
-        if not for_kai(template, world):
+    for template in context.templates:
+        if not for_kai(template, context):
             continue
         for route, each in claims(template):
             for kind, key in (
@@ -27,16 +27,16 @@ def check(world: World) -> Iterator[Diagnostic]:
                 ("ResourceClaim", "resourceClaimName"),
             ):
                 asked = text(each, key)
-                found = world.called(API, kind, asked, namespace(template.object)) if asked else []
+                found = context.called(API, kind, asked, namespace(template.object)) if asked else []
                 for one in found[:1]:
                     if one.route not in seen:
                         seen.add(one.route)
-                        yield from _forms(one, route, world)
-                        yield from _shared(one, route, world)
+                        yield from _forms(one, route, context)
+                        yield from _shared(one, route, context)
 
 
-def _forms(one: Object, user: Route, world: World) -> Iterator[Diagnostic]:
-    if world.target.since("kai", "0.18"):
+def _forms(one: Object, user: Route, context: LintContext) -> Iterator[Diagnostic]:
+    if context.target.since("kai", "0.18"):
         return
     inner = ("spec", "spec", "devices") if text(one.data, "kind") == "ResourceClaimTemplate" else ("spec", "devices")
     note = Note("pods for KAI claim it here", user)
@@ -48,9 +48,9 @@ def _forms(one: Object, user: Route, world: World) -> Iterator[Diagnostic]:
                 yield error("M819", route, message, hint="ask for one class with `exactly`", notes=(note,))
 
 
-def _shared(one: Object, user: Route, world: World) -> Iterator[Diagnostic]:
+def _shared(one: Object, user: Route, context: LintContext) -> Iterator[Diagnostic]:
     """Since 0.13 a claim that pods share counts for the queue that its label names."""
-    if text(one.data, "kind") != "ResourceClaim" or not world.target.since("kai", "0.13"):
+    if text(one.data, "kind") != "ResourceClaim" or not context.target.since("kai", "0.13"):
         return
     classes = [
         text(each, *path)

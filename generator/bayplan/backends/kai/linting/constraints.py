@@ -18,7 +18,7 @@ from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
 from bayplan.core.phrases import did_you_mean, suggest
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get, mapping, text
-from bayplan.linting.objects import World
+from bayplan.linting.objects import LintContext
 
 KEYS = ("topology", "requiredTopologyLevel", "preferredTopologyLevel")
 ANNOTATIONS = tuple(
@@ -51,29 +51,29 @@ def _read(data: Mapping[str, object], route: Route, keys: tuple[str, ...]) -> Co
     return Constraint(topology, required, preferred, route, keys)
 
 
-def check(world: World) -> Iterator[Diagnostic]:
+def check(context: LintContext) -> Iterator[Diagnostic]:
     """M717 and M718. What no webhook sees: most of it shows in KAI's log alone, and the pods just wait."""
-    levels = known_levels(world)
-    for group in pod_groups(world):
+    levels = known_levels(context)
+    for group in pod_groups(context):
         nodes = {node.name: node for node in subgroups(group)}
         for node in (root(group), *nodes.values()):
             own = constraint_of(node)
             if own:
-                yield from _alone(own, levels, world)
+                yield from _alone(own, levels, context)
                 around = (*ancestors(node, nodes), *([root(group)] if node.name else []))
                 yield from _inside(own, [each for up in around if (each := constraint_of(up))], levels)
-    for own in _annotated(world):
-        yield from _alone(own, levels, world)
+    for own in _annotated(context):
+        yield from _alone(own, levels, context)
 
 
-def _annotated(world: World) -> Iterator[Constraint]:
+def _annotated(context: LintContext) -> Iterator[Constraint]:
     """On workloads for KAI, and since 0.16 on the Job templates of JobSets (podgrouper/plugins/jobset)."""
     seen: set[Route] = set()
-    for template in world.templates:
+    for template in context.templates:
         places: list[tuple[str | int, ...]] = [()] if template.owned else []
-        if get(template.object.data, "kind") == "JobSet" and world.target.since("kai", "0.16"):
+        if get(template.object.data, "kind") == "JobSet" and context.target.since("kai", "0.16"):
             places.append(template.path[:4])
-        for path in places if for_kai(template, world) else ():
+        for path in places if for_kai(template, context) else ():
             data = mapping(template.object.data, *path, "metadata", "annotations")
             route: Route = (*template.object.route, *path, "metadata", "annotations")
             if any(text(data, key) for key in ANNOTATIONS) and route not in seen:
@@ -81,7 +81,7 @@ def _annotated(world: World) -> Iterator[Constraint]:
                 yield _read(data, route, ANNOTATIONS)
 
 
-def _alone(own: Constraint, known: Mapping[str, Levels], world: World) -> Iterator[Diagnostic]:
+def _alone(own: Constraint, known: Mapping[str, Levels], context: LintContext) -> Iterator[Diagnostic]:
     level = own.required or own.preferred
     if not own.topology:
         if level:
@@ -93,7 +93,7 @@ def _alone(own: Constraint, known: Mapping[str, Levels], world: World) -> Iterat
         message = f'Topology "{own.topology}" is named without a level, and KAI then places nothing'
         yield error("M717", own.at(0), message, hint=f"add `{own.keys[1]}` or `{own.keys[2]}`")
     elif own.topology in known:
-        yield from _levels(own, known[own.topology], world)
+        yield from _levels(own, known[own.topology], context)
     elif known:
         message = f'there is no Topology "{own.topology}" in the manifests or in the topology file'
         near = did_you_mean(own.topology, known)
@@ -101,14 +101,14 @@ def _alone(own: Constraint, known: Mapping[str, Levels], world: World) -> Iterat
         yield (error if near else warning)("M717", own.at(0), message, hint=hint)
 
 
-def _levels(own: Constraint, levels: Levels, world: World) -> Iterator[Diagnostic]:
+def _levels(own: Constraint, levels: Levels, context: LintContext) -> Iterator[Diagnostic]:
     for part, level in ((1, own.required), (2, own.preferred)):
         if level and levels.depth(level) is None:
             message = f'Topology "{own.topology}" has no level "{level}", and KAI then places nothing'
             hint = suggest(level, (*levels.labels, *levels.aliases), "levels")
             yield error("M717", own.at(part), message, hint=hint)
-        elif level in levels.aliases and not world.target.since("kai", "0.17"):
-            message = f'"{level}" is an alias, and KAI {world.target.version("kai")} knows none'
+        elif level in levels.aliases and not context.target.since("kai", "0.17"):
+            message = f'"{level}" is an alias, and KAI {context.target.version("kai")} knows none'
             yield error("M717", own.at(part), message, hint=f'write "{levels.aliases[level]}"')
     outer, inner = levels.depth(own.required), levels.depth(own.preferred)
     if own.required and own.preferred and outer is not None and inner is not None:
@@ -116,7 +116,7 @@ def _levels(own: Constraint, levels: Levels, world: World) -> Iterator[Diagnosti
             message = f'"{own.preferred}" is preferred and coarser than "{own.required}", which is required'
             hint = "KAI then places nothing: prefer the same level or a finer one"
             yield error("M718", own.at(2), message, hint=hint)
-        elif inner == outer and not world.target.since("kai", "0.13"):
+        elif inner == outer and not context.target.since("kai", "0.13"):
             message = f'"{own.preferred}" is required and preferred, which KAI below 0.13 refuses'
             yield error("M718", own.at(2), message, hint=f"remove `{own.keys[2]}`, or use KAI 0.13 or later")
 

@@ -26,7 +26,7 @@ from bayplan.core.diagnostics import Diagnostic, Route, error, warning
 from bayplan.kube.objects import api_group, get, number_in, text
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.claims import gpus
-from bayplan.linting.objects import World
+from bayplan.linting.objects import LintContext
 from bayplan.model.manifest import Object
 
 REQUIRED = "kai.scheduler/topology-required-placement"
@@ -35,41 +35,41 @@ ALONE = {("batch", "Job"), ("apps", "Deployment"), ("apps", "StatefulSet"), ("ap
 """Kinds of which the podgrouper makes gangs that start with one pod; of a Deployment one for each pod (KAI#2109)."""
 
 
-def check(world: World) -> Iterator[Diagnostic]:
+def check(context: LintContext) -> Iterator[Diagnostic]:
     """M817."""
-    levels = known_levels(world)
-    for group in pod_groups(world):
-        mine = members(group, world)
+    levels = known_levels(context)
+    for group in pod_groups(context):
+        mine = members(group, context)
         for node in (root(group), *subgroups(group)):
             own = constraint_of(node)
             if own and own.required:
-                yield from _shared(own, levels, world)
+                yield from _shared(own, levels, context)
         yield from _left_over(group, mine)
         yield from _unlike(group, mine)
-    for template in world.templates:
-        if for_kai(template, world) and not group_of(template):
+    for template in context.templates:
+        if for_kai(template, context) and not group_of(template):
             yield from _grouped(template)
 
 
-def _shared(own: Constraint, known: Mapping[str, Levels], world: World) -> Iterator[Diagnostic]:
+def _shared(own: Constraint, known: Mapping[str, Levels], context: LintContext) -> Iterator[Diagnostic]:
     """`lowestCommonDomainID`: where all nodes share the next level too, KAI starts below the required one."""
     levels = known.get(own.topology)
     depth = levels.depth(own.required) if levels else None
     if own.preferred or not levels or depth is None or depth + 1 >= len(levels.labels):
         return
-    if not world.target.since("kai", "0.10.4"):
+    if not context.target.since("kai", "0.10.4"):
         return
-    values = _values(levels.labels[depth + 1], world)
+    values = _values(levels.labels[depth + 1], context)
     if len(values) == 1:
         message = f'all nodes share one "{levels.labels[depth + 1]}", and KAI then finds no domain of "{own.required}"'
-        newer = world.target.since("kai", "0.13")
+        newer = context.target.since("kai", "0.13")
         hint = f"set `{own.keys[2]}` to the same level" if newer else "prefer the level instead of requiring it"
         yield error("M817", own.at(1), message, hint=hint)
 
 
-def _values(label: str, world: World) -> frozenset[str]:
+def _values(label: str, context: LintContext) -> frozenset[str]:
     """The values of a level on all nodes; empty where some are unknown."""
-    return world.labels().get(label) or frozenset()
+    return context.labels().get(label) or frozenset()
 
 
 def _left_over(group: Object, mine: list[PodTemplate]) -> Iterator[Diagnostic]:

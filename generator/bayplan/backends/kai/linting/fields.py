@@ -9,7 +9,7 @@ from bayplan.backends.kai.linting.parts import API, KAI_TOPOLOGY, pod_groups, ro
 from bayplan.core.diagnostics import Diagnostic, Route, error, warning
 from bayplan.core.phrases import did_you_mean, listing
 from bayplan.kube.objects import get, items, mapping
-from bayplan.linting.objects import World
+from bayplan.linting.objects import LintContext
 
 Since = Mapping[str, tuple[str, str]]
 """Field -> the first version that has it, and the first that has it no more; empty: always."""
@@ -42,41 +42,41 @@ CHOICES: Mapping[str, Sequence[object]] = {
 }
 
 
-def check(world: World) -> Iterator[Diagnostic]:
+def check(context: LintContext) -> Iterator[Diagnostic]:
     """M814. Source: the CRDs of v0.10.5 to v0.17.0."""
-    for group in pod_groups(world):
+    for group in pod_groups(context):
         for node in (root(group), *subgroups(group)):
-            yield from _known(node.data, SUB_GROUP if node.name else POD_GROUP, node.route, world)
+            yield from _known(node.data, SUB_GROUP if node.name else POD_GROUP, node.route, context)
             own = mapping(node.data, "topologyConstraint")
-            yield from _known(own, CONSTRAINT, (*node.route, "topologyConstraint"), world)
+            yield from _known(own, CONSTRAINT, (*node.route, "topologyConstraint"), context)
         yield from _chosen(group.data, (*group.route, "spec"))
         yield from _lasting(group.data, (*group.route, "spec"))
-    for one in world.of(API, "Queue"):
+    for one in context.of(API, "Queue"):
         route: Route = (*one.route, "spec")
-        yield from _known(mapping(one.data, "spec"), QUEUE, route, world)
+        yield from _known(mapping(one.data, "spec"), QUEUE, route, context)
         own = mapping(one.data, "spec", "resources")
-        yield from _known(own, RESOURCES, (*route, "resources"), world)
+        yield from _known(own, RESOURCES, (*route, "resources"), context)
         for key in RESOURCES:
-            yield from _known(mapping(own, key), RESOURCE, (*route, "resources", key), world)
-    for one in world.of(*KAI_TOPOLOGY):
+            yield from _known(mapping(own, key), RESOURCE, (*route, "resources", key), context)
+    for one in context.of(*KAI_TOPOLOGY):
         for index, each in enumerate(items(one.data, "spec", "levels")):
             later = (
-                mapping(each) if world.target.since("kai", "0.17") else {k: 0 for k in mapping(each) if k != "alias"}
+                mapping(each) if context.target.since("kai", "0.17") else {k: 0 for k in mapping(each) if k != "alias"}
             )
-            yield from _known(later, LEVEL, (*one.route, "spec", "levels", index), world)
+            yield from _known(later, LEVEL, (*one.route, "spec", "levels", index), context)
 
 
-def _known(data: Mapping[str, object], known: Since, route: Route, world: World) -> Iterator[Diagnostic]:
-    version = world.target.version("kai")
+def _known(data: Mapping[str, object], known: Since, route: Route, context: LintContext) -> Iterator[Diagnostic]:
+    version = context.target.version("kai")
     for key in data:
         since, until = known.get(key, ALWAYS)
         if key not in known:
             hint = did_you_mean(key, known) or f"known: {listing(known, 'and')}"
             yield error("M814", (*route, key), f'KAI has no field "{key}" here, and an API server drops it', hint=hint)
-        elif since and not world.target.since("kai", since):
+        elif since and not context.target.since("kai", since):
             message = f'KAI {version} has no "{key}", and an API server drops it'
             yield warning("M814", (*route, key), message, hint=f"it came with KAI {since}")
-        elif until and world.target.since("kai", until):
+        elif until and context.target.since("kai", until):
             message = f'KAI {version} has no "{key}" any more, and an API server drops it'
             yield warning("M814", (*route, key), message, hint=f"it went with KAI {until}; remove it")
 

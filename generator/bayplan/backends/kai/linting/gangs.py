@@ -11,33 +11,33 @@ from bayplan.core.phrases import count, did_you_mean
 from bayplan.kube.objects import number_in
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.claims import claimed
-from bayplan.linting.objects import World, beside, grouped, name, named, namespace, title
+from bayplan.linting.objects import LintContext, beside, grouped, name, named, namespace, title
 from bayplan.model.manifest import Object
 
 
-def check(world: World) -> Iterator[Diagnostic]:
+def check(context: LintContext) -> Iterator[Diagnostic]:
     """M707 to M809. KAI says nothing of a PodGroup that does not come, and starts no gang below its minimum."""
-    marked = [each for each in world.templates if group_of(each)]
+    marked = [each for each in context.templates if group_of(each)]
     for (where, called), templates in grouped(lambda t: (namespace(t.object), group_of(t)), marked).items():
-        if not world.called(API, "PodGroup", called, where):
-            yield from _missing(called, where, templates[0], world)
-    for group in pod_groups(world):
-        yield from _too_few(group, members(group, world))
-        yield from _apart(members(group, world), world)
-        yield from _uneven(group, members(group, world))
+        if not context.called(API, "PodGroup", called, where):
+            yield from _missing(called, where, templates[0], context)
+    for group in pod_groups(context):
+        yield from _too_few(group, members(group, context))
+        yield from _apart(members(group, context), context)
+        yield from _uneven(group, members(group, context))
 
 
-def _missing(called: str, where: str, template: PodTemplate, world: World) -> Iterator[Diagnostic]:
+def _missing(called: str, where: str, template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
     route: Route = (*template.route, "metadata", "annotations", POD_GROUP)
-    elsewhere = world.names.get((API, "PodGroup", called), ())
+    elsewhere = context.names.get((API, "PodGroup", called), ())
     if elsewhere:
         message = f'PodGroup "{called}" is in namespace "{namespace(elsewhere[0])}", its pods in "{where}"'
         note = Note("the PodGroup is here", named(elsewhere[0]))
         yield error("M707", route, message, hint="a PodGroup and its pods share a namespace", notes=(note,))
         return
     message = f'no PodGroup "{called}" of KAI is among the manifests'
-    near = did_you_mean(called, {name(each) for each in beside(pod_groups(world), where)})
-    if pod_groups(world):
+    near = did_you_mean(called, {name(each) for each in beside(pod_groups(context), where)})
+    if pod_groups(context):
         yield warning("M707", route, message, hint=near or "the pods wait until there is one")
     else:
         yield info("M707", route, message, hint="the pods wait until there is one; pass its file too")
@@ -64,10 +64,10 @@ def _waiting(what: str, least: int | None, mine: Sequence[PodTemplate], route: R
         yield error("M708", route, message, hint="the gang never starts: lower `minMember`, or add pods", notes=notes)
 
 
-def _apart(mine: Sequence[PodTemplate], world: World) -> Iterator[Diagnostic]:
+def _apart(mine: Sequence[PodTemplate], context: LintContext) -> Iterator[Diagnostic]:
     """Pods that are placed as one group, on several NVLink domains for all that their claims say."""
     for subgroup, templates in grouped(subgroup_of, mine).items():
-        found = [claim for each in templates for claim in claimed(world, each)[:1]]
+        found = [claim for each in templates for claim in claimed(context, each)[:1]]
         for route, domain in found[1:]:
             if domain.route != found[0][1].route:
                 called = f'subgroup "{subgroup}"' if subgroup else f'PodGroup "{group_of(templates[0])}"'

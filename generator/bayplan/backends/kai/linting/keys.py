@@ -10,7 +10,7 @@ from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
 from bayplan.core.phrases import did_you_mean, listing
 from bayplan.kube.objects import get, mapping, text
 from bayplan.kube.templates import PodTemplate
-from bayplan.linting.objects import World, group
+from bayplan.linting.objects import LintContext, group
 
 PREFIX = "kai.scheduler/"
 PLACEMENT = tuple(
@@ -58,16 +58,16 @@ AT_THE_TOP = {
 SEGMENTED = {("kubeflow.org", "PyTorchJob"), ("leaderworkerset.x-k8s.io", "LeaderWorkerSet")}
 
 
-def check(world: World) -> Iterator[Diagnostic]:
+def check(context: LintContext) -> Iterator[Diagnostic]:
     """M815."""
     places: dict[Route, object] = {}
-    for one in world.objects:
+    for one in context.objects:
         places[one.route] = one.data
-    for template in world.templates:
+    for template in context.templates:
         for depth in (len(template.path), 4 if get(template.object.data, "kind") == "JobSet" else len(template.path)):
             path = template.path[:depth]
             places[(*template.object.route, *path)] = get(template.object.data, *path)
-        if for_kai(template, world) and template.owned and not group_of(template):
+        if for_kai(template, context) and template.owned and not group_of(template):
             yield from _unread(template)
             yield from _segments(template)
     for route, data in places.items():

@@ -8,28 +8,28 @@ from bayplan.backends.kai.linting.parts import Node, leaves, pod_groups, root, s
 from bayplan.core.diagnostics import Diagnostic, error, warning
 from bayplan.core.phrases import count
 from bayplan.kube.objects import get, number_in, text
-from bayplan.linting.objects import World, title
+from bayplan.linting.objects import LintContext, title
 from bayplan.model.manifest import Object
 
 KEYS = ("minMember", "minSubGroup")
 
 
-def check(world: World) -> Iterator[Diagnostic]:
+def check(context: LintContext) -> Iterator[Diagnostic]:
     """Since 0.15 the webhook refuses most of it; before, KAI looked at leaves alone and said nothing."""
-    for group in pod_groups(world):
+    for group in pod_groups(context):
         nodes = list(subgroups(group))
         for node in (root(group), *nodes):
             children = [each for each in nodes if each.parent == node.name]
-            yield from _numbers(node, world)
-            if world.target.since("kai", "0.15"):
+            yield from _numbers(node, context)
+            if context.target.since("kai", "0.15"):
                 yield from _either(group, node, children)
         yield from _sum(group, nodes)
-        yield from _stale(group, nodes, world)
+        yield from _stale(group, nodes, context)
 
 
-def _numbers(node: Node, world: World) -> Iterator[Diagnostic]:
+def _numbers(node: Node, context: LintContext) -> Iterator[Diagnostic]:
     """The CRD's least numbers: 1 at the root up to 0.17, 1 at leaves up to 0.14."""
-    least = 1 if not node.name or not world.target.since("kai", "0.15") else 0
+    least = 1 if not node.name or not context.target.since("kai", "0.15") else 0
     for key in KEYS:
         value = get(node.data, key)
         given = number_in(node.data, key)
@@ -71,10 +71,10 @@ def _sum(group: Object, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
         yield warning("M716", (*group.route, "spec", "minMember"), message, hint=hint)
 
 
-def _stale(group: Object, nodes: Sequence[Node], world: World) -> Iterator[Diagnostic]:
+def _stale(group: Object, nodes: Sequence[Node], context: LintContext) -> Iterator[Diagnostic]:
     """A gang that runs without optional leaves counts as stale, since that test knows no minSubGroup
     (pkg/scheduler/actions/stalegangeviction)."""
-    if text(group.data, "spec", "stalenessGracePeriod").startswith("-") or not world.target.since("kai", "0.15"):
+    if text(group.data, "spec", "stalenessGracePeriod").startswith("-") or not context.target.since("kai", "0.15"):
         return
     for node in (root(group), *nodes):
         children = [each for each in nodes if each.parent == node.name]
@@ -83,6 +83,6 @@ def _stale(group: Object, nodes: Sequence[Node], world: World) -> Iterator[Diagn
             message = (
                 f"{node.title(group)} may start with {wanted} of {count(len(children), 'subgroup')}, and KAI evicts"
             )
-            newer = world.target.since("kai", "0.17")
+            newer = context.target.since("kai", "0.17")
             hint = 'set `stalenessGracePeriod: "-1s"`' if newer else "require all subgroups, or use KAI 0.17"
             yield warning("M716", (*node.route, "minSubGroup"), f"{message} it after a minute as stale", hint=hint)

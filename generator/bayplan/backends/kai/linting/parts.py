@@ -10,7 +10,7 @@ from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import items, mapping, text
 from bayplan.kube.templates import PodTemplate
-from bayplan.linting.objects import World, name, namespace, together
+from bayplan.linting.objects import LintContext, name, namespace, together
 from bayplan.linting.schedulers import asked, names
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOSTNAME_LABEL
@@ -34,9 +34,9 @@ class Node(NamedTuple):
         return f'subgroup "{self.name}" of {whole}' if self.name else whole
 
 
-def pod_groups(world: World) -> Sequence[Object]:
+def pod_groups(context: LintContext) -> Sequence[Object]:
     """KAI's PodGroups."""
-    return world.of(API, "PodGroup")
+    return context.of(API, "PodGroup")
 
 
 def root(group: Object) -> Node:
@@ -81,23 +81,23 @@ class Levels(NamedTuple):
         return self.labels.index(label) if label in self.labels else None
 
 
-def known_levels(world: World) -> dict[str, Levels]:
+def known_levels(context: LintContext) -> dict[str, Levels]:
     """Topologies by name: those of the manifests, else those that the topology file would export."""
     found: dict[str, Levels] = {}
-    for pool in world.topology.pools:
+    for pool in context.topology.pools:
         labels = tuple(level.label for level in pool.levels)
-        found[topology_name(world.topology, pool.name)] = Levels((*labels, HOSTNAME_LABEL), {})
-    own = KAI_TOPOLOGY if world.target.since("kai", "0.12") else KUEUE_TOPOLOGY
-    for one in world.of(*own):
+        found[topology_name(context.topology, pool.name)] = Levels((*labels, HOSTNAME_LABEL), {})
+    own = KAI_TOPOLOGY if context.target.since("kai", "0.12") else KUEUE_TOPOLOGY
+    for one in context.of(*own):
         each = [level for level in items(one.data, "spec", "levels") if text(level, "nodeLabel")]
         aliases = {text(level, "alias"): text(level, "nodeLabel") for level in each if text(level, "alias")}
         found[name(one)] = Levels(tuple(text(level, "nodeLabel") for level in each), aliases, one.route)
     return found
 
 
-def for_kai(template: PodTemplate, world: World) -> bool:
+def for_kai(template: PodTemplate, context: LintContext) -> bool:
     """Whether its pods are given to KAI."""
-    return asked(template) in names(world.topology, "kai", "kai-scheduler")
+    return asked(template) in names(context.topology, "kai", "kai-scheduler")
 
 
 def group_of(template: PodTemplate) -> str:
@@ -110,7 +110,7 @@ def subgroup_of(template: PodTemplate) -> str:
     return text(template.labels, SUBGROUP)
 
 
-def members(group: Object, world: World) -> list[PodTemplate]:
+def members(group: Object, context: LintContext) -> list[PodTemplate]:
     """The templates whose pods name a PodGroup."""
     where = namespace(group)
-    return [t for t in world.members.get(name(group), ()) if name(group) and together(namespace(t.object), where)]
+    return [t for t in context.members.get(name(group), ()) if name(group) and together(namespace(t.object), where)]

@@ -10,38 +10,40 @@ from bayplan.core.diagnostics import Diagnostic, Note, Route, error
 from bayplan.core.phrases import did_you_mean, listing
 from bayplan.kube.objects import get, text
 from bayplan.kube.templates import PodTemplate
-from bayplan.linting.objects import World, grouped, kind, name, named, namespace, together
+from bayplan.linting.objects import LintContext, grouped, kind, name, named, namespace, together
 from bayplan.linting.schedulers import asked, names
 from bayplan.model.manifest import Object
 
 
-def check(world: World) -> Iterator[Diagnostic]:
+def check(context: LintContext) -> Iterator[Diagnostic]:
     """Each mark that is missing leaves the pods waiting, most of them without an event."""
-    for template in world.templates:
+    for template in context.templates:
         if group_of(template):
-            yield from _scheduler(template, world)
-            yield from _skipped(template, world)
-            for group in world.called(API, "PodGroup", group_of(template), namespace(template.object))[:1]:
+            yield from _scheduler(template, context)
+            yield from _skipped(template, context)
+            for group in context.called(API, "PodGroup", group_of(template), namespace(template.object))[:1]:
                 yield from _subgroup(template, group)
-    yield from _names(world)
+    yield from _names(context)
 
 
-def _scheduler(template: PodTemplate, world: World) -> Iterator[Diagnostic]:
-    if not for_kai(template, world):
-        wanted = " or ".join(f'"{each}"' for each in names(world.topology, "kai", "kai-scheduler"))
+def _scheduler(template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
+    if not for_kai(template, context):
+        wanted = " or ".join(f'"{each}"' for each in names(context.topology, "kai", "kai-scheduler"))
         message = f'the pods name a PodGroup of KAI, and are given to "{asked(template)}"'
         has = text(template.spec, "schedulerName")
         route = (*template.spec_route, "schedulerName") if has else template.spec_route
         yield error("M816", route, message, hint=f"set `schedulerName` to {wanted}: no other looks at the PodGroup")
 
 
-def _skipped(template: PodTemplate, world: World) -> Iterator[Diagnostic]:
+def _skipped(template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
     """Otherwise KAI makes a PodGroup of its own for the controller's pods (podgrouper/pod_controller.go)."""
-    if not template.owned or not for_kai(template, world):
+    if not template.owned or not for_kai(template, context):
         return
     route: Route = (*template.route, "metadata", "annotations", POD_GROUP)
-    if not world.target.since("kai", "0.15"):
-        message = f"KAI {world.target.version('kai')} takes the pods of a {kind(template.object)} out of this PodGroup"
+    if not context.target.since("kai", "0.15"):
+        message = (
+            f"KAI {context.target.version('kai')} takes the pods of a {kind(template.object)} out of this PodGroup"
+        )
         hint = "below 0.15 only pods without an owner keep it: write Pods, or use KAI 0.15"
         yield error("M816", route, message, hint=hint)
         return
@@ -80,11 +82,11 @@ def _subgroup(template: PodTemplate, group: Object) -> Iterator[Diagnostic]:
     yield error("M701", route, message, hint=hint, notes=(note,))
 
 
-def _names(world: World) -> Iterator[Diagnostic]:
+def _names(context: LintContext) -> Iterator[Diagnostic]:
     """KAI up to 0.17 keeps PodGroups by name alone (KAI#2095)."""
-    if world.target.since("kai", "0.18"):
+    if context.target.since("kai", "0.18"):
         return
-    for same in grouped(name, filter(name, pod_groups(world))).values():
+    for same in grouped(name, filter(name, pod_groups(context))).values():
         others = [each for each in same[1:] if not together(namespace(each), namespace(same[0]))]
         for other in others:
             note = Note("the other is here", named(same[0]))

@@ -9,7 +9,7 @@ from bayplan.backends.kai.linting.parts import KAI_TOPOLOGY, KUEUE_TOPOLOGY
 from bayplan.core.diagnostics import Diagnostic, Route, error, warning
 from bayplan.core.phrases import did_you_mean
 from bayplan.kube.objects import items, text
-from bayplan.linting.objects import World, title
+from bayplan.linting.objects import LintContext, title
 from bayplan.linting.workloads import WELL_KNOWN
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOST, HOSTNAME_LABEL, Pool
@@ -17,21 +17,21 @@ from bayplan.model.topology import HOST, HOSTNAME_LABEL, Pool
 MOST = 16
 
 
-def check(world: World) -> Iterator[Diagnostic]:
+def check(context: LintContext) -> Iterator[Diagnostic]:
     """M713 and M714. KAI 0.10 reads Kueue's Topologies, which Kueue's rules are about."""
-    own = world.target.since("kai", "0.12")
-    for one in world.of(*KAI_TOPOLOGY):
+    own = context.target.since("kai", "0.12")
+    for one in context.of(*KAI_TOPOLOGY):
         if not own:
-            message = f"KAI {world.target.version('kai')} has no Topology of its own and reads Kueue's"
+            message = f"KAI {context.target.version('kai')} has no Topology of its own and reads Kueue's"
             yield error("M713", (*one.route, "apiVersion"), message, hint="use kueue.x-k8s.io/v1alpha1, or KAI 0.12")
             continue
-        yield from _shape(one, world)
-        yield from _nodes(one, world)
-    for one in () if own else world.of(*KUEUE_TOPOLOGY):
-        yield from _nodes(one, world)
+        yield from _shape(one, context)
+        yield from _nodes(one, context)
+    for one in () if own else context.of(*KUEUE_TOPOLOGY):
+        yield from _nodes(one, context)
 
 
-def _shape(one: Object, world: World) -> Iterator[Diagnostic]:
+def _shape(one: Object, context: LintContext) -> Iterator[Diagnostic]:
     """The CRD with its CEL rules, and the webhook for aliases (0.17, topology_validator.go)."""
     levels = items(one.data, "spec", "levels")
     route: Route = (*one.route, "spec", "levels")
@@ -50,14 +50,14 @@ def _shape(one: Object, world: World) -> Iterator[Diagnostic]:
             message = f'"{label}" is the finest level there is, and others follow'
             yield error("M713", here, message, hint="move it to the end")
         if alias:
-            yield from _alias(alias, aliases[:index], labels, (*route, index, "alias"), world)
+            yield from _alias(alias, aliases[:index], labels, (*route, index, "alias"), context)
 
 
 def _alias(
-    alias: str, before: Sequence[str], labels: Sequence[str], route: Route, world: World
+    alias: str, before: Sequence[str], labels: Sequence[str], route: Route, context: LintContext
 ) -> Iterator[Diagnostic]:
-    if not world.target.since("kai", "0.17"):
-        message = f"KAI {world.target.version('kai')} has no aliases, and constraints that use this one name no level"
+    if not context.target.since("kai", "0.17"):
+        message = f"KAI {context.target.version('kai')} has no aliases, and constraints that use this one name no level"
         yield warning("M713", route, message, hint="write the node label in constraints, or use KAI 0.17")
     elif alias in before:
         yield error("M713", route, f'two levels have the alias "{alias}"', hint="rename one")
@@ -65,10 +65,10 @@ def _alias(
         yield error("M713", route, f'the alias "{alias}" is the node label of a level', hint="remove it")
 
 
-def _nodes(one: Object, world: World) -> Iterator[Diagnostic]:
+def _nodes(one: Object, context: LintContext) -> Iterator[Diagnostic]:
     """A node that lacks any of the labels is invisible to the Topology (pkg/scheduler/plugins/topology)."""
-    pools = [pool for pool in world.topology.pools if pool.domains]
-    known = world.labels()
+    pools = [pool for pool in context.topology.pools if pool.domains]
+    known = context.labels()
     route: Route = (*one.route, "spec", "levels")
     labels = [text(each, "nodeLabel") for each in items(one.data, "spec", "levels")]
     unknown = [(index, label) for index, label in enumerate(labels) if label and label not in known]

@@ -9,16 +9,16 @@ from bayplan.backends.kai.linting.parts import Node, ancestors, pod_groups, subg
 from bayplan.core.diagnostics import Diagnostic, Note, error
 from bayplan.core.phrases import shorten, suggest
 from bayplan.kube.objects import items, text
-from bayplan.linting.objects import World, title
+from bayplan.linting.objects import LintContext, title
 from bayplan.model.manifest import Object
 
 LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 LONGEST = 63
 
 
-def check(world: World) -> Iterator[Diagnostic]:
+def check(context: LintContext) -> Iterator[Diagnostic]:
     """What the webhook refuses (podgroup_webhook.go), and names that no pod can carry as a label."""
-    for group in pod_groups(world):
+    for group in pod_groups(context):
         for index, each in enumerate(items(group.data, "spec", "subGroups")):
             if not text(each, "name"):
                 yield error("M715", (*group.route, "spec", "subGroups", index), "this subgroup has no name")

@@ -369,7 +369,8 @@ def doctor(given: Given) -> int:
         message = f'there is no kustomization.yaml in "{folder}" that can be read'
         wrong = error("O834", (), message, hint="name the folder that you build")
         return finish(given, [Batch((wrong,))], to_stdout=True)
-    sources = {one.subject: one.document for each in found for one in (each, *each.functions, *each.resources)}
+    sources = {each.subject: each.document for each in found}
+    sources |= {one.subject: one.document for each in found for one in (*each.functions, *each.resources)}
     reported = [*_files(found)]
     unexpanded = any(each.code == "A967" for each in reported)
     reported += [each for each in _built(folder, found) if each.code != "A967" or not unexpanded]

@@ -16,7 +16,7 @@ from bayplan.kube import networks as ip
 from bayplan.kube.networks import MULTUS, NVIDIA, Network, networks, parsed
 from bayplan.kube.networks import RESOURCE as DEVICE
 from bayplan.kube.objects import get, group, items, kind, mapping, name, named, number_in, text, title
-from bayplan.linting.network_scene import Asking, Scene
+from bayplan.linting.networks import AttachedPods, NetworkIndex
 from bayplan.linting.objects import LintContext
 from bayplan.model.manifest import Object
 
@@ -41,7 +41,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def check_objects(context: LintContext, known: Scene) -> Iterator[Diagnostic]:
+def check_objects(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
     """M848, M850, M854."""
     for one in context.objects:
         if group(one) == NVIDIA and kind(one) in KINDS:
@@ -56,7 +56,7 @@ def check_objects(context: LintContext, known: Scene) -> Iterator[Diagnostic]:
         if (group(one), kind(one)) == (MULTUS, "NetworkAttachmentDefinition"):
             yield from _definition(one)
     for each in networks(context.objects):
-        yield from _links(each, known)
+        yield from _links(each, described)
         yield from _mtu(each)
 
 
@@ -129,12 +129,12 @@ def _mtu(one: Network) -> Iterator[Diagnostic]:
         yield error("M850", (*one.object.route, "spec", at), message, hint="such as 1500, 4092 or 9000")
 
 
-def _links(one: Network, known: Scene) -> Iterator[Diagnostic]:
+def _links(one: Network, described: NetworkIndex) -> Iterator[Diagnostic]:
     """M848: macvlan over an InfiniBand port fails, and an IPoIB interface has only such a port (network-operator#1017).
 
     Names of InfiniBand interfaces begin with `ib` (systemd.net-naming-scheme)."""
     route = (*one.object.route, "spec", "master")
-    links = next((each.link_type for each in known.by_name.get(one.name, ()) if each.fabric), "")
+    links = next((each.link_type for each in described.by_name.get(one.name, ()) if each.fabric), "")
     infiniband = one.master.startswith("ib") or links == "infiniband"
     if one.kind == "macvlan" and infiniband:
         message = f'macvlan works over Ethernet, and "{one.master}" is an InfiniBand port'
@@ -171,19 +171,19 @@ TYPES = ("nv-ipam", "whereabouts", "static", "host-local", "dhcp")
 POOLS = "nv-ipam.nvidia.com"
 
 
-def check_addresses(context: LintContext, known: Scene) -> Iterator[Diagnostic]:
+def check_addresses(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
     """M849, M855."""
     for each in networks(context.objects):
-        yield from _network(each, context, known)
+        yield from _network(each, context, described)
     for pool in context.of(POOLS, "IPPool"):
         yield from _ip_pool(pool, context)
     for pool in context.of(POOLS, "CIDRPool"):
         yield from _cidr_pool(pool, context)
-    for asking in known.asking:
-        yield from _together(asking)
+    for pods in described.attached:
+        yield from _together(pods)
 
 
-def _network(one: Network, context: LintContext, known: Scene) -> Iterator[Diagnostic]:
+def _network(one: Network, context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
     if one.ipam is None or not one.ipam.strip():
         return
     config = parsed(one.ipam)
@@ -200,7 +200,7 @@ def _network(one: Network, context: LintContext, known: Scene) -> Iterator[Diagn
         hint = did_you_mean(kind, TYPES) or f"known: {listing(TYPES, 'and')}"
         yield (warning if kind else error)("M849", one.ipam_route, message, hint=hint)
     elif kind == "whereabouts":
-        yield from _whereabouts(one, config, known)
+        yield from _whereabouts(one, config, described)
     elif kind == "nv-ipam":
         yield from _pool(one, config, context)
 
@@ -216,7 +216,7 @@ def _pasted(one: Network, config: Mapping[str, Any]) -> Iterator[Diagnostic]:
         yield error("M849", one.ipam_route, message, hint="take it out")
 
 
-def _whereabouts(one: Network, config: Mapping[str, Any], known: Scene) -> Iterator[Diagnostic]:
+def _whereabouts(one: Network, config: Mapping[str, Any], described: NetworkIndex) -> Iterator[Diagnostic]:
     text_ = text(config, "range") or text(config, "ipRanges", 0, "range")
     start, dash, _ = text_.partition("-")
     net = ip.subnet(text_.rpartition("-")[2] if dash else text_)
@@ -231,13 +231,14 @@ def _whereabouts(one: Network, config: Mapping[str, Any], known: Scene) -> Itera
         yield warning("M849", one.ipam_route, message, hint=hint)
     span = ip.within(net, text(config, "range_start") or (start if dash else ""), text(config, "range_end"))
     out = [each for each in items(config, "exclude") if isinstance(each, str)]
-    yield from _room(one, ip.left(span, list(ip.excluded(out))), str(net), known)
+    yield from _room(one, ip.left(span, list(ip.excluded(out))), str(net), described)
 
 
-def _room(one: Network, free: int, net: str, known: Scene) -> Iterator[Diagnostic]:
+def _room(one: Network, free: int, net: str, described: NetworkIndex) -> Iterator[Diagnostic]:
     """Pods of the manifests on the network against its addresses."""
     wanted = [
-        (each.template.pods, sum(f is not None and f.network == one for f in each.found)) for each in known.asking
+        (each.template.pods, sum(f is not None and f.network == one for f in each.networks))
+        for each in described.attached
     ]
     needed = sum(pods * times for pods, times in wanted if pods is not None)
     if needed > free or not free:
@@ -322,9 +323,9 @@ def _nodes(context: LintContext, spec: Mapping[str, Any]) -> int:
     return sum(len(domain.nodes) for pool in context.topology.pools for domain in pool.domains)
 
 
-def _together(asking: Asking) -> Iterator[Diagnostic]:
+def _together(pods: AttachedPods) -> Iterator[Diagnostic]:
     """M855: several interfaces in one subnet answer for each other, unless plugins see to it (nccl#2158)."""
-    ranged = [(one, net) for one in asking.found if one and one.network and (net := _range(one.network))]
+    ranged = [(one, net) for one in pods.networks if one and one.network and (net := _range(one.network))]
     for (one, first), (other, second) in combinations(ranged, 2):
         chained = {*(one.network.chained if one.network else ()), *(other.network.chained if other.network else ())}
         routed = "sbr" in chained or bool(one.fabric and one.fabric.source_routing)
@@ -333,7 +334,7 @@ def _together(asking: Asking) -> Iterator[Diagnostic]:
             message = f'the pod has two interfaces of "{one.title}"' if same else f'"{one.title}" and "{other.title}"'
             message += f" are both in {first}" if not same else f", both in {first}"
             hint = "give each rail a subnet, or chain the plugins tuning and sbr behind the first (`metaPlugins`)"
-            route: Route = asking.route
+            route: Route = pods.route
             yield (info if same else warning)("M855", route, message, hint=hint)
             return
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from bayplan.core.diagnostics import Diagnostic
 from bayplan.linting import claims, networks, nvlink, schedulers, workloads
 from bayplan.linting import objects as identity
-from bayplan.linting import schedulers as gangs
 from bayplan.linting.objects import LintContext, lint_context
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
@@ -16,7 +15,7 @@ from bayplan.model.topology import ClusterTopology
 RULES: tuple[Callable[[LintContext], Iterator[Diagnostic]], ...] = (
     identity.check,
     schedulers.check,
-    gangs.check_gangs,
+    schedulers.check_gangs,
     workloads.check_jobsets,
     workloads.check_labels,
     claims.check,

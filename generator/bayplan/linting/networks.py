@@ -17,7 +17,7 @@ from bayplan.kube import quantity
 from bayplan.kube.networks import Network, networks
 from bayplan.kube.objects import get, items, mapping, namespace
 from bayplan.kube.templates import PodTemplate
-from bayplan.linting.objects import LintContext, together
+from bayplan.linting.objects import LintContext, same_namespace
 from bayplan.model.fabric import Fabric, Rail
 
 OWN = ("kubernetes.io", "k8s.io")
@@ -108,7 +108,7 @@ def _rail_networks(context: LintContext) -> Iterator[DescribedNetwork]:
 def _merge_into(listed: list[DescribedNetwork], one: DescribedNetwork) -> None:
     """Several objects, and a rail of the topology, may stand for one network: together they say more."""
     for place, each in enumerate(listed):
-        if together(each.namespace, one.namespace):
+        if same_namespace(each.namespace, one.namespace):
             resource = each.resource if "/" in each.resource else one.resource or each.resource
             listed[place] = each._replace(
                 kind=each.kind or one.kind,
@@ -128,12 +128,13 @@ def _attached_pods(template: PodTemplate, described: Mapping[str, Sequence[Descr
     if not isinstance(annotation_text, str):
         return AttachedPods(template, route, multus.Annotation(faults=("an annotation is a text",)))
     annotation = multus.read(annotation_text)
-    home = namespace(template.object)
-    found = (
-        next((one for one in described.get(each.name, ()) if together(one.namespace, each.namespace or home)), None)
-        for each in annotation.selections
-    )
-    return AttachedPods(template, route, annotation, tuple(found))
+
+    def selected(name: str, where: str) -> DescribedNetwork | None:
+        return next((one for one in described.get(name, ()) if same_namespace(one.namespace, where)), None)
+
+    own = namespace(template.object)
+    networks = tuple(selected(each.name, each.namespace or own) for each in annotation.selections)
+    return AttachedPods(template, route, annotation, networks)
 
 
 def is_extended(name: str) -> bool:

@@ -14,22 +14,6 @@ from bayplan.model.target import Target
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
 from bayplan.text.document import Document
 
-__all__ = [
-    "CHANNEL",
-    "LintContext",
-    "beside",
-    "group",
-    "grouped",
-    "kind",
-    "name",
-    "named",
-    "namespace",
-    "title",
-    "together",
-    "lint_context",
-]
-
-
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -50,9 +34,9 @@ class LintContext(NamedTuple):
         """The objects of a kind."""
         return self.kinds.get((group, kind), ())
 
-    def called(self, group: str, kind: str, name: str, where: str) -> list[Object]:
+    def find(self, group: str, kind: str, name: str, where: str) -> list[Object]:
         """Those of a name that may stand in a namespace."""
-        return list(beside(self.names.get((group, kind, name), ()), where))
+        return list(in_namespace(self.names.get((group, kind, name), ()), where))
 
     def labels(self) -> Mapping[str, frozenset[str] | None]:
         """Label of a level -> its values on the nodes; None where a pool leaves its nodes out."""
@@ -99,21 +83,21 @@ def grouped(key: Callable[[V], K], values: Iterable[V]) -> dict[K, list[V]]:
     return made
 
 
-def together(one: str, other: str) -> bool:
+def same_namespace(one: str, other: str) -> bool:
     """Whether two namespaces may be the same: one that is left open may be any."""
     return not one or not other or one == other
 
 
-def beside(found: Iterable[Object], where: str) -> Iterator[Object]:
+def in_namespace(found: Iterable[Object], where: str) -> Iterator[Object]:
     """Those that may stand in a namespace."""
-    return (each for each in found if together(namespace(each), where))
+    return (each for each in found if same_namespace(namespace(each), where))
 
 
 # Whether each object says what it is, and whether two are the same.
 
-OURS = "bayplan.dev/"
+BAYPLAN_API = "bayplan.dev/"
 
-STORED = frozenset(
+NAMED_API_GROUPS = frozenset(
     {
         *("", "apps", "batch", "jobset.x-k8s.io", "leaderworkerset.x-k8s.io", "trainer.kubeflow.org", "kubeflow.org"),
         *("scheduling.run.ai", "kai.scheduler", "resource.nvidia.com", "resource.k8s.io", "kueue.x-k8s.io"),
@@ -137,7 +121,7 @@ def collect(documents: Sequence[Document]) -> Collected:
     wrong: list[Diagnostic] = []
     for number, document in enumerate(documents):
         for each in flattened(Object((f"manifest:{number}",), document.data)):
-            found = foreign(each)
+            found = not_an_object(each)
             if found:
                 wrong.append(found)
             else:
@@ -145,9 +129,9 @@ def collect(documents: Sequence[Document]) -> Collected:
     return Collected(tuple(objects), tuple(wrong))
 
 
-def foreign(one: Object) -> Diagnostic | None:
+def not_an_object(one: Object) -> Diagnostic | None:
     """M702 for what is no Kubernetes object at all."""
-    if text(one.data, "apiVersion").startswith(OURS):
+    if text(one.data, "apiVersion").startswith(BAYPLAN_API):
         message = f"this is a {kind(one) or 'file'} of bayplan, not a manifest"
         command = {"Workflow": "check", "ClusterTopology": "topology check"}.get(kind(one))
         hint = f"`bayplan {command}` says whether it is sound" if command else ""
@@ -167,7 +151,7 @@ def _shape(data: object) -> str:
 def check(context: LintContext) -> Iterator[Diagnostic]:
     """M703 and M704."""
     for one in context.objects:
-        yield from _half(one)
+        yield from _incomplete(one)
     keys = grouped(lambda one: identity(one.data), filter(name, context.objects))
     for (_, _, where, _), same in keys.items():
         for other in same[1:]:
@@ -177,15 +161,19 @@ def check(context: LintContext) -> Iterator[Diagnostic]:
             yield warning("M704", named(other), f"{title(other)} is there twice{place}", hint=hint, notes=(note,))
 
 
-def _half(one: Object) -> Iterator[Diagnostic]:
+def _incomplete(one: Object) -> Iterator[Diagnostic]:
     """An API server takes none of these."""
     if not text(one.data, "apiVersion"):
         hint = "`version:` is not it: write `apiVersion:`" if get(one.data, "version") is not None else ""
         yield error("M703", one.route, f"this {kind(one) or 'object'} has no `apiVersion`", hint=hint)
     elif not kind(one):
         yield error("M703", one.route, f"this object of {text(one.data, 'apiVersion')} has no `kind`")
-    elif group(one) in STORED and kind(one) != "List" and not (name(one) or text(one.data, "metadata", "generateName")):
+    elif group(one) in NAMED_API_GROUPS and kind(one) != "List" and not (name(one) or _generate_name(one)):
         given = get(one.data, "metadata", "name")
         why = "has a name that is no text" if given is not None else "has no `metadata.name`"
         hint = "put it in quotes" if given is not None else "an API server refuses it; add a name, or a `generateName`"
         yield error("M703", one.route if given is None else named(one), f"this {kind(one)} {why}", hint=hint)
+
+
+def _generate_name(one: Object) -> str:
+    return text(one.data, "metadata", "generateName")

@@ -14,7 +14,7 @@ from bayplan.core.phrases import did_you_mean, listing
 from bayplan.core.values import NamedTuple
 from bayplan.kube.networks import NVIDIA, SRIOV, parsed
 from bayplan.kube.objects import get, items, kind, mapping, namespace, number_in, text, title
-from bayplan.linting.objects import LintContext, together
+from bayplan.linting.objects import LintContext, same_namespace
 from bayplan.model.manifest import Object
 
 NAME = re.compile(r"[a-zA-Z0-9]([a-zA-Z0-9_-]*[a-zA-Z0-9])?")
@@ -84,7 +84,7 @@ def _virtual_functions(one: Object) -> Iterator[Diagnostic]:
 
 def _serves(policy: Object, network: Object) -> bool:
     found = text(policy.data, "spec", "resourceName") == text(network.data, "spec", "resourceName")
-    return found and together(namespace(policy), namespace(network))
+    return found and same_namespace(namespace(policy), namespace(network))
 
 
 def _policy_of(one: Object, policies: list[Object], policies_exist: bool) -> Iterator[Diagnostic]:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from bayplan.backends.kai.linting.parts import for_kai
 from bayplan.backends.kai.pod_group import QUEUE
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error
-from bayplan.kube.objects import get, items, text
+from bayplan.kube.objects import get, items, named, namespace, text, title
 from bayplan.linting.claims import claims
-from bayplan.linting.objects import LintContext, named, namespace, title
+from bayplan.linting.objects import LintContext
 from bayplan.model.manifest import Object
 
 API = "resource.k8s.io"
@@ -27,7 +27,7 @@ def check(context: LintContext) -> Iterator[Diagnostic]:
                 ("ResourceClaim", "resourceClaimName"),
             ):
                 asked = text(each, key)
-                found = context.called(API, kind, asked, namespace(template.object)) if asked else []
+                found = context.find(API, kind, asked, namespace(template.object)) if asked else []
                 for one in found[:1]:
                     if one.route not in seen:
                         seen.add(one.route)

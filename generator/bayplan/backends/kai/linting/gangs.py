@@ -8,10 +8,10 @@ from bayplan.backends.kai.linting.parts import API, group_of, leaves, members, p
 from bayplan.backends.kai.pod_group import POD_GROUP
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import count, did_you_mean
-from bayplan.kube.objects import number_in
+from bayplan.kube.objects import name, named, namespace, number_in, title
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.claims import claimed
-from bayplan.linting.objects import LintContext, beside, grouped, name, named, namespace, title
+from bayplan.linting.objects import LintContext, grouped, in_namespace
 from bayplan.model.manifest import Object
 
 
@@ -19,7 +19,7 @@ def check(context: LintContext) -> Iterator[Diagnostic]:
     """M707 to M809. KAI says nothing of a PodGroup that does not come, and starts no gang below its minimum."""
     marked = [each for each in context.templates if group_of(each)]
     for (where, called), templates in grouped(lambda t: (namespace(t.object), group_of(t)), marked).items():
-        if not context.called(API, "PodGroup", called, where):
+        if not context.find(API, "PodGroup", called, where):
             yield from _missing(called, where, templates[0], context)
     for group in pod_groups(context):
         yield from _too_few(group, members(group, context))
@@ -36,7 +36,7 @@ def _missing(called: str, where: str, template: PodTemplate, context: LintContex
         yield error("M707", route, message, hint="a PodGroup and its pods share a namespace", notes=(note,))
         return
     message = f'no PodGroup "{called}" of KAI is among the manifests'
-    near = did_you_mean(called, {name(each) for each in beside(pod_groups(context), where)})
+    near = did_you_mean(called, {name(each) for each in in_namespace(pod_groups(context), where)})
     if pod_groups(context):
         yield warning("M707", route, message, hint=near or "the pods wait until there is one")
     else:

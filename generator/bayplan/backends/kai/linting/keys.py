@@ -8,9 +8,9 @@ from bayplan.backends.kai.linting.parts import for_kai, group_of
 from bayplan.backends.kai.pod_group import NODE_POOL, POD_GROUP, QUEUE, SKIP, SUBGROUP
 from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
 from bayplan.core.phrases import did_you_mean, listing
-from bayplan.kube.objects import get, mapping, text
+from bayplan.kube.objects import get, group, mapping, text
 from bayplan.kube.templates import PodTemplate
-from bayplan.linting.objects import LintContext, group
+from bayplan.linting.objects import LintContext
 
 PREFIX = "kai.scheduler/"
 PLACEMENT = tuple(

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from bayplan.backends.kai.linting.parts import Node, leaves, pod_groups, root, subgroups
 from bayplan.core.diagnostics import Diagnostic, error, warning
 from bayplan.core.phrases import count
-from bayplan.kube.objects import get, number_in, text
-from bayplan.linting.objects import LintContext, title
+from bayplan.kube.objects import get, number_in, text, title
+from bayplan.linting.objects import LintContext
 from bayplan.model.manifest import Object
 
 KEYS = ("minMember", "minSubGroup")

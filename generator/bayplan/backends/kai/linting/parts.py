@@ -8,10 +8,10 @@ from bayplan.backends.kai.cluster import topology_name
 from bayplan.backends.kai.pod_group import POD_GROUP, SUBGROUP
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
-from bayplan.kube.objects import items, mapping, text
+from bayplan.kube.objects import items, mapping, name, namespace, text
 from bayplan.kube.templates import PodTemplate
-from bayplan.linting.objects import LintContext, name, namespace, together
-from bayplan.linting.schedulers import asked, names
+from bayplan.linting.objects import LintContext, same_namespace
+from bayplan.linting.schedulers import scheduler_names, scheduler_of
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOSTNAME_LABEL
 
@@ -97,7 +97,7 @@ def known_levels(context: LintContext) -> dict[str, Levels]:
 
 def for_kai(template: PodTemplate, context: LintContext) -> bool:
     """Whether its pods are given to KAI."""
-    return asked(template) in names(context.topology, "kai", "kai-scheduler")
+    return scheduler_of(template) in scheduler_names(context.topology, "kai", "kai-scheduler")
 
 
 def group_of(template: PodTemplate) -> str:
@@ -112,5 +112,5 @@ def subgroup_of(template: PodTemplate) -> str:
 
 def members(group: Object, context: LintContext) -> list[PodTemplate]:
     """The templates whose pods name a PodGroup."""
-    where = namespace(group)
-    return [t for t in context.members.get(name(group), ()) if name(group) and together(namespace(t.object), where)]
+    members = context.members.get(name(group), ()) if name(group) else ()
+    return [each for each in members if same_namespace(namespace(each.object), namespace(group))]

@@ -8,10 +8,10 @@ from bayplan.backends.kai.linting.parts import API, for_kai, group_of, leaves, p
 from bayplan.backends.kai.pod_group import POD_GROUP, SKIP, SUBGROUP
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error
 from bayplan.core.phrases import did_you_mean, listing
-from bayplan.kube.objects import get, text
+from bayplan.kube.objects import get, kind, name, named, namespace, text
 from bayplan.kube.templates import PodTemplate
-from bayplan.linting.objects import LintContext, grouped, kind, name, named, namespace, together
-from bayplan.linting.schedulers import asked, names
+from bayplan.linting.objects import LintContext, grouped, same_namespace
+from bayplan.linting.schedulers import scheduler_names, scheduler_of
 from bayplan.model.manifest import Object
 
 
@@ -21,15 +21,15 @@ def check(context: LintContext) -> Iterator[Diagnostic]:
         if group_of(template):
             yield from _scheduler(template, context)
             yield from _skipped(template, context)
-            for group in context.called(API, "PodGroup", group_of(template), namespace(template.object))[:1]:
+            for group in context.find(API, "PodGroup", group_of(template), namespace(template.object))[:1]:
                 yield from _subgroup(template, group)
     yield from _names(context)
 
 
 def _scheduler(template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
     if not for_kai(template, context):
-        wanted = " or ".join(f'"{each}"' for each in names(context.topology, "kai", "kai-scheduler"))
-        message = f'the pods name a PodGroup of KAI, and are given to "{asked(template)}"'
+        wanted = " or ".join(f'"{each}"' for each in scheduler_names(context.topology, "kai", "kai-scheduler"))
+        message = f'the pods name a PodGroup of KAI, and are given to "{scheduler_of(template)}"'
         has = text(template.spec, "schedulerName")
         route = (*template.spec_route, "schedulerName") if has else template.spec_route
         yield error("M816", route, message, hint=f"set `schedulerName` to {wanted}: no other looks at the PodGroup")
@@ -87,7 +87,7 @@ def _names(context: LintContext) -> Iterator[Diagnostic]:
     if context.target.since("kai", "0.18"):
         return
     for same in grouped(name, filter(name, pod_groups(context))).values():
-        others = [each for each in same[1:] if not together(namespace(each), namespace(same[0]))]
+        others = [each for each in same[1:] if not same_namespace(namespace(each), namespace(same[0]))]
         for other in others:
             note = Note("the other is here", named(same[0]))
             message = f'PodGroups of two namespaces are called "{name(other)}", and KAI mixes them up'

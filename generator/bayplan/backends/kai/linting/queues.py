@@ -8,8 +8,8 @@ from bayplan.backends.kai.linting.parts import API, for_kai, group_of, members, 
 from bayplan.backends.kai.pod_group import QUEUE
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import did_you_mean, suggest
-from bayplan.kube.objects import get, text
-from bayplan.linting.objects import LintContext, name, title
+from bayplan.kube.objects import get, name, text, title
+from bayplan.linting.objects import LintContext
 from bayplan.model.manifest import Object
 
 INSTALLED = {"default-queue": "default-parent-queue"}

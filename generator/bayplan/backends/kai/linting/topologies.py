@@ -8,8 +8,8 @@ from itertools import pairwise
 from bayplan.backends.kai.linting.parts import KAI_TOPOLOGY, KUEUE_TOPOLOGY
 from bayplan.core.diagnostics import Diagnostic, Route, error, warning
 from bayplan.core.phrases import did_you_mean
-from bayplan.kube.objects import items, text
-from bayplan.linting.objects import LintContext, title
+from bayplan.kube.objects import items, text, title
+from bayplan.linting.objects import LintContext
 from bayplan.linting.workloads import WELL_KNOWN
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOST, HOSTNAME_LABEL, Pool

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from bayplan.backends.kai.linting.parts import Node, ancestors, pod_groups, subgroups
 from bayplan.core.diagnostics import Diagnostic, Note, error
 from bayplan.core.phrases import shorten, suggest
-from bayplan.kube.objects import items, text
-from bayplan.linting.objects import LintContext, title
+from bayplan.kube.objects import items, text, title
+from bayplan.linting.objects import LintContext
 from bayplan.model.manifest import Object
 
 LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")

@@ -15,6 +15,7 @@ from bayplan.topologies.losses import table as losses
 from bayplan.topologies.slurm import slinky
 from random_topologies import topologies
 from tools import loss_table
+from tools.effort import examples
 from topology_files import FROM, back, exported, imported, less, nodes_of
 from topology_files import topology as read
 
@@ -23,7 +24,7 @@ slow = settings(
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
 )
-few, many = settings(slow, max_examples=8), settings(slow, max_examples=40)
+few, many = settings(slow, max_examples=examples(3, 8)), settings(slow, max_examples=examples(10, 40))
 FRAMES = ("kai", "kueue", "koordinator")
 """Formats that name no nodes."""
 

@@ -159,7 +159,7 @@ def test_other_files_are_not_taken_for_hyper_nodes(data: Any) -> None:
 
 def test_queues_that_volcano_makes_itself_are_not_written() -> None:
     topology = hall(Domain(("z", "s", "r"), ("n",)))._replace(queues=("default", "research"))
-    queues = [each for each in BACKENDS["volcano"].cluster_objects(topology, TARGET) if each["kind"] == "Queue"]
+    queues = [each for each in BACKENDS["volcano"].cluster.objects(topology, TARGET) if each["kind"] == "Queue"]
     assert [each["metadata"]["name"] for each in queues] == ["research"]
 
 

@@ -19,6 +19,7 @@ from bayplan.workflows.osmo.pool import values as shapes
 from bayplan.workflows.osmo.pool.library import BUILT_IN
 from bayplan.workflows.osmo.pool.values import Key, PoolConfig, helm, lay
 from support import TOPOLOGY
+from tools.effort import examples
 
 
 def document(data: Any) -> Document:
@@ -448,7 +449,7 @@ ANY = st.recursive(
 
 
 @given(st.dictionaries(WORDS, ANY, max_size=4), st.sampled_from(["", "a", "name"]))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(60, 400), deadline=None)
 def test_no_mapping_makes_it_raise(data: dict[str, Any], name: str) -> None:
     made = read(data, name)
     errors = [each for each in made.diagnostics if each.severity == "error"]

@@ -18,6 +18,7 @@ from bayplan.core.diagnostics import KEY
 from bayplan.report.codes import page as codes_page
 from bayplan.schemas import explain
 from random_osmo import DATA
+from tools.effort import examples
 from tools.run import ROOT
 
 BASE: dict[str, Any] = {
@@ -150,7 +151,7 @@ def test_what_is_refused(path: tuple[Any, ...], value: Any, code: str, words: st
 
 
 @given(DATA.flatmap(mutants))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(15, 80), deadline=None)
 def test_both_engines_agree(data: Any) -> None:
     judge = explain._Validator(schemas.load("OsmoWorkflow"), registry=Registry())
     accepted = not list(judge.iter_errors(data))

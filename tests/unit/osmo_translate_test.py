@@ -21,6 +21,7 @@ from bayplan.workflows.osmo import site as platforms
 from bayplan.workflows.osmo import translate
 from bayplan.workflows.osmo.source import LONGEST, REQUIRED, Task, cut, kept_off, label, stem, wrapped
 from support import TOPOLOGY
+from tools.effort import examples
 
 LEVELS = ("zone", "spine", "rack")
 
@@ -480,7 +481,7 @@ def test_hosts_know_where_folded_and_grouped_tasks_went() -> None:
 NAMES = st.from_regex(r"[a-zA-Z]([a-zA-Z0-9_-]{0,62}[a-zA-Z0-9])?", fullmatch=True)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(20, 100), deadline=None)
 @given(NAMES, st.lists(NAMES, min_size=1, max_size=4, unique_by=lambda name: name.lower().replace("_", "-")))
 def test_names_are_cut_until_those_of_pods_fit(workflow: str, names: list[str]) -> None:
     data = {"workflow": {"name": workflow, "tasks": [task(name) for name in names if name.lower() != "osmo-ctrl"]}}
@@ -566,7 +567,7 @@ def test_exit_codes_as_a_shell_turns_them(actions: list[tuple[str, str]], code: 
     assert run(wrapped(["sh", "-c", 'exit "$0"'], actions), code) == expected
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(10, 25), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(ACTIONS), RANGES), min_size=1, max_size=4), st.integers(0, 26))
 def test_any_exit_actions(drawn: list[tuple[str, list[tuple[int, int]]]], code: int) -> None:
     actions = [(name, ",".join(f"{first}-{first + more}" for first, more in ranges)) for name, ranges in drawn]

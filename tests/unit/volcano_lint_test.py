@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import support
-from bayplan.backends import BACKENDS
+from bayplan import backends
+from bayplan.linting.objects import lint_context
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
@@ -19,7 +20,6 @@ from bayplan.topologies.hypernodes import tree as hypernode_tree
 from bayplan.topologies.hypernodes.tree import faults, seen
 from tools import golden
 
-VOLCANO = BACKENDS["volcano"]
 COVERS = {
     "M720",
     "M721",
@@ -60,7 +60,8 @@ def objects(text: str) -> list[Object]:
 
 
 def codes(text: str, hall: ClusterTopology = HALL) -> list[str]:
-    return [each.code for each in VOLCANO.lint(objects(text), hall, Target({"volcano": "1.15.1"}))]
+    context = lint_context(objects(text), hall, Target({"volcano": "1.15.1"}))
+    return [each.code for each in backends.lint("volcano", context)]
 
 
 def hyper_node(name: str, tier: int, *members: str, tier_name: str = "") -> str:
@@ -283,7 +284,8 @@ def test_whatever_stands_anywhere_is_no_crash(data: st.DataObject, text: str) ->
     places = [place for document in documents for place in _places(document)]
     holder, key = data.draw(st.sampled_from(places))
     holder[key] = data.draw(junk)
-    list(VOLCANO.lint([Object((f"manifest:{i}",), each) for i, each in enumerate(documents)], HALL, Target()))
+    objects = [Object((f"manifest:{i}",), each) for i, each in enumerate(documents)]
+    list(backends.lint("volcano", lint_context(objects, HALL, Target())))
 
 
 def _places(value: Any) -> list[tuple[Any, Any]]:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 
 from bayplan.core.diagnostics import Diagnostic
-from bayplan.linting import claims, networks, nvlink, schedulers, workloads
-from bayplan.linting import objects as identity
-from bayplan.linting.objects import LintContext, lint_context
-from bayplan.model.manifest import Object
-from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology
+from bayplan.linting import claims, networks, nvlink, objects, schedulers, workloads
+from bayplan.linting.objects import LintContext, Rule
 
-RULES: tuple[Callable[[LintContext], Iterator[Diagnostic]], ...] = (
-    identity.check,
+RULES: tuple[Rule, ...] = (
+    objects.check,
     schedulers.check,
     schedulers.check_gangs,
     workloads.check_jobsets,
@@ -28,8 +24,7 @@ RULES: tuple[Callable[[LintContext], Iterator[Diagnostic]], ...] = (
 )
 
 
-def lint(objects: Iterable[Object], topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
+def lint(context: LintContext) -> Iterator[Diagnostic]:
     """What is wrong with objects in themselves and with each other. Without pools, nothing is said about nodes."""
-    context = lint_context(objects, topology, target)
     for rule in RULES:
         yield from rule(context)

@@ -54,6 +54,10 @@ class LintContext(NamedTuple):
         return {label: None if label in open_labels else frozenset(found) for label, found in values.items()}
 
 
+Rule = Callable[[LintContext], Iterator[Diagnostic]]
+"""One family of checks."""
+
+
 def lint_context(objects: Iterable[Object], topology: ClusterTopology, target: Target) -> LintContext:
     """The index."""
     every = tuple(objects)

@@ -15,7 +15,7 @@ from bayplan import backends, fabrics, formats
 from bayplan.backends import BACKENDS
 from bayplan.checks import SCHEDULED, SURVEY_CHECKS, TARGETED, TOGETHER, TOPOLOGY_CHECKS, WORKFLOW_CHECKS
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors
-from bayplan.core.phrases import lined
+from bayplan.core.phrases import single_line
 from bayplan.core.values import NamedTuple
 from bayplan.manifests.assemble import companions, weave
 from bayplan.manifests.order import arrange, collisions, oversized, workflow_meta
@@ -323,7 +323,7 @@ UNKNOWN = ClusterTopology("", ())
 def _shown(found: Diagnostic, accepted: frozenset[str]) -> Diagnostic:
     """The finding as a warning where its code is accepted, and fit for one line whatever names were put into it."""
     taken = found.severity == "error" and found.code in accepted
-    return lined(found._replace(severity="warning" if taken else found.severity))
+    return single_line(found._replace(severity="warning" if taken else found.severity))
 
 
 def cluster_objects(

@@ -412,7 +412,7 @@ def test_the_two_ways_of_reading_a_list_agree(extras: list[dict[str, Any]]) -> N
     assume(whole is not None)  # PyYAML leaves out quotes that we ask for
     assert whole is not None
     assert quick is not None
-    read = resource_list.known(quick.items, lambda _: True).value
+    read = resource_list.parsed(quick.items, lambda _: True).value
     assert read is not None
     assert [each.data for each in read] == [each.data for each in whole.items]
     assert quick.config == whole.config

@@ -59,12 +59,12 @@ def completion(given: Given) -> int:
 
 def program(run: Run) -> click.Group:
     """The whole tree of commands."""
-    top = Words("", run, name=PROGRAM, help=ABOUT, epilog=EXITS, context_settings={"terminal_width": WIDTH})
+    top = CommandGroup("", run, name=PROGRAM, help=ABOUT, epilog=EXITS, context_settings={"terminal_width": WIDTH})
     click.version_option(__version__, message="%(prog)s %(version)s")(top)
     return top
 
 
-class Words(click.Group):
+class CommandGroup(click.Group):
     """The commands below some first words, made when they are asked for, listed as the table has them."""
 
     def __init__(self, prefix: str, run: Run, **settings: Any) -> None:
@@ -80,7 +80,7 @@ class Words(click.Group):
         """The command or group of that word."""
         full = self.prefix + name
         if full in GROUPS:
-            return Words(f"{full} ", self.run, name=name, help=GROUPS[full])
+            return CommandGroup(f"{full} ", self.run, name=name, help=GROUPS[full])
         found = next((command for command in COMMANDS if command.name == full), None)
         return _command(found, name, self.run) if found else None
 

@@ -17,7 +17,7 @@ def run(given: Given) -> int:
     """Prints all workflows or none."""
     read = inputs.read_all(given, needs_topology=False)
     topology, about = _topology(read)
-    batches = [Batch(output.wrong(given)), *read.batches, *about]
+    batches = [Batch(output.option_errors(given)), *read.batches, *about]
     documents = []
     for document in read.workflows:
         outcome, origins = pipeline.check_workflow(document, given.one("from"), read.context(topology))

@@ -29,17 +29,17 @@ def run(given: Given) -> int:
         return finish(given, batches, to_stdout=True)
     request = pipeline.LintRequest(read.documents, topology, given.one("scheduler"), target.value, accept.value)
     outcome, origins = pipeline.lint(request)
-    said = [lenient(each, read) for each in outcome.diagnostics]
+    reported = [lenient(each, read) for each in outcome.diagnostics]
     return finish(
-        given, [*batches, Batch(tuple(said), _sources(said, read.documents, topology), origins)], to_stdout=True
+        given, [*batches, Batch(tuple(reported), _sources(reported, read.documents, topology), origins)], to_stdout=True
     )
 
 
 def _sources(
-    said: Sequence[Diagnostic], documents: Sequence[Document], topology: Document | None
+    reported: Sequence[Diagnostic], documents: Sequence[Document], topology: Document | None
 ) -> dict[str, Document]:
     """Subject -> document, of those that something is said about."""
-    routes = [route for each in said for route in (each.route, *(note.route for note in each.notes))]
+    routes = [route for each in reported for route in (each.route, *(note.route for note in each.notes))]
     subjects = {str(route[0]) for route in routes if route}
     every = {f"manifest:{number}": document for number, document in enumerate(documents)}
     if topology is not None:

@@ -38,7 +38,7 @@ def write_bytes(pieces: Iterable[bytes]) -> tuple[Diagnostic, ...]:
     except OSError as problem:
         from bayplan.cli.failures import unwritable
 
-        silence()
+        discard_stdout()
         return (unwritable("<stdout>", problem),)
     return ()
 
@@ -56,7 +56,7 @@ def chunks(pieces: Iterable[str]) -> Iterable[bytes]:
     yield "".join(gathered).encode()
 
 
-def silence() -> None:
+def discard_stdout() -> None:
     """Lets the interpreter's last flush go nowhere: it would complain a second time."""
     if sys.stdout is None:
         return
@@ -66,7 +66,7 @@ def silence() -> None:
         return
 
 
-def wrong(given: Given) -> tuple[Diagnostic, ...]:
+def option_errors(given: Given) -> tuple[Diagnostic, ...]:
     """What can be told of the options before there is anything to write."""
     if given.on("check") and given.one("output", "-") == "-":
         message = "--check compares with what -o names, and -o names no file or folder"
@@ -85,11 +85,11 @@ def writer(given: Given, documents: Iterable[Item]) -> Callable[[], tuple[Diagno
     from bayplan.text.emit import emit
 
     found = tuple(documents)
-    wrong = several(found)
-    return (lambda: wrong) if wrong else file_writer(given, emit(found))
+    option_errors = several_files(found)
+    return (lambda: option_errors) if option_errors else file_writer(given, emit(found))
 
 
-def several(documents: Sequence[Item], hint: str = "write them into a folder: -o DIR/") -> tuple[Diagnostic, ...]:
+def several_files(documents: Sequence[Item], hint: str = "write them into a folder: -o DIR/") -> tuple[Diagnostic, ...]:
     """O808 where one text would have to hold more than one file."""
     from bayplan.model.manifest import File
 

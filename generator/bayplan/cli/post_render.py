@@ -15,7 +15,7 @@ from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors, inf
 from bayplan.report import Batch
 from bayplan.text.document import Document
 
-NAMED = (
+RELATED_KINDS = (
     "ComputeDomain",
     "PodGroup",
     "ResourceClaim",
@@ -33,7 +33,7 @@ def run(given: Given) -> int:
     """Passes standard input on, with what annotations and the policy ask for."""
     given = given if given.on("topology") or given.on("policy") else _with_policy(given)
     named: tuple[str, tuple[Batch, ...]] = given.one("topology"), ()
-    path, batches = named if given.on("topology") else _of_project(given)
+    path, batches = named if given.on("topology") else _project_topology(given)
     wrong = _wrong(given, path)
     raw = _stream() if path is not None and not wrong else Outcome(b"")
     batches += (Batch((*wrong, *raw.diagnostics), {"stream": Document(files.STDIN, "", 0, None)}),)
@@ -42,10 +42,10 @@ def run(given: Given) -> int:
     if not raw.value.strip():
         return finish(given, [*batches, Batch((_empty(),))])
     if given.on("policy") or MARK in raw.value:
-        return _placed(given, path, raw.value, batches)
-    there = files.raw_of(path, "topology")  # nothing is asked of it, but a wrong name should not wait until it matters
-    batch = Batch(there.diagnostics, {"topology": Document(path, "", 0, None)})
-    return finish(given, [*batches, batch], _writer(raw.value))
+        return _augment(given, path, raw.value, batches)
+    raw_topology = files.raw_of(path, "topology")  # unused here, but a wrong name should not wait until it matters
+    batch = Batch(raw_topology.diagnostics, {"topology": Document(path, "", 0, None)})
+    return finish(given, [*batches, batch], _write_stdout(raw.value))
 
 
 def _stream() -> Outcome[bytes]:
@@ -57,7 +57,7 @@ def _stream() -> Outcome[bytes]:
     return Outcome(None, (error("R104", ("stream",), message, hint="let Helm run the post-renderer itself"),))
 
 
-def _of_project(given: Given) -> tuple[str | None, tuple[Batch, ...]]:
+def _project_topology(given: Given) -> tuple[str | None, tuple[Batch, ...]]:
     """The topology that the project file names. Nothing of the pipeline is loaded where -t says it already."""
     from bayplan.cli import inputs
 
@@ -88,7 +88,7 @@ def _empty() -> Diagnostic:
     return warning("A973", (), message, hint=hint)
 
 
-def _placed(given: Given, path: str, raw: bytes, batches: tuple[Batch, ...]) -> int:
+def _augment(given: Given, path: str, raw: bytes, batches: tuple[Batch, ...]) -> int:
     """Reads what is needed, has the engine place what is asked for, and writes everything."""
     from bayplan.augment import augment
     from bayplan.cli import inputs, placing
@@ -96,33 +96,33 @@ def _placed(given: Given, path: str, raw: bytes, batches: tuple[Batch, ...]) -> 
 
     topology, about = inputs.topology_of(path)
     policy, more = inputs.policy_of(given)
-    read, found = stream.parse(files.STDIN, raw, _watched(policy))
-    said, sources = stream.located(read, (*found, *stream.own_files(read)))
-    asked = placing.request(given, topology, policy)
-    batches = (*batches, *about, *more, Batch(asked.diagnostics), Batch(said, sources))
-    if asked.value is None or has_errors(said):
+    read, found = stream.parse(files.STDIN, raw, _relevant_kind(policy))
+    diagnostics, sources = stream.located(read, (*found, *stream.own_files(read)))
+    request = placing.request(given, topology, policy)
+    batches = (*batches, *about, *more, Batch(request.diagnostics), Batch(diagnostics, sources))
+    if request.value is None or has_errors(diagnostics):
         return finish(given, batches)
-    made, origins = augment(asked.value._replace(objects=tuple(stream.objects(read)), shared=given.on(SHARED)))
-    said, sources = stream.located(read, made.diagnostics)
+    augmented, origins = augment(request.value._replace(objects=tuple(stream.objects(read)), shared=given.on(SHARED)))
+    diagnostics, sources = stream.located(read, augmented.diagnostics)
     sources |= {subject: each for subject, each in (("topology", topology), ("policy", policy)) if each is not None}
-    batches = (*batches, Batch(said, sources, origins))
-    if made.value is None:
+    batches = (*batches, Batch(diagnostics, sources, origins))
+    if augmented.value is None:
         return finish(given, batches)
-    changed = any(made.value)
-    return finish(given, batches, _writer(b"".join(stream.written(read, made.value)) if changed else raw))
+    changed = any(augmented.value)
+    return finish(given, batches, _write_stdout(b"".join(stream.written(read, augmented.value)) if changed else raw))
 
 
-def _watched(policy: Document | None) -> Callable[[str], bool]:
+def _relevant_kind(policy: Document | None) -> Callable[[str], bool]:
     """Whether objects of a kind may have to be placed, or say something about those that have."""
     from bayplan.kube.objects import items, text
     from bayplan.kube.workloads import REFUSED, WORKLOADS
 
     rules: Any = items(policy.data, "spec", "rules") if policy else ()
     named = {text(rule, "match", "kind") for rule in rules}
-    return frozenset({*NAMED, *(kind for _, kind in (*WORKLOADS, *REFUSED)), *named}).__contains__
+    return frozenset({*RELATED_KINDS, *(kind for _, kind in (*WORKLOADS, *REFUSED)), *named}).__contains__
 
 
-def _writer(raw: bytes) -> Callable[[], tuple[Diagnostic, ...]]:
+def _write_stdout(raw: bytes) -> Callable[[], tuple[Diagnostic, ...]]:
     return lambda: output.write_bytes([raw])
 
 
@@ -137,12 +137,12 @@ class Tee:
 
     def __init__(self, stream: Any) -> None:
         self.stream = stream
-        self.kept: list[str] = []
+        self.written: list[str] = []
 
     def write(self, text: str) -> int:
         """To both."""
         size = self.stream.write(text) if self.stream is not None else len(text)
-        self.kept.append(text)
+        self.written.append(text)
         return int(size)
 
     def isatty(self) -> bool:
@@ -153,7 +153,7 @@ class Tee:
         return getattr(self.stream, name)
 
 
-def keep(argv: Sequence[str], run: Callable[[Sequence[str]], int]) -> int:
+def keep_stderr(argv: Sequence[str], run: Callable[[Sequence[str]], int]) -> int:
     """Runs a command line; whatever it says is kept."""
     real, tee = sys.stderr, Tee(sys.stderr)
     sys.stderr = tee
@@ -161,8 +161,8 @@ def keep(argv: Sequence[str], run: Callable[[Sequence[str]], int]) -> int:
         code = run(argv)
     finally:
         sys.stderr = real
-    if tee.kept:
-        _store("".join(tee.kept), argv, code)
+    if tee.written:
+        _keep("".join(tee.written), argv, code)
     return code
 
 
@@ -172,7 +172,7 @@ def path() -> str:
     return os.path.join(home, "bayplan", "last-error.txt")
 
 
-def _store(text: str, argv: Sequence[str], code: int) -> None:
+def _keep(text: str, argv: Sequence[str], code: int) -> None:
     """Writes the file, and to the terminal where Helm holds standard error back. It is no error if neither can be."""
     import re
 

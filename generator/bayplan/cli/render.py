@@ -12,10 +12,10 @@ from bayplan.report import Batch
 def run(given: Given) -> int:
     """Renders all workflows or none."""
     read = inputs.read_all(given)
-    asked = inputs.requests(given, read, cluster_objects=given.on("cluster-objects"))
-    compiled, found = compile_all(asked.value or (), read)
-    batches = [Batch((*asked.diagnostics, *output.wrong(given))), *read.batches, *found]
-    if len(compiled) != len(asked.value or ()) or not compiled:
+    requested = inputs.requests(given, read, cluster_objects=given.on("cluster-objects"))
+    compiled, found = compile_all(requested.value or (), read)
+    batches = [Batch((*requested.diagnostics, *output.option_errors(given))), *read.batches, *found]
+    if len(compiled) != len(requested.value or ()) or not compiled:
         return finish(given, batches)
     documents, colliding = join(compiled)
     return finish(given, [*batches, *colliding], output.writer(given, documents))
@@ -26,9 +26,9 @@ def delete_plan(given: Given) -> int:
     from bayplan.manifests import lifecycle
 
     read = inputs.read_all(given)
-    asked = inputs.requests(given, read)
-    compiled, found = compile_all(asked.value or (), read)
-    batches = [Batch(asked.diagnostics), *read.batches, *found]
+    requested = inputs.requests(given, read)
+    compiled, found = compile_all(requested.value or (), read)
+    batches = [Batch(requested.diagnostics), *read.batches, *found]
     documents, colliding = join(compiled)
     lines = (f"{line}\n" for line in lifecycle.delete_plan(documents))
     return finish(given, [*batches, *colliding], lambda: output.write(lines))

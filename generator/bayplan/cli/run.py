@@ -15,31 +15,31 @@ def run(argv: Sequence[str]) -> int:
     if argv[:1] == ["post-render"]:
         from bayplan.cli import post_render
 
-        return post_render.keep(argv, _guarded)
-    return _guarded(argv)
+        return post_render.keep_stderr(argv, _run_guarded)
+    return _run_guarded(argv)
 
 
 def krm(argv: Sequence[str]) -> int:
     """Runs `bayplan krm`. kustomize gives it no arguments, and then no table of commands is loaded."""
     if argv:
         return run(["krm", *argv])
-    return _answered(lambda: execute(Given(Command("krm", "krm", ""), (), {})))
+    return _guarded_call(lambda: execute(Given(Command("krm", "krm", ""), (), {})))
 
 
-def _guarded(argv: Sequence[str]) -> int:
-    return _answered(lambda: _dispatch(argv))
+def _run_guarded(argv: Sequence[str]) -> int:
+    return _guarded_call(lambda: _dispatch(argv))
 
 
-def _answered(work: Callable[[], int]) -> int:
+def _guarded_call(work: Callable[[], int]) -> int:
     """The exit code of the work, or of what is said about its failure."""
     try:
         return work()
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as problem:
-        from bayplan.cli import failures as mishaps
+        from bayplan.cli import failures
 
-        return mishaps.answer(problem)
+        return failures.exit_code_of(problem)
 
 
 def _dispatch(argv: Sequence[str]) -> int:

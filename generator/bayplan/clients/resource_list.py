@@ -159,10 +159,10 @@ def parse(raw: bytes) -> Outcome[ResourceList]:
         config = _data([tail]) if tail else [None]
         if config is not None:
             return Outcome(ResourceList(items, config[0], head))
-    return _whole(raw)
+    return _parse_all(raw)
 
 
-def _whole(raw: bytes) -> Outcome[ResourceList]:
+def _parse_all(raw: bytes) -> Outcome[ResourceList]:
     """The list from its data."""
     if not raw.strip():
         hint = "kustomize calls this command; to render a file yourself, use `bayplan render`"
@@ -212,7 +212,7 @@ def _foreign(number: int, data: Any) -> Diagnostic:
     return error("A962", route, f"item {number} has no {what}", hint="kustomize takes no object without them")
 
 
-_SHARING = (": &", ": *", "- &", "- *")
+_ALIASES = (": &", ": *", "- &", "- *")
 """What may be an anchor or an alias: an item cannot be read by itself that shares something with another."""
 
 _ITEMS, _CONFIG = "\nitems:\n", "\nfunctionConfig:\n"
@@ -231,7 +231,7 @@ def _split(raw: bytes) -> tuple[str, tuple[Item, ...], str] | None:
     version = lines[0].removeprefix("apiVersion: ")
     if not found or lines[1:] != [f"kind: {KIND}"] or not version.startswith(GROUP):
         return None
-    if any(mark in text for mark in _SHARING) or "\r" in text:
+    if any(mark in text for mark in _ALIASES) or "\r" in text:
         return None
     below = (each[:2] == "  " or not each for each in tail.split("\n"))
     chunks = _chunks(body)
@@ -257,17 +257,17 @@ def _data(texts: Sequence[str]) -> list[Any] | None:
     return [each.data for each in found.value] if found.value and len(found.value) == len(texts) else None
 
 
-def known(items: Sequence[Item], wanted: Callable[[str], bool]) -> Outcome[tuple[Item, ...]]:
+def parsed(items: Sequence[Item], wanted: Callable[[str], bool]) -> Outcome[tuple[Item, ...]]:
     """The items with the data of those whose text is wanted; parsed in one go, or one by one to say what is wrong."""
-    asked = [number for number, each in enumerate(items) if each.data is None and wanted(each.text)]
-    if not asked:
+    numbers = [number for number, each in enumerate(items) if each.data is None and wanted(each.text)]
+    if not numbers:
         return Outcome(tuple(items))
-    found = read(NAME, "\n".join(items[number].text for number in asked).encode(), SUBJECT, own=False)
+    found = read(NAME, "\n".join(items[number].text for number in numbers).encode(), SUBJECT, own=False)
     data = found.value[0].data if found.value else None
-    if not isinstance(data, list) or len(data) != len(asked):
+    if not isinstance(data, list) or len(data) != len(numbers):
         return Outcome(None, found.diagnostics or (error("A962", (SUBJECT,), "the items cannot be told apart"),))
-    wrong = tuple(_foreign(number, each) for number, each in zip(asked, data, strict=True) if not _is_object(each))
-    table = dict(zip(asked, data, strict=True))
+    wrong = tuple(_foreign(number, each) for number, each in zip(numbers, data, strict=True) if not _is_object(each))
+    table = dict(zip(numbers, data, strict=True))
     return Outcome(
         None if wrong else tuple(each._replace(data=table.get(n, each.data)) for n, each in enumerate(items)), wrong
     )

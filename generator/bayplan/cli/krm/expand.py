@@ -19,7 +19,7 @@ from bayplan.text.document import Document
 
 def run(job: Job) -> Answer:
     """All workflows are expanded, or none."""
-    known = resource_list.known(job.items, lambda text: "kind: Workflow" in text)
+    known = resource_list.parsed(job.items, lambda text: "kind: Workflow" in text)
     if known.value is None:
         return Answer(None, [Batch(known.diagnostics)])
     found = [number for number, each in enumerate(known.value) if is_workflow(each.data)]
@@ -39,7 +39,7 @@ PLUGIN_KEYS = ("argsOneLiner", "argsFromFile")
 
 def generate(job: Job) -> Answer:
     """kustomize shows a generator its own configuration as the only item; that one is left out."""
-    known = resource_list.known(job.items, lambda text: "kind: Workflow" in text)
+    known = resource_list.parsed(job.items, lambda text: "kind: Workflow" in text)
     if known.value is None:
         return Answer(None, [Batch(known.diagnostics)])
     own = without_wire({key: value for key, value in job.config.items() if key not in PLUGIN_KEYS})
@@ -61,10 +61,10 @@ def _manifests(job: Job, workflows: Sequence[Document]) -> tuple[list[str] | Non
         return None, list(batches)
     topology, more = inputs.topology_of(path)
     read = Inputs(tuple(workflows), topology, ())
-    asked = inputs.requests(job.given, read, cluster_objects=job.given.on("cluster-objects"))
-    compiled, found = compile_all(asked.value or (), read)
-    all_batches = [*batches, *more, Batch(asked.diagnostics), *found]
-    if asked.value is None or len(compiled) != len(workflows):
+    requested = inputs.requests(job.given, read, cluster_objects=job.given.on("cluster-objects"))
+    compiled, found = compile_all(requested.value or (), read)
+    all_batches = [*batches, *more, Batch(requested.diagnostics), *found]
+    if requested.value is None or len(compiled) != len(workflows):
         return None, all_batches
     documents, colliding = join(compiled)
     wrong = [Batch((_file(each),)) for each in documents if isinstance(each, File)]

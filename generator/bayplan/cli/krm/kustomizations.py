@@ -176,7 +176,7 @@ PREVIOUS_NAMES = "internal.config.kubernetes.io/previousNames"
 
 def with_files(job: Job, batches: Sequence[Batch]) -> list[Batch]:
     """The batches with the files in which their subjects were written, as far as they are found."""
-    parsed = resource_list.known(job.items, lambda _: True).value or ()
+    parsed = resource_list.parsed(job.items, lambda _: True).value or ()
     objects = [each for each in (*(item.data for item in parsed), job.config) if isinstance(each, dict)]
     paths = (str(wire(each).get(PATH, "")) for each in objects)
     written = [*sources(".", dict.fromkeys(filter(None, paths)))]

@@ -25,20 +25,20 @@ def run(job: Job) -> Answer:
         return Answer(None, list(batches))
     topology, more = inputs.topology_of(path)
     policy, about_policy = inputs.policy_of(job.given)
-    known = resource_list.known(job.items, lambda _: True)
-    asked = placing.request(job.given, topology, policy)
-    batches = (*batches, *more, *about_policy, Batch((*asked.diagnostics, *known.diagnostics)))
-    if known.value is None or asked.value is None or topology is None:
+    known = resource_list.parsed(job.items, lambda _: True)
+    requested = placing.request(job.given, topology, policy)
+    batches = (*batches, *more, *about_policy, Batch((*requested.diagnostics, *known.diagnostics)))
+    if known.value is None or requested.value is None or topology is None:
         return Answer(None, batches)
     documents = [Document("item", "", number, without_wire(each.data)) for number, each in enumerate(known.value)]
     objects = tuple(_objects(documents))
-    request = asked.value._replace(objects=objects, namespace="")  # kustomize has set those that there are
+    request = requested.value._replace(objects=objects, namespace="")  # kustomize has set those that there are
     outcome, origins = augment(request)
     sources = {f"manifest:{number}": document for number, document in enumerate(documents)}
     beside = {"topology": topology, **({"policy": policy} if policy else {})}
-    said = Batch(outcome.diagnostics, {**sources, **beside}, origins)
+    reported = Batch(outcome.diagnostics, {**sources, **beside}, origins)
     items = None if outcome.value is None else _merged(known.value, outcome.value)
-    return Answer(items, [*batches, said])
+    return Answer(items, [*batches, reported])
 
 
 def _objects(documents: Sequence[Document]) -> Iterable[Object]:
@@ -48,15 +48,15 @@ def _objects(documents: Sequence[Document]) -> Iterable[Object]:
             yield from flattened(Object((f"manifest:{number}",), document.data))
 
 
-def _merged(items: Sequence[Item], made: Augmented) -> list[Item | str]:
+def _merged(items: Sequence[Item], augmented: Augmented) -> list[Item | str]:
     """The items in their order, with what changed and what is new."""
     changed: dict[int, Any] = {}
-    for change in made.changes:
+    for change in augmented.changes:
         number, path = number_of(change.route), change.route[1:]
         whole = changed.get(number, items[number].data)
         changed[number] = put(whole, path, _with_wire(change.data, get(whole, *path)))
     added: dict[int, list[str]] = {}
-    for new in made.added:
+    for new in augmented.added:
         added.setdefault(number_of(new.beside), []).append(line(new.data))
     merged: list[Item | str] = []
     for number, item in enumerate(items):

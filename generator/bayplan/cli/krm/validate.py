@@ -28,7 +28,7 @@ def run(job: Job) -> Answer:
     path, batches = inputs.topology_path(job.given)
     topology, more = inputs.topology_of(path) if path is not None else (None, ())
     target, accept = options.target(job.given), options.accept(job.given, "FM")
-    known = resource_list.known(job.items, lambda _: True)
+    known = resource_list.parsed(job.items, lambda _: True)
     batches = (*batches, *more, Batch((*target.diagnostics, *accept.diagnostics, *known.diagnostics)))
     if known.value is None or target.value is None or accept.value is None or (path is not None and topology is None):
         return Answer(None, batches)
@@ -37,11 +37,11 @@ def run(job: Job) -> Answer:
     request = pipeline.LintRequest(documents, topology, scheduler, target.value, accept.value)
     outcome, origins = pipeline.lint(request)
     subjects = {f"manifest:{number}": document for number, document in enumerate(documents)}
-    raw = tuple(_unexpanded(number, each) for number, each in enumerate(documents) if is_workflow(each.data))
-    whole = {each.route for each in raw}
+    unexpanded = tuple(_unexpanded(number, each) for number, each in enumerate(documents) if is_workflow(each.data))
+    whole = {each.route for each in unexpanded}
     found = tuple(each for each in outcome.diagnostics if each.route not in whole)
-    said = Batch((*found, *raw), {**subjects, **({"topology": topology} if topology else {})}, origins)
-    return Answer(_echo(job), [*batches, said])
+    reported = Batch((*found, *unexpanded), {**subjects, **({"topology": topology} if topology else {})}, origins)
+    return Answer(_echo(job), [*batches, reported])
 
 
 def _deletes(job: Job) -> bool:

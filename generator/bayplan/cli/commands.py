@@ -43,6 +43,9 @@ OUTPUT = (
 OUTPUT_FILE = (Option(("-o", "--output"), "A file (default: stdout).", "FILE"), CHECK)
 GANG = Option(("--gang",), "Only this gang.", "NAME", many=True)
 WORKFLOWS = Argument("WORKFLOW", 1, MANY)
+SELECTION = (TOPOLOGY, SCHEDULER, GANG)
+COMPILING = (*SOURCES, *PLANNING, DIAGNOSTICS)
+CLUSTER_OBJECTS = Option(("--cluster-objects",), "Write the cluster-scoped objects too that the workflows refer to.")
 
 COMMANDS = (
     Command(
@@ -50,16 +53,7 @@ COMMANDS = (
         "render",
         "Write every manifest of the workflows.",
         (WORKFLOWS,),
-        (
-            TOPOLOGY,
-            SCHEDULER,
-            GANG,
-            Option(("--cluster-objects",), "Write the cluster-scoped objects too that the workflows refer to."),
-            *OUTPUT,
-            *SOURCES,
-            *PLANNING,
-            DIAGNOSTICS,
-        ),
+        (*SELECTION, CLUSTER_OBJECTS, *OUTPUT, *COMPILING),
         "WORKFLOW is a file, or - for standard input. Nothing is written unless everything can be.",
     ),
     Command(
@@ -67,14 +61,7 @@ COMMANDS = (
         "check",
         "Say whether workflows are sound, fit the cluster and suit the scheduler.",
         (WORKFLOWS,),
-        (
-            TOPOLOGY,
-            Option(("-s", "--scheduler"), "The scheduler to check for, or all.", "NAME"),
-            GANG,
-            *SOURCES,
-            *PLANNING,
-            DIAGNOSTICS,
-        ),
+        (TOPOLOGY, Option(("-s", "--scheduler"), "The scheduler to check for, or all.", "NAME"), GANG, *COMPILING),
         "Without a topology file only the workflows themselves are checked. Diagnostics go to standard output.",
     ),
     Command(
@@ -83,13 +70,9 @@ COMMANDS = (
         "Show how the pods are cut into groups and where they fit.",
         (WORKFLOWS,),
         (
-            TOPOLOGY,
-            SCHEDULER,
-            GANG,
+            *SELECTION,
             Option(("--format",), "How to show it (default: tree).", "FORM", choices=("tree", "json")),
-            *SOURCES,
-            *PLANNING,
-            DIAGNOSTICS,
+            *COMPILING,
         ),
     ),
     Command(
@@ -97,7 +80,7 @@ COMMANDS = (
         "render.delete_plan",
         "List what to delete, in order, to undo a render.",
         (WORKFLOWS,),
-        (TOPOLOGY, SCHEDULER, GANG, *SOURCES, *PLANNING, DIAGNOSTICS),
+        (*SELECTION, *COMPILING),
     ),
     Command(
         "diff",
@@ -105,14 +88,10 @@ COMMANDS = (
         "Compare manifests that are there with what would be written.",
         (Argument("WORKFLOW"), Argument("MANIFEST", 1, MANY)),
         (
-            TOPOLOGY,
-            SCHEDULER,
-            GANG,
+            *SELECTION,
             Option(("--cluster-objects",), "Compare the cluster-scoped objects too that the workflow refers to."),
             Option(("--format",), "How to show it (default: text).", "FORM", choices=("text", "json")),
-            *SOURCES,
-            *PLANNING,
-            DIAGNOSTICS,
+            *COMPILING,
         ),
         "MANIFEST is a file, a folder, or - for standard input, such as the answer of `kubectl get -o yaml`. Of "
         "objects that come out of a cluster only what bayplan writes is compared. Ends with 1 where something differs.",
@@ -170,7 +149,7 @@ COMMANDS = (
     ),
     Command(
         "import",
-        "import_workflow",
+        "render.import_workflows",
         "Print workflows of any format as native ones.",
         (WORKFLOWS,),
         (
@@ -283,14 +262,7 @@ COMMANDS = (
         "krm",
         "Answer kustomize as a function: a ResourceList in, a ResourceList out.",
         (Argument("CONFIG", 0),),
-        (
-            TOPOLOGY,
-            Option(("-s", "--scheduler"), "The scheduler to write for.", "NAME"),
-            POLICY,
-            Option(("--cluster-objects",), "Write the cluster-scoped objects too that the workflows refer to."),
-            *PLANNING,
-            DIAGNOSTICS,
-        ),
+        (TOPOLOGY, SCHEDULER, POLICY, CLUSTER_OBJECTS, *PLANNING, DIAGNOSTICS),
         "kustomize calls it (as bayplan-krm), and what it does is the kind of its configuration: ExpandWorkflows, "
         "PlaceWorkloads, ValidateWorkloads or Workflow. CONFIG is given to plugins of the older kind only.",
     ),

@@ -17,22 +17,32 @@ from bayplan.text.document import Document
 
 def run(given: Given) -> int:
     """Lints everything that is named as one set of objects."""
-    path, batches = inputs.topology_path(given)
-    if (*given.words, path).count("-") > 1:
+    if (*given.words, inputs.topology_path(given)[0]).count("-") > 1:
         message = "- is standard input, which can be read only once"
         return finish(given, [Batch((error("A922", ("argument", "-"), message),))], to_stdout=True)
-    target, accept = options.target(given), options.accept(given, "FM")
     read = load_manifests(given.words)
-    topology, found = inputs.topology_of(path) if path is not None else (None, ())
-    batches = (Batch((*target.diagnostics, *accept.diagnostics)), *batches, *found, *read.batches)
-    if target.value is None or accept.value is None or (path is not None and topology is None):
+    request, batches = lint_request(given, read.documents)
+    batches = [*batches, *read.batches]
+    if request is None:
         return finish(given, batches, to_stdout=True)
-    request = pipeline.LintRequest(read.documents, topology, given.one("scheduler"), target.value, accept.value)
     outcome, origins = pipeline.lint(request)
     reported = [lenient(each, read) for each in outcome.diagnostics]
     return finish(
-        given, [*batches, Batch(tuple(reported), _sources(reported, read.documents, topology), origins)], to_stdout=True
+        given,
+        [*batches, Batch(tuple(reported), _sources(reported, read.documents, request.topology), origins)],
+        to_stdout=True,
     )
+
+
+def lint_request(given: Given, documents: tuple[Document, ...]) -> tuple[pipeline.LintRequest | None, list[Batch]]:
+    """The request to lint the documents, with the topology and the versions that are given; None where one is wrong."""
+    path, batches = inputs.topology_path(given)
+    topology, found = inputs.topology_of(path) if path is not None else (None, ())
+    target, accept = options.target(given), options.accept(given, "FM")
+    every = [Batch((*target.diagnostics, *accept.diagnostics)), *batches, *found]
+    if target.value is None or accept.value is None or (path is not None and topology is None):
+        return None, every
+    return pipeline.LintRequest(documents, topology, given.one("scheduler"), target.value, accept.value), every
 
 
 def _sources(

@@ -91,21 +91,19 @@ def _empty() -> Diagnostic:
 def _augment(given: Given, path: str, raw: bytes, batches: tuple[Batch, ...]) -> int:
     """Reads what is needed, has the engine place what is asked for, and writes everything."""
     from bayplan.augment import augment
-    from bayplan.cli import inputs, placing
+    from bayplan.cli.placing import placing
     from bayplan.clients import helm as stream
 
-    topology, about = inputs.topology_of(path)
-    policy, more = inputs.policy_of(given)
-    read, found = stream.parse(files.STDIN, raw, _relevant_kind(policy))
+    needed = placing(given, path)
+    read, found = stream.parse(files.STDIN, raw, _relevant_kind(needed.documents.get("policy")))
     diagnostics, sources = stream.located(read, (*found, *stream.own_files(read)))
-    request = placing.request(given, topology, policy)
-    batches = (*batches, *about, *more, Batch(request.diagnostics), Batch(diagnostics, sources))
-    if request.value is None or has_errors(diagnostics):
+    batches = (*batches, *needed.batches, Batch(diagnostics, sources))
+    if needed.request is None or has_errors(diagnostics):
         return finish(given, batches)
-    augmented, origins = augment(request.value._replace(objects=tuple(stream.objects(read)), shared=given.on(SHARED)))
+    request = needed.request._replace(objects=tuple(stream.objects(read)), shared=given.on(SHARED))
+    augmented, origins = augment(request)
     diagnostics, sources = stream.located(read, augmented.diagnostics)
-    sources |= {subject: each for subject, each in (("topology", topology), ("policy", policy)) if each is not None}
-    batches = (*batches, Batch(diagnostics, sources, origins))
+    batches = (*batches, Batch(diagnostics, {**sources, **needed.documents}, origins))
     if augmented.value is None:
         return finish(given, batches)
     changed = any(augmented.value)

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bayplan.augment import augment
-from bayplan.cli import inputs, placing
+from bayplan.cli import inputs
 from bayplan.cli.krm import Answer, Job, wire, without_wire
+from bayplan.cli.placing import placing
 from bayplan.clients import resource_list
 from bayplan.clients.resource_list import Item, line
 from bayplan.kube.objects import flattened, get, put
@@ -23,21 +24,18 @@ def run(job: Job) -> Answer:
     path, batches = inputs.needed_topology(job.given)
     if path is None:
         return Answer(None, list(batches))
-    topology, more = inputs.topology_of(path)
-    policy, about_policy = inputs.policy_of(job.given)
-    known = resource_list.parsed(job.items, lambda _: True)
-    requested = placing.request(job.given, topology, policy)
-    batches = (*batches, *more, *about_policy, Batch((*requested.diagnostics, *known.diagnostics)))
-    if known.value is None or requested.value is None or topology is None:
+    needed = placing(job.given, path)
+    parsed = resource_list.parsed(job.items, lambda _: True)
+    batches = (*batches, *needed.batches, Batch(parsed.diagnostics))
+    if parsed.value is None or needed.request is None:
         return Answer(None, batches)
-    documents = [Document("item", "", number, without_wire(each.data)) for number, each in enumerate(known.value)]
+    documents = [Document("item", "", number, without_wire(each.data)) for number, each in enumerate(parsed.value)]
     objects = tuple(_objects(documents))
-    request = requested.value._replace(objects=objects, namespace="")  # kustomize has set those that there are
+    request = needed.request._replace(objects=objects, namespace="")  # kustomize has set those that there are
     outcome, origins = augment(request)
     sources = {f"manifest:{number}": document for number, document in enumerate(documents)}
-    beside = {"topology": topology, **({"policy": policy} if policy else {})}
-    reported = Batch(outcome.diagnostics, {**sources, **beside}, origins)
-    items = None if outcome.value is None else _merged(known.value, outcome.value)
+    reported = Batch(outcome.diagnostics, {**sources, **needed.documents}, origins)
+    items = None if outcome.value is None else _merged(parsed.value, outcome.value)
     return Answer(items, [*batches, reported])
 
 

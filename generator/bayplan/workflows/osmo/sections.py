@@ -19,6 +19,8 @@ from bayplan.text.document import load as load_yaml
 
 KNOWN = ("workflow", "default-values", "version")
 VERSION = 2
+TWICE = "R132"
+"""The code of a key that is given twice in data, which OSMO reads as Python does."""
 """The only version of the format there is."""
 
 _KEY = re.compile(r"^([a-zA-Z][a-zA-Z0-9_-]*):", re.MULTILINE)
@@ -108,7 +110,7 @@ def _preamble(text: str, subject: str) -> Iterable[Diagnostic]:
 
 def _version(section: Section, subject: str) -> Iterable[Diagnostic]:
     """OSMO drops this section unread, so a version that it does not have is no error there."""
-    loaded = document_load(section.padded, subject, "R132").value
+    loaded = document_load(section.padded, subject, TWICE).value
     value = loaded[0].get("version") if loaded and isinstance(loaded[0], dict) else None
     if isinstance(value, bool) or str(value) not in (str(VERSION), f"{VERSION}.0"):
         message = f"OSMO drops the version unread; this is not {VERSION}, and the file is read as version {VERSION}"
@@ -162,7 +164,7 @@ _MOST = 1000
 
 def load(source_map: SourceMap, text: str, subject: str) -> Outcome[dict[str, Any]]:
     """`{"workflow": ...}`. R103 to R119: no YAML; R132: a key given twice; R133: a key that is no text; R139: more."""
-    loaded = load_yaml(source_map.text, subject, "R132")
+    loaded = load_yaml(source_map.text, subject, TWICE)
     written, source = BREAK.split(source_map.text), text.split("\n")
     found = _alike(home(each, source_map, written, source) for each in loaded.diagnostics)
     if loaded.value is None:

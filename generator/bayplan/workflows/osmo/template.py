@@ -20,7 +20,7 @@ from bayplan.text.document import Path, SourceMap, Span, load, locate_all
 from bayplan.workflows.osmo import sections as data
 from bayplan.workflows.osmo import sections as places
 from bayplan.workflows.osmo import tokens
-from bayplan.workflows.osmo.sections import Section, Sections, head, unmoved
+from bayplan.workflows.osmo.sections import TWICE, Section, Sections, head, unmoved
 
 # The variables of a template: those of `default-values`, overridden by those of the command line.
 
@@ -40,7 +40,7 @@ def given(sections: Sections, subject: str, set_by_user: Mapping[str, Any]) -> O
 
 
 def _defaults(section: Section, subject: str) -> Outcome[Variables]:
-    loaded = load(section.padded, subject, "R132")
+    loaded = load(section.padded, subject, TWICE)
     if loaded.value is None:
         return Outcome(None, loaded.diagnostics)
     route: Route = (subject, AT, section.line, 1, section.line, len(section.key) + 1)

@@ -19,15 +19,15 @@ from bayplan.core.phrases import lined
 from bayplan.core.values import NamedTuple
 from bayplan.manifests.assemble import companions, weave
 from bayplan.manifests.order import arrange, collisions, oversized, workflow_meta
-from bayplan.model.backend import Backend
-from bayplan.model.features import FEATURES, Need
+from bayplan.model.backend import FEATURES, Backend, Need
 from bayplan.model.formats import Context
 from bayplan.model.manifest import Item, Object, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow
-from bayplan.planning import compute_domains, device_checks, ranks
+from bayplan.planning import bind as ranks
+from bayplan.planning import compute_domains, device_checks
 from bayplan.planning.bind import bind
 from bayplan.planning.fidelity import compare, firm, plan_needs, topology_needs
 from bayplan.planning.fit import diagnose
@@ -43,8 +43,7 @@ from bayplan.planning.selection import (
     select_target,
 )
 from bayplan.planning.shape import Offer, shape
-from bayplan.planning.unmodelled import unmet, unseen
-from bayplan.planning.workload_checks import components, fitting
+from bayplan.planning.workload_checks import components, fitting, unmet, unseen
 from bayplan.text.document import Document
 from bayplan.topologies import EXPORTS
 
@@ -187,10 +186,10 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
     claimed = bound(request, checked)
     if claimed.value is None:
         return Outcome(None, claimed.diagnostics)
-    asked = ranks.assign(claimed.value)
+    asked = ranks.assign_ranks(claimed.value)
     declared = backend.declared
     shared = "all" in declared.folds.values()
-    ranked = ranks.assign(compute_domains.merge(claimed.value)) if shared else asked
+    ranked = ranks.assign_ranks(compute_domains.merge(claimed.value)) if shared else asked
     shaped = shape(ranked, Offer(title(backend, target), declared.kinds, declared.support, declared.folds), target)
     found = [*claimed.diagnostics, *shaped.diagnostics]
     if shaped.value is not None:

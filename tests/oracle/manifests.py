@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from bayplan.kube.kinds.parts import GROUP_LABEL, POD_SET_LABEL
+from bayplan.kube.kinds import GROUP_LABEL, POD_SET_LABEL
 from bayplan.kube.objects import group, kind, mapping
 from bayplan.kube.pod import COMPUTE_DOMAIN_API
 from bayplan.kube.workloads import WORKLOADS

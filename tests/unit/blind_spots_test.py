@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from fit_scene import cluster, gang, plan, pods, pool, racks
 
-from bayplan.planning.unmodelled import unseen
+from bayplan.planning.workload_checks import unseen
 
 ROUTE = ("workflow", "spec", "gangs", 0, "podSets", 0)
 

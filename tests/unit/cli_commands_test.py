@@ -18,7 +18,7 @@ from bayplan.cli import commands, topology_sources
 from bayplan.cli import explain as fields
 from bayplan.cli.commands import SCHEMAS, SHELLS
 from bayplan.cli.run import run
-from bayplan.model.features import FEATURES
+from bayplan.model.backend import FEATURES
 from bayplan.report.codes import sections
 from tools.run import EXAMPLES, PRETRAIN, ROOT, environment
 

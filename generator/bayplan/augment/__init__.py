@@ -18,7 +18,8 @@ from bayplan.backends import existing as backends_existing
 from bayplan.checks.accelerators import CODES, HAMI
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, origin
 from bayplan.core.phrases import lined, listing
-from bayplan.kube.kinds.parts import GANG_LABEL, WORKFLOW_LABEL
+from bayplan.fabrics import kinds
+from bayplan.kube.kinds import GANG_LABEL, WORKFLOW_LABEL
 from bayplan.kube.objects import get, identity, items, mapping, text
 from bayplan.kube.pod import network_claim_name
 from bayplan.kube.templates import PodTemplate
@@ -103,7 +104,7 @@ def _seat(seat: Seat, plan: Plan, shape: Shape, lowered: Lowered, own: bool) -> 
     parts = PodParts(node_selector=pool.node.node_selector, tolerations=pool.node.tolerations) if pool else PodParts()
     channel = "" if own else pods.compute_domain
     asked = asked_of(plan, mine[0][0], pods)
-    network = fabrics.parts(asked)._replace(env=()) if asked else PodParts()
+    network = kinds.parts(asked)._replace(env=()) if asked else PodParts()
     return Dressed(seat, found[0] if found else Marks(), parts, channel, _gang_label(plan), network)
 
 
@@ -119,7 +120,7 @@ def _network_claims(plan: Plan, target: Target) -> Iterator[Manifest]:
     everyone = [(gang, pods) for gang in plan.gangs for pods in all_pods(gang.root)]
     for gang, pods in {pods.spec.name: (gang, pods) for gang, pods in reversed(everyone)}.values():
         asked = asked_of(plan, gang, pods)
-        made = fabrics.claim_template(asked, None, target) if asked else None
+        made = kinds.claim_template(asked, None, target) if asked else None
         if made:
             yield made
 
@@ -187,7 +188,7 @@ def _lacking(asked: fabrics.Wanted, spec: Mapping[str, Any]) -> Iterator[str]:
     there = {text(entry, "name") for each in containers for entry in items(each, "env")}
     if "PET_LOCAL_ADDR" not in there:
         yield "PET_LOCAL_ADDR from the field status.podIP"
-    for entry in fabrics.parts(asked).env:
+    for entry in kinds.parts(asked).env:
         if entry["name"] not in there:
             yield f'{entry["name"]}: "{entry["value"]}"'
 

@@ -24,8 +24,7 @@ from bayplan.model.manifest import Object
 from bayplan.model.plan import Plan, all_pods
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.model.walk import pod_sets
-from bayplan.model.workflow import PodSet, Workflow
+from bayplan.model.workflow import PodSet, Workflow, pod_sets
 from bayplan.pipeline import Checked, Draft, Planned, Request
 from bayplan.planning import existing as seats
 from bayplan.planning.existing import renamed

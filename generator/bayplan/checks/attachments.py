@@ -8,15 +8,12 @@ from typing import Any
 
 from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
 from bayplan.core.phrases import count, suggest
-from bayplan.fabrics import amounts, fabric_of, on_host
-from bayplan.fabrics.requests import MOVING
+from bayplan.fabrics import MOVING, amounts, fabric_of, on_host
 from bayplan.kube import quantity
-from bayplan.kube.networks import NETWORKS
 from bayplan.kube.objects import items, mapping
-from bayplan.kube.pod import HOST_DNS
+from bayplan.kube.pod import HOST_DNS, NETWORKS
 from bayplan.model.topology import ClusterTopology, Pool
-from bayplan.model.walk import Place, pod_sets
-from bayplan.model.workflow import Workflow
+from bayplan.model.workflow import Place, Workflow, pod_sets
 from bayplan.planning.declared import GLOO, Layer, Said, layers, said, written
 from bayplan.planning.pools import pools_of
 

@@ -9,18 +9,16 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import listing
 from bayplan.core.values import NamedTuple
-from bayplan.fabrics import Wanted, amounts, dranet, on_host, wanted
+from bayplan.fabrics import DRANET, NETWORKED, Wanted, amounts, dranet, on_host, wanted
+from bayplan.fabrics import pools_of as requests_pools_of
 from bayplan.fabrics.kinds import interfaces
 from bayplan.fabrics.pods import MASTERS, MOST_HCAS, NCCL, hca, hca_difference, hcas
-from bayplan.fabrics.requests import DRANET, NETWORKED
-from bayplan.fabrics.requests import pools_of as requests_pools_of
 from bayplan.kube import networks
-from bayplan.kube.networks import NETWORKS, bad_interface
+from bayplan.kube.networks import bad_interface
 from bayplan.kube.objects import items, mapping
-from bayplan.model.fabric import Fabric, Rail
-from bayplan.model.topology import ClusterTopology
-from bayplan.model.walk import Place, pod_sets
-from bayplan.model.workflow import Workflow
+from bayplan.kube.pod import NETWORKS
+from bayplan.model.topology import ClusterTopology, Fabric, Rail
+from bayplan.model.workflow import Place, Workflow, pod_sets
 from bayplan.planning.declared import GLOO, Layer, Said, layers, said, written
 from bayplan.planning.pools import pools_of
 

@@ -12,15 +12,13 @@ from typing import Any
 from bayplan import fabrics
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.values import NamedTuple
-from bayplan.fabrics.pods import LOCK, pins
-from bayplan.fabrics.requests import Wanted
+from bayplan.fabrics import LOCK, Wanted, pins
 from bayplan.kube.objects import text
 from bayplan.kube.pod import MERGE_KEYS, combine, own_parts, template
 from bayplan.kube.pod_security import BASELINE, Breach, added, as_root, breaches, containers, security
 from bayplan.model.manifest import PodParts
 from bayplan.model.topology import ClusterTopology, Namespace, Pool
-from bayplan.model.walk import Place, pod_sets
-from bayplan.model.workflow import Workflow
+from bayplan.model.workflow import Place, Workflow, pod_sets
 from bayplan.planning.pools import pools_of
 
 OPENSHIFT = "openshift"
@@ -75,10 +73,16 @@ def _pods(workflow: Workflow, topology: ClusterTopology, judged: list[Place], na
         if number is not None and _mergeable(place.pods.template) and _mergeable(topology.pools[number].template):
             pool = topology.pools[number]
             wanted = fabrics.wanted(place.pods, topology, namespace, pool.name)
-            parts = fabrics.parts(wanted) if wanted else PodParts()
+            parts = _network_parts(wanted) if wanted else PodParts()
             all_parts = combine(own_parts(place.pods, pool, "files"), parts)
             made = template(place.pods, pool, all_parts, place.pods.command)
             yield Pod(place, pool, number, wanted, parts, made["spec"])
+
+
+def _network_parts(wanted: Wanted) -> PodParts:
+    from bayplan.fabrics import kinds  # only where a podSet has a fabric
+
+    return kinds.parts(wanted)
 
 
 def _mergeable(patch: Mapping[str, Any]) -> bool:

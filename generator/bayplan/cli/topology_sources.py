@@ -84,7 +84,7 @@ def day(given: Given, option: str) -> tuple[Diagnostic, ...]:
 
 def _level(word: str, found: list[Diagnostic]) -> Iterator[Level]:
     """`[NAME=]KEY[,nvlink]`."""
-    from bayplan.schemas.patterns import is_label_key
+    from bayplan.schemas import is_label_key
     from bayplan.topologies.kueue.source import dns_label, level_name
 
     text, _, mark = word.partition(",")

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bayplan.fabrics import Wanted
 from bayplan.fabrics.pods import pod
-from bayplan.fabrics.requests import Wanted
 from bayplan.kube.pod import resource_api
-from bayplan.model.fabric import Rail
 from bayplan.model.manifest import Manifest, PodParts
 from bayplan.model.target import Target
-from bayplan.model.topology import Pool
+from bayplan.model.topology import Pool, Rail
 
 CLAIM = "nic"
 CLASS = "dranet"

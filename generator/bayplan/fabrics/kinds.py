@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bayplan.core.values import NamedTuple
-from bayplan.fabrics import dranet
-from bayplan.fabrics.pods import pins, pod
-from bayplan.fabrics.requests import Wanted
-from bayplan.kube.networks import NETWORKS
-from bayplan.model.fabric import Rail
-from bayplan.model.manifest import PodParts
+from bayplan.fabrics import Wanted, dranet, pins
+from bayplan.fabrics.pods import pod
+from bayplan.kube.pod import NETWORKS
+from bayplan.model.manifest import Manifest, PodParts
+from bayplan.model.target import Target
+from bayplan.model.topology import Rail
 
 
 def _with_shared_devices(asked: Wanted) -> PodParts:
@@ -150,3 +150,14 @@ KINDS: Mapping[str, Kind] = {
 def interfaces(asked: Wanted) -> tuple[str, ...]:
     """The interfaces that a pod has through its fabric, in the order of the rails, as far as anybody can tell."""
     return KINDS[asked.fabric.kind].interfaces(asked)
+
+
+def parts(asked: Wanted) -> PodParts:
+    """What a pod on the fabric carries."""
+    return KINDS[asked.fabric.kind].parts(asked)
+
+
+def claim_template(asked: Wanted, gpus: Manifest | None, target: Target) -> Manifest | None:
+    """The claim template to make beside the pods, for kinds that need one. It holds what `gpus`, the one of the pods'
+    accelerators, asks for."""
+    return dranet.claim_template(asked, gpus, target) if asked.fabric.kind == "dranet" else None

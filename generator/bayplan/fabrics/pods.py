@@ -6,14 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from bayplan.core.phrases import listing
-from bayplan.fabrics.requests import Wanted, resources
+from bayplan.fabrics import LOCK, Wanted, resources
 from bayplan.kube.objects import items, text
 from bayplan.kube.pod import SHM, entries, main_patches
 from bayplan.model.manifest import PodParts
-
-LOCK = "IPC_LOCK"
-"""Verbs pin memory, and that takes this capability; a privileged pod is not needed (network-operator 26.4,
-example/rdma-test-pod1.yml)."""
 
 SHARED_MEMORY = "/dev/shm"
 """Where NCCL exchanges what stays on the node; a container's own is 64 MiB."""
@@ -98,11 +94,6 @@ def hca(asked: Wanted, number: int) -> str:
     if rail.hca or asked.fabric.kind != "spectrumx" or not rail.network:
         return rail.hca
     return f"rdma_{rail.network.rpartition('/')[2]}"
-
-
-def pins(asked: Wanted) -> bool:
-    """Whether the rails are RDMA, rather than a network for TCP alone."""
-    return any(rail.hca or rail.resource for rail in asked.rails)
 
 
 def hca_difference(value: str, there: tuple[str, ...]) -> str:

@@ -18,12 +18,6 @@ from bayplan.model.manifest import Object
 
 CountPath = tuple[str | int, ...]
 
-MOST_PODS = 1_000_000
-"""Ten times the largest Kubernetes clusters that were shown: more is a slip of the finger."""
-
-MOST_GANGS = 10_000
-"""Of one workload that others wrote: each is proven, and more than these would take minutes."""
-
 
 class Amount(NamedTuple):
     """`copies` alike sets of `replicas` pods each. None: nobody can tell."""

@@ -8,9 +8,17 @@ from bayplan import fabrics
 from bayplan.accelerators import CLAIMS, PARTS
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
-from bayplan.kube.kinds import KINDS, Kind, Piece, instances
-from bayplan.kube.kinds.parts import GROUP_LABEL, POD_SET_LABEL, gang_labels
-from bayplan.kube.kinds.pods import RANK_COLUMN
+from bayplan.kube.kinds import (
+    GROUP_LABEL,
+    KINDS,
+    POD_SET_LABEL,
+    RANK_COLUMN,
+    SBATCH,
+    Kind,
+    Piece,
+    gang_labels,
+    instances,
+)
 from bayplan.kube.objects import given
 from bayplan.kube.pod import (
     COMPUTE_DOMAIN_API,
@@ -112,7 +120,9 @@ def _fabric(plan: Plan, gang: GangPlan, pods: Pods) -> PodParts:
     asked = fabrics.wanted(pods.spec, plan.topology, plan.namespace, pods.pool, network_claim_name(gang, pods))
     if asked is None:
         return PodParts()
-    made, taken = fabrics.parts(asked), user_names(pods.spec)
+    from bayplan.fabrics import kinds
+
+    made, taken = kinds.parts(asked), user_names(pods.spec)
     local = local_address(asked.asked.address)
     return made._replace(env=tuple(each for each in (local, *made.env) if each["name"] not in taken))
 
@@ -152,9 +162,6 @@ def _own_number(kind: Kind, pods: Pods) -> Slot | int | str:
 
 # The objects that go with a gang whatever schedules it: ComputeDomains, GPU claim templates, ConfigMaps, clean-up.
 
-OUTSIDE = ("sbatch",)
-"""Workload kinds that run outside Kubernetes."""
-
 
 def compute_domain(domain: ComputeDomain, target: Target) -> Manifest:
     """The driver makes the channel template of the same name itself: it holds the ComputeDomain's UID.
@@ -180,9 +187,13 @@ def claim_templates(plan: Plan, gang: GangPlan, target: Target) -> Iterator[Mani
     for pods in _each_template(gang):
         gpus = _gpu_claim(plan, gang, pods, target)
         asked = fabrics.wanted(pods.spec, plan.topology, plan.namespace, pods.pool, network_claim_name(gang, pods))
-        together = asked is not None and asked.together
-        cards = fabrics.claim_template(asked, gpus if together else None, target) if asked else None
-        yield from filter(None, (cards,) if together else (gpus, cards))
+        if asked is None:
+            yield from filter(None, (gpus,))
+            continue
+        from bayplan.fabrics import kinds
+
+        cards = kinds.claim_template(asked, gpus if asked.together else None, target)
+        yield from filter(None, (cards,) if asked.together else (gpus, cards))
 
 
 def _gpu_claim(plan: Plan, gang: GangPlan, pods: Pods, target: Target) -> Manifest | None:
@@ -215,7 +226,7 @@ def _each_template(gang: GangPlan) -> list[Pods]:
 
 def companions(plan: Plan, shape: Shape, target: Target) -> Iterator[Manifest]:
     """All of them, with the labels of their gang. Gangs whose workload is no Kubernetes object have none."""
-    outside = {gang.name for each in shape.workloads if each.kind in OUTSIDE for gang in each.gangs}
+    outside = {gang.name for each in shape.workloads if each.kind == SBATCH for gang in each.gangs}
     for gang in (each for each in plan.gangs if each.name not in outside):
         for domain in gang.compute_domains:
             yield labelled(compute_domain(domain, target), gang_labels(plan, gang))

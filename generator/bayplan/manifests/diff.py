@@ -12,7 +12,7 @@ from typing import Any
 
 from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
-from bayplan.kube.kinds.parts import WORKFLOW_LABEL
+from bayplan.kube.kinds import WORKFLOW_LABEL
 from bayplan.kube.objects import get, identity, text
 from bayplan.model.manifest import Manifest, Object
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from bayplan.core.values import NamedTuple
 from bayplan.kube import cards
-from bayplan.kube.kinds.parts import GANG_LABEL
-from bayplan.kube.networks import NETWORKS, same
+from bayplan.kube.kinds import GANG_LABEL
+from bayplan.kube.networks import same
 from bayplan.kube.objects import get, items, mapping, put, text
-from bayplan.kube.pod import HOST_DNS, joined_affinity
+from bayplan.kube.pod import HOST_DNS, NETWORKS, joined_affinity
 from bayplan.manifests.assemble import CHANNEL
 from bayplan.model.augment import Path, Roster, Seat
 from bayplan.model.manifest import Absent, Manifest, Marks, Meta, Object, PodParts

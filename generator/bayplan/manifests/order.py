@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from bayplan.checks.amounts import CONFIG_MAP_LIMIT, decoded
+from bayplan.checks.templates import CONFIG_MAP_LIMIT, decoded
 from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.kube.pod import COMPUTE_DOMAIN_API
 from bayplan.model.manifest import File, Item, Manifest, Many, Meta, Slot

@@ -10,8 +10,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.fabrics import fabric_of
 from bayplan.kube.objects import get, items, text
 from bayplan.kube.pod import container_name
-from bayplan.model.fabric import Fabric
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import ClusterTopology, Fabric
 from bayplan.model.workflow import PodSet
 
 GLOO = "GLOO_SOCKET_IFNAME"

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from bayplan import fabrics
 from bayplan.core.diagnostics import Diagnostic, Route, Severity
-from bayplan.model.features import FEATURES, Feature, Need, Support
+from bayplan.model.backend import FEATURES, Feature, Need, Support
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, allocator, once, title, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool

@@ -14,7 +14,7 @@ from bayplan.core.diagnostics import Diagnostic, Route, info, warning
 from bayplan.core.phrases import listing
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get, mapping, number_in, text
-from bayplan.model.fabric import Fabric, Rail
+from bayplan.model.topology import Fabric, Rail
 
 PREFIX = "dra.net"
 ROOT = "resource.kubernetes.io/pcieRoot"

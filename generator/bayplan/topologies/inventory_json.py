@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bayplan.fabrics.requests import pools_of
-from bayplan.model.fabric import Fabric
-from bayplan.model.topology import ClusterTopology
+from bayplan.fabrics import pools_of
+from bayplan.model.topology import ClusterTopology, Fabric
 from bayplan.topologies import hostlist
 from bayplan.topologies.inventory import Amount, Fit, LevelCount, PoolCount, Unit, total_of
 

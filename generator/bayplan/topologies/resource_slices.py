@@ -12,9 +12,8 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get, is_kind, items, mapping, number_in, text
-from bayplan.model.fabric import Fabric
 from bayplan.model.formats import Asked, Part, SourceFile
-from bayplan.model.topology import Level
+from bayplan.model.topology import Fabric, Level
 from bayplan.topologies import cards, grouping
 from bayplan.topologies.grouping import Known
 from bayplan.topologies.kube_objects import kube_objects

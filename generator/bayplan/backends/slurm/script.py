@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from bayplan.backends.slurm.jobs import Job, Section, Step, amounts, is_exclusive, jobs
 from bayplan.backends.slurm.tasks import common_master, here_document, host_nodes, master_lists, task
-from bayplan.kube.kinds.parts import GANG_LABEL, WORKFLOW_LABEL
+from bayplan.kube.kinds import GANG_LABEL, WORKFLOW_LABEL
 from bayplan.kube.pod import file_key
 from bayplan.kube.shell import quote
 from bayplan.model.manifest import File, Lowered, Marks, Shape

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, warning
 from bayplan.core.phrases import shorten
 from bayplan.kube.objects import get, items, name, named, number_in, text, title
-from bayplan.kube.templates import MOST_GANGS, MOST_PODS, Amount, amount
+from bayplan.kube.templates import Amount, amount
 from bayplan.model.augment import Path, Roster, Seat
 from bayplan.model.manifest import Object
+from bayplan.model.plan import MOST_GANGS, MOST_PODS
 
 Objects = Sequence[Object]
 Reader = Callable[[Object, Objects], Outcome[Roster]]

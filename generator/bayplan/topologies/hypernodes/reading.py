@@ -11,7 +11,7 @@ from bayplan.core.phrases import shorten
 from bayplan.kube.objects import is_kind, items, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Object
-from bayplan.schemas.patterns import is_dns_subdomain
+from bayplan.schemas import is_dns_subdomain
 from bayplan.topologies import hostlist, native
 from bayplan.topologies.grouping import UNKNOWN, word
 from bayplan.topologies.hypernodes.members import expanded, keys

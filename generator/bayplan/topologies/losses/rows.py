@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from bayplan.core.values import NamedTuple
-from bayplan.model.fabric import Fabric
 from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
+from bayplan.model.topology import ClusterTopology, Domain, Fabric, Level, NodeShape, Pool
 from bayplan.topologies import koordinator, native
 from bayplan.topologies.hypernodes.source import place
 from bayplan.topologies.kueue import objects as kueue_objects

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, error
-from bayplan.model.fabric import Fabric, Ipam, Rail
 from bayplan.model.formats import Part
+from bayplan.model.topology import Fabric, Ipam, Rail
 
 Told = list[Diagnostic]
 

@@ -6,11 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from bayplan.fabrics.requests import network_of
+from bayplan.fabrics import network_of
 from bayplan.kube import networks as ip
 from bayplan.kube.objects import given
-from bayplan.model.fabric import Fabric, Rail
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import ClusterTopology, Fabric, Rail
 
 Made = Mapping[str, Any]
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bayplan.fabrics.requests import network_of
+from bayplan.fabrics import network_of
 from bayplan.kube.networks import RESOURCE
 from bayplan.kube.objects import given
-from bayplan.model.fabric import Fabric, Rail
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import ClusterTopology, Fabric, Rail
 from bayplan.topologies.network_operator.addressing import ipam, text
 
 API = "mellanox.com/v1alpha1"

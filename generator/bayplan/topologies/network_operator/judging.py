@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import listing
-from bayplan.fabrics.requests import NETWORKED, network_of, shares_verbs
-from bayplan.model.fabric import Fabric
+from bayplan.fabrics import NETWORKED, network_of, shares_verbs
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import ClusterTopology, Fabric
 from bayplan.topologies.network_operator import policy
 from bayplan.topologies.network_operator.attachments import CHAINING, chains
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.fabrics.requests import NETWORKED, shares_verbs
+from bayplan.fabrics import NETWORKED, shares_verbs
 from bayplan.kube.objects import given
-from bayplan.model.fabric import Fabric, Rail
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import ClusterTopology, Fabric, Rail
 from bayplan.topologies.network_operator.addressing import text
 from bayplan.topologies.network_operator.sriov import VENDOR
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bayplan.fabrics.requests import NETWORKED, pools_of, selectors_of
+from bayplan.fabrics import NETWORKED, pools_of, selectors_of
 from bayplan.kube import networks as ip
 from bayplan.kube.objects import given
-from bayplan.model.fabric import Fabric, Rail
 from bayplan.model.manifest import Manifest
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import ClusterTopology, Fabric, Rail
 from bayplan.topologies.network_operator import addressing
 
 API = "nv-ipam.nvidia.com/v1alpha1"

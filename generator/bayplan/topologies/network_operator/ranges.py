@@ -12,8 +12,8 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube import networks as ip
 from bayplan.kube.networks import Network, parsed
 from bayplan.kube.objects import group, items, kind, mapping, name, namespace, number_in, text
-from bayplan.model.fabric import Ipam, Rail
 from bayplan.model.manifest import Object
+from bayplan.model.topology import Ipam, Rail
 from bayplan.topologies.network_operator.pools import NAMESPACE
 
 POOLS = "nv-ipam.nvidia.com"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan.model.fabric import Fabric
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import ClusterTopology, Fabric
 
 DRIVER = "dra.net"
 CLASS = "dranet"

@@ -14,10 +14,9 @@ from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_erro
 from bayplan.core.phrases import listing
 from bayplan.kube.networks import MULTUS, NVIDIA, SRIOV, Network, networks, parsed
 from bayplan.kube.objects import get, group, items, kind, mapping, number_in, text, title
-from bayplan.model.fabric import Fabric, Rail
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Object
-from bayplan.model.topology import ClusterTopology, NodeShape, Pool
+from bayplan.model.topology import ClusterTopology, Fabric, NodeShape, Pool, Rail
 from bayplan.topologies.kube_objects import kube_objects
 from bayplan.topologies.network_operator import ports, ranges
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bayplan.fabrics.requests import network_of, selectors_of
-from bayplan.model.fabric import Fabric, Rail
+from bayplan.fabrics import network_of, selectors_of
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import ClusterTopology, Fabric, Rail
 from bayplan.topologies.network_operator import pools
 from bayplan.topologies.network_operator.addressing import ipam, pool_name, text
 

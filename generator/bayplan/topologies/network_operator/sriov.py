@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.fabrics.requests import network_of, pools_of, selectors_of
+from bayplan.fabrics import network_of, pools_of, selectors_of
 from bayplan.kube.objects import given
-from bayplan.model.fabric import Fabric, Rail
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import ClusterTopology, Fabric, Rail
 from bayplan.topologies.network_operator import pools
 from bayplan.topologies.network_operator.addressing import ipam, text
 from bayplan.topologies.network_operator.attachments import meta

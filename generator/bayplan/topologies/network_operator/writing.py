@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from bayplan.core.diagnostics import Diagnostic, has_errors
-from bayplan.model.fabric import Fabric
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import ClusterTopology, Fabric
 from bayplan.topologies.network_operator import attachments, judging, policy, pools, slices, spectrum, sriov
 
 NAME = "network-operator"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.core.phrases import shorten
-from bayplan.schemas.patterns import LABEL_VALUE, is_label_key
+from bayplan.schemas import LABEL_VALUE, is_label_key
 from bayplan.topologies.nodes.census import Alike, Census
 from bayplan.topologies.nodes.shapes import CARDS, MIG, SHARES
 

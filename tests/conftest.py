@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import runpy
 import sys
@@ -23,9 +24,9 @@ settings.load_profile("full" if LONG else "default")
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """All cores for the whole suite; one process for chosen files, and to write snapshots."""
+    """All cores for the whole suite; one process for chosen files, to write snapshots and to list tests."""
     whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
-    return None if whole and not config.option.update_snapshots else 0
+    return None if whole and not (config.option.update_snapshots or config.option.collectonly) else 0
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -35,6 +36,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         own = getattr(test, SETTINGS, None)
         if own is not None:
             setattr(test, SETTINGS, settings(own, max_examples=tries(own.max_examples), derandomize=True))
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays: the garbage collector need not look at it again."""
+    gc.freeze()
 
 
 SETTINGS = "_hypothesis_internal_use_settings"

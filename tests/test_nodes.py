@@ -19,9 +19,9 @@ from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, Level, NodeShape, Pool
 from bayplan.text.document import Document, read
 from bayplan.topologies import native
-from bayplan.topologies.nodes import source as nodes
-from bayplan.topologies.nodes.presets import PRESETS
-from bayplan.topologies.nodes.shapes import kind_of
+from bayplan.topologies.kubernetes_nodes import source as nodes
+from bayplan.topologies.kubernetes_nodes.hardware import kind_of
+from bayplan.topologies.kubernetes_nodes.levels import PRESETS
 from judges import UPSTREAM
 from tools.effort import examples
 from tools.run import ROOT

@@ -16,11 +16,11 @@ from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Level, Pool
 from bayplan.text.document import Document
-from bayplan.topologies.losses import table as losses
-from bayplan.topologies.managers.names import value
+from bayplan.topologies import losses
+from bayplan.topologies.fabric_managers import value
 from bayplan.topologies.topograph import graph as topograph_graph
+from bayplan.topologies.topograph import model as topograph
 from bayplan.topologies.topograph import request as topograph_request
-from bayplan.topologies.topograph import source as topograph
 from judges import UPSTREAM
 from random_topologies import topologies
 from tools.effort import examples

@@ -45,7 +45,7 @@ from bayplan.planning.selection import (
 from bayplan.planning.shape import Offer, shape
 from bayplan.planning.workload_checks import components, fitting, unmet, unseen
 from bayplan.text.document import Document
-from bayplan.topologies import EXPORTS
+from bayplan.topologies import WRITTEN
 
 if TYPE_CHECKING:
     from bayplan.model.formats import Exporter
@@ -254,8 +254,9 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
 
 def _exported(name: str, topology: ClusterTopology, target: Target, found: Found) -> Outcome[Documents]:
     """The topology in a format that is no scheduler's."""
-    exporter: Exporter = import_module(f"bayplan.topologies.{EXPORTS[name]}")
-    whose = getattr(exporter, "BACKEND", "")
+    row = WRITTEN[name]
+    exporter: Exporter = import_module(f"bayplan.topologies.{row.writer}")
+    whose = row.scheduler
     found += _unfit(BACKENDS[whose], topology, target) if whose and not has_errors(found) else ()
     found += exporter.judge(topology, target) if hasattr(exporter, "judge") else ()
     return Outcome(None if has_errors(found) else tuple(exporter.write(topology, target)), found)
@@ -337,9 +338,9 @@ def export(document: Document, name: str, versions: Mapping[str, str]) -> tuple[
     """The same, for somebody who wants to take the file elsewhere: with all that is lost on the way."""
     topology, origins = check_topology(document)
     made = _then(topology, lambda value: _objects(value, name, versions))
-    if topology.value is None or made.value is None or not (made.value or name in EXPORTS):
+    if topology.value is None or made.value is None or not (made.value or name in WRITTEN):
         return made, origins
-    from bayplan.topologies.losses import table as losses
+    from bayplan.topologies import losses
 
     target = select_target(versions, topology.value).value
     lost = tuple(losses.report(name, topology.value, target, bool(made.value))) if target else ()
@@ -348,7 +349,7 @@ def export(document: Document, name: str, versions: Mapping[str, str]) -> tuple[
 
 def _objects(topology: ClusterTopology, scheduler: str, versions: Mapping[str, str]) -> Outcome[Documents]:
     target = select_target(versions, topology)
-    if scheduler in EXPORTS and target.value is not None:
+    if scheduler in WRITTEN and target.value is not None:
         return _exported(scheduler, topology, target.value, target.diagnostics)
     backend = select_backend(scheduler, None, topology, BACKENDS)
     found = (*backend.diagnostics, *target.diagnostics)

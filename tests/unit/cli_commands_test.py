@@ -14,7 +14,6 @@ import pytest
 import yaml
 
 from bayplan.backends import BACKENDS
-from bayplan.cli import commands, topology_sources
 from bayplan.cli import explain as fields
 from bayplan.cli.commands import SCHEMAS, SHELLS
 from bayplan.cli.run import run
@@ -221,7 +220,3 @@ class TestSeveralWorkflows:
         places = re.findall(r"^\S+: error.*$", out, re.M)
         assert places
         assert len(places) == len(set(places))
-
-
-def test_every_topology_format_can_be_asked_for() -> None:
-    assert topology_sources.WORDS == commands.IMPORTED

@@ -16,7 +16,7 @@ from bayplan.cli.run import run
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
 from bayplan.text import document
 from bayplan.topologies import native
-from bayplan.topologies.comparing.compare import Comparison, compare
+from bayplan.topologies.comparing import Comparison, compare
 from bayplan.topologies.inventory import Unit, count
 from tools.effort import seeds
 from tools.run import EXAMPLES, PRETRAIN, ROOT

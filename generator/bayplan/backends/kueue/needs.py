@@ -183,6 +183,6 @@ def _integrations(shape: Shape, target: Target) -> Iterator[Diagnostic]:
 
 def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
     """Topologies, flavors and queues."""
-    from bayplan.topologies.kueue import source
+    from bayplan.topologies import kueue
 
-    return source.write(topology, target)
+    return kueue.write(topology, target)

@@ -16,8 +16,8 @@ from bayplan.kube import quantity
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, Pool
+from bayplan.topologies.slurm import BLOCK, TREE
 from bayplan.topologies.slurm.layout import Laid, layout
-from bayplan.topologies.slurm.units import BLOCK, TREE
 
 # The parts of a job: equal nodes, and the pods that run on them in the order of their tasks
 

@@ -16,8 +16,8 @@ from bayplan.model.manifest import Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, once, title
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Pool
+from bayplan.topologies.slurm import BLOCK, FLAT
 from bayplan.topologies.slurm.layout import Laid, name_rules, plugin_of, settings, slurm_name, topology_name
-from bayplan.topologies.slurm.units import BLOCK, FLAT
 
 NEWEST = Target()
 """Needs are counted for the newest Slurm; the rows of support say what an older one lacks."""

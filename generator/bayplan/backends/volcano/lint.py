@@ -12,8 +12,8 @@ from bayplan.kube.objects import get, is_kind, items, mapping, number_in, pod_te
 from bayplan.linting.objects import Rule, World
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
-from bayplan.topologies.hypernodes.source import tree
-from bayplan.topologies.hypernodes.tree import GROUP, Labels, faults, seen
+from bayplan.topologies.hypernodes import GROUP, Labels, faults, seen
+from bayplan.topologies.hypernodes.writing import tree
 
 # A `networkTopology`, which Volcano ignores as a whole where it does not understand it
 

@@ -14,7 +14,7 @@ from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, allocator, 
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology
 from bayplan.planning.fit.problem import BOUNDED, CHANNEL, SLOTS, WHOLE, demand
-from bayplan.topologies.hypernodes import source as hypernodes
+from bayplan.topologies.hypernodes import writing
 
 
 def needs(plan: Plan) -> tuple[Need, ...]:
@@ -129,7 +129,7 @@ BUILT_IN_QUEUES = ("root", "default")
 
 def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
     """The tree of HyperNodes, and the queues that the topology file names."""
-    return (*hypernodes.write(topology, target), *_queues(topology))
+    return (*writing.write(topology, target), *_queues(topology))
 
 
 def _queues(topology: ClusterTopology) -> Iterator[Manifest]:

@@ -221,7 +221,7 @@ def check_pods(workflow: Workflow, topology: ClusterTopology, target: Target, sc
 
 def _network(spec: PodSet, topology: ClusterTopology, pool: Pool) -> PodParts:
     """What the pods' fabric adds."""
-    asked = fabrics.wanted(spec, topology, pool=pool.name)
+    asked = fabrics.fabric_request(spec, topology, pool=pool.name)
     if asked is None:
         return PodParts()
     from bayplan.fabrics import kinds

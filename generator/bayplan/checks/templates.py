@@ -16,7 +16,7 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Binary, Place, PodSet, Workflow, pod_sets
 
 if TYPE_CHECKING:
-    from bayplan.model.augment import Roster
+    from bayplan.model.augment import WorkloadTemplates
 
 
 # Values in a template that would make no pod: amounts that are none, cards counted twice, nulls that delete ours.
@@ -353,31 +353,31 @@ def check_pod_templates(workflow: Workflow, topology: ClusterTopology, target: T
 HINT = "write a number with a unit, such as 4, 500m or 64Gi"
 
 
-def check_existing(roster: Roster) -> Iterator[Diagnostic]:
+def check_existing(templates: WorkloadTemplates) -> Iterator[Diagnostic]:
     """W513, for every amount that no API server would take; W515, for pods that no scheduler looks at; W516."""
-    for seat in roster.seats:
-        spec = mapping(roster.object.data, *seat.path, "spec")
-        route = (*roster.object.route, *seat.path, "spec")
+    for slot in templates.slots:
+        spec = mapping(templates.object.data, *slot.path, "spec")
+        route = (*templates.object.route, *slot.path, "spec")
         yield from _existing_amounts(spec, "overhead", route)
         yield from _requested(spec, route)
         for key in ("containers", "initContainers"):
             for number, each in enumerate(items(spec, key)):
                 yield from _requested(each, (*route, key, number))
         yield from _free(spec, route)
-    yield from _priorities(roster)
+    yield from _priorities(templates)
 
 
-def _priorities(roster: Roster) -> Iterator[Diagnostic]:
+def _priorities(templates: WorkloadTemplates) -> Iterator[Diagnostic]:
     """W516. A PodGroup has one priority for all of its pods."""
-    data = roster.object.data
-    found = {get(data, *seat.path, "spec", "priorityClassName"): seat for seat in roster.seats}
+    data = templates.object.data
+    found = {get(data, *slot.path, "spec", "priorityClassName"): slot for slot in templates.slots}
     if len(found) > 1:
         names = ", ".join(f'"{shorten(str(name))}"' if name else "none" for name in found)
-        at = next(seat.path for name, seat in found.items() if name)
+        at = next(slot.path for name, slot in found.items() if name)
         message = f"the pods of one gang have different priority classes ({names}), so the gang as a whole gets none"
         yield warning(
             "W516",
-            (*roster.object.route, *at, "spec", "priorityClassName"),
+            (*templates.object.route, *at, "spec", "priorityClassName"),
             message,
             hint="give all of its pod templates the same `priorityClassName`",
         )

@@ -11,7 +11,7 @@ from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.core.diagnostics import error
 from bayplan.linting.objects import collect
-from bayplan.manifests.diff import Contrast, contrast
+from bayplan.manifests.diff import Diff, difference
 from bayplan.model.manifest import File, Item, Manifest
 from bayplan.report import Batch
 from bayplan.text.document import read as read_document
@@ -35,7 +35,7 @@ def run(given: Given) -> int:
         return finish(given, batches)
     documents, colliding = join(compiled)
     batches += [*colliding, Batch(_scripts(documents))]
-    made = contrast(_plain(documents), objects, compiled[0][1].planned.plan.namespace)
+    made = difference(_plain(documents), objects, compiled[0][1].planned.plan.namespace)
     code = finish(given, batches, lambda: output.write(_text(given, made)))
     return code or (0 if made.equal else 1)
 
@@ -55,7 +55,7 @@ def _plain(documents: Iterable[Item]) -> list[Manifest]:
     return [each.data for each in read_document("rendered", text.encode(), "manifest", own=False).value or ()]
 
 
-def _text(given: Given, made: Contrast) -> Iterator[str]:
+def _text(given: Given, made: Diff) -> Iterator[str]:
     if given.one("format", "text") == "json":
         import json
 

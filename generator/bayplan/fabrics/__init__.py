@@ -25,10 +25,10 @@ LOCK = "IPC_LOCK"
 example/rdma-test-pod1.yml)."""
 
 
-class Wanted(NamedTuple):
+class FabricRequest(NamedTuple):
     """What one podSet asks of its fabric, with what the cluster says of both."""
 
-    asked: Attachment
+    attachment: Attachment
     fabric: Fabric
     rails: tuple[Rail, ...]  # that are attached, in the order of the file
     pool: Pool
@@ -41,20 +41,20 @@ class Wanted(NamedTuple):
     together: bool = False  # its accelerators are claimed, too: one claim holds both, so that they can be neighbours
 
 
-def wanted(
+def fabric_request(
     spec: PodSet, topology: ClusterTopology, namespace: str = "", pool: str = "", claim: str = ""
-) -> Wanted | None:
+) -> FabricRequest | None:
     """That of a podSet; None where it asks for no fabric, or for one that there is not."""
-    asked, home, fabric = spec.fabric, topology.pool(pool), fabric_of(spec, topology)
-    if asked is None or fabric is None:
+    attachment, own_pool, fabric = spec.fabric, topology.pool(pool), fabric_of(spec, topology)
+    if attachment is None or fabric is None:
         return None
     known = topology.namespaces.get(namespace)
     kind = topology.accelerators.get(spec.accelerator.name) if spec.accelerator else None
-    return Wanted(
-        asked,
+    return FabricRequest(
+        attachment,
         fabric,
-        rails_of(asked, fabric),
-        home or topology.pools[0],
+        rails_of(attachment, fabric),
+        own_pool or topology.pools[0],
         namespace,
         (known.primary_interface if known else "") or PRIMARY,
         kind.vendor if kind else "",
@@ -70,11 +70,11 @@ def fabric_of(spec: PodSet, topology: ClusterTopology) -> Fabric | None:
     return topology.fabrics.get(spec.fabric.name) if spec.fabric else None
 
 
-def rails_of(asked: Attachment, fabric: Fabric) -> tuple[Rail, ...]:
+def rails_of(attachment: Attachment, fabric: Fabric) -> tuple[Rail, ...]:
     """The rails asked for; numbers that there are not are left out."""
-    if not asked.rails:
+    if not attachment.rails:
         return fabric.rails
-    return tuple(rail for number, rail in enumerate(fabric.rails) if number in asked.rails)
+    return tuple(rail for number, rail in enumerate(fabric.rails) if number in attachment.rails)
 
 
 def amounts(spec: PodSet, topology: ClusterTopology) -> dict[str, int]:
@@ -101,17 +101,17 @@ def bounded(spec: PodSet, topology: ClusterTopology, pool: Pool | None, master: 
     of such pods listens.
     """
     fabric = fabric_of(spec, topology)
-    asked: dict[str, int] = {}
+    bounds: dict[str, int] = {}
     if spec.fabric and fabric and fabric.kind == DRANET:
         for number, rail in enumerate(fabric.rails):
             if not spec.fabric.rails or number in spec.fabric.rails:
                 named = rail.hca or rail.device or rail.selectors
                 key = f"1:rail {number} of {fabric.name}" if named else f"{len(fabric.rails)}:rail of {fabric.name}"
-                asked[key] = asked.get(key, 0) + 1
+                bounds[key] = bounds.get(key, 0) + 1
     if on_host(spec, fabric, pool):
         ports = (*spec.ports.values(), *((master,) if master else ()))
-        asked |= {f"1:port {port} of the node": 1 for port in ports}
-    return asked
+        bounds |= {f"1:port {port} of the node": 1 for port in ports}
+    return bounds
 
 
 def on_host(spec: PodSet, fabric: Fabric | None, pool: Pool | None) -> bool:
@@ -179,6 +179,6 @@ def shares_verbs(fabric: Fabric) -> bool:
     return fabric.kind in ("macvlan", "ipoib") or (fabric.kind == "none" and fabric.shared)
 
 
-def pins(asked: Wanted) -> bool:
+def pins(request: FabricRequest) -> bool:
     """Whether the rails are RDMA, rather than a network for TCP alone."""
-    return any(rail.hca or rail.resource for rail in asked.rails)
+    return any(rail.hca or rail.resource for rail in request.rails)

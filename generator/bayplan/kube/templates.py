@@ -175,7 +175,7 @@ class PodTemplate(NamedTuple):
         return bool(self.path)
 
 
-def templates(objects: Iterable[Object]) -> tuple[PodTemplate, ...]:
+def templates_in(objects: Iterable[Object]) -> tuple[PodTemplate, ...]:
     """All pod templates of the objects, in their order."""
     return tuple(each for one in objects for each in _of(one))
 

@@ -20,7 +20,7 @@ from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import PodSet
 from bayplan.planning.fit import Impossible, prove
-from bayplan.planning.pools import cut
+from bayplan.planning.pools import irregularly_shared
 
 # What a command tells torchrun of a rendezvous, against the pods that meet (PyTorch, torch/distributed/run.py).
 
@@ -246,12 +246,12 @@ SPREAD = "pods that are to share a domain cannot be spread over several: remove 
 SHARES = "ask for shares of one size, each pod of one card; give the memory of a card in the topology"
 
 
-def unseen(plan: Plan) -> Iterator[Diagnostic]:
+def unmodelled_constraints(plan: Plan) -> Iterator[Diagnostic]:
     """For each podSet the fields of its template that leave out nodes which the proof counts; cards that are cut."""
-    ragged = cut(plan.workflow, plan.topology)
+    irregular = irregularly_shared(plan.workflow, plan.topology)
     for pods in once(pods for gang in plan.gangs for pods in all_pods(gang.root)):
         asked = pods.spec.accelerator
-        if asked and asked.name in ragged and not asked.whole:
+        if asked and asked.name in irregular and not asked.whole:
             message = (
                 f'the proof adds up the parts of cards that podSet "{pods.spec.name}" takes; it does not cut cards'
             )
@@ -282,7 +282,7 @@ def _strict(constraint: Any) -> bool:
 # Preferences that no placement can meet: a warning each, since the scheduler will fall back without a word.
 
 
-def unmet(plan: Plan) -> Iterator[Diagnostic]:
+def unmet_preferences(plan: Plan) -> Iterator[Diagnostic]:
     """For a plan that fits: each preferred level of the file that would not, were it required."""
     for gang in plan.gangs:
         units = {unit.route: unit for unit in walk(gang.root) if unit.preferred} if gang.copy == 0 else {}

@@ -17,7 +17,7 @@ from bayplan.backends import BACKENDS
 from bayplan.cli import explain as fields
 from bayplan.cli.commands import SCHEMAS, SHELLS
 from bayplan.cli.run import run
-from bayplan.model.features import FEATURES
+from bayplan.model.backend import FEATURES
 from bayplan.report.codes import sections
 from tools.run import EXAMPLES, PRETRAIN, ROOT, environment
 

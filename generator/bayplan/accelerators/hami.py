@@ -102,10 +102,6 @@ def faults(asked: Accelerator, kind: AcceleratorKind) -> Iterator[Fault]:
         yield from _cores(asked, known)
 
 
-def _wholly(known: Names, what: str) -> str:
-    return f"cards counted as {known.cards} have no resource for a part of their {what}"
-
-
 def _named(known: Names) -> str:
     if known.vendor == "metax":
         return "ask for whole cards, or declare cards in sGPU mode: `resources: {count: metax-tech.com/sgpu}`"
@@ -183,11 +179,31 @@ def _memory_of(asked: Accelerator, kind: AcceleratorKind) -> tuple[int, int]:
     return (_cut(quantity.parse(asked.memory), asked, kind), has) if has > 0 else (0, PERCENT)
 
 
+ASCEND = "huawei.com/Ascend"
+TEMPLATES: Mapping[str, tuple[tuple[int, ...], int]] = {
+    "910A": ((2184, 4369, 8738, 17476), 32768),
+    "910B2": ((8192, 16384, 32768), 65536),
+    "910B3": ((16384, 32768), 65536),
+    "910B4-1": ((16384, 32768), 65536),
+    "910B4": ((8192, 16384), 32768),
+    "910C": ((16384, 32768), 65536),
+    "310P": ((3072, 6144, 12288), 24576),
+}
+"""Chip -> MiB of the parts that a card is cut into by its templates, and of the whole card."""
+
+KUNLUN = ("kunlunxin.com/vxpu", (24576, 49152, 98304))
+"""And those of Kunlunxin's only card (pkg/device/kunlun/vdevice.go, trimMemory)."""
+
+
+def template_sizes(cards: str) -> tuple[int, ...]:
+    """The MiB that HAMi gives of a card so counted, smallest first; nothing where it gives what is asked for."""
+    sizes, whole = TEMPLATES.get(cards.removeprefix(ASCEND), ((), 0))
+    return (*sizes, whole) if sizes else KUNLUN[1] if cards == KUNLUN[0] else ()
+
+
 def _cut(amount: int, asked: Accelerator, kind: AcceleratorKind) -> int:
     """The memory that is given: cards that are cut by templates give the next larger part."""
-    from bayplan.accelerators.hami_rules import parts
-
-    sizes = () if asked.cores else parts(names(kind).cards)
+    sizes = () if asked.cores else template_sizes(names(kind).cards)
     return next((size * MIB * WHOLE for size in sizes if size * MIB * WHOLE >= amount), amount)
 
 

@@ -5,9 +5,21 @@ HAMi 2.8 to 2.10: `pkg/scheduler/webhook.go`, `pkg/device/*/`, `pkg/util/`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
-from bayplan.accelerators.hami import CARDS, LINKED, NODE, SGPU_CLASS, SGPU_QOS, SGPU_TOPOLOGY, SOFT, VNPU_MODE, WEIGHTS
+from bayplan.accelerators.hami import (
+    ASCEND,
+    CARDS,
+    LINKED,
+    NODE,
+    SGPU_CLASS,
+    SGPU_QOS,
+    SGPU_TOPOLOGY,
+    SOFT,
+    TEMPLATES,
+    VNPU_MODE,
+    WEIGHTS,
+)
 from bayplan.accelerators.hami_pod import KEPT, Ask, Fault, Seen, look, note, part_of, resources
 from bayplan.accelerators.matrix import verdict
 from bayplan.core.phrases import listing
@@ -259,28 +271,6 @@ def _unknown(seen: Seen) -> Iterator[Fault]:
 SIZES = (2, 4, 8, 16, 32, 64, 96)
 """What `mthreads.com/sgpu-memory` may be."""
 
-ASCEND = "huawei.com/Ascend"
-CUTS: Mapping[str, tuple[tuple[int, ...], int]] = {
-    "910A": ((2184, 4369, 8738, 17476), 32768),
-    "910B2": ((8192, 16384, 32768), 65536),
-    "910B3": ((16384, 32768), 65536),
-    "910B4-1": ((16384, 32768), 65536),
-    "910B4": ((8192, 16384), 32768),
-    "910C": ((16384, 32768), 65536),
-    "310P": ((3072, 6144, 12288), 24576),
-}
-"""Chip -> MiB of the parts that a card is cut into by its templates, and of the whole card."""
-
-
-KUNLUN = ("kunlunxin.com/vxpu", (24576, 49152, 98304))
-"""And those of Kunlunxin's only card (pkg/device/kunlun/vdevice.go, trimMemory)."""
-
-
-def parts(cards: str) -> tuple[int, ...]:
-    """The MiB that HAMi gives of a card so counted, smallest first; nothing where it gives what is asked for."""
-    sizes, whole = CUTS.get(cards.removeprefix(ASCEND), ((), 0))
-    return (*sizes, whole) if sizes else KUNLUN[1] if cards == KUNLUN[0] else ()
-
 
 def check_chips(seen: Seen) -> Iterator[Fault]:
     """Of each container."""
@@ -315,12 +305,12 @@ def _ascend(ask: Ask, soft: bool) -> Iterator[Fault]:
         message = f"{ask.names.cores} is for cards that hami-core shares; templates cut cores with the memory"
         yield Fault("chip", "error", ask.at["cores"], message, f"add the annotation {VNPU_MODE}: {SOFT}, or remove it")
     memory = ask.amounts.get("memory", "")
-    if chip in CUTS and memory.isascii() and memory.isdigit() and len(memory) < 10 and not soft:
+    if chip in TEMPLATES and memory.isascii() and memory.isdigit() and len(memory) < 10 and not soft:
         yield from _cut(ask, chip, int(memory))
 
 
 def _cut(ask: Ask, chip: str, memory: int) -> Iterator[Fault]:
-    parts, whole = CUTS[chip]
+    parts, whole = TEMPLATES[chip]
     if memory > whole:
         message = f"a card of Ascend {chip} has {whole} MiB, and {memory} are asked for"
         yield Fault("chip", "error", ask.at["memory"], message, f"write {listing(map(str, (*parts, whole)))}")

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from bayplan.core.diagnostics import Diagnostic
+from bayplan.core.values import Modules
 from bayplan.model.backend import Backend
 
 if TYPE_CHECKING:
@@ -28,26 +29,8 @@ NAMES = (
 """The words in `scheduler:`, which are the names of the modules too, but for dashes."""
 
 
-class _Backends(Mapping[str, Backend]):
-    """The backends by name, each imported when it is asked for: a run needs one of them."""
-
-    def __getitem__(self, name: str) -> Backend:
-        if name not in NAMES:
-            raise KeyError(name)
-        backend: Backend = import_module(_module(name)).BACKEND
-        return backend
-
-    def __contains__(self, name: object) -> bool:
-        return name in NAMES
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(NAMES)
-
-    def __len__(self) -> int:
-        return len(NAMES)
-
-
-BACKENDS: Mapping[str, Backend] = _Backends()
+BACKENDS: Mapping[str, Backend] = Modules(__name__, NAMES, "BACKEND")
+"""The backends by name."""
 
 
 def existing(name: str) -> Existing:

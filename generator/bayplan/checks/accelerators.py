@@ -15,8 +15,7 @@ from bayplan.model.manifest import PodParts
 from bayplan.model.plan import allocator
 from bayplan.model.target import Target
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Pool
-from bayplan.model.walk import Place, pod_sets
-from bayplan.model.workflow import Accelerator, PodSet, Workflow
+from bayplan.model.workflow import Accelerator, Place, PodSet, Workflow, pod_sets
 from bayplan.planning.pools import pools_of
 
 CODES: Mapping[str, str] = {
@@ -222,8 +221,12 @@ def check_pods(workflow: Workflow, topology: ClusterTopology, target: Target, sc
 
 def _network(spec: PodSet, topology: ClusterTopology, pool: Pool) -> PodParts:
     """What the pods' fabric adds."""
-    asked = fabrics.wanted(spec, topology, pool=pool.name)
-    return fabrics.parts(asked) if asked else PodParts()
+    asked = fabrics.fabric_request(spec, topology, pool=pool.name)
+    if asked is None:
+        return PodParts()
+    from bayplan.fabrics import kinds
+
+    return kinds.parts(asked)
 
 
 AMONG_NODES = ("choice", "half")

@@ -9,7 +9,7 @@ from bayplan.cli.inputs import Inputs
 from bayplan.core.diagnostics import Diagnostic, Note, error, info
 from bayplan.manifests.order import head, keys
 from bayplan.model.manifest import Item, Manifest
-from bayplan.pipeline import Compiled, Judged, Request
+from bayplan.pipeline import CheckedTopology, Compiled, Request
 from bayplan.report import Batch
 from bayplan.text.document import Document
 
@@ -19,14 +19,14 @@ NATIVE = ("P", "F", "W3")
 """Codes of stages that know no format."""
 
 
-TopologyCheck = Callable[[Document], Judged]
+TopologyCheck = Callable[[Document], CheckedTopology]
 
 
 def cached_topology_check() -> TopologyCheck:
     """`pipeline.check_topology` of each document once: with 100,000 nodes it takes longer than all else."""
-    known: dict[int, tuple[Document, Judged]] = {}  # with the document, so that no other gets its number
+    known: dict[int, tuple[Document, CheckedTopology]] = {}  # with the document, so that no other gets its number
 
-    def check_topology(document: Document) -> Judged:
+    def check_topology(document: Document) -> CheckedTopology:
         if id(document) not in known:
             known[id(document)] = document, pipeline.check_topology(document)
         return known[id(document)][1]

@@ -12,7 +12,7 @@ from bayplan.cli.lint import lenient, load_manifests
 from bayplan.cli.options import Given
 from bayplan.core.diagnostics import error
 from bayplan.linting.objects import collect
-from bayplan.manifests.diff import Contrast, contrast
+from bayplan.manifests.diff import Diff, difference
 from bayplan.model.manifest import File, Item, Manifest
 from bayplan.report import Batch
 from bayplan.text.document import read as read_document
@@ -36,7 +36,7 @@ def run(given: Given) -> int:
         return finish(given, batches)
     documents, colliding = join(compiled)
     batches += [*colliding, Batch(_scripts(documents))]
-    comparison = contrast(_as_data(documents), objects, compiled[0][1].planned.plan.namespace)
+    comparison = difference(_as_data(documents), objects, compiled[0][1].planned.plan.namespace)
     code = finish(given, batches, lambda: output.write(_text(given, comparison)))
     return code or (0 if comparison.equal else 1)
 
@@ -56,7 +56,7 @@ def _as_data(documents: Iterable[Item]) -> list[Manifest]:
     return [each.data for each in read_document("rendered", text.encode(), "manifest", own=False).value or ()]
 
 
-def _text(given: Given, comparison: Contrast) -> Iterator[str]:
+def _text(given: Given, comparison: Diff) -> Iterator[str]:
     if given.one("format", "text") == "json":
         import json
 

@@ -55,7 +55,7 @@ def _new(given: Given, picked: Sequence[Picked], asked: Asked, batches: list[Bat
     topology = made.topology._replace(name=name, read=read)
     data = native.write(topology)
     if any(pool.domains for pool in topology.pools):
-        judged = pipeline.judge_topology(topology)
+        judged = pipeline.topology_findings(topology)
         judged += () if has_errors(judged) else schemas.validate(native.SCHEMA, data, "topology")
         batches.append(topology_merging.at_sources(judged, made, picked))
         if has_errors(judged):

@@ -8,15 +8,15 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, warning
 from bayplan.core.phrases import did_you_mean, listing
+from bayplan.fabrics import pools_of
 from bayplan.fabrics.pods import MASTERS, hca_difference
-from bayplan.fabrics.requests import pools_of
 from bayplan.kube import networks as ip
 from bayplan.kube.networks import LONGEST, NETWORKS, read
 from bayplan.kube.objects import get, group, items, kind, mapping, namespace, number_in, text
 from bayplan.kube.templates import PodTemplate, containers
 from bayplan.linting.networks import AttachedPods, NetworkIndex, device_requests
 from bayplan.linting.objects import LintContext
-from bayplan.model.fabric import Fabric
+from bayplan.model.topology import Fabric
 
 COUNT = "nvidia.com/gpu"
 

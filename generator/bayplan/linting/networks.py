@@ -11,14 +11,14 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route
 from bayplan.core.values import NamedTuple
-from bayplan.fabrics.requests import NETWORKED
+from bayplan.fabrics import NETWORKED
 from bayplan.kube import networks as multus
 from bayplan.kube import quantity
 from bayplan.kube.networks import Network, networks
 from bayplan.kube.objects import get, items, mapping, namespace
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.objects import LintContext, same_namespace
-from bayplan.model.fabric import Fabric, Rail
+from bayplan.model.topology import Fabric, Rail
 
 OWN = ("kubernetes.io", "k8s.io")
 """Domains whose resources are Kubernetes' own; those are no devices."""

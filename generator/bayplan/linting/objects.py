@@ -8,7 +8,7 @@ from typing import TypeVar
 from bayplan.core.diagnostics import Diagnostic, Note, error, warning
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import flattened, get, group, identity, kind, mapping, name, named, namespace, text, title
-from bayplan.kube.templates import PodTemplate, templates
+from bayplan.kube.templates import PodTemplate, templates_in
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
@@ -61,7 +61,7 @@ Rule = Callable[[LintContext], Iterator[Diagnostic]]
 def lint_context(objects: Iterable[Object], topology: ClusterTopology, target: Target) -> LintContext:
     """The index."""
     every = tuple(objects)
-    pods = templates(every)
+    pods = templates_in(every)
     domains = [one for one in every if (group(one), kind(one)) == ("resource.nvidia.com", "ComputeDomain")]
     return LintContext(
         every,

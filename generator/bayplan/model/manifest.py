@@ -6,7 +6,7 @@ from typing import Any
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.model.plan import GangPlan
-from bayplan.text.items import File, Item, Manifest, Many, Slot
+from bayplan.text import File, Item, Manifest, Many, Slot
 
 __all__ = [
     "Absent",

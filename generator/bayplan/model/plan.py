@@ -8,6 +8,12 @@ from bayplan.core.values import NamedTuple
 from bayplan.model.topology import AcceleratorKind, ClusterTopology
 from bayplan.model.workflow import Accelerator, Gang, PodSet, Workflow
 
+MOST_PODS = 1_000_000
+"""Ten times the largest Kubernetes clusters that were shown: more is a slip of the finger."""
+
+MOST_GANGS = 10_000
+"""Of one workload that others wrote: each is proven, and more than these would take minutes."""
+
 
 class PodRef(NamedTuple):
     """Pod `number` (from 0) of the podSet instance `pods` (a `Pods.name`) in the gang copy `gang` (its object name)."""

@@ -8,7 +8,7 @@ from itertools import pairwise
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import KINDS, Kind, instances
-from bayplan.model.features import Need, Support
+from bayplan.model.backend import Need, Support
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Ranks, Unit, Units, all_pods, instance, once
 from bayplan.model.target import Target
@@ -175,9 +175,12 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
         tuple(Workload(kind, _name(plan, family), _folded(family, kind, offer)) for family in copies)
         for kind in tuple(asked) or offer.kinds
     ]
-    gaps = [tuple(_gaps(workloads, plan, offer, target)) for workloads in candidates]
-    best = min(range(len(candidates)), key=lambda number: (*_gravity(gaps[number]), number))
-    return Outcome(candidates[best] if _known(candidates[best][0], offer, target) else None, gaps[best])
+    best, least = candidates[0], tuple(_gaps(candidates[0], plan, offer, target))
+    for candidate in candidates[1:] if least else ():
+        gaps = tuple(_gaps(candidate, plan, offer, target))
+        if _gravity(gaps) < _gravity(least):
+            best, least = candidate, gaps
+    return Outcome(best if _known(best[0], offer, target) else None, least)
 
 
 def _known(workload: Workload, offer: Offer, target: Target) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from bayplan.core.diagnostics import AT, Note, Outcome, error, has_errors
 from bayplan.core.values import NamedTuple
-from bayplan.text import json
+from bayplan.text import scalars
 from bayplan.text.source import (
     LARGEST,
     EncodingError,
@@ -135,10 +135,10 @@ def _trees(name: str, errors: Errors, own: bool) -> list[Any]:
     """The data of every document; JSON where it is JSON, else YAML."""
     text = errors.text
     notes: tuple[Note, ...] = ()
-    if json.begins(text):
+    if scalars.looks_like_json(text):
         try:
-            return [json.load(text)]
-        except json.InvalidDataError:
+            return [scalars.load_json(text)]
+        except scalars.InvalidDataError:
             from bayplan.text import yaml
 
             return yaml.read_json(text, own, errors)
@@ -169,10 +169,10 @@ def events(text: str) -> Iterator[Any]:
     from bayplan.text import yaml
 
     try:
-        if json.begins(text):
-            json.load(text)
+        if scalars.looks_like_json(text):
+            scalars.load_json(text)
             return yaml.json_events(text)
-    except json.InvalidDataError:
+    except scalars.InvalidDataError:
         return yaml.json_events(text)
     except ValueError:
         pass

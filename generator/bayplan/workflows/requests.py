@@ -11,9 +11,9 @@ from bayplan.core.diagnostics import KEY, Diagnostic, Note, Outcome, Route, erro
 from bayplan.core.phrases import count, did_you_mean, listing, shorten
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import group, items, kind, mapping, name, namespace, title
-from bayplan.kube.templates import templates
+from bayplan.kube.templates import templates_in
 from bayplan.kube.workloads import WORKLOADS
-from bayplan.model.augment import Roster, Seat
+from bayplan.model.augment import TemplateSlot, WorkloadTemplates
 from bayplan.model.encoding import camel_case
 from bayplan.model.manifest import Object
 from bayplan.model.policy import RULES, GangRule, GroupRule, Policy, Rule
@@ -148,7 +148,7 @@ ASKED = frozenset(PREFIX + word for word in WORDS)
 def misplaced(one: Object) -> Iterator[Diagnostic]:
     """A948: what is asked for where nobody looks, among labels or on pod templates."""
     yield from _among(one, mapping(one.data, "metadata", "labels"), (*one.route, "metadata", "labels"), "a label")
-    for each in templates((one,)):
+    for each in templates_in((one,)):
         if each.owned:
             at = (*each.route, "metadata")
             yield from _among(one, each.labels, (*at, "labels"), "a label of its pods")
@@ -169,7 +169,7 @@ class GroupWish(NamedTuple):
     route: Route
 
 
-class Wish(NamedTuple):
+class RequiredValue(NamedTuple):
     """Everything that is asked for. `said`: field of `GangRule` -> wish."""
 
     said: Mapping[str, Said] = {}
@@ -178,21 +178,23 @@ class Wish(NamedTuple):
     adopt: bool = False
 
 
-def wish(roster: Roster, policy: Policy | None, rule: int | None, said: Mapping[str, Said]) -> Outcome[Wish]:
+def wish(
+    templates: WorkloadTemplates, policy: Policy | None, rule: int | None, said: Mapping[str, Said]
+) -> Outcome[RequiredValue]:
     """Annotations win over the rule, key by key. A942: which groups are meant is not clear."""
-    of_rule = Wish() if policy is None or rule is None else _of_rule(policy, rule)
+    of_rule = RequiredValue() if policy is None or rule is None else _of_rule(policy, rule)
     own = {word.replace("-", "_"): each for word, each in said.items()}
-    groups = _groups(roster, of_rule.groups, own.pop("group_size", None), own.pop("group_placement", None))
+    groups = _groups(templates, of_rule.groups, own.pop("group_size", None), own.pop("group_placement", None))
     if groups.value is None:
         return Outcome(None, groups.diagnostics)
     every = own.pop("compute_domain", None) if groups.value else None
-    return Outcome(Wish({**of_rule.said, **own}, groups.value, every, of_rule.adopt))
+    return Outcome(RequiredValue({**of_rule.said, **own}, groups.value, every, of_rule.adopt))
 
 
-def _of_rule(policy: Policy, index: int) -> Wish:
+def _of_rule(policy: Policy, index: int) -> RequiredValue:
     rule, route = policy.rules[index], (*RULES, index)
     groups = tuple(_group(each, (*route, "groups", number)) for number, each in enumerate(rule.groups))
-    return Wish(_given(rule.gang, (*route, "gang")), groups, adopt=rule.adopt)
+    return RequiredValue(_given(rule.gang, (*route, "gang")), groups, adopt=rule.adopt)
 
 
 def _group(rule: GroupRule, route: Route) -> GroupWish:
@@ -205,7 +207,7 @@ def _given(rule: GangRule | GroupRule, route: Route) -> dict[str, Said]:
 
 
 def _groups(
-    roster: Roster, groups: tuple[GroupWish, ...], size: Said | None, placement: Said | None
+    templates: WorkloadTemplates, groups: tuple[GroupWish, ...], size: Said | None, placement: Said | None
 ) -> Outcome[tuple[GroupWish, ...]]:
     """The rule's groups with what the annotations say of them; without a rule, the groups that annotations make."""
     first = size or placement
@@ -213,26 +215,28 @@ def _groups(
         return Outcome(groups)
     own = {key: each for key, each in (("size", size), ("placement", placement)) if each}
     if len(groups) > 1:
-        message = f"the policy cuts {title(roster.placed)} into several groups, and an annotation says one thing of all"
+        message = (
+            f"the policy cuts {title(templates.placed)} into several groups, and an annotation says one thing of all"
+        )
         note = Note("the groups are here", groups[0].route[:-1])
         return _unclear(first.route, message, "say it in the policy, for each group", (note,))
     if groups:
         return Outcome((groups[0]._replace(said={**groups[0].said, **own}),))
     if size is None:
-        message = f"nothing says how many pods of {title(roster.placed)} make a group"
+        message = f"nothing says how many pods of {title(templates.placed)} make a group"
         return _unclear(first.route, message, f"add {PREFIX}group-size, or use {PREFIX}placement for all of them")
-    meant = [each for each in roster.seats if devices(roster, each)] or list(roster.seats)
+    meant = [each for each in templates.slots if devices(templates, each)] or list(templates.slots)
     if len(meant) != 1:
         names = listing([each.name for each in meant], "and")
-        message = f"{title(roster.placed)} has the podSets {names}, and a group-size cuts one"
+        message = f"{title(templates.placed)} has the podSets {names}, and a group-size cuts one"
         return _unclear(first.route, message, "say in a policy which podSets make the groups")
     made = {"name": Said(meant[0].name, size.route), **own}
     return Outcome((GroupWish(made, (meant[0].name,), size.route),))
 
 
-def devices(roster: Roster, seat: Seat) -> bool:
+def devices(templates: WorkloadTemplates, slot: TemplateSlot) -> bool:
     """Whether pods ask for more than their share of a machine: a resource of a vendor, or a claim."""
-    spec = mapping(roster.object.data, *seat.path, "spec")
+    spec = mapping(templates.object.data, *slot.path, "spec")
     if items(spec, "resourceClaims"):
         return True
     return any(

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 
 from bayplan.backends.kai.estimate import estimate
 from bayplan.backends.kai.pod_group import cluster_objects, lower, needs
-from bayplan.model.backend import Backend, Cluster, Declaration
-from bayplan.model.features import Feature, Support, exact
+from bayplan.model.backend import Backend, Cluster, Declaration, Feature, Support, exact
 
 FEATURES: Mapping[str, Feature] = {
     "unit-name-length": Feature("long names of group instances", "characters", "F622", True),

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from bayplan.backends.koordinator.needs import cluster_needs, needs, notices
 from bayplan.backends.koordinator.pod_group import lower
-from bayplan.model.backend import Backend, Cluster, Declaration
-from bayplan.model.features import Feature, Support, exact
+from bayplan.model.backend import Backend, Cluster, Declaration, Feature, Support, exact
 from bayplan.topologies.koordinator import write
 
 FEATURES = {

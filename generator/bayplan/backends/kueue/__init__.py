@@ -9,8 +9,7 @@ from collections.abc import Mapping
 
 from bayplan.backends.kueue.lower import lower
 from bayplan.backends.kueue.needs import cluster_needs, cluster_objects, needs, notices, prove
-from bayplan.model.backend import Backend, Cluster, Declaration
-from bayplan.model.features import Feature, Support, exact
+from bayplan.model.backend import Backend, Cluster, Declaration, Feature, Support, exact
 
 FEATURES: Mapping[str, Feature] = {
     "unlike-pair": Feature("a placement over two podSets that are no leader and its workers", code="F650"),

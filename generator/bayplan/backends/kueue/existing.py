@@ -12,8 +12,8 @@ from typing import Any
 from bayplan.backends.kueue.lower import QUEUE, TOPOLOGY_ANNOTATIONS, Request, requests, topology_annotations
 from bayplan.core.diagnostics import Diagnostic, info
 from bayplan.kube.kinds import instances
+from bayplan.model.backend import Support
 from bayplan.model.existing import LED, TITLES, UNNUMBERED, Existing, carries, refuses
-from bayplan.model.features import Support
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, PodParts, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target

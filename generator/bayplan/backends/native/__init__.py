@@ -9,8 +9,7 @@ from collections.abc import Mapping
 
 from bayplan.backends.native.groups import lower
 from bayplan.backends.native.needs import cluster_needs, needs, notices
-from bayplan.model.backend import Backend, Cluster, Declaration
-from bayplan.model.features import Feature, Support, exact
+from bayplan.model.backend import Backend, Cluster, Declaration, Feature, Support, exact
 
 KUBERNETES = "kubernetes"
 GREEDY = (

@@ -7,8 +7,8 @@ A CRD drops `schedulingGroup` from its pod templates unless it knows the field: 
 from __future__ import annotations
 
 from bayplan.backends.native.groups import COMPONENT, SINCE_LEVELS, SINCE_WORKLOADS, lower
+from bayplan.model.backend import Support
 from bayplan.model.existing import TITLES, Existing, carries, for_default_scheduler, refuses
-from bayplan.model.features import Support
 from bayplan.model.manifest import Lowered, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target

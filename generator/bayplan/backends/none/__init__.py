@@ -12,11 +12,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.values import NamedTuple
-from bayplan.kube.kinds.parts import GANG_LABEL, GROUP_LABEL
+from bayplan.kube.kinds import GANG_LABEL, GROUP_LABEL
 from bayplan.kube.objects import given
 from bayplan.kube.pod import REQUIRED
-from bayplan.model.backend import Backend, Declaration
-from bayplan.model.features import Feature, Need, Support, exact
+from bayplan.model.backend import Backend, Declaration, Feature, Need, Support, exact
 from bayplan.model.manifest import Lowered, Marks, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, once, title, walk
 from bayplan.model.target import Target

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 
 from bayplan.backends.slurm.needs import cluster_needs, needs, notices, prove
 from bayplan.backends.slurm.script import lower
-from bayplan.model.backend import Backend, Cluster, Declaration
-from bayplan.model.features import Feature, Support, exact
+from bayplan.model.backend import Backend, Cluster, Declaration, Feature, Support, exact
 from bayplan.model.manifest import File
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology

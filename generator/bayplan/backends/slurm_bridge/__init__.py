@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bayplan.backends.slurm_bridge.pod_group import lower, needs, notices, prove
-from bayplan.model.backend import Backend, Declaration
-from bayplan.model.features import Feature, Support, exact
+from bayplan.model.backend import Backend, Declaration, Feature, Support, exact
 
 FEATURES: Mapping[str, Feature] = {
     "slurm-jobs": Feature("a gang whose groups need a domain each", "Slurm jobs", "F720"),

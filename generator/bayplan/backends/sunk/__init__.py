@@ -12,8 +12,7 @@ from bayplan.accelerators import DEVICE_PLUGIN
 from bayplan.backends.slurm_bridge.pod_group import ignored_placement_fields, template_fields
 from bayplan.core.diagnostics import Diagnostic, info
 from bayplan.kube.objects import given
-from bayplan.model.backend import Backend, Declaration
-from bayplan.model.features import Feature, Need, Support, exact
+from bayplan.model.backend import Backend, Declaration, Feature, Need, Support, exact
 from bayplan.model.manifest import Lowered, Marks, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, allocator, once
 from bayplan.model.target import Target

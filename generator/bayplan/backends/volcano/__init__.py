@@ -9,8 +9,7 @@ from collections.abc import Mapping
 
 from bayplan.backends.volcano.needs import cluster_needs, cluster_objects, needs, notices
 from bayplan.backends.volcano.pod_group import lower
-from bayplan.model.backend import Backend, Cluster, Declaration
-from bayplan.model.features import Feature, Support, exact
+from bayplan.model.backend import Backend, Cluster, Declaration, Feature, Support, exact
 
 FEATURES: Mapping[str, Feature] = {
     "volcano-release": Feature("gangs with subgroups or partitions", code="F641", firm=True),

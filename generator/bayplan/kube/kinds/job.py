@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from bayplan.kube.kinds.parts import (
+from bayplan.kube.kinds import (
     ENDS,
     INDEX_FIELD,
     INDEX_VARIABLE,
@@ -17,7 +17,7 @@ from bayplan.kube.kinds.parts import (
     service_name,
 )
 from bayplan.kube.ranks import Numbers, running_number, running_on
-from bayplan.model.features import Support
+from bayplan.model.backend import Support
 from bayplan.model.manifest import Manifest, Workload
 from bayplan.model.plan import GangPlan, Pods
 

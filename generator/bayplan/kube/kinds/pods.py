@@ -6,16 +6,24 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import Route
-from bayplan.kube.kinds.parts import Piece, headless_service, instances, meta, name_rows, pod_deadline, service_name
+from bayplan.kube.kinds import (
+    NAME_COLUMN,
+    Piece,
+    headless_service,
+    instances,
+    meta,
+    name_rows,
+    pod_deadline,
+    service_name,
+)
 from bayplan.kube.ranks import Numbers
-from bayplan.model.features import Support
+from bayplan.model.backend import Support
 from bayplan.model.manifest import Manifest, Many, Meta, Slot, Workload
 from bayplan.model.plan import GangPlan, Pods
 
 NAME = "pods"
 TITLE = "set of bare pods"
 INDEX = ""
-NAME_COLUMN, RANK_COLUMN, NUMBER_COLUMN = 0, 1, 2
 ALONE = "no controller stands behind bare pods"
 SUPPORT = (
     Support("depends-on", "absent", word="never", reason=ALONE, hint="render the gangs apart with `--gang NAME`"),

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from bayplan.kube.kinds.parts import Piece
+from bayplan.kube.kinds import SBATCH, Piece
 from bayplan.kube.ranks import Numbers
-from bayplan.model.features import Support
+from bayplan.model.backend import Support
 from bayplan.model.manifest import Manifest, Many, Workload
 from bayplan.model.plan import GangPlan, Pods
 
-NAME = "sbatch"
+NAME = SBATCH
 TITLE = "sbatch script"
 INDEX = ""
 SUPPORT = (

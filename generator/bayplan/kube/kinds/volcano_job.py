@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.kube.kinds.parts import Piece, instances, meta, name_rows, pod_deadline, service_name
+from bayplan.kube.kinds import Piece, instances, meta, name_rows, pod_deadline, service_name
 from bayplan.kube.ranks import Numbers, running_number, running_on
-from bayplan.model.features import Support
+from bayplan.model.backend import Support
 from bayplan.model.manifest import Manifest, Workload
 from bayplan.model.plan import GangPlan, Pods
 

@@ -9,9 +9,8 @@ from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, walk
 from bayplan.model.topology import HOST_LEVEL
-from bayplan.planning.fit.problem import Part, Problem, Vector, capacity, demand, per_node, problem
-from bayplan.planning.fit.prove import BUDGET, QUICK, holds, lacks
-from bayplan.planning.fit.space import Place, Space
+from bayplan.planning.fit.problem import Part, Place, Problem, Space, Vector, capacity, demand, per_node, problem
+from bayplan.planning.fit.search import BUDGET, QUICK, holds, lacks
 from bayplan.planning.fit.witness import solve
 
 # Plans that ask a little less: coarser levels, fewer instances, fewer pods, only what must start.

@@ -15,8 +15,7 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import listing
 from bayplan.core.values import NamedTuple
-from bayplan.model.fabric import Fabric
-from bayplan.model.topology import ClusterTopology, Pool
+from bayplan.model.topology import ClusterTopology, Fabric, Pool
 
 # The annotation by which Multus attaches networks to a pod (multus-cni 4.3, pkg/k8sclient): a comma-separated list, or
 # JSON.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayplan.core.diagnostics import Diagnostic, error
-from bayplan.kube.templates import PodTemplate, containers
+
+if TYPE_CHECKING:
+    from bayplan.kube.templates import PodTemplate
 
 # Words by which files of TorchX' are known.
 
@@ -28,6 +30,8 @@ def broken(template: PodTemplate) -> Iterator[Diagnostic]:
     """W573 (rule TX01): the variable with the host of rank 0, with a dash in its name."""
     if not any(str(key).startswith(LABEL) for key in template.labels):
         return
+    from bayplan.kube.templates import containers  # the names above are loaded for every workflow
+
     for route, container in containers(template):
         for key, number, text in _words(container):
             if found := re.search(BROKEN, text):

@@ -200,7 +200,7 @@ def test_named_resources_are_torchx_own() -> None:
     code += "print(json.dumps({k: dataclasses.asdict(f()) for k, f in r.items()}))"
     result = torchx("-c", code)
     assert result.returncode == 0, result.stderr
-    assert {name: named.resource(name) for name in named.NAMES} == json.loads(result.stdout)
+    assert json.loads(result.stdout) == named.NAMED_RESOURCES
 
 
 def registered(tmp_path: Path) -> dict[str, str]:

@@ -15,8 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from bayplan import schemas
-from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, has_errors, info, origin, warning
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, has_errors, info, warning
 from bayplan.model.formats import Context, Read
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import GANGS, Workflow
@@ -211,29 +210,13 @@ def read(data: Any, context: Context) -> Outcome[Read[Workflow]]:
     native_data, origins = translated.value
     if SUBJECT in context.beside:
         ruled = tuple(each for each in ruled if not _settled(each, native_data))
-    found = (*ruled, *translated.diagnostics, *_invalid(native_data, origins))
-    if has_errors(found):
-        return Outcome(None, found)
-    made = native.read(native_data).value
-    return Outcome(made and Read(made.value, {**made.origins, **origins}), found)
+    return native.finish(native_data, origins, (*ruled, *translated.diagnostics), ROOT)
 
 
 def _settled(found: Diagnostic, data: Mapping[str, Any]) -> bool:
     """Whether a pool configuration gives what a rule misses: a timeout (W447), a meaning to `pool` (W433)."""
     limited = any("activeDeadlineSeconds" in gang for gang in data["spec"]["gangs"])
     return (found.code == "W447" and limited) or (found.code == "W433" and found.route == (*ROOT, "pool"))
-
-
-def _invalid(data: Mapping[str, Any], origins: Mapping[Route, Route]) -> tuple[Diagnostic, ...]:
-    """What the native format cannot hold, at its place in the OSMO file."""
-    return tuple(
-        each._replace(route=_source(each.route, origins)) for each in schemas.validate("Workflow", data, "workflow")
-    )
-
-
-def _source(route: Route, origins: Mapping[Route, Route]) -> Route:
-    found = origin(route, origins)
-    return found[0] if found else ROOT
 
 
 def _translate(spec: Mapping[str, Any], context: Context, *, whole: bool) -> Outcome[Piece]:
@@ -282,7 +265,7 @@ def _document(
         origins[(*GANGS, number, "activeDeadlineSeconds")] = (*ROOT, "timeout")
     awaited = _awaited(gangs, owner)
     body = {"gangs": [_gang(gang, owner, awaited, deadline, parts) for gang in gangs]}
-    return Piece({"apiVersion": native.API_VERSION, "kind": native.KIND, "metadata": metadata, "spec": body}, origins)
+    return Piece(native.document(metadata, body), origins)
 
 
 def _owners(gangs: tuple[lowering.Gang, ...]) -> dict[str, str]:

@@ -13,10 +13,10 @@ from typing import Any
 
 from bayplan.core.phrases import suggest
 from bayplan.core.values import NamedTuple
-from bayplan.workflows.torchx import component_arguments
 from bayplan.workflows.torchx.component_arguments import (
     FLAG,
     LIST,
+    NAMED_RESOURCES,
     PAIRS,
     REQUIRED,
     REST,
@@ -24,7 +24,8 @@ from bayplan.workflows.torchx.component_arguments import (
     WHOLE,
     Parameters,
     Wrong,
-    parsed,
+    made_resource,
+    parse_mounts,
 )
 
 # `dist.ddp` and `dist.spmd`: torchrun on every replica (TorchX 0.7 and 0.8, components/dist.py).
@@ -53,7 +54,7 @@ def ddp(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
             "such as 2x8: 2 replicas with 8 processes each",
         )
     size = resource(given)
-    mounts = parsed(given["mounts"])
+    mounts = parse_mounts(given["mounts"])
     if isinstance(size, Wrong) or isinstance(mounts, str):
         return size if isinstance(size, Wrong) else Wrong("mounts", str(mounts))
     experiment, name = _names(given)
@@ -78,7 +79,7 @@ def ddp(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
 
 def spmd(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
     """The AppDef of `dist.spmd`: the number of processes is that of the host's GPUs unless it is given."""
-    host = component_arguments.resource(given["h"])
+    host = NAMED_RESOURCES.get(given["h"])
     if host is None:
         return _unknown(given["h"])
     if "x" not in given["j"] and not host["gpu"]:
@@ -91,13 +92,13 @@ def spmd(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
 def resource(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
     """What each replica asks for: the named resource, else the numbers."""
     if not given["h"]:
-        return component_arguments.made(given["cpu"], given["gpu"], given["memMB"])
-    return component_arguments.resource(given["h"]) or _unknown(given["h"])
+        return made_resource(given["cpu"], given["gpu"], given["memMB"])
+    return NAMED_RESOURCES.get(given["h"]) or _unknown(given["h"])
 
 
 def _unknown(name: str) -> Wrong:
-    like = [each for each in component_arguments.NAMES if each.startswith(name[:5])]  # `aws_` and the family
-    hint = suggest(name, like or component_arguments.NAMES, "TorchX comes with")
+    like = [each for each in NAMED_RESOURCES if each.startswith(name[:5])]  # `aws_` and the family
+    hint = suggest(name, like or NAMED_RESOURCES, "TorchX comes with")
     return Wrong("h", f'is "{name}", which is no resource that TorchX comes with', hint)
 
 
@@ -132,7 +133,7 @@ def _command(given: Mapping[str, Any], nodes: re.Match[str], most: int) -> str:
 
 # The small components (TorchX 0.7 and 0.8, components/utils.py).
 
-SMALL = component_arguments.made(1, 0, 1024)
+SMALL = made_resource(1, 0, 1024)
 
 
 def echo(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
@@ -176,7 +177,7 @@ def python(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
 
 def _app(name: str, given: Mapping[str, Any], size: dict[str, Any] | Wrong, **role: Any) -> dict[str, Any] | Wrong:
     """An application of one role, both of that name."""
-    mounts = parsed(given.get("mounts") or [])
+    mounts = parse_mounts(given.get("mounts") or [])
     if isinstance(size, Wrong) or isinstance(mounts, str):
         return size if isinstance(size, Wrong) else Wrong("mounts", str(mounts))
     whole = {"name": name, "image": given["image"], **role, "resource": size, "mounts": mounts}

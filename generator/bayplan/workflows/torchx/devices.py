@@ -17,6 +17,7 @@ from bayplan.core.phrases import listing
 from bayplan.core.values import NamedTuple
 from bayplan.model.fabric import Fabric
 from bayplan.model.topology import ClusterTopology, Pool
+from bayplan.workflows.torchx.component_arguments import INSTANCE
 
 # The annotation by which Multus attaches networks to a pod (multus-cni 4.3, pkg/k8sclient): a comma-separated list, or
 # JSON.
@@ -254,7 +255,6 @@ def _hashed(stem: str, name: str) -> str:
 
 # Which pool a role runs in, and how much of a node it may ask for there.
 
-INSTANCE = "node.kubernetes.io/instance-type"
 MEGA = 10**6
 RESERVED_MILLICPU, RESERVED_MB = 100, 1024
 """What TorchX leaves to a node, as it takes roles to ask for whole ones (TorchX 0.7, kubernetes_scheduler.py)."""

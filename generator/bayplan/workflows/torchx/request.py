@@ -14,6 +14,7 @@ from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error
 from bayplan.core.values import NamedTuple
 from bayplan.text.document import Document, Path, spans_of
 from bayplan.workflows.torchx import reading
+from bayplan.workflows.torchx.component_arguments import INSTANCE
 from bayplan.workflows.torchx.reading import Made, below, items, mapping, mappings, text, whole
 from bayplan.workflows.torchx.shell_names import BROKEN, LABEL
 
@@ -21,7 +22,6 @@ from bayplan.workflows.torchx.shell_names import BROKEN, LABEL
 #
 # What a role has no field for goes where TorchX 0.8 takes it from: an overlay of the pod in the role's metadata.
 
-INSTANCE = "node.kubernetes.io/instance-type"
 ISTIO = "sidecar.istio.io/inject"
 SHM = "dshm"
 GPU = "nvidia.com/gpu"

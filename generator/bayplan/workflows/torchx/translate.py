@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan import schemas
-from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, has_errors, info, origin
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, info
 from bayplan.model.formats import Context, Read
 from bayplan.model.workflow import GANGS, Workflow
 from bayplan.workflows import native
@@ -40,11 +39,7 @@ def read(data: Mapping[str, Any], context: Context) -> Outcome[Read[Workflow]]:
         *losses.application(data),
         *(d for role in roles for d in role.part.found),
     )
-    found = (*found, *_invalid(document, origins))
-    if has_errors(found):
-        return Outcome(None, found)
-    made = native.read(document).value
-    return Outcome(made and Read(made.value, {**made.origins, **origins}), found)
+    return native.finish(document, origins, found, ROOT, parallel=True)
 
 
 def _roles(
@@ -81,7 +76,7 @@ def _document(
     }
     metadata = {"name": name, **given(namespace=asked.get("namespace"))}
     spec = given(**wishes.spec, queue=asked.get("queue"), priorityClassName=asked.get("priority_class"), gangs=[gang])
-    return {"apiVersion": native.API_VERSION, "kind": native.KIND, "metadata": metadata, "spec": spec}
+    return native.document(metadata, spec)
 
 
 def _replica(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,13 +137,3 @@ def _renamed(data: Mapping[str, Any], name: str, names: tuple[str, ...]) -> Iter
 
 def _plain(name: str) -> str:
     return name.lower().replace("_", "-").replace(".", "-")
-
-
-def _invalid(data: Mapping[str, Any], origins: Mapping[Route, Route]) -> tuple[Diagnostic, ...]:
-    """What the native format cannot hold, at its place in the application."""
-
-    def source(route: Route) -> Route:
-        found = origin(route, origins)
-        return (*found[0], *found[1]) if found else ROOT
-
-    return tuple(each._replace(route=source(each.route)) for each in schemas.validate("Workflow", data, "workflow"))

@@ -10,10 +10,9 @@ from bayplan.core.phrases import did_you_mean, listing
 from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Context
 from bayplan.model.topology import ClusterTopology
-from bayplan.workflows.osmo.places import ROOT
 from bayplan.workflows.osmo.pool.rendering import Render
 from bayplan.workflows.osmo.pool.values import SUBJECT, Ask, PoolConfig, Share
-from bayplan.workflows.osmo.source import Action, Portion, Task, TaskGroup, amounts, gpus, kept_off
+from bayplan.workflows.osmo.source import ROOT, Action, Portion, Task, TaskGroup, amounts, gpus, kept_off
 from bayplan.workflows.osmo.units import k8s_name, seconds
 
 # Where an OSMO workflow is to run: the topology, and OSMO's own pool configuration if it is given beside.

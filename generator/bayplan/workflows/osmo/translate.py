@@ -24,11 +24,11 @@ from bayplan.workflows.osmo import gangs as levels
 from bayplan.workflows.osmo import gangs as lowering
 from bayplan.workflows.osmo import rules, tokens
 from bayplan.workflows.osmo.gangs import Gang, Node, tasks
-from bayplan.workflows.osmo.places import ROOT
 from bayplan.workflows.osmo.plain import plain
 from bayplan.workflows.osmo.pool.values import SUBJECT
 from bayplan.workflows.osmo.site import Site, limits, portions, site
-from bayplan.workflows.osmo.source import LONGEST, SHORTEST, Portion, Task, TaskGroup, cut, label, task_groups
+from bayplan.workflows.osmo.source import LONGEST, ROOT, SHORTEST, Portion, Task, TaskGroup, cut, label
+from bayplan.workflows.osmo.source import read as read_source
 from bayplan.workflows.osmo.tasks import Piece, pod_set
 from bayplan.workflows.osmo.units import k8s_name
 
@@ -221,7 +221,7 @@ def _settled(found: Diagnostic, data: Mapping[str, Any]) -> bool:
 
 def _translate(spec: Mapping[str, Any], context: Context, *, whole: bool) -> Outcome[Piece]:
     """The native document. Not `whole`: only what is wrong with resources on this cluster."""
-    groups = task_groups(spec)
+    groups = read_source(spec).task_groups
     here = site(spec, context)
     if here.value is None:
         return Outcome(None, here.diagnostics)

@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bayplan.workflows.torchx.component_arguments import bound
-from bayplan.workflows.torchx.components import COMPONENTS
+from bayplan.workflows.torchx.components import COMPONENTS, bound
 from tools.run import EXAMPLES, ROOT, bayplan, environment
 
 PYTHON = Path(os.environ.get("BAYPLAN_TORCHX", ROOT / ".ci" / "torchx" / "bin" / "python"))
@@ -191,7 +190,7 @@ def _full(app: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_named_resources_are_torchx_own() -> None:
-    from bayplan.workflows.torchx import component_arguments as named
+    from bayplan.workflows.torchx import components
 
     code = (
         "import dataclasses, json, torchx.specs.named_resources_aws as a, torchx.specs.named_resources_generic as g\n"
@@ -200,7 +199,7 @@ def test_named_resources_are_torchx_own() -> None:
     code += "print(json.dumps({k: dataclasses.asdict(f()) for k, f in r.items()}))"
     result = torchx("-c", code)
     assert result.returncode == 0, result.stderr
-    assert json.loads(result.stdout) == named.NAMED_RESOURCES
+    assert json.loads(result.stdout) == components.NAMED_RESOURCES
 
 
 def registered(tmp_path: Path) -> dict[str, str]:

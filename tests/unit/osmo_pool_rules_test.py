@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from osmo_pool_test import cluster, codes, config
+from osmo_pool_test import cluster, codes, config, share_of
 from osmo_share_test import ASK, HEAD, given_by, share, user
 
 from bayplan.model.topology import ClusterTopology, NodeShape
-from bayplan.workflows.osmo import pool
 from bayplan.workflows.osmo.pool import requests as asking
 from bayplan.workflows.osmo.pool.rendering import of_node
 from bayplan.workflows.osmo.pool.values import Ask
@@ -51,7 +50,7 @@ def ruled(*rules: tuple[str, str, str], nodes: ClusterTopology | None = None, as
         for o, left, right in rules
     ]
     own = {**HEAD, "common_resource_validations": ["r"], "platforms": {"gb200": {}}}
-    return codes(pool.share(config({"pools": {"hall": own}, "resource_validations": {"r": listed}}), ask, nodes))
+    return codes(share_of(config({"pools": {"hall": own}, "resource_validations": {"r": listed}}), ask, nodes))
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from osmo_pool_test import cluster, codes, config, read
+from osmo_pool_test import cluster, codes, config, read, share_of
 
 from bayplan import sandbox
 from bayplan.core.diagnostics import Outcome
-from bayplan.workflows.osmo import pool
+from bayplan.workflows.osmo.pool import levels, library, sharing
 from bayplan.workflows.osmo.pool.rendering import Job, of_task, render_all
 from bayplan.workflows.osmo.pool.values import Ask, PoolConfig, Share
 
@@ -29,7 +29,7 @@ def made_of(spec: Mapping[str, Any], metadata: Mapping[str, Any] = {}, **pool_ke
 
 
 def share(spec: Mapping[str, Any], ask: Ask = ASK, **pool_keys: Any) -> Outcome[Share]:
-    return pool.share(made_of(spec, **pool_keys), ask, cluster(), sandbox.run)
+    return share_of(made_of(spec, **pool_keys), ask, cluster(), sandbox.run)
 
 
 def given_by(spec: Mapping[str, Any], ask: Ask = ASK, **pool_keys: Any) -> Share:
@@ -138,7 +138,7 @@ def test_texts_that_cannot_be_filled_in(text: str, hint: str) -> None:
 
 def test_without_a_renderer_only_plain_variables_come_out() -> None:
     template = made_of(user(env=[{"name": "A", "value": "{{USER_GPU * 2}}"}]))
-    assert codes(pool.share(template, ASK, None)) == ["W488"]
+    assert codes(share_of(template, ASK, None)) == ["W488"]
 
 
 def test_a_template_that_never_ends_is_ended() -> None:
@@ -193,7 +193,7 @@ def test_no_amount(amount: str) -> None:
 def test_the_usual_templates_give_what_is_asked_for() -> None:
     own = {**HEAD, "common_pod_template": ["default_user", "default_ctrl"], "platforms": {"gb200": {}}}
     ask = ASK._replace(cpu=8, gpu=4, memory="64Gi", storage="100Gi")
-    made = pool.share(config({"pools": {"hall": own}}), ask).value
+    made = share_of(config({"pools": {"hall": own}}), ask).value
     assert made is not None
     assert made[:4] == ({"cpu": "8", "ephemeral-storage": "100Gi", "memory": "64Gi"}, 4, {}, ())
 
@@ -258,7 +258,7 @@ def test_sidecars_stay() -> None:
 
 def test_labels_and_annotations_stay_and_other_metadata_goes() -> None:
     metadata = {"labels": {"a": "{{WF_POOL}}"}, "annotations": {"b": "c"}, "finalizers": ["x"], "labels2": None}
-    made = pool.share(made_of({}, metadata), ASK)
+    made = share_of(made_of({}, metadata), ASK)
     assert made.value is not None
     assert made.value.template == {"metadata": {"labels": {"a": "hall"}, "annotations": {"b": "c"}}}
     assert codes(made) == ["W492"]
@@ -281,7 +281,7 @@ CLAIMING = {
 
 def claiming(groups: Mapping[str, Any]) -> Outcome[Share]:
     own = {**HEAD, "common_pod_template": ["t"], "common_group_templates": [*groups], "platforms": {"gb200": {}}}
-    return pool.share(
+    return share_of(
         config({"pools": {"hall": own}, "pod_templates": {"t": {"spec": CLAIMING}}, "group_templates": groups}), ASK
     )
 
@@ -299,7 +299,7 @@ def test_the_claim_on_a_channel_goes_and_others_stay(groups: Mapping[str, Any], 
 def test_group_templates() -> None:
     own = {**HEAD, "common_group_templates": ["d", "m"], "platforms": {"gb200": {}}}
     settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}}
-    found = pool.group_templates(config({"pools": {"hall": own}, "group_templates": {"d": DOMAIN, "m": settings}}))
+    found = library.unneeded(config({"pools": {"hall": own}, "group_templates": {"d": DOMAIN, "m": settings}}))
     assert [(each.code, each.severity) for each in found] == [("W490", "info"), ("W491", "warning")]
 
 
@@ -380,8 +380,8 @@ def mutants(draw: st.DrawFn) -> Any:
 def test_no_broken_file_makes_it_raise(data: Any, ask: Ask) -> None:
     made = read(data)
     if made.value is not None:
-        pool.levels(made.value, cluster())
-        shared = pool.share(made.value, ask, cluster())
+        levels.levels(made.value, cluster())
+        shared = share_of(made.value, ask, cluster())
         assert (shared.value is None) == any(each.severity == "error" for each in shared.diagnostics)
 
 
@@ -437,7 +437,7 @@ def test_every_part_of_a_template_has_its_place() -> None:
         },
     }
     own = {**HEAD, "common_pod_template": ["low", "high"], "platforms": {"gb200": {}}}
-    made = pool.share(config({"pools": {"hall": own}, "pod_templates": two}), ASK, cluster())
+    made = share_of(config({"pools": {"hall": own}, "pod_templates": two}), ASK, cluster())
     assert made.value is not None, made.diagnostics
     where = {route: place[2:] for route, place in made.value.origins.items()}
     spec: tuple[Any, ...] = ("template", "spec")
@@ -457,7 +457,7 @@ def test_a_rule_that_tasks_break_in_one_place_is_told_once() -> None:
     rules = {"most": [rule("8", "first"), rule("9", "second")]}
     own = {**HEAD, "common_resource_validations": ["most"], "platforms": {"gb200": {}}}
     made = config({"pools": {"hall": own}, "resource_validations": rules})
-    told = pool.shares(made, [here, here._replace(task="b"), here._replace(task="c", cpu=10)], cluster()).diagnostics
+    told = sharing.shares(made, [here, here._replace(task="b"), here._replace(task="c", cpu=10)], cluster()).diagnostics
     messages = [each.message for each in told]
     assert messages == [
         'tasks "Rank_0" and "b" break a rule of their platform: first',

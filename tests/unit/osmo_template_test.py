@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from bayplan import sandbox
 from bayplan.core.diagnostics import AT
 from bayplan.model.formats import Source
+from bayplan.sandbox import child as plain
 from bayplan.sandbox import parent
-from bayplan.sandbox import tasks as plain
 from bayplan.text.document import Span
 from bayplan.workflows.osmo import template as tokens
 from bayplan.workflows.osmo import template_origins as packing
@@ -506,8 +506,8 @@ def test_the_signals_of_the_caller_change_nothing(before: str) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits address space")
 @pytest.mark.parametrize("statm", ["/proc/self/statm", "/nonexistent/statm"])
 def test_memory_is_limited_with_and_without_proc(statm: str) -> None:
-    source = f"import resource; from bayplan.sandbox import tasks; tasks._STATM = {statm!r}; limits.impose(); "
-    source += "print(resource.getrlimit(resource.RLIMIT_AS)[0]); bytearray(10 ** 6); bytearray(5 * limits.MEMORY)"
+    source = f"import resource; from bayplan.sandbox import child; child._STATM = {statm!r}; child.impose(); "
+    source += "print(resource.getrlimit(resource.RLIMIT_AS)[0]); bytearray(10 ** 6); bytearray(5 * child.MEMORY)"
     given = {**os.environ, "PYTHONPATH": str(Path(parent.__file__).parent.parent.parent)}
     ran = subprocess.run([sys.executable, "-c", source], env=given, capture_output=True, timeout=60, check=False)
     assert int(ran.stdout) > 100 * 2**20

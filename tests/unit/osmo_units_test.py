@@ -11,9 +11,19 @@ from hypothesis import strategies as st
 
 from bayplan.kube import quantity as kube_quantity
 from bayplan.workflows.osmo import tokens
-from bayplan.workflows.osmo.plain import flag, plain, text, whole
 from bayplan.workflows.osmo.tokens import Token, almost, find, replace
-from bayplan.workflows.osmo.units import UNITS, exit_codes, k8s_name, quantity, seconds, split_amount
+from bayplan.workflows.osmo.units import (
+    UNITS,
+    exit_codes,
+    flag,
+    k8s_name,
+    plain,
+    quantity,
+    seconds,
+    split_amount,
+    text,
+    whole,
+)
 
 SECONDS: list[tuple[Any, int | None]] = [
     (10, 10),

@@ -33,7 +33,7 @@ from bayplan.pipeline import Origins, Planned
 from bayplan.planning.selection import select_target
 from bayplan.workflows import existing
 from bayplan.workflows.existing import Selected
-from bayplan.workflows.torchx.shell_names import broken
+from bayplan.workflows.torchx.marks import broken_variables
 
 # The objects that go with a workload, against those that are there.
 
@@ -156,7 +156,7 @@ def dashes(roster: Roster) -> Iterator[Diagnostic]:
     """W573 of the first pod template that TorchX wrote so: there is one for each replica."""
     for seat in roster.seats:
         data = get(roster.object.data, *seat.path)
-        if found := tuple(broken(PodTemplate(roster.object, seat.path, data, None))):
+        if found := tuple(broken_variables(PodTemplate(roster.object, seat.path, data, None))):
             yield found[0]
             return
 

@@ -13,10 +13,9 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import count, listing, shorten, suggest
 from bayplan.workflows.osmo import task_rules
-from bayplan.workflows.osmo.plain import plain, text
 from bayplan.workflows.osmo.source import ROOT, Task, TaskGroup, Workflow, read
 from bayplan.workflows.osmo.task_rules import gathered
-from bayplan.workflows.osmo.units import DECIMAL_UNITS, UNITS, k8s_name, quantity, seconds, split_amount
+from bayplan.workflows.osmo.units import DECIMAL_UNITS, UNITS, k8s_name, plain, quantity, seconds, split_amount, text
 
 # Tasks and groups: which of the two, their names, the lead (OSMO 6.4, src/utils/job/workflow.py and task.py).
 

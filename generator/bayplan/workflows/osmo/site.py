@@ -47,16 +47,16 @@ def site(spec: Mapping[str, Any], context: Context) -> Outcome[Site]:
     document = context.beside.get(SUBJECT)
     if document is None:
         return Outcome(Site(context.topology))
-    from bayplan.workflows.osmo import pool
+    from bayplan.workflows.osmo.pool import levels, library, reading
 
-    config = pool.read(document, str(spec.get("pool") or ""))
+    config = reading.read(document, str(spec.get("pool") or ""))
     if config.value is None:
         return Outcome(None, config.diagnostics)
     keys, render = tuple(key.key for key in config.value.keys), context.render
     if context.topology is None:
         return Outcome(Site(None, config.value, keys, render=render), config.diagnostics)
-    joined = pool.levels(config.value, context.topology)
-    found = (*config.diagnostics, *joined.diagnostics, *pool.group_templates(config.value))
+    joined = levels.levels(config.value, context.topology)
+    found = (*config.diagnostics, *joined.diagnostics, *library.unneeded(config.value))
     if joined.value is None:
         return Outcome(None, found)
     return Outcome(Site(context.topology, config.value, keys, joined.value, render), found)
@@ -68,9 +68,9 @@ def limits(spec: Mapping[str, Any], config: PoolConfig | None) -> Outcome[Limits
     execution, queue = seconds(given.get("exec_timeout")) or None, seconds(given.get("queue_timeout")) or None
     found: tuple[Diagnostic, ...] = ()
     if config:
-        from bayplan.workflows.osmo import pool
+        from bayplan.workflows.osmo.pool import levels
 
-        bounded, found = pool.timeouts(config, execution, queue, (*ROOT, "timeout"))
+        bounded, found = levels.timeouts(config, execution, queue, (*ROOT, "timeout"))
         execution, queue = (_whole(bounded.execution), _whole(bounded.queue)) if bounded else (None, None)
     total = None if execution is None or queue is None else min(execution + queue, LONGEST)
     return Outcome(Limits(execution and min(execution, LONGEST), total), found)
@@ -95,10 +95,10 @@ def portions(groups: Sequence[TaskGroup], workflow: str, here: Site) -> Outcome[
 def _quotas(groups: Iterable[TaskGroup], config: PoolConfig | None) -> Iterator[Diagnostic]:
     """W452 of every task group."""
     if config:
-        from bayplan.workflows.osmo import pool
+        from bayplan.workflows.osmo.pool import reading
 
         for group in groups:
-            yield from pool.quota(config, group.name, sum(map(gpus, group.tasks)), (*group.route, "name"))
+            yield from reading.quota(config, group.name, sum(map(gpus, group.tasks)), (*group.route, "name"))
 
 
 def _plain(tasks: Sequence[tuple[Task, TaskGroup]], here: Site) -> list[Outcome[Portion]]:
@@ -132,10 +132,10 @@ def _configured(
     tasks: Sequence[tuple[Task, TaskGroup]], workflow: str, here: Site, config: PoolConfig
 ) -> list[Outcome[Portion]]:
     """What the platforms' pod templates make of what tasks ask for; all templates are rendered in one go."""
-    from bayplan.workflows.osmo import pool
+    from bayplan.workflows.osmo.pool import sharing
 
     asks = [_ask(task, group, workflow) for task, group in tasks]
-    shared = pool.shares(config, asks, here.topology, here.render)
+    shared = sharing.shares(config, asks, here.topology, here.render)
     if shared.value is None:
         return [Outcome(None, shared.diagnostics)]
     made = [_portion(task, share, here, config) for (task, _), share in zip(tasks, shared.value, strict=True)]

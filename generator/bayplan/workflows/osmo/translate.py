@@ -24,13 +24,12 @@ from bayplan.workflows.osmo import gangs as levels
 from bayplan.workflows.osmo import gangs as lowering
 from bayplan.workflows.osmo import rules, tokens
 from bayplan.workflows.osmo.gangs import Gang, Node, tasks
-from bayplan.workflows.osmo.plain import plain
 from bayplan.workflows.osmo.pool.values import SUBJECT
 from bayplan.workflows.osmo.site import Site, limits, portions, site
 from bayplan.workflows.osmo.source import LONGEST, ROOT, SHORTEST, Portion, Task, TaskGroup, cut, label
 from bayplan.workflows.osmo.source import read as read_source
 from bayplan.workflows.osmo.tasks import Piece, pod_set
-from bayplan.workflows.osmo.units import k8s_name
+from bayplan.workflows.osmo.units import k8s_name, plain
 
 # Groups whose tasks share nodes: a ComputeDomain would give the one channel of each node to one of them.
 

@@ -10,21 +10,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from bayplan.core.values import NamedTuple
-from bayplan.workflows.sbatch.shell import (
-    ARRAY,
-    BRACE,
-    COMMAND,
-    PROCESS,
-    SUM,
-    TEXT,
-    VARIABLE,
-    Piece,
-    Statement,
-    UnreadableError,
-    Word,
-    statements,
-)
-from bayplan.workflows.sbatch.shell import inside as pieces
+from bayplan.workflows.sbatch import shell
+from bayplan.workflows.sbatch.shell import Piece, Statement, UnreadableError, Word, statements
 
 # Shell arithmetic over whole numbers: + - * / %, parentheses.
 
@@ -153,10 +140,10 @@ def text(word: Word | Sequence[Piece], scope: Scope) -> Value:
 def split(word: Word, scope: Scope) -> list[str] | Unknown:
     """The words that a word becomes: what variables hold is split at blanks where it is not quoted."""
     for piece in word.pieces:
-        if piece.kind == BRACE and (found := re.fullmatch(r"(\w+)\[[@*]\]", piece.text)) and len(word.pieces) < 3:
+        if piece.kind == shell.BRACE and (found := re.fullmatch(r"(\w+)\[[@*]\]", piece.text)) and len(word.pieces) < 3:
             held = scope.lists.get(found[1])
             return list(held) if held is not None else Unknown(f"${{{piece.text}}} has no value in the script")
-    if all(piece.quoted or piece.kind == TEXT for piece in word.pieces):
+    if all(piece.quoted or piece.kind == shell.TEXT for piece in word.pieces):
         value = text(word, scope)
         return value if isinstance(value, Unknown) else [value]
     words: list[str] = []
@@ -165,7 +152,7 @@ def split(word: Word, scope: Scope) -> list[str] | Unknown:
         value = _piece(piece, scope)
         if isinstance(value, Unknown):
             return value
-        if piece.quoted or piece.kind == TEXT:
+        if piece.quoted or piece.kind == shell.TEXT:
             words[len(words) - open_ :] = [(words[-1] if open_ else "") + value]
             open_ = True
             continue
@@ -178,17 +165,17 @@ def split(word: Word, scope: Scope) -> list[str] | Unknown:
 
 
 def _piece(piece: Piece, scope: Scope) -> Value:
-    if piece.kind == TEXT:
+    if piece.kind == shell.TEXT:
         return piece.text
-    if piece.kind == VARIABLE:
+    if piece.kind == shell.VARIABLE:
         return scope.text(piece.text)
-    if piece.kind == BRACE:
+    if piece.kind == shell.BRACE:
         return _brace(piece.text, scope)
-    if piece.kind == SUM:
+    if piece.kind == shell.SUM:
         return _sum(piece.text, scope)
-    if piece.kind == COMMAND:
+    if piece.kind == shell.COMMAND:
         return scope.output(piece.text, scope) if scope.output else Unknown(f"$({piece.text}) takes running the script")
-    shown = {PROCESS: f"<({piece.text})", ARRAY: "a list"}[piece.kind]
+    shown = {shell.PROCESS: f"<({piece.text})", shell.ARRAY: "a list"}[piece.kind]
     return Unknown(f"{shown} takes running the script")
 
 
@@ -222,7 +209,7 @@ def _brace(inside: str, scope: Scope) -> Value:
 
 def _else(inside: str, scope: Scope) -> Value:
     try:
-        return text(pieces(inside.strip("\"'")), scope)
+        return text(shell.inside(inside.strip("\"'")), scope)
     except UnreadableError:
         return Unknown(f"{inside} cannot be read")
 

@@ -6,17 +6,49 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.core.diagnostics import Route
+from bayplan.core.diagnostics import Outcome, Route, has_errors
 from bayplan.core.values import NamedTuple
+from bayplan.model.formats import Context, Read
 from bayplan.model.topology import Pool
+from bayplan.model.workflow import GANGS, Workflow
+from bayplan.workflows import native
 from bayplan.workflows.sbatch import pods
 from bayplan.workflows.sbatch.body import Step
 from bayplan.workflows.sbatch.expansion import NODE, RANK, mark
 from bayplan.workflows.sbatch.options import KEPT, Findings, Spot
 from bayplan.workflows.sbatch.pods import Names, Texts, amounts, command, container
 from bayplan.workflows.sbatch.script import Levels, Script, largest_block, levels, pool_of
+from bayplan.workflows.sbatch.script import script as read_script
 from bayplan.workflows.sbatch.shape import Given, count, seconds
 from bayplan.workflows.sbatch.steps import Part, parts, steps_of
+
+MOST_FINDINGS = 1000
+"""Findings of one script that are listed."""
+
+
+def read(data: Mapping[str, Any], context: Context) -> Outcome[Read[Workflow]]:
+    """The workflow in the data of a script. W600 to W629."""
+    findings = Findings()
+    whole = read_script(data, context.topology, findings)
+    made = document(whole, findings) if whole else None
+    ours = whole is not None and whole.remarks is not None
+    found = tuple(each for each in findings.all()[:MOST_FINDINGS] if not (ours and each.severity == "info"))
+    if whole is None or made is None or has_errors(found):
+        return Outcome(None, found)
+    queue = {"queue": whole.queue} if whole.queue else {}
+    native_data = native.document({"name": whole.name}, {**queue, "gangs": list(made.gangs)})
+    return native.finish(native_data, _origins(whole, made), found, Spot().route)
+
+
+def _origins(whole: Script, made: Made) -> dict[Route, Route]:
+    origins: dict[Route, Route] = {("workflow", "spec"): Spot().route, ("workflow", "metadata"): Spot().route}
+    for own, spot in made.places.items():
+        origins[(*GANGS, *own)] = spot.route
+    for key, name in (("queue", "partition"), ("name", "job-name")):
+        if given := whole.sections[0].options.get(name):
+            origins[("workflow", "spec" if key == "queue" else "metadata", key)] = given.spot.route
+    return origins
+
 
 # Job arrays: `--array=0-7`. Where the script asks for its number there is a gang for each, else copies of one gang.
 

@@ -7,20 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.values import NamedTuple
+from bayplan.workflows.sbatch import shell
 from bayplan.workflows.sbatch.body import Step
 from bayplan.workflows.sbatch.expansion import JOB, MARK, NODE, RANK, TIME
 from bayplan.workflows.sbatch.options import Findings, Spot
 from bayplan.workflows.sbatch.shape import Given, Options, Shape
-from bayplan.workflows.sbatch.shell import (
-    ASSIGNMENT,
-    BRACE,
-    TEXT,
-    VARIABLE,
-    Statement,
-    UnreadableError,
-    Word,
-    statements,
-)
+from bayplan.workflows.sbatch.shell import Statement, UnreadableError, Word, statements
 from bayplan.workflows.sbatch.variables import base, launches, script
 
 # Images and mounts as pyxis takes them (pyxis 0.20, enroot 3.5), in the words of Kubernetes.
@@ -156,7 +148,7 @@ def _branch(part: list[Statement], name: str, count: int) -> Branch:
     env: dict[str, str] = {}
     for each in part[:-1]:
         for word in each.words[1:]:
-            if found := ASSIGNMENT.match(word.raw):
+            if found := shell.ASSIGNMENT.match(word.raw):
                 env[found[1]] = told(word)[len(found[0]) :]
     mine = {f"PET_{each}" for each in TORCH if env.get(f"PET_{each}") == f"$({each})"}
     ours = {*ALWAYS, *mine, *(each.removeprefix("PET_") for each in mine)}
@@ -174,9 +166,9 @@ def told(word: Word) -> str:
     """A word in which variables are Kubernetes' `$(NAME)` and all else stands for itself."""
     made = []
     for piece in word.pieces:
-        if piece.kind == TEXT:
+        if piece.kind == shell.TEXT:
             made.append(literal(piece.text))
-        elif piece.kind in (VARIABLE, BRACE):
+        elif piece.kind in (shell.VARIABLE, shell.BRACE):
             made.append(f"$({piece.text})")
         else:
             made.append("")

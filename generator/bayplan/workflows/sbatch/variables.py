@@ -7,22 +7,10 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bayplan.kube.shell import quote
+from bayplan.workflows.sbatch import shell
 from bayplan.workflows.sbatch.expansion import BY_CHANCE, RANK, Scope, Unknown, Value, output, split, text
 from bayplan.workflows.sbatch.options import Findings, Spot
-from bayplan.workflows.sbatch.shell import (
-    ARRAY,
-    ASSIGNMENT,
-    BRACE,
-    PROCESS,
-    TEXT,
-    Piece,
-    Redirect,
-    Statement,
-    UnreadableError,
-    Word,
-    statements,
-)
-from bayplan.workflows.sbatch.shell import inside as pieces_of
+from bayplan.workflows.sbatch.shell import Piece, Redirect, Statement, UnreadableError, Word, statements
 
 DRAWN = "10000"
 """What stands for a number that bash draws."""
@@ -93,7 +81,7 @@ class Variables:
     def _assign(self, word: Word, found: re.Match[str]) -> None:
         name, adds = found[1], bool(found[2])
         pieces = after(word, len(found[0]))
-        if len(pieces) == 1 and pieces[0].kind == ARRAY:
+        if len(pieces) == 1 and pieces[0].kind == shell.ARRAY:
             self._list(name, pieces[0].text, adds)
             return
         value = text(pieces, self.scope) if _port(name) else self._text(pieces, word.start)
@@ -116,7 +104,7 @@ class Variables:
         """`: ${NAME:=default}` gives a variable a value that has none."""
         for word in words:
             for piece in word.pieces:
-                found = re.match(r"([A-Za-z_]\w*):?=", piece.text) if piece.kind == BRACE else None
+                found = re.match(r"([A-Za-z_]\w*):?=", piece.text) if piece.kind == shell.BRACE else None
                 if found:
                     self.assign(found[1], text([piece], self.scope), word.start)
 
@@ -143,7 +131,7 @@ class Variables:
         for word in words[1:]:
             if word.raw.startswith("-"):
                 continue
-            found = ASSIGNMENT.match(word.raw)
+            found = shell.ASSIGNMENT.match(word.raw)
             name = found[1] if found else word.raw
             if found:
                 self._assign(word, found)
@@ -190,10 +178,10 @@ class Variables:
         if source is None:
             return Unknown("what is read comes from nowhere")
         if source.operator == "<<":
-            return source.here if source.plain else text(pieces_of(source.here), self.scope)
+            return source.here if source.plain else text(shell.inside(source.here), self.scope)
         if source.operator == "<<<" and source.word:
             return text(source.word, self.scope)
-        if source.operator == "<" and source.word and [p.kind for p in source.word.pieces] == [PROCESS]:
+        if source.operator == "<" and source.word and [p.kind for p in source.word.pieces] == [shell.PROCESS]:
             return output(source.word.pieces[0].text, self.scope)
         return Unknown("what a file holds is not known")
 
@@ -203,8 +191,8 @@ def after(word: Word, length: int) -> tuple[Piece, ...]:
     pieces = list(word.pieces)
     while pieces and length:
         piece = pieces.pop(0)
-        rest = piece.text[length:] if piece.kind == TEXT else ""
-        length -= min(length, len(piece.text)) if piece.kind == TEXT else length
+        rest = piece.text[length:] if piece.kind == shell.TEXT else ""
+        length -= min(length, len(piece.text)) if piece.kind == shell.TEXT else length
         if rest:
             pieces.insert(0, piece._replace(text=rest))
     return tuple(pieces)
@@ -216,7 +204,7 @@ def _port(name: str) -> bool:
 
 def _grows(name: str, pieces: Sequence[Piece]) -> bool:
     """Whether a value is made of the variable itself."""
-    return any(piece.kind != TEXT and re.match(rf"{name}\b", piece.text) for piece in pieces)
+    return any(piece.kind != shell.TEXT and re.match(rf"{name}\b", piece.text) for piece in pieces)
 
 
 # Commands that stand beside steps in scripts, and what becomes of them.
@@ -320,7 +308,7 @@ def harmless(block: Statement, functions: Mapping[str, Statement], seen: set[str
 
 
 def _looks(each: Statement, functions: Mapping[str, Statement], seen: set[str]) -> bool:
-    name = base(next((word.raw for word in each.words if not ASSIGNMENT.match(word.raw)), ""))
+    name = base(next((word.raw for word in each.words if not shell.ASSIGNMENT.match(word.raw)), ""))
     if file_of(each):
         return False
     if name in functions and name not in seen:
@@ -331,7 +319,7 @@ def _looks(each: Statement, functions: Mapping[str, Statement], seen: set[str]) 
 
 def assigns(each: Statement) -> bool:
     """Whether it is variables alone."""
-    return all(ASSIGNMENT.match(word.raw) for word in each.words)
+    return all(shell.ASSIGNMENT.match(word.raw) for word in each.words)
 
 
 def assigned(inner: Iterable[Statement]) -> Iterator[str]:
@@ -339,5 +327,5 @@ def assigned(inner: Iterable[Statement]) -> Iterator[str]:
     for each in inner:
         yield from assigned(each.inner)
         for word in each.words:
-            if found := ASSIGNMENT.match(word.raw):
+            if found := shell.ASSIGNMENT.match(word.raw):
                 yield found[1]

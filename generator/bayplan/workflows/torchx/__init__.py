@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bayplan.workflows.torchx.shell_names import APPLICATION, LABEL, NAME, REQUEST
+from bayplan.workflows.torchx.marks import APPLICATION, LABEL, NAME, REQUEST
 
 if TYPE_CHECKING:
     from bayplan.core.diagnostics import Outcome

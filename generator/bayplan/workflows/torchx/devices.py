@@ -17,7 +17,7 @@ from bayplan.core.phrases import listing
 from bayplan.core.values import NamedTuple
 from bayplan.model.fabric import Fabric
 from bayplan.model.topology import ClusterTopology, Pool
-from bayplan.workflows.torchx.component_arguments import INSTANCE
+from bayplan.workflows.torchx.marks import INSTANCE
 
 # The annotation by which Multus attaches networks to a pod (multus-cni 4.3, pkg/k8sclient): a comma-separated list, or
 # JSON.

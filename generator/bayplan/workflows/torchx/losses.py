@@ -10,9 +10,8 @@ from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, info, warnin
 from bayplan.core.phrases import did_you_mean, listing
 from bayplan.core.values import NamedTuple
 from bayplan.kube.pod import MERGE_KEYS
-from bayplan.workflows.torchx.component_arguments import INSTANCE
 from bayplan.workflows.torchx.devices import ROLES, ROOT
-from bayplan.workflows.torchx.shell_names import BROKEN
+from bayplan.workflows.torchx.marks import BROKEN, INSTANCE
 
 # What metadata asks of bayplan: keys that begin with `bayplan.dev/`, as `dist.ddp --metadata` can set them.
 #

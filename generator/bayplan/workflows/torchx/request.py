@@ -14,9 +14,8 @@ from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error
 from bayplan.core.values import NamedTuple
 from bayplan.text.document import Document, Path, spans_of
 from bayplan.workflows.torchx import reading
-from bayplan.workflows.torchx.component_arguments import INSTANCE
+from bayplan.workflows.torchx.marks import BROKEN, INSTANCE, LABEL
 from bayplan.workflows.torchx.reading import Made, below, items, mapping, mappings, text, whole
-from bayplan.workflows.torchx.shell_names import BROKEN, LABEL
 
 # Pods that TorchX wrote for the replicas of a role -> the role.
 #

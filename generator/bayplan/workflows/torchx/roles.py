@@ -13,9 +13,9 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.workflows.torchx import devices as networks
 from bayplan.workflows.torchx import devices as pools
 from bayplan.workflows.torchx import losses
-from bayplan.workflows.torchx.component_arguments import EFA
 from bayplan.workflows.torchx.devices import Asked, Attached, Part, attached, given
 from bayplan.workflows.torchx.losses import NETWORKS, Overlay, Wishes, of_role
+from bayplan.workflows.torchx.marks import EFA
 
 # TorchX' macros, put in as its Kubernetes scheduler puts them in (TorchX 0.7 and 0.8, specs/api.py `macros`).
 #

@@ -17,10 +17,9 @@ from bayplan.core.values import NamedTuple
 from bayplan.text import document
 from bayplan.text.document import Document, Path, Span, spans_of
 from bayplan.workflows.torchx import reading, request
-from bayplan.workflows.torchx.component_arguments import Wrong, bound, given
-from bayplan.workflows.torchx.components import COMPONENTS, OTHERS, Component
+from bayplan.workflows.torchx.components import COMPONENTS, OTHERS, Component, Wrong, bound, by_name
+from bayplan.workflows.torchx.marks import APPLICATION, REQUEST
 from bayplan.workflows.torchx.reading import Made, items, made, mapping, text
-from bayplan.workflows.torchx.shell_names import APPLICATION, REQUEST
 
 # The JSON that `torchx run --stdin` takes (TorchX 0.8, cli/cmd_run.py) -> the AppDef of its component.
 
@@ -57,7 +56,7 @@ def application(document: Document, subject: str) -> Outcome[tuple[Document, ...
 
 def _built(data: Any, component: Component) -> tuple[dict[str, Any] | None, list[Wrong]]:
     words = [str(each) for each in items(data, WORDS)]
-    values, wrong = given(words, component.parameters) if words else (dict(mapping(data, ARGS)), [])
+    values, wrong = by_name(words, component.parameters) if words else (dict(mapping(data, ARGS)), [])
     arguments, more = bound(values, component.parameters)
     if wrong or more:
         return None, [*wrong, *more]

@@ -156,22 +156,14 @@ class Work(NamedTuple):
     channels: int  # so many after these name channels
 
 
-def share(
-    config: PoolConfig, ask: Ask, topology: ClusterTopology | None = None, render: Render | None = None
-) -> Outcome[Share]:
-    """What the task's platform gives it. W481 to W490, W492, W495, W496.
-
-    Rules about nodes are held against the nodes of the topology that the platform may mean; without one they are not.
-    `render` runs the texts that are more than plain variables; without it they are errors.
-    """
-    made = shares(config, (ask,), topology, render)
-    return Outcome(made.value[0] if made.value else None, made.diagnostics)
-
-
 def shares(
     config: PoolConfig, asks: Sequence[Ask], topology: ClusterTopology | None = None, render: Render | None = None
 ) -> Outcome[tuple[Share, ...]]:
-    """The same for many tasks; their texts are rendered together."""
+    """What the platforms give the tasks, whose texts are rendered together. W481 to W490, W492, W495, W496.
+
+    Rules about nodes are held against the nodes of the topology that a platform may mean; without one they are not.
+    `render` runs the texts that are more than plain variables; without it they are errors.
+    """
     begun = [_begin(config, ask, topology) for ask in asks]
     found: list[Found] = [each for outcome in begun for each in outcome.diagnostics]
     works = [outcome.value for outcome in begun if outcome.value is not None]

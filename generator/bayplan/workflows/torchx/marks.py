@@ -1,4 +1,4 @@
-"""Variables with a dash in objects that TorchX wrote."""
+"""What files and objects of TorchX' are recognised by, and variables with a dash in objects that it wrote."""
 
 from __future__ import annotations
 
@@ -9,22 +9,20 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.kube.templates import PodTemplate, containers
 
-# Words by which files of TorchX' are known.
-
 NAME = "torchx"
 APPLICATION = "=== APPLICATION ==="
 REQUEST = "=== SCHEDULER REQUEST ==="
 LABEL = "torchx.pytorch.org/"
 """How the labels begin that TorchX puts on every pod."""
 
+INSTANCE = "node.kubernetes.io/instance-type"
+EFA = "vpc.amazonaws.com/efa"
+
 BROKEN = r"\b(?:VC|TORCHX_MCAD)_[A-Z0-9_]*-[A-Z0-9_-]*_HOSTS\b"
 """A variable's name that no shell takes for one: TorchX keeps the dashes of a role's name in it (0.7 and 0.8)."""
 
 
-KEYS = ("command", "args")
-
-
-def broken(template: PodTemplate) -> Iterator[Diagnostic]:
+def broken_variables(template: PodTemplate) -> Iterator[Diagnostic]:
     """W573 (rule TX01): the variable with the host of rank 0, with a dash in its name."""
     if not any(str(key).startswith(LABEL) for key in template.labels):
         return
@@ -37,7 +35,7 @@ def broken(template: PodTemplate) -> Iterator[Diagnostic]:
 
 
 def _words(container: Any) -> Iterator[tuple[str, int, str]]:
-    for key in KEYS:
+    for key in ("command", "args"):
         words = container.get(key)
         for number, text in enumerate(words if isinstance(words, list) else ()):
             if isinstance(text, str):

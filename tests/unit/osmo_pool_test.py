@@ -15,7 +15,7 @@ from bayplan.text.document import Document
 from bayplan.topologies import native
 from bayplan.workflows.osmo.pool import levels, reading, sharing, values
 from bayplan.workflows.osmo.pool.library import BUILT_IN
-from bayplan.workflows.osmo.pool.values import Ask, Key, PoolConfig, Share, helm, lay
+from bayplan.workflows.osmo.pool.values import Key, PoolConfig, Share, TaskRequest, merge_helm_values, merge_templates
 from support import TOPOLOGY
 
 
@@ -35,7 +35,7 @@ def config(data: Any, name: str = "") -> PoolConfig:
     return made.value
 
 
-def share_of(config: PoolConfig, ask: Ask, topology: Any = None, render: Any = None) -> Outcome[Share]:
+def share_of(config: PoolConfig, ask: TaskRequest, topology: Any = None, render: Any = None) -> Outcome[Share]:
     """What the platform gives to a single task."""
     made = sharing.shares(config, (ask,), topology, render)
     return Outcome(made.value[0] if made.value else None, made.diagnostics)
@@ -189,7 +189,7 @@ NAMED = [{"name": "a", "value": "1"}, {"name": "b"}]
 )
 def test_merging(base: Any, over: Any, made: Any) -> None:
     clashes: list[Any] = []
-    assert lay(base, over, clashes) == made
+    assert merge_templates(base, over, clashes) == made
     assert clashes == []
 
 
@@ -204,20 +204,20 @@ def test_merging(base: Any, over: Any, made: Any) -> None:
 )
 def test_a_mapping_over_something_else(base: Any, over: Any, clash: tuple[Any, ...]) -> None:
     clashes: list[Any] = []
-    lay(base, over, clashes)
+    merge_templates(base, over, clashes)
     assert clashes == [clash]
 
 
 def test_merging_changes_nothing_in_place() -> None:
     base, over = {"l": [{"name": "a", "e": [1]}]}, {"l": [{"name": "a", "e": [2]}]}
-    lay(base, over, [])
+    merge_templates(base, over, [])
     assert (base, over) == ({"l": [{"name": "a", "e": [1]}]}, {"l": [{"name": "a", "e": [2]}]})
 
 
 def test_helm_replaces_lists_and_deletes_with_null() -> None:
     chart = {"keep": 1, "list": [1, 2], "gone": {"a": 1}, "map": {"x": 1, "y": 2}}
     values = {"list": [3], "gone": None, "map": {"y": 3}, "new": None}
-    assert helm(chart, values) == {"keep": 1, "list": [3], "map": {"x": 1, "y": 3}, "new": None}
+    assert merge_helm_values(chart, values) == {"keep": 1, "list": [3], "map": {"x": 1, "y": 3}, "new": None}
 
 
 def test_templates_are_laid_in_order_the_pools_own_first() -> None:
@@ -341,10 +341,10 @@ def test_what_a_pool_cuts_of_a_timeout_is_told() -> None:
     ("guarantee", "gpus", "told"),
     [(-1, 1000, False), (8, 8, False), (8, 9, True), (0, 1, True), (0, 0, False), (None, 1000, False)],
 )
-def test_a_group_may_ask_for_what_its_pool_guarantees(guarantee: int | None, gpus: int, told: bool) -> None:
+def test_a_group_may_ask_for_what_its_pool_guarantees(guarantee: int | None, gpus: int, merge_violations: bool) -> None:
     own = {"backend": "b", "platforms": {}, "resources": {"gpu": {} if guarantee is None else {"guarantee": guarantee}}}
     found = config({"pools": {"hall": own}})
-    assert [each.code for each in reading.quota(found, "ring", gpus, ROUTE)] == ["W452"] * told
+    assert [each.code for each in reading.quota(found, "ring", gpus, ROUTE)] == ["W452"] * merge_violations
 
 
 def test_exit_actions_are_kept_in_file_order_and_checked_as_those_of_tasks() -> None:

@@ -15,10 +15,10 @@ from bayplan import sandbox
 from bayplan.core.diagnostics import Outcome
 from bayplan.workflows.osmo.pool import levels, library, sharing
 from bayplan.workflows.osmo.pool.rendering import Job, of_task, render_all
-from bayplan.workflows.osmo.pool.values import Ask, PoolConfig, Share
+from bayplan.workflows.osmo.pool.values import PoolConfig, Share, TaskRequest
 
 HEAD = {"backend": "east", "default_platform": "gb200"}
-ASK = Ask(("workflow", "workflow", "tasks", 0), task="Rank_0", container="rank-0", group="g", workflow="train")
+ASK = TaskRequest(("workflow", "workflow", "tasks", 0), task="Rank_0", container="rank-0", group="g", workflow="train")
 USER = "{{USER_CONTAINER_NAME}}"
 
 
@@ -28,11 +28,11 @@ def made_of(spec: Mapping[str, Any], metadata: Mapping[str, Any] = {}, **pool_ke
     return config({"pools": {"hall": own}, "pod_templates": {"t": {"metadata": metadata, "spec": spec}}})
 
 
-def share(spec: Mapping[str, Any], ask: Ask = ASK, **pool_keys: Any) -> Outcome[Share]:
+def share(spec: Mapping[str, Any], ask: TaskRequest = ASK, **pool_keys: Any) -> Outcome[Share]:
     return share_of(made_of(spec, **pool_keys), ask, cluster(), sandbox.run)
 
 
-def given_by(spec: Mapping[str, Any], ask: Ask = ASK, **pool_keys: Any) -> Share:
+def given_by(spec: Mapping[str, Any], ask: TaskRequest = ASK, **pool_keys: Any) -> Share:
     made = share(spec, ask, **pool_keys)
     assert made.value is not None, made.diagnostics
     return made.value
@@ -43,7 +43,7 @@ def user(**fields: Any) -> dict[str, Any]:
     return {"containers": [{"name": USER, **fields}]}
 
 
-def env_of(text: str, ask: Ask = ASK, **pool_keys: Any) -> str:
+def env_of(text: str, ask: TaskRequest = ASK, **pool_keys: Any) -> str:
     """What a text of a pod template comes to."""
     (container,) = given_by(user(env=[{"name": "A", "value": text}]), ask, **pool_keys).template["spec"]["containers"]
     return str(container["env"][0]["value"])
@@ -77,7 +77,7 @@ def env_of(text: str, ask: Ask = ASK, **pool_keys: Any) -> str:
         ("a }} b {{WF_POOL}}", ASK, "a }} b hall"),
     ],
 )
-def test_variables(text: str, ask: Ask, value: str) -> None:
+def test_variables(text: str, ask: TaskRequest, value: str) -> None:
     assert env_of(text, ask) == value
 
 
@@ -299,7 +299,9 @@ def test_the_claim_on_a_channel_goes_and_others_stay(groups: Mapping[str, Any], 
 def test_group_templates() -> None:
     own = {**HEAD, "common_group_templates": ["d", "m"], "platforms": {"gb200": {}}}
     settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}}
-    found = library.unneeded(config({"pools": {"hall": own}, "group_templates": {"d": DOMAIN, "m": settings}}))
+    found = library.group_template_findings(
+        config({"pools": {"hall": own}, "group_templates": {"d": DOMAIN, "m": settings}})
+    )
     assert [(each.code, each.severity) for each in found] == [("W490", "info"), ("W491", "warning")]
 
 
@@ -377,7 +379,7 @@ def mutants(draw: st.DrawFn) -> Any:
 
 @given(mutants(), st.sampled_from([ASK, ASK._replace(gpu=4, memory="1Gi", mounts=("/a",), excluded=("n",))]))
 @settings(max_examples=400, deadline=None)
-def test_no_broken_file_makes_it_raise(data: Any, ask: Ask) -> None:
+def test_no_broken_file_makes_it_raise(data: Any, ask: TaskRequest) -> None:
     made = read(data)
     if made.value is not None:
         levels.levels(made.value, cluster())
@@ -457,15 +459,17 @@ def test_a_rule_that_tasks_break_in_one_place_is_told_once() -> None:
     rules = {"most": [rule("8", "first"), rule("9", "second")]}
     own = {**HEAD, "common_resource_validations": ["most"], "platforms": {"gb200": {}}}
     made = config({"pools": {"hall": own}, "resource_validations": rules})
-    told = sharing.shares(made, [here, here._replace(task="b"), here._replace(task="c", cpu=10)], cluster()).diagnostics
-    messages = [each.message for each in told]
+    merge_violations = sharing.shares(
+        made, [here, here._replace(task="b"), here._replace(task="c", cpu=10)], cluster()
+    ).diagnostics
+    messages = [each.message for each in merge_violations]
     assert messages == [
         'tasks "Rank_0" and "b" break a rule of their platform: first',
         'tasks "Rank_0" and "b" break a rule of their platform: second',
         'task "c" breaks a rule of its platform: first',
         'task "c" breaks a rule of its platform: second',
     ]
-    assert told[0].notes[0].message == '"500" <= "8" must hold'
+    assert merge_violations[0].notes[0].message == '"500" <= "8" must hold'
 
 
 def rule(most: str, said: str) -> dict[str, str]:

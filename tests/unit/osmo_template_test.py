@@ -156,8 +156,8 @@ def test_every_variable_without_a_value_is_named_in_one_run(body: str, missing: 
     found = said(f"workflow:\n  name: x\n  x: {body}\n")
     assert {each.code for each in found} == {"R126"}
     assert [marked(each) for each in found] == missing
-    told = " ".join(note.message for each in found for note in each.notes)
-    assert [name for name in "abcd" if f'"{name}"' in told] == also.split()
+    merge_violations = " ".join(note.message for each in found for note in each.notes)
+    assert [name for name in "abcd" if f'"{name}"' in merge_violations] == also.split()
 
 
 def test_a_missing_variable_has_a_near_name_and_a_way_out() -> None:
@@ -499,14 +499,14 @@ def test_it_takes_no_thread() -> None:
 def test_the_signals_of_the_caller_change_nothing(before: str) -> None:
     start = time.monotonic()
     assert bayplan(before, SLOW) == {"failure": "time"}
-    assert time.monotonic() - start < parent.PATIENCE
+    assert time.monotonic() - start < parent.REPLY_TIMEOUT
     assert bayplan(before, "{{ 1 }}")["text"] == "1"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits address space")
 @pytest.mark.parametrize("statm", ["/proc/self/statm", "/nonexistent/statm"])
 def test_memory_is_limited_with_and_without_proc(statm: str) -> None:
-    source = f"import resource; from bayplan.sandbox import child; child._STATM = {statm!r}; child.impose(); "
+    source = f"import resource; from bayplan.sandbox import child; child._STATM = {statm!r}; child.set_limits(); "
     source += "print(resource.getrlimit(resource.RLIMIT_AS)[0]); bytearray(10 ** 6); bytearray(5 * child.MEMORY)"
     given = {**os.environ, "PYTHONPATH": str(Path(parent.__file__).parent.parent.parent)}
     ran = subprocess.run([sys.executable, "-c", source], env=given, capture_output=True, timeout=60, check=False)

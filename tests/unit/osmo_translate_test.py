@@ -19,7 +19,7 @@ from bayplan.text.document import Document
 from bayplan.workflows import native
 from bayplan.workflows.osmo import site as platforms
 from bayplan.workflows.osmo import translate
-from bayplan.workflows.osmo.source import LONGEST, REQUIRED, Task, cut, kept_off, label, stem, wrapped
+from bayplan.workflows.osmo.source import LONGEST, REQUIRED, Task, cut, exclude_nodes, label, stem, wrapped
 from support import TOPOLOGY
 
 LEVELS = ("zone", "spine", "rack")
@@ -251,7 +251,7 @@ OFF = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["a", "b"
 def test_nodes_are_excluded_in_every_term(platform: list[Any], expected: list[Any]) -> None:
     terms = [{"matchExpressions": each} for each in platform]
     template = {"spec": {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}}}}} if terms else {}
-    made = kept_off(template, ["b", "a"])["spec"]["affinity"]["nodeAffinity"][REQUIRED]["nodeSelectorTerms"]
+    made = exclude_nodes(template, ["b", "a"])["spec"]["affinity"]["nodeAffinity"][REQUIRED]["nodeSelectorTerms"]
     assert [each["matchExpressions"] for each in made] == expected
 
 
@@ -416,11 +416,11 @@ def test_an_unknown_key_is_refused_at_its_place() -> None:
     ],
 )
 def test_without_a_topology_the_order_of_levels_is_found(
-    tasks: Mapping[str, tuple[str, ...]], expected: str, told: bool
+    tasks: Mapping[str, tuple[str, ...]], expected: str, merge_violations: bool
 ) -> None:
     made, codes = read(placed(tasks))
     assert made.gangs[0].placement.required in (expected, "y")
-    assert ("W462" in codes) == told
+    assert ("W462" in codes) == merge_violations
 
 
 # --- platforms --------------------------------------------------------------------------------------------------------
@@ -512,7 +512,7 @@ def test_hundreds_of_long_names_stay_apart() -> None:
 @pytest.mark.parametrize("nodes", [5, [5], {REQUIRED: 1}, {REQUIRED: {"nodeSelectorTerms": [""]}}])
 def test_what_is_no_affinity_stays_for_checks_to_refuse(nodes: Any) -> None:
     template = {"spec": {"affinity": {"nodeAffinity": nodes}}}
-    assert kept_off(template, ["a"]) == template
+    assert exclude_nodes(template, ["a"]) == template
 
 
 def test_a_cut_name_depends_on_itself_alone() -> None:

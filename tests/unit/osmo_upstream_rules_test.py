@@ -57,5 +57,7 @@ def test_only_what_osmo_refuses_is_refused(name: str) -> None:
 
 
 def test_what_the_others_are_told() -> None:
-    told = Counter(each.code for name in FILES if name not in UNREAD | set(REFUSED) for each in findings(name))
-    assert told == TOLD
+    merge_violations = Counter(
+        each.code for name in FILES if name not in UNREAD | set(REFUSED) for each in findings(name)
+    )
+    assert merge_violations == TOLD

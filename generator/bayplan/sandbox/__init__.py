@@ -5,9 +5,9 @@
     undefined   all variables that lack a value, in one run; objects whose text is an address
 
 Requests and replies are JSON. A request: `task` ("render" or "trace"), `template`, `variables` (see `child.unpack`).
-A reply to "render" has `text` and `names` (variables that the template looks up), to "trace" see `child.trace`;
-where that cannot be done, `failure` and what there is to say of it: `message`, `line`, `offset`, `found`. The task "each" has
-`items`, each a request with limits of its own, and its reply as many `replies`.
+A reply to "render" has `text` and `names` (variables that the template looks up), to "trace" see `child.trace`; where
+that cannot be done, `failure` and what there is to say of it: `message`, `line`, `offset`, `found`. The task "each"
+has `items`, each a request with limits of its own, and its reply as many `replies`.
 """
 
 from __future__ import annotations

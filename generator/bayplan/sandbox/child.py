@@ -39,7 +39,7 @@ LARGEST = 16 * 2**20
 """Characters that a template may write."""
 
 
-def impose() -> None:
+def set_limits() -> None:
     """Sets all limits. The kernel ends the process that overruns its time, whatever it is doing."""
     try:
         import resource
@@ -57,11 +57,11 @@ def _limit_memory() -> None:
         return
     import resource
 
-    most = _taken() + MEMORY
+    most = _used_memory() + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
-def _taken() -> int:
+def _used_memory() -> int:
     """Bytes of address space that the process has. Where /proc is missing nothing says so: the largest memory that
     `getrusage` knows of may be that of the caller, which a child inherits."""
     import resource
@@ -200,8 +200,8 @@ class Environment(SandboxedEnvironment):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self.globals = {name: undefined.held(value) for name, value in self.globals.items()}
-        self.filters = undefined.holding(self.filters)
+        self.globals = {name: undefined.wrapped(value) for name, value in self.globals.items()}
+        self.filters = undefined.wrapping(self.filters)
 
     def is_safe_callable(self, obj: Any) -> bool:
         """Whether a template may call it. ClockError where the answer would be another in every run."""
@@ -212,15 +212,15 @@ class Environment(SandboxedEnvironment):
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """A part of a value."""
-        return undefined.held(super().getattr(undefined.bare(obj), attribute))
+        return undefined.wrapped(super().getattr(undefined.unwrapped(obj), attribute))
 
     def getitem(self, obj: Any, argument: Any) -> Any:
         """An entry of a value."""
-        return undefined.held(super().getitem(undefined.bare(obj), argument))
+        return undefined.wrapped(super().getitem(undefined.unwrapped(obj), argument))
 
     def call(__self, __context: Any, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805  # as Jinja's
         """What a call answers."""
-        return undefined.held(super().call(__context, undefined.bare(__obj), *args, **kwargs))
+        return undefined.wrapped(super().call(__context, undefined.unwrapped(__obj), *args, **kwargs))
 
 
 _CLOCK = ("today", "now", "utcnow", "fromtimestamp")
@@ -243,7 +243,7 @@ def render(request: Mapping[str, Any]) -> dict[str, Any]:
         return _failure(problem, template, variables)
     if len(text) > LARGEST:
         return {"failure": "size"}
-    return {"text": text, "names": sorted(looked_up(template))}
+    return {"text": text, "names": sorted(outside_names(template))}
 
 
 def written(env: SandboxedEnvironment, template: Any, variables: Mapping[str, Any]) -> str:
@@ -252,7 +252,7 @@ def written(env: SandboxedEnvironment, template: Any, variables: Mapping[str, An
     return env.from_string(template).render(variables)
 
 
-def looked_up(template: str) -> set[str]:
+def outside_names(template: str) -> set[str]:
     """The names that the template takes from outside."""
     env = environment()
     return find_undeclared_variables(env.parse(template)) - set(env.globals)
@@ -326,7 +326,7 @@ def main() -> None:
     out = sys.stdout.buffer
     out.write(b"\n")
     out.flush()
-    impose()
+    set_limits()
     for request in requests:
         start_clock()
         answer = _encoded(reply(request))

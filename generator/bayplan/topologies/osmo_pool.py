@@ -29,16 +29,16 @@ TOLERATION = ("key", "operator", "value", "effect", "tolerationSeconds")
 
 def new(document: Document) -> Outcome[dict[str, Any]]:
     """The native document of all pools in a file. None where a pool has errors."""
-    configs, told = read_all(document)
-    made = skeleton(configs) if configs and not has_errors(told) else Outcome[dict[str, Any]](None)
-    return Outcome(made.value, (*told, *made.diagnostics))
+    configs, merge_violations = read_all(document)
+    made = skeleton(configs) if configs and not has_errors(merge_violations) else Outcome[dict[str, Any]](None)
+    return Outcome(made.value, (*merge_violations, *made.diagnostics))
 
 
 def update(document: Document, topology: ClusterTopology) -> Outcome[tuple[Edit, ...]]:
     """What a topology gains of all pools in a file. None where a pool has errors."""
-    configs, told = read_all(document)
-    made = additions(configs, topology) if not has_errors(told) else Outcome[tuple[Edit, ...]](None)
-    return Outcome(made.value, (*told, *made.diagnostics))
+    configs, merge_violations = read_all(document)
+    made = additions(configs, topology) if not has_errors(merge_violations) else Outcome[tuple[Edit, ...]](None)
+    return Outcome(made.value, (*merge_violations, *made.diagnostics))
 
 
 def skeleton(configs: Sequence[PoolConfig]) -> Outcome[dict[str, Any]]:
@@ -151,9 +151,9 @@ def additions(configs: Sequence[PoolConfig], topology: ClusterTopology) -> Outco
                 found.append(_crowded(platform, taken[place], topology.pools[place]))
             else:
                 taken[place] = platform
-                more, told = _additions(platform, topology.pools[place], place)
+                more, merge_violations = _additions(platform, topology.pools[place], place)
                 edits += more
-                found += told
+                found += merge_violations
     return Outcome(tuple(edits), tuple(found))
 
 

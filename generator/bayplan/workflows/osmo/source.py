@@ -217,7 +217,7 @@ AMOUNTS = (("cpu", "cpu"), ("memory", "memory"), ("ephemeral-storage", "storage"
 """Kubernetes' name and OSMO's, in the order in which they are written."""
 
 
-class Portion(NamedTuple):
+class Allocation(NamedTuple):
     """The pool that a task runs in (empty: the only one that can hold it), and what goes into its podSet."""
 
     pool: str = ""
@@ -241,7 +241,7 @@ def gpus(task: Task) -> int:
     return task.resource.get("gpu") or 0
 
 
-def kept_off(template: Mapping[str, Any], nodes: Sequence[str]) -> dict[str, Any]:
+def exclude_nodes(template: Mapping[str, Any], nodes: Sequence[str]) -> dict[str, Any]:
     """The template, its pods kept off these nodes. One that is no pod template stays as it is, for checks to refuse."""
     one = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": sorted(nodes)}
     path = ("spec", "affinity", "nodeAffinity", REQUIRED)

@@ -25,20 +25,20 @@ from bayplan.workflows.osmo import gangs as lowering
 from bayplan.workflows.osmo import rules, tokens
 from bayplan.workflows.osmo.gangs import Gang, Node, tasks
 from bayplan.workflows.osmo.pool.values import SUBJECT
-from bayplan.workflows.osmo.site import Site, limits, portions, site
-from bayplan.workflows.osmo.source import LONGEST, ROOT, SHORTEST, Portion, Task, TaskGroup, cut, label
+from bayplan.workflows.osmo.site import Site, allocations, limits, site
+from bayplan.workflows.osmo.source import LONGEST, ROOT, SHORTEST, Allocation, Task, TaskGroup, cut, label
 from bayplan.workflows.osmo.source import read as read_source
-from bayplan.workflows.osmo.tasks import Piece, pod_set
+from bayplan.workflows.osmo.tasks import NativeData, pod_set
 from bayplan.workflows.osmo.units import k8s_name, plain
 
 # Groups whose tasks share nodes: a ComputeDomain would give the one channel of each node to one of them.
 
 
-def on_parts(gang: Gang, portions: Mapping[str, Portion], topology: ClusterTopology | None) -> Task | None:
+def on_parts(gang: Gang, allocations: Mapping[str, Allocation], topology: ClusterTopology | None) -> Task | None:
     """The first task that must share an NVLink domain with others and asks for some of its node's GPUs only."""
     if topology is None:
         return None
-    return next((task for task in _bound(gang.node, topology) if _is_part(portions[task.name], topology)), None)
+    return next((task for task in _bound(gang.node, topology) if _is_part(allocations[task.name], topology)), None)
 
 
 def _bound(node: Node, topology: ClusterTopology) -> Iterator[Task]:
@@ -55,10 +55,10 @@ def _inside(pool: Pool, level: str) -> bool:
     return pool.level(level) is not None and bool(linked) and pool.depth(level) >= linked[0]
 
 
-def _is_part(portion: Portion, topology: ClusterTopology) -> bool:
-    named = topology.pool(portion.pool) if portion.pool else None
+def _is_part(allocation: Allocation, topology: ClusterTopology) -> bool:
+    named = topology.pool(allocation.pool) if allocation.pool else None
     pools = [named] if named else [pool for pool in topology.pools if pool.node.accelerator]
-    return 0 < portion.accelerators < min((pool.node.accelerators for pool in pools), default=0)
+    return 0 < allocation.accelerators < min((pool.node.accelerators for pool in pools), default=0)
 
 
 def findings(found: Mapping[str, Task]) -> Iterator[Diagnostic]:
@@ -218,14 +218,14 @@ def _settled(found: Diagnostic, data: Mapping[str, Any]) -> bool:
     return (found.code == "W447" and limited) or (found.code == "W433" and found.route == (*ROOT, "pool"))
 
 
-def _translate(spec: Mapping[str, Any], context: Context, *, whole: bool) -> Outcome[Piece]:
+def _translate(spec: Mapping[str, Any], context: Context, *, whole: bool) -> Outcome[NativeData]:
     """The native document. Not `whole`: only what is wrong with resources on this cluster."""
     groups = read_source(spec).task_groups
     here = site(spec, context)
     if here.value is None:
         return Outcome(None, here.diagnostics)
     order = _levels(groups, spec.get("resources", {}), here.value)
-    given = portions(groups, spec["name"], here.value)
+    given = allocations(groups, spec["name"], here.value)
     allowed, cut = limits(spec, here.value.config)
     found = (*here.diagnostics, *order.diagnostics, *given.diagnostics, *cut)
     if order.value is None or given.value is None or allowed is None or not whole:
@@ -250,7 +250,7 @@ def _levels(groups: tuple[TaskGroup, ...], resources: Mapping[str, Any], here: S
 
 def _document(
     spec: Mapping[str, Any], name: str, gangs: tuple[lowering.Gang, ...], deadline: int | None, parts: Collection[str]
-) -> Piece:
+) -> NativeData:
     """The native document and its origins. `parts`: the groups that get no ComputeDomain."""
     owner = _owners(gangs)
     metadata = {"name": name, **({"labels": dict(spec["labels"])} if spec.get("labels") else {})}
@@ -264,7 +264,7 @@ def _document(
         origins[(*GANGS, number, "activeDeadlineSeconds")] = (*ROOT, "timeout")
     awaited = _awaited(gangs, owner)
     body = {"gangs": [_gang(gang, owner, awaited, deadline, parts) for gang in gangs]}
-    return Piece(native.document(metadata, body), origins)
+    return NativeData(native.document(metadata, body), origins)
 
 
 def _owners(gangs: tuple[lowering.Gang, ...]) -> dict[str, str]:

@@ -11,7 +11,15 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import listing, suggest
 from bayplan.core.values import NamedTuple
-from bayplan.workflows.osmo.pool.values import GroupTemplate, Part, PoolConfig, Rule, Sections, helm, lay
+from bayplan.workflows.osmo.pool.values import (
+    GroupTemplate,
+    Part,
+    PoolConfig,
+    Rule,
+    Sections,
+    merge_helm_values,
+    merge_templates,
+)
 
 with open(os.path.join(os.path.dirname(__file__), "chart.json"), encoding="utf-8") as _file:
     BUILT_IN: Mapping[str, Mapping[str, Any]] = json.load(_file)
@@ -34,11 +42,11 @@ PRINTED = {"pod_templates": "POD_TEMPLATE", "group_templates": "GROUP_TEMPLATE"}
 
 
 class Library(NamedTuple):
-    """The sections of a file. `found` and `borrowed` collect what is missing and what comes from the chart."""
+    """The sections of a file. `found` and `from_chart` collect what is missing and what comes from the chart."""
 
     sections: Sections
     found: list[Diagnostic]
-    borrowed: dict[str, Route]
+    from_chart: dict[str, Route]
 
     def has(self, section: str) -> bool:
         """Whether the file has entries of that section."""
@@ -53,9 +61,9 @@ class Library(NamedTuple):
         chart = BUILT_IN.get(section, {}).get(name)
         if not self.sections.helm or chart is None or not isinstance(part.data, Mapping):
             return part
-        whole = helm(chart, part.data)
+        whole = merge_helm_values(chart, part.data)
         if whole != part.data:
-            self.borrowed.setdefault(f'parts of {WORDS[section]} "{name}"', part.route)
+            self.from_chart.setdefault(f'parts of {WORDS[section]} "{name}"', part.route)
         return Part(whole, part.route)
 
     def _entry(self, section: str, name: str, route: Route) -> Part | None:
@@ -63,17 +71,17 @@ class Library(NamedTuple):
         if name in own.data:
             return self.completed(section, name, Part(own.data[name], (*own.route, name)))
         if name in chart:
-            self.borrowed.setdefault(f'{WORDS[section]} "{name}"', route)
+            self.from_chart.setdefault(f'{WORDS[section]} "{name}"', route)
             return Part(chart[name], route)
         self.found.append(_missing(section, name, route, [*own.data, *chart]))
         return None
 
     def said(self) -> tuple[Diagnostic, ...]:
         """Everything collected; W494 for what the chart brings."""
-        if not self.borrowed:
+        if not self.from_chart:
             return tuple(self.found)
-        first = next(iter(self.borrowed.values()))
-        message = f"not in this file, so taken as OSMO 6.4 brings them: {', '.join(self.borrowed)}"
+        first = next(iter(self.from_chart.values()))
+        message = f"not in this file, so taken as OSMO 6.4 brings them: {', '.join(self.from_chart)}"
         hint = "put them into the file if yours differ"
         return (*self.found, info("W494", first, message, hint=hint))
 
@@ -123,8 +131,8 @@ def read_rules(owner: Part, key: str, library: Library) -> tuple[Rule, ...]:
 
 def _place(part: Part, index: int) -> tuple[Route, bool]:
     """Where a rule stands; one that the chart brings stands where it is named."""
-    borrowed = isinstance(part.route[-1], int)
-    return (part.route, False) if borrowed else ((*part.route, index), True)
+    from_chart = isinstance(part.route[-1], int)
+    return (part.route, False) if from_chart else ((*part.route, index), True)
 
 
 def _wrong(data: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
@@ -163,7 +171,7 @@ def _merge(part: Part, merged: dict[tuple[str, str, str], GroupTemplate]) -> Non
     data = part.data
     key = (data["apiVersion"], data["kind"], data["metadata"]["name"])
     below = merged[key].data if key in merged else {}
-    merged[key] = GroupTemplate(key[2], key[1], key[0], lay(below, data, []), part.route)
+    merged[key] = GroupTemplate(key[2], key[1], key[0], merge_templates(below, data, []), part.route)
 
 
 def _groups_wrong(part: Part) -> Iterator[Diagnostic]:
@@ -183,12 +191,12 @@ def _groups_wrong(part: Part) -> Iterator[Diagnostic]:
         yield error("W480", route, message, hint="remove it")
 
 
-def unneeded(config: PoolConfig) -> tuple[Diagnostic, ...]:
+def group_template_findings(config: PoolConfig) -> tuple[Diagnostic, ...]:
     """W490 for ComputeDomains, which bayplan makes by itself, and W491 for all else, which nobody would make."""
-    return tuple(_fate(template) for template in config.group_templates)
+    return tuple(_group_template_finding(template) for template in config.group_templates)
 
 
-def _fate(template: GroupTemplate) -> Diagnostic:
+def _group_template_finding(template: GroupTemplate) -> Diagnostic:
     if template.kind == COMPUTE_DOMAIN:
         message = f'the ComputeDomain "{template.name}" of every task group is not taken over: bayplan makes its own'
         hint = "it makes them for gangs that need one, and none for single pods or pods without GPUs"

@@ -26,8 +26,8 @@ from bayplan.workflows.osmo.pool.values import (
     PoolConfig,
     Rule,
     Sections,
-    helm,
-    lay,
+    merge_helm_values,
+    merge_templates,
 )
 from bayplan.workflows.osmo.units import seconds
 
@@ -208,7 +208,7 @@ def _owners(part: Part, sections: Sections) -> dict[str, tuple[Any, Route, bool]
     """Timeout -> the pool's, else that of the file's workflow section, where it stands, and whether the file has it."""
     section = sections.section("workflow")
     own = section.data
-    whole = helm(BUILT_IN["workflow"], own) if sections.helm else own
+    whole = merge_helm_values(BUILT_IN["workflow"], own) if sections.helm else own
     of_pool = {key: (part.data[key], (*part.route, key), True) for key in TIMEOUTS if part.data.get(key)}
     return {key: of_pool.get(key, (whole.get(key), (*section.route, key), key in own)) for key in TIMEOUTS}
 
@@ -279,7 +279,7 @@ def _merged(sources: Sequence[Part], library: Library) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for data, route in sources:
         clashes: list[Path] = []
-        made = lay(made, data or {}, clashes)
+        made = merge_templates(made, data or {}, clashes)
         for path in clashes:
             message = f'"{".".join(map(str, path))}" is a mapping here, and something else in a template below'
             library.found.append(error("W495", _known(data, route, path), message, hint="write both in the same way"))
@@ -339,8 +339,8 @@ def read_all(document: Document) -> tuple[tuple[PoolConfig, ...], tuple[Diagnost
     if found.value is None:
         return (), found.diagnostics
     made = [pool(found.value, name, part) for name, part in found.value.pools.items()]
-    told = tuple(dict.fromkeys(each for one in made for each in one.diagnostics))
-    return tuple(one.value for one in made if one.value is not None), told
+    merge_violations = tuple(dict.fromkeys(each for one in made for each in one.diagnostics))
+    return tuple(one.value for one in made if one.value is not None), merge_violations
 
 
 def pool(found: Sections, name: str, part: Part) -> Outcome[PoolConfig]:
@@ -368,9 +368,9 @@ def pool(found: Sections, name: str, part: Part) -> Outcome[PoolConfig]:
         places=own.places,
         **own.timeouts,
     )
-    told = library.said()
-    fatal = has_errors([each for each in told if not alone(each, part.route)])
-    return Outcome(None if fatal else made, told)
+    merge_violations = library.said()
+    fatal = has_errors([each for each in merge_violations if not alone(each, part.route)])
+    return Outcome(None if fatal else made, merge_violations)
 
 
 def platform(config: PoolConfig, name: str, route: Route) -> Outcome[Platform]:
@@ -391,8 +391,8 @@ def _refused(found: Sections, name: str, part: Part) -> tuple[Diagnostic, ...]:
     others = {section: each for section, each in found.others.items() if section in SECTIONS}
     data = {"pools": {name: part.data}, **{section: each.data for section, each in others.items()}}
     back: dict[Route, Route] = {("pools", name): part.route, **{(s,): each.route for s, each in others.items()}}
-    told = schemas.validate(KIND, data, SUBJECT)
-    return tuple(each._replace(route=_placed(each.route, back)) for each in told)
+    merge_violations = schemas.validate(KIND, data, SUBJECT)
+    return tuple(each._replace(route=_placed(each.route, back)) for each in merge_violations)
 
 
 def _without(part: Part, refused: Iterable[Diagnostic]) -> Part:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bayplan.workflows.torchx.components import COMPONENTS, bound
+from bayplan.workflows.torchx.components import COMPONENTS, bind_arguments
 from tools.run import EXAMPLES, ROOT, bayplan, environment
 
 PYTHON = Path(os.environ.get("BAYPLAN_TORCHX", ROOT / ".ci" / "torchx" / "bin" / "python"))
@@ -160,7 +160,7 @@ def test_components_are_torchx_own() -> None:
     assert result.returncode == 0, result.stderr
     for (name, given), theirs in zip(ARGUMENTS, json.loads(result.stdout), strict=True):
         component = COMPONENTS[name]
-        arguments, wrong = bound({"image": "example.com/x:1", **given}, component.parameters)
+        arguments, wrong = bind_arguments({"image": "example.com/x:1", **given}, component.parameters)
         assert wrong == []
         ours = component.build(arguments)
         assert isinstance(ours, dict), (name, given, ours)

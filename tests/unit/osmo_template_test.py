@@ -68,7 +68,7 @@ def directly(template: str, values: dict[str, Any]) -> str:
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join), st.sampled_from(["", "\n", "\n\n", "  \n"]))
 def test_a_template_writes_what_jinja_writes(body: str, end: str) -> None:
-    hidden = tokens.hide(body + end)
+    hidden = tokens.mask_tokens(body + end)
     request = {"task": "render", "template": hidden.template, "variables": packing.pack({**VALUES, **hidden.tokens})}
     try:
         wanted = directly(hidden.template, {**VALUES, **hidden.tokens})
@@ -77,7 +77,7 @@ def test_a_template_writes_what_jinja_writes(body: str, end: str) -> None:
         return
     assert sandbox.run(request)["text"] == wanted
     if tokens.plain(body + end):
-        assert tokens.reveal(hidden.template.removesuffix("\n"), hidden).text == wanted
+        assert tokens.unmask_tokens(hidden.template.removesuffix("\n"), hidden).text == wanted
     traced = sandbox.run({**request, "task": "trace", "clean": wanted})
     assert [offset for offset, _ in traced["pieces"]] == sorted(offset for offset, _ in traced["pieces"])
     assert all(1 <= line <= (body + end).count("\n") + 1 for line, *_ in traced["lines"])
@@ -196,7 +196,7 @@ def test_what_needs_no_jinja_starts_no_process(body: str) -> None:
     source_map = found.value[0].source_map
     templated = "{{" in file
     assert source_map is not None
-    assert source_map.text == (tokens.hide(file).template and file.removesuffix("\n") if templated else file)
+    assert source_map.text == (tokens.mask_tokens(file).template and file.removesuffix("\n") if templated else file)
 
 
 @pytest.mark.parametrize("body", ["{{{output}}}", "{{ output }}", "{% if 1 %}{% endif %}", "{# {{output}} #}"])

@@ -19,7 +19,16 @@ from bayplan.text.document import Document
 from bayplan.workflows import native
 from bayplan.workflows.osmo import site as platforms
 from bayplan.workflows.osmo import translate
-from bayplan.workflows.osmo.source import LONGEST, REQUIRED, Task, cut, exclude_nodes, label, stem, wrapped
+from bayplan.workflows.osmo.source import (
+    LONGEST,
+    REQUIRED,
+    Task,
+    exclude_nodes,
+    label,
+    shorten_name,
+    stem,
+    with_exit_codes,
+)
 from support import TOPOLOGY
 
 LEVELS = ("zone", "spine", "rack")
@@ -395,7 +404,7 @@ def test_a_level_may_be_named_by_its_label() -> None:
     assert made.gangs[0].placement == Placement("rack")
 
 
-def refused(data: Any, where: ClusterTopology) -> list[tuple[str, Any]]:
+def non_text_key_findings(data: Any, where: ClusterTopology) -> list[tuple[str, Any]]:
     """The errors and their routes."""
     outcome = translate.read(data, Context(where))
     assert outcome.value is None
@@ -404,7 +413,7 @@ def refused(data: Any, where: ClusterTopology) -> list[tuple[str, Any]]:
 
 def test_an_unknown_key_is_refused_at_its_place() -> None:
     route = ("workflow", "workflow", "resources", "a", "topology", 0, "key")
-    assert refused(placed({"a": ("gpu-clique=g",)}), cluster(*LEVELS)) == [("W466", route)]
+    assert non_text_key_findings(placed({"a": ("gpu-clique=g",)}), cluster(*LEVELS)) == [("W466", route)]
 
 
 @pytest.mark.parametrize(
@@ -516,8 +525,8 @@ def test_what_is_no_affinity_stays_for_checks_to_refuse(nodes: Any) -> None:
 
 
 def test_a_cut_name_depends_on_itself_alone() -> None:
-    assert cut("abcdefghijkl", 9) == cut("abcdefghijkl", 9) != cut("abcdefghijkm", 9)
-    assert len(cut("abcdefghijkl", 9)) == 9
+    assert shorten_name("abcdefghijkl", 9) == shorten_name("abcdefghijkl", 9) != shorten_name("abcdefghijkm", 9)
+    assert len(shorten_name("abcdefghijkl", 9)) == 9
 
 
 def test_the_stem_of_numbered_names() -> None:
@@ -563,14 +572,14 @@ def run(command: list[str], code: int) -> int:
     ],
 )
 def test_exit_codes_as_a_shell_turns_them(actions: list[tuple[str, str]], code: int, expected: int) -> None:
-    assert run(wrapped(["sh", "-c", 'exit "$0"'], actions), code) == expected
+    assert run(with_exit_codes(["sh", "-c", 'exit "$0"'], actions), code) == expected
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(ACTIONS), RANGES), min_size=1, max_size=4), st.integers(0, 26))
 def test_any_exit_actions(drawn: list[tuple[str, list[tuple[int, int]]]], code: int) -> None:
     actions = [(name, ",".join(f"{first}-{first + more}" for first, more in ranges)) for name, ranges in drawn]
-    assert bool(run(wrapped(["sh", "-c", 'exit "$0"'], actions), code)) == bool(turned(code, actions))
+    assert bool(run(with_exit_codes(["sh", "-c", 'exit "$0"'], actions), code)) == bool(turned(code, actions))
 
 
 def test_the_pools_actions_are_asked_last() -> None:
@@ -580,11 +589,11 @@ def test_the_pools_actions_are_asked_last() -> None:
 
 
 def test_commands_without_a_turned_code_stay_as_they_are() -> None:
-    assert wrapped(["run"], [("RESCHEDULE", "3"), ("FAIL", "1"), ("COMPLETE", "0")]) == ["run"]
+    assert with_exit_codes(["run"], [("RESCHEDULE", "3"), ("FAIL", "1"), ("COMPLETE", "0")]) == ["run"]
 
 
 def test_a_signal_reaches_the_command() -> None:
-    command = wrapped(["sh", "-c", "trap 'exit 0' TERM; echo ready; sleep 5 & wait"], [("COMPLETE", "15")])
+    command = with_exit_codes(["sh", "-c", "trap 'exit 0' TERM; echo ready; sleep 5 & wait"], [("COMPLETE", "15")])
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"

@@ -60,7 +60,7 @@ def _names(workflow: Workflow) -> Iterator[tuple[str, Route]]:
     yield from ((task.name, task.route) for task in workflow.bare_tasks)
 
 
-def check_made_names(workflow: Workflow) -> Iterator[Diagnostic]:
+def check_group_names(workflow: Workflow) -> Iterator[Diagnostic]:
     """W403, W405: the name of the group that OSMO makes for a task is nobody else's, and no longer than a name."""
     taken = {k8s_name(task.name): task for task in workflow.bare_tasks}
     for task in workflow.bare_tasks:
@@ -81,10 +81,10 @@ def check_lead(workflow: Workflow) -> Iterator[Diagnostic]:
     for group in workflow.groups:
         leads = [task for task in group.tasks if task.data.get("lead")]
         if len(group.tasks) > 1 and len(leads) != 1:
-            yield _leads(group, [task.name for task in leads])
+            yield _lead_finding(group, [task.name for task in leads])
 
 
-def _leads(group: TaskGroup, leads: list[str]) -> Diagnostic:
+def _lead_finding(group: TaskGroup, leads: list[str]) -> Diagnostic:
     found = f"{count(len(leads), 'lead')}: {listing(leads, 'and')}" if leads else "no lead"
     message = f'group "{group.data["name"]}" has {found}; expected one task with `lead: true`'
     hint = "keep it on the task whose end is the end of the group" if leads else "add it to one of the tasks"
@@ -294,7 +294,7 @@ def _percentage(value: str) -> bool:
 RULES: tuple[Callable[[Workflow], Iterator[Diagnostic]], ...] = (
     check_choice,
     check_names,
-    check_made_names,
+    check_group_names,
     check_lead,
     check_overwritten,
     task_rules.check_sources,
@@ -312,18 +312,18 @@ RULES: tuple[Callable[[Workflow], Iterator[Diagnostic]], ...] = (
     task_rules.check_forms,
     task_rules.check_overlaps,
     task_rules.check_paths,
-    task_rules.check_twins,
+    task_rules.check_duplicate_files,
     task_rules.check_contents,
     task_rules.check_mounts,
     check_forms,
     check_zero,
     task_rules.check_token_names,
     task_rules.check_spelling,
-    task_rules.check_run,
+    task_rules.check_run_tokens,
     task_rules.check_inputs,
-    task_rules.check_previous,
+    task_rules.check_other_workflows,
     task_rules.check_outputs,
-    task_rules.check_collected,
+    task_rules.check_collections,
     task_rules.check_transfer,
     task_rules.check_queue,
     task_rules.check_barrier,

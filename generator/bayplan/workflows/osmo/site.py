@@ -143,7 +143,7 @@ def _configured(
 
 
 def _allocation(task: Task, share: Share, here: Site, config: PoolConfig) -> Outcome[Allocation]:
-    template, selector = _unnamed(share.template, k8s_name(task.name))
+    template, selector = _without_container_name(share.template, k8s_name(task.name))
     platform, at = _platform(task, config)
     own = pool_of(at, here.topology, platform, selector)
     cards = gpus(task) if share.accelerators is None else share.accelerators
@@ -192,7 +192,7 @@ def _task_request(task: Task, group: TaskGroup, workflow: str) -> TaskRequest:
     )
 
 
-def _unnamed(template: Mapping[str, Any], container: str) -> tuple[dict[str, Any], Mapping[str, str]]:
+def _without_container_name(template: Mapping[str, Any], container: str) -> tuple[dict[str, Any], Mapping[str, str]]:
     """The template with the user's container first and without its name, so that equal tasks are equal; and the
     labels that it selects nodes by."""
     spec = dict(template.get("spec") or {})

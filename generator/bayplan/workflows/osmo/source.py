@@ -139,7 +139,7 @@ def label(name: str) -> str:
     return made if made and made == plain else _hashed(made or "group", name)
 
 
-def cut(name: str, most: int, taken: Collection[str] = ()) -> str:
+def shorten_name(name: str, most: int, taken: Collection[str] = ()) -> str:
     """The name, or its beginning with a hash, in `most` characters; another hash where others have that one."""
     if len(name) <= most:
         return name
@@ -186,7 +186,7 @@ RUN = "trap 'kill -TERM $child 2>/dev/null; wait $child; exit 143' TERM; \"$@\" 
 FAILURE = "exit $((code ? code : 1))"
 
 
-def wrapped(command: Iterable[str], actions: Iterable[Action]) -> list[str]:
+def with_exit_codes(command: Iterable[str], actions: Iterable[Action]) -> list[str]:
     """The command, behind a shell if its exit codes must be turned."""
     ordered = tuple((action, exit_codes(codes) or ()) for action, codes in actions)
     if all(bool(_outcome(code, ordered)) == bool(code) for code in range(256 if ordered else 0)):

@@ -13,7 +13,7 @@ from bayplan.core.diagnostics import KEY as DIAGNOSTICS_KEY
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import count, did_you_mean, listing, shorten, suggest
 from bayplan.workflows.osmo.source import ROOT, Task, Workflow
-from bayplan.workflows.osmo.tokens import HOST, INPUT, UUID, WORKFLOW_ID, Token, almost, find, texts
+from bayplan.workflows.osmo.tokens import HOST, INPUT, UUID, WORKFLOW_ID, Token, find, misspelt, texts
 from bayplan.workflows.osmo.units import exit_codes, k8s_name, seconds
 
 DATA = "/osmo/data"
@@ -70,7 +70,7 @@ def _no_file(path: str, route: Route) -> Diagnostic:
     return error("W423", route, f'"{shorten(path)}" is a folder, expected a file', hint="add the name of the file")
 
 
-def check_twins(workflow: Workflow) -> Iterator[Diagnostic]:
+def check_duplicate_files(workflow: Workflow) -> Iterator[Diagnostic]:
     """W424: two files of a task at one path."""
     for task in workflow.tasks:
         first: dict[str, int] = {}
@@ -121,18 +121,20 @@ def check_order(workflow: Workflow) -> Iterator[Diagnostic]:
     known: dict[str, Task] = {}
     for task in workflow.tasks:
         known.setdefault(task.name, task)
-    teams = {group.data["name"] for group in workflow.groups}
+    group_names = {group.data["name"] for group in workflow.groups}
     for task in workflow.tasks:
         for index, entry in enumerate(task.data.get("inputs", ())):
             name = entry.get("task", "")
             if name and ":" not in name:
-                yield from _order(task, name, (*task.route, "inputs", index, "task"), known, teams)
+                yield from _order(task, name, (*task.route, "inputs", index, "task"), known, group_names)
 
 
-def _order(task: Task, name: str, route: Route, known: Mapping[str, Task], teams: set[str]) -> Iterator[Diagnostic]:
+def _order(
+    task: Task, name: str, route: Route, known: Mapping[str, Task], group_names: set[str]
+) -> Iterator[Diagnostic]:
     source = known.get(name)
     if source is None:
-        of_group = "it is the name of a group; name one of its tasks" if name in teams else ""
+        of_group = "it is the name of a group; name one of its tasks" if name in group_names else ""
         hint = of_group or suggest(name, [each for each in known if each != task.name], "tasks")
         yield error("W408", route, f'there is no task "{name}"', hint=hint or "remove the input")
     elif source.group >= task.group:
@@ -283,14 +285,14 @@ def _common(these: str, those: str) -> list[int]:
 
 def check_token_names(workflow: Workflow) -> Iterator[Diagnostic]:
     """W429: a host token names a task of the same group, an input token an input of its task; each is told once."""
-    everybody = workflow.tasks
-    for task in everybody:
+    all_tasks = workflow.tasks
+    for task in all_tasks:
         told: set[tuple[str, str]] = set()
-        known = {HOST: _mates(task, everybody), INPUT: _inputs(task)}
+        known = {HOST: _group_tasks(task, all_tasks), INPUT: _inputs(task)}
         for token, route in _tokens(task):
             if token.kind in known and token.name not in known[token.kind] and (token.kind, token.name) not in told:
                 told.add((token.kind, token.name))
-                yield _unknown(token, route, known[token.kind], everybody)
+                yield _unknown(token, route, known[token.kind], all_tasks)
 
 
 def _tokens(task: Task) -> Iterator[tuple[Token, Route]]:
@@ -298,8 +300,8 @@ def _tokens(task: Task) -> Iterator[tuple[Token, Route]]:
         yield from ((token, route) for token in find(text))
 
 
-def _mates(task: Task, everybody: tuple[Task, ...]) -> list[str]:
-    return [each.name for each in everybody if each.group == task.group]
+def _group_tasks(task: Task, all_tasks: tuple[Task, ...]) -> list[str]:
+    return [each.name for each in all_tasks if each.group == task.group]
 
 
 def _inputs(task: Task) -> list[str]:
@@ -308,13 +310,13 @@ def _inputs(task: Task) -> list[str]:
     return [*map(str, range(len(given))), *(each["task"].rpartition(":")[2] for each in given if "task" in each)]
 
 
-def _unknown(token: Token, route: Route, known: list[str], everybody: tuple[Task, ...]) -> Diagnostic:
+def _unknown(token: Token, route: Route, known: list[str], all_tasks: tuple[Task, ...]) -> Diagnostic:
     if token.kind == INPUT:
         message = f"{token.text} names no input of this task, so it stays as it is"
         return warning("W429", route, message, hint=suggest(token.name, known, "inputs") or "the task has no inputs")
     message = f"{token.text} names no task of this group, so it stays as it is"
     elsewhere = "a task has an address for the tasks of its own group only; put them into one group"
-    known_elsewhere = token.name in {each.name for each in everybody}
+    known_elsewhere = token.name in {each.name for each in all_tasks}
     return warning("W429", route, message, hint=elsewhere if known_elsewhere else suggest(token.name, known, "tasks"))
 
 
@@ -322,13 +324,13 @@ def check_spelling(workflow: Workflow) -> Iterator[Diagnostic]:
     """W430: what looks like a token and is none."""
     for task in workflow.tasks:
         for text, route in texts(task.data, task.route):
-            for each in sorted(set(almost(text))):
+            for each in sorted(set(misspelt(text))):
                 message = f"{shorten(each)} looks like a token of OSMO and is none, so it stays as it is"
                 tokens = ("{{workflow_id}}", "{{output}}", "{{input:0}}", "{{host:task}}")
                 yield warning("W430", route, message, hint=did_you_mean(each, tokens) or f"tokens: {', '.join(tokens)}")
 
 
-def check_run(workflow: Workflow) -> Iterator[Diagnostic]:
+def check_run_tokens(workflow: Workflow) -> Iterator[Diagnostic]:
     """W431: nothing replaces the token uuid; W432: the workflow's id is its name."""
     found = [(token.kind, route) for task in workflow.tasks for token, route in _tokens(task)]
     message = "nothing replaces {{uuid}}: OSMO 6.4 passes it on as it is, and so does bayplan"
@@ -424,7 +426,7 @@ def check_inputs(workflow: Workflow) -> Iterator[Diagnostic]:
     yield from gathered(warning, "W441", places, message, f"{SHARED}, or fetch them in the command")
 
 
-def check_previous(workflow: Workflow) -> Iterator[Diagnostic]:
+def check_other_workflows(workflow: Workflow) -> Iterator[Diagnostic]:
     """W443: the task of another workflow, whose data only OSMO knows."""
     places = [route for entry, route in workflow.entries("inputs") if ":" in entry.get("task", "")]
     message = "this input is from an earlier workflow, which OSMO looks up; the task finds an empty folder in its place"
@@ -438,7 +440,7 @@ def check_outputs(workflow: Workflow) -> Iterator[Diagnostic]:
     yield from gathered(warning, "W442", places, message, "upload it in the command, or write to storage that stays")
 
 
-def check_collected(workflow: Workflow) -> Iterator[Diagnostic]:
+def check_collections(workflow: Workflow) -> Iterator[Diagnostic]:
     """W444: checkpoints; W445: figures."""
     places = [route for _, route in workflow.entries("checkpoint")]
     message = "OSMO uploads checkpoints while the command runs; a manifest cannot"

@@ -8,7 +8,7 @@ from typing import Any
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.workflows.osmo import tokens
-from bayplan.workflows.osmo.source import AMOUNTS, Allocation, Task, wrapped
+from bayplan.workflows.osmo.source import AMOUNTS, Allocation, Task, with_exit_codes
 from bayplan.workflows.osmo.task_rules import DATA
 from bayplan.workflows.osmo.tokens import Token
 from bayplan.workflows.osmo.units import k8s_name
@@ -198,7 +198,7 @@ def pod_set(task: Task, allocation: Allocation, workflow: str, deadline: int | N
         "accelerator": {"count": gpus} if gpus else None,
         "resources": dict(allocation.resources),
         "image": spec["image"],
-        "command": wrapped(spec["command"], allocation.exit_actions),
+        "command": with_exit_codes(spec["command"], allocation.exit_actions),
         "args": spec.get("args"),
         "env": _environment(task._replace(data=spec), gpus),
         "files": {file["path"]: _contents(file) for file in spec.get("files", ())},

@@ -20,7 +20,7 @@ from bayplan.text.document import Path, SourceMap, Span, load, locate_all
 from bayplan.workflows.osmo import sections as data
 from bayplan.workflows.osmo import sections as places
 from bayplan.workflows.osmo import tokens
-from bayplan.workflows.osmo.sections import Section, Sections, head, unmoved
+from bayplan.workflows.osmo.sections import Section, Sections, identity, key_place
 
 # The variables of a template: those of `default-values`, overridden by those of the command line.
 
@@ -54,15 +54,15 @@ def _defaults(section: Section, subject: str) -> Outcome[Variables]:
         hint = "write one `name: value` a line below it, indented"
         message = f"default-values must be a mapping of names to values, and is {_kind(value)}"
         return Outcome(None, (*loaded.diagnostics, error("R125", route, message, hint=hint)))
-    strange = _strange(value, section, subject)
+    strange = _non_text_names(value, section, subject)
     return Outcome(None if strange else value, (*loaded.diagnostics, *strange))
 
 
-def _strange(value: Mapping[Any, Any], section: Section, subject: str) -> tuple[Diagnostic, ...]:
+def _non_text_names(value: Mapping[Any, Any], section: Section, subject: str) -> tuple[Diagnostic, ...]:
     """Names that are no texts: Jinja takes none of the variables then, whatever the template uses."""
     odd = [name for name in value if not isinstance(name, str)]
     names: dict[Path, Any] = {("default-values", str(name), KEY): name for name in odd}
-    return tuple(data.refused(names, SourceMap(section.padded, data.unmoved), subject))
+    return tuple(data.non_text_key_findings(names, SourceMap(section.padded, data.identity), subject))
 
 
 def origin(name: str, sections: Sections, set_by_user: Mapping[str, Any]) -> str:
@@ -93,7 +93,7 @@ MARKERS = ("{%", "{{", "{#")
 """What begins something for Jinja to do."""
 
 
-class Hidden(NamedTuple):
+class MaskedTemplate(NamedTuple):
     """A template without tokens, variable -> the token that it stands for, and what all these variables begin with."""
 
     template: str
@@ -101,7 +101,7 @@ class Hidden(NamedTuple):
     stem: str
 
 
-class Meant(NamedTuple):
+class Misspelt(NamedTuple):
     """What looks like a token and is none: its extent (offsets), and the token that was likely meant."""
 
     start: int
@@ -109,7 +109,7 @@ class Meant(NamedTuple):
     token: str
 
 
-def hide(text: str) -> Hidden:
+def mask_tokens(text: str) -> MaskedTemplate:
     """Puts a variable of its own in the place of each token; lines stay lines."""
     stem = _stem(text)
     names: dict[str, str] = {}
@@ -121,7 +121,7 @@ def hide(text: str) -> Hidden:
         return f"{{{{{name}{_line_feeds(found[0])}}}}}"
 
     template = TOKEN.sub(variable, text)
-    return Hidden(template, {name: token for token, name in names.items()}, stem)
+    return MaskedTemplate(template, {name: token for token, name in names.items()}, stem)
 
 
 def _stem(text: str) -> str:
@@ -134,7 +134,7 @@ def _line_feeds(token: str) -> str:
     return "\n" * token.count("\n")
 
 
-class Revealed(NamedTuple):
+class UnmaskedText(NamedTuple):
     """A text with its tokens again: where they begin in it (offsets), and what leads there from what Jinja wrote."""
 
     text: str
@@ -148,7 +148,7 @@ class Revealed(NamedTuple):
         return written + (self.shifts[behind - 1] if behind else 0)
 
 
-def reveal(text: str, hidden: Hidden) -> Revealed:
+def unmask_tokens(text: str, hidden: MaskedTemplate) -> UnmaskedText:
     """Tokens again where Jinja left variables alone: in a raw block or a text."""
     starts: list[int] = []
     ends: list[int] = []
@@ -162,40 +162,40 @@ def reveal(text: str, hidden: Hidden) -> Revealed:
         return made
 
     shown = re.sub(rf"{{{{({hidden.stem}[0-9]+)\n*}}}}", token, text)
-    return Revealed(shown, starts, ends, shifts[1:])
+    return UnmaskedText(shown, starts, ends, shifts[1:])
 
 
-def rest(text: str) -> str:
+def without_tokens(text: str) -> str:
     """The text without its tokens, each a character that is neither a brace nor a sign of Jinja's."""
     return TOKEN.sub(lambda found: found[0] if found[1] is None else "\0", text)
 
 
 def plain(text: str) -> bool:
     """Whether Jinja would only put the tokens back."""
-    left = rest(text)
+    left = without_tokens(text)
     return not any(marker in left for marker in MARKERS) and "{\0" not in left
 
 
-def meant(text: str) -> Iterator[Meant]:
+def misspelt_tokens(text: str) -> Iterator[Misspelt]:
     """What was likely meant for a token, as `{{ host:a }}` or `{{ output }}`, and is one to nobody."""
-    for found in tokens.LIKE.finditer(text):
+    for found in tokens.LOOKALIKE.finditer(text):
         kind, colon, name = re.sub(r"\s", "", found[0][2:-2]).partition(":")
         kind = kind.lower().replace("-", "_").replace("workflowid", "workflow_id").removesuffix("s")
         token = f"{{{{{kind}{colon}{name}}}}}"
         if tokens.TOKEN.fullmatch(token) and token != found[0]:
-            yield Meant(*found.span(), token)
+            yield Misspelt(*found.span(), token)
 
 
 def render(text: str, sections: Sections, given: Variables, subject: str, source: Source) -> Outcome[SourceMap]:
     """The workflow's section, and the way back. R126 to R131: there is none; A931: a variable without use."""
     section = sections.workflow
     if not any(marker in text for marker in (*MARKERS, "default-values")):
-        return Outcome(SourceMap(section.padded, unmoved), _unused((), source))
+        return Outcome(SourceMap(section.padded, identity), _unused((), source))
     if plain(section.text):
-        return Outcome(SourceMap(section.padded.removesuffix("\n"), unmoved), _unused((), source))
+        return Outcome(SourceMap(section.padded.removesuffix("\n"), identity), _unused((), source))
     if source.render is None:
-        return Outcome(None, (error("R131", head(section, subject), "nothing is there to render templates with"),))
-    hidden = hide(section.padded)
+        return Outcome(None, (error("R131", key_place(section, subject), "nothing is there to render templates with"),))
+    hidden = mask_tokens(section.padded)
     request = _request("render", hidden, given)
     reply = source.render(request)
     if "failure" in reply:
@@ -203,30 +203,30 @@ def render(text: str, sections: Sections, given: Variables, subject: str, source
 
         return Outcome(None, failures.explain_failures(_shown(reply, hidden), text, section, given, subject))
     written: str = reply["text"]
-    shown = reveal(written, hidden)
+    shown = unmask_tokens(written, hidden)
     back = _back(text, shown, source, {**request, "task": "trace", "clean": written}, _origins(sections, given, source))
     made = SourceMap(shown.text, back)
     from bayplan.workflows.osmo import template_origins as strange
 
-    return Outcome(made, (*_unused(reply["names"], source), *strange.in_raw(made, shown.starts, subject)))
+    return Outcome(made, (*_unused(reply["names"], source), *strange.raw_block_findings(made, shown.starts, subject)))
 
 
-def _request(task: str, hidden: Hidden, given: Variables) -> dict[str, Any]:
+def _request(task: str, hidden: MaskedTemplate, given: Variables) -> dict[str, Any]:
     from bayplan.workflows.osmo import template_origins as packing
 
     return {"task": task, "template": hidden.template, "variables": packing.pack({**given, **hidden.tokens})}
 
 
-def _shown(reply: Mapping[str, Any], hidden: Hidden) -> Mapping[str, Any]:
+def _shown(reply: Mapping[str, Any], hidden: MaskedTemplate) -> Mapping[str, Any]:
     """The reply with the column that Jinja gave up at, in place of an offset in the template without tokens."""
     if "offset" not in reply:
         return reply
-    before = reveal(hidden.template[: reply["offset"]], hidden).text
+    before = unmask_tokens(hidden.template[: reply["offset"]], hidden).text
     return {**reply, "column": len(before) - before.rfind("\n")}
 
 
 def _back(
-    text: str, shown: Revealed, source: Source, request: Mapping[str, Any], told: Callable[[str], str]
+    text: str, shown: UnmaskedText, source: Source, request: Mapping[str, Any], told: Callable[[str], str]
 ) -> Callable[[Span], tuple[Span, str]]:
     """The way back, by a second rendering, whose offsets know nothing of tokens in raw blocks. See `source_map`."""
     from bayplan.workflows.osmo import template_origins as source_map
@@ -258,18 +258,20 @@ def _unused(names: Any, source: Source) -> tuple[Diagnostic, ...]:
 ReadFile = Callable[[str], Outcome[bytes]]
 
 
-class Filled(NamedTuple):
+class LocalFiles(NamedTuple):
     """The data with contents for every localpath, and path of contents -> path of the localpath."""
 
     data: dict[str, Any]
     moved: Mapping[Path, Path]
 
 
-def fill(data: dict[str, Any], source_map: SourceMap, subject: str, read_file: ReadFile | None) -> Outcome[Filled]:
+def inline_local_files(
+    data: dict[str, Any], source_map: SourceMap, subject: str, read_file: ReadFile | None
+) -> Outcome[LocalFiles]:
     """R134 no such file, R135 one elsewhere, R136 contents as well, R137 no text; all of them in one run."""
     entries = list(_entries(data))
     if not entries:
-        return Outcome(Filled(data, {}))
+        return Outcome(LocalFiles(data, {}))
     texts: dict[str, Outcome[str]] = {}
     filled: dict[Path, Mapping[str, Any]] = {}
     wrong: list[tuple[Path, Diagnostic]] = []
@@ -286,7 +288,7 @@ def fill(data: dict[str, Any], source_map: SourceMap, subject: str, read_file: R
         each._replace(route=places.route(subject, span)) for (_, each), span in zip(wrong, spans, strict=True)
     )
     moved = {(*path, "contents"): (*path, "localpath") for path in filled}
-    return Outcome(Filled(_with(data, (), filled), moved), found)
+    return Outcome(LocalFiles(_with(data, (), filled), moved), found)
 
 
 def _entries(data: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:

@@ -17,7 +17,7 @@ from bayplan.core.phrases import did_you_mean, listing
 from bayplan.core.values import NamedTuple
 from bayplan.text.document import SourceMap, Span
 from bayplan.workflows.osmo import sections, template
-from bayplan.workflows.osmo.sections import BREAK, Section, head
+from bayplan.workflows.osmo.sections import BREAK, Section, key_place
 from bayplan.workflows.osmo.sections import place as sections_place
 from bayplan.workflows.osmo.template import TOKEN, Variables
 from bayplan.workflows.osmo.tokens import OUTPUT, UUID, WORKFLOW_ID
@@ -177,7 +177,7 @@ def ordinal(number: int) -> str:
 def _aligned(lines: Sequence[str], source: Sequence[str]) -> Origins:
     """The line that reads the same; where there is none, the line after the last that does."""
     guess = "the template could not be followed: the place is a guess"
-    if len(lines) + len(source) > _MOST_ALIGNED or _alike(lines, source) > _MOST_ALIKE:
+    if len(lines) + len(source) > _MOST_ALIGNED or _merge_equal(lines, source) > _MOST_ALIKE:
         return lambda line, column: Origin(min(line, len(source)), None, guess)
     from difflib import SequenceMatcher
 
@@ -195,7 +195,7 @@ def _aligned(lines: Sequence[str], source: Sequence[str]) -> Origins:
     return origin
 
 
-def _alike(lines: Sequence[str], source: Sequence[str]) -> int:
+def _merge_equal(lines: Sequence[str], source: Sequence[str]) -> int:
     """How many pairs of lines read the same."""
     counted = Counter(source)
     return sum(counted[line] for line in lines if not _blank(line))
@@ -254,7 +254,7 @@ def _findings(
         name, message = each["name"], each["message"]
         own = (*misplaced, *(notes if also and not number else ()))
         place = sections.place(text, each["line"], subject, name or f".{_quoted(message)}")
-        route = place or sections.head(section, subject)
+        route = place or sections.key_place(section, subject)
         if name:
             hint = _hint(name, names, bool(misplaced))
             if name in RUNTIME:
@@ -304,7 +304,7 @@ def explain_failures(
     kind, message = reply["failure"], reply.get("message", "").rstrip(".")
     if kind == "undefined":
         return explain_undefined(reply, text, section, given, subject)
-    route = sections_place(text, reply.get("line") or 0, subject) or head(section, subject)
+    route = sections_place(text, reply.get("line") or 0, subject) or key_place(section, subject)
     if kind == "syntax":
         return (_broken(text, route, message, reply.get("column", 0)),)
     if kind == "security":
@@ -331,7 +331,11 @@ def _broken(text: str, route: Route, message: str, column: int) -> Diagnostic:
     """R127 at the column, if that is known, else at what was likely meant for a runtime token, else as it is."""
     subject, _, line, *_ = route
     source = text.split("\n")[int(line) - 1]
-    token = next((each for each in template.meant(source) if ":" in each.token), None) if "got ':'" in message else None
+    token = (
+        next((each for each in template.misspelt_tokens(source) if ":" in each.token), None)
+        if "got ':'" in message
+        else None
+    )
     if token is not None:
         route = (subject, AT, line, token.start + 1, line, token.end + 1)
         hint = f"write {token.token}: a runtime token takes no spaces"
@@ -375,7 +379,7 @@ _MOST = 100
 """Tokens whose places are looked for."""
 
 
-def in_raw(made: SourceMap, starts: Sequence[int], subject: str) -> tuple[Diagnostic, ...]:
+def raw_block_findings(made: SourceMap, starts: Sequence[int], subject: str) -> tuple[Diagnostic, ...]:
     """R138: OSMO's variable for a token stays a variable in a raw block. `starts`: where these tokens stand."""
     found: dict[Span, str] = {}
     for start in starts[:_MOST]:

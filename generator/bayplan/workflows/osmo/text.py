@@ -28,7 +28,7 @@ from bayplan.workflows.osmo import sections, template
 from bayplan.workflows.osmo import sections as data
 from bayplan.workflows.osmo import template as local
 from bayplan.workflows.osmo import tokens as runtime
-from bayplan.workflows.osmo.template import MARKERS, rest
+from bayplan.workflows.osmo.template import MARKERS, without_tokens
 
 # What is left for Jinja to do in the data: OSMO renders a workflow again when the client hands it in.
 #
@@ -41,7 +41,7 @@ _MOST = 20
 
 def find(document: Document, subject: str) -> tuple[Diagnostic, ...]:
     """R138 for each text that holds more than runtime tokens; the last one that is told says how many follow."""
-    marked = [(path, text) for path, text in _texts(document.data, ()) if _marker(rest(text))]
+    marked = [(path, text) for path, text in _texts(document.data, ()) if _marker(without_tokens(text))]
     found = [_warning((subject, *path), text) for path, text in marked[:_MOST]]
     if len(marked) > _MOST:
         found[-1] = found[-1]._replace(notes=(Note(f"{len(marked) - _MOST} more like it"),))
@@ -50,11 +50,11 @@ def find(document: Document, subject: str) -> tuple[Diagnostic, ...]:
 
 def _warning(route: Path, text: str) -> Diagnostic:
     """Spaces inside the braces do not matter when a pod starts, so a token with spaces is one here."""
-    marker = _marker(runtime.replace(rest(text), lambda token: None if token.kind == runtime.UUID else "\0"))
+    marker = _marker(runtime.replace(without_tokens(text), lambda token: None if token.kind == runtime.UUID else "\0"))
     if marker:
         message = f'OSMO renders this text again, and "{marker}" in it is Jinja\'s then; here it stands as it is'
         return warning("R138", route, message, hint=f"let the text do without {marker}")
-    token = runtime.find(rest(text))[0].text
+    token = runtime.find(without_tokens(text))[0].text
     message = f"OSMO renders this text again, and {token} is Jinja's then; here it is taken for a runtime token"
     return warning("R138", route, message, hint=f"write {token.replace(' ', '')}, without spaces and in no raw block")
 
@@ -109,7 +109,7 @@ def _read(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tuple[
     found += loaded.diagnostics
     if loaded.value is None:
         return Outcome(None, tuple(found))
-    filled = local.fill(loaded.value, made.value, subject, source.read_file)
+    filled = local.inline_local_files(loaded.value, made.value, subject, source.read_file)
     found += filled.diagnostics
     if filled.value is None or has_errors(found):
         return Outcome(None, tuple(found))

@@ -56,7 +56,7 @@ ALIASES: Mapping[str, str] = {"workdir": "chdir", "share": "oversubscribe", "job
 SUBJECT = "workflow"
 
 
-class Spot(NamedTuple):
+class Position(NamedTuple):
     """Line and column, both from 1."""
 
     line: int = 1
@@ -74,15 +74,15 @@ class Findings:
     def __init__(self) -> None:
         self.found: dict[Diagnostic, None] = {}
 
-    def error(self, code: str, spot: Spot, message: str, hint: str = "") -> None:
+    def error(self, code: str, spot: Position, message: str, hint: str = "") -> None:
         """Something that cannot be carried, and must be."""
         self.found[error(code, spot.route, message, hint=hint)] = None
 
-    def warning(self, code: str, spot: Spot, message: str, hint: str = "") -> None:
+    def warning(self, code: str, spot: Position, message: str, hint: str = "") -> None:
         """Something that is lost."""
         self.found[warning(code, spot.route, message, hint=hint)] = None
 
-    def info(self, code: str, spot: Spot, message: str, hint: str = "") -> None:
+    def info(self, code: str, spot: Position, message: str, hint: str = "") -> None:
         """Something worth knowing."""
         self.found[info(code, spot.route, message, hint=hint)] = None
 

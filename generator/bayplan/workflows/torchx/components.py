@@ -44,7 +44,7 @@ Parameters = Mapping[str, tuple[str, Any]]
 """Name -> kind and default. The one of kind REST takes what has no name."""
 
 
-class Wrong(NamedTuple):
+class InvalidArgument(NamedTuple):
     """What is wrong with an argument: its name (empty: with all of them), why, and what to do (empty: choose another
     argument)."""
 
@@ -53,7 +53,7 @@ class Wrong(NamedTuple):
     hint: str = ""
 
 
-def by_name(words: Sequence[str], parameters: Parameters) -> tuple[dict[str, Any], list[Wrong]]:
+def parse_arguments(words: Sequence[str], parameters: Parameters) -> tuple[dict[str, Any], list[InvalidArgument]]:
     """Words of a command line by name; what follows `--` or the first word without a name is the rest."""
     rest = next((name for name, (kind, _) in parameters.items() if kind == REST), "")
     found: dict[str, Any] = {}
@@ -61,26 +61,26 @@ def by_name(words: Sequence[str], parameters: Parameters) -> tuple[dict[str, Any
     while left and left[0].startswith("-") and left[0] != "--":
         name, equals, value = left.pop(0).lstrip("-").partition("=")
         if not equals and not left:
-            return found, [Wrong(name, "has no value")]
+            return found, [InvalidArgument(name, "has no value")]
         found[name] = value if equals else left.pop(0)
     if left and left[0] == "--":
         left.pop(0)
     if left and not rest:
-        return found, [Wrong("", f'takes no argument without a name, and "{left[0]}" is one')]
+        return found, [InvalidArgument("", f'takes no argument without a name, and "{left[0]}" is one')]
     return ({**found, rest: left} if left else found), []
 
 
-def bound(values: Mapping[str, Any], parameters: Parameters) -> tuple[dict[str, Any], list[Wrong]]:
+def bind_arguments(values: Mapping[str, Any], parameters: Parameters) -> tuple[dict[str, Any], list[InvalidArgument]]:
     """Every parameter with its value or its default, and what is wrong with them."""
-    wrong = [Wrong(name, "is no argument of the component") for name in values if name not in parameters]
+    wrong = [InvalidArgument(name, "is no argument of the component") for name in values if name not in parameters]
     made: dict[str, Any] = {}
     for name, (kind, default) in parameters.items():
         if values.get(name) is None:
             made[name] = default
-            wrong += [Wrong(name, "is missing")] if default is REQUIRED else []
+            wrong += [InvalidArgument(name, "is missing")] if default is REQUIRED else []
         else:
             made[name] = _as(kind, values[name])
-            wrong += [Wrong(name, f"must be {kind}", EXAMPLES[kind])] if made[name] is None else []
+            wrong += [InvalidArgument(name, f"must be {kind}", EXAMPLES[kind])] if made[name] is None else []
     return made, wrong
 
 
@@ -210,21 +210,21 @@ DEBUG: Mapping[str, str] = {
 }
 
 
-def ddp(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
+def ddp(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
     """The AppDef of `dist.ddp`."""
     if (given["script"] is None) == (given["m"] is None):
-        return Wrong("script", "or `m` must be given, one of the two")
+        return InvalidArgument("script", "or `m` must be given, one of the two")
     nodes = NODES.fullmatch(given["j"])
     if not nodes or (nodes[2] and not int(nodes[2])):
-        return Wrong(
+        return InvalidArgument(
             "j",
             f'must be [MIN:]NODESxPROCESSES, and is "{given["j"]}"',
             "such as 2x8: 2 replicas with 8 processes each",
         )
     size = resource(given)
     mounts = parse_mounts(given["mounts"])
-    if isinstance(size, Wrong) or isinstance(mounts, str):
-        return size if isinstance(size, Wrong) else Wrong("mounts", str(mounts))
+    if isinstance(size, InvalidArgument) or isinstance(mounts, str):
+        return size if isinstance(size, InvalidArgument) else InvalidArgument("mounts", str(mounts))
     experiment, name = _names(given)
     env = {**given["env"], "TORCHX_TRACKING_EXPERIMENT_NAME": experiment, "TORCHX_TRACKING_RUN_NAME": name}
     env = {"LOGLEVEL": "WARNING", **env, **(DEBUG if given["debug"] else {})}
@@ -245,29 +245,29 @@ def ddp(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
     return {"name": name, "roles": [role], "metadata": given["metadata"]}
 
 
-def spmd(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
+def spmd(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
     """The AppDef of `dist.spmd`: the number of processes is that of the host's GPUs unless it is given."""
     host = NAMED_RESOURCES.get(given["h"])
     if host is None:
         return _unknown(given["h"])
     if "x" not in given["j"] and not host["gpu"]:
-        return Wrong("j", f'must be NODESxPROCESSES: "{given["h"]}" has no GPUs to count', "such as 2x8")
+        return InvalidArgument("j", f'must be NODESxPROCESSES: "{given["h"]}" has no GPUs to count', "such as 2x8")
     nodes = given["j"] if "x" in given["j"] else f"{given['j']}x{host['gpu']}"
     rest = {"rdzv_port": 29500, "rdzv_backend": "c10d", "rdzv_conf": None, "tee": 3, "cpu": 2, "gpu": 0, "memMB": 1024}
     return ddp({**rest, **given, "j": nodes, "script_args": given["args"]})
 
 
-def resource(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
+def resource(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
     """What each replica asks for: the named resource, else the numbers."""
     if not given["h"]:
         return made_resource(given["cpu"], given["gpu"], given["memMB"])
     return NAMED_RESOURCES.get(given["h"]) or _unknown(given["h"])
 
 
-def _unknown(name: str) -> Wrong:
+def _unknown(name: str) -> InvalidArgument:
     like = [each for each in NAMED_RESOURCES if each.startswith(name[:5])]  # `aws_` and the family
     hint = suggest(name, like or NAMED_RESOURCES, "TorchX comes with")
-    return Wrong("h", f'is "{name}", which is no resource that TorchX comes with', hint)
+    return InvalidArgument("h", f'is "{name}", which is no resource that TorchX comes with', hint)
 
 
 def _names(given: Mapping[str, Any]) -> tuple[str, str]:
@@ -304,17 +304,17 @@ def _command(given: Mapping[str, Any], nodes: re.Match[str], most: int) -> str:
 SMALL = made_resource(1, 0, 1024)
 
 
-def echo(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
+def echo(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
     """One role that prints a message."""
     return _app("echo", given, SMALL, entrypoint="echo", args=[given["msg"]], num_replicas=given["num_replicas"])
 
 
-def touch(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
+def touch(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
     """One role that makes a file."""
     return _app("touch", given, SMALL, entrypoint="touch", args=[given["file"]])
 
 
-def sh(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
+def sh(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
     """One role that gives its arguments to a shell."""
     quoted = [shlex.quote(word) for word in given["args"]]
     plain = given["entrypoint"] is not None
@@ -330,29 +330,31 @@ def sh(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
     )
 
 
-def python(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
+def python(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
     """One role that runs a module, a command or a script."""
     kinds = {"script": [], "m": ["-m"], "c": ["-c"]}
     asked = [kind for kind in kinds if given[kind] is not None]
     if len(asked) != 1:
-        return Wrong("m", "or `c` or `script` must be given, one of the three")
+        return InvalidArgument("m", "or `c` or `script` must be given, one of the three")
     args = [*kinds[asked[0]], given[asked[0]], *given["args"]]
     env = {"HYDRA_MAIN_MODULE": given["m"]} if given["m"] else {}
     count = given["num_replicas"]
     made = _app("python", given, resource(given), entrypoint="python", args=args, num_replicas=count, env=env)
-    return made if isinstance(made, Wrong) else {**made, "name": given["name"]}
+    return made if isinstance(made, InvalidArgument) else {**made, "name": given["name"]}
 
 
-def _app(name: str, given: Mapping[str, Any], size: dict[str, Any] | Wrong, **role: Any) -> dict[str, Any] | Wrong:
+def _app(
+    name: str, given: Mapping[str, Any], size: dict[str, Any] | InvalidArgument, **role: Any
+) -> dict[str, Any] | InvalidArgument:
     """An application of one role, both of that name."""
     mounts = parse_mounts(given.get("mounts") or [])
-    if isinstance(size, Wrong) or isinstance(mounts, str):
-        return size if isinstance(size, Wrong) else Wrong("mounts", str(mounts))
+    if isinstance(size, InvalidArgument) or isinstance(mounts, str):
+        return size if isinstance(size, InvalidArgument) else InvalidArgument("mounts", str(mounts))
     whole = {"name": name, "image": given["image"], **role, "resource": size, "mounts": mounts}
     return {"name": name, "roles": [whole], "metadata": {}}
 
 
-Build = Callable[[Mapping[str, Any]], "dict[str, Any] | Wrong"]
+Build = Callable[[Mapping[str, Any]], "dict[str, Any] | InvalidArgument"]
 
 
 class Component(NamedTuple):

@@ -18,9 +18,9 @@ from bayplan.model.formats import Context, Read
 from bayplan.model.workflow import GANGS, Workflow
 from bayplan.workflows import native
 from bayplan.workflows.torchx import losses
-from bayplan.workflows.torchx.devices import ROLES, ROOT, given, label, labels
-from bayplan.workflows.torchx.losses import Wishes, of_application
-from bayplan.workflows.torchx.roles import HOST, RoleMade, Site, pod_set
+from bayplan.workflows.torchx.devices import ROLES, ROOT, label, labels, without_empty
+from bayplan.workflows.torchx.losses import MetadataRequests, application_requests
+from bayplan.workflows.torchx.roles import HOST, Site, TranslatedRole, pod_set
 
 GANG: Route = (*GANGS, 0)
 REPLICA = "replica"
@@ -30,11 +30,11 @@ REPLICA = "replica"
 def read(data: Mapping[str, Any], context: Context) -> Outcome[Read[Workflow]]:
     """The workflow in data that the schema accepted."""
     name, names = label(data["name"]), labels([role["name"] for role in data["roles"]])
-    asked = of_application(data)
-    roles = tuple(_roles(data, names, name, context, asked))
-    document, origins = _document(data, name, names, roles, asked), _origins(roles, asked)
+    requests = application_requests(data)
+    roles = tuple(_roles(data, names, name, context, requests))
+    document, origins = _document(data, name, names, roles, requests), _origins(roles, requests)
     found = (
-        *asked.found,
+        *requests.found,
         *_renamed(data, name, names),
         *losses.application(data),
         *(d for role in roles for d in role.part.found),
@@ -43,23 +43,27 @@ def read(data: Mapping[str, Any], context: Context) -> Outcome[Read[Workflow]]:
 
 
 def _roles(
-    data: Mapping[str, Any], names: tuple[str, ...], app: str, context: Context, asked: Wishes
-) -> Iterator[RoleMade]:
+    data: Mapping[str, Any], names: tuple[str, ...], app: str, context: Context, requests: MetadataRequests
+) -> Iterator[TranslatedRole]:
     alone = len(names) == 1
     for number, (role, name) in enumerate(zip(data["roles"], names, strict=True)):
-        site = Site(context.topology, data.get("scheduler_args") or {}, app, name, alone, asked)
+        site = Site(context.topology, data.get("scheduler_args") or {}, app, name, alone, requests)
         yield pod_set(role, (*ROLES, number), site)
 
 
-def _numbered(roles: tuple[RoleMade, ...]) -> bool:
+def _numbered(roles: tuple[TranslatedRole, ...]) -> bool:
     """Whether pods must know their number in their role: each of several roles is a group with own ranks then."""
     return len(roles) > 1 and any("replica_id" in role.used for role in roles)
 
 
 def _document(
-    data: Mapping[str, Any], name: str, names: tuple[str, ...], roles: tuple[RoleMade, ...], wishes: Wishes
+    data: Mapping[str, Any],
+    name: str,
+    names: tuple[str, ...],
+    roles: tuple[TranslatedRole, ...],
+    requests: MetadataRequests,
 ) -> dict[str, Any]:
-    asked = data.get("scheduler_args") or {}
+    scheduler_args = data.get("scheduler_args") or {}
     retries = min(role.get("max_retries") or 0 for role in data["roles"])
     grouped, first = _numbered(roles), names[0]
     sets = [dict(role.part.data) for role in roles]
@@ -69,13 +73,18 @@ def _document(
     groups = [{"name": own, "podSets": [_replica(each)]} for own, each in zip(names, sets, strict=True)]
     gang = {
         "name": name,
-        **wishes.gang,
+        **requests.gang,
         **({} if len(roles) == 1 else {"rendezvous": "group" if grouped else "none"}),
-        **given(hosts=hosts, maxRestarts=retries or None),
+        **without_empty(hosts=hosts, maxRestarts=retries or None),
         **({"groups": groups} if grouped else {"podSets": sets}),
     }
-    metadata = {"name": name, **given(namespace=asked.get("namespace"))}
-    spec = given(**wishes.spec, queue=asked.get("queue"), priorityClassName=asked.get("priority_class"), gangs=[gang])
+    metadata = {"name": name, **without_empty(namespace=scheduler_args.get("namespace"))}
+    spec = without_empty(
+        **requests.spec,
+        queue=scheduler_args.get("queue"),
+        priorityClassName=scheduler_args.get("priority_class"),
+        gangs=[gang],
+    )
     return native.document(metadata, spec)
 
 
@@ -90,7 +99,7 @@ def _replica(data: Mapping[str, Any]) -> dict[str, Any]:
     return {**data, "name": REPLICA, **({"template": changed} if changed else {})}
 
 
-def _origins(roles: tuple[RoleMade, ...], wishes: Wishes) -> dict[Route, Route]:
+def _origins(roles: tuple[TranslatedRole, ...], requests: MetadataRequests) -> dict[Route, Route]:
     grouped = _numbered(roles)
     args: Route = (*ROOT, "scheduler_args")
     origins: dict[Route, Route] = {
@@ -104,8 +113,8 @@ def _origins(roles: tuple[RoleMade, ...], wishes: Wishes) -> dict[Route, Route]:
         (*GANG, "name"): (*ROOT, "name"),
         (*GANG, "maxRestarts"): (*ROLES, 0, "max_retries"),
     }
-    origins |= {(*GANG, key): wishes.places[key] for key in wishes.gang}
-    origins |= {("workflow", "spec", key): wishes.places[key] for key in wishes.spec}
+    origins |= {(*GANG, key): requests.places[key] for key in requests.gang}
+    origins |= {("workflow", "spec", key): requests.places[key] for key in requests.spec}
     for number, role in enumerate(roles):
         group: Route = (*GANG, "groups", number)
         at: Route = (*group, "podSets", 0) if grouped else (*GANG, "podSets", number)

@@ -47,7 +47,7 @@ def build(roster: Roster, request: PlacementRequest) -> Outcome[Built]:
     values = {key: each.value for key, each in request.fields.items()}
     fabric = values.pop("fabric", "")
     whole = {key: values[key] for key in ("placement", "compute_domain", "pool") if key in values}
-    inside = {"groups": tuple(_filled(each, roster, fabric) for each in parts)}
+    inside = {"groups": tuple(each.group._replace(pod_sets=_pod_sets(roster, each.seats, fabric)) for each in parts)}
     gang = Gang(
         name(roster.placed),
         workload=roster.kind,
@@ -68,16 +68,13 @@ def build(roster: Roster, request: PlacementRequest) -> Outcome[Built]:
 
 
 def _pod_sets(roster: Roster, seats: Sequence[Seat], fabric: str) -> tuple[PodSet, ...]:
-    attached = _attached(roster) if fabric else ()
+    attached: Sequence[Seat] = ()
+    if fabric:  # launchers and parameter servers beside pods with devices need none
+        attached = [each for each in roster.seats if devices(roster, each)] or roster.seats
     return tuple(
         PodSet(s.name, s.total, fabric=Attachment(fabric) if s in attached else None, template=_template(roster, s))
         for s in seats
     )
-
-
-def _attached(roster: Roster) -> Sequence[Seat]:
-    """Launchers and parameter servers beside pods with devices need no fabric."""
-    return [each for each in roster.seats if devices(roster, each)] or roster.seats
 
 
 def _template(roster: Roster, seat: Seat) -> dict[str, Any]:
@@ -90,10 +87,6 @@ def _priority(roster: Roster) -> str:
     """The PriorityClass that all pods have."""
     found = {text(roster.object.data, *seat.path, "spec", "priorityClassName") for seat in roster.seats}
     return found.pop() if len(found) == 1 else ""
-
-
-def _filled(part: GroupPart, roster: Roster, fabric: str) -> Group:
-    return part.group._replace(pod_sets=_pod_sets(roster, part.seats, fabric))
 
 
 def _parts(roster: Roster, request: PlacementRequest) -> tuple[tuple[GroupPart, ...], tuple[Diagnostic, ...]]:

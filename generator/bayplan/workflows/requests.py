@@ -70,18 +70,15 @@ def read(one: Object) -> Outcome[Mapping[str, RequestedValue]]:
         if word in OWN_ANNOTATIONS:
             continue
         if word not in ANNOTATIONS:
-            wrong.append(_unknown((*route, key, KEY), key))
+            hint = did_you_mean(key, [PREFIX + each for each in ANNOTATIONS]) or f"known: {listing(ANNOTATIONS, 'and')}"
+            message = f'bayplan knows no annotation "{shorten(key)}"'
+            wrong.append(error("A940", (*route, key, KEY), message, hint=hint))
             continue
         try:
             found[word] = RequestedValue(_value(word, value), (*route, key))
         except InvalidValueError as unfit:
             wrong.append(error("A941", (*route, key), str(unfit), hint=unfit.hint))
     return Outcome(None if wrong else found, tuple(wrong))
-
-
-def _unknown(route: Route, key: str) -> Diagnostic:
-    hint = did_you_mean(key, [PREFIX + word for word in ANNOTATIONS]) or f"known: {listing(ANNOTATIONS, 'and')}"
-    return error("A940", route, f'bayplan knows no annotation "{shorten(key)}"', hint=hint)
 
 
 def _value(word: str, value: Any) -> Any:
@@ -299,13 +296,10 @@ def findings(
             if policy.rules[found[0]]._replace(match=policy.rules[later].match) != policy.rules[later]:
                 shadowed.setdefault((found[0], later), []).append(one)
     for (first, later), objects in shadowed.items():
-        yield _shadowed(first, later, objects)
-
-
-def _shadowed(first: int, later: int, objects: Sequence[Object]) -> Diagnostic:
-    more = f" and {count(len(objects) - 1, 'other')}" if objects[1:] else ""
-    message = f"rule {later + 1} matches {title(objects[0])}{more} too, but rule {first + 1} comes first"
-    return info("A944", (*RULES, later), message, notes=(Note("the first rule that matches holds", (*RULES, first)),))
+        more = f" and {count(len(objects) - 1, 'other')}" if objects[1:] else ""
+        message = f"rule {later + 1} matches {title(objects[0])}{more} too, but rule {first + 1} comes first"
+        note = Note("the first rule that matches holds", (*RULES, first))
+        yield info("A944", (*RULES, later), message, notes=(note,))
 
 
 def is_helm_hook(one: Object) -> bool:

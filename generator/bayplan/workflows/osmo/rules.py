@@ -7,7 +7,7 @@ silence and likely was not meant, and what takes its running service.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
@@ -291,53 +291,12 @@ def _percentage(value: str) -> bool:
     return found is not None and int(found[1]) <= 100
 
 
-RULES: tuple[Callable[[Workflow], Iterator[Diagnostic]], ...] = (
-    check_choice,
-    check_names,
-    check_group_names,
-    check_lead,
-    check_overwritten,
-    task_rules.check_sources,
-    task_rules.check_order,
-    task_rules.check_patterns,
-    check_references,
-    check_unused,
-    check_units,
-    check_bytes,
-    check_tiny,
-    check_decimal,
-    check_cache,
-    check_repeated,
-    check_uniform,
-    task_rules.check_forms,
-    task_rules.check_overlaps,
-    task_rules.check_paths,
-    task_rules.check_duplicate_files,
-    task_rules.check_contents,
-    task_rules.check_mounts,
-    check_forms,
-    check_zero,
-    task_rules.check_token_names,
-    task_rules.check_spelling,
-    task_rules.check_run_tokens,
-    task_rules.check_inputs,
-    task_rules.check_other_workflows,
-    task_rules.check_outputs,
-    task_rules.check_collections,
-    task_rules.check_transfer,
-    task_rules.check_queue,
-    task_rules.check_barrier,
-    task_rules.check_failures,
-    task_rules.check_reschedule,
-    task_rules.check_credentials,
-    task_rules.check_credential_names,
-    task_rules.check_folders,
-)
-"""Every rule. Each takes the workflow in the types of `plain`."""
-
-
 def check(data: Mapping[str, Any]) -> Iterator[Diagnostic]:
-    """All findings in data that the schema accepted. Routes are ("workflow", "workflow", "tasks", 0, ...)."""
+    """All findings in data that the schema accepted. Routes are ("workflow", "workflow", "tasks", 0, ...).
+
+    Every function here and in `task_rules` whose name begins with `check_` is a rule.
+    """
     workflow = read(plain(data)["workflow"])
-    for rule in RULES:
-        yield from rule(workflow)
+    for name, rule in (*globals().items(), *vars(task_rules).items()):
+        if name.startswith("check_"):
+            yield from rule(workflow)

@@ -14,7 +14,6 @@ from bayplan.core.diagnostics import AT, KEY, Diagnostic, Note, Outcome, Route, 
 from bayplan.core.phrases import did_you_mean
 from bayplan.core.values import NamedTuple
 from bayplan.text.document import Path, SourceMap, Span, locate_all
-from bayplan.text.document import load as document_load
 from bayplan.text.document import load as load_yaml
 
 KNOWN = ("workflow", "default-values", "version")
@@ -75,12 +74,12 @@ def _keys(found: list[Section], subject: str) -> Iterable[Diagnostic]:
     """Keys that OSMO does not know, or meets twice."""
     first: dict[str, Section] = {}
     for each in found:
-        place = _place(subject, each)
+        place = key_place(each, subject)
         if each.key not in KNOWN:
             message = f'unknown section "{each.key}"; OSMO knows workflow, default-values and version'
             yield error("R121", place, message, hint=_hint(each.key))
         elif each.key in first:
-            note = Note("it was first given here", _place(subject, first[each.key]))
+            note = Note("it was first given here", key_place(first[each.key], subject))
             yield error("R122", place, f'section "{each.key}" is given twice', hint="keep one of them", notes=(note,))
         first.setdefault(each.key, each)
 
@@ -89,10 +88,6 @@ def _hint(key: str) -> str:
     if key in _BELOW:
         return f"indent it: {key} belongs below `workflow:`"
     return did_you_mean(key, KNOWN) or "remove it, or indent it where it belongs to the text of a file"
-
-
-def _place(subject: str, section: Section) -> Route:
-    return (subject, AT, section.line, 1, section.line, len(section.key) + 1)
 
 
 def _preamble(text: str, subject: str) -> Iterable[Diagnostic]:
@@ -108,11 +103,11 @@ def _preamble(text: str, subject: str) -> Iterable[Diagnostic]:
 
 def _version(section: Section, subject: str) -> Iterable[Diagnostic]:
     """OSMO drops this section unread, so a version that it does not have is no error there."""
-    loaded = document_load(section.padded, subject, "R132").value
+    loaded = load_yaml(section.padded, subject, "R132").value
     value = loaded[0].get("version") if loaded and isinstance(loaded[0], dict) else None
     if isinstance(value, bool) or str(value) not in (str(VERSION), f"{VERSION}.0"):
         message = f"OSMO drops the version unread; this is not {VERSION}, and the file is read as version {VERSION}"
-        yield warning("R124", _place(subject, section), message, hint=f"write `version: {VERSION}`, or remove it")
+        yield warning("R124", key_place(section, subject), message, hint=f"write `version: {VERSION}`, or remove it")
 
 
 # Places in a template, as far as Jinja tells them: lines; and lines of what it wrote.
@@ -188,7 +183,7 @@ def non_text_key_findings(keys: Mapping[Path, Any], source_map: SourceMap, subje
     """R133 for each path with its key that is no text."""
     for key, span in zip(keys.values(), spans(source_map, list(keys)), strict=True):
         message = f"this key is {_described(key)}, expected text; OSMO refuses it here"
-        yield error("R133", route(subject, span), message, hint="write it in quotes")
+        yield error("R133", (subject, AT, *span), message, hint="write it in quotes")
 
 
 def identity(span: Span) -> tuple[Span, str]:
@@ -200,11 +195,6 @@ def spans(source_map: SourceMap, paths: list[Path]) -> list[Span]:
     """The places of paths in the file."""
     located = locate_all(source_map.text, [(0, path) for path in paths], loaded=True) if paths else {}
     return [source_map.back(located[0, path])[0] for path in paths]
-
-
-def route(subject: str, span: Span) -> Route:
-    """The route of a place in the file."""
-    return (subject, AT, *span)
 
 
 def relocate(found: Diagnostic, source_map: SourceMap, written: Sequence[str], source: Sequence[str]) -> Diagnostic:

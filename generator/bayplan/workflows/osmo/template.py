@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from bayplan.core.diagnostics import AT, KEY, Diagnostic, Outcome, Route, error, warning
+from bayplan.core.diagnostics import AT, KEY, Diagnostic, Outcome, error, warning
 from bayplan.core.phrases import did_you_mean
 from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Source
-from bayplan.text.document import Path, SourceMap, Span, load, locate_all
-from bayplan.workflows.osmo import sections as data
-from bayplan.workflows.osmo import sections as places
+from bayplan.text.document import Path, SourceMap, load, locate_all
+from bayplan.workflows.osmo import sections as file_sections
 from bayplan.workflows.osmo import tokens
 from bayplan.workflows.osmo.sections import Section, Sections, identity, key_place
 
@@ -43,7 +42,7 @@ def _defaults(section: Section, subject: str) -> Outcome[Variables]:
     loaded = load(section.padded, subject, "R132")
     if loaded.value is None:
         return Outcome(None, loaded.diagnostics)
-    route: Route = (subject, AT, section.line, 1, section.line, len(section.key) + 1)
+    route = key_place(section, subject)
     if len(loaded.value) > 1:
         wrong = error("R139", route, "default-values holds a second YAML document", hint="remove the line `---`")
         return Outcome(None, (*loaded.diagnostics, wrong))
@@ -52,17 +51,16 @@ def _defaults(section: Section, subject: str) -> Outcome[Variables]:
         return Outcome({}, loaded.diagnostics)
     if not isinstance(value, dict):
         hint = "write one `name: value` a line below it, indented"
-        message = f"default-values must be a mapping of names to values, and is {_kind(value)}"
+        kind = (
+            "a list" if isinstance(value, list) else "a text" if isinstance(value, str) else f"the single value {value}"
+        )
+        message = f"default-values must be a mapping of names to values, and is {kind}"
         return Outcome(None, (*loaded.diagnostics, error("R125", route, message, hint=hint)))
-    strange = _non_text_names(value, section, subject)
+    names: dict[Path, Any] = {("default-values", str(key), KEY): key for key in value if not isinstance(key, str)}
+    place = SourceMap(section.padded, identity)
+    # Jinja takes none of the variables where a name is no text, whatever the template uses
+    strange = tuple(file_sections.non_text_key_findings(names, place, subject))
     return Outcome(None if strange else value, (*loaded.diagnostics, *strange))
-
-
-def _non_text_names(value: Mapping[Any, Any], section: Section, subject: str) -> tuple[Diagnostic, ...]:
-    """Names that are no texts: Jinja takes none of the variables then, whatever the template uses."""
-    odd = [name for name in value if not isinstance(name, str)]
-    names: dict[Path, Any] = {("default-values", str(name), KEY): name for name in odd}
-    return tuple(data.non_text_key_findings(names, SourceMap(section.padded, data.identity), subject))
 
 
 def origin(name: str, sections: Sections, set_by_user: Mapping[str, Any]) -> str:
@@ -72,12 +70,6 @@ def origin(name: str, sections: Sections, set_by_user: Mapping[str, Any]) -> str
     path = ("default-values", name, KEY)
     text = sections.defaults.padded if sections.defaults else ""
     return f'"{name}" is given at line {locate_all(text, [(0, path)], loaded=True)[0, path].line}'
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, list):
-        return "a list"
-    return "a text" if isinstance(value, str) else f"the single value {value}"
 
 
 # Runtime tokens such as {{output}}: they look like Jinja, and are filled in when a pod runs.
@@ -117,8 +109,8 @@ def mask_tokens(text: str) -> MaskedTemplate:
     def variable(found: re.Match[str]) -> str:
         if found[1] is None:
             return found[0]
-        name = names.setdefault(found[0], f"{stem}{len(names)}")
-        return f"{{{{{name}{_line_feeds(found[0])}}}}}"
+        name, line_feeds = names.setdefault(found[0], f"{stem}{len(names)}"), "\n" * found[0].count("\n")
+        return f"{{{{{name}{line_feeds}}}}}"
 
     template = TOKEN.sub(variable, text)
     return MaskedTemplate(template, {name: token for token, name in names.items()}, stem)
@@ -128,10 +120,6 @@ def _stem(text: str) -> str:
     """The beginning of variables that the text does not name."""
     taken = set(re.findall(r"runtime_token([0-9]+)_", text))
     return next(f"runtime_token{number}_" for number in count() if str(number) not in taken)
-
-
-def _line_feeds(token: str) -> str:
-    return "\n" * token.count("\n")
 
 
 class UnmaskedText(NamedTuple):
@@ -195,53 +183,39 @@ def render(text: str, sections: Sections, given: Variables, subject: str, source
         return Outcome(SourceMap(section.padded.removesuffix("\n"), identity), _unused((), source))
     if source.render is None:
         return Outcome(None, (error("R131", key_place(section, subject), "nothing is there to render templates with"),))
+    from bayplan.workflows.osmo import template_origins
+
     hidden = mask_tokens(section.padded)
-    request = _request("render", hidden, given)
+    variables = template_origins.pack({**given, **hidden.tokens})
+    request = {"task": "render", "template": hidden.template, "variables": variables}
     reply = source.render(request)
     if "failure" in reply:
-        from bayplan.workflows.osmo import template_origins as failures
-
-        return Outcome(None, failures.explain_failures(_shown(reply, hidden), text, section, given, subject))
+        reply = _with_column(reply, hidden)
+        return Outcome(None, template_origins.explain_failures(reply, text, section, given, subject))
     written: str = reply["text"]
     shown = unmask_tokens(written, hidden)
-    back = _back(text, shown, source, {**request, "task": "trace", "clean": written}, _origins(sections, given, source))
-    made = SourceMap(shown.text, back)
-    from bayplan.workflows.osmo import template_origins as strange
 
-    return Outcome(made, (*_unused(reply["names"], source), *strange.raw_block_findings(made, shown.starts, subject)))
+    def trace(request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A second rendering, whose offsets know nothing of tokens in raw blocks."""
+        reply = source.render(request) if source.render else {}
+        return {**reply, "pieces": [(shown.offset(at), number) for at, number in reply.get("pieces") or ()]}
+
+    def value_origin(name: str) -> str:
+        """Nothing of names that the template itself brings."""
+        return origin(name, sections, source.variables) if name in given else ""
+
+    traced = {**request, "task": "trace", "clean": written}
+    made = SourceMap(shown.text, template_origins.back(text, shown.text, trace, traced, value_origin))
+    raw = template_origins.raw_block_findings(made, shown.starts, subject)
+    return Outcome(made, (*_unused(reply["names"], source), *raw))
 
 
-def _request(task: str, hidden: MaskedTemplate, given: Variables) -> dict[str, Any]:
-    from bayplan.workflows.osmo import template_origins as packing
-
-    return {"task": task, "template": hidden.template, "variables": packing.pack({**given, **hidden.tokens})}
-
-
-def _shown(reply: Mapping[str, Any], hidden: MaskedTemplate) -> Mapping[str, Any]:
+def _with_column(reply: Mapping[str, Any], hidden: MaskedTemplate) -> Mapping[str, Any]:
     """The reply with the column that Jinja gave up at, in place of an offset in the template without tokens."""
     if "offset" not in reply:
         return reply
     before = unmask_tokens(hidden.template[: reply["offset"]], hidden).text
     return {**reply, "column": len(before) - before.rfind("\n")}
-
-
-def _back(
-    text: str, shown: UnmaskedText, source: Source, request: Mapping[str, Any], told: Callable[[str], str]
-) -> Callable[[Span], tuple[Span, str]]:
-    """The way back, by a second rendering, whose offsets know nothing of tokens in raw blocks. See `source_map`."""
-    from bayplan.workflows.osmo import template_origins as source_map
-
-    def trace(request: Mapping[str, Any]) -> Mapping[str, Any]:
-        reply = source.render(request) if source.render else {}
-        pieces = reply.get("pieces") or []
-        return {**reply, "pieces": [(shown.offset(offset), number) for offset, number in pieces]}
-
-    return source_map.back(text, shown.text, trace, request, told)
-
-
-def _origins(sections: Sections, given: Variables, source: Source) -> Callable[[str], str]:
-    """Where variables have their values from; nothing of names that the template itself brings."""
-    return lambda name: origin(name, sections, source.variables) if name in given else ""
 
 
 def _unused(names: Any, source: Source) -> tuple[Diagnostic, ...]:
@@ -283,10 +257,8 @@ def inline_local_files(
             continue
         kept = {key: value for key, value in entry.items() if key != "localpath"}
         filled[path] = {**kept, "contents": text.value}
-    spans = places.spans(source_map, [path for path, _ in wrong])
-    found = tuple(
-        each._replace(route=places.route(subject, span)) for (_, each), span in zip(wrong, spans, strict=True)
-    )
+    spans = file_sections.spans(source_map, [path for path, _ in wrong])
+    found = tuple(each._replace(route=(subject, AT, *span)) for (_, each), span in zip(wrong, spans, strict=True))
     moved = {(*path, "contents"): (*path, "localpath") for path in filled}
     return Outcome(LocalFiles(_with(data, (), filled), moved), found)
 

@@ -28,14 +28,7 @@ _AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?)([a-zA-Z]*)")
 
 MICRO = 1_000_000
 
-_STEPS: Mapping[str, int] = {
-    "d": 86_400 * MICRO,
-    "h": 3_600 * MICRO,
-    "m": 60 * MICRO,
-    "s": MICRO,
-    "ms": 1_000,
-    "us": 1,
-}
+_STEPS: Mapping[str, int] = {"d": 86_400 * MICRO, "h": 3_600 * MICRO, "m": 60 * MICRO, "s": MICRO, "ms": 1_000, "us": 1}
 """Unit -> microseconds, the finest that Python's durations hold."""
 
 LONGEST = 10**9 * 86_400 * MICRO

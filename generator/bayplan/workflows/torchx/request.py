@@ -166,12 +166,7 @@ def _overlay(replica: Replica) -> dict[str, Any]:
     main = {**({"volumeMounts": mounts} if mounts else {}), **({"securityContext": security} if security else {})}
     containers = [main] if main else []
     containers += [dict(each) for each in mappings(replica.spec, "containers")[1:]]
-    parts = {
-        "nodeSelector": selector,
-        "volumes": volumes,
-        "__join__:containers:name": containers,
-        **spec,
-    }
+    parts = {"nodeSelector": selector, "volumes": volumes, "__join__:containers:name": containers, **spec}
     labels = {k: v for k, v in replica.labels.items() if not k.startswith(OWN_LABELS)}
     metadata = {"labels": labels, "annotations": _annotations(replica)}
     pod = {"metadata": _filled(metadata), "spec": _filled(parts)}

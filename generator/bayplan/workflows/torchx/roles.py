@@ -48,13 +48,7 @@ def applied(role: Mapping[str, Any], app: str) -> Role:
 
 
 def _putter(app: str, used: set[str]) -> Callable[[str], str]:
-    values = {
-        "img_root": "",
-        "base_img_root": "",
-        "app_id": app,
-        "replica_id": f"$({NUMBER})",
-        "rank0_env": RANK0,
-    }
+    values = {"img_root": "", "base_img_root": "", "app_id": app, "replica_id": f"$({NUMBER})", "rank0_env": RANK0}
 
     def value(found: re.Match[str]) -> str:
         if found[1]:

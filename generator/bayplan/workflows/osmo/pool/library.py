@@ -118,21 +118,16 @@ def read_rules(owner: Part, key: str, library: Library) -> tuple[Rule, ...]:
         parts = [Part(parsed, (*owner.route, "parsed_resource_validations"))]
     else:
         parts = library.entries("resource_validations", names(owner.data, key, owner.route))
-    listed = [(each, *_place(part, index)) for part in parts for index, each in enumerate(part.data or ())]
     made = []
-    for data, route, in_file in listed:
+    for part, index, data in [(each, *entry) for each in parts for entry in enumerate(each.data or ())]:
+        in_file = not isinstance(part.route[-1], int)  # a rule that the chart brings stands where it is named
+        route = (*part.route, index) if in_file else part.route
         wrong = tuple(_wrong(data, route))
         library.found.extend(wrong if in_file else ())
         if not wrong:
             fields = (data["operator"], data["left_operand"], data["right_operand"], data["assert_message"])
             made.append(Rule(*fields, route=route))
     return tuple(made)
-
-
-def _place(part: Part, index: int) -> tuple[Route, bool]:
-    """Where a rule stands; one that the chart brings stands where it is named."""
-    from_chart = isinstance(part.route[-1], int)
-    return (part.route, False) if from_chart else ((*part.route, index), True)
 
 
 def _wrong(data: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
@@ -163,15 +158,11 @@ def read_groups(pool: Part, library: Library) -> tuple[GroupTemplate, ...]:
         wrong = tuple(_groups_wrong(part))
         library.found.extend(wrong)
         if not wrong:
-            _merge(part, merged)
+            data = part.data
+            key = (data["apiVersion"], data["kind"], data["metadata"]["name"])
+            below = merged[key].data if key in merged else {}
+            merged[key] = GroupTemplate(key[2], key[1], key[0], merge_templates(below, data, []), part.route)
     return tuple(merged.values())
-
-
-def _merge(part: Part, merged: dict[tuple[str, str, str], GroupTemplate]) -> None:
-    data = part.data
-    key = (data["apiVersion"], data["kind"], data["metadata"]["name"])
-    below = merged[key].data if key in merged else {}
-    merged[key] = GroupTemplate(key[2], key[1], key[0], merge_templates(below, data, []), part.route)
 
 
 def _groups_wrong(part: Part) -> Iterator[Diagnostic]:
@@ -208,12 +199,10 @@ def _group_template_finding(template: GroupTemplate) -> Diagnostic:
 
 def channels(config: PoolConfig) -> tuple[str, ...]:
     """Names of the claim templates that the driver makes for the ComputeDomains, as written."""
-    domains = (each.data.get("spec") for each in config.group_templates if each.kind == COMPUTE_DOMAIN)
-    found = (_channel(spec) for spec in domains)
-    return tuple(name for name in found if name)
-
-
-def _channel(spec: Any) -> str:
-    for key in ("channel", "resourceClaimTemplate", "name"):
-        spec = spec.get(key) if isinstance(spec, dict) else None
-    return spec if isinstance(spec, str) else ""
+    found: list[str] = []
+    specs: list[Any] = [each.data for each in config.group_templates if each.kind == COMPUTE_DOMAIN]
+    for spec in specs:
+        for key in ("spec", "channel", "resourceClaimTemplate", "name"):
+            spec = spec.get(key) if isinstance(spec, Mapping) else None
+        found += [spec] if isinstance(spec, str) and spec else []
+    return tuple(found)

@@ -12,8 +12,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.model.topology import HOSTNAME_LABEL
 from bayplan.text.document import Document
 from bayplan.workflows.osmo import task_rules
-from bayplan.workflows.osmo.pool import library as groups
-from bayplan.workflows.osmo.pool import library as rules
+from bayplan.workflows.osmo.pool import library as templates
 from bayplan.workflows.osmo.pool import values
 from bayplan.workflows.osmo.pool.library import BUILT_IN, Library, names
 from bayplan.workflows.osmo.pool.values import (
@@ -140,14 +139,30 @@ def read_fields(part: Part, sections: Sections) -> Fields:
     levels, wrong = read_keys(part.data, part.route)
     actions, faults = _exit_actions(part)
     owners = _owners(part, sections)
+    guarantee = ((part.data.get("resources") or {}).get("gpu") or {}).get("guarantee")
+    places: dict[str, Route] = {
+        "default_platform": (*part.route, "default_platform"),
+        "guarantee": (*part.route, "resources", "gpu", "guarantee"),
+    }
+    found = [*_ignored(part), *wrong]  # W474, W477
+    name, platforms = part.data.get("default_platform"), part.data.get("platforms") or {}
+    if name and name not in platforms:
+        message = f'the default platform "{name}" is none of the pool\'s platforms'
+        hint = suggest(name, platforms, "it has") or "add it to `platforms`"
+        found.append(error("W476", places["default_platform"], message, hint=hint))
+    found += faults
+    for text, route, _ in owners.values():
+        if text and seconds(text) is None:
+            hint = "write a whole number and one of d, h, m, s: `12h`"
+            found.append(error("W493", route, f'"{text}" is no duration', hint=hint))
     return Fields(
         keys=levels,
         default_platform=part.data.get("default_platform") or "",
         timeouts={key: seconds(text) if text else None for key, (text, _, _) in owners.items()},
         exit_actions=actions,
-        guarantee=_guarantee(part),
-        places={**{key: place for key, (_, place, own) in owners.items() if own}, **_places(part)},
-        found=(*_ignored(part), *wrong, *_default_platform(part), *faults, *_durations(owners)),
+        guarantee=UNLIMITED if guarantee is None else int(guarantee),
+        places={**{key: place for key, (_, place, own) in owners.items() if own}, **places},
+        found=tuple(found),
     )
 
 
@@ -167,21 +182,10 @@ def _ignored(part: Part) -> Iterator[Diagnostic]:
         for key in data or {}:
             if key not in KNOWN[what] and not (what == "pool" and key in sections):
                 message = f'OSMO ignores the key "{key}" of a {what}'
-                hint = did_you_mean(key, KNOWN[what]) or _elsewhere(key, what) or "remove it"
+                owner = next((other for other, known in KNOWN.items() if other != what and key in known), "")
+                elsewhere = f"it is a key of a {owner}" if owner else "remove it"
+                hint = did_you_mean(key, KNOWN[what]) or elsewhere
                 yield warning("W474", (*route, key, KEY), message, hint=hint)
-
-
-def _elsewhere(key: str, what: str) -> str:
-    return next((f"it is a key of a {other}" for other, known in KNOWN.items() if other != what and key in known), "")
-
-
-def _default_platform(part: Part) -> Iterator[Diagnostic]:
-    """W476."""
-    name, known = part.data.get("default_platform"), part.data.get("platforms") or {}
-    if name and name not in known:
-        message = f'the default platform "{name}" is none of the pool\'s platforms'
-        hint = suggest(name, known, "it has") or "add it to `platforms`"
-        yield error("W476", (*part.route, "default_platform"), message, hint=hint)
 
 
 def _exit_actions(part: Part) -> tuple[dict[str, str], tuple[Diagnostic, ...]]:
@@ -190,18 +194,6 @@ def _exit_actions(part: Part) -> tuple[dict[str, str], tuple[Diagnostic, ...]]:
     route: Route = (*part.route, "default_exit_actions")
     found = (*task_rules.forms(given, route), *task_rules.overlaps(given, route))
     return {} if has_errors(found) else given, found
-
-
-def _guarantee(part: Part) -> int:
-    given = ((part.data.get("resources") or {}).get("gpu") or {}).get("guarantee")
-    return UNLIMITED if given is None else int(given)
-
-
-def _places(part: Part) -> dict[str, Route]:
-    return {
-        "default_platform": (*part.route, "default_platform"),
-        "guarantee": (*part.route, "resources", "gpu", "guarantee"),
-    }
 
 
 def _owners(part: Part, sections: Sections) -> dict[str, tuple[Any, Route, bool]]:
@@ -213,14 +205,6 @@ def _owners(part: Part, sections: Sections) -> dict[str, tuple[Any, Route, bool]
     return {key: of_pool.get(key, (whole.get(key), (*section.route, key), key in own)) for key in TIMEOUTS}
 
 
-def _durations(owners: Mapping[str, tuple[Any, Route, bool]]) -> Iterator[Diagnostic]:
-    """W493."""
-    for text, route, _ in owners.values():
-        if text and seconds(text) is None:
-            hint = "write a whole number and one of d, h, m, s: `12h`"
-            yield error("W493", route, f'"{text}" is no duration', hint=hint)
-
-
 # Platforms, with what they have in common with their pool merged in.
 
 CONTROL = "osmo-ctrl"
@@ -230,7 +214,7 @@ CONTROL = "osmo-ctrl"
 def read_platforms(pool: Part, library: Library) -> dict[str, Platform]:
     """The pool's platforms by name (postgres.py, Pool.calculate_pod_template and its neighbours). W475, W481, W495."""
     common = _templates(pool, "common_pod_template", library)
-    shared = rules.read_rules(pool, "common_resource_validations", library)
+    shared = templates.read_rules(pool, "common_resource_validations", library)
     listed = pool.data.get("platforms") or {}
     parts = {name: Part(data or {}, (*pool.route, "platforms", name)) for name, data in listed.items()}
     return {name: _platform(name, part, pool, common, shared, library) for name, part in parts.items()}
@@ -242,8 +226,11 @@ def _platform(
     data = part.data
     whole = _parsed(part, library)
     sources = whole or [*common, *_templates(part, "override_pod_template", library)]
-    template = _merged(sources, library) or _derived(data)
-    own = rules.read_rules(part, "resource_validations", library)
+    template = _merged(sources, library)
+    if not template:  # what OSMO derived from one that the file does not have
+        derived = {"nodeSelector": data.get("labels"), "tolerations": data.get("tolerations")}
+        template = {"spec": {key: value for key, value in derived.items() if value}} if any(derived.values()) else {}
+    own = templates.read_rules(part, "resource_validations", library)
     given = library.has("resource_validations") or not data.get("parsed_resource_validations")
     return Platform(
         name=name,
@@ -251,7 +238,7 @@ def _platform(
         host_network_allowed=bool(data.get("host_network_allowed")),
         allowed_mounts=tuple(data.get("allowed_mounts") or ()),
         default_mounts=tuple(_mounts(template)) or tuple(data.get("default_mounts") or ()),
-        variables=_variables(pool.data, data),
+        variables={**(pool.data.get("common_default_variables") or {}), **(data.get("default_variables") or {})},
         rules=(*shared, *own) if given else own,
         pod_template=template,
         route=part.route,
@@ -293,17 +280,6 @@ def _known(data: Any, route: Route, path: Path) -> Route:
             break
         data, route = data[step], (*route, step)
     return route
-
-
-def _derived(data: Mapping[str, Any]) -> dict[str, Any]:
-    """What OSMO derived from a template that the file does not have."""
-    spec = {key: data.get(name) for key, name in (("nodeSelector", "labels"), ("tolerations", "tolerations"))}
-    given = {key: value for key, value in spec.items() if value}
-    return {"spec": given} if given else {}
-
-
-def _variables(pool: Mapping[str, Any], platform: Mapping[str, Any]) -> dict[str, Any]:
-    return {**(pool.get("common_default_variables") or {}), **(platform.get("default_variables") or {})}
 
 
 def _mounts(template: Mapping[str, Any]) -> Iterator[str]:
@@ -353,16 +329,17 @@ def pool(found: Sections, name: str, part: Part) -> Outcome[PoolConfig]:
     part = library.completed("pools", name, part)
     own = read_fields(part, found)
     library.found.extend(own.found)
-    namespace, scheduler = _backend(part, found)
+    backend = found.section("backends").data.get(part.data.get("backend")) or {}
+    scheduler = (backend.get("scheduler_settings") or {}).get("scheduler_name") or ""
     made = PoolConfig(
         name=name,
         keys=own.keys,
         default_platform=own.default_platform,
         platforms=read_platforms(part, library),
-        group_templates=groups.read_groups(part, library),
+        group_templates=templates.read_groups(part, library),
         default_exit_actions=own.exit_actions,
         guarantee=own.guarantee,
-        namespace=namespace,
+        namespace=backend.get("k8s_namespace") or "",
         scheduler=scheduler,
         route=part.route,
         places=own.places,
@@ -416,10 +393,3 @@ def _placed(route: Route, back: Mapping[Route, Route]) -> Route:
     inner = route[1:]
     cut = next((n for n in range(len(inner), 0, -1) if inner[:n] in back), 0)
     return (*back[inner[:cut]], *inner[cut:]) if cut else route
-
-
-def _backend(part: Part, found: Sections) -> tuple[str, str]:
-    """Namespace and scheduler of the pool's cluster, as far as the file has them."""
-    backend = found.section("backends").data.get(part.data.get("backend")) or {}
-    settings = backend.get("scheduler_settings") or {}
-    return backend.get("k8s_namespace") or "", settings.get("scheduler_name") or ""

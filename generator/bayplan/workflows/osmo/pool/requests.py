@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain, repeat
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
@@ -29,7 +30,7 @@ def rights(platform: Platform, ask: TaskRequest) -> Iterator[Diagnostic]:
     yield from _right(platform, ask, "privileged", ask.privileged, platform.privileged_allowed, "be privileged")
     wanted = "use the node's network"
     yield from _right(platform, ask, "host_network", ask.host_network, platform.host_network_allowed, wanted)
-    for mount, route in zip(ask.mounts, _mount_routes(ask), strict=True):
+    for mount, route in zip(ask.mounts, chain(ask.mount_places, repeat(ask.route)), strict=False):
         source = mount.partition(":")[0]
         if source in platform.default_mounts and source not in platform.allowed_mounts:
             message = f'platform "{platform.name}" mounts "{source}" by itself, and OSMO refuses it a second time'
@@ -53,10 +54,6 @@ def _right(
         message = f'platform "{platform.name}" does not let tasks {what}'
         hint = f"remove it from the task, or have the pool's administrator set {field}_allowed"
         yield error("W484", ask.places.get(field, ask.route), message, hint=hint, notes=_here(platform))
-
-
-def _mount_routes(ask: TaskRequest) -> tuple[Route, ...]:
-    return (*ask.mount_places, *[ask.route] * (len(ask.mounts) - len(ask.mount_places)))
 
 
 def _here(platform: Platform) -> tuple[Note, ...]:
@@ -130,7 +127,9 @@ def judge(case: RuleCase, made: Sequence[Rendered]) -> Iterator[Finding]:
     found = [list(_verdict(case.ask, rule, *made[3 * n : 3 * n + 3])) for n, rule in rules]
     yield from (each for verdict in found[: case.plain] for each in verdict)
     if not case.kinds:
-        yield from map(_unknown_nodes, case.of_nodes)
+        for rule in case.of_nodes:
+            message = f'without a topology nothing is known of nodes, so the rule "{rule.message}" is not looked at'
+            yield info("W482", rule.route, message, hint="pass the cluster's topology with -t")
     elif case.of_nodes:
         size = len(case.of_nodes)
         kinds = [found[n : n + size] for n in range(case.plain, len(found), size)]
@@ -144,8 +143,11 @@ def _verdict(ask: TaskRequest, rule: Rule, left: Rendered, right: Rendered, mess
     if broken:
         yield error("W488", rule.route, f"the rule cannot be evaluated: {broken.fault}", hint=broken.hint)
     elif empty:
+        hint = f"give {empty[0]} a default in common_default_variables, or ask for it in the workflow"
+        if empty[0].startswith("K8_"):
+            hint = "state in the topology what the pool's nodes have"
         what = f'"{empty[0]}" has no value, so the rule "{rule.message}" is not looked at'
-        yield info("W482", rule.route, what, hint=_why(empty[0]))
+        yield info("W482", rule.route, what, hint=hint)
     else:
         yield from _compared(ask, rule, left.text, right.text, rule.message if message.fault else message.text)
 
@@ -157,9 +159,13 @@ def _compared(ask: TaskRequest, rule: Rule, left: str, right: str, said: str) ->
         what = f'OSMO cannot compare "{one}" with "{other}"; the rule is left out'
         yield warning("W481", rule.route, what, hint="both sides must be numbers, or amounts with a unit")
     elif not holds:
-        route = ask.places.get(_field(rule), ask.route)
+        field = next((field for name, field in FIELDS.items() if name in rule.left + rule.right), "")
+        route = ask.places.get(field, ask.route)
         yield RuleViolation(route, rule.route, f'"{one}" {WORDS[rule.operator]} "{other}"', said, ask.task)
 
+
+FIELDS = {"USER_CPU": "cpu", "USER_GPU": "gpu", "USER_MEMORY": "memory", "USER_STORAGE": "storage"}
+"""Variable of a rule -> the field of a resource that it is about."""
 
 WORDS = {"GT": ">", "GE": ">=", "LT": "<", "LE": "<=", "EQ": "="}
 
@@ -178,32 +184,10 @@ def compare(operator: str, left: int | float | str, right: int | float | str) ->
     """Whether `left operator right` holds; None where text would be compared with a number."""
     if operator == "EQ":
         return left == right
-    if isinstance(left, str) and isinstance(right, str):
-        return _ordered(operator, (left > right) - (left < right))
-    if isinstance(left, str) or isinstance(right, str):
+    if isinstance(left, str) != isinstance(right, str):
         return None
-    return _ordered(operator, (left > right) - (left < right))
-
-
-def _ordered(operator: str, sign: int) -> bool:
+    sign = (left > right) - (left < right)  # type: ignore[operator]  # both are texts, or both numbers
     return {"GT": sign > 0, "GE": sign >= 0, "LT": sign < 0, "LE": sign <= 0}[operator]
-
-
-def _field(rule: Rule) -> str:
-    """The field of a resource that a rule is about."""
-    names = {"USER_CPU": "cpu", "USER_GPU": "gpu", "USER_MEMORY": "memory", "USER_STORAGE": "storage"}
-    return next((field for name, field in names.items() if name in rule.left + rule.right), "")
-
-
-def _unknown_nodes(rule: Rule) -> Diagnostic:
-    message = f'without a topology nothing is known of nodes, so the rule "{rule.message}" is not looked at'
-    return info("W482", rule.route, message, hint="pass the cluster's topology with -t")
-
-
-def _why(name: str) -> str:
-    if name.startswith("K8_"):
-        return "state in the topology what the pool's nodes have"
-    return f"give {name} a default in common_default_variables, or ask for it in the workflow"
 
 
 # A rendered pod template, cut into what the native format has fields for and what goes into `template`.
@@ -251,10 +235,10 @@ def cut(template: Mapping[str, Any], container: str, channels: Collection[str]) 
     managed = [("spec", "containers", container, name) for name in MANAGED if name in own]
     amounts = _amounts(own.get("resources") or {})
     kept = [*_main(own, amounts), *(each for each in beside if each.get("image"))]
-    whole = {
-        "metadata": _metadata(template),
-        "spec": without_vacuous_affinity({**spec, **({"containers": kept} if kept else {})}),
-    }
+    metadata = template.get("metadata") or {}
+    metadata = {key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)}
+    spec = without_vacuous_affinity({**spec, **({"containers": kept} if kept else {})})
+    whole = {"metadata": metadata, "spec": spec}
     return TemplateParts(
         resources=amounts.equal,
         accelerators=amounts.cards,
@@ -275,11 +259,6 @@ def _main(own: Mapping[str, Any], amounts: Amounts) -> list[dict[str, Any]]:
     rest = _without(own, *MANAGED, "resources")
     main = {**rest, **({"resources": resources} if resources else {})}
     return [main] if main.keys() - {"name"} else []
-
-
-def _metadata(template: Mapping[str, Any]) -> dict[str, Any]:
-    metadata = template.get("metadata") or {}
-    return {key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)}
 
 
 def _take_control(spec: dict[str, Any]) -> Iterator[Path]:

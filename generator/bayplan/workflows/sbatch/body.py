@@ -28,24 +28,36 @@ CHANNEL = "unique-channel-per-segment"
 
 
 def check_options(sections: Iterable[Options], findings: Findings) -> None:
-    """W603, W604, W617, W625 for directives and for options of steps."""
-    for options in sections:
-        for name, look in CHECKED_OPTIONS.items():
-            if name in options:
-                look(options[name], findings)
+    """W603, W604, W617, W625 for directives and for options of steps of which only some values are carried."""
+    for given in (options[name] for options in sections for name in CHECKED_OPTIONS if name in options):
+        value = shorten(given.value)
+        match given.option.name:
+            case "dependency" if given.value == "singleton":
+                message = "--dependency=singleton is lost: jobs of one name may run at the same time"
+                findings.warning("W604", given.spot, message, "create the objects once the others are gone")
+            case "dependency":
+                message = f'the job waits for others ("{value}"), whose numbers lead to no script'
+                hint = "write both as gangs of one workflow, with `dependsOn`"
+                findings.error("W625", given.spot, message, hint)
+            case "distribution":
+                _check_distribution(given, findings)
+            case "network":
+                for part in given.value.split(","):
+                    if part != CHANNEL:
+                        message = f'--network: "{shorten(part)}" is lost: it is about Slurm\'s own switches'
+                        findings.warning("W604", given.spot, message, "attach networks of the cluster with `fabric`")
+            case "nodelist" if not MARK.search(given.value):
+                message = "--nodelist cannot be carried: Slurm's names of nodes are not a placement"
+                findings.error("W603", given.spot, message, "say it with levels, `placement` and pools")
+            case "mpi" if given.value != "none":
+                message = f"--mpi={value} cannot be carried: no pod finds Slurm's {value} server"
+                findings.error("W603", given.spot, message, "let torchrun start the ranks, or write an MPIJob")
+            case "chdir":
+                message = "--chdir is lost: a pod starts in the folder of its image"
+                findings.warning("W604", given.spot, message, "write --container-workdir on the srun line")
 
 
-def _dependency(given: Given, findings: Findings) -> None:
-    if given.value == "singleton":
-        message = "--dependency=singleton is lost: jobs of one name may run at the same time"
-        findings.warning("W604", given.spot, message, "create the objects once the others are gone")
-        return
-    message = f'the job waits for others ("{shorten(given.value)}"), whose numbers lead to no script'
-    hint = "write both as gangs of one workflow, with `dependsOn`"
-    findings.error("W625", given.spot, message, hint)
-
-
-def _distribution(given: Given, findings: Findings) -> None:
+def _check_distribution(given: Given, findings: Findings) -> None:
     first = given.value.partition(":")[0].partition(",")[0]
     if first == "arbitrary":
         findings.error("W603", given.spot, "--distribution=arbitrary cannot be carried: it lists nodes", "use block")
@@ -54,39 +66,7 @@ def _distribution(given: Given, findings: Findings) -> None:
         findings.warning("W604", given.spot, message, "let one task use the whole node, and the order does not matter")
 
 
-def _network(given: Given, findings: Findings) -> None:
-    for part in given.value.split(","):
-        if part != CHANNEL:
-            message = f'--network: "{shorten(part)}" is lost: it is about Slurm\'s own switches'
-            findings.warning("W604", given.spot, message, "attach networks of the cluster with `fabric`")
-
-
-def _nodelist(given: Given, findings: Findings) -> None:
-    if not MARK.search(given.value):
-        message = "--nodelist cannot be carried: Slurm's names of nodes are not a placement"
-        findings.error("W603", given.spot, message, "say it with levels, `placement` and pools")
-
-
-def _mpi(given: Given, findings: Findings) -> None:
-    if given.value != "none":
-        message = f"--mpi={shorten(given.value)} cannot be carried: no pod finds Slurm's {shorten(given.value)} server"
-        hint = "let torchrun start the ranks, or write an MPIJob"
-        findings.error("W603", given.spot, message, hint)
-
-
-def _folder(given: Given, findings: Findings) -> None:
-    message = "--chdir is lost: a pod starts in the folder of its image"
-    findings.warning("W604", given.spot, message, "write --container-workdir on the srun line")
-
-
-CHECKED_OPTIONS = {
-    "dependency": _dependency,
-    "distribution": _distribution,
-    "network": _network,
-    "nodelist": _nodelist,
-    "mpi": _mpi,
-    "chdir": _folder,
-}
+CHECKED_OPTIONS = ("dependency", "distribution", "network", "nodelist", "mpi", "chdir")
 
 
 SRUN = re.compile(r"\bsrun\b")

@@ -180,11 +180,6 @@ def escaped(text: str) -> str:
     return re.sub(r"\$(?=[$(]|\Z)", "$$", text) if "$" in text else text
 
 
-def data_of(branch: PodSetBranch) -> dict[str, Any]:
-    """The keys of the podSet."""
-    return {"env": dict(branch.env), "command": list(branch.command)}
-
-
 TASK = {
     "SLURM_PROCID": "$NODE_RANK",
     "SLURM_NODEID": "$NODE_RANK",
@@ -292,7 +287,8 @@ def container(options: Options, fallback: str, findings: Findings, where: Positi
         findings.error("W615", where, "the tasks have no image: they use what is installed on Slurm's nodes", hint)
     template = dict(_template(options, findings))
     if template:
-        made["template"] = _spec(template)
+        volumes = {"volumes": template.pop("volumes")} if "volumes" in template else {}
+        made["template"] = {"spec": {"containers": [template], **volumes}}
     return made
 
 
@@ -326,12 +322,6 @@ def _mounts(given: Given, findings: Findings) -> Iterator[tuple[str, Any]]:
     message = f"{folders}: pods mount them from their nodes (hostPath), which must have them"
     hint = "lay a PersistentVolumeClaim over the volume in `template`, where the data are not on the nodes"
     findings.warning("W622", given.spot, message, hint)
-
-
-def _spec(template: Mapping[str, Any]) -> dict[str, Any]:
-    volumes = {"volumes": template["volumes"]} if "volumes" in template else {}
-    main = {key: value for key, value in template.items() if key != "volumes"}
-    return {"spec": {"containers": [main], **volumes}}
 
 
 def amounts(shape: Shape, whole: bool) -> dict[str, Any]:

@@ -169,7 +169,8 @@ def parts(script: Script, batch: Sequence[Step], findings: Findings) -> list[Par
             made.append(_with_branches(script, _segmented(part, own_, findings), number))
     for section, nodes in taken.items():
         available = script.sections[section].shape.nodes
-        if nodes > available or _overlap([part for part in made if part.section == section]):
+        spans = sorted((part.base, part.base + part.shape.nodes) for part in made if part.section == section)
+        if nodes > available or any(one[1] > other[0] for one, other in pairwise(spans)):
             message = f"the steps that run together take more than the {available} nodes, or share some of them"
             hint = "give each `--nodes`, and together no more than the job has"
             findings.error("W623", batch[-1].spot, message, hint)
@@ -194,11 +195,6 @@ def _with_branches(script: Script, part: Part, number: int) -> Part:
     pool = script.remarks.pools.get(part.section, part.pool)
     known = script.topology and script.topology.pool(pool) and len(script.topology.pools) > 1
     return part._replace(branches=found, names=((found[0].name, 0),), pool=pool if known else "")
-
-
-def _overlap(made: Sequence[Part]) -> bool:
-    ends = sorted((part.base, part.base + part.shape.nodes) for part in made)
-    return any(one[1] > other[0] for one, other in pairwise(ends))
 
 
 def _sections(script: Script, step: Step, findings: Findings) -> list[int]:
@@ -229,7 +225,8 @@ def _shape(section: Section, step: Step, findings: Findings) -> Shape:
     def option(name: str, value: int) -> Given:
         return Given(STEPS[name], str(value), step.spot)
 
-    options = {name: given for name, given in held.items() if not _replaced(name, own_)}
+    families = [each for each in (GPU_OPTIONS, MEMORY, CPU_OPTIONS) if own_.keys() & set(each)]  # the step says them
+    options = {name: given for name, given in held.items() if not any(name in family for family in families)}
     options["nodes"] = nodes if nodes else option("nodes", whole.nodes)
     if "ntasks" not in own_ and "ntasks-per-node" not in own_ and "ntasks-per-gpu" not in own_:
         options["ntasks-per-node"] = option("ntasks-per-node", whole.per_node)
@@ -239,11 +236,6 @@ def _shape(section: Section, step: Step, findings: Findings) -> Shape:
     options.pop("gres", None) if any(name in own_ for name in GPU_OPTIONS) else None
     made = shape({**options, **own_}, step.spot, findings)
     return made._replace(by_gres=whole.by_gres, kind=made.kind or whole.kind)
-
-
-def _replaced(name: str, own_: Mapping[str, Given]) -> bool:
-    """Whether an option of the section is said otherwise by the step."""
-    return any(name in family and any(each in own_ for each in family) for family in (GPU_OPTIONS, MEMORY, CPU_OPTIONS))
 
 
 def _base(step: Step, section: int, free: int, findings: Findings) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.kube.templates import PodTemplate, containers
@@ -27,16 +26,10 @@ def broken_variables(template: PodTemplate) -> Iterator[Diagnostic]:
     if not any(str(key).startswith(LABEL) for key in template.labels):
         return
     for route, container in containers(template):
-        for key, number, text in _words(container):
-            if found := re.search(BROKEN, text):
+        words = [(key, container.get(key)) for key in ("command", "args")]
+        texts = [(key, *each) for key, value in words if isinstance(value, list) for each in enumerate(value)]
+        for key, number, text in texts:
+            if isinstance(text, str) and (found := re.search(BROKEN, text)):
                 message = f'no shell takes "{found[0]}" for the name of a variable: TorchX keeps the role\'s dash'
                 hint = "call the role with `_` in place of `-`: replicas but the first never meet rank 0"
                 yield error("W573", (*route, key, number), message, hint=hint)
-
-
-def _words(container: Any) -> Iterator[tuple[str, int, str]]:
-    for key in ("command", "args"):
-        words = container.get(key)
-        for number, text in enumerate(words if isinstance(words, list) else ()):
-            if isinstance(text, str):
-                yield key, number, text

@@ -169,7 +169,7 @@ def common_text(texts: Sequence[str], numbers: Sequence[int]) -> str | None:
     return "".join(made)
 
 
-def environment(container: Mapping[str, Any]) -> dict[str, str] | None:
+def environment(container: Mapping[str, Any], app: str) -> dict[str, str] | None:
     """The variables as a role holds them; None where one comes from elsewhere than a field of the pod."""
     found: dict[str, str] = {}
     for entry in mappings(container, "env"):
@@ -182,7 +182,8 @@ def environment(container: Mapping[str, Any]) -> dict[str, str] | None:
             found[name] = f"[FIELD_PATH]{source['fieldRef'].get('fieldPath', '')}"
         else:
             return None
-    return {name: value for name, value in found.items() if name not in OWN and not RANK0.fullmatch(name)}
+    kept = {name: value for name, value in found.items() if name not in OWN and not RANK0.fullmatch(name)}
+    return {name: macros(value, app) for name, value in kept.items()}
 
 
 OWN = ("TORCHX_RANK0_HOST", "TORCHX_IMAGE")

@@ -69,7 +69,7 @@ def role_of(replicas: Sequence[Replica], app: str) -> TranslatedRole:
     """The role without its counts."""
     first = replicas[0]
     commands = [[reading.macros(word, app) for word in reading.words(each.container)] for each in replicas]
-    environments = [_environment(each, app) for each in replicas]
+    environments = [reading.environment(each.container, app) for each in replicas]
     numbers = [each.number for each in replicas]
     command = _words(commands, numbers)
     env = _env(environments, numbers)
@@ -87,11 +87,6 @@ def role_of(replicas: Sequence[Replica], app: str) -> TranslatedRole:
         "metadata": _overlay(first),
     }
     return TranslatedRole(value, _origins(first))
-
-
-def _environment(replica: Replica, app: str) -> dict[str, str] | None:
-    found = reading.environment(replica.container)
-    return None if found is None else {name: reading.macros(value, app) for name, value in found.items()}
 
 
 def _words(commands: list[list[str]], numbers: list[int]) -> list[str] | None:
@@ -251,8 +246,13 @@ def application(document: Document, subject: str) -> Outcome[Made]:
     wrong: list[Diagnostic] = []
     for replicas in roles.values():
         role = role_of(replicas, text(data, "metadata", "name"))
-        odd = [*_broken(document, replicas, subject)]
-        wrong += odd or _unequal(document, replicas, role.value, subject)
+        misnamed = [*_broken(document, replicas, subject)]
+        wrong += misnamed
+        if not misnamed and role.value is None:
+            named = text(replicas[0].labels, f"{LABEL}role-name")
+            message = f'the replicas of role "{named}" differ in more than their number'
+            hint = "import the application as JSON: the request holds each replica apart"
+            wrong.append(error("R145", _at(document, replicas[0].path, subject), message, hint=hint))
         made.append(_counted(role, replicas, data) if role.value is not None else role)
     if wrong:
         return Outcome(None, tuple(wrong))
@@ -302,14 +302,6 @@ def broken(name: str, route: Route) -> Diagnostic:
     message = f'no shell takes "{name}" for the name of a variable: TorchX keeps the dashes of a role\'s name in it'
     hint = f"call the role with `_`, or import the application as JSON, where ${{rank0_env}} stands for {name}"
     return error("W573", route, message, hint=hint)
-
-
-def _unequal(document: Document, replicas: list[Replica], role: Any, subject: str) -> Iterator[Diagnostic]:
-    if role is None:
-        name = text(replicas[0].labels, f"{LABEL}role-name")
-        message = f'the replicas of role "{name}" differ in more than their number'
-        hint = "import the application as JSON: the request holds each replica apart"
-        yield error("R145", _at(document, replicas[0].path, subject), message, hint=hint)
 
 
 def _at(document: Document, path: Path, subject: str) -> Route:

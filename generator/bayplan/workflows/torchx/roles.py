@@ -147,20 +147,23 @@ def pod_set(role: Mapping[str, Any], route: Route, site: Site) -> TranslatedRole
     texts, own = applied(role, site.app), role_requests(role, route)
     requested = {**site.requests.pods, **own.pods}
     overlay, overlay_findings = losses.read(role, site.name, route)
+    selector = overlay.spec.get("nodeSelector")
+    selector = {str(k): str(v) for k, v in selector.items()} if isinstance(selector, Mapping) else {}
     resource = _resource(role, site.scheduler_args)
-    home = devices.choose_pool(resource, _selector(overlay), site.topology, (*route, "resource"))
+    home = devices.choose_pool(resource, selector, site.topology, (*route, "resource"))
     net, network_findings = _attachment(resource, overlay, home, site, route)
     cards, kind, rest = _accelerator(resource, net.devices, site.topology)
     home = home._replace(name=requested.get("pool") or home.name)
     node = devices.certain_pool(home, bool(cards), site.topology)
     sizes = devices.amounts(resource, node, _reserved(site.scheduler_args), (*route, "resource"))
     held = mounts(role.get("mounts") or (), bool(net.fabric or requested.get("fabric")), (*route, "mounts"))
+    least = role.get("min_replicas")
     env = {name: value for name, value in texts.env.items() if not value.startswith(FIELD)}
     env |= {RANK0: "$(MASTER_ADDR)" if site.alone else HOST} if "rank0_env" in texts.used else {}
     data = without_empty(
         name=site.name,
         replicas=role.get("num_replicas", 1),
-        minReplicas=_least(role),
+        minReplicas=least if least and least < role.get("num_replicas", 1) else None,
         pool=home.name,
         accelerator=without_empty(name=kind, count=cards) if cards else None,
         resources={**sizes.resources, **{name: str(count) for name, count in rest.items()}},
@@ -193,11 +196,6 @@ HOST = "@torchx-rank-0@"
 """What a gang's `hosts` turns into the name of rank 0, in applications of several roles."""
 
 
-def _least(role: Mapping[str, Any]) -> int | None:
-    least = role.get("min_replicas")
-    return least if least and least < role.get("num_replicas", 1) else None
-
-
 def _resource(role: Mapping[str, Any], scheduler_args: Mapping[str, Any]) -> Mapping[str, Any]:
     """What the role asks for; -cfg efa_device_count takes the place of its count of EFA cards (TorchX 0.8)."""
     resource = role.get("resource") or {}
@@ -214,11 +212,6 @@ def _reserved(scheduler_args: Mapping[str, Any]) -> tuple[int, int]:
         cpu if isinstance(cpu, int) else devices.RESERVED_MILLICPU,
         memory if isinstance(memory, int) else devices.RESERVED_MB,
     )
-
-
-def _selector(overlay: Overlay) -> dict[str, str]:
-    selector = overlay.spec.get("nodeSelector")
-    return {str(k): str(v) for k, v in selector.items()} if isinstance(selector, Mapping) else {}
 
 
 def _attachment(

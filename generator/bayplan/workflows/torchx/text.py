@@ -1,9 +1,7 @@
 """What TorchX prints or takes -> the document of an AppDef.
 
-placed.py     made data, and the way back to the text
-literal.py    the APPLICATION section of a dry run
-request.py    the SCHEDULER REQUEST section, or its objects alone: roles out of tasks; pods.py, common.py: out of pods
-run.py        the JSON of `torchx run --stdin`
+reading has what a text is read with, and the APPLICATION section of a dry run; request its SCHEDULER REQUEST section,
+or the objects of that only.
 """
 
 from __future__ import annotations

@@ -1,15 +1,8 @@
-"""AppDef -> native data -> Workflow, so that what TorchX says and what `bayplan import` prints is one thing.
-
-roles.py      a role -> a podSet; macros.py, overlays.py, mounts.py: its texts, its pods' extra fields, its mounts
-devices.py    extended resources and networks -> a fabric; networks.py: Multus' annotation
-pools.py      instance types and labels -> a pool, and amounts that fit its nodes
-wishes.py     what metadata asks of bayplan: placement, workload, pool
-losses.py     what cannot be carried
-names.py      DNS labels
-"""
+"""AppDef -> native data -> Workflow, so that what TorchX says and what `bayplan import` prints is one thing."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -136,13 +129,9 @@ def _renamed(data: Mapping[str, Any], name: str, names: tuple[str, ...]) -> Iter
         message = f'another role is called "{label(old)}" already, so "{old}" is called "{new}" in the manifests'
         yield info("W574", at, message, hint="give each role a name of its own")
     others = [each for number, each in enumerate(pairs, -1) if number not in twice]
-    changed = [(old, new, at) for old, new, at in others if _plain(old) != new]
+    changed = [(old, new, at) for old, new, at in others if re.sub("[_.]", "-", old.lower()) != new]
     if changed:
         (old, new, at), *rest = changed
         notes = tuple(Note(f'"{other}" becomes "{made}"', route) for other, made, route in rest)
         message = f'"{old}" is called "{new}" in the manifests, so that Kubernetes takes it'
         yield info("W574", at, message, notes=notes, hint="use short names of letters, digits and hyphens")
-
-
-def _plain(name: str) -> str:
-    return name.lower().replace("_", "-").replace(".", "-")

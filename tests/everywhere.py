@@ -16,11 +16,11 @@ from bayplan import pipeline
 from bayplan.backends import BACKENDS
 from bayplan.manifests.order import head
 from bayplan.model.features import FEATURES, Need
-from bayplan.model.intent import GangIntent
 from bayplan.model.manifest import Many
 from bayplan.model.target import Target
 from bayplan.planning.fidelity import find_row
 from bayplan.text import document
+from oracle.intent import GangIntent
 from tools import golden
 
 SCHEDULERS: Mapping[str, Mapping[str, Any]] = {"slurm": {"plugin": "block"}}
@@ -46,7 +46,7 @@ class At(NamedTuple):
     @property
     def target(self) -> dict[str, str]:
         """As the pipeline takes it."""
-        return {BACKENDS[self.backend].COMPONENT: self.version}
+        return {BACKENDS[self.backend].declared.component: self.version}
 
     def __str__(self) -> str:
         return f"{self.backend}@{self.version}"
@@ -70,8 +70,8 @@ def at_any_version(backend: str) -> st.SearchStrategy[At]:
 @cache
 def kinds(at: At) -> tuple[str, ...]:
     """The workload kinds that a backend takes at a version."""
-    backend, target = BACKENDS[at.backend], Target(at.target)
-    rows = {kind: find_row(Need(f"workload-{kind}", 1, ()), backend.SUPPORT, target) for kind in backend.KINDS}
+    declared, target = BACKENDS[at.backend].declared, Target(at.target)
+    rows = {kind: find_row(Need(f"workload-{kind}", 1, ()), declared.support, target) for kind in declared.kinds}
     return tuple(kind for kind, row in rows.items() if row and row.fidelity != "absent")
 
 

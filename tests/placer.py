@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import asked
 from asked import Placement, Pod, Where
-from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent
+from oracle.intent import GangIntent, PodsIntent, UnitIntent
 
 Data = Mapping[str, Any]
 Instances = Mapping[str, Sequence[tuple[str, int]]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import product
 from typing import Any
 
 import pytest
@@ -63,12 +64,10 @@ def test_upstreams_names_are_known() -> None:
     assert unknown == {"cambricon.com/mlu370.smlu.vmemory", "cambricon.com/mlu370.smlu.vcore", "nvidia.com/mig-3g.20gb"}
 
 
-@pytest.mark.parametrize("scheduler", BACKENDS)
-@pytest.mark.parametrize("allocator", ALLOCATORS)
-@pytest.mark.parametrize("vendor", VENDORS)
-def test_the_table_answers_everything(scheduler: str, vendor: str, allocator: str) -> None:
-    for parts in ({"share"}, {"split"}, {"profile"}, {"policy"}, {"node"}, {"names"}, {"foreign"}, set[str]()):
-        assert verdict(scheduler, vendor, allocator, frozenset(parts))
+def test_the_table_answers_everything() -> None:
+    parts = ({"share"}, {"split"}, {"profile"}, {"policy"}, {"node"}, {"names"}, {"foreign"}, set[str]())
+    for asked in product(BACKENDS, VENDORS, ALLOCATORS, map(frozenset, parts)):
+        assert verdict(*asked), asked
 
 
 KUEUE: Mapping[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 import support
 from bayplan.augment import augment
-from bayplan.backends import BACKENDS
 from bayplan.core.diagnostics import Diagnostic
 from bayplan.linting.objects import collect
 from bayplan.model.augment import AugmentRequest
 from bayplan.text import document
+from oracle import ORACLES
+from tools.effort import examples
 
 COVERS = {
     "A950",
@@ -125,7 +126,7 @@ def test_a_job_gets_a_pod_group_and_keeps_what_it_says() -> None:
 
 def test_what_was_placed_is_read_back() -> None:
     made = Outcome(a_jobset(("lead", 1, 1), ("worker", 1, 15), placement="required=rack"))
-    (gang,) = BACKENDS["kai"].read([*made.after, *made.added]).value or ()
+    (gang,) = ORACLES["kai"].read([*made.after, *made.added]).value or ()
     assert (gang.queue, gang.root.required, gang.compute_domains) == ("research", "nvidia.com/gpu.clique", ("train",))
     assert sorted((each.name, each.replicas, each.minimum) for each in gang.root.pods) == [
         ("lead", 1, 1),
@@ -549,7 +550,7 @@ def _spoilt(data: Any, path: tuple[str | int, ...], junk: Any) -> Any:
     return whole
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(20, 150))
 @given(base=st.sampled_from(BASES), data=st.data())
 def test_whatever_stands_in_a_workload_it_is_placed_for_good_or_refused(
     base: dict[str, Any], data: st.DataObject

@@ -16,16 +16,18 @@ import random_given
 import support
 import workloads
 from bayplan.augment import augment
-from bayplan.backends import BACKENDS
+from bayplan.backends import BACKENDS, existing
 from bayplan.core.diagnostics import Diagnostic
 from bayplan.model.augment import AugmentRequest
-from bayplan.model.given import FEATURES, PLAIN, TITLES
-from bayplan.model.intent import GangIntent, UnitIntent
+from bayplan.model.existing import FEATURES, PLAIN, TITLES
 from bayplan.model.manifest import Object
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.text import document
 from judges import kueue as kueue_judge
+from oracle import ORACLES
+from oracle.intent import GangIntent, UnitIntent
+from tools.effort import examples
 
 needs_upstream = pytest.mark.skipif(not (judges.UPSTREAM / "crds").is_dir(), reason="no upstream CRDs")
 
@@ -184,14 +186,14 @@ def test_placed_or_refused(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
 def watched(backend: str, monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
     """The plans that the backend is asked to place."""
     seen: list[Plan] = []
-    module: Any = BACKENDS[backend]
-    place = module.place
+    own = existing(backend)
 
     def watch(plan: Plan, shape: Any, target: Any) -> Any:
         seen.append(plan)
-        return place(plan, shape, target)
+        return own.place(plan, shape, target)
 
-    monkeypatch.setattr(module, "place", watch)
+    module = f"bayplan.backends.{backend.replace('-', '_')}.existing"
+    monkeypatch.setattr(f"{module}.EXISTING", own._replace(place=watch))
     return seen
 
 
@@ -243,10 +245,10 @@ def read_back(result: Result, case: Case, plan: Plan) -> None:
     """The scheduler reads of it what the plan meant; groups have no names in a template that is what it is."""
     if case.backend == "kai" and case.mode != "gang":
         return  # KAI's podgrouper makes these PodGroups, in the cluster
-    backend = BACKENDS[case.backend]
-    read = backend.read([*result.after, *result.added])
+    oracle = ORACLES[case.backend]
+    read = oracle.read([*result.after, *result.added])
     assert read.diagnostics == ()
-    meant = backend.intent(plan, Target({**support.TOPOLOGY["spec"]["versions"], **case.versions}))
+    meant = oracle.intent(plan, Target({**support.TOPOLOGY["spec"]["versions"], **case.versions}))
     found = read.value or ()
     if len(meant) > 1:  # gangs of one template are read as one, with one ComputeDomain
         assert [_nameless(each.root) for each in found] == [_nameless(meant[0].root)]
@@ -275,7 +277,7 @@ def test_every_kind_is_tried() -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_every_row_has_a_feature_and_every_feature_a_row(backend: str) -> None:
-    rows = BACKENDS[backend].placing()
+    rows = existing(backend).support
     assert {row.feature for row in rows} <= set(FEATURES)
     assert {row.feature for row in rows} >= {each for each in FEATURES if not each.startswith("gangs-")} | {"gangs-lws"}
     for row in rows:
@@ -565,7 +567,7 @@ def test_what_the_pool_asks_for_is_no_choice_of_the_pods(monkeypatch: pytest.Mon
 # --- anything that anybody may ask for --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(examples(5, 24)))
 def test_whatever_is_asked_for(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Refused, or taken upstream and read as it was meant; and a second run has nothing to do."""
     chance = Random(seed)
@@ -593,10 +595,10 @@ def lived_in(documents: Documents) -> Documents:
 
 def reads_the_same(result: Result, case: Case, plan: Plan) -> None:
     """The same levels over as many pods, with the same claims."""
-    backend = BACKENDS[case.backend]
-    read = backend.read([*result.after, *result.added])
+    oracle = ORACLES[case.backend]
+    read = oracle.read([*result.after, *result.added])
     assert read.diagnostics == ()
-    meant = backend.intent(plan, Target({**support.TOPOLOGY["spec"]["versions"], **case.versions}))
+    meant = oracle.intent(plan, Target({**support.TOPOLOGY["spec"]["versions"], **case.versions}))
     if len(meant) > 1:
         meant = meant[:1] if case.backend != "sunk" else meant
     assert sorted(counted(each.root) for each in read.value or ()) == sorted(counted(each.root) for each in meant)

@@ -1,5 +1,6 @@
-"""One failing case for each diagnostic: `tests/cases/<CODE>-<slug>/command` is run in its folder, and prints what
-`golden/diagnostics/<case>.txt` says. Every code has a section of the documentation, which declares it, and a case.
+"""Failing cases for every diagnostic: `tests/cases/<CODE>-<slug>/command` is run in its folder, with its `stdin` if
+there is one, and prints what `golden/diagnostics/<case>.txt` says. Every code has a section of the documentation, which
+declares it, and a case.
 
 `python tests/tools/refresh_golden.py` rewrites the golden files; read the diff.
 """
@@ -8,20 +9,18 @@ from __future__ import annotations
 
 import ast
 import re
-import shlex
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from syrupy.location import PyTestLocation
 
-from bayplan.cli.run import run
 from bayplan.report.codes import sections
+from tools import cases
+from tools.cases import NAMES
 from tools.run import ROOT
 
-CASES = ROOT / "tests" / "cases"
 GOLDEN = ROOT / "golden" / "diagnostics"
-NAMES = sorted(path.parent.name for path in CASES.glob("*/command"))
 
 
 class CaseExtension(SingleFileSnapshotExtension):
@@ -48,22 +47,11 @@ def name_of(location: PyTestLocation) -> str:
 
 
 @pytest.mark.parametrize("case", NAMES)
-def test_case(
-    case: str, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(CASES / case)
-    command = (CASES / case / "command").read_text(encoding="utf-8").strip()
-    code = run(shlex.split(command))
-    out, err = capsys.readouterr()
-    assert code in {0, 1, 2}, err
-    assert f"[{code_of(case)}]" in out + err, out + err
-    assert report(command, code, out, err) == snapshot(extension_class=CaseExtension)
-
-
-def report(command: str, code: int, out: str, err: str) -> str:
-    """What the golden file holds. Manifests have golden files of their own."""
-    shown = "(manifests)\n" if command.startswith("render") and code == 0 else out
-    return f"$ bayplan {command}\n{shown}{err}exit {code}\n"
+def test_case(case: str, snapshot: SnapshotAssertion) -> None:
+    answer = cases.run(case)
+    assert answer.code in {0, 1, 2}, answer.err
+    assert f"[{code_of(case)}]" in answer.out + answer.err, answer
+    assert cases.report(case, answer) == snapshot(extension_class=CaseExtension)
 
 
 def code_of(case: str) -> str:

@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 import support
+from tools.effort import seeds
 
 Labels = Mapping[str, str]
 Placed = list[tuple[support.Pod, Labels]]
@@ -100,7 +101,7 @@ def domains(placed: Placed) -> dict[str, set[tuple[str, ...]]]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 @pytest.mark.parametrize("unique", ["global", "parent"])
 def test_the_innermost_level_always_holds(unique: str, seed: int) -> None:
     topology, nodes = cluster(unique)
@@ -110,7 +111,7 @@ def test_the_innermost_level_always_holds(unique: str, seed: int) -> None:
     assert all(len(racks) == 1 for racks in domains(placed).values())
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_separate_groups_always_keep_apart(seed: int) -> None:
     topology, nodes = cluster("global")
     result = support.run(support.workflow(gang(separate="rack")), topology, scheduler="none")

@@ -13,34 +13,60 @@ from typing import Any
 import pytest
 import yaml
 
-from tools.run import EXAMPLES, PRETRAIN, RENDER_64, rendered
+from tools.run import EXAMPLES, PRETRAIN, RENDER_64, ROOT, bayplan, process, python, rendered
+
+SEEDS = {
+    "0": {"PYTHONHASHSEED": "0", "LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8"},
+    "1": {"PYTHONHASHSEED": "1", "LC_ALL": "C", "PYTHONUTF8": "0"},
+    "random": {"PYTHONHASHSEED": "random", "TZ": "Pacific/Kiritimati", "SOURCE_DATE_EPOCH": "0"},
+}
+"""Seeds of Python's hashes, each with another locale or time zone."""
 
 ENVIRONMENTS = {
-    "seed-0": {"PYTHONHASHSEED": "0"},
-    "seed-1": {"PYTHONHASHSEED": "1"},
-    "seed-random": {"PYTHONHASHSEED": "random"},
-    "turkish": {"LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8"},
-    "posix": {"LC_ALL": "C", "PYTHONUTF8": "0"},
-    "time-zone": {"TZ": "Pacific/Kiritimati", "SOURCE_DATE_EPOCH": "0"},
+    **SEEDS,
     "columns": {"COLUMNS": "20", "FORCE_COLOR": "1", "TERM": "dumb"},
     "user": {"USER": "someone", "HOME": "/nowhere", "HOSTNAME": "elsewhere"},
 }
 
+ALL = [
+    ["render", f"{path.parent}/workflow.yaml", "-t", f"{path.parent}/topology.yaml", "--cluster-objects"]
+    for path in sorted(EXAMPLES.glob("*/workflow.yaml"))
+]
+"""Every example."""
+
+RUNS = """
+import json, sys
+from tools.run import bayplan
+runs = [bayplan(*each) for each in json.load(sys.stdin)]
+print(json.dumps([[run.returncode, run.stdout, run.stderr] for run in runs]))
+"""
+"""A program: what each of many command lines gives, in one new interpreter."""
+
 
 @pytest.fixture(scope="module")
-def expected() -> str:
-    """The 64-pod example as it always is."""
-    return rendered(*RENDER_64)
+def expected() -> list[list[Any]]:
+    """What each example gives, as it always is."""
+    runs = [bayplan(*each) for each in ALL]
+    return [[run.returncode, run.stdout, run.stderr] for run in runs]
 
 
-@pytest.mark.parametrize("name", sorted(ENVIRONMENTS))
-def test_the_environment_changes_nothing(name: str, expected: str) -> None:
-    assert rendered(*RENDER_64, env=ENVIRONMENTS[name]) == expected
+@pytest.mark.parametrize("name", SEEDS)
+def test_no_seed_changes_an_example(name: str, expected: list[list[Any]]) -> None:
+    path = os.pathsep.join([str(ROOT / "generator"), str(ROOT / "tests")])
+    done = python("-c", RUNS, env={**SEEDS[name], "PYTHONPATH": path}, stdin=json.dumps(ALL))
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == expected
 
 
-def test_the_folder_changes_nothing(expected: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_the_environment_changes_nothing(name: str) -> None:
+    done = process(*RENDER_64, env=ENVIRONMENTS[name])
+    assert (done.returncode, done.stdout) == (0, rendered(*RENDER_64)), done.stderr
+
+
+def test_the_folder_changes_nothing(tmp_path: Path) -> None:
     relative = [os.path.relpath(each, tmp_path) if "/" in each else each for each in RENDER_64]
-    assert rendered(*relative, cwd=tmp_path) == expected
+    assert rendered(*relative, cwd=tmp_path) == rendered(*RENDER_64)
 
 
 def shuffled(value: Any, random: Random, path: tuple[str, ...] = ()) -> Any:
@@ -62,7 +88,7 @@ def shuffled(value: Any, random: Random, path: tuple[str, ...] = ()) -> Any:
 def test_the_order_of_keys_and_rows_changes_nothing(example: str, seed: int, tmp_path: Path) -> None:
     ordered = render(EXAMPLES / example)
     for name in ("workflow", "topology"):
-        data = yaml.safe_load((EXAMPLES / example / f"{name}.yaml").read_text(encoding="utf-8"))
+        data = yaml.load((EXAMPLES / example / f"{name}.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
         (tmp_path / f"{name}.yaml").write_text(json.dumps(shuffled(data, Random(seed))), encoding="utf-8")
     assert render(tmp_path) == ordered
 

@@ -22,17 +22,20 @@ def links(page: Path) -> list[str]:
     return [next(filter(None, (m[1], m[3], m[4]))) for m in LINK.finditer(text)]
 
 
+def examples(page: Path) -> list[Step]:
+    """The commands of a page that are run here."""
+    return [step for step in steps(page.read_text(encoding="utf-8")) if step.tested]
+
+
 def page_id(page: Path) -> str:
     """`docs/formats/workflow.md`."""
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", pages(), ids=page_id)
+@pytest.mark.parametrize("page", [page for page in pages() if examples(page)], ids=page_id)
 def test_the_examples_print_what_the_page_says(page: Path, tmp_path: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    tested = [step for step in steps(text) if step.tested]
-    env = prepare(tmp_path) if tested else {}
-    for step in tested:
+    env = prepare(tmp_path)
+    for step in examples(page):
         actual = run(step, tmp_path, env)
         assert matches(step.expected, actual), f"{page}:{step.start}: $ {step.command}\n" + "\n".join(actual)
 
@@ -44,13 +47,20 @@ def test_only_the_two_set_up_commands_are_not_run_here() -> None:
     assert "pytest" in untested[1][1].command
 
 
-@pytest.mark.parametrize("page", pages(), ids=page_id)
-def test_links_lead_somewhere(page: Path) -> None:
-    local = [link for link in links(page) if "://" not in link and not link.startswith("mailto:")]
-    assert [link for link in local if not (page.parent / link).exists()] == []
-    text = CODE.sub("", page.read_text(encoding="utf-8"))
-    parts = re.findall(r"\]\(((?!\w+:)[^)#\s]*)#([^)\s]+)\)", text)
-    assert [part for part in parts if part[1] not in anchors(page.parent / part[0] if part[0] else page)] == []
+def test_links_lead_somewhere() -> None:
+    local = [(page, link) for page in pages() for link in links(page) if "://" not in link]
+    local = [(page, link) for page, link in local if not link.startswith("mailto:")]
+    assert [(page_id(page), link) for page, link in local if not (page.parent / link).exists()] == []
+
+
+def test_links_name_headings_that_exist() -> None:
+    found = []
+    for page in pages():
+        text = CODE.sub("", page.read_text(encoding="utf-8"))
+        parts = re.findall(r"\]\(((?!\w+:)[^)#\s]*)#([^)\s]+)\)", text)
+        broken = [part for part in parts if part[1] not in anchors(page.parent / part[0] if part[0] else page)]
+        found += [(page_id(page), *part) for part in broken]
+    assert found == []
 
 
 def anchors(page: Path) -> set[str]:

@@ -28,7 +28,7 @@ def test_no_golden_is_an_orphan(backend: str) -> None:
 def test_only_known_releases_have_others_that_speak_for_them() -> None:
     """And the newest speaks for itself."""
     for backend, instead in INSTEAD.items():
-        known = KNOWN[BACKENDS[backend].COMPONENT]
+        known = KNOWN[BACKENDS[backend].declared.component]
         assert set(instead) < set(known)
         assert {minor(each) for each in instead.values()} <= set(map(minor, known))
         assert VERSIONS[backend][-1] == known[-1]

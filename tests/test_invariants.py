@@ -29,7 +29,8 @@ from one_cluster import (
     slurm_tree,
     topograph_labels,
 )
-from test_cases import CASES, NAMES, code_of
+from test_cases import code_of
+from tools.cases import CASES, NAMES
 from topology_files import exported, found_in, imported
 from topology_files import topology as read
 

@@ -13,6 +13,7 @@ import koordinator_planner as planner
 import support
 from bayplan.model.plan import Unit, all_pods, walk
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology
+from tools.effort import examples
 
 SPEC = "gang.scheduling.koordinator.sh/network-topology-spec"
 LEVELS = ["zone", "spine", "rack"]
@@ -113,7 +114,7 @@ def instance(pod: str, gang: str, name: str) -> bool:
     return number.isdigit() and stem in (f"{gang}-{name}", f"{gang}-{name}-0")
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(20, 150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(gang=gangs(), topology=topologies(), data=st.data())
 def test_koordinator_places_what_is_proven_and_as_it_is_planned(
     gang: dict[str, Any], topology: dict[str, Any], data: st.DataObject

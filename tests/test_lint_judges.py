@@ -13,6 +13,7 @@ from bayplan.model.target import KNOWN
 from bayplan.text import document
 from judges import kai
 from test_lint import CLUSTER
+from tools.effort import examples
 
 NAMES = ["a", "b", "c", "d"]
 LEVELS = ["", "example.com/spine", "nvidia.com/gpu.clique"]
@@ -69,7 +70,7 @@ def found(api: str, kind: str, spec: Mapping[str, Any], version: str) -> tuple[l
     return kai.judge(data, {"kai": version}), {each.code for each in outcome.diagnostics if each.severity == "error"}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(60, 300), deadline=None)
 @given(POD_GROUPS, st.sampled_from(VERSIONS))
 def test_a_pod_group_that_is_refused_is_found(spec: dict[str, Any], version: str) -> None:
     complaints, codes = found("scheduling.run.ai/v2alpha2", "PodGroup", spec, version)
@@ -78,14 +79,14 @@ def test_a_pod_group_that_is_refused_is_found(spec: dict[str, Any], version: str
     assert bool(codes & TREE) <= bool(tree), (codes, complaints)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(30, 150), deadline=None)
 @given(TOPOLOGIES, st.sampled_from(VERSIONS[1:]))
 def test_a_topology_that_is_refused_is_found(levels: list[dict[str, Any]], version: str) -> None:
     complaints, codes = found("kai.scheduler/v1alpha1", "Topology", {"levels": levels}, version)
     assert bool(complaints) <= bool(codes), complaints
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(15, 50), deadline=None)
 @given(st.sampled_from([{}, {"parentQueue": "x"}, {"resources": {"gpu": {}}}]), st.sampled_from(VERSIONS))
 def test_a_queue_that_is_refused_is_found(spec: dict[str, Any], version: str) -> None:
     complaints, codes = found("scheduling.run.ai/v2", "Queue", spec, version)

@@ -15,7 +15,7 @@ from bayplan.model.topology import ClusterTopology, NodeShape
 from bayplan.text import document
 from bayplan.text.emit import emit
 from bayplan.topologies import native
-from bayplan.topologies.merging.pools import shape
+from bayplan.topologies.merging.pools import merge_shapes as shape
 from judges import UPSTREAM
 from test_network_operator import FABRICS, export, fabrics, rail, topology
 from topology_files import imported, less
@@ -301,9 +301,8 @@ def test_what_is_imported_can_be_checked() -> None:
 
 def test_show_and_diff_tell_of_fabrics() -> None:
     from bayplan.cli.show_tree import draw
-    from bayplan.topologies.comparing.settings import changes
-    from bayplan.topologies.inventory import count
-    from bayplan.topologies.inventory_json import data
+    from bayplan.topologies.comparing import changes
+    from bayplan.topologies.inventory import count, data
 
     one = read("".join(emit([topology(ew=FABRICS["hostdevice"])])))
     text = "".join(draw(one, count(one), ""))

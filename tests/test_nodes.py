@@ -19,10 +19,11 @@ from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, Level, NodeShape, Pool
 from bayplan.text.document import Document, read
 from bayplan.topologies import native
-from bayplan.topologies.nodes import source as nodes
-from bayplan.topologies.nodes.presets import PRESETS
-from bayplan.topologies.nodes.shapes import kind_of
+from bayplan.topologies.kubernetes_nodes import source as nodes
+from bayplan.topologies.kubernetes_nodes.hardware import kind_of
+from bayplan.topologies.kubernetes_nodes.levels import PRESETS
 from judges import UPSTREAM
+from tools.effort import examples
 from tools.run import ROOT
 
 COVERS = {
@@ -590,7 +591,7 @@ def test_the_kind_of_a_product(product: str, kind: str) -> None:
     assert kind_of(product) == kind
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(20, 100), deadline=None)
 @given(st.lists(st.integers(2, 5), min_size=1, max_size=12), st.randoms(use_true_random=False))
 def test_any_tree_comes_back_in_any_order(sizes: list[int], random: Random) -> None:
     tree = {(f"z{r // 4}", f"l{r // 2}", f"r{r}"): [f"n{r}-{n}" for n in range(size)] for r, size in enumerate(sizes)}
@@ -606,7 +607,7 @@ def test_any_tree_comes_back_in_any_order(sizes: list[int], random: Random) -> N
 LABELS = st.dictionaries(st.text(max_size=8), st.text(max_size=8), max_size=5)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(40, 200), deadline=None)
 @given(st.lists(LABELS, min_size=1, max_size=6))
 def test_any_labels_are_read_alike_from_lines_and_from_json(labels: list[dict[str, str]]) -> None:
     found = [node(f"n{number}", labels=each) for number, each in enumerate(labels)]
@@ -618,7 +619,7 @@ def test_any_labels_are_read_alike_from_lines_and_from_json(labels: list[dict[st
     assert lines.value.topology == objects.value.topology
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(60, 300), deadline=None)
 @given(st.integers(0, 10_000), st.text(max_size=6), st.sampled_from((as_json, as_lines)))
 def test_no_text_breaks_it(place: int, text: str, write: Any) -> None:
     whole = write(RACKS)
@@ -646,7 +647,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(40, 200), deadline=None)
 @given(JSON, JSON, JSON)
 def test_no_object_breaks_it(metadata: Any, spec: Any, status: Any) -> None:
     odd = {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": status}

@@ -9,8 +9,8 @@ import yaml
 
 from bayplan.model.formats import Asked
 from bayplan.model.topology import HOSTNAME_LABEL, Level, NodeShape, Pool
-from bayplan.topologies.nodes import source as nodes
-from bayplan.topologies.nodes.shapes import kind_of, kinds_of
+from bayplan.topologies.kubernetes_nodes import source as nodes
+from bayplan.topologies.kubernetes_nodes.hardware import kind_of, kinds_of
 from test_nodes import COUNT, PRODUCT, ZONE, Node, as_json, brought, node, placed, pools, rack, relabelled, source, told
 
 H100 = "NVIDIA-H100-80GB-HBM3"

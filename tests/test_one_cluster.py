@@ -7,7 +7,7 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from syrupy.location import PyTestLocation
 
-from bayplan.topologies import IMPORTS
+from bayplan.topologies import READ
 from one_cluster import NODES, sources, tree
 from tools.run import ROOT
 from topology_files import imported, topology
@@ -61,7 +61,7 @@ def test_every_source_tells_of_the_same_cluster(source: str, snapshot: SnapshotA
 
 def test_every_format_tells_of_it() -> None:
     heads = {name.partition("-")[0] for name in TOLD}
-    assert {word for word in IMPORTS if word.partition("-")[0] not in heads} <= BESIDE
+    assert {word for word in READ if word.partition("-")[0] not in heads} <= BESIDE
 
 
 def test_there_is_one_golden() -> None:

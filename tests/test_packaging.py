@@ -24,7 +24,7 @@ LEFT_OUT = shutil.ignore_patterns(
     ".git", ".ci", ".venv", ".*_cache", ".hypothesis", "__pycache__", "build", "dist", "golden", "generated"
 )
 GENERATED = "generator/bayplan/schemas/generated"
-PIP = ["--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check"]
+PIP = ["--quiet", "--no-compile", "--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check"]
 
 COMMANDS = {
     "version": ["--version"],

@@ -25,10 +25,12 @@ import support
 from bayplan.backends import BACKENDS
 from bayplan.model.backend import Backend
 from bayplan.model.features import FEATURES
-from bayplan.model.intent import GangIntent
 from bayplan.model.plan import GangPlan, all_pods
 from bayplan.planning.fit import Fits, prove
+from oracle import ORACLES
+from oracle.intent import GangIntent
 from test_read_back_everywhere import units
+from tools.effort import examples
 
 LOOSER: Mapping[str, tuple[str, str]] = {
     "koordinator": ("", "each domain holds a multiple of a group's pods, not each group one domain"),
@@ -59,11 +61,11 @@ Verdicts = list[tuple[bool, bool]]
 Spoil = Callable[[dict[asked.Pod, str], Random], None]
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", ORACLES)
 def test_a_scheduler_takes_a_placement_exactly_when_the_workflow_does(backend: str) -> None:
     tally, verdicts = everywhere.Tally(), Verdicts()
 
-    @settings(max_examples=40, derandomize=True, deadline=None, suppress_health_check=SLOW)
+    @settings(max_examples=examples(8, 40), derandomize=True, deadline=None, suppress_health_check=SLOW)
     @given(case=everywhere.flows(backend), seed=st.integers(0, 1 << 32))
     def check(case: tuple[everywhere.At, dict[str, Any]], seed: int) -> None:
         at, flow = case
@@ -101,7 +103,7 @@ def compared(
 
 def told_of(features: Collection[str], result: support.Result, backend: Backend | None = None) -> bool:
     """Whether the user has been told of the loss of one of these features, or of the backend's own."""
-    own = {feature.code for feature in backend.FEATURES.values()} if backend else set()
+    own = {feature.code for feature in backend.declared.features.values()} if backend else set()
     return bool(({FEATURES[feature].code for feature in features} | own) & set(result.codes))
 
 
@@ -132,7 +134,7 @@ def read_gangs(
     at: everywhere.At, result: support.Result, wanted: Mapping[str, asked.Unit]
 ) -> dict[str, tuple[list[GangIntent], placer.Instances]]:
     """What was read of each gang, and the podSet instances behind each name."""
-    read = BACKENDS[at.backend].read(result.documents)
+    read = ORACLES[at.backend].read(result.documents)
     assert read.diagnostics == ()
     found = everywhere.by_gang(read.value or (), wanted)
     assert result.compiled is not None

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import support
 from bayplan.model.plan import Plan, all_pods, walk
+from tools.effort import examples
 
 SPINES, RACKS, NODES = 2, 4, 18
 
@@ -40,7 +41,7 @@ def gangs() -> st.SearchStrategy[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("kind", ["jobset", "pods", "volcano-job"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(8, 25), deadline=None)
 @given(gang=gangs(), data=st.data())
 def test_volcano_allows_what_the_plan_allows(kind: str, gang: dict[str, Any], data: st.DataObject) -> None:
     gang = {**gang, "workload": kind}

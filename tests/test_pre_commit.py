@@ -66,7 +66,7 @@ def environment(home: Path) -> dict[str, str]:
         for key, value in (("NAME", "a"), ("EMAIL", "a@b"))
     }
     own = {"HOME": str(home), "PRE_COMMIT_HOME": str(home / "pre-commit"), "GIT_CONFIG_NOSYSTEM": "1"}
-    return {**kept, **person, **own, "PYTHONPATH": str(ROOT / "generator"), "PYTHONDONTWRITEBYTECODE": "1"}
+    return {**kept, **person, **own, "PYTHONPATH": str(ROOT / "generator")}
 
 
 class Repository:
@@ -347,7 +347,13 @@ def borrowed(folder: Path) -> dict[str, str]:
     folder.mkdir()
     libraries = sysconfig.get_path("purelib")
     (folder / "sitecustomize.py").write_text(f"import sys\nsys.path.append({libraries!r})\n", encoding="utf-8")
-    pip = {"NO_INDEX": "1", "NO_DEPS": "1", "NO_BUILD_ISOLATION": "0", "DISABLE_PIP_VERSION_CHECK": "1"}
+    pip = {
+        "NO_INDEX": "1",
+        "NO_DEPS": "1",
+        "NO_BUILD_ISOLATION": "0",
+        "NO_COMPILE": "0",
+        "DISABLE_PIP_VERSION_CHECK": "1",
+    }
     return {"PYTHONPATH": str(folder), **{f"PIP_{key}": value for key, value in pip.items()}}
 
 

@@ -16,6 +16,7 @@ import everywhere
 import support
 from bayplan.backends import BACKENDS
 from bayplan.model.plan import GangPlan, all_pods
+from tools.effort import examples
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 KNOWN = ("NODE_RANK", "PET_NODE_RANK", "NNODES", "PET_NNODES", "GROUP_INDEX", "GROUP_COUNT", "GROUP_SIZE")
@@ -58,7 +59,7 @@ def emitted(result: support.Result) -> Iterator[Place]:
 def test_pods_learn_their_ranks(backend: str) -> None:
     tally = everywhere.Tally()
 
-    @settings(max_examples=40, derandomize=True, deadline=None, suppress_health_check=SLOW)
+    @settings(max_examples=examples(8, 40), derandomize=True, deadline=None, suppress_health_check=SLOW)
     @given(case=everywhere.flows(backend))
     def check(case: tuple[everywhere.At, dict[str, Any]]) -> None:
         at, flow = case

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 import random_workflows
 import support
-from bayplan.backends import BACKENDS
-from bayplan.model.intent import UnitIntent
 from bayplan.model.target import KNOWN
 from bayplan.report.codes import sections
 from bayplan.text.emit import emit
 from judges import UPSTREAM, judge_all
+from oracle import ORACLES
+from oracle.intent import UnitIntent
+from tools.effort import examples
 
 NAMES = {"P510"}  # random names may meet; that they are refused is tested elsewhere
 FITTING = {"P501", "P502", "P503", "P504", "P505", "P506", "P507"}
@@ -50,7 +51,7 @@ def with_requests(node: Any) -> Any:
     return {**{key: with_requests(value) for key, value in node.items()}, **asked}
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=examples(8, 40), deadline=None, suppress_health_check=SLOW)
 @pytest.mark.parametrize("backend", TARGETS)
 @given(data=st.data())
 def test_manifests_read_back_as_the_plans_intent(backend: str, data: st.DataObject) -> None:
@@ -62,9 +63,9 @@ def test_manifests_read_back_as_the_plans_intent(backend: str, data: st.DataObje
     assume(not NAMES & set(result.codes))
     assert result.compiled is not None, result.diagnostics
     planned = result.compiled.planned
-    read = BACKENDS[backend].read(result.documents)
+    read = ORACLES[backend].read(result.documents)
     assert read.diagnostics == ()
-    wanted = sorted(BACKENDS[backend].intent(planned.plan, planned.target), key=lambda gang: gang.name)
+    wanted = sorted(ORACLES[backend].intent(planned.plan, planned.target), key=lambda gang: gang.name)
     assert list(read.value or ()) == wanted
     assert sum(size(gang.root) for gang in wanted) == len(list(support.pods(result.documents)))
 
@@ -265,7 +266,7 @@ def test_reading_plain_text_gives_the_same() -> None:
     result = support.run(support.workflow(support.pretrain()), scheduler="none", accept=GAPS)
     assert result.compiled is not None
     text = "".join(emit(result.compiled.documents))
-    assert BACKENDS["none"].read(list(yaml.safe_load_all(text))).value == BACKENDS["none"].read(result.documents).value
+    assert ORACLES["none"].read(list(yaml.safe_load_all(text))).value == ORACLES["none"].read(result.documents).value
 
 
 def tight(unusable: str) -> dict[str, Any]:

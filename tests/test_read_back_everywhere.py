@@ -15,17 +15,18 @@ import everywhere
 import support
 from bayplan.backends import BACKENDS
 from bayplan.model.features import FEATURES
-from bayplan.model.intent import GangIntent, PodsIntent, UnitIntent
-from bayplan.planning.intent import gang_intent
+from oracle import ORACLES
+from oracle.intent import GangIntent, PodsIntent, UnitIntent, gang_intent
+from tools.effort import examples
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", ORACLES)
 def test_manifests_read_back_as_the_plans_intent(backend: str) -> None:
     tally = everywhere.Tally()
 
-    @settings(max_examples=40, derandomize=True, deadline=None, suppress_health_check=SLOW)
+    @settings(max_examples=examples(8, 40), derandomize=True, deadline=None, suppress_health_check=SLOW)
     @given(case=everywhere.flows(backend), seed=st.integers(0, 1 << 32))
     def check(case: tuple[everywhere.At, dict[str, Any]], seed: int) -> None:
         at, flow = case
@@ -42,10 +43,10 @@ def test_manifests_read_back_as_the_plans_intent(backend: str) -> None:
 def reads_back(at: everywhere.At, result: support.Result) -> None:
     """The manifests say what the backend says that the plan means, of every pod."""
     assert result.compiled is not None
-    planned, backend = result.compiled.planned, BACKENDS[at.backend]
-    read = backend.read(result.documents)
+    planned, oracle = result.compiled.planned, ORACLES[at.backend]
+    read = oracle.read(result.documents)
     assert read.diagnostics == ()
-    wanted = sorted(backend.intent(planned.plan, planned.target), key=_order)
+    wanted = sorted(oracle.intent(planned.plan, planned.target), key=_order)
     assert sorted(read.value or (), key=_order) == wanted
     assert sum(pods.replicas for gang in wanted for pods in podsets(gang.root)) == sum(
         pods.replicas for gang in planned.plan.gangs for pods in podsets(gang_intent(planned.plan, gang).root)
@@ -71,10 +72,10 @@ def podsets(unit: UnitIntent) -> Iterator[PodsIntent]:
 
 def reads_in_any_order(at: everywhere.At, result: support.Result, random: Random) -> None:
     """A cluster keeps no order of documents."""
-    backend, documents = BACKENDS[at.backend], list(result.documents)
-    before = sorted(backend.read(documents).value or (), key=_order)
+    oracle, documents = ORACLES[at.backend], list(result.documents)
+    before = sorted(oracle.read(documents).value or (), key=_order)
     random.shuffle(documents)
-    assert sorted(backend.read(documents).value or (), key=_order) == before
+    assert sorted(oracle.read(documents).value or (), key=_order) == before
 
 
 PREFERRED = ("preferred-level", "group-preferred", "required-and-preferred", "mixed-pod-sets", "mixed-pools")
@@ -88,10 +89,10 @@ def tells_what_it_drops(at: everywhere.At, result: support.Result) -> None:
     planned, backend = result.compiled.planned, BACKENDS[at.backend]
     told = set(result.codes)
     plans = {gang.name: gang for gang in planned.plan.gangs}
-    for name, said in everywhere.by_gang(backend.intent(planned.plan, planned.target), plans).items():
+    for name, said in everywhere.by_gang(ORACLES[at.backend].intent(planned.plan, planned.target), plans).items():
         meant = gang_intent(planned.plan, plans[name])
         for words, before, after in _wishes(meant, said):
-            own = {feature.code for feature in backend.FEATURES.values()}
+            own = {feature.code for feature in backend.declared.features.values()}
             assert after == before or told & (codes(words) | own), (str(at), words, result.codes)
 
 
@@ -126,10 +127,14 @@ def wishes(unit: UnitIntent, held: int = 0) -> bool:
     return more or any(wishes(each, held) for each in chain[-1].units)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", ORACLES)
 def test_nothing_of_anothers_is_read(backend: str) -> None:
     """Objects of other kinds say nothing to a backend, and nothing stops it."""
     strange = {"apiVersion": "example.com/v1", "kind": "PodGroup", "metadata": {"name": "a"}, "spec": {"minMember": 1}}
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {"clusterIP": "None"}}
-    assert BACKENDS[backend].read([strange, service]).value == ()
-    assert Counter(each.severity for each in BACKENDS[backend].read([strange, service]).diagnostics)["error"] == 0
+    assert ORACLES[backend].read([strange, service]).value == ()
+    assert Counter(each.severity for each in ORACLES[backend].read([strange, service]).diagnostics)["error"] == 0
+
+
+def test_every_backend_has_an_oracle() -> None:
+    assert list(ORACLES) == list(BACKENDS)

@@ -12,25 +12,26 @@ from hypothesis import strategies as st
 
 import random_workflows
 import support
-from bayplan.backends import BACKENDS
-from bayplan.model.intent import UnitIntent
 from bayplan.text.emit import emit
+from oracle import ORACLES
+from oracle.intent import UnitIntent
 from test_koordinator_planner import gangs, topologies
 from tools import golden
+from tools.effort import examples
 
-KOORDINATOR = BACKENDS["koordinator"]
+KOORDINATOR = ORACLES["koordinator"]
 NAMES = {"P510", "P551", "P552", "P558"}
 GAPS = frozenset({"F602", "F604", "F605", "F627", "F660", "F661", "F662", "F663", "F664", "F681"})
 VERSIONS = golden.VERSIONS["koordinator"]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(10, 60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(gang=gangs(), topology=topologies(), version=st.sampled_from(VERSIONS))
 def test_placed_gangs_read_back(gang: dict[str, Any], topology: dict[str, Any], version: str) -> None:
     check(support.workflow(gang, queue="research", priorityClassName="train"), topology, version)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(10, 60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     flow=random_workflows.workflows(elastic=True),
     topology=random_workflows.topologies,

@@ -10,22 +10,24 @@ from hypothesis import strategies as st
 
 import random_workflows
 import support
-from bayplan.backends import BACKENDS
-from bayplan.backends.kueue.needs import FEATURES as OWN
+from bayplan.backends.kueue import FEATURES as OWN
 from bayplan.model.features import FEATURES
-from bayplan.model.intent import UnitIntent
-from bayplan.planning.intent import gang_intent
 from judges import kueue as judge
+from oracle import ORACLES
+from oracle.intent import UnitIntent, gang_intent
 from tools import golden
+from tools.effort import examples
 
-KUEUE = BACKENDS["kueue"]
+KUEUE = ORACLES["kueue"]
 VERSIONS = golden.VERSIONS["kueue"]
 ACCEPTED = frozenset(each.code for each in (*FEATURES.values(), *OWN.values()))
 UNTOLD = {"P510", "F655"}  # names that meet; bare pods of several podSets, which Kueue tells apart by requests alone
 SPINE, RACK = "example.com/spine", "nvidia.com/gpu.clique"
 
 slow = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=examples(12, 100),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 import yaml
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 import random_workflows
 import support
-from bayplan.backends import BACKENDS
-from bayplan.model.intent import UnitIntent
 from bayplan.report.codes import sections
 from bayplan.text.emit import emit
 from judges import judge, native
+from oracle import ORACLES
+from oracle.intent import UnitIntent
 from tools import golden
+from tools.effort import examples
 
-NATIVE = BACKENDS["native"]
+NATIVE = ORACLES["native"]
 VERSIONS = golden.VERSIONS["native"][1:]
 COVERS = {"M787"}
 REFUSED = {"P510", "F631", "F638", "F670", "F671", "F672", "F674", "F675"}
@@ -71,7 +71,7 @@ def _size(unit: UnitIntent) -> int:
     return sum(pods.replicas for pods in unit.pods) + sum(map(_size, unit.units))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=QUIET)
+@settings(max_examples=examples(10, 40), deadline=None, suppress_health_check=QUIET)
 @given(flow=random_workflows.workflows(), topology=random_workflows.topologies)
 def test_trees_read_back_as_the_plans_intent(flow: dict[str, Any], topology: dict[str, Any]) -> None:
     check(flow, "1.37", topology)
@@ -94,20 +94,20 @@ PLACED_INSIDE = support.workflow(
 """An optional group that says nothing itself and holds one that does."""
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=QUIET)
+@settings(max_examples=examples(10, 40), deadline=None, suppress_health_check=QUIET)
 @given(flow=random_workflows.workflows(elastic=True))
 @example(flow=PLACED_INSIDE)
 def test_minimums_read_back_too(flow: dict[str, Any]) -> None:
     check(flow, "1.37")
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=QUIET)
+@settings(max_examples=examples(8, 25), deadline=None, suppress_health_check=QUIET)
 @given(flow=random_workflows.workflows())
 def test_one_level_reads_back(flow: dict[str, Any]) -> None:
     check(flow, "1.36")
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=QUIET)
+@settings(max_examples=examples(8, 25), deadline=None, suppress_health_check=QUIET)
 @given(flow=random_workflows.workflows(), kind=st.sampled_from(["job", "pods"]))
 def test_counts_read_back(flow: dict[str, Any], kind: str) -> None:
     gangs = [{**gang, "workload": kind} for gang in spec(unplaced(flow))]
@@ -117,7 +117,7 @@ def test_counts_read_back(flow: dict[str, Any], kind: str) -> None:
 ALL = frozenset(code for code in sections() if code.startswith("F"))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=QUIET)
+@settings(max_examples=examples(8, 25), deadline=None, suppress_health_check=QUIET)
 @given(flow=random_workflows.workflows(elastic=True), version=st.sampled_from(VERSIONS))
 def test_whatever_gaps_are_accepted_there_are_manifests_that_the_judges_take(
     flow: dict[str, Any], version: str
@@ -147,13 +147,3 @@ def test_groups_without_a_tree_over_them_are_gangs_of_their_own() -> None:
     accept = frozenset({"F670"})
     result = support.run(support.workflow(gang), scheduler="native", target={"kubernetes": "1.36"}, accept=accept)
     assert [each.name for each in NATIVE.read(result.documents).value or ()] == [f"train-replica-{n}" for n in range(4)]
-
-
-READABLE = [case for case in golden.cases() if case.backend == "native" and "\nkind: " in case.path.read_text("utf-8")]
-
-
-@pytest.mark.parametrize("case", READABLE, ids=str)
-def test_goldens_read_back(case: golden.Case) -> None:
-    read = NATIVE.read(golden.documents(case))
-    assert read.value
-    assert read.diagnostics == ()

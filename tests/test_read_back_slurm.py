@@ -12,20 +12,23 @@ from hypothesis import strategies as st
 
 import random_workflows
 from bayplan import pipeline
-from bayplan.backends import BACKENDS
 from bayplan.core.diagnostics import Diagnostic
 from bayplan.model.manifest import File
 from bayplan.model.plan import GangPlan, Unit, walk
 from bayplan.text import document
 from bayplan.topologies import hostlist
+from oracle import ORACLES
 from tools import golden, slurm_job, slurm_placer
-from tools.golden import EXAMPLES
+from tools.effort import examples
+from tools.golden import sources
 
-SLURM = BACKENDS["slurm"]
+SLURM = ORACLES["slurm"]
 COVERS = {"M790"}
 GAPS = frozenset(f"F{number}" for number in (602, 604, 627, 680, *range(700, 720)))
 PROPERTY = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=examples(10, 60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
 
@@ -129,7 +132,7 @@ def _placed(flow: dict[str, Any], seed: int) -> bool:
     """Unless the gap was named: the plan's units stay in one domain of their level, and ranks with their group."""
     made, found = compiled(flow, "25.11", small())
     (exported,) = [each for each in made.documents if isinstance(each, File) and each.name == "topology.yaml"]
-    blocks, sizes = slurm_placer.blocks_of(yaml.safe_load(exported.text)[0], hostlist.expand)
+    blocks, sizes = slurm_placer.blocks_of(yaml.load(exported.text, yaml.CSafeLoader)[0], hostlist.expand)
     home = {node: row.path for row in made.planned.plan.topology.pools[0].domains for node in row.nodes}
     jobs = {job[0]["job-name"]: job for text in texts(made) for job in _jobs(text)}
     some = False
@@ -212,8 +215,7 @@ def test_segments_that_do_not_divide_a_job_are_found() -> None:
 
 
 def test_the_pretrain_example_says_what_it_keeps() -> None:
-    flow = yaml.safe_load((EXAMPLES / "pretrain" / "workflow.yaml").read_text(encoding="utf-8"))
-    topology = yaml.safe_load((EXAMPLES / "pretrain" / "topology.yaml").read_text(encoding="utf-8"))
+    flow, topology = sources("pretrain")
     made, _ = compiled(flow, "25.11", topology)
     (gang,) = SLURM.read([{"text": text} for text in texts(made)]).value or ()
     assert gang.root.required == "aggregated-block"

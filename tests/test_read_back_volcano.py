@@ -11,18 +11,19 @@ from hypothesis import strategies as st
 
 import random_workflows
 import support
-from bayplan.backends import BACKENDS
-from bayplan.model.intent import UnitIntent
 from judges import UPSTREAM, judge_all, targets_for
+from oracle import ORACLES
+from oracle.intent import UnitIntent
 from tools import golden
+from tools.effort import examples
 
 VERSIONS = golden.VERSIONS["volcano"]
-VOLCANO = BACKENDS["volcano"]
+VOLCANO = ORACLES["volcano"]
 REFUSED = {"P510", "F638", "F640", "F643", "F644", "F646"}
 """What random workflows may ask for and Volcano does not carry; that it is refused is tested elsewhere."""
 
 slow = settings(
-    max_examples=60,
+    max_examples=examples(10, 60),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 
-from bayplan.cli import topology_sources
 from bayplan.core.diagnostics import has_errors
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
 from bayplan.text.emit import emit
-from bayplan.topologies import node_labels
-from bayplan.topologies.losses import table as losses
+from bayplan.topologies import FROM as FROM_WORDS
+from bayplan.topologies import losses, node_labels
 from bayplan.topologies.slurm import slinky
 from random_topologies import topologies
 from tools import loss_table
+from tools.effort import examples
 from topology_files import FROM, back, exported, imported, less, nodes_of
 from topology_files import topology as read
 
@@ -23,7 +23,7 @@ slow = settings(
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
 )
-few, many = settings(slow, max_examples=8), settings(slow, max_examples=40)
+few, many = settings(slow, max_examples=examples(3, 8)), settings(slow, max_examples=examples(10, 40))
 FRAMES = ("kai", "kueue", "koordinator")
 """Formats that name no nodes."""
 
@@ -82,14 +82,14 @@ def test_an_export_tells_what_it_loses(topology: ClusterTopology) -> None:
 
 def test_every_format_that_is_written_declares_its_losses() -> None:
     from bayplan.backends import BACKENDS
-    from bayplan.topologies import EXPORTS
+    from bayplan.topologies import WRITTEN
 
     silent = {"none", "native", "slurm-bridge", "sunk"}
-    assert set(losses.LOST) - {losses.DISCOVERED} == {*BACKENDS, *EXPORTS} - silent
+    assert set(losses.LOST) - {losses.DISCOVERED} == {*BACKENDS, *WRITTEN} - silent
 
 
 def test_every_format_that_is_written_can_be_read() -> None:
-    assert set(FROM.values()) <= set(topology_sources.WORDS)
+    assert set(FROM.values()) <= set(FROM_WORDS)
     assert set(losses.LOST) - set(FROM) <= {"slinky", "node-labels", "network-operator", losses.DISCOVERED}
 
 

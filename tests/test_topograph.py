@@ -16,13 +16,14 @@ from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Level, Pool
 from bayplan.text.document import Document
-from bayplan.topologies.losses import table as losses
-from bayplan.topologies.managers.names import value
+from bayplan.topologies import losses
+from bayplan.topologies.fabric_managers import value
 from bayplan.topologies.topograph import graph as topograph_graph
+from bayplan.topologies.topograph import model as topograph
 from bayplan.topologies.topograph import request as topograph_request
-from bayplan.topologies.topograph import source as topograph
 from judges import UPSTREAM
 from random_topologies import topologies
+from tools.effort import examples
 from topology_files import imported
 
 COVERS = {"T530", "T531", "T532", "T533", "T534", "T535", "T537", "T543", "T548"}
@@ -303,7 +304,7 @@ def test_a_request_without_nodes_is_refused(provider: Any, words: str) -> None:
     assert words in one(made, "T535").message
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(20, 100))
 @given(topologies())
 def test_what_is_written_is_read_back(topology: ClusterTopology) -> None:
     for module, word in ((topograph, "topograph"), (topograph_graph, "topograph-graph")):
@@ -314,7 +315,7 @@ def test_what_is_written_is_read_back(topology: ClusterTopology) -> None:
         assert losses.minus(word, ClusterTopology("", pools(made)), Target()).pools == expected
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(15, 60))
 @given(topologies())
 def test_topograph_takes_what_is_written(topology: ClusterTopology) -> None:
     """Its rules: one parent, known switches, a block has nodes, a node is in one block, one bracket at the end."""
@@ -335,7 +336,7 @@ def anything() -> st.SearchStrategy[Any]:
     return st.recursive(plain, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(texts, inner, max_size=2))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(30, 150))
 @given(st.data())
 def test_nothing_in_a_file_stops_the_reader(data: st.DataObject) -> None:
     """Any value of a sound file replaced by anything."""

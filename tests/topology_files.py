@@ -19,19 +19,10 @@ from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.text import document
 from bayplan.text.emit import emit
-from bayplan.topologies import native
-from bayplan.topologies.losses import table as losses
+from bayplan.topologies import SOURCES, losses, native
 
-FROM = {
-    "kai": "kai",
-    "topograph": "topograph",
-    "topograph-graph": "topograph-graph",
-    "kueue": "kueue",
-    "koordinator": "koordinator",
-    "volcano": "hypernodes",
-    "slurm": "slurm",
-    "slurm-conf": "slurm-conf",
-}
+BY_OTHER_TESTS = ("volcano-discovery", "network-operator")
+FROM = {each.to: each.name for each in SOURCES if each.to and each.reader and each.name not in BY_OTHER_TESTS}
 """Word after --to -> word after --from."""
 
 

@@ -147,7 +147,7 @@ KINDS: Mapping[str, Callable[..., list[dict[str, Any]]]] = {
     "pod": pod,
     "trainjob": trainjob,
 }
-"""Kind as `model/given.py` calls it -> the objects; the first is the workload."""
+"""Kind as `model/existing.py` calls it -> the objects; the first is the workload."""
 
 
 def asking(objects: list[dict[str, Any]], **words: str) -> list[dict[str, Any]]:

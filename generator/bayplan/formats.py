@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from bayplan import schemas, topologies, workflows
+from bayplan import schemas, workflows
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
 from bayplan.core.phrases import did_you_mean
 from bayplan.core.values import NamedTuple
@@ -11,6 +11,7 @@ from bayplan.model.formats import Context, Source, detect
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow
 from bayplan.text.document import Document, read, read_text
+from bayplan.topologies import native
 from bayplan.workflows import osmo, sbatch
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def workflow(document: Document, name: str = "", context: Context = Context()) -
 
 def topology(document: Document) -> Read[ClusterTopology]:
     """A cluster topology file."""
-    return _read(document, "topology", "ClusterTopology", _format(topologies.FORMATS, "", document), Context())
+    return _read(document, "topology", "ClusterTopology", native if native.sniff(document.data) else None, Context())
 
 
 def policy(document: Document) -> "Read[Policy]":

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bayplan import fabrics, formats
+from bayplan import backends, fabrics, formats
 from bayplan.backends import BACKENDS
 from bayplan.checks import SCHEDULED, SURVEY_CHECKS, TARGETED, TOGETHER, TOPOLOGY_CHECKS, WORKFLOW_CHECKS
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors
@@ -20,7 +20,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.manifests.assemble import companions, weave
 from bayplan.manifests.order import arrange, collisions, oversized, workflow_meta
 from bayplan.model.backend import Backend
-from bayplan.model.features import FEATURES, Feature, Need
+from bayplan.model.features import FEATURES, Need
 from bayplan.model.formats import Context
 from bayplan.model.manifest import Item, Object, Shape
 from bayplan.model.plan import Plan
@@ -46,7 +46,7 @@ from bayplan.planning.shape import Offer, shape
 from bayplan.planning.unmodelled import unmet, unseen
 from bayplan.planning.workload_checks import components, fitting
 from bayplan.text.document import Document
-from bayplan.topologies import EXPORTS
+from bayplan.topologies import WRITTEN
 
 if TYPE_CHECKING:
     from bayplan.model.formats import Exporter
@@ -175,7 +175,7 @@ def check(request: Request) -> tuple[Outcome[Checked], Origins]:
     if backend.value is None or target.value is None or has_errors(found):
         return Outcome(None, found), origins
     found += tuple(d for each in TARGETED for d in each(named, topology.value, target.value))
-    scheduler = backend.value.NAME
+    scheduler = backend.value.declared.name
     found += tuple(d for each in SCHEDULED for d in each(named, topology.value, target.value, scheduler))
     checked = Checked(named, fabrics.offering(topology.value), backend.value, target.value)
     return Outcome(None if has_errors(found) else checked, found), origins
@@ -188,9 +188,10 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
     if claimed.value is None:
         return Outcome(None, claimed.diagnostics)
     asked = ranks.assign(claimed.value)
-    shared = "all" in backend.FOLDS.values()
+    declared = backend.declared
+    shared = "all" in declared.folds.values()
     ranked = ranks.assign(compute_domains.merge(claimed.value)) if shared else asked
-    shaped = shape(ranked, Offer(title(backend, target), backend.KINDS, backend.SUPPORT, backend.FOLDS), target)
+    shaped = shape(ranked, Offer(title(backend, target), declared.kinds, declared.support, declared.folds), target)
     found = [*claimed.diagnostics, *shaped.diagnostics]
     if shaped.value is not None:
         found += [*fitting(ranked, shaped.value, target), *assumed(target, components(ranked, shaped.value, backend))]
@@ -220,13 +221,13 @@ def settled(request: Request, checked: Checked, draft: Draft) -> Outcome[Planned
     backend, target, plan = checked.backend, checked.target, draft.plan
     needs = (*plan_needs(draft.asked), *backend.needs(draft.asked))
     found = [*draft.found, *device_checks.check(draft.asked), *diagnose(plan), *gaps(needs, backend, target)]
-    found += device_checks.gaps(plan, backend.NAME, title(backend, target), target)
+    found += device_checks.gaps(plan, backend.declared.name, title(backend, target), target)
     if not has_errors(found):
         found += [*unmet(plan), *unseen(plan), *backend.prove(plan, target)]
     if draft.shape is None:
         return Outcome(None, tuple(found))
     found += backend.notices(plan, draft.shape, target)
-    wanted = request.accept - firm(_features(backend).values())
+    wanted = request.accept - firm({**FEATURES, **backend.declared.features}.values())
     taken = tuple(sorted({each.code for each in found if each.severity == "error" and each.code in wanted}))
     found = [each._replace(severity="warning") if each.code in taken else each for each in found]
     planned = Planned(plan, draft.shape, backend, target, taken)
@@ -246,7 +247,7 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
         from bayplan.manifests.lifecycle import adopters
 
         own += adopters(ranked, shaped, own)
-    cluster = backend.cluster_objects(ranked.topology, target) if request.cluster_objects else ()
+    cluster = backend.cluster.objects(ranked.topology, target) if request.cluster_objects else ()
     documents = arrange([*cluster, *own], ranked.namespace, workflow_meta(ranked, accepted))
     found = (*collisions(documents), *oversized(documents))
     return Outcome(None if has_errors(found) else Compiled(planned, documents), found)
@@ -254,8 +255,9 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
 
 def _exported(name: str, topology: ClusterTopology, target: Target, found: Found) -> Outcome[Documents]:
     """The topology in a format that is no scheduler's."""
-    exporter: Exporter = import_module(f"bayplan.topologies.{EXPORTS[name]}")
-    whose = getattr(exporter, "BACKEND", "")
+    row = WRITTEN[name]
+    exporter: Exporter = import_module(f"bayplan.topologies.{row.writer}")
+    whose = row.scheduler
     found += _unfit(BACKENDS[whose], topology, target) if whose and not has_errors(found) else ()
     found += exporter.judge(topology, target) if hasattr(exporter, "judge") else ()
     return Outcome(None if has_errors(found) else tuple(exporter.write(topology, target)), found)
@@ -263,22 +265,20 @@ def _exported(name: str, topology: ClusterTopology, target: Target, found: Found
 
 def title(backend: Backend, target: Target) -> str:
     """For messages: `kai 0.17`."""
-    return f"{backend.NAME} {target.version(backend.COMPONENT)}"
-
-
-def _features(backend: Backend) -> Mapping[str, Feature]:
-    return {**FEATURES, **backend.FEATURES}
+    return f"{backend.declared.name} {target.version(backend.declared.component)}"
 
 
 def gaps(needs: Iterable[Need], backend: Backend, target: Target) -> Found:
     """What is needed and not carried exactly."""
-    return tuple(compare(needs, backend.SUPPORT, target, title(backend, target), _features(backend)))
+    declared = backend.declared
+    features = {**FEATURES, **declared.features}
+    return tuple(compare(needs, declared.support, target, title(backend, target), features))
 
 
 def _unfit(backend: Backend, topology: ClusterTopology, target: Target) -> tuple[Diagnostic, ...]:
     """What of a topology a backend's cluster-scoped objects cannot say."""
     names = [pool.name for pool in topology.pools]
-    needs = (*topology_needs(topology, names), *backend.cluster_needs(topology))
+    needs = (*topology_needs(topology, names), *backend.cluster.needs(topology))
     return gaps(needs, backend, target)
 
 
@@ -298,7 +298,7 @@ def lint(request: LintRequest) -> tuple[Outcome[tuple[Object, ...]], Origins]:
     Without a topology, or in one whose pools have no nodes, rules about nodes have nothing to say.
     """
     from bayplan import linting
-    from bayplan.linting.objects import collect
+    from bayplan.linting.objects import collect, world
 
     read, origins = check_topology(request.topology) if request.topology else (Outcome(UNKNOWN), {})
     if read.value is None:
@@ -309,9 +309,10 @@ def lint(request: LintRequest) -> tuple[Outcome[tuple[Object, ...]], Origins]:
     if target.value is None or has_errors(found):
         return Outcome(None, found), origins
     objects, foreign = collect(request.manifests)
-    backends = (asked.value,) if asked.value else tuple(BACKENDS.values())
-    said = [*foreign, *linting.lint(objects, read.value, target.value)]
-    said += [each for backend in backends for each in backend.lint(objects, read.value, target.value)]
+    everything = world(objects, read.value, target.value)
+    names = (asked.value.declared.name,) if asked.value else tuple(BACKENDS)
+    said = [*foreign, *linting.lint(everything)]
+    said += [each for name in names for each in backends.lint(name, everything)]
     shown = (_shown(each, request.accept) for each in said)
     return Outcome(objects, (*found, *dict.fromkeys(shown))), origins
 
@@ -338,9 +339,9 @@ def export(document: Document, name: str, versions: Mapping[str, str]) -> tuple[
     """The same, for somebody who wants to take the file elsewhere: with all that is lost on the way."""
     topology, origins = check_topology(document)
     made = _then(topology, lambda value: _objects(value, name, versions))
-    if topology.value is None or made.value is None or not (made.value or name in EXPORTS):
+    if topology.value is None or made.value is None or not (made.value or name in WRITTEN):
         return made, origins
-    from bayplan.topologies.losses import table as losses
+    from bayplan.topologies import losses
 
     target = select_target(versions, topology.value).value
     lost = tuple(losses.report(name, topology.value, target, bool(made.value))) if target else ()
@@ -349,7 +350,7 @@ def export(document: Document, name: str, versions: Mapping[str, str]) -> tuple[
 
 def _objects(topology: ClusterTopology, scheduler: str, versions: Mapping[str, str]) -> Outcome[Documents]:
     target = select_target(versions, topology)
-    if scheduler in EXPORTS and target.value is not None:
+    if scheduler in WRITTEN and target.value is not None:
         return _exported(scheduler, topology, target.value, target.diagnostics)
     backend = select_backend(scheduler, None, topology, BACKENDS)
     found = (*backend.diagnostics, *target.diagnostics)
@@ -357,7 +358,7 @@ def _objects(topology: ClusterTopology, scheduler: str, versions: Mapping[str, s
         found += _unfit(backend.value, topology, target.value)
     if backend.value is None or target.value is None or has_errors(found):
         return Outcome(None, found)
-    objects = backend.value.cluster_objects(fabrics.offering(topology), target.value)
+    objects = backend.value.cluster.objects(fabrics.offering(topology), target.value)
     if not objects and not any(each.code.startswith("F") for each in found):
-        found += (nothing_to_export(backend.value.NAME),)
+        found += (nothing_to_export(backend.value.declared.name),)
     return Outcome(arrange(objects, topology.defaults.get("namespace", "")), found)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bayplan.kube.kinds import KINDS
 from bayplan.kube.kinds.parts import GANG_LABEL
 from bayplan.kube.pod import COMPUTE_DOMAIN_API
 from e2e.nodes import CHANNEL_CLASS
+from oracle.manifests import READERS
 
 Object = dict[str, Any]
 Fields = Mapping[str, Any]
@@ -31,7 +31,7 @@ def members(documents: Sequence[Fields]) -> Iterator[Member]:
     """Every pod of the manifests, pending. A name tells of the podSet instance, so it is no controller's."""
     seen: dict[tuple[str, str], int] = {}
     for document in documents:
-        for found in (each for kind in KINDS.values() for each in kind.read(document)):
+        for found in (each for read in READERS for each in read(document)):
             labels = (found.template.get("metadata") or {}).get("labels") or {}
             gang = str(labels.get(GANG_LABEL, ""))
             for _ in range(found.replicas):

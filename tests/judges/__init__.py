@@ -6,7 +6,7 @@ a component to its version: `{"kubernetes": "1.34", "kai": "0.15", "draDriver": 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from judges import (
@@ -63,8 +63,44 @@ TOGETHER: tuple[Callable[[list[Document], Target], Iterable[str]], ...] = (
 """What they ask of objects that belong together."""
 
 
+class Asked(Mapping[str, str]):
+    """A target that records which of its versions were looked up."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.versions: dict[str, str | None] = {}
+
+    def __getitem__(self, component: str) -> str:
+        self.versions[component] = self.target.get(component)
+        return self.target[component]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.target)
+
+    def __len__(self) -> int:
+        return len(self.target)
+
+
+VERDICTS: dict[str, list[tuple[dict[str, str | None], list[str]]]] = {}
+"""Object, as Python writes it -> the versions that a judgement looked up, and its complaints."""
+
+
 def judge(document: Document, target: Target) -> list[str]:
-    """Everything that an API server with those components would refuse about one object."""
+    """Everything that an API server with those components would refuse about one object.
+
+    An object is judged once for all targets that agree in the versions that matter to it.
+    """
+    known = VERDICTS.setdefault(repr(document), [])
+    for versions, complaints in known:
+        if all(target.get(component) == version for component, version in versions.items()):
+            return complaints.copy()
+    asked = Asked(target)
+    found = _judge(document, asked)
+    known.append((asked.versions, found))
+    return found.copy()
+
+
+def _judge(document: Document, target: Target) -> list[str]:
     early = syntax.envelope(document)
     if early:
         return early

@@ -25,7 +25,7 @@ COMPONENTS = {folder: component for component, folder in FOLDERS.items()}
 def judge(document: Mapping[str, Any], target: Mapping[str, str]) -> list[str]:
     """Complaints of the CRD that the target's component installs."""
     group, version, kind = builtin.split(document)
-    path = find(group, kind, tuple(sorted(target.items())))
+    path = find(group, kind, tuple((each, target[each]) for each in components(group, kind) if each in target))
     schema = served(path, version) if path else None
     if schema is None:
         return [f"no CRD for {kind} in {document['apiVersion']} at {', '.join('='.join(i) for i in target.items())}"]
@@ -44,10 +44,23 @@ def metadata(kubernetes: str, document: Mapping[str, Any]) -> Iterator[Any]:
 
 
 @cache
+def files(group: str, kind: str) -> tuple[Path, ...]:
+    """The files with a CRD of a kind."""
+    found = sorted(path for folder in (UPSTREAM / "crds", PREPARED) for path in folder.glob(f"**/{group}_*.yaml"))
+    return tuple(path for path in found if read(path)["spec"]["names"]["kind"] == kind)
+
+
+@cache
+def components(group: str, kind: str) -> tuple[str, ...]:
+    """The components whose version decides which CRD of a kind there is."""
+    stored = (path for path in files(group, kind) if path.parent.parent.name == "versions")
+    return tuple(sorted({component_of(path) for path in stored}))
+
+
+@cache
 def find(group: str, kind: str, target: tuple[tuple[str, str], ...]) -> Path | None:
     """The CRD file of a kind: the stored version that serves the target, else the component's only one."""
-    files = sorted(path for folder in (UPSTREAM / "crds", PREPARED) for path in folder.glob(f"**/{group}_*.yaml"))
-    candidates = [p for p in files if read(p)["spec"]["names"]["kind"] == kind]
+    candidates = files(group, kind)
     stored = [p for p in candidates if p.parent.parent.name == "versions"]
     for component, wanted in target:
         ours = sorted((p for p in stored if component_of(p) == component), key=lambda p: key(component, p.parent.name))

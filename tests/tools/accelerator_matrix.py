@@ -58,11 +58,11 @@ def matrix() -> Iterator[tuple[str, ...]]:
 
 
 def _cell(backend: Backend, vendor: str, allocator: str, parts: frozenset[str]) -> str:
-    row = verdict(backend.NAME, vendor, allocator, parts)
+    row = verdict(backend.declared.name, vendor, allocator, parts)
     assert row is not None
     if row.verdict != "claim":
         return WORDS[row.verdict]
-    found = find_row(Need("gpu-claim", 1, ()), backend.SUPPORT, Target())
+    found = find_row(Need("gpu-claim", 1, ()), backend.declared.support, Target())
     return FIDELITY[found.fidelity] if found else "no"
 
 

@@ -1,14 +1,16 @@
 """The documentation's ```console blocks: found, run and compared.
 
 A line that starts with `$ ` is a command, the lines up to the next one are what it prints (both streams); a line `...`
-stands for any lines. Blocks of one page run in order in one folder, which starts with a copy of `examples/`. A block
-whose fence says `console no-test` is not run here: it sets a machine up, and `.ci/run` runs it.
+stands for any lines. bayplan runs in this process where it comes first and needs no shell, any other command in a
+shell. Blocks of one page run in order in one folder, which starts with a copy of `examples/`. A block whose fence says
+`console no-test` is not run here: it sets a machine up, and `.ci/run` runs it.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,11 +18,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from tools.run import EXAMPLES, ROOT, environment
+from tools.run import EXAMPLES, ROOT, bayplan, environment
 
 FENCE = re.compile(r"^```(\S*) ?(.*)$")
 PROMPT = "$ "
 ELLIPSIS = "..."
+OURS = re.compile(
+    r"bayplan (?P<words>[^|&;<>()$`*?\[~{}#!\n]*?)(?P<quiet> 2> ?/dev/null)?( \| (?P<behind>.*))?", re.DOTALL
+)
+"""A command of bayplan, perhaps with others behind a pipe. A shell would only split its words."""
 
 
 class Step(NamedTuple):
@@ -76,18 +82,35 @@ def prepare(folder: Path) -> dict[str, str]:
 
 def run(step: Step, folder: Path, env: dict[str, str]) -> tuple[str, ...]:
     """What a step prints, as lines."""
+    printed = _printed(step.command.replace("\\\n", " "), folder / "work", env).rstrip("\n")
+    return tuple(printed.split("\n")) if printed else ()
+
+
+def _printed(command: str, folder: Path, env: dict[str, str]) -> str:
+    """Both streams of a command."""
+    ours = OURS.fullmatch(command)
+    if not ours:
+        return _shell(command, "", folder, env)
+    known = {name: env[name] for name in ("HOME", "PATH")}
+    merged = not (ours["quiet"] or ours["behind"])
+    done = bayplan(*shlex.split(ours["words"]), cwd=folder, env=known, merged=merged)
+    said = "" if ours["quiet"] else done.stderr
+    return said + (_shell(ours["behind"], done.stdout, folder, env) if ours["behind"] else done.stdout)
+
+
+def _shell(command: str, stdin: str, folder: Path, env: dict[str, str]) -> str:
     result = subprocess.run(
-        ["bash", "-c", step.command],
-        cwd=folder / "work",
+        ["bash", "-c", command],
+        cwd=folder,
         env=env,
-        stdin=subprocess.DEVNULL,
+        input=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
         timeout=120,
         check=False,
     )
-    return tuple(result.stdout.rstrip("\n").split("\n")) if result.stdout.strip("\n") else ()
+    return result.stdout
 
 
 def matches(expected: tuple[str, ...], actual: tuple[str, ...]) -> bool:

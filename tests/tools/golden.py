@@ -7,6 +7,7 @@ where the render is refused, only the diagnostics. The folder holds generated fi
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -31,7 +32,7 @@ are the same, or it is the first patch that has any."""
 
 
 def _versions(backend: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(INSTEAD.get(backend, {}).get(v, v) for v in KNOWN[BACKENDS[backend].COMPONENT]))
+    return tuple(dict.fromkeys(INSTEAD.get(backend, {}).get(v, v) for v in KNOWN[BACKENDS[backend].declared.component]))
 
 
 VERSIONS = {backend: _versions(backend) for backend in BACKENDS}
@@ -55,7 +56,7 @@ class Case(NamedTuple):
     @property
     def component(self) -> str:
         """Whose version it is."""
-        return BACKENDS[self.backend].COMPONENT
+        return BACKENDS[self.backend].declared.component
 
     @property
     def target(self) -> dict[str, str]:
@@ -66,26 +67,41 @@ class Case(NamedTuple):
         return f"{self.backend}@{self.version}-{self.example}"
 
 
-def examples() -> list[str]:
+@cache
+def examples() -> tuple[str, ...]:
     """Every folder of examples/ with a workflow and a topology."""
     folders = (path.parent for path in sorted(EXAMPLES.glob("*/workflow.yaml")))
-    return [folder.name for folder in folders if (folder / "topology.yaml").exists()]
+    return tuple(folder.name for folder in folders if (folder / "topology.yaml").exists())
 
 
-def cases() -> list[Case]:
+@cache
+def cases() -> tuple[Case, ...]:
     """Every backend, version and example."""
-    return [
+    return tuple(
         Case(backend, version, example)
         for backend, known in VERSIONS.items()
         for version in known
         for example in examples()
-    ]
+    )
+
+
+@cache
+def distinct(backend: str) -> tuple[Case, ...]:
+    """The cases of a backend that hold documents; of versions for which an example is the same, the newest."""
+    of_backend = (case for case in cases() if case.backend == backend)
+    found = {(case.example, text): case for case in of_backend if _carried(text := case.path.read_text("utf-8"))}
+    return tuple(found.values())
+
+
+def _carried(text: str) -> bool:
+    """Whether a golden file holds more than diagnostics."""
+    return any(line and not line.startswith("#") for line in text.splitlines())
 
 
 @cache
 def versions(example: str) -> Mapping[str, str]:
     """The versions that an example's topology file states."""
-    topology = yaml.safe_load((EXAMPLES / example / "topology.yaml").read_text(encoding="utf-8"))
+    _, topology = sources(example)
     return dict(topology["spec"].get("versions", {}))
 
 
@@ -116,8 +132,28 @@ def documents(case: Case) -> list[dict[str, Any]]:
     """The objects in a golden file; none where the render was refused."""
     if case.backend in SCRIPTS:
         return []
-    text = case.path.read_text(encoding="utf-8")
-    return [document for document in yaml.load_all(text, yaml.CSafeLoader) if document is not None]
+    return [document for text in texts(case) if (document := read(text)) is not None]
+
+
+def sources(example: str) -> tuple[Any, Any]:
+    """Copies of an example's workflow and topology."""
+    workflow, topology = (EXAMPLES / example / name for name in ("workflow.yaml", "topology.yaml"))
+    return read(workflow.read_text(encoding="utf-8")), read(topology.read_text(encoding="utf-8"))
+
+
+def texts(case: Case) -> list[str]:
+    """The texts of the documents in a golden file. Many are the same at several versions."""
+    return case.path.read_text(encoding="utf-8").split("\n---\n")
+
+
+def read(text: str) -> Any:
+    """A copy of the document that a text holds. Each distinct text is parsed once."""
+    return pickle.loads(_parsed(text))
+
+
+@cache
+def _parsed(text: str) -> bytes:
+    return pickle.dumps(yaml.load(text, yaml.CSafeLoader))
 
 
 class GoldenExtension(SingleFileSnapshotExtension):

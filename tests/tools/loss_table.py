@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from bayplan.topologies.losses.rows import Loss
-from bayplan.topologies.losses.table import LOST
+from bayplan.topologies.losses import LOST, Loss
 
 PAGE = Path(__file__).parents[2] / "docs" / "topology-export.md"
 START, END = "Every format lacks", "\n\n`none`,"

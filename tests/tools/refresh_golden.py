@@ -7,7 +7,6 @@ and `golden/states.txt` counts anew. What changes is printed.
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,8 +16,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "generator"))
 
 import test_cases
 import test_states
+import tools.cases
 from tools.golden import GOLDEN, VERSIONS, cases, render
-from tools.run import ROOT, bayplan
+from tools.run import ROOT
 
 
 def main(words: list[str]) -> None:
@@ -41,10 +41,7 @@ def made(words: list[str]) -> Iterator[tuple[Path, str]]:
             yield case.path, render(case)
     for name in test_cases.NAMES:
         if asked(words, name):
-            command = (test_cases.CASES / name / "command").read_text(encoding="utf-8").strip()
-            result = bayplan(*shlex.split(command), cwd=test_cases.CASES / name)
-            text = test_cases.report(command, result.returncode, result.stdout, result.stderr)
-            yield test_cases.GOLDEN / f"{name}.txt", text
+            yield test_cases.GOLDEN / f"{name}.txt", tools.cases.report(name, tools.cases.run(name))
 
 
 def asked(words: list[str], name: str) -> bool:

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bayplan.backends import BACKENDS
-from bayplan.cli import schedulers as schedulers_given
-from bayplan.cli.schedulers import extent, matrix, summed
+from bayplan.cli.schedulers import existing_matrix, extent, matrix
 from bayplan.kube.kinds import KINDS
 from bayplan.model.backend import Backend
 from bayplan.model.features import FEATURES, Feature, Support
@@ -45,7 +44,7 @@ warning.
 def text() -> str:
     """The whole page."""
     backends = list(BACKENDS.values())
-    given = "".join(_table(list(schedulers_given.existing_matrix(backends, summed))))
+    given = "".join(_table(list(existing_matrix(backends))))
     carried = INTRO + "".join(_table(list(matrix(backends))))
     return carried + GIVEN + given + DETAIL + "".join(map(_section, backends))
 
@@ -58,11 +57,12 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _section(backend: Backend) -> str:
-    head = f"\n### [{backend.NAME}](schedulers/{backend.NAME}.md)\n\n"
-    versions = f"{backend.COMPONENT} {', '.join(KNOWN[backend.COMPONENT])}; workloads {', '.join(backend.KINDS)}.\n\n"
-    features = {**FEATURES, **backend.FEATURES}
-    rows = [row for row in backend.SUPPORT if row.fidelity != "exact"]
-    rows += [row for kind in backend.KINDS for row in KINDS[kind].SUPPORT if row.fidelity != "exact"]
+    own = backend.declared
+    head = f"\n### [{own.name}](schedulers/{own.name}.md)\n\n"
+    versions = f"{own.component} {', '.join(KNOWN[own.component])}; workloads {', '.join(own.kinds)}.\n\n"
+    features = {**FEATURES, **own.features}
+    rows = [row for row in own.support if row.fidelity != "exact"]
+    rows += [row for kind in own.kinds for row in KINDS[kind].SUPPORT if row.fidelity != "exact"]
     order = {name: number for number, name in enumerate(features)}
     lost = sorted(dict.fromkeys(rows), key=lambda row: order[row.feature])
     return head + versions + "".join(_table([_HEAD, *(_row(row, features[row.feature]) for row in lost)]))

@@ -14,7 +14,6 @@ import pytest
 import yaml
 
 from bayplan.backends import BACKENDS
-from bayplan.cli import commands, topology_sources
 from bayplan.cli import explain as fields
 from bayplan.cli.commands import SCHEMAS, SHELLS
 from bayplan.cli.run import run
@@ -107,9 +106,9 @@ class TestSchedulers:
     def test_one_in_full(self, name: str, said: Any) -> None:
         """A line for each row, and below it why and the way out; the rows of a feature stand in their order."""
         text = said("schedulers", name)
-        for feature, about in {**FEATURES, **BACKENDS[name].FEATURES}.items():
+        for feature, about in {**FEATURES, **BACKENDS[name].declared.features}.items():
             start = 0
-            for row in (each for each in BACKENDS[name].SUPPORT if each.feature == feature):
+            for row in (each for each in BACKENDS[name].declared.support if each.feature == feature):
                 word = {"exact": "yes", "approximate": "in part", "absent": "no"}[row.fidelity]
                 why = f"{row.word}: {row.reason}" if row.word else row.reason
                 told = (f"           {line}\n" for line in (why, row.hint and f"hint: {row.hint}") if line)
@@ -221,7 +220,3 @@ class TestSeveralWorkflows:
         places = re.findall(r"^\S+: error.*$", out, re.M)
         assert places
         assert len(places) == len(set(places))
-
-
-def test_every_topology_format_can_be_asked_for() -> None:
-    assert topology_sources.WORDS == commands.IMPORTED

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from bayplan import __version__
-from tools.run import PRETRAIN, ROOT, bayplan, environment, python
+from bayplan.cli.commands import COMMANDS
+from tools.run import EXAMPLES, PRETRAIN, ROOT, bayplan, environment, process, python
 
-RENDER = ["render", f"{PRETRAIN}/workflow.yaml", "-t", f"{PRETRAIN}/topology.yaml"]
 BAD = "apiVersion: bayplan.dev/v1alpha1\nkind: Workflow\nmetadata: {name: a}\nspec: {gangs: [], qeue: b}\n"
 
 
@@ -30,6 +30,55 @@ def bad(tmp_path: Path) -> str:
 def start(*arguments: str, **streams: object) -> subprocess.Popen[bytes]:
     """A process whose streams the test holds."""
     return subprocess.Popen([sys.executable, "-m", "bayplan", *arguments], env=environment(), **streams)  # type: ignore[call-overload,no-any-return]
+
+
+ON = [f"{PRETRAIN}/workflow.yaml", "-t", f"{PRETRAIN}/topology.yaml"]
+TOPOLOGY = f"{PRETRAIN}/topology.yaml"
+RENDER = ["render", *ON]
+SLURM = f"{EXAMPLES}/sources/slurm.conf"
+CALLS: dict[str, tuple[list[str], str]] = {
+    "render": (ON, ""),
+    "check": (ON, ""),
+    "plan": (ON, ""),
+    "delete-plan": (ON, ""),
+    "diff": ([ON[0], "-", *ON[1:]], "kind: List\nitems: []\n"),
+    "lint": (["-", "-t", TOPOLOGY], "kind: PodGroup\napiVersion: scheduling.run.ai/v2alpha2\n"),
+    "post-render": (["-t", TOPOLOGY], "kind: Job\n"),
+    "last-error": ([], ""),
+    "helm install-plugin": (["-o", "."], ""),
+    "import": (ON[:1], ""),
+    "topology check": ([TOPOLOGY], ""),
+    "topology show": ([TOPOLOGY], ""),
+    "topology diff": ([TOPOLOGY, f"{EXAMPLES}/infiniband/topology.yaml"], ""),
+    "topology import": ([SLURM], ""),
+    "topology export": ([TOPOLOGY, "--to", "slurm"], ""),
+    "generate": ([f"{EXAMPLES}/project", "--check"], ""),
+    "krm": ([], "kind: ResourceList\nitems: []\n"),
+    "kustomize doctor": (["."], ""),
+    "kustomize install-legacy": (["home"], ""),
+    "schema": (["workflow"], ""),
+    "explain": (["R101"], ""),
+    "schedulers": ([], ""),
+    "init": (["new"], ""),
+    "completion": (["bash"], ""),
+}
+"""Each command with arguments and a standard input."""
+
+
+@pytest.mark.parametrize("command", [each.name for each in COMMANDS])
+def test_a_process_says_what_a_call_says(command: str, tmp_path: Path) -> None:
+    """All other tests may call the command line in their own process."""
+    arguments, stdin = CALLS[command]
+    runs = []
+    for run in (process, bayplan):
+        folder = tmp_path / run.__name__
+        folder.mkdir()
+        done = run(*command.split(), *arguments, cwd=folder, env={"HOME": str(folder), "PATH": "/bin"}, stdin=stdin)
+        made = {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        texts = [text.replace(str(folder), "~") for text in (done.stdout, done.stderr)]
+        runs.append((done.returncode, texts, made))
+    assert runs[0][0] in (0, 1)
+    assert runs[0] == runs[1]
 
 
 class TestExitCodes:
@@ -182,7 +231,7 @@ def test_colours_are_for_terminals(env: dict[str, str], coloured: bool, bad: str
 def test_any_locale_writes_utf_8(tmp_path: Path) -> None:
     text = (PRETRAIN / "workflow.yaml").read_text(encoding="utf-8").replace("NCCL_DEBUG: WARN", "NOTE: grüße")
     (tmp_path / "workflow.yaml").write_text(text, encoding="utf-8")
-    result = bayplan(
+    result = process(
         "render", str(tmp_path / "workflow.yaml"), *RENDER[2:], env={"LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
     )
     assert result.returncode == 0, result.stderr
@@ -204,7 +253,7 @@ SCRIPT = "import sys; from bayplan.__main__ import script; sys.argv = ['bayplan'
     "argv", [["--version"], ["--help"], RENDER, ["check", "gone.yaml"], ["nope"]], ids=lambda a: a[0]
 )
 def test_the_installed_command_says_the_same(argv: list[str]) -> None:
-    quick, tidy = python("-c", SCRIPT.format(argv=argv)), bayplan(*argv)
+    quick, tidy = python("-c", SCRIPT.format(argv=argv)), process(*argv)
     assert (quick.returncode, quick.stdout, quick.stderr) == (tidy.returncode, tidy.stdout, tidy.stderr)
 
 

@@ -18,6 +18,7 @@ from bayplan.planning.fit.prove import SEARCH_LIMIT as QUICK
 from bayplan.planning.fit.prove import Answer, NoRoom, Placed, Unknown, faults, search
 from bayplan.planning.fit.space import Space, space, usable
 from bayplan.planning.fit.witness import covers, solve
+from tools.effort import seeds
 
 Spot = tuple[str, tuple[tuple[str, str], ...]]
 
@@ -162,7 +163,7 @@ def _walk(one: Unit) -> Iterator[Unit]:
 
 
 @pytest.mark.parametrize("shapes", [1, 2, 3])
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", seeds(150))
 def test_seeded(seed: int, shapes: int) -> None:
     agrees(instance(random.Random(seed * 10 + shapes), shapes))
 

@@ -18,6 +18,7 @@ from bayplan.planning.fit.prove import NoRoom, Placed, Unknown, faults
 from bayplan.planning.fit.solver import solved
 from bayplan.planning.fit.space import space
 from bayplan.planning.fit.witness import Solved, solve
+from tools.effort import seeds
 
 
 def posed(asked: Plan) -> Problem:
@@ -34,7 +35,7 @@ def some(question: Problem, fronts: Mapping[int, Solved], keep: random.Random) -
     return kept
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", seeds(120))
 def test_the_solver_agrees_with_counting(seed: int) -> None:
     pytest.importorskip("ortools", reason="needs the solver extra")
     dice = random.Random(seed)
@@ -47,7 +48,7 @@ def test_the_solver_agrees_with_counting(seed: int) -> None:
         assert list(faults(asked.gangs, asked.topology, answer.runs)) == []
 
 
-@pytest.mark.parametrize("seed", range(300))
+@pytest.mark.parametrize("seed", seeds(300))
 def test_first_fit_never_lies(seed: int) -> None:
     asked = instance(random.Random(seed), 3)
     runs = first_fit(posed(asked))

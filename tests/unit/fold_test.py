@@ -65,8 +65,9 @@ def test_folded_pods_have_the_ranks_of_those_that_are_not(flow: dict[str, Any]) 
     with pytest.MonkeyPatch.context() as patch:
         plain = support.run(flow, random_workflows.TOPOLOGY)
         assume(plain.compiled is not None)
-        patch.setattr(kai, "FOLDS", {"jobset": "alike", "job": "alike"})
-        patch.setattr(kai, "lower", _without_subgroups(kai.lower))
+        declared = kai.BACKEND.declared._replace(folds={"jobset": "alike", "job": "alike"})
+        changed = kai.BACKEND._replace(declared=declared, lower=_without_subgroups(kai.lower))
+        patch.setattr(kai, "BACKEND", changed)
         folded = support.run(flow, random_workflows.TOPOLOGY)
     assert folded.compiled, folded.diagnostics
     assert places(folded) == places(plain)
@@ -88,4 +89,4 @@ def _without_subgroups(lower: Any) -> Any:
 
 def test_backends_fold_in_kinds_that_they_have() -> None:
     for backend in BACKENDS.values():
-        assert set(backend.FOLDS) <= set(backend.KINDS)
+        assert set(backend.declared.folds) <= set(backend.declared.kinds)

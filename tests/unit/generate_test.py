@@ -21,7 +21,8 @@ from bayplan.cli import output_tree as tree
 from bayplan.cli.run import run
 from bayplan.schemas import load
 from tools.charts import FOUR_PODS
-from tools.run import EXAMPLES, PRETRAIN, bayplan
+from tools.effort import seeds
+from tools.run import EXAMPLES, PRETRAIN, bayplan, process
 
 COVERS = {"A988", "O809", "O810"}
 
@@ -653,7 +654,7 @@ VALUES: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_no_project_makes_it_crash(seed: int, repository: Repository) -> None:
     chance = random.Random(seed)
     keys = list(load("Project")["definitions"]["output"]["properties"])
@@ -674,7 +675,7 @@ def test_the_same_bytes_under_any_hash_seed(repository: Repository) -> None:
     repository.project(EVERY, {"export": "kai", "to": "cluster/"})
     states = []
     for seed in ("0", "1"):
-        done = bayplan("generate", cwd=repository.folder, env={"PYTHONHASHSEED": seed, "LC_ALL": "C"})
+        done = process("generate", cwd=repository.folder, env={"PYTHONHASHSEED": seed, "LC_ALL": "C"})
         assert done.returncode == 1, done.stderr
         states.append((repository.state(), done.stdout))
         repository.project()
@@ -710,7 +711,7 @@ def step(repository: Repository, chance: random.Random) -> None:
             repository.write("mine/notes.md", "mine")
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_whatever_happened_before_the_result_is_that_of_a_fresh_run(
     seed: int, repository: Repository, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -17,7 +17,7 @@ from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Po
 from bayplan.text import document
 from bayplan.text.emit import emit
 from bayplan.topologies import native
-from bayplan.topologies.hypernodes import source as hypernodes
+from bayplan.topologies.hypernodes import reading, writing
 from judges import volcano as judge
 
 TARGET = Target({"volcano": "1.15.1"})
@@ -33,7 +33,7 @@ def hall(*domains: Domain, levels: tuple[Level, ...] = LEVELS, **pool: Any) -> C
 
 
 def written(topology: ClusterTopology) -> list[dict[str, Any]]:
-    return list(yaml.safe_load_all("".join(emit(hypernodes.write(topology, TARGET)))))
+    return list(yaml.safe_load_all("".join(emit(writing.write(topology, TARGET)))))
 
 
 def source(documents: list[dict[str, Any]]) -> SourceFile:
@@ -60,8 +60,8 @@ def test_what_is_written_is_read_back(topology: ClusterTopology) -> None:
     assert [complaint for each in documents for complaint in judge.judge(each)] == []
     assert list(judge.tree(documents)) == []
     assert len({each["metadata"]["name"] for each in documents}) == len(documents)
-    assert hypernodes.sniff(source(documents))
-    made = support.brought(hypernodes, source(documents))
+    assert reading.sniff(source(documents))
+    made = support.brought(reading, source(documents))
     assert made.diagnostics == ()
     assert made.value is not None
     read = native.read(made.value).value
@@ -145,7 +145,7 @@ def test_hyper_nodes_of_others_are_read_by_their_names() -> None:
         {"apiVersion": "topology.volcano.sh/v1alpha1", "kind": "HyperNode", "metadata": {"name": name}, "spec": spec}
         for name, spec in (("s0", spine), ("r0", rack))
     ]
-    made = support.brought(hypernodes, source([{"apiVersion": "v1", "kind": "List", "items": items}])).value
+    made = support.brought(reading, source([{"apiVersion": "v1", "kind": "List", "items": items}])).value
     assert made is not None
     (pool,) = made["spec"]["pools"]
     assert pool["domains"] == [{"path": "s0/r0", "nodes": "n[1-2]"}]
@@ -154,12 +154,12 @@ def test_hyper_nodes_of_others_are_read_by_their_names() -> None:
 
 @pytest.mark.parametrize("data", [{}, {"kind": "HyperNode"}, [], None, {"items": [{"kind": "Pod"}]}])
 def test_other_files_are_not_taken_for_hyper_nodes(data: Any) -> None:
-    assert not hypernodes.sniff(source([data]))
+    assert not reading.sniff(source([data]))
 
 
 def test_queues_that_volcano_makes_itself_are_not_written() -> None:
     topology = hall(Domain(("z", "s", "r"), ("n",)))._replace(queues=("default", "research"))
-    queues = [each for each in BACKENDS["volcano"].cluster_objects(topology, TARGET) if each["kind"] == "Queue"]
+    queues = [each for each in BACKENDS["volcano"].cluster.objects(topology, TARGET) if each["kind"] == "Queue"]
     assert [each["metadata"]["name"] for each in queues] == ["research"]
 
 

@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 import support
-from bayplan import pipeline
-from bayplan.backends import BACKENDS
+from bayplan import backends, pipeline
 from bayplan.core.diagnostics import Diagnostic
+from bayplan.linting.objects import world
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
@@ -43,7 +43,6 @@ COVERS = {
     "M778",
     "M779",
 }
-KOORDINATOR = BACKENDS["koordinator"]
 GANG = "gang.scheduling.koordinator.sh/"
 Edit = Callable[[dict[str, Any]], None]
 
@@ -57,7 +56,8 @@ def cluster(topology: dict[str, Any] = support.TOPOLOGY) -> ClusterTopology:
 
 def lint(objects: list[Any], version: str = "1.8", topology: ClusterTopology | None = None) -> list[Diagnostic]:
     listed = [Object((f"manifest:{number}",), each) for number, each in enumerate(objects)]
-    return list(KOORDINATOR.lint(listed, topology or cluster(), Target({"koordinator": version})))
+    everything = world(listed, topology or cluster(), Target({"koordinator": version}))
+    return list(backends.lint("koordinator", everything))
 
 
 def codes(objects: list[Any], **options: Any) -> list[str]:

@@ -15,8 +15,8 @@ from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.text import document
 from bayplan.text.emit import emit
-from bayplan.topologies import native
-from bayplan.topologies.kueue import source as kueue
+from bayplan.topologies import kueue, native
+from bayplan.topologies import kueue as objects
 from judges import UPSTREAM, judge_all
 
 NODE = {
@@ -47,7 +47,7 @@ def topology(data: dict[str, Any]) -> ClusterTopology:
 
 
 def written(data: dict[str, Any], version: str = "0.19") -> list[dict[str, Any]]:
-    made = kueue.write(topology(data), Target({"kueue": version}))
+    made = objects.write(topology(data), Target({"kueue": version}))
     return [each for each in yaml.safe_load_all("".join(emit(made))) if each]
 
 

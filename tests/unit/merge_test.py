@@ -13,7 +13,7 @@ from bayplan.core.diagnostics import AT
 from bayplan.model.formats import Part
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Domain, Level, NodeShape, Pool
 from bayplan.topologies import hostlist
-from bayplan.topologies.merging.merge import merge
+from bayplan.topologies.merging import merge
 
 COVERS = {"T437", "T438", "T439", "T440", "T441", "T442", "T446"}
 

@@ -17,6 +17,7 @@ from bayplan.workflows.osmo.pool import levels, reading, sharing, values
 from bayplan.workflows.osmo.pool.library import BUILT_IN
 from bayplan.workflows.osmo.pool.values import Key, PoolConfig, Share, TaskRequest, merge_helm_values, merge_templates
 from support import TOPOLOGY
+from tools.effort import examples
 
 
 def document(data: Any) -> Document:
@@ -338,13 +339,13 @@ def test_what_a_pool_cuts_of_a_timeout_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("guarantee", "gpus", "told"),
+    ("guarantee", "gpus", "reported"),
     [(-1, 1000, False), (8, 8, False), (8, 9, True), (0, 1, True), (0, 0, False), (None, 1000, False)],
 )
-def test_a_group_may_ask_for_what_its_pool_guarantees(guarantee: int | None, gpus: int, merge_violations: bool) -> None:
+def test_a_group_may_ask_for_what_its_pool_guarantees(guarantee: int | None, gpus: int, reported: bool) -> None:
     own = {"backend": "b", "platforms": {}, "resources": {"gpu": {} if guarantee is None else {"guarantee": guarantee}}}
     found = config({"pools": {"hall": own}})
-    assert [each.code for each in reading.quota(found, "ring", gpus, ROUTE)] == ["W452"] * merge_violations
+    assert [each.code for each in reading.quota(found, "ring", gpus, ROUTE)] == ["W452"] * reported
 
 
 def test_exit_actions_are_kept_in_file_order_and_checked_as_those_of_tasks() -> None:
@@ -452,7 +453,7 @@ ANY = st.recursive(
 
 
 @given(st.dictionaries(WORDS, ANY, max_size=4), st.sampled_from(["", "a", "name"]))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(60, 400), deadline=None)
 def test_no_mapping_makes_it_raise(data: dict[str, Any], name: str) -> None:
     made = read(data, name)
     errors = [each for each in made.diagnostics if each.severity == "error"]

@@ -13,6 +13,7 @@ from bayplan.core.diagnostics import KEY, Diagnostic
 from bayplan.report.codes import page
 from bayplan.workflows.osmo import rules
 from random_osmo import DATA, sound
+from tools.effort import examples
 
 Route = tuple[Any, ...]
 
@@ -433,7 +434,7 @@ def test_each_name_of_a_token_is_told_once_a_task() -> None:
 
 
 @given(DATA)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(25, 150), deadline=None)
 def test_no_rule_falls_over_data_that_the_schema_accepts(data: Any) -> None:
     assert schemas.accepts("OsmoWorkflow", data)
     for each in rules.check(data):
@@ -446,7 +447,7 @@ def test_no_rule_falls_over_data_that_the_schema_accepts(data: Any) -> None:
 
 
 @given(sound())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(12, 60), deadline=None)
 def test_what_osmo_runs_has_no_errors(data: Any) -> None:
     assert schemas.validate("OsmoWorkflow", data, "workflow") == ()
     assert [each for each in rules.check(data) if each.severity == "error"] == []

@@ -18,6 +18,7 @@ from bayplan.core.diagnostics import KEY
 from bayplan.report.codes import page as codes_page
 from bayplan.schemas import explain
 from random_osmo import DATA
+from tools.effort import examples
 from tools.run import ROOT
 
 BASE: dict[str, Any] = {
@@ -150,7 +151,7 @@ def test_what_is_refused(path: tuple[Any, ...], value: Any, code: str, words: st
 
 
 @given(DATA.flatmap(mutants))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(15, 80), deadline=None)
 def test_both_engines_agree(data: Any) -> None:
     judge = explain._Validator(schemas.load("OsmoWorkflow"), registry=Registry())
     accepted = not list(judge.iter_errors(data))
@@ -173,8 +174,8 @@ def names(node: Any) -> Iterator[str]:
 
 def test_the_page_says_what_becomes_of_every_field() -> None:
     page = (ROOT / "docs" / "osmo.md").read_text(encoding="utf-8")
-    merge_violations = {part for word in re.findall(r"`([\w.\[\]]+)`", page) for part in re.split(r"[.\[\]]+", word)}
-    assert set(names(schemas.load("OsmoWorkflow"))) - merge_violations == set()
+    reported = {part for word in re.findall(r"`([\w.\[\]]+)`", page) for part in re.split(r"[.\[\]]+", word)}
+    assert set(names(schemas.load("OsmoWorkflow"))) - reported == set()
     own, of_pools = codes_page("w_osmo.md"), codes_page("w_osmo_pool.md")
     assert set(re.findall(r"W4\d\d", page)) <= {*own, *of_pools}
     assert set(re.findall(r"W44\d|W45\d", page)) == {code for code in own if "W440" < code < "W460"}

@@ -16,6 +16,8 @@ from bayplan.core.diagnostics import Outcome
 from bayplan.workflows.osmo.pool import levels, library, sharing
 from bayplan.workflows.osmo.pool.rendering import Job, of_task, render_all
 from bayplan.workflows.osmo.pool.values import PoolConfig, Share, TaskRequest
+from osmo_texts import in_this_process
+from tools.effort import examples
 
 HEAD = {"backend": "east", "default_platform": "gb200"}
 ASK = TaskRequest(("workflow", "workflow", "tasks", 0), task="Rank_0", container="rank-0", group="g", workflow="train")
@@ -29,7 +31,7 @@ def made_of(spec: Mapping[str, Any], metadata: Mapping[str, Any] = {}, **pool_ke
 
 
 def share(spec: Mapping[str, Any], ask: TaskRequest = ASK, **pool_keys: Any) -> Outcome[Share]:
-    return share_of(made_of(spec, **pool_keys), ask, cluster(), sandbox.run)
+    return share_of(made_of(spec, **pool_keys), ask, cluster(), in_this_process)
 
 
 def given_by(spec: Mapping[str, Any], ask: TaskRequest = ASK, **pool_keys: Any) -> Share:
@@ -130,7 +132,8 @@ def test_every_simple_text_comes_out_as_jinja_writes_it() -> None:
     ],
 )
 def test_texts_that_cannot_be_filled_in(text: str, hint: str) -> None:
-    (found,) = share(user(env=[{"name": "A", "value": text}])).diagnostics
+    template = made_of(user(env=[{"name": "A", "value": text}]))
+    (found,) = share_of(template, ASK, cluster(), sandbox.run).diagnostics
     assert found.code == "W488"
     assert hint in found.hint
     assert found.route == ("osmo-pool", "pod_templates", "t", "spec", "containers", 0, "env", 0, "value")
@@ -143,7 +146,8 @@ def test_without_a_renderer_only_plain_variables_come_out() -> None:
 
 def test_a_template_that_never_ends_is_ended() -> None:
     text = "{% for i in range(99999) %}{% for j in range(99999) %}x{% endfor %}{% endfor %}"
-    (found,) = share(user(env=[{"name": "A", "value": text}])).diagnostics
+    template = made_of(user(env=[{"name": "A", "value": text}]))
+    (found,) = share_of(template, ASK, cluster(), sandbox.run).diagnostics
     assert found.code == "W488"
     assert "than a template may" in found.message or "range" in found.message.lower()
 
@@ -378,7 +382,7 @@ def mutants(draw: st.DrawFn) -> Any:
 
 
 @given(mutants(), st.sampled_from([ASK, ASK._replace(gpu=4, memory="1Gi", mounts=("/a",), excluded=("n",))]))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(60, 400), deadline=None)
 def test_no_broken_file_makes_it_raise(data: Any, ask: TaskRequest) -> None:
     made = read(data)
     if made.value is not None:
@@ -459,17 +463,17 @@ def test_a_rule_that_tasks_break_in_one_place_is_told_once() -> None:
     rules = {"most": [rule("8", "first"), rule("9", "second")]}
     own = {**HEAD, "common_resource_validations": ["most"], "platforms": {"gb200": {}}}
     made = config({"pools": {"hall": own}, "resource_validations": rules})
-    merge_violations = sharing.shares(
+    reported = sharing.shares(
         made, [here, here._replace(task="b"), here._replace(task="c", cpu=10)], cluster()
     ).diagnostics
-    messages = [each.message for each in merge_violations]
+    messages = [each.message for each in reported]
     assert messages == [
         'tasks "Rank_0" and "b" break a rule of their platform: first',
         'tasks "Rank_0" and "b" break a rule of their platform: second',
         'task "c" breaks a rule of its platform: first',
         'task "c" breaks a rule of its platform: second',
     ]
-    assert merge_violations[0].notes[0].message == '"500" <= "8" must hold'
+    assert reported[0].notes[0].message == '"500" <= "8" must hold'
 
 
 def rule(most: str, said: str) -> dict[str, str]:

@@ -30,6 +30,7 @@ from bayplan.workflows.osmo.source import (
     with_exit_codes,
 )
 from support import TOPOLOGY
+from tools.effort import examples
 
 LEVELS = ("zone", "spine", "rack")
 
@@ -417,7 +418,7 @@ def test_an_unknown_key_is_refused_at_its_place() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tasks", "expected", "told"),
+    ("tasks", "expected", "reported"),
     [
         pytest.param({"a": ("rack=g", "zone=all"), "b": ("rack=h", "zone=all")}, "zone", False, id="fewer-groups"),
         pytest.param({"a": ("rack=g", "zone=g"), "b": ("rack=h", "zone=h")}, "", True, id="the-words"),
@@ -425,11 +426,11 @@ def test_an_unknown_key_is_refused_at_its_place() -> None:
     ],
 )
 def test_without_a_topology_the_order_of_levels_is_found(
-    tasks: Mapping[str, tuple[str, ...]], expected: str, merge_violations: bool
+    tasks: Mapping[str, tuple[str, ...]], expected: str, reported: bool
 ) -> None:
     made, codes = read(placed(tasks))
     assert made.gangs[0].placement.required in (expected, "y")
-    assert ("W462" in codes) == merge_violations
+    assert ("W462" in codes) == reported
 
 
 # --- platforms --------------------------------------------------------------------------------------------------------
@@ -489,7 +490,7 @@ def test_hosts_know_where_folded_and_grouped_tasks_went() -> None:
 NAMES = st.from_regex(r"[a-zA-Z]([a-zA-Z0-9_-]{0,62}[a-zA-Z0-9])?", fullmatch=True)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(20, 100), deadline=None)
 @given(NAMES, st.lists(NAMES, min_size=1, max_size=4, unique_by=lambda name: name.lower().replace("_", "-")))
 def test_names_are_cut_until_those_of_pods_fit(workflow: str, names: list[str]) -> None:
     data = {"workflow": {"name": workflow, "tasks": [task(name) for name in names if name.lower() != "osmo-ctrl"]}}
@@ -575,7 +576,7 @@ def test_exit_codes_as_a_shell_turns_them(actions: list[tuple[str, str]], code: 
     assert run(with_exit_codes(["sh", "-c", 'exit "$0"'], actions), code) == expected
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(10, 25), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(ACTIONS), RANGES), min_size=1, max_size=4), st.integers(0, 26))
 def test_any_exit_actions(drawn: list[tuple[str, list[tuple[int, int]]]], code: int) -> None:
     actions = [(name, ",".join(f"{first}-{first + more}" for first, more in ranges)) for name, ranges in drawn]

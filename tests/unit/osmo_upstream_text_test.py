@@ -10,11 +10,10 @@ import jinja2.sandbox
 import pytest
 import yaml
 
-from bayplan import sandbox
 from bayplan.core.diagnostics import Outcome
 from bayplan.model.formats import Source
 from bayplan.workflows.osmo import claims, text
-from osmo_texts import EXAMPLES
+from osmo_texts import EXAMPLES, in_this_process
 
 FILES = sorted(EXAMPLES.glob("*.yaml"))
 UNSAFE = "test__workflow__template_unsafe"
@@ -55,7 +54,7 @@ def with_contents(data: Any) -> Any:
 
 
 def read(raw: bytes, given: dict[str, Any]) -> Outcome[Any]:
-    return text.read("w.yaml", raw, "workflow", Source("", given, lambda path: Outcome(b"x\n"), sandbox.run))
+    return text.read("w.yaml", raw, "workflow", Source("", given, lambda path: Outcome(b"x\n"), in_this_process))
 
 
 @pytest.mark.parametrize("name", [file.stem for file in FILES])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from bayplan.text import document
 from bayplan.text.document import Span
+from tools.effort import examples
 
 WORDS = [
     "yes No on OFF true True TRUE y N null ~ Null NULL None",
@@ -88,7 +89,7 @@ def _yaml(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return flow | st.lists(inner, max_size=4).map(lambda items: "[" + ", ".join(items) + "]")
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=examples(150, 1500), deadline=None)
 @given(st.recursive(LEAVES, _yaml, max_leaves=12))
 @example("{a: {<<: {b: 1}, b: 2}, a: {<<: [{c: 1}, {c: 2}]}}")
 @example("{a: {}, <<: {a: yes}, <<: {b: yes}}")

@@ -20,10 +20,11 @@ from bayplan.text import document
 from bayplan.text.edits import edited
 from bayplan.text.emit import emit
 from bayplan.topologies import native
-from bayplan.topologies.comparing.compare import compare
+from bayplan.topologies.comparing import compare
 from bayplan.topologies.hostlist import expand
 from bayplan.topologies.inventory import count
-from bayplan.topologies.refreshing.refresh import STATES, edits
+from bayplan.topologies.refreshing import STATES, edits
+from tools.effort import seeds
 
 COVERS = {"T570", "T571", "T572", "T573", "T574", "T575", "T576", "T577"}
 
@@ -318,7 +319,7 @@ STYLES = {
 
 
 @pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", seeds(50))
 def test_afterwards_the_file_says_what_the_sources_say(seed: int, style: str) -> None:
     text = STYLES[style]
     old = topology(text)

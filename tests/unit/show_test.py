@@ -16,8 +16,9 @@ from bayplan.cli.run import run
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
 from bayplan.text import document
 from bayplan.topologies import native
-from bayplan.topologies.comparing.compare import Comparison, compare
+from bayplan.topologies.comparing import Comparison, compare
 from bayplan.topologies.inventory import Unit, count
+from tools.effort import seeds
 from tools.run import EXAMPLES, PRETRAIN, ROOT
 
 EXAMPLE = f"{PRETRAIN}/topology.yaml"
@@ -52,7 +53,7 @@ def members(unit: Unit) -> list[str]:
     return [*unit.members, *(node for each in unit.below for node in members(each))]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_the_numbers_are_those_of_a_slow_count(seed: int) -> None:
     pool = random_pool(seed)
     (found,) = count(ClusterTopology("t", (pool,)))
@@ -231,7 +232,7 @@ class TestDiff:
         found = compare(old, old._replace(pools=(old.pools[0]._replace(name="other"),)))
         assert found._replace(pairs=()) == Comparison(pools_renamed=(("gb200", "other"),))
 
-    @pytest.mark.parametrize("seed", range(60))
+    @pytest.mark.parametrize("seed", seeds(60))
     def test_every_node_is_accounted_for(self, seed: int) -> None:
         old, new = ClusterTopology("t", (random_pool(seed),)), ClusterTopology("t", (random_pool(seed + 1),))
         found = compare(old, new)

@@ -18,9 +18,9 @@ from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import ClusterTopology
 from bayplan.text import document
 from bayplan.text.document import Document
-from bayplan.topologies import IMPORTS, grouping, native
+from bayplan.topologies import READ, grouping, native
 from bayplan.topologies.slurm.layout import name_rules, slurm_name
-from bayplan.topologies.slurm.names import rules
+from bayplan.topologies.slurm.node_names import rules
 from judges import UPSTREAM
 from tools.run import bayplan
 
@@ -64,11 +64,11 @@ def source(text: str, name: str = "source") -> SourceFile:
 
 
 def module(name: str) -> Any:
-    return import_module(f"bayplan.topologies.{IMPORTS[name]}")
+    return import_module(f"bayplan.topologies.{READ[name].reader}")
 
 
 def sniffed(given: SourceFile) -> list[str]:
-    return [name for name in IMPORTS if module(name).sniff(given)]
+    return [name for name in READ if module(name).sniff(given)]
 
 
 def read(text: str, asked: Asked = Asked()) -> tuple[str, Outcome[Part], list[str]]:  # noqa: B008
@@ -421,11 +421,11 @@ def test_discovery_of_hypernodes() -> None:
 def test_what_is_exported_for_discovery_comes_back() -> None:
     from bayplan.model.target import Target
     from bayplan.model.topology import Level, NodeShape, Pool
-    from bayplan.topologies.hypernodes import source as hypernodes
+    from bayplan.topologies.hypernodes import writing
 
     pool = Pool("gb200", NodeShape(), (Level("spine", "x.io/spine"), Level("rack", "x.io/rack")))
     given = ClusterTopology("cluster", (pool,), schedulers={"volcano": {"hyperNodes": "discovered"}})
-    (written,) = hypernodes.write(given, Target())
+    (written,) = writing.write(given, Target())
     outcome = read(yaml.safe_dump(written))[1]
     assert outcome.value
     assert outcome.value.topology.pools == given.pools
@@ -505,7 +505,7 @@ NODES = {
 
 def test_hypernodes_that_select_nodes() -> None:
     given = source(listed(*LEAVES))
-    assert module("hypernodes").label_keys(given) == {"x.io/rack", "kubernetes.io/hostname"}
+    assert module("hypernodes").needed_labels(given) == {"x.io/rack", "kubernetes.io/hostname"}
     outcome = module("hypernodes").new(given, Asked(nodes=NODES))
     assert [each.code for each in outcome.diagnostics] == []
     (pool,) = outcome.value.topology.pools

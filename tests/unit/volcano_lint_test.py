@@ -10,16 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import support
-from bayplan.backends import BACKENDS
+from bayplan import backends
+from bayplan.linting.objects import world
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.topologies import native
-from bayplan.topologies.hypernodes import tree as hypernode_tree
-from bayplan.topologies.hypernodes.tree import faults, seen
+from bayplan.topologies import hypernodes, native
+from bayplan.topologies.hypernodes import faults, seen
 from tools import golden
 
-VOLCANO = BACKENDS["volcano"]
 COVERS = {
     "M720",
     "M721",
@@ -60,7 +59,7 @@ def objects(text: str) -> list[Object]:
 
 
 def codes(text: str, hall: ClusterTopology = HALL) -> list[str]:
-    return [each.code for each in VOLCANO.lint(objects(text), hall, Target({"volcano": "1.15.1"}))]
+    return [each.code for each in backends.lint("volcano", world(objects(text), hall, Target({"volcano": "1.15.1"})))]
 
 
 def hyper_node(name: str, tier: int, *members: str, tier_name: str = "") -> str:
@@ -257,13 +256,10 @@ def test_pods_beside_a_volcano_job_are_its_controllers_to_mark() -> None:
     assert codes(joined(JOB, hyper_node("r0", 1, "n00-01"), hyper_node("s0", 2, "r0"))) == []
 
 
-OURS = [case for case in golden.cases() if case.backend == "volcano"]
-
-
-@pytest.mark.parametrize("case", OURS, ids=str)
+@pytest.mark.parametrize("case", golden.distinct("volcano"), ids=str)
 def test_nothing_is_wrong_with_what_bayplan_writes(case: golden.Case) -> None:
-    document = yaml.safe_load((golden.EXAMPLES / case.example / "topology.yaml").read_text("utf-8"))
-    read = native.read(document).value
+    text = (golden.EXAMPLES / case.example / "topology.yaml").read_text("utf-8")
+    read = native.read(yaml.load(text, yaml.CSafeLoader)).value
     assert read is not None
     text = case.path.read_text("utf-8")
     assert codes(text, read.value._replace(queues=None)) == []
@@ -283,7 +279,8 @@ def test_whatever_stands_anywhere_is_no_crash(data: st.DataObject, text: str) ->
     places = [place for document in documents for place in _places(document)]
     holder, key = data.draw(st.sampled_from(places))
     holder[key] = data.draw(junk)
-    list(VOLCANO.lint([Object((f"manifest:{i}",), each) for i, each in enumerate(documents)], HALL, Target()))
+    objects = [Object((f"manifest:{i}",), each) for i, each in enumerate(documents)]
+    list(backends.lint("volcano", world(objects, HALL, Target())))
 
 
 def _places(value: Any) -> list[tuple[Any, Any]]:
@@ -315,4 +312,4 @@ def test_many_ways_to_a_hyper_node_are_not_walked_one_by_one() -> None:
 
 @pytest.mark.parametrize("pattern", ["^" + "a?" * 40 + "a" * 40 + "$", "a*a*a*a*b", "a|" * 100_000, "(a+)+$"])
 def test_such_patterns_are_known_by_their_signs(pattern: str) -> None:
-    assert hypernode_tree._endless(pattern)
+    assert hypernodes._endless(pattern)

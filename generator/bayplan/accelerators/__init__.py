@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from bayplan.kube.pod import resource_api
 from bayplan.model.manifest import Manifest, PodParts
+from bayplan.model.plan import allocator
 from bayplan.model.target import Target
 from bayplan.model.topology import AcceleratorKind
 from bayplan.model.workflow import Accelerator
@@ -41,21 +43,14 @@ def parts_dra(asked: Accelerator, kind: AcceleratorKind, claim: str) -> PodParts
 def claim_template(asked: Accelerator, kind: AcceleratorKind, name: str, target: Target) -> Manifest:
     """The ResourceClaimTemplate in the dialect of the Kubernetes version (resource.k8s.io: v1 since 1.34)."""
     request = _request(asked, kind)
-    flat = api_version(target) == "resource.k8s.io/v1beta1"
+    flat = resource_api(target) == "resource.k8s.io/v1beta1"
     spec = {"name": CLAIM, **request} if flat else {"name": CLAIM, "exactly": request}
     return {
-        "apiVersion": api_version(target),
+        "apiVersion": resource_api(target),
         "kind": "ResourceClaimTemplate",
         "metadata": {"name": name},
         "spec": {"spec": {"devices": {"requests": [spec]}}},
     }
-
-
-def api_version(target: Target) -> str:
-    """resource.k8s.io is v1beta1 in 1.32, v1beta2 in 1.33, v1 since 1.34."""
-    if target.since("kubernetes", "1.34"):
-        return "resource.k8s.io/v1"
-    return "resource.k8s.io/v1beta2" if target.since("kubernetes", "1.33") else "resource.k8s.io/v1beta1"
 
 
 def _request(asked: Accelerator, kind: AcceleratorKind) -> dict[str, Any]:
@@ -87,11 +82,6 @@ PARTS: Mapping[str, Parts] = {DEVICE_PLUGIN: parts_device_plugin, DRA: parts_dra
 
 CLAIMS: Mapping[str, Claim] = {DRA: claim_template}
 """Allocator -> the claim template to make beside the pods, for those that need one."""
-
-
-def allocator(asked: Accelerator, kind: AcceleratorKind) -> str:
-    """The allocator asked for, else the accelerator's first."""
-    return asked.allocator or kind.allocators[0]
 
 
 def amounts(asked: Accelerator, kind: AcceleratorKind) -> dict[str, int]:

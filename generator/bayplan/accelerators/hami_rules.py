@@ -196,23 +196,23 @@ def _both(ask: Ask) -> Iterator[Fault]:
 
 
 def _ranges(ask: Ask) -> Iterator[Fault]:
-    for part, text in ask.amounts.items():
+    for part, value in ask.amounts.items():
         own, at = getattr(ask.names, part), ask.at[part]
         try:
-            amount = quantity.parse(text)
+            amount = quantity.parse(value)
         except ValueError as reason:
             yield Fault("amount", "error", at, f"{own}: {reason}", "write a whole number")
             continue
         most = {"percentage": 100, "cores": ask.names.parts}.get(part, LARGEST)
-        bare = text.isascii() and text.isdigit()
+        bare = value.isascii() and value.isdigit()
         if part == "memory" and not bare and ask.names.cards == SGPU:
             continue  # with a unit these are bytes, and without one GiB
         least = 1 if part == "cards" or (part == "cores" and ask.names.vendor == "amd") else 0
         if amount % 1000 or not least * 1000 <= amount <= most * 1000:
-            message = f'"{text}" is out of range: {own} is a whole number from {least} to {most}'
+            message = f'"{value}" is out of range: {own} is a whole number from {least} to {most}'
             yield Fault("amount", "error", at, message, _hint(ask, part))
         elif part == "memory" and not bare:
-            message = f'"{text}" is read as {amount // 1000} units of {own}, each of {_unit(ask)}, not as bytes'
+            message = f'"{value}" is read as {amount // 1000} units of {own}, each of {_unit(ask)}, not as bytes'
             yield Fault("amount", "warning", at, message, "write the bare number")
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from bayplan import fabrics, formats, pipeline
 from bayplan.augment.planning import Case, Cluster, Known, case_of, cluster_of, planned
+from bayplan.backends import existing as backends_existing
 from bayplan.checks.accelerators import CODES, HAMI
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, origin
 from bayplan.core.phrases import lined, listing
@@ -81,7 +82,7 @@ def _taken(there: Object, one: Object) -> Diagnostic:
 def dress(case: Case, planned: Planned) -> tuple[list[Dressed], list[Manifest]]:
     """What each pod template is to carry, and the objects that go with the workload."""
     plan, target = planned.plan, planned.target
-    lowered = planned.backend.place(plan, planned.shape, target)
+    lowered = backends_existing(planned.backend.declared.name).place(plan, planned.shape, target)
     dressed = [_seat(seat, plan, planned.shape, lowered, case.carried) for seat in case.roster.seats]
     labels = {WORKFLOW_LABEL: plan.workflow.name, GANG_LABEL: _gang_label(plan)}
     domains = [] if case.carried else [each for gang in plan.gangs for each in gang.compute_domains]
@@ -250,7 +251,8 @@ def _contradictions(selected: Selected, whole: Adorned, planned: Planned) -> Ite
     said = next((route for route in selected.origins.values() if _is_wish(route)), one.route)
     for path, there, wanted in whole.conflicts:
         field = ".".join(str(key) for key in path)
-        message = f"{field} is {_shown(there)}, and its placement by {planned.backend.NAME} needs {_shown(wanted)}"
+        scheduler = planned.backend.declared.name
+        message = f"{field} is {_shown(there)}, and its placement by {scheduler} needs {_shown(wanted)}"
         notes = (Note("the placement is asked for here", said),)
         hint = "remove it, or let a rule of a policy with `adopt: true` replace it"
         yield error("A950", (*one.route, *path), message, hint=hint, notes=notes)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan import pipeline
-from bayplan.backends import BACKENDS
+from bayplan.backends import BACKENDS, existing
 from bayplan.checks import accelerators, attachments, references
 from bayplan.checks import references as levels
 from bayplan.checks import references as pending
@@ -19,7 +19,7 @@ from bayplan.kube.objects import identity, items, mapping, text
 from bayplan.manifests.assemble import CHANNEL
 from bayplan.model.augment import AugmentRequest, Roster
 from bayplan.model.backend import Backend
-from bayplan.model.given import FEATURES
+from bayplan.model.existing import FEATURES
 from bayplan.model.manifest import Object
 from bayplan.model.plan import Plan, all_pods
 from bayplan.model.target import Target
@@ -27,7 +27,7 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.model.walk import pod_sets
 from bayplan.model.workflow import PodSet, Workflow
 from bayplan.pipeline import Checked, Draft, Planned, Request
-from bayplan.planning import existing
+from bayplan.planning import existing as seats
 from bayplan.planning.existing import renamed
 from bayplan.planning.fidelity import compare
 from bayplan.planning.pools import apportioned, name_accelerators
@@ -203,7 +203,7 @@ def planned(case: Case, request: AugmentRequest, cluster: Cluster, known: Known)
     if backend.value is None:
         return Outcome(None, backend.diagnostics)
     if not workflow.queue:
-        workflow = workflow._replace(queue=own_queue(roster, backend.value.QUEUE_LABEL))
+        workflow = workflow._replace(queue=own_queue(roster, existing(backend.value.declared.name).queue_label))
     nameless = workflow._replace(name="", gangs=(workflow.gangs[0]._replace(name=""),))
     key = repr((nameless, len(workflow.name), roster.seats, roster.gangs, case.carried, case.strangers))
     if key in known and not said:
@@ -249,7 +249,7 @@ def _planned(
     )
     found += tuple(each for each in _let_in(unbuilt, cluster) if each.code in ADDED)
     if case.carried:
-        found += tuple(existing.kept_domain(workflow.gangs[0]))
+        found += tuple(seats.kept_domain(workflow.gangs[0]))
     if has_errors(found):
         return Outcome(None, found)
     own = Request(request.topology, request.topology, accept=request.accept)
@@ -258,12 +258,12 @@ def _planned(
     found += tuple(_milder(each) if case.carried else each for each in bound.diagnostics)
     if bound.value is None:
         return Outcome(None, found)
-    plan = existing.merged(bound.value, roster)
-    shaped = existing.seated(plan, roster)
-    found += (*existing.shared_domains(bound.value), *shaped.diagnostics, *uncounted(case.strangers, plan))
+    plan = seats.merged(bound.value, roster)
+    shaped = seats.seated(plan, roster)
+    found += (*seats.shared_domains(bound.value), *shaped.diagnostics, *uncounted(case.strangers, plan))
     if shaped.value is not None:
-        rows, title = backend.placing(), pipeline.title(backend, cluster.target)
-        lost = tuple(compare(existing.needs(shaped.value, roster), rows, cluster.target, title, FEATURES))
+        rows, title = existing(backend.declared.name).support, pipeline.title(backend, cluster.target)
+        lost = tuple(compare(seats.needs(shaped.value, roster), rows, cluster.target, title, FEATURES))
         found += lost
         if any(each.code == "F740" for each in lost):
             return Outcome(None, lost)  # whatever else there is to say would be of no use

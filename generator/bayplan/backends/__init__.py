@@ -1,41 +1,79 @@
-"""The table of schedulers that bayplan can write for; each is one module or package here."""
+"""The schedulers that bayplan can write for; each is one package here, or one file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
+from bayplan.core.diagnostics import Diagnostic
 from bayplan.model.backend import Backend
 
-MODULES: Mapping[str, str] = {
-    "kai": "kai",
-    "volcano": "volcano",
-    "kueue": "kueue",
-    "koordinator": "koordinator",
-    "native": "native",
-    "slurm": "slurm",
-    "slurm-bridge": "slurm_bridge",
-    "sunk": "sunk",
-    "none": "none",
-}
-"""The word in `scheduler:` -> the module in this folder."""
+if TYPE_CHECKING:
+    from bayplan.linting.objects import World
+    from bayplan.model.existing import Existing
+
+
+NAMES = (
+    "kai",
+    "volcano",
+    "kueue",
+    "koordinator",
+    "native",
+    "slurm",
+    "slurm-bridge",
+    "sunk",
+    "none",
+)
+"""The words in `scheduler:`, which are the names of the modules too, but for dashes."""
 
 
 class _Backends(Mapping[str, Backend]):
     """The backends by name, each imported when it is asked for: a run needs one of them."""
 
     def __getitem__(self, name: str) -> Backend:
-        module: Backend = import_module(f"bayplan.backends.{MODULES[name]}")
-        return module
+        if name not in NAMES:
+            raise KeyError(name)
+        backend: Backend = import_module(_module(name)).BACKEND
+        return backend
 
     def __contains__(self, name: object) -> bool:
-        return name in MODULES
+        return name in NAMES
 
     def __iter__(self) -> Iterator[str]:
-        return iter(MODULES)
+        return iter(NAMES)
 
     def __len__(self) -> int:
-        return len(MODULES)
+        return len(NAMES)
 
 
 BACKENDS: Mapping[str, Backend] = _Backends()
+
+
+def existing(name: str) -> Existing:
+    """What a scheduler does with workloads that exist already; of a package without such a module, nothing yet."""
+    from bayplan.model.existing import NOT_YET
+
+    found: Existing = _part(name, "existing", "EXISTING", NOT_YET)
+    return found
+
+
+def lint(name: str, world: World) -> Iterator[Diagnostic]:
+    """What is wrong with this scheduler's objects that others wrote: each, together, and on the cluster."""
+    for rule in _part(name, "lint", "RULES", ()):
+        yield from rule(world)
+
+
+def _module(name: str) -> str:
+    return f"bayplan.backends.{name.replace('-', '_')}"
+
+
+def _part(name: str, module: str, value: str, default: Any) -> Any:
+    """A value from a module of a backend's package, or the default where the package has no such module."""
+    path = f"{_module(name)}.{module}"
+    try:
+        return getattr(import_module(path), value)
+    except ModuleNotFoundError as missing:
+        if missing.name != path:
+            raise
+        return default

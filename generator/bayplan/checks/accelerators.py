@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan import fabrics
-from bayplan.accelerators import PARTS, allocator
+from bayplan.accelerators import PARTS
 from bayplan.core.diagnostics import Diagnostic, Route, error, info
 from bayplan.core.phrases import listing
 from bayplan.kube.objects import get
 from bayplan.kube.pod import combine, own_parts, template
 from bayplan.model.manifest import PodParts
+from bayplan.model.plan import allocator
 from bayplan.model.target import Target
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Pool
 from bayplan.model.walk import Place, pod_sets

@@ -182,7 +182,7 @@ def check_cards(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagn
     """W331 in templates."""
     for place in pod_sets(workflow):
         spec, at = place.pods.template.get("spec") or {}, (*place.route, "template", "spec")
-        if not any(_lists("W315", spec, at)):
+        if not any(_lists(POD_SET[2], spec, at)):
             yield from cards("W331", spec, at, topology)
 
 

@@ -75,12 +75,12 @@ def _own(file: OpenedFile, batches: list[Batch]) -> ClusterTopology | None:
 
 
 def _foreign(picked: Picked, other: ClusterTopology | None, batches: list[Batch]) -> ClusterTopology | None:
-    from bayplan.cli import topology_laid
+    from bayplan.cli import topology_merging
     from bayplan.model.formats import Asked
 
     pools = other.pools if other else ()
     asked = Asked(frames=tuple(pool._replace(domains=(), unusable={}) for pool in pools))
-    made = topology_laid.together((picked,), asked, batches)
+    made = topology_merging.together((picked,), asked, batches)
     return _named(made.topology, other) if made else None
 
 

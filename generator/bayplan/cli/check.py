@@ -111,7 +111,7 @@ def compare(request: Request, read: Inputs) -> Compared:
 
 
 def _version(name: str, request: Request, compiled: pipeline.Compiled | None) -> str:
-    component = BACKENDS[name].COMPONENT
+    component = BACKENDS[name].declared.component
     if compiled:
         return compiled.planned.target.version(component)
     stated = request.topology.data.get("spec", {}).get("versions", {})

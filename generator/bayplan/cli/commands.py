@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from bayplan.cli.options import MANY, Argument, Command, Option
 from bayplan.report import FORMATS
+from bayplan.topologies import FROM
 
 FUNCTIONS = ("expand-workflows", "place-workloads", "validate-workloads")
 SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool", "torchx-app", "policy", "project", *FUNCTIONS)
-IMPORTED = (
-    *("osmo-pool", "nodes", "koordinator", "hypernodes", "kueue", "slurm", "slurm-conf"),
-    *("topograph", "topograph-graph", "topograph-request", "ibnetdiscover", "ufm", "netq", "nmx"),
-    *("slurm-nodes", "cloud", "kai", "resource-slices", "volcano-discovery", "launch-kit"),
-    *("slurm-config-map", "network-operator"),
-)
-"""Those of `topologies.IMPORTS` too: a test compares."""
 SHELLS = ("bash", "zsh", "fish")
 
 DIAGNOSTICS = Option(("--diagnostics",), "How to write what was found (default: text).", "FORM", choices=FORMATS)
@@ -234,7 +228,7 @@ COMMANDS = (
                 "The format of the sources, or of each in turn, where it cannot be told.",
                 "FORMAT",
                 many=True,
-                choices=IMPORTED,
+                choices=FROM,
             ),
             Option(("--update",), "A topology file that gains what the sources add.", "FILE"),
             Option(("--preset",), "Whose node labels are levels, where that cannot be told.", "NAME"),

@@ -44,7 +44,7 @@ def _workflow(planned: Planned) -> dict[str, Any]:
         "workflow": plan.workflow.name,
         "namespace": plan.namespace,
         "topology": plan.topology.name,
-        "scheduler": planned.backend.NAME,
+        "scheduler": planned.backend.declared.name,
         "workloads": [{"kind": workload.kind, "name": workload.name} for workload in planned.shape.workloads],
         "stages": [*_stages(plan)],
     }

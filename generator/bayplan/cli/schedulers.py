@@ -2,85 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from bayplan.backends import BACKENDS
+from bayplan.backends import BACKENDS, existing
 from bayplan.cli import output
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.core.phrases import suggest
-from bayplan.kube.kinds import KINDS as KINDS_KINDS
+from bayplan.kube.kinds import KINDS
 from bayplan.model.backend import Backend
+from bayplan.model.existing import LED, TITLES
 from bayplan.model.features import FEATURES, Feature, Support
-from bayplan.model.given import LED, TITLES
 from bayplan.model.target import KNOWN, Target
 from bayplan.report import Batch
-
-# `bayplan schedulers`: what each scheduler carries of workloads that are there.
-
-KINDS = tuple(kind for kind in TITLES if kind != "deployment")
-"""Of those that are read; a Deployment is never a gang."""
-
-ASKED: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "place": ("placed as one gang", KINDS),
-    "copies": ("cut into the Jobs of one template", ("jobset", "trainjob")),
-    "ranks": ("cut into neighbouring ranks of one template", (*(each for each in KINDS if each != "pod"), LED)),
-    "gangs": ("several gangs of one template", ("lws",)),
-}
-"""What may be asked of a workload, in words, and of which kinds."""
-
-POD_TEMPLATES = "pod templates"
-ABSENT = ("never", "not yet here", "not yet upstream")
-
-Extent = Callable[[Support, str], str]
-"""For which amounts and versions a row holds."""
-
-Summed = Callable[[Sequence[Support]], str]
-"""What the rows of a feature come down to, in a word or two."""
-
-
-def detailed(backend: Backend, extent: Extent, words: Mapping[str, str]) -> Iterator[str]:
-    """All rows, those of kinds that fare alike in one."""
-    yield from ("", "workloads that are there")
-    for asked, (meaning, kinds) in ASKED.items():
-        alike: dict[Support, list[str]] = {}
-        for kind in kinds:
-            for row in shown(backend, f"{asked}-{kind}"):
-                alike.setdefault(row._replace(feature=asked), []).append(kind)
-        for row, names in alike.items():
-            where = extent(row, POD_TEMPLATES)
-            yield f"  {words[row.fidelity]:<9}{meaning}: {', '.join(names)}{f' ({where})' if where else ''}"
-            told = f"{row.word}: {row.reason}" if row.word else ""
-            yield from (f"{'':11}{text}" for text in (told, row.hint and f"hint: {row.hint}") if text)
-
-
-def shown(backend: Backend, feature: str) -> list[Support]:
-    """The rows of a feature up to the first that holds for everything: none behind it is ever asked."""
-    rows: list[Support] = []
-    for row in (each for each in backend.placing() if each.feature == feature):
-        rows.append(row)
-        if row.up_to is None and not row.component:
-            break
-    return rows
-
-
-def existing_matrix(backends: Sequence[Backend], summed: Summed) -> Iterator[tuple[str, ...]]:
-    """The heads, then each kind and each way to cut it with what each scheduler makes of it."""
-    yield ("", *(f"{each.NAME} {KNOWN[each.COMPONENT][-1]}" for each in backends))
-    for kind in KINDS:
-        yield (TITLES[kind], *(summed(shown(each, f"place-{kind}")) for each in backends))
-    for asked, (meaning, kinds) in list(ASKED.items())[1:]:
-        yield (meaning, *(_carrying(each, asked, kinds, summed) for each in backends))
-
-
-def _carrying(backend: Backend, asked: str, kinds: Sequence[str], summed: Summed) -> str:
-    """The kinds for which it is carried; for none, the word of the first."""
-    placed = [kind for kind in kinds if summed(shown(backend, f"place-{kind}")) not in ABSENT or kind == LED]
-    cells = {kind: summed(shown(backend, f"{asked}-{kind}")) for kind in placed or kinds}
-    carried = (kind if text == "yes" else f"{kind} {text}" for kind, text in cells.items() if text not in ABSENT)
-    return ", ".join(carried) or next(iter(cells.values()))
-
 
 WORDS = {"exact": "yes", "approximate": "in part", "absent": "no"}
 
@@ -108,7 +43,7 @@ def _table(backends: Sequence[Backend]) -> Iterator[str]:
 
 def matrix(backends: Sequence[Backend]) -> Iterator[tuple[str, ...]]:
     """The heads, then each feature with what each scheduler makes of it."""
-    yield ("", *(f"{each.NAME} {KNOWN[each.COMPONENT][-1]}" for each in backends))
+    yield ("", *(f"{each.declared.name} {KNOWN[each.declared.component][-1]}" for each in backends))
     for name, feature in FEATURES.items():
         yield (feature.meaning, *(cell(name, each) for each in backends))
 
@@ -118,10 +53,10 @@ def cell(feature: str, backend: Backend) -> str:
 
     Where the workload kinds decide, those that carry it.
     """
-    own = _rows(feature, backend.SUPPORT)
+    own = _rows(feature, backend.declared.support)
     if own:
         return summed(own)
-    kinds = {kind: summed(_rows(feature, KINDS_KINDS[kind].SUPPORT)) for kind in backend.KINDS}
+    kinds = {kind: summed(_rows(feature, KINDS[kind].SUPPORT)) for kind in backend.declared.kinds}
     carrying = {kind: text for kind, text in kinds.items() if text not in ABSENT}
     if len(carrying) == len(kinds) and len(set(carrying.values())) == 1:
         return next(iter(carrying.values()))
@@ -161,11 +96,12 @@ def _rows(feature: str, support: Sequence[Support]) -> list[Support]:
 
 def _one(backend: Backend) -> Iterator[str]:
     """All rows of a scheduler and of the workload kinds it is given, with what is lost and the way out."""
-    yield f"{backend.NAME} {', '.join(KNOWN[backend.COMPONENT])}, workloads {', '.join(backend.KINDS)}"
-    yield from _detailed(backend.SUPPORT, {**FEATURES, **backend.FEATURES})
-    for kind in backend.KINDS:
-        yield from ("", f"workload {kind}", *_detailed(KINDS_KINDS[kind].SUPPORT, FEATURES))
-    yield from detailed(backend, extent, WORDS)
+    own = backend.declared
+    yield f"{own.name} {', '.join(KNOWN[own.component])}, workloads {', '.join(own.kinds)}"
+    yield from _detailed(own.support, {**FEATURES, **own.features})
+    for kind in own.kinds:
+        yield from ("", f"workload {kind}", *_detailed(KINDS[kind].SUPPORT, FEATURES))
+    yield from _existing_rows(backend)
 
 
 def _detailed(support: Sequence[Support], features: Mapping[str, Feature]) -> Iterator[str]:
@@ -176,3 +112,64 @@ def _detailed(support: Sequence[Support], features: Mapping[str, Feature]) -> It
             yield f"  {word:<9}{feature.meaning}{f' ({where})' if where else ''}"
             told = f"{row.word}: {row.reason}" if row.word else row.reason
             yield from (f"{'':11}{text}" for text in (told, row.hint and f"hint: {row.hint}") if text)
+
+
+# Workloads that exist already
+
+PLACED_KINDS = tuple(kind for kind in TITLES if kind != "deployment")
+"""Of those that are read; a Deployment is never a gang."""
+
+PLACEMENTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "place": ("placed as one gang", PLACED_KINDS),
+    "copies": ("cut into the Jobs of one template", ("jobset", "trainjob")),
+    "ranks": ("cut into neighbouring ranks of one template", (*(each for each in PLACED_KINDS if each != "pod"), LED)),
+    "gangs": ("several gangs of one template", ("lws",)),
+}
+"""What may be asked of a workload, in words, and of which kinds."""
+
+POD_TEMPLATES = "pod templates"
+ABSENT = ("never", "not yet here", "not yet upstream")
+
+
+def _existing_rows(backend: Backend) -> Iterator[str]:
+    """All rows, those of kinds that fare alike in one."""
+    yield from ("", "workloads that are there")
+    for placement, (meaning, kinds) in PLACEMENTS.items():
+        alike: dict[Support, list[str]] = {}
+        for kind in kinds:
+            for row in _rows_of_existing(backend, f"{placement}-{kind}"):
+                alike.setdefault(row._replace(feature=placement), []).append(kind)
+        for row, names in alike.items():
+            where = extent(row, POD_TEMPLATES)
+            yield f"  {WORDS[row.fidelity]:<9}{meaning}: {', '.join(names)}{f' ({where})' if where else ''}"
+            told = f"{row.word}: {row.reason}" if row.word else ""
+            yield from (f"{'':11}{text}" for text in (told, row.hint and f"hint: {row.hint}") if text)
+
+
+def _rows_of_existing(backend: Backend, feature: str) -> list[Support]:
+    """The rows of a feature up to the first that holds for everything: none behind it is ever asked."""
+    rows: list[Support] = []
+    for row in (each for each in existing(backend.declared.name).support if each.feature == feature):
+        rows.append(row)
+        if row.up_to is None and not row.component:
+            break
+    return rows
+
+
+def existing_matrix(backends: Sequence[Backend]) -> Iterator[tuple[str, ...]]:
+    """The heads, then each kind and each way to cut it with what each scheduler makes of it."""
+    yield ("", *(f"{each.declared.name} {KNOWN[each.declared.component][-1]}" for each in backends))
+    for kind in PLACED_KINDS:
+        yield (TITLES[kind], *(summed(_rows_of_existing(each, f"place-{kind}")) for each in backends))
+    for placement, (meaning, kinds) in list(PLACEMENTS.items())[1:]:
+        yield (meaning, *(_kinds_carried(each, placement, kinds) for each in backends))
+
+
+def _kinds_carried(backend: Backend, placement: str, kinds: Sequence[str]) -> str:
+    """The kinds for which it is carried; for none, the word of the first."""
+    placed = [
+        kind for kind in kinds if summed(_rows_of_existing(backend, f"place-{kind}")) not in ABSENT or kind == LED
+    ]
+    cells = {kind: summed(_rows_of_existing(backend, f"{placement}-{kind}")) for kind in placed or kinds}
+    carried = (kind if text == "yes" else f"{kind} {text}" for kind, text in cells.items() if text not in ABSENT)
+    return ", ".join(carried) or next(iter(cells.values()))

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from bayplan.core.phrases import count
-from bayplan.topologies.comparing.compare import Comparison, Group, Place, Renamed
-from bayplan.topologies.comparing.units import Unit
+from bayplan.topologies.alignment import Unit
+from bayplan.topologies.comparing import Comparison, Group, Place, Renamed
 from bayplan.topologies.hostlist import compress
 
 FATAL = "slurmctld does not start while a saved node is on a unit that has no such name any more"

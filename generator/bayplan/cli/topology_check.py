@@ -15,7 +15,7 @@ from bayplan.report import Batch
 from bayplan.text.document import Document
 
 if TYPE_CHECKING:
-    from bayplan.topologies.comparing.compare import State
+    from bayplan.topologies.comparing import State
 
 
 def run(given: Given) -> int:
@@ -43,8 +43,8 @@ def _age(topology: ClusterTopology, given: Given) -> Iterator[Diagnostic]:
 
 def _live(given: Given, topology: ClusterTopology, document: Document) -> list[Batch]:
     """T444: what the file says of nodes and the sources do not, or say otherwise."""
-    from bayplan.cli import topology_laid
-    from bayplan.topologies.comparing.compare import compare
+    from bayplan.cli import topology_merging
+    from bayplan.topologies.comparing import compare
 
     words = given._replace(words=given.all("live"))
     picked, batches = topology_sources.pick(words)
@@ -55,7 +55,7 @@ def _live(given: Given, topology: ClusterTopology, document: Document) -> list[B
         message = "what --live names knows no nodes, so there is nothing to compare"
         hint = "name the list of nodes: `kubectl get nodes -o json`"
         return [*batches, Batch((error("A934", ("argument", "--live"), message, hint=hint),))]
-    live = topology_laid.over(topology, document, picked, asked.value, batches)
+    live = topology_merging.over(topology, document, picked, asked.value, batches)
     if live is not None:
         compared = compare(topology, live)
         known = topology_sources.states(picked)

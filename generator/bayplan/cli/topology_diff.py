@@ -8,7 +8,7 @@ from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.core.diagnostics import error
 from bayplan.report import Batch
-from bayplan.topologies.comparing import compare
+from bayplan.topologies import comparing
 
 
 def run(given: Given) -> int:
@@ -20,7 +20,7 @@ def run(given: Given) -> int:
     old, new = _both(given, batches)
     if old.topology is None or new.topology is None:
         return finish(given, batches)
-    found = _told(compare.strictly(old.topology, new.topology), old, new)
+    found = _known_to_both(comparing.compare_with_names(old.topology, new.topology), old, new)
     code = finish(given, batches, output.file_writer(given, [_text(given, found)]))
     return code or (0 if found.equal else 1)
 
@@ -35,7 +35,7 @@ def _both(given: Given, batches: list[Batch]) -> tuple[Found, Found]:
     return old, any_topology.load(given, right, old.topology, batches)
 
 
-def _text(given: Given, found: compare.Comparison) -> str:
+def _text(given: Given, found: comparing.Comparison) -> str:
     from bayplan.cli import show_difference
 
     if given.one("format", "text") == "json":
@@ -43,7 +43,7 @@ def _text(given: Given, found: compare.Comparison) -> str:
     return "".join(show_difference.as_text(found, *given.words))
 
 
-def _told(found: compare.Comparison, old: Found, new: Found) -> compare.Comparison:
+def _known_to_both(found: comparing.Comparison, old: Found, new: Found) -> comparing.Comparison:
     """Only what both sides speak of."""
     foreign = [side.states for side in (old, new) if side.states is not None]
     if not foreign:

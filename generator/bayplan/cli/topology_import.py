@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bayplan import pipeline, schemas
-from bayplan.cli import inputs, output, topology_laid, topology_sources
+from bayplan.cli import inputs, output, topology_merging, topology_sources
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.cli.topology_sources import Picked
@@ -19,6 +19,7 @@ from bayplan.text.edits import Edit
 from bayplan.text.emit import emit
 from bayplan.topologies import native
 from bayplan.topologies import osmo_pool as osmo_pools
+from bayplan.workflows.osmo.pool.values import SUBJECT
 
 DOMAINS = "domains: []"
 
@@ -47,7 +48,7 @@ def _twice(given: Given) -> tuple[Diagnostic, ...]:
 
 
 def _new(given: Given, picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> str | None:
-    made = topology_laid.together(picked, asked, batches)
+    made = topology_merging.together(picked, asked, batches)
     if made is None:
         return None
     name, read = given.one("name", made.topology.name), given.one("read-on", made.topology.read)
@@ -56,7 +57,7 @@ def _new(given: Given, picked: Sequence[Picked], asked: Asked, batches: list[Bat
     if any(pool.domains for pool in topology.pools):
         judged = pipeline.judge_topology(topology)
         judged += () if has_errors(judged) else schemas.validate(native.SCHEMA, data, "topology")
-        batches.append(topology_laid.at_sources(judged, made, picked))
+        batches.append(topology_merging.at_sources(judged, made, picked))
         if has_errors(judged):
             return None
     return _commented(data)
@@ -82,7 +83,7 @@ def _updated(given: Given, picked: Sequence[Picked], asked: Asked, batches: list
 
 def _no_update(picked: Sequence[Picked]) -> Batch:
     """A934: --update with sources that know no nodes: levels and selectors stay as the file has them."""
-    name = next(format_.NAME for each in picked for format_ in each.formats)
+    name = next(format_.name for each in picked for format_ in each.formats)
     message = f"{name} knows no nodes, so there is nothing to bring up to date"
     hint = "name a source with nodes too, such as `kubectl get nodes -o json`; or leave --update out"
     return Batch((error("A934", ("argument", "--update"), message, hint=hint),))
@@ -92,12 +93,12 @@ def _refreshed(
     given: Given, picked: Sequence[Picked], asked: Asked, old: ClusterTopology, document: Document, batches: list[Batch]
 ) -> str | None:
     """The text with what the sources say of nodes in place of what the file said; the rest of it stays."""
-    from bayplan.topologies.refreshing import refresh
+    from bayplan.topologies import refreshing
 
-    new = topology_laid.over(old, document, picked, asked, batches)
+    new = topology_merging.over(old, document, picked, asked, batches)
     if new is None:
         return None
-    edits = refresh.edits(old, new, states=topology_sources.states(picked))
+    edits = refreshing.edits(old, new, states=topology_sources.states(picked))
     batches.append(Batch(edits.diagnostics, {"topology": document}))
     read = given.one("read-on", old.read)
     dated = (Edit(("spec", "read"), read),) if read != old.read else ()
@@ -123,8 +124,8 @@ def _osmo(
         source, batch = topology_sources.pools_of(each)
         batches.append(batch)
         made = osmo_pools.update(source, topology) if source else Outcome[tuple[Edit, ...]](None)
-        found = topology_sources.told(each, made.diagnostics)
-        batches.append(Batch(found, {"topology": document, **({osmo_pools.SUBJECT: source} if source else {})}))
+        found = topology_sources.reported(each, made.diagnostics)
+        batches.append(Batch(found, {"topology": document, **({SUBJECT: source} if source else {})}))
         failed |= made.value is None
         edits += made.value or ()
     return None if failed else tuple(edits)

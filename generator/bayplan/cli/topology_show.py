@@ -39,7 +39,7 @@ def _drawn(given: Given, topology: ClusterTopology) -> Iterator[str]:
     if form == "json":
         import json
 
-        from bayplan.topologies import inventory_json
+        from bayplan.topologies import inventory as inventory_json
 
         yield json.dumps(inventory_json.data(topology, counted, level), indent=2) + "\n"
     elif form == "svg":

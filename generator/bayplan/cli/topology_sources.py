@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from bayplan.cli import osmo_pool
@@ -16,23 +16,19 @@ from bayplan.model.formats import Asked, Part
 from bayplan.model.topology import Level
 from bayplan.report import Batch
 from bayplan.text.document import Document
-from bayplan.topologies import IMPORTS, OBJECTS
+from bayplan.topologies import FROM, OSMO_POOL, READ, Source
 from bayplan.topologies import osmo_pool as osmo_pools
-from bayplan.workflows.osmo.pool.values import NO_POOLS
+from bayplan.workflows.osmo.pool.values import NO_POOLS, SUBJECT
 
 if TYPE_CHECKING:
     from bayplan.model.formats import Importer
 
 
-WORDS = (osmo_pools.NAME, *IMPORTS)
-"""What may stand after --from."""
-
-
 class Picked(NamedTuple):
-    """A file and the formats that read it: several where it holds objects of several. None: OSMO's, or nobody's."""
+    """A file and the sources that it is: several where it holds objects of several. None: OSMO's, or nobody's."""
 
     file: OpenedFile
-    formats: tuple[Importer, ...] = ()
+    formats: tuple[Source, ...] = ()
     pool: str = ""  # of an OSMO configuration, behind FILE#
     guessed: bool = False  # no format recognised it
 
@@ -58,9 +54,9 @@ def _headroom(word: str, found: list[Diagnostic]) -> dict[str, int]:
 
     amounts: dict[str, int] = {}
     for part in word.split(",") if word else ():
-        key, _, said = part.partition("=")
+        key, _, amount = part.partition("=")
         try:
-            amounts[key] = quantity.parse(said)
+            amounts[key] = quantity.parse(amount)
         except ValueError:
             amounts[key] = -1
         if key not in ("cpu", "memory") or amounts[key] < 0:
@@ -85,7 +81,8 @@ def day(given: Given, option: str) -> tuple[Diagnostic, ...]:
 def _level(word: str, found: list[Diagnostic]) -> Iterator[Level]:
     """`[NAME=]KEY[,nvlink]`."""
     from bayplan.schemas.patterns import is_label_key
-    from bayplan.topologies.kueue.source import dns_label, level_name
+    from bayplan.topologies.grouping import dns_label
+    from bayplan.topologies.kueue import level_name
 
     text, _, mark = word.partition(",")
     name, equals, key = text.rpartition("=")
@@ -102,10 +99,10 @@ def pick(given: Given) -> tuple[tuple[Picked, ...], list[Batch]]:
     batches, picked = [], []
     for number, word in enumerate(given.words):
         name = names[number] if len(names) > 1 else given.one("from")
-        path, pool = osmo_pool.split(word) if name in ("", osmo_pools.NAME) else (word, "")
+        path, pool = osmo_pool.split(word) if name in ("", OSMO_POOL) else (word, "")
         file = OpenedFile(path, number)
         try:
-            formats = () if pool or name == osmo_pools.NAME else tuple(_formats(name, file))
+            formats = () if pool or name == OSMO_POOL else tuple(_formats(name, file))
             guessed = not (formats or pool or name)
             if guessed and file.faults:
                 batches.append(file.batch(file.faults))
@@ -116,19 +113,19 @@ def pick(given: Given) -> tuple[tuple[Picked, ...], list[Batch]]:
     return tuple(picked), batches
 
 
-def _formats(name: str, file: OpenedFile) -> Iterator[Importer]:
-    """The format of that name; else every one whose objects the file holds, or the first that recognises it."""
+def _formats(name: str, file: OpenedFile) -> Iterator[Source]:
+    """The source of that name; else every one whose objects the file holds, or the first that recognises it."""
     if name:
-        yield _module(name)
+        yield READ[name]
         return
-    objects = OBJECTS if file.small else OBJECTS[:1]
-    found = [module for each in objects if (module := _module(each)).sniff(file)] if "apiVersion" in file.head else []
-    others = (module for each in IMPORTS if (module := _module(each)).sniff(file))
-    yield from found or [module for module in (next(others, None),) if module]
+    objects = [each for each in READ.values() if each.objects]
+    tried = (objects if file.small else objects[:1]) if "apiVersion" in file.head else ()
+    found = [each for each in tried if _reader(each).sniff(file)]
+    yield from found or islice((each for each in READ.values() if _reader(each).sniff(file)), 1)
 
 
-def _module(name: str) -> Importer:
-    module: Importer = import_module(f"bayplan.topologies.{IMPORTS[name]}")
+def _reader(source: Source) -> Importer:
+    module: Importer = import_module(f"bayplan.topologies.{source.reader}")
     return module
 
 
@@ -142,8 +139,8 @@ class Gathered(NamedTuple):
 def gather(picked: Sequence[Picked], wanted: Asked) -> Gathered:
     """The part of each source. Frames are read first: they say which labels of nodes are levels."""
     pairs = [(each.file, format_) for each in picked for format_ in each.formats]
-    frames = [pair for pair in pairs if _frame(pair[1])]
-    trees = sorted((pair for pair in pairs if not _frame(pair[1])), key=lambda pair: pair[1].NAME != "nodes")
+    frames = [pair for pair in pairs if not pair[1].nodes]
+    trees = sorted((pair for pair in pairs if pair[1].nodes), key=lambda pair: pair[1].name != "nodes")
     parts: list[Part] = []
     batches: list[Batch] = []
     failed = False
@@ -164,28 +161,25 @@ def gather(picked: Sequence[Picked], wanted: Asked) -> Gathered:
 
 def states(picked: Sequence[Picked]) -> frozenset[str]:
     """The reasons for which nodes are unusable that any of the sources speaks of."""
-    return frozenset(state for each in picked for format_ in each.formats for state in getattr(format_, "STATES", ()))
+    return frozenset(state for each in picked for format_ in each.formats for state in format_.states)
 
 
 def knows_nodes(picked: Picked) -> bool:
     """Whether any of its formats names nodes."""
-    return any(not _frame(format_) for format_ in picked.formats)
+    return any(format_.nodes for format_ in picked.formats)
 
 
-def _frame(format_: Importer) -> bool:
-    return bool(getattr(format_, "FRAME", False))
-
-
-def _needed(trees: Iterable[tuple[OpenedFile, Importer]]) -> Iterator[str]:
-    """The labels that formats must know of every node."""
+def _needed(trees: Iterable[tuple[OpenedFile, Source]]) -> Iterator[str]:
+    """The labels that sources must know of every node."""
     for file, format_ in trees:
-        if hasattr(format_, "label_keys"):
-            yield from format_.label_keys(file)
+        yield from format_.node_labels
+        if hasattr(reader := _reader(format_), "needed_labels"):
+            yield from reader.needed_labels(file)
 
 
-def _part(file: OpenedFile, format_: Importer, wanted: Asked) -> tuple[Part | None, Batch]:
+def _part(file: OpenedFile, format_: Source, wanted: Asked) -> tuple[Part | None, Batch]:
     try:
-        made = format_.new(file, wanted)
+        made = _reader(format_).new(file, wanted)
         return made.value and made.value._replace(source=file.name), file.batch(made.diagnostics)
     except UnreadableError as problem:
         return None, file.batch(problem.found)
@@ -199,7 +193,7 @@ def _osmo(picked: Picked) -> tuple[Part | None, Batch]:
     if document is None:
         return None, batch
     made = native.part(osmo_pools.new(document), picked.file, Asked())
-    return made.value, Batch(told(picked, made.diagnostics), {osmo_pools.SUBJECT: document})
+    return made.value, Batch(reported(picked, made.diagnostics), {SUBJECT: document})
 
 
 def pools_of(picked: Picked) -> tuple[Document | None, Batch]:
@@ -209,7 +203,7 @@ def pools_of(picked: Picked) -> tuple[Document | None, Batch]:
     return None, picked.file.batch(picked.file.faults or (_unrecognised(picked.file),))
 
 
-def told(picked: Picked, found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+def reported(picked: Picked, found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
     """What was found in a source that was taken for OSMO's; A936 alone where nothing in it speaks for that."""
     strange = picked.guessed and any(each.code == "W471" and each.message.endswith(NO_POOLS) for each in found)
     return (_unrecognised(picked.file),) if strange else found
@@ -218,6 +212,6 @@ def told(picked: Picked, found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...
 def _unrecognised(file: OpenedFile) -> Diagnostic:
     """A936: the format cannot be told."""
     ours = any(isinstance(each.data, dict) and each.data.get("kind") == "ClusterTopology" for each in file.documents)
-    hint = f"name its format with --from: {', '.join(WORDS)}"
+    hint = f"name its format with --from: {', '.join(FROM)}"
     hint = "this is a ClusterTopology already: name it after --update, and what adds to it as SOURCE" if ours else hint
-    return error("A936", (osmo_pools.SUBJECT,), "no format recognises the source", hint=hint)
+    return error("A936", (SUBJECT,), "no format recognises the source", hint=hint)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.accelerators import api_version
 from bayplan.fabrics.pods import pod
 from bayplan.fabrics.requests import Wanted
+from bayplan.kube.pod import resource_api
 from bayplan.model.fabric import Rail
 from bayplan.model.manifest import Manifest, PodParts
 from bayplan.model.target import Target
@@ -43,7 +43,7 @@ def interfaces(asked: Wanted) -> tuple[str, ...]:
 
 def claim_template(asked: Wanted, gpus: Manifest | None, target: Target) -> Manifest:
     """The ResourceClaimTemplate of the cards, or of GPUs and cards."""
-    api = api_version(target)
+    api = resource_api(target)
     cards = [_shaped(api, f"{CLAIM}-{number}", _request(asked, rail)) for number, rail in enumerate(asked.rails)]
     singles = list(_singles(gpus)) if gpus else []
     settings = list(_settings(asked))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from bayplan.accelerators import allocator
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get
 from bayplan.model.fabric import Fabric, Rail
+from bayplan.model.plan import allocator
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import Attachment, PodSet
 

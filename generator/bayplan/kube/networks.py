@@ -351,8 +351,8 @@ def _merged(span: Span, excluded: Iterable[Span]) -> Iterator[Span]:
 
 def excluded(texts: Sequence[str]) -> Iterator[Span]:
     """Addresses, and all addresses of subnets, that are not given out."""
-    for text in texts:
-        net, one = subnet(text), address(text)
+    for each in texts:
+        net, one = subnet(each), address(each)
         if net is not None:
             yield Span(int(net.network_address), int(net.broadcast_address))
         elif one is not None:

@@ -8,6 +8,7 @@ from typing import Any
 from bayplan.kube.objects import given
 from bayplan.model.manifest import PodParts
 from bayplan.model.plan import GangPlan, Pods
+from bayplan.model.target import Target
 from bayplan.model.topology import Pool
 from bayplan.model.workflow import PodSet
 
@@ -295,3 +296,10 @@ def _walk(env: Mapping[str, str]) -> Iterator[str]:
 def _references(value: str) -> set[str]:
     """The names in `$(NAME)`. An escaped `$$(NAME)` counts too: it only makes the order stricter."""
     return {part.partition(")")[0] for part in value.split("$(")[1:] if ")" in part}
+
+
+def resource_api(target: Target) -> str:
+    """resource.k8s.io is v1beta1 in 1.32, v1beta2 in 1.33, v1 since 1.34."""
+    if target.since("kubernetes", "1.34"):
+        return "resource.k8s.io/v1"
+    return "resource.k8s.io/v1beta2" if target.since("kubernetes", "1.33") else "resource.k8s.io/v1beta1"

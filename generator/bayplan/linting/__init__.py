@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 
 from bayplan.core.diagnostics import Diagnostic
-from bayplan.linting import claims, networks, nvlink, schedulers, workloads
-from bayplan.linting import objects as identity
+from bayplan.linting import claims, networks, nvlink, objects, schedulers, workloads
 from bayplan.linting import schedulers as gangs
-from bayplan.linting.objects import World, world
-from bayplan.model.manifest import Object
-from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology
+from bayplan.linting.objects import Rule, World
 
-RULES: tuple[Callable[[World], Iterator[Diagnostic]], ...] = (
-    identity.check,
+RULES: tuple[Rule, ...] = (
+    objects.check,
     schedulers.check,
     gangs.check_gangs,
     workloads.check_jobsets,
@@ -29,8 +25,7 @@ RULES: tuple[Callable[[World], Iterator[Diagnostic]], ...] = (
 )
 
 
-def lint(objects: Iterable[Object], topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
+def lint(world: World) -> Iterator[Diagnostic]:
     """What is wrong with objects in themselves and with each other. Without pools, nothing is said about nodes."""
-    everything = world(objects, topology, target)
     for rule in RULES:
-        yield from rule(everything)
+        yield from rule(world)

@@ -16,6 +16,7 @@ from bayplan.text.document import Document
 
 __all__ = [
     "CHANNEL",
+    "Rule",
     "World",
     "beside",
     "group",
@@ -68,6 +69,10 @@ class World(NamedTuple):
                 for level, value in zip(pool.levels, domain.path, strict=False):
                     values[level.label].add(value)
         return {label: None if label in open_labels else frozenset(found) for label, found in values.items()}
+
+
+Rule = Callable[[World], Iterator[Diagnostic]]
+"""What one family of mistakes is found by."""
 
 
 def world(objects: Iterable[Object], topology: ClusterTopology, target: Target) -> World:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from bayplan import fabrics
-from bayplan.accelerators import CLAIMS, PARTS, allocator
+from bayplan.accelerators import CLAIMS, PARTS
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import KINDS, Kind, Piece, instances
@@ -25,7 +25,7 @@ from bayplan.kube.pod import (
 )
 from bayplan.kube.ranks import arithmetic, local_address, rank_env, user_names
 from bayplan.model.manifest import Lowered, Manifest, Many, Marks, PodParts, Shape, Slot, Workload
-from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, all_pods
+from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, all_pods, allocator
 from bayplan.model.target import Target
 from bayplan.model.workflow import Binary
 

@@ -1,92 +1,82 @@
-"""The contract of a backend: what a module in `backends/` offers."""
+"""The contract of a backend: the value `BACKEND` that each package in `backends/` declares.
+
+What a scheduler does not need is left out. Its rules about manifests of others (`RULES` in a module `lint`) and what it
+does with workloads that exist already (`EXISTING` in a module `existing`) are loaded only when they are asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Mapping
+from typing import Literal
 
-from bayplan.core.diagnostics import Diagnostic, Outcome
+from bayplan.core.diagnostics import Diagnostic
+from bayplan.core.values import NamedTuple
 from bayplan.model.features import Feature, Need, Support
-from bayplan.model.manifest import File, Lowered, Manifest, Object, Shape
+from bayplan.model.manifest import File, Lowered, Manifest, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 
-if TYPE_CHECKING:
-    from typing import Protocol
-
-    from bayplan.model.intent import GangIntent
-else:
-    Protocol = object  # a real one takes longer to make than a workflow to read
-
-
 Folding = Literal["alike", "all"]
+Lower = Callable[[Plan, Shape, Target], Lowered]
 
 
-class Backend(Protocol):
-    """One scheduler. All of it is data and pure functions."""
+class Declaration(NamedTuple):
+    """What a scheduler is, and what it carries.
 
-    @property
-    def NAME(self) -> str:  # noqa: N802
-        """The word in `scheduler:`."""
+    `component` is its key in `versions:`. `support` has rows for all features that plans may need, and for those that
+    only this scheduler is asked for, such as the length of names that it derives; `features` has the latter. `kinds`
+    are workload kinds, in the order in which `workload: auto` tries them. `folds` are those in which the instances of
+    a group become one. "alike": where only their ranks differ; "all": their ComputeDomains become one too.
+    """
 
-    @property
-    def COMPONENT(self) -> str:  # noqa: N802
-        """Its key in `versions:`."""
+    name: str
+    component: str
+    support: tuple[Support, ...]
+    features: Mapping[str, Feature] = {}
+    kinds: tuple[str, ...] = ("jobset", "job", "pods")
+    folds: Mapping[str, Folding] = {}
 
-    @property
-    def KINDS(self) -> tuple[str, ...]:  # noqa: N802
-        """Workload kinds, in the order in which `workload: auto` tries them."""
 
-    @property
-    def SUPPORT(self) -> tuple[Support, ...]:  # noqa: N802
-        """What it carries, by feature, amount and version."""
+def _no_documents(topology: ClusterTopology, target: Target) -> tuple[Manifest | File, ...]:
+    return ()
 
-    @property
-    def FEATURES(self) -> Mapping[str, Feature]:  # noqa: N802
-        """Features that only this backend is asked for, such as the length of names that it derives."""
 
-    @property
-    def FOLDS(self) -> Mapping[str, Folding]:  # noqa: N802
-        """Workload kinds in which the instances of a group become one. "alike": where only their ranks differ; "all":
-        their ComputeDomains become one too."""
+def _no_cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:
+    return ()
 
-    @property
-    def QUEUE_LABEL(self) -> str:  # noqa: N802
-        """The label or annotation by which workloads or pods name their queue; empty where there is none."""
 
-    def placing(self) -> tuple[Support, ...]:
-        """What it carries of workloads that are there (`model.given.FEATURES`)."""
+class Cluster(NamedTuple):
+    """The cluster-scoped objects that workflows refer to, and what they need of a scheduler, whatever runs there."""
 
-    def needs(self, plan: Plan, /) -> tuple[Need, ...]:
-        """Needs that only this backend has, such as the length of names it derives."""
+    objects: Callable[[ClusterTopology, Target], tuple[Manifest | File, ...]] = _no_documents
+    needs: Callable[[ClusterTopology], tuple[Need, ...]] = _no_cluster_needs
 
-    def cluster_needs(self, topology: ClusterTopology, /) -> tuple[Need, ...]:
-        """What its cluster-scoped objects need of it, whatever runs there."""
 
-    def prove(self, plan: Plan, target: Target, /) -> tuple[Diagnostic, ...]:
-        """Where the scheduler is known not to find a placement that exists."""
+def _no_needs(plan: Plan) -> tuple[Need, ...]:
+    return ()
 
-    def notices(self, plan: Plan, shape: Shape, target: Target, /) -> tuple[Diagnostic, ...]:
-        """What must be switched on in the cluster for the manifests to mean what they say."""
 
-    def lower(self, plan: Plan, shape: Shape, target: Target, /) -> Lowered:
-        """The scheduler's documents and marks. Total: never fails, never warns, never drops."""
+def _no_findings(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
+    return ()
 
-    def place(self, plan: Plan, shape: Shape, target: Target, /) -> Lowered:
-        """The same for a workload that is there: marks for pod templates that are what they are. The plan's groups are
-        instances, the shape's are folded; marks may be keyed by either, and are the same for all of one podSet."""
 
-    def intent(self, plan: Plan, target: Target, /) -> tuple[GangIntent, ...]:
-        """The plan's intent in the words of the manifests."""
+def _no_notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
+    return ()
 
-    def read(self, documents: Sequence[Manifest], /) -> Outcome[tuple[GangIntent, ...]]:
-        """The way back: the intent that manifests carry."""
 
-    def cluster_objects(self, topology: ClusterTopology, target: Target, /) -> tuple[Manifest | File, ...]:
-        """The cluster-scoped objects that workflows refer to."""
+class Backend(NamedTuple):
+    """One scheduler. All of it is data and pure functions.
 
-    def lint(self, objects: Sequence[Object], topology: ClusterTopology, target: Target, /) -> Iterable[Diagnostic]:
-        """What is wrong with this scheduler's objects that others wrote: each, together, and on the cluster.
+    lower     the scheduler's documents and marks. Total: never fails, never warns, never drops.
+    needs     how much a plan needs of the declaration's own `features`
+    prove     where the scheduler is known not to find a placement that exists
+    notices   what must be switched on in the cluster for the manifests to mean what they say
+    """
 
-        A topology without pools says nothing about nodes."""
+    declared: Declaration
+    lower: Lower
+    needs: Callable[[Plan], tuple[Need, ...]] = _no_needs
+    prove: Callable[[Plan, Target], tuple[Diagnostic, ...]] = _no_findings
+    notices: Callable[[Plan, Shape, Target], tuple[Diagnostic, ...]] = _no_notices
+    cluster: Cluster = Cluster()

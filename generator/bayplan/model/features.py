@@ -38,6 +38,11 @@ class Support(NamedTuple):
     report: Severity = "error"  # approximate: how grave the loss is where the need is a requirement
 
 
+def exact(*lines: str) -> tuple[Support, ...]:
+    """Rows of features, separated by spaces, that are carried whatever the amount and the version."""
+    return tuple(Support(feature) for line in lines for feature in line.split())
+
+
 class Feature(NamedTuple):
     """What a feature is, and in what its amount is counted; without a unit the amount says nothing of interest.
 

@@ -157,16 +157,10 @@ if TYPE_CHECKING:  # making a Protocol takes longer than reading a workflow
             """The data of a text, which `read` is to take; routes to a place in it are (subject, AT, line, column)."""
 
     class Importer(Protocol):
-        """A topology format that other systems write.
+        """The reader of a topology source (`bayplan.topologies.SOURCES`).
 
-        Three attributes are optional: `FRAME = True` where its pools have no nodes, so that it is read before those
-        that have; `STATES`, the reasons for which it calls nodes unusable; `label_keys(source) -> frozenset[str]`, the
-        labels that it must know of every node (`Asked.nodes`).
+        Optional: `needed_labels(source) -> frozenset[str]`, the labels that it must know of every node (`Asked.nodes`).
         """
-
-        @property
-        def NAME(self) -> str:  # noqa: N802
-            """The word after `topology import --from`."""
 
         def sniff(self, source: SourceFile, /) -> bool:
             """Whether the file looks like this format, or holds objects of it."""

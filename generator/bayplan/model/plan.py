@@ -5,8 +5,8 @@ from typing import TypeVar
 
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
-from bayplan.model.topology import ClusterTopology
-from bayplan.model.workflow import Gang, PodSet, Workflow
+from bayplan.model.topology import AcceleratorKind, ClusterTopology
+from bayplan.model.workflow import Accelerator, Gang, PodSet, Workflow
 
 
 class PodRef(NamedTuple):
@@ -151,3 +151,8 @@ Placed = TypeVar("Placed", Pods, Unit, GangPlan, ComputeDomain)
 def once(instances: Iterable[Placed]) -> list[Placed]:
     """One instance for each gang, group or podSet of the file: the last, in the order of the first ones."""
     return list({each.route: each for each in instances}.values())
+
+
+def allocator(asked: Accelerator, kind: AcceleratorKind) -> str:
+    """The allocator asked for, else the accelerator's first."""
+    return asked.allocator or kind.allocators[0]

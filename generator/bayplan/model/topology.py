@@ -127,6 +127,12 @@ class ClusterTopology(NamedTuple):
         """The pool of that name."""
         return next((pool for pool in self.pools if pool.name == name), None)
 
+    def level_label(self, pool: str, level: str) -> str:
+        """The node label of a pool's level; empty for no level."""
+        found = self.pool(pool)
+        rank = found.level(level) if found and level else None
+        return rank.label if rank else ""
+
     def gates(self, scheduler: str) -> Mapping[str, bool]:
         """What the file says of a scheduler's features: on, off; a feature that is not there may be either."""
         found: Mapping[str, bool] = self.schedulers.get(scheduler, {}).get("featureGates", {})

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan.accelerators import allocator
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.fabrics import fabric_of, on_host
 from bayplan.kube.ranks import master_port
-from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, once
+from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, allocator, once
 from bayplan.model.target import Target
 from bayplan.model.topology import AcceleratorKind
 from bayplan.model.workflow import Accelerator

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, warning
 from bayplan.model.augment import Roster, Seat
+from bayplan.model.existing import LED, UNNUMBERED
 from bayplan.model.features import Need
-from bayplan.model.given import LED, UNNUMBERED
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
 from bayplan.model.workflow import GANGS, Gang, Group

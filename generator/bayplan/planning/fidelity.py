@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from bayplan import fabrics
-from bayplan.accelerators import allocator
 from bayplan.core.diagnostics import Diagnostic, Route, Severity
 from bayplan.model.features import FEATURES, Feature, Need, Support
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, once, title, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, allocator, once, title, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import Gang, Group

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
-from bayplan.accelerators import allocator
 from bayplan.core.diagnostics import Diagnostic, Route, error
 from bayplan.core.values import NamedTuple
+from bayplan.model.plan import allocator
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Pool
 from bayplan.model.workflow import GANGS, Accelerator, Gang, Group, PodSet, Workflow
 

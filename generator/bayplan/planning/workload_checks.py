@@ -221,8 +221,8 @@ def _shared(workload: Workload) -> Iterator[Diagnostic]:
 def components(plan: Plan, shape: Shape, backend: Backend) -> list[str]:
     """The components whose versions decided something in the plan."""
     if all(workload.kind == sbatch.NAME for workload in shape.workloads):
-        return [backend.COMPONENT]  # nothing of Kubernetes comes of it
-    names = ["kubernetes", backend.COMPONENT]
+        return [backend.declared.component]  # nothing of Kubernetes comes of it
+    names = ["kubernetes", backend.declared.component]
     if any(pods.compute_domain for gang in plan.gangs for pods in all_pods(gang.root)):
         names.append("draDriver")
     if any(workload.kind == "jobset" for workload in shape.workloads):

@@ -1,64 +1,256 @@
-"""One file per topology format. `native` is bayplan's own; the others are other systems', read and written."""
+"""Topology sources: what other systems say of a cluster, read by `topology import` and written by `topology export`.
+
+`native` is our own format. Each other one has a row here: the commands and their completion, the tables of the
+documentation and the tests follow from it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from bayplan.model.topology import ClusterTopology
-from bayplan.topologies import native
-
-if TYPE_CHECKING:
-    from bayplan.model.formats import Format
+from bayplan.core.values import NamedTuple
 
 
-FORMATS: Mapping[str, Format[ClusterTopology]] = {native.NAME: native}
-"""By name, in the order in which they sniff."""
+class Doc(NamedTuple):
+    """A row of a table in the documentation: the page, what files of a source are, what they tell, what they lack."""
 
-IMPORTS: Mapping[str, str] = {
-    "nodes": "nodes.source",
-    "koordinator": "koordinator",
-    "hypernodes": "hypernodes.source",
-    "kueue": "kueue.source",
-    "slurm": "slurm.topology_yaml",
-    "slurm-conf": "slurm.topology_conf",
-    "topograph": "topograph.source",
-    "topograph-graph": "topograph.graph",
-    "topograph-request": "topograph.request",
-    "ibnetdiscover": "managers.ibnetdiscover",
-    "ufm": "managers.ufm",
-    "netq": "managers.netq",
-    "nmx": "managers.nmx",
-    "slurm-nodes": "slurm.node_lines",
-    "cloud": "cloud.source",
-    "kai": "kai",
-    "resource-slices": "resource_slices",
-    "volcano-discovery": "volcano_discovery",
-    "launch-kit": "launch_kit",
-    "slurm-config-map": "slurm.config_map",
-    "network-operator": "network_operator.source",
-}
-"""The word after `topology import --from` -> the module in this folder, in the order in which they sniff."""
+    page: str
+    title: str
+    tells: str
+    lacks: str = ""
 
-OBJECTS: tuple[str, ...] = (
-    "nodes",
-    "koordinator",
-    "hypernodes",
-    "kueue",
-    "kai",
-    "resource-slices",
-    "volcano-discovery",
-    "slurm-config-map",
-    "network-operator",
+
+class Source(NamedTuple):
+    """A topology source. Modules are those of this folder, loaded when they are needed.
+
+    `reader` has `sniff(source)` and `new(source, asked)`; it may have `needed_labels(source)`, where which labels of
+    nodes it needs depends on the file. `writer` has `write(topology, target)`; it may have `judge(topology, target)`,
+    what is said of a topology before it is written. Without a `writer`, the scheduler `to` writes the format.
+    """
+
+    name: str  # the word after --from
+    reader: str = ""
+    doc: Doc | None = None
+    objects: bool = False  # its files hold Kubernetes objects: one file may hold objects of several sources
+    nodes: bool = True  # it names nodes; sources that do not are read first, for they say which labels are levels
+    states: tuple[str, ...] = ()  # the reasons for which it can call nodes unusable
+    node_labels: tuple[str, ...] = ()  # labels that it needs to know of every node (`Asked.nodes`)
+    to: str = ""  # the word after --to
+    writer: str = ""
+    scheduler: str = ""  # whose limits hold for what `writer` writes
+    losses: str = ""  # what the written format cannot hold: names of `losses.LOSSES`, in the order of their removal
+
+
+HOSTNAME = ("kubernetes.io/hostname",)
+"""Every node has it, so a source that needs it learns of all nodes."""
+IN_SLURM = (*HOSTNAME, "slinky.slurm.net/slurm-nodename")
+STATES = ("cordoned", "notReady", "unhealthy")
+
+SETTINGS = "name read versions images defaults schedulers accelerators fabrics namespaces"
+"""What is said of a cluster besides its nodes and its queues."""
+UNNETWORKED = SETTINGS.replace(" fabrics", "")
+NODE = "cards resources template"
+"""What a node offers."""
+PLACEMENT = "selectors tolerations"
+"""Which pods go to a pool's nodes."""
+LEVEL = "plan unique apply"
+"""What a level is besides a name and a label."""
+ROW = "nvlink_domains leaves"
+"""What a domain is besides a place with nodes."""
+POOL = f"{SETTINGS} queues {NODE} {PLACEMENT}"
+NODELESS = "domains unusable"
+NAMES = "level_names nvlink_unknown"
+
+SOURCES_PAGE, FABRICS_PAGE = "topology-sources", "topology-fabrics"
+
+SOURCES: tuple[Source, ...] = (
+    Source("nodes", "kubernetes_nodes.source", objects=True, states=STATES),
+    Source(
+        *("koordinator", "koordinator"),
+        objects=True,
+        nodes=False,
+        to="koordinator",
+        losses=f"{POOL} nvlink {LEVEL} {NODELESS} layers",
+    ),
+    Source(
+        *("hypernodes", "hypernodes.reading"),
+        Doc(
+            SOURCES_PAGE,
+            "HyperNodes",
+            "every domain; nodes that are selected by labels with the nodes beside",
+            "the state of nodes",
+        ),
+        objects=True,
+        to="volcano",
+        losses=f"{POOL.removeprefix('name ')} nvlink {LEVEL} {ROW} unlevelled unusable_nodes empty one_tree by_name",
+    ),
+    Source(
+        *("kueue", "kueue"),
+        objects=True,
+        nodes=False,
+        to="kueue",
+        losses=f"flavors default_queue {SETTINGS} {NODE} every_node {NAMES} {LEVEL} {NODELESS}",
+    ),
+    Source(
+        *("slurm", "slurm.topology_yaml"),
+        Doc(
+            SOURCES_PAGE,
+            "topology.yaml, `scontrol show topoconf`",
+            "every domain with its nodes, one topology a pool",
+            "node labels, what nodes offer",
+        ),
+        node_labels=IN_SLURM,
+        to="slurm",
+        losses=f"slurm_pools slurm_nodes slurm_plan {POOL} unique apply {ROW} unlevelled unusable order empty",
+    ),
+    Source(
+        *("slurm-conf", "slurm.topology_conf"),
+        Doc(SOURCES_PAGE, "topology.conf, `scontrol show topology`", "the same, one topology", "the same"),
+        node_labels=IN_SLURM,
+        to="slurm-conf",
+        writer="slurm.topology_conf",
+        scheduler="slurm",
+        losses=f"slurm_one slurm_called slurm_nodes slurm_plan {POOL} unique apply {ROW} unusable order empty",
+    ),
+    Source(
+        *("topograph", "topograph.model"),
+        Doc(FABRICS_PAGE, "Topograph's model file", "switches above blocks of nodes, accelerator domains"),
+        to="topograph",
+        writer="topograph.model",
+        losses=f"{POOL} unusable empty",
+    ),
+    Source(
+        *("topograph-graph", "topograph.graph"),
+        Doc(FABRICS_PAGE, "the answer of Topograph's graph engine", "the same, for each instance; labels of nodes"),
+        to="topograph-graph",
+        writer="topograph.graph",
+        losses=f"{POOL} leaves unusable empty",
+    ),
+    Source(
+        *("topograph-request", "topograph.request"),
+        Doc(FABRICS_PAGE, "a request to Topograph that lists nodes", "regions; which instance is which node"),
+    ),
+    Source(
+        *("ibnetdiscover", "fabric_managers.ibnetdiscover"),
+        Doc(FABRICS_PAGE, "what `ibnetdiscover` prints", "switches, links, hosts of an InfiniBand fabric"),
+        node_labels=HOSTNAME,
+    ),
+    Source(
+        *("ufm", "fabric_managers.ufm"),
+        Doc(FABRICS_PAGE, "UFM's ports, `/ufmRest/resources/ports`", "the same"),
+        node_labels=HOSTNAME,
+    ),
+    Source(
+        *("netq", "fabric_managers.netq"),
+        Doc(FABRICS_PAGE, "NetQ's topology graph, as JSON", "the same, of an Ethernet fabric"),
+        node_labels=HOSTNAME,
+    ),
+    Source(
+        *("nmx", "fabric_managers.nmx"),
+        Doc(
+            FABRICS_PAGE, "NMX's compute nodes, `/nmx/v1/compute-nodes`", "NVLink domain, tray and health of each node"
+        ),
+        node_labels=("nvidia.com/gpu.clique",),
+    ),
+    Source(
+        *("slurm-nodes", "slurm.node_lines"),
+        Doc(
+            SOURCES_PAGE,
+            "`NodeName` lines of a slurm.conf, `scontrol show nodes`",
+            "nodes, GPUs, CPUs, memory, state, host names",
+            "the tree, unless nodes have `Topology=`",
+        ),
+        states=STATES,
+        node_labels=IN_SLURM,
+    ),
+    Source(
+        *("cloud", "cloud"),
+        Doc(
+            SOURCES_PAGE,
+            "answers of AWS, Google Cloud, OCI, Nebius and Lambda",
+            "the place of every instance",
+            "what nodes are called, what they offer",
+        ),
+        node_labels=HOSTNAME,
+    ),
+    Source(
+        *("kai", "kai"),
+        Doc(SOURCES_PAGE, "KAI's Topology and Queues", "node labels of levels, queues", "nodes"),
+        objects=True,
+        nodes=False,
+        to="kai",
+        losses=f"default_queue {SETTINGS} {NODE} {PLACEMENT} {NAMES} {LEVEL} {NODELESS} lists numbered",
+    ),
+    Source(
+        *("resource-slices", "resource_slices"),
+        Doc(
+            SOURCES_PAGE,
+            "ResourceSlices of DRA drivers",
+            "GPUs of every node, rails of network cards; on CoreWeave fabric, superpod and leaf group",
+            "the tree elsewhere",
+        ),
+        objects=True,
+    ),
+    Source(
+        *("volcano-discovery", "volcano_discovery"),
+        Doc(SOURCES_PAGE, "Volcano's discovery of HyperNodes", "node labels of levels", "nodes"),
+        objects=True,
+        nodes=False,
+        to="volcano-discovery",
+        losses=f"{POOL} {NAMES} {LEVEL} {NODELESS} unlevelled lists numbered",
+    ),
+    Source(
+        *("launch-kit", "launch_kit"),
+        Doc(
+            SOURCES_PAGE,
+            "cluster configuration of NVIDIA's Launch Kit",
+            "node selectors, nodes, the rails of the fabric",
+            "GPUs of a node, the tree",
+        ),
+        nodes=False,
+    ),
+    Source(
+        *("slurm-config-map", "slurm.config_map"),
+        Doc(SOURCES_PAGE, "a ConfigMap with Slurm's files, as Slinky and soperator keep them", "what the files tell"),
+        objects=True,
+    ),
+    Source(
+        *("network-operator", "network_operator.reading"),
+        Doc(
+            SOURCES_PAGE,
+            "[objects of NVIDIA's Network Operator](network-operator.md), and networks of Multus",
+            "fabrics: networks, resources, ports, addresses",
+            "nodes, RDMA devices",
+        ),
+        objects=True,
+        nodes=False,
+        to="network-operator",
+        writer="network_operator.writing",
+        losses=f"cloud_fabrics unattached fabric_pods rail_devices every_pool {UNNETWORKED} queues",
+    ),
+    Source(
+        "node-labels",
+        to="node-labels",
+        writer="node_labels",
+        losses=f"{POOL} {ROW} unusable empty carried {NAMES} {LEVEL} unlevelled one_tree by_path",
+    ),
+    Source(
+        "slinky",
+        to="slinky",
+        writer="slurm.slinky",
+        losses=f"slurm_pools slurm_nodes {POOL} {ROW} unlevelled unusable empty places",
+    ),
 )
-"""Those whose files hold Kubernetes objects: one file may hold objects of several."""
+"""In the order in which they are tried on a file."""
 
-EXPORTS: Mapping[str, str] = {
-    "slurm-conf": "slurm.topology_conf",
-    "node-labels": "node_labels",
-    "slinky": "slurm.slinky",
-    "topograph": "topograph.source",
-    "topograph-graph": "topograph.graph",
-    "network-operator": "network_operator.writing",
-}
-"""Words after `topology export --to` besides the schedulers' names -> the module in this folder."""
+OSMO_POOL = "osmo-pool"
+"""OSMO's pools (`osmo_pool`, of which FILE#POOL is one): what a file is taken for that no source recognises."""
+
+READ: Mapping[str, Source] = {each.name: each for each in SOURCES if each.reader}
+"""By the word after `topology import --from`."""
+
+FROM = (OSMO_POOL, *READ)
+"""All words after `topology import --from`."""
+
+WRITTEN: Mapping[str, Source] = {each.to: each for each in SOURCES if each.writer}
+"""By the word after `topology export --to`: what is no scheduler's."""

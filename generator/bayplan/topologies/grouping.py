@@ -10,13 +10,17 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Route, warning
 from bayplan.core.phrases import listing
 from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import flattened
 from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.manifest import Object
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Domain, Level, NodeShape, Pool
 from bayplan.topologies.native import planned
 
 LONGEST = 63
-UNKNOWN = "topology.bayplan.dev"
-"""The prefix of labels that no node carries yet."""
+PLACEHOLDER = "topology.bayplan.dev"
+"""The prefix of labels that no node carries yet: nodes get them by `topology export --to node-labels`."""
+CLIQUE = "nvidia.com/gpu.clique"
+"""`<ClusterUUID>.<CliqueID>`: the NVLink partition (GPU feature discovery, internal/lm/imex.go)."""
 
 
 class Known(NamedTuple):
@@ -32,14 +36,14 @@ class Known(NamedTuple):
     reason: str = ""  # why it is unusable
 
 
-def said(value: Any) -> str:
+def text_of(value: Any) -> str:
     """A text, or a number as one; empty for anything else, and for numbers that nobody means."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value) if abs(value) < 10**30 else ""
     return value if isinstance(value, str) else ""
 
 
-def word(text: str) -> str:
+def dns_label(text: str) -> str:
     """The text as a DNS label; empty where nothing of it can stay."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:LONGEST].strip("-")
 
@@ -73,7 +77,7 @@ def part(name: str, nodes: Iterable[Known], source: SourceFile, asked: Asked) ->
     taken: set[str] = set()
     pools = tuple(_pool(free(_title(key[0], groups), taken), *key, held) for key, held in groups.items())
     kinds = {pool.node.accelerator: AcceleratorKind(pool.node.accelerator) for pool in pools if pool.node.accelerator}
-    topology = planned(ClusterTopology(word(name) or "cluster", pools, accelerators=kinds), asked.plan)
+    topology = planned(ClusterTopology(dns_label(name) or "cluster", pools, accelerators=kinds), asked.plan)
     return Part(topology, {node.name: node.route for node in listed}, source=source.name)
 
 
@@ -167,3 +171,21 @@ def _crossed(levels: tuple[Level, ...], kept: int, at: Route) -> Diagnostic:
         f'domains of "{levels[-1].name}" lie across several of {names}, which cannot stand above it and is left out'
     )
     return warning("T565", at, message, hint="a tree has one parent for each domain; placement in the others is lost")
+
+
+# The Kubernetes objects of a file, alone or in lists, with where they stand.
+
+
+def upwards(name: str, parent: Mapping[str, str]) -> tuple[str, ...]:
+    """What stands above something, the top first, and itself."""
+    path = [name]
+    while path[0] in parent:
+        path.insert(0, parent[path[0]])
+    return tuple(path)
+
+
+def kube_objects(source: SourceFile) -> Iterator[tuple[Route, Any]]:
+    """Every object; a List's items in its place."""
+    for number, document in enumerate(source.documents):
+        for one in flattened(Object(source.at(number), document.data)):
+            yield one.route, one.data

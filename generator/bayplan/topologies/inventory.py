@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from bayplan.core.values import NamedTuple
+from bayplan.fabrics.requests import pools_of
+from bayplan.model.fabric import Fabric
 from bayplan.model.topology import ClusterTopology, Pool
+from bayplan.topologies import hostlist
 
 Path = tuple[str, ...]
 
@@ -164,3 +168,85 @@ def _units(pool: Pool, amounts: Sequence[Mapping[Path, Amount]]) -> tuple[Unit, 
     if not amounts and pool.domains:
         return (Unit("", (), total_of([_amount(each.nodes, {}, None) for each in pool.domains]), (), members[()]),)
     return tuple(below.get((), ()))
+
+
+# A counted topology as plain data.
+
+
+def data(topology: ClusterTopology, counted: tuple[PoolCount, ...], level: str) -> dict[str, Any]:
+    """The whole cluster, its units down to a level; all of them where none is named."""
+    return {
+        "topology": topology.name,
+        **_amount_data(total_of([each.amount for each in counted])),
+        "pools": [_pool_data(each, level) for each in counted],
+        **(
+            {"fabrics": [_fabric_data(topology, each) for each in topology.fabrics.values()]}
+            if topology.fabrics
+            else {}
+        ),
+    }
+
+
+def _fabric_data(topology: ClusterTopology, fabric: Fabric) -> dict[str, Any]:
+    return {
+        "name": fabric.name,
+        "kind": fabric.kind,
+        "linkType": fabric.link_type or None,
+        "rails": len(fabric.rails),
+        "pools": [pool.name for pool in pools_of(topology, fabric.name)],
+    }
+
+
+def _pool_data(counted: PoolCount, level: str) -> dict[str, Any]:
+    pool = counted.pool
+    depth = next((n for n, each in enumerate(pool.levels, 1) if each.name == level), len(pool.levels))
+    return {
+        "name": pool.name,
+        "accelerator": pool.node.accelerator or None,
+        "accelerators": pool.node.accelerators * counted.amount.nodes,
+        **_amount_data(counted.amount),
+        "levels": list(map(_level_data, counted.levels)),
+        "domains": [_unit_data(each, depth) for each in counted.units],
+        "unusableNodes": {reason: hostlist.compress(names) for reason, names in pool.unusable.items()},
+    }
+
+
+def _amount_data(amount: Amount) -> dict[str, Any]:
+    return {
+        "nodes": amount.nodes,
+        "usable": amount.usable,
+        "planned": amount.planned,
+        "unusable": dict(sorted(amount.unusable.items())),
+    }
+
+
+def _level_data(level: LevelCount) -> dict[str, Any]:
+    return {
+        "name": level.name,
+        "label": level.label,
+        "nvlink": level.nvlink,
+        "plan": level.plan,
+        "domains": level.units,
+        "sizes": _sizes_data(level.sizes, "nodes"),
+        "usable": _sizes_data(level.usable, "usable"),
+        "groups": list(map(_fit_data, level.fits)),
+    }
+
+
+def _sizes_data(sizes: Mapping[int, int], word: str) -> list[dict[str, int]]:
+    return [{word: size, "domains": units} for size, units in sizes.items()]
+
+
+def _fit_data(fit: Fit) -> dict[str, int]:
+    return {"size": fit.size, "groups": fit.groups, "stranded": fit.stranded}
+
+
+def _unit_data(unit: Unit, depth: int) -> dict[str, Any]:
+    found: dict[str, Any] = {"level": unit.level or None, "path": "/".join(unit.path), **_amount_data(unit.amount)}
+    if unit.nvlink_domain:
+        found["nvlinkDomain"] = unit.nvlink_domain
+    if unit.members:
+        found["nodeNames"] = hostlist.compress(unit.members)
+    if unit.below and len(unit.path) < depth:
+        found["domains"] = [_unit_data(each, depth) for each in unit.below]
+    return found

@@ -12,14 +12,12 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.kube.objects import is_kind, items, text
 from bayplan.model.formats import Asked, Part, SourceFile
-from bayplan.model.topology import HOST_LEVEL, HOSTNAME_LABEL, ClusterTopology, Level, NodeShape, Pool
+from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
 from bayplan.topologies import grouping
-from bayplan.topologies.kube_objects import kube_objects
-from bayplan.topologies.kueue.source import NVLINK_LABEL, level_name
+from bayplan.topologies.grouping import kube_objects
+from bayplan.topologies.kueue import label_pool
 from bayplan.topologies.native import planned
 
-NAME = "kai"
-FRAME = True
 GROUP, QUEUES = "kai.scheduler", "scheduling.run.ai"
 MOST = 16
 """Levels of a Topology (KAI 0.17, deployments/kai-scheduler/crds/kai.scheduler_topologies.yaml)."""
@@ -44,7 +42,7 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     kai = {"kai": {"topology": name}} if len(topologies) == 1 else {}
     queues = tuple(_leaves(data for _, data in objects if is_kind(data, QUEUES, "Queue")))
     defaults = {"scheduler": "kai", **({"queue": queues[0]} if len(queues) == 1 else {})}
-    made = ClusterTopology(grouping.word(name) or "cluster", pools, {}, defaults, queues or None, kai)
+    made = ClusterTopology(grouping.dns_label(name) or "cluster", pools, {}, defaults, queues or None, kai)
     return Outcome(Part(planned(made, asked.plan), source=source.name))
 
 
@@ -76,13 +74,9 @@ def _faults(route: Route, data: Any) -> Iterator[Diagnostic]:
 
 
 def _pool(data: Any, taken: set[str]) -> Pool:
-    used = {HOST_LEVEL}
-    labels = [label for label in _labels(data) if label != HOSTNAME_LABEL]
-    called = {text(each, "nodeLabel"): grouping.word(text(each, "alias")) for each in items(data, "spec", "levels")}
-    levels = tuple(
-        Level(grouping.free(called[label] or level_name(label), used), label, label == NVLINK_LABEL) for label in labels
-    )
-    return Pool(grouping.free(grouping.word(text(data, "metadata", "name")) or "nodes", taken), NodeShape(), levels)
+    levels = items(data, "spec", "levels")
+    aliases = {text(each, "nodeLabel"): grouping.dns_label(text(each, "alias")) for each in levels}
+    return label_pool(text(data, "metadata", "name"), _labels(data), taken, aliases)
 
 
 def _leaves(queues: Iterator[Mapping[str, Any]]) -> Iterator[str]:

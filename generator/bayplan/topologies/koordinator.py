@@ -20,8 +20,6 @@ from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
 from bayplan.topologies import native
 
-NAME = "koordinator"
-FRAME = True
 API_VERSION = "scheduling.koordinator.sh/v1alpha1"
 KIND = "ClusterNetworkTopology"
 OBJECT = "default"
@@ -134,12 +132,7 @@ def _document(source: SourceFile) -> Outcome[dict[str, Any]]:
         return Outcome(None, found)
     pool = {"name": "nodes", "node": {}, "levels": levels, "domains": []}
     return Outcome(
-        {
-            "apiVersion": "bayplan.dev/v1alpha1",
-            "kind": "ClusterTopology",
-            "metadata": {"name": OBJECT},
-            "spec": {"defaults": {"scheduler": NAME}, "pools": [pool]},
-        },
+        native.document(OBJECT, {"defaults": {"scheduler": "koordinator"}, "pools": [pool]}),
         found,
     )
 

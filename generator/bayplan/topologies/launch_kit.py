@@ -17,10 +17,8 @@ from bayplan.model.fabric import SHARING, Fabric, Ipam, Rail
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import ClusterTopology, Domain, NodeShape, Pool
 from bayplan.topologies import grouping
-from bayplan.topologies.network_operator.pools import NAMESPACE
+from bayplan.topologies.network_operator import NAMESPACE
 
-NAME = "launch-kit"
-FRAME = True
 WORD = "clusterConfig"
 RESOURCES: Mapping[str, tuple[str, str, str, str]] = {
     "hostdevice": ("hostdev", "hostdev-network", "hostdev", "nvidia.com/hostdev_resource"),
@@ -68,7 +66,7 @@ def _pool(data: Any, at: Route, taken: set[str], found: list[Diagnostic]) -> Ite
         found.append(error("T569", at, "a group of machines is a mapping", hint=HINT))
         return
     selector = {str(key): _label(value) for key, value in mapping(data, "nodeSelector").items()}
-    name = grouping.word(text(data, "identifier") or text(data, "machineType")) or "nodes"
+    name = grouping.dns_label(text(data, "identifier") or text(data, "machineType")) or "nodes"
     nodes = tuple(dict.fromkeys(each for each in items(data, "workerNodes") if isinstance(each, str) and each))
     if text(data, "gpuType"):
         message = f'pool "{name}" has {text(data, "gpuType")[:80]}, and how many of them a node has is not said'
@@ -78,7 +76,7 @@ def _pool(data: Any, at: Route, taken: set[str], found: list[Diagnostic]) -> Ite
 
 def _label(value: Any) -> str:
     """A label's value: those who write `true` without quotes mean the word."""
-    return str(value).lower() if isinstance(value, bool) else grouping.said(value)
+    return str(value).lower() if isinstance(value, bool) else grouping.text_of(value)
 
 
 def _fabrics(data: Any, at: Route, found: list[Diagnostic]) -> dict[str, Fabric]:
@@ -118,8 +116,8 @@ def _fabrics(data: Any, at: Route, found: list[Diagnostic]) -> dict[str, Fabric]
 
 def _versions(data: Any) -> dict[str, str]:
     """The operator's release, where the file says one."""
-    said = text(data, "networkOperator", "selectedRelease") or text(data, "networkOperator", "version")
-    found = re.match(r"v?(\d{1,4}\.\d{1,4})(\.\d{1,4})?", said)
+    release = text(data, "networkOperator", "selectedRelease") or text(data, "networkOperator", "version")
+    found = re.match(r"v?(\d{1,4}\.\d{1,4})(\.\d{1,4})?", release)
     return {"networkOperator": found[1]} if found else {}
 
 
@@ -128,7 +126,7 @@ def _ipam(data: Any) -> Ipam:
     if not mapping(data, "nvIpam"):
         return Ipam()
     space = text(data, "networkOperator", "namespace")
-    return Ipam("nv-ipam", namespace=space if space != NAMESPACE and grouping.word(space) == space else "")
+    return Ipam("nv-ipam", namespace=space if space != NAMESPACE and grouping.dns_label(space) == space else "")
 
 
 def _addressed(data: Any, rails: Sequence[Rail]) -> Iterator[Rail]:

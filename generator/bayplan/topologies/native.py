@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
@@ -82,7 +82,12 @@ def write(topology: ClusterTopology) -> dict[str, Any]:
         if "allocator" in kind:
             kind["allocator"] = _one_or_list(topology.accelerators[name].allocators)
     spec = {key: given[key] for key in ORDER if key in given}
-    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": topology.name}, "spec": spec}
+    return document(topology.name, spec)
+
+
+def document(name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
+    """A native document."""
+    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": spec}
 
 
 def _pool(data: Any, route: Route, found: list[Diagnostic]) -> Pool:
@@ -211,88 +216,70 @@ def _ipam(data: Mapping[str, Any]) -> Ipam:
     return Ipam(**fields(IPAM, data))
 
 
+def _same(make: Callable[[Any], Any], names: str) -> Table:
+    """Rows of fields that are called like their keys: `per_node` stands under `perNode`."""
+    return tuple((f"{name[0]}{name.title().replace('_', '')[1:]}", name, make) for name in names.split())
+
+
 NODE: Table = (
-    ("accelerator", "accelerator", str),
+    *_same(str, "accelerator"),
     ("count", "accelerators", int),
-    ("nodeSelector", "node_selector", ordered),
-    ("tolerations", "tolerations", _tolerations),
-    ("fabrics", "fabrics", tuple),
+    *_same(ordered, "node_selector"),
+    *_same(_tolerations, "tolerations"),
+    *_same(tuple, "fabrics"),
 )
 LEVEL: Table = (
-    ("name", "name", str),
-    ("label", "label", str),
-    ("nvlink", "nvlink", bool),
-    ("plan", "plan", int),
-    ("unique", "unique", str),
-    ("apply", "apply", bool),
+    *_same(str, "name label"),
+    *_same(bool, "nvlink"),
+    *_same(int, "plan"),
+    *_same(str, "unique"),
+    *_same(bool, "apply"),
 )
 ACCELERATOR: Table = (
-    ("vendor", "vendor", str),
+    *_same(str, "vendor"),
     ("allocator", "allocators", _allocators),
-    ("resources", "resources", ordered),
-    ("deviceClass", "device_class", str),
-    ("profile", "profile", str),
-    ("memory", "memory", text),
-    ("maxPods", "max_pods", int),
-    ("linkZones", "link_zones", _zones),
-    ("topologyAnnotated", "topology_annotated", bool),
+    *_same(ordered, "resources"),
+    *_same(str, "device_class profile"),
+    *_same(text, "memory"),
+    *_same(int, "max_pods"),
+    *_same(_zones, "link_zones"),
+    *_same(bool, "topology_annotated"),
 )
 RAIL: Table = (
-    ("network", "network", str),
-    ("resource", "resource", str),
-    ("hca", "hca", str),
-    ("interface", "interface", str),
-    ("subnet", "subnet", str),
-    ("gateway", "gateway", str),
-    ("gpu", "gpu", int),
-    ("numa", "numa", int),
-    ("device", "device", str),
-    ("selectors", "selectors", tuple),
+    *_same(str, "network resource hca interface subnet gateway"),
+    *_same(int, "gpu numa"),
+    *_same(str, "device"),
+    *_same(tuple, "selectors"),
 )
 IPAM: Table = (
     ("type", "kind", str),
-    ("perNode", "per_node", int),
-    ("exclude", "exclude", tuple),
-    ("rangeStart", "range_start", str),
-    ("rangeEnd", "range_end", str),
-    ("namespace", "namespace", str),
+    *_same(int, "per_node"),
+    *_same(tuple, "exclude"),
+    *_same(str, "range_start range_end namespace"),
 )
 FABRIC: Table = (
-    ("kind", "kind", str),
-    ("linkType", "link_type", str),
-    ("attach", "attach", str),
-    ("rails", "rails", _rails),
-    ("env", "env", texts),
-    ("ipam", "ipam", _ipam),
-    ("memlock", "memlock", str),
-    ("sourceRouting", "source_routing", bool),
-    ("injector", "injector", bool),
-    ("ipcLock", "ipc_lock", bool),
-    ("privileged", "privileged", bool),
-    ("deviceClass", "device_class", str),
-    ("shm", "shm", text),
-    ("mtu", "mtu", int),
+    *_same(str, "kind link_type attach"),
+    *_same(_rails, "rails"),
+    *_same(texts, "env"),
+    *_same(_ipam, "ipam"),
+    *_same(str, "memlock"),
+    *_same(bool, "source_routing injector ipc_lock privileged"),
+    *_same(str, "device_class"),
+    *_same(text, "shm"),
+    *_same(int, "mtu"),
     ("vendorIDs", "vendor_ids", tuple),
     ("deviceIDs", "device_ids", tuple),
-    ("shares", "shares", int),
+    *_same(int, "shares"),
 )
-NAMESPACE: Table = (
-    ("podSecurity", "pod_security", str),
-    ("primaryInterface", "primary_interface", str),
-    ("scc", "scc", str),
-    ("serviceAccount", "service_account", str),
-)
+NAMESPACE: Table = _same(str, "pod_security primary_interface scc service_account")
 SPEC: Table = (
-    ("read", "read", str),
-    ("platform", "platform", str),
-    ("versions", "versions", ordered),
-    ("defaults", "defaults", ordered),
-    ("queues", "queues", tuple),
-    ("images", "images", ordered),
-    ("schedulers", "schedulers", ordered),
-    ("accelerators", "accelerators", _accelerators),
-    ("fabrics", "fabrics", _fabrics),
-    ("namespaces", "namespaces", _namespaces),
+    *_same(str, "read platform"),
+    *_same(ordered, "versions defaults"),
+    *_same(tuple, "queues"),
+    *_same(ordered, "images schedulers"),
+    *_same(_accelerators, "accelerators"),
+    *_same(_fabrics, "fabrics"),
+    *_same(_namespaces, "namespaces"),
 )
 ORDER = (*[key for key, _, _ in SPEC[:7]], "pools", *[key for key, _, _ in SPEC[7:]])
 """The keys of `spec` as they are written: the pools before what they refer to."""

@@ -10,8 +10,6 @@ from bayplan.model.manifest import Many, Slot
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Pool
 
-NAME = "node-labels"
-
 
 def write(topology: ClusterTopology, target: Target) -> tuple[Many, ...]:
     """The labels of the levels that are marked `apply`; without such a mark anywhere, all that the file says of nodes.

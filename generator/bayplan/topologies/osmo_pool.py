@@ -10,35 +10,29 @@ from bayplan.core.phrases import listing
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
 from bayplan.text.document import Document
 from bayplan.text.edits import Edit
-from bayplan.topologies.native import API_VERSION, KIND
+from bayplan.topologies import native
+from bayplan.topologies.grouping import CLIQUE
 from bayplan.workflows.osmo.pool.levels import MISTAKEN, levels
 from bayplan.workflows.osmo.pool.reading import read_all
 from bayplan.workflows.osmo.pool.sharing import selector
-from bayplan.workflows.osmo.pool.values import SUBJECT, Platform, PoolConfig
+from bayplan.workflows.osmo.pool.values import Platform, PoolConfig
 from bayplan.workflows.osmo.source import label
-
-__all__ = ["NAME", "SUBJECT", "additions", "new", "skeleton", "update"]
-
-NAME = "osmo-pool"
-
-NVLINK = "nvidia.com/gpu.clique"
-"""The label whose domains are NVLink partitions."""
 
 TOLERATION = ("key", "operator", "value", "effect", "tolerationSeconds")
 
 
 def new(document: Document) -> Outcome[dict[str, Any]]:
     """The native document of all pools in a file. None where a pool has errors."""
-    configs, merge_violations = read_all(document)
-    made = skeleton(configs) if configs and not has_errors(merge_violations) else Outcome[dict[str, Any]](None)
-    return Outcome(made.value, (*merge_violations, *made.diagnostics))
+    configs, reported = read_all(document)
+    made = skeleton(configs) if configs and not has_errors(reported) else Outcome[dict[str, Any]](None)
+    return Outcome(made.value, (*reported, *made.diagnostics))
 
 
 def update(document: Document, topology: ClusterTopology) -> Outcome[tuple[Edit, ...]]:
     """What a topology gains of all pools in a file. None where a pool has errors."""
-    configs, merge_violations = read_all(document)
-    made = additions(configs, topology) if not has_errors(merge_violations) else Outcome[tuple[Edit, ...]](None)
-    return Outcome(made.value, (*merge_violations, *made.diagnostics))
+    configs, reported = read_all(document)
+    made = additions(configs, topology) if not has_errors(reported) else Outcome[tuple[Edit, ...]](None)
+    return Outcome(made.value, (*reported, *made.diagnostics))
 
 
 def skeleton(configs: Sequence[PoolConfig]) -> Outcome[dict[str, Any]]:
@@ -52,7 +46,7 @@ def skeleton(configs: Sequence[PoolConfig]) -> Outcome[dict[str, Any]]:
     name = label(configs[0].name) if len(configs) == 1 and configs[0].name else "osmo"
     spec = {**_defaults(configs), **_queues(configs), **_scheduler(configs), "pools": pools}
     found = [d for config in configs for d in (*_nodeless(config), *_depending(config), *_mistaken(config))]
-    return Outcome({"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": spec}, tuple(found))
+    return Outcome(native.document(name, spec), tuple(found))
 
 
 def _pool(config: PoolConfig, platform: Platform, shared_name: bool) -> dict[str, Any]:
@@ -65,7 +59,7 @@ def _pool(config: PoolConfig, platform: Platform, shared_name: bool) -> dict[str
 
 
 def _level(name: str, node_label: str) -> dict[str, Any]:
-    return {"name": name, "label": node_label, **({"nvlink": True} if node_label == NVLINK else {})}
+    return {"name": name, "label": node_label, **({"nvlink": True} if node_label == CLIQUE else {})}
 
 
 def tolerations(platform: Platform) -> list[dict[str, Any]]:
@@ -142,18 +136,18 @@ def additions(configs: Sequence[PoolConfig], topology: ClusterTopology) -> Outco
     edits: list[Edit] = []
     taken: dict[int, Platform] = {}
     for config in configs:
-        found += [*levels(config, topology).diagnostics, *_depending(config), *_called(config, topology)]
+        found += [*levels(config, topology).diagnostics, *_depending(config), *_renamed_levels(config, topology)]
         for platform in config.platforms.values():
             place = _place(platform, topology)
             if place is None:
-                found.append(_homeless(platform, topology))
+                found.append(_no_pool(platform, topology))
             elif place in taken:
-                found.append(_crowded(platform, taken[place], topology.pools[place]))
+                found.append(_pool_taken(platform, taken[place], topology.pools[place]))
             else:
                 taken[place] = platform
-                more, merge_violations = _additions(platform, topology.pools[place], place)
+                more, reported = _additions(platform, topology.pools[place], place)
                 edits += more
-                found += merge_violations
+                found += reported
     return Outcome(tuple(edits), tuple(found))
 
 
@@ -195,7 +189,7 @@ def _tolerated(toleration: Mapping[str, Any]) -> str:
     return f"a toleration of {toleration.get('key', 'every taint')}"
 
 
-def _called(config: PoolConfig, topology: ClusterTopology) -> Iterator[Diagnostic]:
+def _renamed_levels(config: PoolConfig, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """An info for each key whose level has another name: workflows go on using the key."""
     for key in config.keys:
         name = (levels(config, topology).value or {}).get(key.key)
@@ -205,13 +199,13 @@ def _called(config: PoolConfig, topology: ClusterTopology) -> Iterator[Diagnosti
             yield info("W498", (*key.route, "key"), message, hint=hint)
 
 
-def _homeless(platform: Platform, topology: ClusterTopology) -> Diagnostic:
+def _no_pool(platform: Platform, topology: ClusterTopology) -> Diagnostic:
     names = listing([pool.name for pool in topology.pools], "and")
     message = f'platform "{platform.name}" is no pool of the topology, which has {names}'
     hint = "call a pool so, or give a pool the labels that the platform selects; or add a pool"
     return warning("W498", platform.route, message, hint=hint)
 
 
-def _crowded(platform: Platform, other: Platform, pool: Pool) -> Diagnostic:
+def _pool_taken(platform: Platform, other: Platform, pool: Pool) -> Diagnostic:
     message = f'pool "{pool.name}" is platform "{other.name}" already, so nothing of "{platform.name}" is added'
     return warning("W498", platform.route, message, hint="make a pool of the nodes that only one of them selects")

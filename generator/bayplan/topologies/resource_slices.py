@@ -1,25 +1,115 @@
-"""ResourceSlices (resource.k8s.io v1alpha3 to v1): what DRA drivers publish of each node's devices.
+"""Network cards in ResourceSlices of dranet -> the rails of a fabric (dranet 1.4, pkg/apis/attributes.go).
 
-NVIDIA's driver tells the GPUs of a node and nothing of where it stands (dra-driver-nvidia-gpu 25.12). dranet tells of
-CoreWeave's network cards which fabric, superpod and leaf group they hang on (dranet 1.4, pkg/cloudprovider/coreweave).
+A rail is a card with RDMA that is no virtual one; the GPU that hangs off the same PCIe root is the one next to it.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
+from bayplan.core.phrases import listing
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get, is_kind, items, mapping, number_in, text
-from bayplan.model.fabric import Fabric
+from bayplan.model.fabric import Fabric, Rail
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import Level
-from bayplan.topologies import cards, grouping
-from bayplan.topologies.grouping import Known
-from bayplan.topologies.kube_objects import kube_objects
+from bayplan.topologies import grouping
+from bayplan.topologies.grouping import Known, kube_objects
 
-NAME = "resource-slices"
+PREFIX = "dra.net"
+ROOT = "resource.kubernetes.io/pcieRoot"
+FABRIC = "dranet"
+LINKS = {"infiniband": "infiniband", "ether": "ethernet"}
+
+
+class Card(NamedTuple):
+    """A network card with RDMA."""
+
+    rail: Rail
+    root: str = ""
+    links: str = ""
+
+
+def attributes(device: Any) -> Mapping[str, Any]:
+    """Those of a device, in every dialect of the API."""
+    return mapping(device, "attributes") or mapping(device, "basic", "attributes")
+
+
+def card_of(device: Any) -> Card | None:
+    """The card, if it is one that carries a job's traffic."""
+    held = attributes(device)
+
+    def string(key: str) -> Any:
+        return get(held.get(f"{PREFIX}/{key}"), "string")
+
+    def marked(key: str) -> bool:
+        return get(held.get(f"{PREFIX}/{key}"), "bool") is True
+
+    if not marked("rdma") or marked("virtual"):
+        return None
+    names = [each if isinstance(each, str) and NAMED.fullmatch(each) else "" for each in map(string, KEYS)]
+    numa = number_in(held.get(f"{PREFIX}/numaNode"), "int")
+    sound = numa if numa is not None and 0 <= numa < 1024 else None
+    root = text(held.get(ROOT), "string")
+    rail = Rail(hca=names[0], device=names[1][:15] if len(names[1]) <= 15 else "", numa=sound)
+    return Card(rail, root, LINKS.get(str(string("encapsulation")), "")) if any(names) else None
+
+
+KEYS = ("rdmaDevice", "ifName")
+NAMED = re.compile(r"[A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?")
+
+
+def gpu_of(device: Any) -> tuple[str, int] | None:
+    """The PCIe root of a GPU and its number, where its name tells it: `gpu-3`."""
+    found = re.fullmatch(r"gpu-(\d{1,3})", text(device, "name"))
+    root = text(attributes(device).get(ROOT), "string")
+    return (root, int(found[1])) if found and root else None
+
+
+def rails(cards: Sequence[Card], gpus: Sequence[tuple[str, int]]) -> tuple[Rail, ...]:
+    """The rails of a node by the names of their cards, each with the one GPU that shares its root."""
+    counted = Counter(root for root, _ in gpus)
+    near = {root: number_ for root, number_ in gpus if counted[root] == 1}
+    alone = Counter(each.root for each in cards)
+    made = [each.rail._replace(gpu=near.get(each.root) if alone[each.root] == 1 else None) for each in cards]
+    return tuple(sorted(made, key=lambda rail: [grouping.natural(rail.hca), grouping.natural(rail.device)]))
+
+
+def fabrics(nodes: Mapping[str, tuple[Route, tuple[Rail, ...], str]], found: list[Diagnostic]) -> dict[str, Fabric]:
+    """The fabric of the cards that most nodes have: node -> place, rails, links."""
+    having = {name: each for name, each in nodes.items() if each[1]}
+    if not having:
+        return {}
+    usual = Counter(rails_ for _, rails_, _ in having.values()).most_common(1)[0][0]
+    found += _others(having, usual)
+    links = {each for _, rails_, each in having.values() if rails_ == usual}
+    here = next(route for route, rails_, _ in having.values() if rails_ == usual)
+    message = "which DeviceClass stands for the network cards is not said; claims name the class dranet"
+    found.append(info("T617", here, message, hint="add `deviceClass:` if yours is called otherwise"))
+    return {FABRIC: Fabric(FABRIC, "dranet", links.pop() if len(links) == 1 else "", rails=usual)}
+
+
+def _others(having: Mapping[str, tuple[Route, tuple[Rail, ...], str]], usual: tuple[Rail, ...]) -> Iterator[Diagnostic]:
+    """T619."""
+    others = [name for name, (_, rails_, _) in having.items() if rails_ != usual]
+    if others:
+        message = (
+            f"network cards of {len(others)} of {len(having)} nodes differ from the others: {listing(others, 'and', 3)}"
+        )
+        hint = "a fabric has the same rails on all its nodes: describe theirs as another fabric, with `node.fabrics`"
+        yield warning("T619", having[others[0]][0], message, hint=hint)
+
+
+# ResourceSlices (resource.k8s.io v1alpha3 to v1): what DRA drivers publish of each node's devices.
+#
+# NVIDIA's driver tells the GPUs of a node and nothing of where it stands (dra-driver-nvidia-gpu 25.12). dranet tells of
+# CoreWeave's network cards which fabric, superpod and leaf group they hang on (dranet 1.4,
+# pkg/cloudprovider/coreweave).
+
 GROUP, KIND = "resource.k8s.io", "ResourceSlice"
 GPUS, CLASS = "gpu.nvidia.com", "gpu.nvidia.com"
 CARDS = "dra.net"
@@ -78,20 +168,20 @@ def _claimed(topology: Any) -> Any:
 
 def _fabrics(slices: Sequence[Slice], found: list[Diagnostic]) -> dict[str, Fabric]:
     """The rails that dranet's cards make, with the GPUs next to them."""
-    held: dict[str, tuple[Route, list[cards.Card], list[tuple[str, int]]]] = {}
+    held: dict[str, tuple[Route, list[Card], list[tuple[str, int]]]] = {}
     for each in slices:
         _, nics, gpus = held.setdefault(each.node, (each.route, [], []))
         for device in each.devices:
-            if each.driver == CARDS and (nic := cards.card(device)):
+            if each.driver == CARDS and (nic := card_of(device)):
                 nics.append(nic)
-            if each.driver == GPUS and (gpu := cards.gpu(device)):
+            if each.driver == GPUS and (gpu := gpu_of(device)):
                 gpus.append(gpu)
     links = {name: {nic.links for nic in nics} for name, (_, nics, _) in held.items()}
-    told = {
-        name: (route, cards.rails(nics, gpus), "".join(links[name]) if len(links[name]) == 1 else "")
+    by_node = {
+        name: (route, rails(nics, gpus), "".join(links[name]) if len(links[name]) == 1 else "")
         for name, (route, nics, gpus) in held.items()
     }
-    return cards.fabrics(told, found)
+    return fabrics(by_node, found)
 
 
 def _slice(route: Route, data: Any) -> Slice:
@@ -130,7 +220,7 @@ class Node(NamedTuple):
     route: Route
     products: dict[str, None]
     gpus: dict[str, None]  # names of whole cards, and of those that are cut up
-    sick: list[str]
+    unhealthy: list[str]
     places: dict[tuple[str, ...], Route]
     cards: list[str]  # network cards with RDMA
 
@@ -143,7 +233,7 @@ def _nodes(slices: Sequence[Slice], found: list[Diagnostic]) -> Iterator[Known]:
             for index, device in enumerate(each.devices):
                 _device(node, each, device, (*each.route, "spec", "devices", index))
     for name, node in nodes.items():
-        found += _told(name, node)
+        found += _report(name, node)
         if node.gpus or node.places or node.cards:
             yield _known(name, node)
 
@@ -154,7 +244,7 @@ def _device(node: Node, each: Slice, device: Any, route: Route) -> None:
         path = tuple(_value(attributes, f"{COREWEAVE}/{key}") for key, _ in LEVELS)
         if all(path):
             node.places.setdefault(path, route)
-        if cards.card(device):
+        if card_of(device):
             node.cards.append(text(device, "name"))
         return
     kind = _value(attributes, "type")
@@ -165,16 +255,16 @@ def _device(node: Node, each: Slice, device: Any, route: Route) -> None:
     node.gpus[card] = None
     node.products[_value(attributes, "productName")] = None
     if any(text(taint, "effect") in ("NoSchedule", "NoExecute") for taint in items(device, "taints")):
-        node.sick.append(text(device, "name"))
+        node.unhealthy.append(text(device, "name"))
 
 
 def _value(attributes: Mapping[str, Any], name: str) -> str:
     """An attribute; drivers may leave their own domain out of its name."""
     found = attributes.get(name, attributes.get(f"{GPUS}/{name}"))
-    return grouping.said(get(found, "string") or get(found, "version") or get(found, "int"))
+    return grouping.text_of(get(found, "string") or get(found, "version") or get(found, "int"))
 
 
-def _told(name: str, node: Node) -> Iterator[Diagnostic]:
+def _report(name: str, node: Node) -> Iterator[Diagnostic]:
     if len(node.places) > 1:
         (one, _), (other, route) = list(node.places.items())[:2]
         message = f'network cards of node "{name}" are at {"/".join(one)} and at {"/".join(other)}'
@@ -183,8 +273,8 @@ def _told(name: str, node: Node) -> Iterator[Diagnostic]:
     if len(node.products) > 1:
         message = f'node "{name}" has {len(node.products)} kinds of GPU: {", ".join(sorted(node.products))}'
         yield warning("T553", node.route, message, hint="a pool has one kind; describe such nodes by hand")
-    if node.sick:
-        message = f'node "{name}" has tainted GPUs, such as {node.sick[0]}, and is taken for unhealthy'
+    if node.unhealthy:
+        message = f'node "{name}" has tainted GPUs, such as {node.unhealthy[0]}, and is taken for unhealthy'
         yield info("T562", node.route, message, hint="import again when the taints are gone")
 
 
@@ -193,4 +283,4 @@ def _known(name: str, node: Node) -> Known:
     levels = tuple(level for _, level in LEVELS) if path else ()
     product = next(iter(node.products), "") if len(node.products) < 2 else "gpu"
     values = tuple(grouping.value(each) or "none" for each in path)
-    return Known(name, node.route, product, len(node.gpus), {}, levels, values, "unhealthy" if node.sick else "")
+    return Known(name, node.route, product, len(node.gpus), {}, levels, values, "unhealthy" if node.unhealthy else "")

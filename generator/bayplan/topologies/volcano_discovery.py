@@ -12,16 +12,13 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info, warning
 from bayplan.kube.objects import is_kind, items, mapping, text
 from bayplan.model.formats import Asked, Part, SourceFile
-from bayplan.model.topology import HOST_LEVEL, HOSTNAME_LABEL, ClusterTopology, Level, NodeShape, Pool
+from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
 from bayplan.schemas.patterns import is_label_key
 from bayplan.text.document import read
-from bayplan.topologies import grouping
-from bayplan.topologies.kube_objects import kube_objects
-from bayplan.topologies.kueue.source import NVLINK_LABEL, level_name
+from bayplan.topologies.grouping import kube_objects
+from bayplan.topologies.kueue import label_pool
 from bayplan.topologies.native import planned
 
-NAME = "volcano-discovery"
-FRAME = True
 WORD = "networkTopologyDiscovery"
 LONGEST = 20
 """Of the name of a type: discovery leaves out what is longer."""
@@ -45,7 +42,7 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     """One pool for each type of network that labels tell."""
     found: list[Diagnostic] = []
     taken: set[str] = set()
-    pools = [pool for route, said in _texts(source) for pool in _pools(route, said, taken, found)]
+    pools = [pool for route, content in _texts(source) for pool in _pools(route, content, taken, found)]
     if not pools and not has_errors(tuple(found)):
         message = "no type of network is told by labels in it"
         found.append(error("T568", source.at(), message, hint="give a configuration with `source: label`"))
@@ -56,8 +53,8 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     return Outcome(Part(planned(made, asked.plan), source=source.name), tuple(found))
 
 
-def _pools(route: Route, said: str, taken: set[str], found: list[Diagnostic]) -> Iterator[Pool]:
-    outcome = read("volcano-controller.conf", said.encode("utf-8", "replace"), str(route[0]), own=False)
+def _pools(route: Route, content: str, taken: set[str], found: list[Diagnostic]) -> Iterator[Pool]:
+    outcome = read("volcano-controller.conf", content.encode("utf-8", "replace"), str(route[0]), own=False)
     if outcome.value is None:
         message = f"the configuration is no YAML: {outcome.diagnostics[0].message}"
         found.append(error("T568", route, message, hint="it is a text with YAML in it: indent it evenly"))
@@ -86,7 +83,4 @@ def _pool(name: str, labels: Any, route: Route, taken: set[str], found: list[Dia
     if keys[-1] != HOSTNAME_LABEL:
         message = f'type "{name[:80]}" ends in "{keys[-1]}", which Volcano leaves out'
         found.append(warning("T568", route, message, hint=f"list {HOSTNAME_LABEL} as the last label"))
-    used = {HOST_LEVEL}
-    kept = [key for key in keys[:-1] if key != HOSTNAME_LABEL]
-    levels = tuple(Level(grouping.free(level_name(key), used), key, key == NVLINK_LABEL) for key in kept)
-    yield Pool(grouping.free(grouping.word(name) or "nodes", taken), NodeShape(), levels)
+    yield label_pool(name, keys[:-1], taken)

@@ -40,10 +40,10 @@ class Tasks(NamedTuple):
 def estimate(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
     """Errors for units that fit (which is proven elsewhere) but for which KAI finds no domain. One a group."""
     found: dict[tuple[str, Route], Diagnostic] = {}
-    asked = _Asked(plan.topology, target)
+    requests = _Requests(plan.topology, target)
     for gang in plan.gangs:
         for unit, outer in _constrained(gang.root, ()):
-            for each in _misjudged(gang, unit, outer, asked, target):
+            for each in _unplaceable(gang, unit, outer, requests, target):
                 found.setdefault((each.code, each.route), each)
     return tuple(found.values())
 
@@ -58,21 +58,21 @@ def _constrained(unit: Unit, outer: tuple[Unit, ...]) -> Iterator[tuple[Unit, tu
             yield from _constrained(member, (*outer, unit) if here else outer)
 
 
-def _misjudged(
-    gang: GangPlan, unit: Unit, outer: tuple[Unit, ...], asked: _Asked, target: Target
+def _unplaceable(
+    gang: GangPlan, unit: Unit, outer: tuple[Unit, ...], requests: _Requests, target: Target
 ) -> Iterator[Diagnostic]:
-    tasks = asked.tasks(unit)
+    tasks = requests.tasks(unit)
     if tasks.by_largest and not tasks.alike:
-        yield from _too_large(gang, unit, tasks, asked)
+        yield from _too_large(gang, unit, tasks, requests)
     if target.between("kai", "0.10.4", "0.13") and not (unit.preferred and target.since("kai", "0.12.9")):
-        yield from _overlooked(gang, unit, outer, asked)
+        yield from _overlooked(gang, unit, outer, requests)
 
 
-def _too_large(gang: GangPlan, unit: Unit, tasks: Tasks, asked: _Asked) -> Iterator[Diagnostic]:
+def _too_large(gang: GangPlan, unit: Unit, tasks: Tasks, requests: _Requests) -> Iterator[Diagnostic]:
     """`calcNodeAccommodation`: every pod is counted as large as the largest, where all or none ask for GPUs."""
-    pool, tree = asked.tree(unit)
+    pool, tree = requests.tree(unit)
     first = _depth(pool, unit.required) if unit.required else 0
-    rooms = [(asked.held(tasks, d), d) for d in _at(tree, first) if d.nodes]
+    rooms = [(requests.places(tasks, d), d) for d in _domains_at(tree, first) if d.nodes]
     best, domain = max(rooms, key=lambda each: each[0], default=(0, tree))
     if best < tasks.pods:
         sizes = ", ".join(f"{quantity.show(n)} {name}" for name, n in sorted(tasks.largest.items()) if name != SLOTS)
@@ -81,7 +81,7 @@ def _too_large(gang: GangPlan, unit: Unit, tasks: Tasks, asked: _Asked) -> Itera
             f"KAI counts each of the {tasks.pods} pods of {_title(gang, unit)} as the largest ({sizes}) and finds room "
             f"for {best} in {where} at most, so it never places them although they fit"
         )
-        yield error("F690", _place(unit), message, hint=_APART)
+        yield error("F690", _placement_route(unit), message, hint=_APART)
 
 
 _APART = (
@@ -90,13 +90,13 @@ _APART = (
 )
 
 
-def _overlooked(gang: GangPlan, unit: Unit, outer: tuple[Unit, ...], asked: _Asked) -> Iterator[Diagnostic]:
+def _overlooked(gang: GangPlan, unit: Unit, outer: tuple[Unit, ...], requests: _Requests) -> Iterator[Diagnostic]:
     """`lowestCommonDomainID`: KAI starts below the required level where all nodes share the next level too."""
-    pool, tree = asked.tree(unit)
+    pool, tree = requests.tree(unit)
     finest = _depth(pool, unit.preferred or unit.required)
     around = max((_depth(pool, each.required) for each in outer if each.required), default=0)
-    starts = [domain for domain in _at(tree, around) if domain.nodes]
-    if starts and all(_common(domain) > finest for domain in starts):
+    starts = [domain for domain in _domains_at(tree, around) if domain.nodes]
+    if starts and all(_common_depth(domain) > finest for domain in starts):
         names = [*(level.name for level in pool.levels), HOST_LEVEL]
         where = f"each {outer[-1].required}" if around else "the cluster"
         message = (
@@ -104,14 +104,14 @@ def _overlooked(gang: GangPlan, unit: Unit, outer: tuple[Unit, ...], asked: _Ask
             f"share one {names[finest]} too, and KAI then looks for no domain above it"
         )
         hint = "drop the inner placement, or target KAI 0.13 or later" if outer else "target KAI 0.13 or later"
-        yield error("F691", _place(unit), message, hint=hint)
+        yield error("F691", _placement_route(unit), message, hint=hint)
 
 
 def _title(gang: GangPlan, unit: Unit) -> str:
     return f'group "{unit.name}" of gang "{gang.gang.name}"' if unit.name else f'gang "{gang.gang.name}"'
 
 
-def _place(unit: Unit) -> Route:
+def _placement_route(unit: Unit) -> Route:
     return (*unit.route, "placement", "required" if unit.required else "preferred")
 
 
@@ -120,27 +120,27 @@ def _depth(pool: Pool, level: str) -> int:
     return names.index(level) + 1 if level in names else 0
 
 
-def _at(domain: Domain, depth: int) -> Iterator[Domain]:
+def _domains_at(domain: Domain, depth: int) -> Iterator[Domain]:
     """The domains of a depth; nodes are domains of the last one."""
     if domain.depth == depth:
         yield domain
     elif domain.children:
         for child in domain.children:
-            yield from _at(child, depth)
+            yield from _domains_at(child, depth)
     else:
         yield from (Domain(depth, domain.name, (), ((pool, 1),)) for pool, count in domain.nodes if count)
 
 
-def _common(domain: Domain) -> int:
+def _common_depth(domain: Domain) -> int:
     """The depth down to which all nodes of a domain share their values."""
     filled = [child for child in domain.children if child.nodes]
     if len(filled) == 1:
-        return _common(filled[0])
+        return _common_depth(filled[0])
     alone = not domain.children and sum(count for _, count in domain.nodes) == 1
     return domain.depth + 1 if alone else domain.depth
 
 
-class _Asked:
+class _Requests:
     """What pods ask and what domains have, each computed once."""
 
     def __init__(self, topology: ClusterTopology, target: Target) -> None:
@@ -154,9 +154,9 @@ class _Asked:
         """`useRepresentorPodsAccounting`: all or none ask for GPUs, and all for the same extended resources."""
         kinds: dict[int, tuple[Amounts, bool]] = {}
         count = 0
-        for pods in _first(unit):
+        for pods in _first_step(unit):
             count += pods.minimum
-            kinds[id(pods.spec)] = self.asked(pods)
+            kinds[id(pods.spec)] = self.requested(pods)
         largest: dict[str, int] = {}
         for amounts, _ in kinds.values():
             largest = {name: max(largest.get(name, 0), amounts.get(name, 0)) for name in {**largest, **amounts}}
@@ -166,7 +166,7 @@ class _Asked:
         alike = all(amounts == every[0][0] for amounts, _ in every)
         return Tasks(count, largest, alike, len(gpus) < 2 and len(extended) < 2)
 
-    def asked(self, pods: Pods) -> tuple[Amounts, bool]:
+    def requested(self, pods: Pods) -> tuple[Amounts, bool]:
         """What one pod asks in KAI's eyes, and whether it asks for GPUs in a way that the rule above sees.
 
         It sees device plugin resources alone; GPUs claimed through DRA only enter the amounts.
@@ -175,7 +175,7 @@ class _Asked:
         if key not in self.asks:
             asks = demand(pods, self.topology)
             cards = sum(amount for name, amount in asks.items() if name.startswith("accelerator:"))
-            claimed = self.by_claim(pods)
+            claimed = self.uses_dra(pods)
             plain = {name: n for name, n in asks.items() if not name.startswith(("accelerator:", BOUNDED))}
             for name in (CHANNEL, WHOLE, *(() if self.slots_count else (SLOTS,))):
                 plain.pop(name, None)
@@ -183,14 +183,14 @@ class _Asked:
             self.asks[key] = ({**plain, GPU: counted} if counted else plain, bool(cards) and not claimed)
         return self.asks[key]
 
-    def by_claim(self, pods: Pods) -> bool:
+    def uses_dra(self, pods: Pods) -> bool:
         """Whether the pod's cards come through DRA."""
         spec = pods.spec.accelerator
         kind = self.topology.accelerators.get(spec.name) if spec else None
         allocator = (spec.allocator if spec else "") or (kind.allocators[0] if kind and kind.allocators else "")
         return allocator == "dra"
 
-    def held(self, tasks: Tasks, domain: Domain) -> int:
+    def places(self, tasks: Tasks, domain: Domain) -> int:
         """How many pods of the largest size KAI counts in a domain."""
         return sum(count * self.on_node(tasks, pool) for pool, count in domain.nodes)
 
@@ -234,9 +234,9 @@ def _tree(name: str, depth: int, last: int, rows: Rows) -> Domain:
     return Domain(depth, name, children, tuple(counts.values()))
 
 
-def _first(unit: Unit) -> Iterable[Pods]:
+def _first_step(unit: Unit) -> Iterable[Pods]:
     """The podSets of the first step: of an optional group only as many instances as must start."""
     yield from unit.pods
     for units in unit.groups:
         for member in units.members[: units.minimum]:
-            yield from _first(member)
+            yield from _first_step(member)

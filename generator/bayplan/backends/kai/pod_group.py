@@ -1,4 +1,4 @@
-"""A gang as a PodGroup (scheduling.run.ai/v2alpha2) and the marks that tie pods to it.
+"""A gang as a PodGroup (scheduling.run.ai/v2alpha2) and the marks that tie pods to it; KAI's Topologies and Queues.
 
 The shape that every version 0.10 to 0.17 takes (KAI `podgroup_types.go`, `podgroup_webhook.go`): the root carries a
 minMember, every leaf has its own, and a group in between has neither.
@@ -11,16 +11,14 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from bayplan.accelerators import allocator
-from bayplan.backends.kai.cluster import topology_name
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds.parts import gang_labels
 from bayplan.kube.objects import given
 from bayplan.model.features import Need
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, minimum, once, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, allocator, minimum, once, walk
 from bayplan.model.target import Target
-from bayplan.planning.intent import level_label
+from bayplan.model.topology import HOST, ClusterTopology, Pool
 
 POD_GROUP = "pod-group-name"
 SUBGROUP = "kai.scheduler/subgroup-name"
@@ -75,22 +73,26 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
 
 
 def _pod_group(plan: Plan, gang: GangPlan, target: Target) -> Manifest:
-    constraints, leaves = partial(_constraint, plan, gang, target), leaf_units(gang.root, target)
+    constraints, leaves = partial(_topology_constraint, plan, gang, target), leaf_units(gang.root, target)
     return {
         "apiVersion": "scheduling.run.ai/v2alpha2",
         "kind": "PodGroup",
         "metadata": {
             "name": pod_group_name(plan, gang, target),
-            "labels": {**gang_labels(plan, gang), **shard(plan, gang)},
+            "labels": {**gang_labels(plan, gang), **node_pool(plan, gang)},
         },
         "spec": {
             "queue": plan.queue,
             **given(priorityClassName=plan.workflow.priority_class),
             **_preemptibility(gang),
-            **_settings(gang, target),
+            **_own_settings(gang, target),
             "minMember": minimum(gang.root),
             **constraints(gang.root),
-            **given(subGroups=[_known(group, target) for group in _sub_groups(gang.root, leaves, constraints)]),
+            **given(
+                subGroups=[
+                    _without_younger_fields(group, target) for group in _sub_groups(gang.root, leaves, constraints)
+                ]
+            ),
         },
     }
 
@@ -109,7 +111,7 @@ def _preemptibility(gang: GangPlan) -> dict[str, str]:
     return {"preemptibility": "preemptible" if gang.gang.preemptible else "non-preemptible"}
 
 
-def _settings(gang: GangPlan, target: Target) -> dict[str, Any]:
+def _own_settings(gang: GangPlan, target: Target) -> dict[str, Any]:
     """Fields of `backends: {kai: ...}` that PodGroups have under the same name.
 
     A gang with optional groups counts as stale from the start unless the grace period is negative (since 0.17).
@@ -142,15 +144,15 @@ def _optional(units: Units) -> bool:
     return units.minimum < len(units.members)
 
 
-def _known(group: Manifest, target: Target) -> Manifest:
+def _without_younger_fields(group: Manifest, target: Target) -> Manifest:
     """minSubGroup came with 0.15; older CRDs lack it, and KAI then waits for all children."""
     return group if target.since("kai", "0.15") else {k: v for k, v in group.items() if k != "minSubGroup"}
 
 
 def _unit(unit: Unit, leaves: frozenset[str], constraints: Constraints, parent: str) -> Iterator[Manifest]:
     """One group instance: a leaf, or a group with leaves below."""
-    least = {"minMember": unit.pods[0].minimum} if unit.name in leaves else {}
-    yield {"name": unit.name, **given(parent=parent), **least, **constraints(unit)}
+    minimum_of_leaf = {"minMember": unit.pods[0].minimum} if unit.name in leaves else {}
+    yield {"name": unit.name, **given(parent=parent), **minimum_of_leaf, **constraints(unit)}
     yield from _sub_groups(unit, leaves, constraints, unit.name)
 
 
@@ -162,7 +164,7 @@ def leaf_units(root: Unit, target: Target) -> frozenset[str]:
     """
     mixed = target.since("kai", "0.13")
     flat = (member for each in _siblings(root) if mixed or each.alike for member in each.members)
-    return frozenset(unit.name for unit in (root, *flat) if _single(unit))
+    return frozenset(unit.name for unit in (root, *flat) if _has_one_pod_set(unit))
 
 
 class _Siblings(NamedTuple):
@@ -176,11 +178,11 @@ def _siblings(root: Unit) -> Iterator[_Siblings]:
     for unit in walk(root):
         apart = [units for units in unit.groups if _optional(units)]
         beside = tuple(member for units in unit.groups if not _optional(units) for member in units.members)
-        yield _Siblings(beside, not apart and all(map(_single, beside)))
-        yield from (_Siblings(units.members, all(map(_single, units.members))) for units in apart)
+        yield _Siblings(beside, not apart and all(map(_has_one_pod_set, beside)))
+        yield from (_Siblings(units.members, all(map(_has_one_pod_set, units.members))) for units in apart)
 
 
-def _single(unit: Unit) -> bool:
+def _has_one_pod_set(unit: Unit) -> bool:
     return len(unit.pods) == 1
 
 
@@ -189,7 +191,7 @@ def leaf_name(unit: Unit, pods: Pods, leaves: frozenset[str]) -> str:
     return unit.name if unit.name in leaves else pods.name
 
 
-def _constraint(plan: Plan, gang: GangPlan, target: Target, unit: Unit) -> dict[str, Any]:
+def _topology_constraint(plan: Plan, gang: GangPlan, target: Target, unit: Unit) -> dict[str, Any]:
     """Since 0.13 a required level is preferred too: without that KAI finds no domain where all nodes share the next
     level as well. Up to 0.12 KAI refuses the pair (KAI#834)."""
     preferred = unit.preferred or (unit.required if target.since("kai", "0.13") else "")
@@ -201,8 +203,8 @@ def _constraint(plan: Plan, gang: GangPlan, target: Target, unit: Unit) -> dict[
         "topologyConstraint": {
             "topology": topology_of(plan, gang, pool),
             **given(
-                requiredTopologyLevel=level_label(plan.topology, pool, unit.required),
-                preferredTopologyLevel=level_label(plan.topology, pool, preferred),
+                requiredTopologyLevel=plan.topology.level_label(pool, unit.required),
+                preferredTopologyLevel=plan.topology.level_label(pool, preferred),
             ),
         }
     }
@@ -216,7 +218,7 @@ def topology_of(plan: Plan, gang: GangPlan, pool: str) -> str:
 def _marks(plan: Plan, gang: GangPlan, subgroup: str, target: Target) -> Marks:
     """The skip mark exists since 0.15; below, the podgrouper leaves bare pods with our annotation alone."""
     skip = {SKIP: "true"} if target.since("kai", "0.15") else {}
-    queue = {QUEUE: plan.queue, **shard(plan, gang)}
+    queue = {QUEUE: plan.queue, **node_pool(plan, gang)}
     own = plan.topology.schedulers.get("kai", {})
     return Marks(
         owner=Meta(queue, skip),
@@ -228,7 +230,62 @@ def _marks(plan: Plan, gang: GangPlan, subgroup: str, target: Target) -> Marks:
     )
 
 
-def shard(plan: Plan, gang: GangPlan) -> dict[str, str]:
+def node_pool(plan: Plan, gang: GangPlan) -> dict[str, str]:
     """With SchedulingShards, pods and PodGroups name the shard of their nodes."""
     own, cluster = gang.gang.backends.get("kai", {}), plan.topology.schedulers.get("kai", {})
     return given(**{NODE_POOL: own.get("nodePool") or cluster.get("nodePool", "")})
+
+
+# Cluster-scoped objects
+
+
+def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
+    """One Topology for each list of levels, and the queues that the topology file names."""
+    return (*_topologies(topology, target), *_queues(topology))
+
+
+def _topologies(topology: ClusterTopology, target: Target) -> Iterator[Manifest]:
+    for pool in {topology_name(topology, pool.name): pool for pool in reversed(topology.pools)}.values():
+        yield {
+            "apiVersion": topology_api(target),
+            "kind": "Topology",
+            "metadata": {"name": topology_name(topology, pool.name)},
+            "spec": {"levels": [{"nodeLabel": level.label} for level in (*pool.levels, HOST)]},
+        }
+
+
+def topology_api(target: Target) -> str:
+    """KAI has a Topology of its own since 0.12; before, it read Kueue's."""
+    return "kai.scheduler/v1alpha1" if target.since("kai", "0.12") else "kueue.x-k8s.io/v1alpha1"
+
+
+def _queues(topology: ClusterTopology) -> Iterator[Manifest]:
+    """Queues without limits: quotas are the cluster administrator's to set."""
+    own = topology.schedulers.get("kai", {})
+    unlimited = {"quota": -1, "limit": -1, "overQuotaWeight": 1}
+    default = topology.defaults.get("queue")
+    for name in topology.queues or ((default,) if default else ()):
+        yield {
+            "apiVersion": "scheduling.run.ai/v2",
+            "kind": "Queue",
+            "metadata": {"name": name},
+            "spec": {
+                **({"parentQueue": own["parentQueue"]} if own.get("parentQueue") else {}),
+                "resources": {each: dict(unlimited) for each in ("gpu", "cpu", "memory")},
+            },
+        }
+
+
+def topology_name(topology: ClusterTopology, pool: str) -> str:
+    """The Topology that holds a pool's levels: pools with the same levels share one."""
+    base = str(topology.schedulers.get("kai", {}).get("topology") or topology.name)
+    first_of: dict[tuple[str, ...], str] = {}
+    for each in topology.pools:
+        first_of.setdefault(_level_labels(each), each.name)
+    if len(first_of) == 1:
+        return base
+    return f"{base}-{first_of[_level_labels(next(p for p in topology.pools if p.name == pool))]}"
+
+
+def _level_labels(pool: Pool) -> tuple[str, ...]:
+    return tuple(level.label for level in pool.levels)

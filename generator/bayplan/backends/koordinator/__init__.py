@@ -1,90 +1,201 @@
-"""Koordinator 1.7 and 1.8: one PodGroup a gang, its placement as a network-topology-spec."""
+"""Koordinator 1.7 and 1.8: one PodGroup a gang, its placement as a network-topology-spec.
+
+What it carries is here, by feature, amount and version. The reasons end up in front of users. Read in
+koordinator-sh/koordinator, tags v1.7.0 and v1.8.0: pkg/scheduler/plugins/coscheduling/core/
+network_topology_solver.go, network_topology_workflow.go, gang.go.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from bayplan.backends.koordinator.needs import cluster_needs, needs, notices
+from bayplan.backends.koordinator.pod_group import lower
+from bayplan.model.backend import Backend, Cluster, Declaration
+from bayplan.model.features import Feature, Support, exact
+from bayplan.topologies.koordinator import write
 
-from bayplan.backends.koordinator.pod_group import QUOTA, lower
-from bayplan.backends.koordinator.support import FEATURES, SUPPORT
-from bayplan.backends.koordinator.wants import cluster_needs, needs, notices
-from bayplan.core.diagnostics import Diagnostic, Outcome
-from bayplan.model.backend import Folding
-from bayplan.model.features import Support
-from bayplan.model.manifest import Lowered, Manifest, Object, Shape
-from bayplan.model.plan import Plan
-from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology
-from bayplan.topologies.koordinator import write as cluster_objects
+FEATURES = {
+    "koordinator-unlike-groups": Feature("groups of different size or level, or pods beside them", "", "F660"),
+    "koordinator-inner-levels": Feature("a level for each of several groups", "", "F661"),
+    "koordinator-unlike-pods": Feature("pods of different size in a placed gang", "podSets", "F662"),
+    "koordinator-elastic-placed": Feature("a placed gang that may start small", "pods left out", "F663"),
+    "koordinator-claims-placed": Feature("GPUs claimed through DRA in a placed gang", "", "F664"),
+    "koordinator-mixed-names": Feature("pod names that keep groups together", "", "F665", firm=True),
+    "koordinator-one-chain": Feature("pools with different levels", "lists of levels", "F666", firm=True),
+    "koordinator-layer-names": Feature("levels with layer names of their own", "", "F667", firm=True),
+    "koordinator-inner-preferred": Feature("a preferred level of one of several groups", "", "F668"),
+}
+"""What only Koordinator has an opinion on."""
 
-if TYPE_CHECKING:
-    from bayplan.model.intent import GangIntent
+ALL_AT_ONCE = (
+    "Koordinator plans nodes for all waiting pods of a gang at once, so a placed gang starts with all of its pods"
+)
+KUBERNETES_1_28 = "Koordinator 1.7 is built on Kubernetes 1.28, which knows no resource claims of today's API"
+MULTIPLES = "podCountMultiple, which keeps groups whole, came with Koordinator 1.8"
+NO_MULTIPLE = "leave the groups' placement out, or target Koordinator 1.8"
 
+SUPPORT = (
+    *exact(
+        "gang group-depth uneven-groups mixed-pod-sets required-level preferred-level required-and-preferred",
+        "group-preferred optional-pods optional-pods-placed several-compute-domains compute-domain-each network-cards",
+        "pod-network fixed-address queue no-queue priority preemptible label-key-length level-count node-name-length",
+        "workload-jobset workload-job workload-pods",
+    ),
+    Support("koordinator-inner-levels", component="koordinator", since="1.8"),
+    Support("koordinator-inner-levels", "absent", word="not yet upstream", reason=MULTIPLES, hint=NO_MULTIPLE),
+    Support(
+        "koordinator-unlike-groups",
+        "absent",
+        word="not yet upstream",
+        reason="one podCountMultiple a layer holds for all pods of a gang, so only groups of one size, at one level,"
+        " and without pods beside them stay whole",
+        hint="make the groups alike, or make a gang of its own of each kind of group",
+    ),
+    Support(
+        "koordinator-unlike-pods",
+        "absent",
+        word="not yet upstream",
+        reason="Koordinator counts the free places of a node as if all pods of the gang were like its first one",
+        hint="give all pods of the gang the same requests and pool, or place only the gang that needs it",
+    ),
+    Support(
+        "koordinator-inner-preferred",
+        "absent",
+        word="not yet upstream",
+        reason="only the gang as a whole is packed; groups have multiples, which always hold",
+        hint="use `required` on the group, or leave it out",
+    ),
+    Support(
+        "optional-groups",
+        "absent",
+        word="not yet upstream",
+        reason="a gang group waits for all of its gangs",
+        hint="make the group whole: leave its `minReplicas` out",
+    ),
+    Support(
+        "koordinator-elastic-placed",
+        "absent",
+        word="not yet upstream",
+        reason=ALL_AT_ONCE,
+        hint="leave `minReplicas` out, or the placement",
+    ),
+    Support(
+        "separate",
+        "absent",
+        word="not yet upstream",
+        reason="Koordinator packs groups and has no way to keep them apart",
+        hint="leave `separate` out: groups that fill more than half of a domain are apart by arithmetic",
+    ),
+    Support(
+        "mixed-pools",
+        "absent",
+        word="never",
+        reason="one ClusterNetworkTopology describes the whole cluster, and a node that lacks one of its labels is"
+        " left out",
+        hint="put the pods of each pool in a gang of their own",
+    ),
+    Support(
+        "koordinator-one-chain",
+        "absent",
+        word="never",
+        reason='the one ClusterNetworkTopology of a cluster, "default", is a single chain of layers, and a node that'
+        " lacks the label of one is left out without a word",
+        hint="give all pools that have levels the same list of level names, whose labels may differ, or leave the"
+        " levels of a pool out",
+    ),
+    Support(
+        "koordinator-layer-names",
+        "absent",
+        word="never",
+        reason="layers are called after levels in CamelCase, and two of these come out alike or like a layer that"
+        " Koordinator itself has",
+        hint="rename the level",
+    ),
+    Support(
+        "repeated-values",
+        "absent",
+        word="never",
+        reason="Koordinator keeps domains by layer and label value, so equal values under two parents become one"
+        " domain under the first",
+        hint="label the nodes with values that are unique in the cluster, such as spine-a.r1",
+    ),
+    Support(
+        "koordinator-mixed-names",
+        "absent",
+        word="never",
+        reason="Koordinator fills domains in the alphabetical order of pod names, and here pods of another group come"
+        " between",
+        hint="rename the group or the podSet, so that no group's name goes on where another's ends",
+    ),
+    Support("rank-order", up_to=10),
+    Support(
+        "rank-order",
+        "approximate",
+        report="info",
+        reason='pods are placed in the alphabetical order of their names, so "replica-10" comes before "replica-2";'
+        " every group stays whole",
+    ),
+    Support(
+        "compute-domain",
+        "approximate",
+        component="koordinator",
+        since="1.8",
+        reason="its planner looks at the claims of a gang's first pod alone; pods that take whole nodes come out right,"
+        " but upstream does not test that",
+        hint="use `computeDomain: never` where the pods do without NVLink between nodes",
+        report="warning",
+    ),
+    Support(
+        "compute-domain",
+        "absent",
+        word="not yet upstream",
+        reason=KUBERNETES_1_28,
+        hint="target Koordinator 1.8, or use `computeDomain: never`",
+    ),
+    Support(
+        "network-claim",
+        "approximate",
+        component="koordinator",
+        since="1.8",
+        report="warning",
+        reason="its planner does not count claimed network cards, so it may plan more pods on a node than get one",
+        hint="let pods take whole nodes, or use a device plugin",
+    ),
+    Support("network-claim", "absent", word="not yet upstream", reason=KUBERNETES_1_28, hint="use a device plugin"),
+    Support(
+        "gpu-claim",
+        "approximate",
+        component="koordinator",
+        since="1.8",
+        report="warning",
+        reason="GPUs claimed through DRA do not count against an ElasticQuota",
+        hint="use the device plugin where quotas matter",
+    ),
+    Support("gpu-claim", "absent", word="not yet upstream", reason=KUBERNETES_1_28, hint="use the device plugin"),
+    Support(
+        "koordinator-claims-placed",
+        "absent",
+        word="not yet upstream",
+        reason="its planner does not count claimed GPUs, so it plans more pods on a node than have room there, and the"
+        " gang waits for ever",
+        hint="use the device plugin, or leave the placement out",
+    ),
+    Support(
+        "numa",
+        "absent",
+        word="not yet here",
+        reason="Koordinator has NUMA policies of its own on nodes and pods",
+        hint="label the nodes with node.koordinator.sh/numa-topology-policy",
+    ),
+    Support("workload-lws", "absent", word="not yet here", reason="bayplan writes no LWS for Koordinator"),
+    Support("workload-volcano-job", "absent", word="never", reason="a Volcano Job is for Volcano"),
+    Support("workload-sbatch", "absent", word="never", reason="a batch script is for Slurm"),
+)
 
-NAME = "koordinator"
-COMPONENT = "koordinator"
-KINDS = ("jobset", "job", "pods")
-FOLDS: Mapping[str, Folding] = {}
-"""None: with a replicatedJob for each group instance, pod names begin with the group, and sort with it."""
-
-QUEUE_LABEL = QUOTA
-__all__ = [
-    "COMPONENT",
-    "FEATURES",
-    "FOLDS",
-    "KINDS",
-    "NAME",
-    "QUEUE_LABEL",
-    "SUPPORT",
-    "cluster_needs",
-    "cluster_objects",
-    "intent",
-    "lint",
-    "lower",
-    "needs",
-    "notices",
-    "place",
-    "placing",
-    "prove",
-    "read",
-]
-
-
-def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
-    """Its planner counts, and what it counts is exact where all pods are of one size; other gangs are refused."""
-    return ()
-
-
-def placing() -> tuple[Support, ...]:
-    """What it carries of workloads that are there. Loaded when asked for: rendering makes its own."""
-    from bayplan.backends.koordinator.given import GIVEN
-
-    return GIVEN
-
-
-def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
-    """Marks and objects for a workload that is there."""
-    from bayplan.backends.koordinator import given as way
-
-    return way.place(plan, shape, target)
-
-
-def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:
-    """What Koordinator's manifests of the plan must say. Loaded when asked for: rendering never reads back."""
-    from bayplan.backends.koordinator import read_back
-
-    return read_back.intent(plan, target)
-
-
-def read(documents: Sequence[Manifest]) -> Outcome[tuple[GangIntent, ...]]:
-    """The intent that Koordinator's manifests carry."""
-    from bayplan.backends.koordinator import read_back
-
-    return read_back.read(documents)
-
-
-def lint(objects: Sequence[Object], topology: ClusterTopology, target: Target) -> Iterable[Diagnostic]:
-    """Mistakes in ClusterNetworkTopologies, PodGroups and gang annotations that others wrote."""
-    from bayplan.backends.koordinator import lint_gang, lint_topology
-
-    return (*lint_topology.lint(objects, topology), *lint_gang.lint(objects, topology, target))
+BACKEND = Backend(
+    Declaration("koordinator", component="koordinator", support=SUPPORT, features=FEATURES),
+    lower,
+    needs=needs,
+    notices=notices,
+    cluster=Cluster(write, cluster_needs),
+)
+"""Nothing folds: with a replicatedJob for each group instance, pod names begin with the group, and sort with it."""

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.backends.koordinator.gather import Gather, gather
+from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds.parts import gang_labels
 from bayplan.kube.objects import given
 from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, all_pods
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, allocator, once, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL
 from bayplan.topologies.koordinator import layer_name, longest
 
-GANG = "gang.scheduling.koordinator.sh/"
+PREFIX = "gang.scheduling.koordinator.sh/"
 TOTAL, MODE, MATCH, GROUPS, SPEC = (
-    f"{GANG}{name}" for name in ("total-number", "mode", "match-policy", "groups", "network-topology-spec")
+    f"{PREFIX}{name}" for name in ("total-number", "mode", "match-policy", "groups", "network-topology-spec")
 )
 POD_GROUP = "pod-group.scheduling.sigs.k8s.io"
 QUOTA = "quota.scheduling.koordinator.sh/name"
@@ -32,15 +32,15 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
     return Lowered(tuple(groups), marks)
 
 
-def split(gang: GangPlan) -> bool:
+def has_several_pod_groups(gang: GangPlan) -> bool:
     """Whether each podSet instance has a PodGroup of its own: one PodGroup has one minimum for all of its pods."""
-    everyone = list(all_pods(gang.root))
-    return len(everyone) > 1 and any(pods.minimum < pods.replicas for pods in everyone)
+    pod_sets = list(all_pods(gang.root))
+    return len(pod_sets) > 1 and any(pods.minimum < pods.replicas for pods in pod_sets)
 
 
 def pod_group_name(gang: GangPlan, pods: Pods) -> str:
     """The PodGroup of a podSet instance."""
-    return f"{gang.name}-{pods.name}" if split(gang) else gang.name
+    return f"{gang.name}-{pods.name}" if has_several_pod_groups(gang) else gang.name
 
 
 def pod_groups(plan: Plan, gang: GangPlan, target: Target) -> Iterator[Manifest]:
@@ -48,11 +48,13 @@ def pod_groups(plan: Plan, gang: GangPlan, target: Target) -> Iterator[Manifest]
 
     Koordinator takes the network-topology-spec from whichever gang of the group comes first, so all carry the same.
     """
-    whole: dict[str, list[Pods]] = {}
+    pods_by_group: dict[str, list[Pods]] = {}
     for pods in all_pods(gang.root):
-        whole.setdefault(pod_group_name(gang, pods), []).append(pods)
-    tied = {GROUPS: compact([f"{plan.namespace}/{name}" for name in whole])} if len(whole) > 1 else {}
-    for name, members in whole.items():
+        pods_by_group.setdefault(pod_group_name(gang, pods), []).append(pods)
+    gang_group = (
+        {GROUPS: compact([f"{plan.namespace}/{name}" for name in pods_by_group])} if len(pods_by_group) > 1 else {}
+    )
+    for name, members in pods_by_group.items():
         yield {
             "apiVersion": "scheduling.sigs.k8s.io/v1alpha1",
             "kind": "PodGroup",
@@ -63,13 +65,13 @@ def pod_groups(plan: Plan, gang: GangPlan, target: Target) -> Iterator[Manifest]
                     TOTAL: str(sum(pods.replicas for pods in members)),
                     MODE: "Strict",
                     MATCH: match_policy(plan, gang),
-                    **tied,
+                    **gang_group,
                     **topology_spec(plan, gang, target),
                 },
             },
             "spec": {
                 "minMember": sum(pods.minimum for pods in members),
-                **given(scheduleTimeoutSeconds=_own(gang).get("scheduleTimeoutSeconds")),
+                **given(scheduleTimeoutSeconds=_own_settings(gang).get("scheduleTimeoutSeconds")),
             },
         }
 
@@ -83,21 +85,22 @@ def match_policy(plan: Plan, gang: GangPlan) -> str:
     level a pod that is started again may join those that run.
     """
     return str(
-        _own(gang).get("matchPolicy") or ("only-waiting" if gather(plan, gang).strict else "waiting-and-running")
+        _own_settings(gang).get("matchPolicy")
+        or ("only-waiting" if gather_strategy(plan, gang).strict else "waiting-and-running")
     )
 
 
-def _own(gang: GangPlan) -> Any:
+def _own_settings(gang: GangPlan) -> Any:
     return gang.gang.backends.get("koordinator", {})
 
 
 def topology_spec(plan: Plan, gang: GangPlan, target: Target) -> dict[str, str]:
     """The annotation network-topology-spec, as JSON that a machine made: what does not parse is ignored silently."""
-    rules = list(rules_of(plan, gather(plan, gang), target))
+    rules = list(gather_rules(plan, gather_strategy(plan, gang), target))
     return {SPEC: compact({"gatherStrategy": rules})} if rules else {}
 
 
-def rules_of(plan: Plan, wanted: Gather, target: Target) -> Iterator[dict[str, Any]]:
+def gather_rules(plan: Plan, wanted: GatherStrategy, target: Target) -> Iterator[dict[str, Any]]:
     """One rule a level, coarse to fine. Only the deepest MustGather counts, so there is one."""
     multiples = wanted.multiples if target.since("koordinator", "1.8") else {}
     for level in (*longest(plan.topology), HOST_LEVEL):
@@ -123,3 +126,165 @@ def _marks(plan: Plan, gang: GangPlan, pods: Pods) -> Marks:
             spec={"schedulerName": own.get("schedulerName", "koord-scheduler")},
         ),
     )
+
+
+# What of a gang's placement one network-topology-spec can say, and what it cannot.
+#
+# Koordinator plans all pods of a gang at once (network_topology_solver.go, 1.7 and 1.8):
+#
+# 1. It looks for the *deepest* domain with room for all of them, below the deepest layer that is `MustGather`. So the
+#    required level of the whole gang holds, and any preferred one holds wherever it can.
+# 2. It deals nodes out domain by domain, and since 1.8 every domain of a layer with `podCountMultiple: n` gets a
+#    multiple of n pods.
+# 3. It sorts the pods by name and gives them the nodes in that order.
+#
+# Where the names of each group's pods stand together and every group has n pods, 2 and 3 keep each group in one domain
+# of that layer: the n-th pods start a domain. Several groups may share a domain, as everywhere in bayplan. This holds
+# for several such layers at once, because the pods of an outer group are a multiple of those of an inner one.
+
+
+class GatherStrategy(NamedTuple):
+    """A gang's placement by level name. `multiples` are coarse to fine as the groups nest: level -> pods a group."""
+
+    required: str
+    preferred: str
+    multiples: Mapping[str, int]
+
+    @property
+    def placed(self) -> bool:
+        """Whether there is anything to say."""
+        return bool(self.required or self.preferred or self.multiples)
+
+    @property
+    def strict(self) -> bool:
+        """Whether a level must hold."""
+        return bool(self.required or self.multiples)
+
+
+def gather_strategy(plan: Plan, gang: GangPlan) -> GatherStrategy:
+    """The placement of a gang: the deepest level around all of its pods, and the multiples of the groups inside.
+
+    A preference is not worth a gang that never starts: where the planner would miscount, it is not told of one.
+    """
+    if has_no_requirement(gang) and is_miscounted(plan, gang):
+        return GatherStrategy("", "", {})
+    outer = list(units_with_all_pods(gang.root))
+    required = next((unit.required for unit in reversed(outer) if unit.required), "")
+    preferred = next((unit.preferred for unit in reversed(outer) if unit.preferred), "")
+    multiples = {level: sizes[0] for level, sizes in group_sizes(gang).items() if _is_uniform(gang, sizes)}
+    return GatherStrategy(required, "" if preferred == required else preferred, multiples)
+
+
+def has_no_requirement(gang: GangPlan) -> bool:
+    """Whether nothing of the gang has a required level."""
+    return not any(unit.required for unit in walk(gang.root))
+
+
+def is_miscounted(plan: Plan, gang: GangPlan) -> bool:
+    """Whether the planner's count of free places comes out wrong for this gang."""
+    return bool(
+        has_unequal_pods(plan, gang) or optional_pods(gang) or any(uses_dra(plan, pods) for pods in all_pods(gang.root))
+    )
+
+
+def optional_pods(gang: GangPlan) -> int:
+    """How many pods the gang may start without."""
+    return sum(pods.replicas - pods.minimum for pods in all_pods(gang.root))
+
+
+def has_unequal_pods(plan: Plan, gang: GangPlan) -> bool:
+    """Whether a node has room for another number of pods, depending on which of the gang they are."""
+    return len({_node_share(plan, pods) for pods in once(all_pods(gang.root))}) > 1
+
+
+def _node_share(plan: Plan, pods: Pods) -> object:
+    """What decides how many fit on a node. A pod that takes more than half of its cards has the node for itself."""
+    asked, pool = pods.spec.accelerator, plan.topology.pool(pods.pool)
+    if asked and pool and 2 * asked.per_pod > pool.node.accelerators:
+        return pods.pool
+    return pods.pool, asked, tuple(sorted(pods.spec.resources.items())), pods.spec.fabric
+
+
+def uses_dra(plan: Plan, pods: Pods) -> bool:
+    """Whether the pods' GPUs are claimed through DRA."""
+    asked = pods.spec.accelerator
+    return bool(asked and allocator(asked, plan.topology.accelerators[asked.name]) == "dra")
+
+
+def units_with_all_pods(root: Unit) -> Iterator[Unit]:
+    """The units that hold all pods of the gang: the gang, and groups that are alone in what is around them."""
+    yield root
+    if len(root.groups) == 1 and len(root.groups[0].members) == 1:
+        yield from units_with_all_pods(root.groups[0].members[0])
+
+
+def group_sizes(gang: GangPlan) -> dict[str, list[int]]:
+    """Level -> the pods of each group that requires it."""
+    found: dict[str, list[int]] = {}
+    for unit in placed_groups(gang):
+        found.setdefault(unit.required, []).append(pod_count(unit))
+    return found
+
+
+def placed_groups(gang: GangPlan) -> Iterator[Unit]:
+    """The parts of the gang with a level that nothing around them requires already, parents first."""
+    outer = list(units_with_all_pods(gang.root))
+    return (unit for unit in _placed_groups(outer[-1], frozenset(each.required for each in outer)))
+
+
+def _placed_groups(unit: Unit, enclosing: frozenset[str]) -> Iterator[Unit]:
+    for units in unit.groups:
+        for member in units.members:
+            if member.required and member.required not in enclosing:
+                yield member
+            yield from _placed_groups(member, enclosing | {member.required})
+
+
+def inner_units(root: Unit) -> list[Unit]:
+    """The units that hold a part of the gang, parents first."""
+    outer = list(units_with_all_pods(root))
+    return list(walk(outer[-1]))[1:]
+
+
+def pod_count(unit: Unit) -> int:
+    """How many pods a unit has."""
+    return sum(pods.replicas for pods in all_pods(unit))
+
+
+def has_unequal_groups(gang: GangPlan) -> bool:
+    """Whether a multiple cannot keep the groups of some level whole."""
+    return any(not _is_uniform(gang, sizes) for sizes in group_sizes(gang).values())
+
+
+def _is_uniform(gang: GangPlan, sizes: list[int]) -> bool:
+    """One size, and no pods beside the groups."""
+    return len(set(sizes)) == 1 and sum(sizes) == pod_count(gang.root)
+
+
+def interleaved_level(gang: GangPlan) -> str:
+    """The level of groups whose pods do not stand together when all pods of the gang are sorted by name, if any.
+
+    In every kind a pod is called `<gang, or JobSet and gang>-<podSet instance>-<numbers>`, and "-" sorts before letters
+    and digits, so the order of the podSet instances' names decides. Only where one name goes on with a number where
+    another ends, their pods run into each other.
+    """
+    for level in group_sizes(gang):
+        units = [unit for unit in placed_groups(gang) if unit.required == level]
+        owner = {pods.name + "-": unit.name for unit in units for pods in all_pods(unit)}
+        if is_interleaved(owner):
+            return level
+    return ""
+
+
+def is_interleaved(owner: Mapping[str, str]) -> bool:
+    """Whether pods of one owner come between those of another. The keys: what the names of their pods begin with."""
+    names = sorted(owner)
+    begun: set[str] = set()
+    for before, name in zip(("", *names), names, strict=False):
+        if owner.get(before) == owner[name]:
+            continue
+        runs_on = bool(before) and name.startswith(before) and name[len(before)].isdigit()
+        if owner[name] in begun or runs_on:
+            return True
+        begun.add(owner[name])
+    return False

@@ -1,92 +1,293 @@
-"""Kueue 0.14 to 0.19: levels as annotations of pod templates, groups as slices of one podSet."""
+"""Kueue 0.14 to 0.19: levels as annotations of pod templates, groups as slices of one podSet.
+
+What it carries is here, by feature, amount and version. The reasons end up in front of users.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-from bayplan.backends.kueue.at_once import prove
 from bayplan.backends.kueue.lower import lower
-from bayplan.backends.kueue.needs import FEATURES, cluster_needs, needs
-from bayplan.backends.kueue.notices import notices
-from bayplan.backends.kueue.support import SUPPORT
-from bayplan.backends.kueue.words import QUEUE as QUEUE_LABEL
-from bayplan.core.diagnostics import Diagnostic, Outcome
-from bayplan.model.backend import Folding
-from bayplan.model.features import Support
-from bayplan.model.manifest import Lowered, Manifest, Object, Shape
-from bayplan.model.plan import Plan
-from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology
+from bayplan.backends.kueue.needs import cluster_needs, cluster_objects, needs, notices, prove
+from bayplan.model.backend import Backend, Cluster, Declaration
+from bayplan.model.features import Feature, Support, exact
 
-if TYPE_CHECKING:
-    from bayplan.model.intent import GangIntent
+FEATURES: Mapping[str, Feature] = {
+    "unlike-pair": Feature("a placement over two podSets that are no leader and its workers", code="F650"),
+    "unlike-slices": Feature("a placement over group instances that differ", code="F651"),
+    "slice-layers": Feature("groups inside each other, each on a level", "layers of slices", "F652"),
+    "gated-slice-layers": Feature("groups inside each other, behind a feature gate", "layers of slices", "F653"),
+    "slice-preferred": Feature("groups that should share one domain each", code="F654"),
+    "bare-pod-sets": Feature("bare pods of several podSets in one gang", "podSets", "F655"),
+    "admitted-together": Feature("gangs that run after each other are admitted together", "gangs", "F656"),
+    "flavor-size": Feature("labels or tolerations of one pool", "entries", "F657", True),
+    "flavor-count": Feature("pools behind one queue", "pools", "F658", True),
+}
+"""Needs of Kueue's own. What a pair or slices may be, no shared need says."""
 
+ONE_BY_ONE = "Kueue places every podSet by itself; together it places a leader and its workers, two podSets at most"
+UNFOLD = "put the pods into one podSet, or place the groups and not what is around them"
+ELASTIC = "Kueue admits a workload whole; its partial admission is for Jobs without a topology"
+NESTED_SLICES = (
+    "nested slices are behind the feature gate TASMultiLayerTopology, which came with 0.17 and is on since 0.19"
+)
 
-NAME = "kueue"
-COMPONENT = "kueue"
-KINDS = ("jobset", "job")  # bare pods where a gang asks for them: Kueue tells their podSets apart by requests alone
-FOLDS: Mapping[str, Folding] = {"jobset": "all", "job": "all"}
+PODS = (
+    Support(
+        "gang",
+        "approximate",
+        report="info",
+        reason="it admits all pods at once, but kube-scheduler starts them one by one",
+    ),
+    Support("rank-order"),
+    Support("optional-pods", "absent", word="never", reason=ELASTIC, hint="leave `minReplicas` out"),
+    Support("optional-pods-placed"),  # the pods themselves are refused
+    Support("optional-groups", "absent", word="never", reason=ELASTIC, hint="leave `minReplicas` out"),
+    Support(
+        "numa", "absent", word="never", reason="NUMA is the kubelet's to align", hint="set its topology manager policy"
+    ),
+    Support(
+        "bare-pod-sets",
+        "absent",
+        word="not yet here",
+        reason="Kueue tells the podSets of a group of pods apart by what their pods ask for, not by name",
+        hint="use `workload: jobset`",
+    ),
+)
+PLACEMENT = (
+    *exact(
+        "group-depth uneven-groups required-level preferred-level repeated-values",
+    ),
+    Support(
+        "group-preferred",
+        "absent",
+        word="not yet upstream",
+        reason="slices of a podSet have required levels only; Kueue packs them tightly below its level anyway",
+        hint="leave it out, or require the level",
+    ),
+    Support(
+        "slice-preferred",
+        "absent",
+        word="not yet upstream",
+        reason="slices of a podSet have required levels only",
+        hint="require the level, or prefer one for the whole gang",
+    ),
+    Support(
+        "required-and-preferred",
+        "absent",
+        word="not yet upstream",
+        reason="the two annotations exclude each other; below a required level Kueue packs as tightly as it can",
+        hint="leave the preferred level out",
+    ),
+    Support(
+        "separate",
+        "absent",
+        word="not yet upstream",
+        reason="slices may share a domain, and nothing keeps them apart",
+        hint="leave `separate` out: groups that fill more than half of a domain are apart by arithmetic",
+    ),
+    Support(
+        "mixed-pools",
+        "absent",
+        word="never",
+        reason="a podSet runs on one flavor, which has one Topology",
+        hint="put the pods of each pool in a group of their own, without a placement over both",
+    ),
+    Support("mixed-pod-sets", up_to=2),
+    Support("mixed-pod-sets", "absent", word="not yet upstream", reason=ONE_BY_ONE, hint=UNFOLD),
+    Support(
+        "unlike-pair",
+        "absent",
+        word="not yet upstream",
+        reason="of two podSets in one domain, one must have a single pod; both run in one pool, and neither has slices,"
+        " which several instances of their group would be",
+        hint="write each instance as a group of its own with `replicas: 1`, or leave the group's placement out",
+    ),
+    Support(
+        "unlike-slices",
+        "absent",
+        word="not yet upstream",
+        reason="slices of a podSet are all of one size, and their ranks follow each other",
+        hint="make the groups equal, or place each group and not what is around them",
+    ),
+    Support("slice-layers", up_to=1),
+    Support("slice-layers", up_to=3, component="kueue", since="0.19"),
+    Support(
+        "slice-layers",
+        "absent",
+        word="not yet upstream",
+        reason=f"{NESTED_SLICES}, and there are 3 layers at most",
+        hint="target Kueue 0.19, name the gate in the topology's `schedulers: {kueue: {featureGates}}`, or nest less",
+    ),
+    Support("gated-slice-layers", up_to=1),
+    Support("gated-slice-layers", up_to=3, component="kueue", since="0.17"),
+    Support(
+        "gated-slice-layers",
+        "absent",
+        word="not yet upstream",
+        reason=f"{NESTED_SLICES}, and there are 3 layers at most",
+        hint="target Kueue 0.17 or later, or nest less",
+    ),
+)
+CLAIMS = (
+    *exact(
+        "network-cards pod-network fixed-address",
+    ),
+    Support(
+        "compute-domain",
+        "approximate",
+        component="kueue",
+        until="0.18",
+        report="warning",
+        reason="Kueue below 0.18 does not see the claims of its channels, so they count against no quota",
+        hint="nothing to do where a node has one claiming pod",
+    ),
+    Support(
+        "compute-domain",
+        "absent",
+        component="kueue",
+        until="0.19",
+        word="not yet upstream",
+        reason="Kueue 0.18 refuses claims with a device configuration, which every channel has",
+        hint="target Kueue 0.19, or 0.17",
+    ),
+    Support("compute-domain"),
+    Support(
+        "several-compute-domains",
+        "approximate",
+        report="warning",
+        reason="the groups share one pod template and so one ComputeDomain of the gang;"
+        " NVLink stays whole inside each group, for the required level keeps it there",
+        hint="nothing to do, or `computeDomain: gang` says so in the file",
+    ),
+    Support(
+        "compute-domain-each",
+        "absent",
+        word="never",
+        reason="the groups share one pod template, which names one claim",
+        hint="leave `computeDomain: group` out: one for the gang does the same inside each group",
+    ),
+    Support(
+        "network-claim",
+        "absent",
+        word="not yet upstream",
+        reason="claimed network cards do not count when Kueue looks for a domain, and Kueue 0.18 admits no workload"
+        " whose claims have constraints or settings",
+        hint="use a fabric whose cards are extended resources",
+    ),
+    Support(
+        "gpu-claim",
+        "absent",
+        word="not yet upstream",
+        reason="claimed GPUs do not count when Kueue looks for a domain, so it would fill domains that are full",
+        hint="use `allocator: device-plugin`",
+    ),
+)
+QUEUES = (
+    Support("queue"),
+    Support(
+        "no-queue",
+        "absent",
+        word="never",
+        reason="it leaves work without a queue alone",
+        hint="set `spec.queue`, or `defaults.queue` in the topology",
+    ),
+    Support("priority"),
+    Support(
+        "preemptible",
+        "absent",
+        word="never",
+        reason="who may be preempted is for the ClusterQueue to say",
+        hint="leave it out, and set `preemption` in the ClusterQueue",
+    ),
+    Support(
+        "admitted-together",
+        "approximate",
+        report="info",
+        reason="a JobSet is admitted as one workload, so it waits for quota and room for all of its gangs",
+        hint="render them apart with `--gang NAME` where that is too much",
+    ),
+)
+CLUSTER = (
+    # Levels of an assignment: 8 up to 0.14.2, then 16 (CRD workloads.kueue.x-k8s.io), as many as a Topology has.
+    Support("level-count", up_to=8),
+    Support("level-count", up_to=16, component="kueue", since="0.14.3"),
+    Support(
+        "level-count",
+        "absent",
+        word="never",
+        reason="a Topology holds 16 levels, and up to Kueue 0.14.2 an assignment holds 8",
+        hint="leave out levels nobody uses",
+    ),
+    # A level in a Workload: no bound in v1beta1, 63 characters in v1beta2; 316 in a Topology.
+    Support("label-key-length", up_to=316, component="kueue", until="0.15"),
+    Support("label-key-length", up_to=63),
+    Support(
+        "label-key-length",
+        "absent",
+        word="never",
+        reason="a workload names levels of 63 characters at most, prefix and slash counted",
+        hint="copy the label of the nodes into one with a shorter key",
+    ),
+    Support("node-name-length"),
+    Support("flavor-count", up_to=64),
+    Support(
+        "flavor-count",
+        "absent",
+        word="never",
+        reason="a ClusterQueue has 64 flavors for one set of resources, and each pool is one",
+        hint="put pools of equal nodes and levels together",
+    ),
+    Support("flavor-size", up_to=8),
+    Support(
+        "flavor-size",
+        "absent",
+        word="never",
+        reason="a ResourceFlavor holds 8 labels and 8 tolerations",
+        hint="one label that all nodes of the pool have is enough",
+    ),
+)
+KINDS = (
+    Support("workload-jobset", up_to=8),
+    Support("workload-jobset", up_to=10, component="kueue", since="0.18"),
+    Support("workload-jobset", up_to=18, component="kueue", since="0.19"),
+    Support(
+        "workload-jobset",
+        "absent",
+        word="never",
+        reason="each replicatedJob is a podSet, and a Workload holds 8 (10 since Kueue 0.18, 18 since 0.19)",
+        hint="make the groups equal, so that they become one podSet",
+    ),
+    Support("workload-job", up_to=1),
+    Support(
+        "workload-job",
+        "absent",
+        word="never",
+        reason="each Job is a workload of its own, and no two are admitted together",
+        hint="use `workload: jobset`",
+    ),
+    Support("workload-pods"),
+    Support("workload-lws", "absent", word="not yet here", reason="it makes a workload of each group of an LWS"),
+    Support("workload-volcano-job", "absent", word="never", reason="a Volcano Job is for Volcano"),
+    Support("workload-sbatch", "absent", word="never", reason="a batch script is for Slurm"),
+)
+SUPPORT = (*PODS, *PLACEMENT, *CLAIMS, *QUEUES, *CLUSTER, *KINDS)
 
-__all__ = [
-    "COMPONENT",
-    "FEATURES",
-    "FOLDS",
-    "KINDS",
-    "NAME",
-    "QUEUE_LABEL",
-    "SUPPORT",
-    "cluster_needs",
-    "cluster_objects",
-    "intent",
-    "lint",
-    "lower",
-    "needs",
-    "notices",
-    "place",
-    "placing",
-    "prove",
-    "read",
-]
-
-
-def placing() -> tuple[Support, ...]:
-    """What it carries of workloads that are there. Loaded when asked for: rendering makes its own."""
-    from bayplan.backends.kueue.given import GIVEN
-
-    return GIVEN
-
-
-def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
-    """Marks and objects for a workload that is there."""
-    from bayplan.backends.kueue import given as way
-
-    return way.place(plan, shape, target)
-
-
-def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:
-    """What Kueue manifests of the plan must say. Loaded when asked for: rendering never reads back."""
-    from bayplan.backends.kueue import read_back
-
-    return read_back.intent(plan, target)
-
-
-def read(documents: Sequence[Manifest]) -> Outcome[tuple[GangIntent, ...]]:
-    """The intent that Kueue manifests carry."""
-    from bayplan.backends.kueue import read_back
-
-    return read_back.read(documents)
-
-
-def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
-    """Topologies, flavors and queues."""
-    from bayplan.topologies.kueue import source as kueue
-
-    return kueue.write(topology, target)
-
-
-def lint(objects: Sequence[Object], topology: ClusterTopology, target: Target) -> Iterable[Diagnostic]:
-    """Mistakes in Kueue's objects and in workloads for Kueue that others wrote."""
-    from bayplan.backends.kueue import linting
-
-    return linting.lint(objects, topology, target)
+BACKEND = Backend(
+    Declaration(
+        "kueue",
+        component="kueue",
+        support=SUPPORT,
+        features=FEATURES,
+        kinds=(
+            "jobset",
+            "job",
+        ),  # bare pods where a gang asks for them: Kueue tells their podSets apart by requests alone
+        folds={"jobset": "all", "job": "all"},
+    ),
+    lower,
+    needs=needs,
+    prove=prove,
+    notices=notices,
+    cluster=Cluster(cluster_objects, cluster_needs),
+)

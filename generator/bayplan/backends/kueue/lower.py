@@ -6,37 +6,50 @@ queue (Kueue 0.14 to 0.19, `pkg/controller/jobs`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.backends.kueue.requests import Request, requests
-from bayplan.backends.kueue.words import (
-    LAYERS,
-    POD_COUNT,
-    POD_GROUP,
-    POD_INDEX,
-    PREFERRED,
-    PRIORITY_CLASS,
-    QUEUE,
-    REQUIRED,
-    RETRIABLE,
-    SLICE_LEVEL,
-    SLICE_SIZE,
-    TOGETHER,
-)
+from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import instances
 from bayplan.kube.kinds.pods import NUMBER_COLUMN
 from bayplan.kube.objects import given
 from bayplan.model.manifest import Lowered, Marks, Meta, PodParts, Shape, Slot
-from bayplan.model.plan import GangPlan, Plan, all_pods
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
 from bayplan.model.target import Target
+from bayplan.planning.shape import fold
+
+# Labels and annotations (Kueue 0.14 to 0.19, `topology_types.go`, `constants.go` of controller and pod)
+
+PREFIX = "kueue.x-k8s.io/"
+
+QUEUE = f"{PREFIX}queue-name"
+PRIORITY_CLASS = f"{PREFIX}priority-class"
+
+REQUIRED = f"{PREFIX}podset-required-topology"
+PREFERRED = f"{PREFIX}podset-preferred-topology"
+UNCONSTRAINED = f"{PREFIX}podset-unconstrained-topology"
+SLICE_LEVEL = f"{PREFIX}podset-slice-required-topology"
+SLICE_SIZE = f"{PREFIX}podset-slice-size"
+LAYERS = f"{PREFIX}podset-slice-required-topology-constraints"
+POD_SET_GROUP = f"{PREFIX}podset-group-name"
+TOPOLOGY_ANNOTATIONS = (REQUIRED, PREFERRED, UNCONSTRAINED, SLICE_LEVEL, SLICE_SIZE, LAYERS, POD_SET_GROUP)
+
+POD_GROUP = f"{PREFIX}pod-group-name"
+POD_COUNT = f"{PREFIX}pod-group-total-count"
+POD_INDEX = f"{PREFIX}pod-group-pod-index"
+RETRIABLE = f"{PREFIX}retriable-in-group"
+
+LAYER_GATE = "TASMultiLayerTopology"
+MOST_LAYERS = 3
+LEVEL_LENGTH = 63
+"""Characters of a level in a workload: `maxLength` of the Workload CRD since v1beta2, that is Kueue 0.15."""
 
 
 def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
     """No documents; marks for every podSet instance of every workload."""
-    asked = {gang.name: requests(plan, gang) for gang in plan.gangs}
+    requests_of = {gang.name: requests(plan, gang) for gang in plan.gangs}
     marks = {
-        (gang.name, pods.name): _marks(plan, gang, asked[gang.name][pods.name], workload.kind)
+        (gang.name, pods.name): _marks(plan, gang, requests_of[gang.name][pods.name], workload.kind)
         for workload in shape.workloads
         for gang, pods in instances(workload)
     }
@@ -46,24 +59,24 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
 def _marks(plan: Plan, gang: GangPlan, request: Request, kind: str) -> Marks:
     group = _pod_group(gang) if kind == "pods" else PodParts()
     return Marks(
-        owner=Meta({QUEUE: plan.queue, **_priority(gang)}, spec=given(suspend=kind != "pods")),
-        pod=group._replace(annotations={**group.annotations, **written(request)}),
+        owner=Meta({QUEUE: plan.queue, **_priority_class(gang)}, spec=given(suspend=kind != "pods")),
+        pod=group._replace(annotations={**group.annotations, **topology_annotations(request)}),
     )
 
 
-def _priority(gang: GangPlan) -> dict[str, str]:
+def _priority_class(gang: GangPlan) -> dict[str, str]:
     """A WorkloadPriorityClass, which orders the queue and no pod; without one the pods' own class does both."""
     return given(**{PRIORITY_CLASS: gang.gang.backends.get("kueue", {}).get("priorityClass", "")})
 
 
-def written(request: Request) -> dict[str, str]:
+def topology_annotations(request: Request) -> dict[str, str]:
     """A podSet's request in Kueue's annotations."""
     return given(
         **{
             REQUIRED: request.required,
             PREFERRED: request.preferred,
             **_slices(request),
-            TOGETHER: request.together,
+            POD_SET_GROUP: request.pod_set_group,
         }
     )
 
@@ -87,3 +100,124 @@ def _pod_group(gang: GangPlan) -> PodParts:
     labels: dict[str, Any] = {POD_GROUP: gang.name, POD_INDEX: Slot(NUMBER_COLUMN, "text")}
     total = sum(pods.total for pods in all_pods(gang.root))
     return PodParts(labels=labels, annotations={POD_COUNT: str(total), RETRIABLE: "false"})
+
+
+# What Kueue is asked for each podSet: one level for the podSet, and levels for slices of it.
+#
+# Kueue places podSets one by one. A placement that covers one podSet becomes its level, those inside become slices of
+# it; a placement over two podSets takes a pair, of which one has one pod (Kueue 0.14 to 0.19, `tas_validation.go`).
+
+PAIR = 2
+
+
+class Layer(NamedTuple):
+    """Slices of so many pods, each of which must share one domain of a level (a node label)."""
+
+    level: str
+    size: int
+
+
+class Request(NamedTuple):
+    """What one podSet asks for; levels are node labels."""
+
+    required: str = ""
+    preferred: str = ""
+    layers: tuple[Layer, ...] = ()
+    pod_set_group: str = ""  # the name that the two podSets of a pair share
+
+
+class PodSet(NamedTuple):
+    """A podSet as Kueue sees it, with the instances of the plan that it stands for and the units around each."""
+
+    pods: Pods
+    names: tuple[str, ...]
+    paths: tuple[tuple[Unit, ...], ...]  # of each instance: the units around it, the gang first
+
+    def placements(self) -> Iterator[tuple[Unit, int]]:
+        """Units with a placement on the way from the gang to the pods, and how many of each kind there are."""
+        for rank in zip(*self.paths, strict=True):
+            if rank[0].required or rank[0].preferred:
+                yield rank[0], len({unit.name for unit in rank})
+
+
+class PodSets(NamedTuple):
+    """The podSets of a gang, and by the name of each unit those that have pods in it."""
+
+    pod_sets: tuple[PodSet, ...]
+    by_unit: Mapping[str, Mapping[str, PodSet]]
+
+    def within(self, unit: Unit) -> tuple[PodSet, ...]:
+        """The podSets that have pods in a unit."""
+        return tuple(self.by_unit[unit.name].values())
+
+    def expressible(self, pod_set: PodSet) -> Iterator[tuple[Unit, int]]:
+        """The placements around a podSet that can be told to Kueue: those over it alone, or over a pair."""
+        for unit, count in pod_set.placements():
+            members = self.within(unit)
+            if len(members) == 1 or is_pair(members):
+                yield unit, count
+
+
+def pod_sets_of(gang: GangPlan) -> PodSets:
+    """The podSets of a gang that was not folded yet."""
+    paths = {pods.name: path for path in _paths(gang.root, ()) for pods in path[-1].pods}
+    folded = [(pods, pods.instances or (pods.name,)) for pods in all_pods(fold(gang).root)]
+    made = tuple(PodSet(pods, names, tuple(paths[name] for name in names)) for pods, names in folded)
+    by_unit: dict[str, dict[str, PodSet]] = {}
+    for pod_set in made:
+        for unit in (unit for path in pod_set.paths for unit in path):
+            by_unit.setdefault(unit.name, {})[pod_set.pods.name] = pod_set
+    return PodSets(made, by_unit)
+
+
+def _paths(unit: Unit, above: tuple[Unit, ...]) -> Iterator[tuple[Unit, ...]]:
+    path = (*above, unit)
+    yield path
+    for units in unit.groups:
+        for member in units.members:
+            yield from _paths(member, path)
+
+
+def is_pair(members: Sequence[PodSet]) -> bool:
+    """Two podSets that Kueue can keep together: one has one pod, none has slices, and one flavor serves both.
+
+    The units around them are the same, and there is one of each.
+    """
+    if len(members) != PAIR or all(pod_set.pods.total > 1 for pod_set in members):
+        return False
+    first, second = ([(unit.name, count) for unit, count in pod_set.placements()] for pod_set in members)
+    same = first == second and all(count == 1 for _, count in first)
+    return same and members[0].pods.pool == members[1].pods.pool
+
+
+def requests(plan: Plan, gang: GangPlan) -> Mapping[str, Request]:
+    """Name of a podSet instance -> what the podSet that it belongs to asks for."""
+    pod_sets = pod_sets_of(gang)
+    made = ((pod_set, _pod_set_request(plan, gang, pod_set, pod_sets)) for pod_set in pod_sets.pod_sets)
+    return {name: request for pod_set, request in made for name in (pod_set.pods.name, *pod_set.names)}
+
+
+def _pod_set_request(plan: Plan, gang: GangPlan, pod_set: PodSet, pod_sets: PodSets) -> Request:
+    placements = list(pod_sets.expressible(pod_set))
+    if not placements:
+        return Request()
+    members = pod_sets.within(placements[-1][0])
+    if len(members) == PAIR:  # the innermost placement implies those around it
+        unit = next((unit for unit, _ in reversed(placements) if unit.required), placements[-1][0])
+        return _top_level(plan, pod_set, unit)._replace(pod_set_group=f"{gang.name}-{members[0].pods.name}")
+    outer = placements[0][0] if placements[0][1] == 1 else None
+    top = _top_level(plan, pod_set, outer) if outer else Request()
+    total = pod_set.pods.total
+    inner = [(unit, count) for unit, count in placements if unit is not outer and unit.required]
+    return top._replace(layers=tuple(Layer(_label(plan, pod_set, unit.required), total // n) for unit, n in inner))
+
+
+def _top_level(plan: Plan, pod_set: PodSet, unit: Unit) -> Request:
+    """A required level; Kueue refuses a preferred one beside it."""
+    if unit.required:
+        return Request(required=_label(plan, pod_set, unit.required))
+    return Request(preferred=_label(plan, pod_set, unit.preferred))
+
+
+def _label(plan: Plan, pod_set: PodSet, level: str) -> str:
+    return plan.topology.level_label(pod_set.pods.pool, level)

@@ -9,19 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.backends.native.gates import is_on
-from bayplan.backends.native.tree import COMPONENT, LEVELS, TREES, Node, Shape, Template, shape, templates, trees
+from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds.parts import gang_labels
 from bayplan.kube.objects import given
-from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts
-from bayplan.model.manifest import Shape as Workloads
-from bayplan.model.plan import GangPlan, Plan
+from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts, Shape
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, minimum, walk
 from bayplan.model.target import Target
+from bayplan.model.topology import Level, Pool
 
 GROUP = "scheduling.k8s.io"
 
 
-def lower(plan: Plan, workloads: Workloads, target: Target) -> Lowered:
+def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
     """One Workload for each gang and one object for each of its groups; on every pod, its group's name."""
     lowered = [_gang(plan, gang, target) for gang in plan.gangs]
     marks = {key: mark for each in lowered for key, mark in each.marks.items()}
@@ -29,15 +28,15 @@ def lower(plan: Plan, workloads: Workloads, target: Target) -> Lowered:
 
 
 def _gang(plan: Plan, gang: GangPlan, target: Target) -> Lowered:
-    roots = trees(plan, gang.root, target)
-    made = templates(roots, gang.gang.name)
-    if not target.since(COMPONENT, LEVELS):
-        return _counted(plan, gang, roots[0], made[shape(roots[0])].name)
-    say = _Words(plan, gang, target)
-    documents = (say.workload(made), *say.groups(roots, made, ""))
-    groups = {pods.name: say.name(node) for node in _leaves(roots) for pods in node.pods}
+    roots = group_trees(plan, gang.root, target)
+    templates_by_key = templates(roots, gang.gang.name)
+    if not target.since(COMPONENT, SINCE_LEVELS):
+        return _counting_workload(plan, gang, roots[0], templates_by_key[template_key(roots[0])].name)
+    manifests = _Manifests(plan, gang, target)
+    documents = (manifests.workload(templates_by_key), *manifests.groups(roots, templates_by_key, ""))
+    groups = {pods.name: manifests.name(node) for node in _leaves(roots) for pods in node.pods}
     marks = {
-        (gang.name, pods): _mark(plan, {"schedulingGroup": {"podGroupName": group}}) for pods, group in groups.items()
+        (gang.name, pods): _marks(plan, {"schedulingGroup": {"podGroupName": group}}) for pods, group in groups.items()
     }
     return Lowered(documents, marks)
 
@@ -49,7 +48,7 @@ def _leaves(nodes: tuple[Node, ...]) -> Iterator[Node]:
         yield from _leaves(node.children)
 
 
-def _counted(plan: Plan, gang: GangPlan, root: Node, name: str) -> Lowered:
+def _counting_workload(plan: Plan, gang: GangPlan, root: Node, name: str) -> Lowered:
     """1.35: a Workload counts pods that name it, and no more."""
     workload = {
         "apiVersion": f"{GROUP}/v1alpha1",
@@ -57,50 +56,52 @@ def _counted(plan: Plan, gang: GangPlan, root: Node, name: str) -> Lowered:
         "metadata": {"name": gang.name, "labels": gang_labels(plan, gang)},
         "spec": {"podGroups": [{"name": name, "policy": {"gang": {"minCount": root.minimum}}}]},
     }
-    mark = _mark(plan, {"workloadRef": {"name": gang.name, "podGroup": name}})
+    mark = _marks(plan, {"workloadRef": {"name": gang.name, "podGroup": name}})
     return Lowered((workload,), {(gang.name, pods.name): mark for pods in root.pods})
 
 
-def _mark(plan: Plan, group: Mapping[str, Any]) -> Marks:
+def _marks(plan: Plan, group: Mapping[str, Any]) -> Marks:
     """All pods of a tree have one scheduler, which needs no name by default, and one priority (KEP-4671, KEP-5710)."""
     own = plan.topology.schedulers.get("native", {})
     spec = given(schedulerName=own.get("schedulerName", ""), priorityClassName=plan.workflow.priority_class)
     return Marks(pod=PodParts(spec={**spec, **group}))
 
 
-class _Words:
+class _Manifests:
     """The objects of one gang in the words of one version."""
 
     def __init__(self, plan: Plan, gang: GangPlan, target: Target) -> None:
         self.gang = gang
         self.labels = gang_labels(plan, gang)
-        self.trees = target.since(COMPONENT, TREES)
+        self.trees = target.since(COMPONENT, SINCE_TREES)
         self.api = f"{GROUP}/v1beta1" if self.trees else f"{GROUP}/v1alpha2"
         # While its gate is off (the default), 1.36 drops these fields once and refuses them when applied again
-        self.preemption = self.trees or is_on(plan.topology, "WorkloadAwarePreemption") is True
+        self.preemption = self.trees or plan.topology.gates("native").get("WorkloadAwarePreemption") is True
         self.priority = given(priorityClassName=plan.workflow.priority_class) if self.preemption else {}
 
     def name(self, node: Node) -> str:
         """The object of a group: the gang's name, and the group's."""
         return f"{self.gang.name}-{node.name}" if node.name else self.gang.name
 
-    def workload(self, made: Mapping[Shape, Template]) -> Manifest:
+    def workload(self, templates_by_key: Mapping[TemplateKey, Template]) -> Manifest:
         """What the groups are made from."""
-        return self._object(self.api, "Workload", self.gang.name, self._lists(made.values()))
+        return self._object(self.api, "Workload", self.gang.name, self._lists(templates_by_key.values()))
 
-    def _lists(self, made: Any) -> dict[str, Any]:
-        composites = [self._template(each) for each in made if each.node.children]
-        pods = [self._template(each) for each in made if each.node.pods]
+    def _lists(self, templates_by_key: Any) -> dict[str, Any]:
+        composites = [self._template(each) for each in templates_by_key if each.node.children]
+        pods = [self._template(each) for each in templates_by_key if each.node.pods]
         return given(compositePodGroupTemplates=composites, podGroupTemplates=pods)
 
     def _template(self, template: Template) -> dict[str, Any]:
         inside = self._lists(template.inside.values())
         return {"name": template.name, **self._rules(template.node), **inside}
 
-    def groups(self, nodes: tuple[Node, ...], made: Mapping[Shape, Template], parent: str) -> Iterator[Manifest]:
+    def groups(
+        self, nodes: tuple[Node, ...], templates_by_key: Mapping[TemplateKey, Template], parent: str
+    ) -> Iterator[Manifest]:
         """The groups themselves, parents first."""
         for node in nodes:
-            template = made[shape(node)]
+            template = templates_by_key[template_key(node)]
             spec = {**self._above(parent), **self._from(template.name), **self._rules(node)}
             kind, api = ("CompositePodGroup", f"{GROUP}/v1alpha3") if node.children else ("PodGroup", self.api)
             yield self._object(api, kind, self.name(node), spec)
@@ -133,3 +134,199 @@ class _Words:
         if not (node.whole and self.preemption):
             return {}
         return {"disruptionMode": {"all": {}} if self.trees else "PodGroup"}
+
+
+# A gang as the tree of groups that kube-scheduler sees, for one version of Kubernetes.
+#
+# 1.37 has a tree (KEP-6012): CompositePodGroups over PodGroups over pods. 1.36 has PodGroups alone, each with one
+# level, and 1.35 nothing but a count of pods. A tree is as flat as the plan allows: a group of the file that neither
+# places its pods nor may be left out needs no object, and depth is scarce (4).
+
+COMPONENT = "kubernetes"
+SINCE_WORKLOADS, SINCE_LEVELS, SINCE_TREES = "1.35", "1.36", "1.37"
+"""The versions that brought Workloads, levels, and trees of groups."""
+
+
+class Node(NamedTuple):
+    """A PodGroup, or with children a CompositePodGroup. `minimum` counts pods, or children."""
+
+    name: str  # unique in the gang; "" for the gang itself
+    stem: str  # the same for all instances of a group
+    key: str  # the node label of the level it must share; "": any nodes
+    minimum: int
+    pods: tuple[Pods, ...] = ()
+    children: tuple[Node, ...] = ()
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing in it may be missing."""
+        if self.pods:
+            return self.minimum == sum(pods.replicas for pods in self.pods)
+        return self.minimum == len(self.children) and all(child.whole for child in self.children)
+
+
+def group_trees(plan: Plan, root: Unit, target: Target) -> tuple[Node, ...]:
+    """The groups of a gang that have no parent. Several come only of a gap that the user has accepted."""
+    if target.since(COMPONENT, SINCE_TREES):
+        return (_node(plan, root, ""),)
+    if target.since(COMPONENT, SINCE_LEVELS):
+        return tuple(_outermost(plan, root, ""))
+    return (_leaf(plan, root, "")._replace(key=""),)
+
+
+def walk_nodes(nodes: tuple[Node, ...], parent: Node | None = None) -> Iterator[tuple[Node, Node | None]]:
+    """Every group with its parent, parents first."""
+    for node in nodes:
+        yield node, parent
+        yield from walk_nodes(node.children, node)
+
+
+def depth(node: Node) -> int:
+    """How many objects lie on the longest way down to pods."""
+    return 1 + max(map(depth, node.children), default=0)
+
+
+def is_optional(units: Units) -> bool:
+    """Whether some instances of the group may be left out."""
+    return units.minimum < len(units.members)
+
+
+def has_several_minimums(unit: Unit) -> bool:
+    """Whether one count of pods would hide which of several podSets must be there."""
+    everyone = list(all_pods(unit))
+    return len(everyone) > 1 and any(pods.minimum < pods.replicas for pods in everyone)
+
+
+def has_placed_groups(unit: Unit) -> bool:
+    """Whether any group below the unit has a level of its own."""
+    return any(each.required for each in walk(unit) if each is not unit)
+
+
+def _is_flat(unit: Unit) -> bool:
+    """Whether one PodGroup says all there is to say of the unit."""
+    has_optional_groups = any(is_optional(units) for each in walk(unit) for units in each.groups)
+    return not (has_placed_groups(unit) or has_optional_groups or has_several_minimums(unit))
+
+
+def _node(plan: Plan, unit: Unit, stem: str) -> Node:
+    if _is_flat(unit):
+        return _leaf(plan, unit, stem)
+    only_group = unit.groups[0] if len(unit.groups) == 1 and is_optional(unit.groups[0]) else None
+    children = (*_pod_set_nodes(unit), *_below(plan, unit, stem, only_group))
+    key = node_label(plan, unit)
+    if len(children) == 1 and not key:
+        return children[0]
+    return Node(unit.name, stem, key, only_group.minimum if only_group else len(children), (), children)
+
+
+def _leaf(plan: Plan, unit: Unit, stem: str) -> Node:
+    return Node(unit.name, stem, node_label(plan, unit), minimum(unit), tuple(all_pods(unit)))
+
+
+def _pod_set_nodes(unit: Unit) -> tuple[Node, ...]:
+    """A PodGroup for each podSet, where they have minimums of their own."""
+    return tuple(Node(pods.name, pods.template, "", pods.minimum, (pods,)) for pods in unit.pods)
+
+
+def _below(plan: Plan, unit: Unit, stem: str, only_group: Units | None) -> Iterator[Node]:
+    for units in unit.groups:
+        path = _stem(unit, units, stem)
+        members = [_node(plan, member, path) for member in units.members]
+        if is_optional(units) and units is not only_group:
+            yield Node(units.name, f"{path}-any", "", units.minimum, (), tuple(members))
+        elif units is only_group:
+            yield from members
+        else:
+            yield from (each for member in members for each in _without_wrapper(member))
+
+
+def _without_wrapper(node: Node) -> tuple[Node, ...]:
+    """The children of a group that places nothing and needs them all, instead of it."""
+    return node.children if node.children and not node.key and node.minimum == len(node.children) else (node,)
+
+
+def _stem(unit: Unit, units: Units, stem: str) -> str:
+    """The names of the groups on the way down, without their numbers."""
+    own = units.name[len(unit.name) + 1 :] if unit.name else units.name
+    return f"{stem}-{own}" if stem else own
+
+
+def _outermost(plan: Plan, unit: Unit, stem: str) -> Iterator[Node]:
+    """1.36: a PodGroup for the whole gang if its level is the only one, else one for each outermost placed group."""
+    if unit.required or not has_placed_groups(unit):
+        yield _leaf(plan, unit, stem)
+        return
+    for units in unit.groups:
+        for member in units.members:
+            yield from _outermost(plan, member, _stem(unit, units, stem))
+
+
+TemplateKey = tuple[object, ...]
+
+
+class Template(NamedTuple):
+    """A template of the Workload: its name, the first group made from it, and the templates inside, by shape."""
+
+    name: str
+    node: Node
+    inside: Mapping[TemplateKey, Template]
+
+
+def template_key(node: Node) -> TemplateKey:
+    """Equal for groups that one template describes."""
+    inside = tuple(sorted({template_key(child) for child in node.children}, key=repr))
+    return node.stem, node.key, node.minimum, node.whole, bool(node.children), inside
+
+
+def templates(nodes: tuple[Node, ...], root: str) -> Mapping[TemplateKey, Template]:
+    """One template for all groups of one shape. Names are unique in the whole Workload (KEP-6012)."""
+    return _templates(nodes, root, set())
+
+
+def _templates(nodes: tuple[Node, ...], root: str, taken: set[str]) -> Mapping[TemplateKey, Template]:
+    found: dict[TemplateKey, Template] = {}
+    for node in nodes:
+        if (kind := template_key(node)) not in found:
+            name = _free_name(node.stem or root, taken)
+            found[kind] = Template(name, node, _templates(node.children, root, taken))
+    return found
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    """The name, or with a number the first that is free."""
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name}-{number}"
+    taken.add(free)
+    return free
+
+
+# Levels as node labels: kube-scheduler has no object for a topology (KEP-5732)
+
+
+def node_label(plan: Plan, unit: Unit) -> str:
+    """The node label of the level that the unit's pods must share; empty for none. Pools agree on it (P505)."""
+    return next((level.label for _, level in levels(plan, unit)), "")
+
+
+def levels(plan: Plan, unit: Unit) -> Iterator[tuple[Pool, Level]]:
+    """The level that the unit's pods must share, in each of its pools."""
+    for name in dict.fromkeys(pods.pool for pods in all_pods(unit)):
+        pool = plan.topology.pool(name)
+        level = pool.level(unit.required) if pool and unit.required else None
+        if pool and level:
+            yield pool, level
+
+
+def has_repeated_values(pool: Pool, level: Level, enclosing: str = "") -> bool:
+    """Whether domains of the level share a label value. `enclosing`: a level that already keeps their pods together."""
+    if level not in pool.levels:
+        return False
+    rank, top = pool.depth(level.name), pool.depth(enclosing) + 1 if enclosing else 0
+    owners: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for domain in pool.domains:
+        seen = (*domain.path[:top], domain.path[rank])
+        if owners.setdefault(seen, domain.path[: rank + 1]) != domain.path[: rank + 1]:
+            return True
+    return False

@@ -1,100 +1,272 @@
-"""No gang scheduler: plain manifests for Kubernetes' default scheduler, with pod affinity as best effort."""
+"""No gang scheduler: plain manifests for Kubernetes' default scheduler, placement as pod affinity (`spec.affinity`).
+
+Read from kubernetes pkg/scheduler/framework/plugins/interpodaffinity (1.32 to 1.37). The first pod of a set with
+affinity to itself may go to any node that has the label; every further pod must follow it. A pod counts for an incoming
+one only if it matches *all* of its required terms, so of nested required levels only the innermost can be a required
+term: the first pod of every further group would ignore the others. These become preferences, scored one by one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from bayplan.backends.none.affinity import lower, needs
-from bayplan.backends.none.support import FEATURES, SUPPORT
-from bayplan.core.diagnostics import Diagnostic, Outcome
-from bayplan.model.backend import Folding
-from bayplan.model.features import Need, Support
-from bayplan.model.manifest import Lowered, Manifest, Object, Shape
-from bayplan.model.plan import Plan
+from bayplan.core.values import NamedTuple
+from bayplan.kube.kinds.parts import GANG_LABEL, GROUP_LABEL
+from bayplan.kube.objects import given
+from bayplan.kube.pod import REQUIRED
+from bayplan.model.backend import Backend, Declaration
+from bayplan.model.features import Feature, Need, Support, exact
+from bayplan.model.manifest import Lowered, Marks, PodParts, Shape
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, once, title, walk
 from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import HOST, Pool
 
-if TYPE_CHECKING:
-    from bayplan.model.intent import GangIntent
+FEATURES: Mapping[str, Feature] = {
+    "group-label-length": Feature("long names of group instances", "characters", "F734", True),
+    "outer-level": Feature("a required level around groups with required levels of their own", code="F732"),
+    "level-labels": Feature("groups kept apart by a level that has several labels", "labels", "F733"),
+}
+
+ANOTHER = "use a scheduler of gangs, such as `-s kai`"
+SUPPORT = (
+    *exact(
+        "uneven-groups mixed-pod-sets required-and-preferred rank-order optional-pods optional-groups separate",
+        "mixed-pools repeated-values compute-domain several-compute-domains compute-domain-each network-cards",
+        "network-claim pod-network fixed-address gpu-claim no-queue priority label-key-length node-name-length",
+        "level-count workload-jobset workload-job workload-pods",
+    ),
+    Support(
+        "gang",
+        "approximate",
+        report="warning",
+        reason="the default scheduler starts pods one by one, as room allows, and those that run keep their nodes while"
+        " they wait for the rest",
+        hint=ANOTHER,
+    ),
+    Support("group-depth", up_to=1),
+    Support(
+        "group-depth",
+        "approximate",
+        report="info",
+        reason="an outer level is no more than a preference",
+    ),
+    Support(
+        "required-level",
+        "approximate",
+        report="warning",
+        reason="it is pod affinity: the first pod chooses the domain, whether or not it has room for the others, and"
+        " the rest follow it or wait for ever",
+        hint=ANOTHER,
+    ),
+    Support(
+        "outer-level",
+        "approximate",
+        reason="a pod counts for pod affinity only if it matches all required terms, so the first pod of every further"
+        " group would ignore the outer one; it is written as a preference",
+        hint=f"require only the innermost level, or {ANOTHER}",
+    ),
+    Support(
+        "preferred-level",
+        "approximate",
+        report="info",
+        reason="it is one score among those of the default scheduler",
+    ),
+    Support(
+        "group-preferred",
+        "approximate",
+        report="info",
+        reason="it is one score among those of the default scheduler",
+    ),
+    Support(
+        "optional-pods-placed",
+        "approximate",
+        reason="the first pods choose a domain, and further ones wait if it has no room for them",
+        hint="leave `minReplicas` out where every pod matters",
+    ),
+    Support("level-labels", up_to=1),
+    Support(
+        "level-labels",
+        "absent",
+        word="never",
+        reason="a term of pod affinity has one node label, and these pools have several for the level",
+        hint="give the level the same label in all pools, or leave `separate` out",
+    ),
+    Support(
+        "numa",
+        "absent",
+        word="never",
+        reason="the kubelet's topology manager decides it for the whole node",
+        hint="set `topologyManagerPolicy` on the nodes of the pool, and leave `numa` out",
+    ),
+    Support(
+        "queue",
+        "approximate",
+        report="warning",
+        reason="the default scheduler knows no queues, so it is left out",
+        hint="limit namespaces with a ResourceQuota",
+    ),
+    Support(
+        "preemptible",
+        "approximate",
+        report="warning",
+        reason="whom a pod may preempt is said by its PriorityClass alone",
+        hint="set `spec.priorityClassName`",
+    ),
+    Support("group-label-length", up_to=63),
+    Support(
+        "group-label-length",
+        "absent",
+        word="never",
+        reason="pod affinity selects a group by a label, whose value has 63 characters at most",
+        hint="shorten the names of the groups",
+    ),
+    Support("workload-lws", "absent", word="not yet here", reason="bayplan writes no LeaderWorkerSets"),
+    Support("workload-volcano-job", "absent", word="never", reason="a Volcano Job is for Volcano"),
+    Support("workload-sbatch", "absent", word="never", reason="an sbatch script is for Slurm"),
+)
 
 
-NAME = "none"
-COMPONENT = "kubernetes"
-KINDS = ("jobset", "job", "pods")
-FOLDS: Mapping[str, Folding] = {}
-
-QUEUE_LABEL = ""
-__all__ = [
-    "COMPONENT",
-    "FEATURES",
-    "FOLDS",
-    "KINDS",
-    "NAME",
-    "QUEUE_LABEL",
-    "SUPPORT",
-    "cluster_needs",
-    "cluster_objects",
-    "intent",
-    "lint",
-    "lower",
-    "needs",
-    "notices",
-    "place",
-    "placing",
-    "prove",
-    "read",
-]
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+SEPARATE_LABEL = "bayplan.dev/separate"
+WEIGHT = 100
+"""Of a preferred term, 1 to 100: as much as one can say."""
 
 
-def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
-    """Any placement may be missed, because no pod waits for another; `required-level` says so."""
-    return ()
+def needs(plan: Plan) -> tuple[Need, ...]:
+    """Levels around levels, groups kept apart by levels that pools label differently, and names that become labels."""
+    gangs = [gang for gang in plan.gangs if gang.copy == 0]
+    units = [(gang, unit) for gang in gangs for unit in once(walk(gang.root))]
+    longest = max(((len(unit.name), unit.route) for _, unit in units), key=lambda each: each[0], default=(0, ()))
+    return (
+        *(need for gang, unit in units for need in _level_needs(plan, gang, unit)),
+        Need("group-label-length", *longest),
+    )
 
 
-def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
-    """Pod affinity is on in every cluster."""
-    return ()
+def _level_needs(plan: Plan, gang: GangPlan, unit: Unit) -> Iterator[Need]:
+    subject = title(gang, unit)
+    below = (other for other in walk(unit) if other is not unit)
+    if unit.required and any(other.required for other in below):
+        yield Need("outer-level", 1, (*unit.route, "placement", "required"), subject=subject)
+    if unit.separate:
+        yield Need(
+            "level-labels", len(level_labels(plan, unit, unit.separate)), (*unit.route, "separate"), subject=subject
+        )
 
 
-def cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:
-    """Nothing, as there are no cluster-scoped objects."""
-    return ()
+class Ancestor(NamedTuple):
+    """One unit on the way from the gang to a podSet, and the label that its pods are known by ("": the gang's)."""
+
+    unit: Unit
+    units: Units | None
+    key: str
 
 
-def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
-    """None: pod affinity reads node labels."""
-    return ()
+def podset_paths(unit: Unit, outer: tuple[Ancestor, ...] = ()) -> Iterator[tuple[Pods, tuple[Ancestor, ...]]]:
+    """Every podSet instance with the units around it, from the gang inwards."""
+    path = outer or (Ancestor(unit, None, ""),)
+    yield from ((pods, path) for pods in unit.pods)
+    for units in unit.groups:
+        for member in units.members:
+            key = GROUP_LABEL if member.pods else f"{GROUP_LABEL}-{len(path)}"
+            yield from podset_paths(member, (*path, Ancestor(member, units, key)))
 
 
-def placing() -> tuple[Support, ...]:
-    """What it carries of workloads that are there. Loaded when asked for: rendering makes its own."""
-    from bayplan.backends.none.given import GIVEN
-
-    return GIVEN
+def innermost_required(path: tuple[Ancestor, ...]) -> Unit | None:
+    """The unit on the way whose required level can be a required term."""
+    return next((ancestor.unit for ancestor in reversed(path) if ancestor.unit.required), None)
 
 
-def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
-    """Marks and objects for a workload that is there."""
-    from bayplan.backends.none import given as way
-
-    return way.place(plan, shape, target)
-
-
-def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:
-    """What plain manifests of the plan must say. Loaded when asked for: rendering never reads back."""
-    from bayplan.backends.none import read_back
-
-    return read_back.intent(plan)
+def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
+    """No documents of its own: affinity terms on the pods, and labels that the terms select by."""
+    marks = {
+        (gang.name, pods.name): Marks(pod=PodParts(labels=_labels(path), spec=_spec(plan, gang, path)))
+        for gang in plan.gangs
+        for pods, path in podset_paths(gang.root)
+    }
+    return Lowered((), marks)
 
 
-def read(documents: Sequence[Manifest]) -> Outcome[tuple[GangIntent, ...]]:
-    """The intent that pod affinity carries."""
-    from bayplan.backends.none import read_back
+def _labels(path: tuple[Ancestor, ...]) -> dict[str, str]:
+    """Units around the innermost, which has a label already, and the groups whose instances keep apart."""
+    around = {ancestor.key: ancestor.unit.name for ancestor in path if ancestor.key and ancestor.key != GROUP_LABEL}
+    return around | {
+        _separate_key(ancestor): ancestor.units.name for ancestor in path if ancestor.units and ancestor.unit.separate
+    }
 
-    return read_back.read(documents)
+
+def _separate_key(ancestor: Ancestor) -> str:
+    return SEPARATE_LABEL + ancestor.key.removeprefix(GROUP_LABEL)
 
 
-def lint(objects: Sequence[Object], topology: ClusterTopology, target: Target) -> tuple[Diagnostic, ...]:
-    """Affinity may be written for a hundred other reasons: nothing of it is known to be wrong."""
-    return ()
+def _spec(plan: Plan, gang: GangPlan, path: tuple[Ancestor, ...]) -> dict[str, Any]:
+    affinity = given(podAffinity=_pod_affinity(plan, gang, path), podAntiAffinity=_pod_anti_affinity(plan, gang, path))
+    return given(affinity=affinity)
+
+
+def _pod_affinity(plan: Plan, gang: GangPlan, path: tuple[Ancestor, ...]) -> dict[str, Any]:
+    innermost = innermost_required(path)
+    placed = [(ancestor, ancestor.unit.required) for ancestor in path if ancestor.unit.required]
+    preferences = [(ancestor, ancestor.unit.preferred) for ancestor in path if ancestor.unit.preferred]
+    required = [
+        _term(gang, ancestor, key)
+        for ancestor, level in placed
+        if ancestor.unit is innermost
+        for key in topology_keys(plan, innermost, level)
+    ]
+    preferred = [
+        {"weight": WEIGHT, "podAffinityTerm": _term(gang, ancestor, key)}
+        for ancestor, level in (*placed[:-1], *preferences)
+        for key in topology_keys(plan, ancestor.unit, level)[-1:]
+    ]
+    return given(**{REQUIRED: required, PREFERRED: preferred})
+
+
+def _term(gang: GangPlan, ancestor: Ancestor, key: str) -> dict[str, Any]:
+    own = {ancestor.key: ancestor.unit.name} if ancestor.key else {}
+    return {"labelSelector": {"matchLabels": {GANG_LABEL: gang.name, **own}}, "topologyKey": key}
+
+
+def _pod_anti_affinity(plan: Plan, gang: GangPlan, path: tuple[Ancestor, ...]) -> dict[str, Any]:
+    """No pod of another instance of the same group in the domain."""
+    terms = [
+        {
+            "labelSelector": {
+                "matchLabels": {GANG_LABEL: gang.name, _separate_key(ancestor): ancestor.units.name},
+                "matchExpressions": [{"key": ancestor.key, "operator": "NotIn", "values": [ancestor.unit.name]}],
+            },
+            "topologyKey": key,
+        }
+        for ancestor in path
+        if ancestor.units and len(found := level_labels(plan, ancestor.unit, ancestor.unit.separate)) == 1
+        for key in found[0][-1:]
+    ]
+    return given(**{REQUIRED: terms})
+
+
+def level_labels(plan: Plan, unit: Unit, level: str) -> tuple[tuple[str, ...], ...]:
+    """For each pool of the unit's pods, the node labels that tell the domains of a level apart; equal ones once.
+
+    Where values repeat under other parents, the parent's label belongs to it.
+    """
+    pools = {pods.pool: plan.topology.pool(pods.pool) for pods in all_pods(unit)}.values()
+    return tuple({_domain_labels(pool, level): None for pool in pools if pool and level and pool.level(level)})
+
+
+def _domain_labels(pool: Pool, level: str) -> tuple[str, ...]:
+    labels: list[str] = []
+    for rank in reversed([*pool.levels, HOST][: pool.depth(level) + 1]):
+        labels.insert(0, rank.label)
+        if rank.unique != "parent":
+            break
+    return tuple(labels)
+
+
+def topology_keys(plan: Plan, unit: Unit, level: str) -> tuple[str, ...]:
+    """The labels of a level of a placement, for which all pools of the unit have the same; none for no level."""
+    pool = plan.topology.pool(next(all_pods(unit)).pool)
+    return _domain_labels(pool, level) if pool and level and pool.level(level) else ()
+
+
+BACKEND = Backend(Declaration("none", component="kubernetes", support=SUPPORT, features=FEATURES), lower, needs=needs)

@@ -9,18 +9,196 @@ have nothing in common.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import accumulate, groupby
 
-from bayplan.backends.slurm.nodes import amounts, exclusive, per_node
-from bayplan.backends.slurm.sections import Job, Leaf, Loss, Section
 from bayplan.core.values import NamedTuple
+from bayplan.kube import quantity
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, Pool
+from bayplan.topologies.slurm import BLOCK, TREE
 from bayplan.topologies.slurm.layout import Laid, layout
-from bayplan.topologies.slurm.units import BLOCK, TREE
 
-Run = tuple[Leaf, ...]
+# The parts of a job: equal nodes, and the pods that run on them in the order of their tasks
+
+
+class Leaf(NamedTuple):
+    """One podSet instance and the units above it, the gang first."""
+
+    pods: Pods
+    path: tuple[Unit, ...]
+
+
+class Branch(NamedTuple):
+    """Instances of one podSet in a section: tasks number `start` and on of every period."""
+
+    start: int
+    leaves: tuple[Leaf, ...]
+
+    @property
+    def first(self) -> Pods:
+        """The first instance; the others differ in names and ranks."""
+        return self.leaves[0].pods
+
+
+class Step(NamedTuple):
+    """One srun: instances whose tasks follow each other on nodes of one section, from node `base` on."""
+
+    section: int
+    base: int
+    nodes: int
+    leaves: tuple[Leaf, ...]
+    lead: bool = False  # its end is the gang's
+
+    @property
+    def first(self) -> Pods:
+        """The first instance."""
+        return self.leaves[0].pods
+
+    @property
+    def repeat(self) -> int:
+        """After how many instances the podSets come again, with the same numbers of pods."""
+        pattern = [(leaf.pods.route, leaf.pods.replicas) for leaf in self.leaves]
+        count = len(pattern)
+        lengths = (length for length in range(1, count + 1) if count % length == 0)
+        return next(length for length in lengths if pattern == pattern[:length] * (count // length))
+
+    @property
+    def period(self) -> int:
+        """How many tasks these are."""
+        return sum(leaf.pods.replicas for leaf in self.leaves[: self.repeat])
+
+    @property
+    def branches(self) -> tuple[Branch, ...]:
+        """What the tasks of one period run, in their order."""
+        starts, repeat = first_tasks(self.leaves), self.repeat
+        return tuple(Branch(starts[number], self.leaves[number::repeat]) for number in range(repeat))
+
+
+def first_tasks(leaves: tuple[Leaf, ...]) -> tuple[int, ...]:
+    """The first task of each instance."""
+    return (0, *accumulate(leaf.pods.replicas for leaf in leaves))[:-1]
+
+
+class Section(NamedTuple):
+    """Equal nodes of one job: a part between `#SBATCH hetjob` lines."""
+
+    leaves: tuple[Leaf, ...]
+    per_node: int
+    segment: int = 0  # nodes
+    consolidate: bool = False
+    spread: bool = False
+    switches: int = 0
+    channels: bool = False  # an IMEX channel for each segment
+
+    @property
+    def first(self) -> Pods:
+        """The first instance: all ask for the same of a node, and for the same image and files."""
+        return self.leaves[0].pods
+
+    @property
+    def nodes(self) -> int:
+        """All nodes of the section."""
+        return sum(leaf.pods.replicas for leaf in self.leaves) // self.per_node
+
+
+class Loss(NamedTuple):
+    """A placement that the job does not keep, or keeps by something: the feature that takes, and the unit."""
+
+    feature: str
+    unit: Unit
+    preferred: bool = False
+
+
+class Job(NamedTuple):
+    """One gang."""
+
+    gang: GangPlan
+    sections: tuple[Section, ...]
+    losses: tuple[Loss, ...] = ()  # each once for a unit of the file
+    uses: tuple[Loss, ...] = ()  # what it needs of the version to keep the others
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """One for each section; more where the gang's lead is only a part of one."""
+        return tuple(step for number, section in enumerate(self.sections) for step in _steps(self, number, section))
+
+
+def _steps(job: Job, number: int, section: Section) -> Iterator[Step]:
+    base, lead = 0, job.gang.gang.lead
+    for led, leaves in groupby(section.leaves, key=lambda leaf: bool(lead) and leaf.pods.spec.name == lead):
+        mine = tuple(leaves)
+        nodes = sum(leaf.pods.replicas for leaf in mine) // section.per_node
+        yield Step(number, base, nodes, mine, led)
+        base += nodes
+
+
+# What one node of a job is asked for: how many pods share it, and their amounts together
+
+MEBIBYTE = 2**20
+
+
+class Amounts(NamedTuple):
+    """Of all pods on one node. `cpus` is for each task; 0 or an empty text: not asked for."""
+
+    gpus: int = 0
+    cpus: int = 0
+    memory: str = ""
+    scratch: str = ""
+
+
+def per_node(pods: Pods, pool: Pool) -> int:
+    """How many pods of an instance a node takes: as many as fit and divide the instance evenly.
+
+    One, where a pod owns its node's IMEX channel, wants the whole node, or asks for nothing that could be counted.
+    """
+    spec = pods.spec
+    if spec.whole_node or pods.compute_domain:
+        return 1
+    fits: list[int] = []
+    if spec.accelerator:
+        fits.append(pool.node.accelerators // spec.accelerator.per_pod)
+    for name, text in spec.resources.items():
+        amount = quantity.parse(str(text))
+        if amount and name in pool.node.resources:
+            fits.append(pool.node.resources[name] // amount)
+    most = max(1, min(fits, default=1))
+    return next(number for number in range(min(most, pods.replicas), 0, -1) if pods.replicas % number == 0)
+
+
+def amounts(pods: Pods, pods_on_node: int) -> Amounts:
+    """The amounts of so many pods of one podSet."""
+    spec = pods.spec
+    cpu, memory, scratch = (_amount(pods, name) for name in ("cpu", "memory", "ephemeral-storage"))
+    return Amounts(
+        gpus=spec.accelerator.per_pod * pods_on_node if spec.accelerator else 0,
+        cpus=0 if spec.whole_node else -(-cpu // 1000),
+        memory="" if spec.whole_node else _megabytes(memory * pods_on_node),
+        scratch=_megabytes(scratch * pods_on_node),
+    )
+
+
+def _amount(pods: Pods, name: str) -> int:
+    return quantity.parse(str(pods.spec.resources.get(name, "0")))
+
+
+def _megabytes(thousandths: int) -> str:
+    """Slurm's M and G are powers of 1024; anything smaller is rounded up."""
+    mebibytes = -(-thousandths // (1000 * MEBIBYTE))
+    if not mebibytes:
+        return ""
+    return f"{mebibytes // 1024}G" if mebibytes % 1024 == 0 else f"{mebibytes}M"
+
+
+def is_exclusive(pods: Pods) -> bool:
+    """Whether the node is the job's alone: the user says so, or its one IMEX channel is."""
+    return pods.spec.whole_node or bool(pods.compute_domain)
+
+
+# Gangs as jobs
+
+Instances = tuple[Leaf, ...]
+"""PodSet instances that may share a section."""
 
 
 class Cluster(NamedTuple):
@@ -31,8 +209,8 @@ class Cluster(NamedTuple):
     target: Target
 
 
-class Made(NamedTuple):
-    """Sections, with what they lose and what they use."""
+class Division(NamedTuple):
+    """Instances as sections, with what these lose and what they use."""
 
     sections: tuple[Section, ...]
     losses: tuple[Loss, ...] = ()
@@ -40,7 +218,7 @@ class Made(NamedTuple):
 
 
 class Depth(NamedTuple):
-    """The units of a run at one depth: one for each of the file, and how many nodes each has (0: they differ)."""
+    """The units around instances at one depth: one for each of the file, and the nodes of each (0: they differ)."""
 
     units: tuple[Unit, ...]
     nodes: int
@@ -73,17 +251,17 @@ def jobs(plan: Plan, target: Target) -> tuple[Job, ...]:
 def job(plan: Plan, gang: GangPlan, known: Mapping[str, Cluster]) -> Job:
     """The sections of a gang, in rank order."""
     leaves = tuple(_leaves(gang.root, ()))
-    made = []
-    for run in _runs(plan, leaves):
-        made.append(_sections(run, known[run[0].pods.pool]))
-    found = [*_torn(leaves, made, plan), *(loss for each in made for loss in each.losses)]
+    divisions = []
+    for instances in _instances_by_shape(plan, leaves):
+        divisions.append(_sections(instances, known[instances[0].pods.pool]))
+    found = [*_split_placements(leaves, divisions, plan), *(loss for each in divisions for loss in each.losses)]
     losses = {(loss.feature, loss.unit.route, loss.preferred): loss for loss in found}
-    uses = {(use.feature, use.unit.route): use for each in made for use in each.uses}
-    sections = tuple(section for each in made for section in each.sections)
+    uses = {(use.feature, use.unit.route): use for each in divisions for use in each.uses}
+    sections = tuple(section for each in divisions for section in each.sections)
     return Job(gang, sections, tuple(losses.values()), tuple(uses.values()))
 
 
-def _pool(plan: Plan, pods: Pods) -> Pool:
+def _pool_of(plan: Plan, pods: Pods) -> Pool:
     pool = plan.topology.pool(pods.pool)
     if pool is None:
         raise AssertionError(f"unbound pool {pods.pool!r}")
@@ -99,33 +277,35 @@ def _leaves(unit: Unit, above: tuple[Unit, ...]) -> Iterator[Leaf]:
             yield from _leaves(member, path)
 
 
-def _runs(plan: Plan, leaves: Run) -> list[Run]:
+def _instances_by_shape(plan: Plan, leaves: Instances) -> list[Instances]:
     """Instances that may share a section: alike in what they ask of a node and of srun, below like placements."""
-    runs: dict[tuple[object, ...], list[Leaf]] = {}
+    by_shape: dict[tuple[object, ...], list[Leaf]] = {}
     for leaf in leaves:
-        spec, share = leaf.pods.spec, per_node(leaf.pods, _pool(plan, leaf.pods))
-        asked = (leaf.pods.pool, share, amounts(leaf.pods, share), exclusive(leaf.pods))
+        spec, share = leaf.pods.spec, per_node(leaf.pods, _pool_of(plan, leaf.pods))
+        shape = (leaf.pods.pool, share, amounts(leaf.pods, share), is_exclusive(leaf.pods))
         started = (spec.image, tuple(spec.files.items()))
         placed = tuple((unit.required, unit.separate) for unit in leaf.path)
-        runs.setdefault((asked, started, placed), []).append(leaf)
-    return [tuple(run) for run in runs.values()]
+        by_shape.setdefault((shape, started, placed), []).append(leaf)
+    return [tuple(instances) for instances in by_shape.values()]
 
 
-def _torn(leaves: Run, made: Sequence[Made], plan: Plan) -> Iterator[Loss]:
-    """Units with a placement over more than one run."""
-    home = {leaf.pods.name: number for number, each in enumerate(made) for s in each.sections for leaf in s.leaves}
+def _split_placements(leaves: Instances, divisions: Sequence[Division], plan: Plan) -> Iterator[Loss]:
+    """Units with a placement over more than one division."""
+    division_of = {
+        leaf.pods.name: number for number, each in enumerate(divisions) for s in each.sections for leaf in s.leaves
+    }
     below: dict[str, tuple[Unit, set[int]]] = {}
     for leaf in leaves:
         for unit in leaf.path:
-            below.setdefault(unit.name, (unit, set()))[1].add(home[leaf.pods.name])
-    pools = {leaf.pods.name: _pool(plan, leaf.pods) for leaf in leaves}
+            below.setdefault(unit.name, (unit, set()))[1].add(division_of[leaf.pods.name])
+    pools = {leaf.pods.name: _pool_of(plan, leaf.pods) for leaf in leaves}
     some = pools[leaves[0].pods.name]
     for unit, numbers in below.values():
-        if len(numbers) > 1 and (asks(unit.required, some) or unit.preferred):
+        if len(numbers) > 1 and (constrains(unit.required, some) or unit.preferred):
             yield Loss("unlike-shapes", unit, not unit.required)
 
 
-def asks(level: str, pool: Pool) -> bool:
+def constrains(level: str, pool: Pool) -> bool:
     """Whether a level asks for anything: all nodes of the pool may be one domain of it."""
     if not level:
         return False
@@ -135,98 +315,104 @@ def asks(level: str, pool: Pool) -> bool:
     return len({row.path[: depth + 1] for row in pool.domains}) > 1
 
 
-def _sections(run: Run, cluster: Cluster) -> Made:
+def _sections(instances: Instances, cluster: Cluster) -> Division:
     """One section; or several, where only that keeps what the groups need: by size of the groups, or one for each."""
-    whole = _single(run, cluster)
+    whole = _one_section(instances, cluster)
     if not whole.losses:
         return whole
     found = [whole]
-    for depth in range(1, len(run[0].path)):
-        units = [tuple(part) for _, part in groupby(run, key=lambda leaf: leaf.path[depth].name)]
-        sizes = [tuple(part) for _, part in groupby(units, key=_size)]
+    for depth in range(1, len(instances[0].path)):
+        units = [tuple(part) for _, part in groupby(instances, key=lambda leaf: leaf.path[depth].name)]
+        sizes = [tuple(part) for _, part in groupby(units, key=_pod_count)]
         for parts in ([sum(same, ()) for same in sizes], units):
             if len(parts) > 1:
-                found.append(_split(run, parts, depth, cluster))
-    return min(found, key=lambda made: (len(made.losses), len(made.sections)))
+                found.append(_split(instances, parts, depth, cluster))
+    return min(found, key=lambda division: (len(division.losses), len(division.sections)))
 
 
-def _size(unit: Run) -> int:
+def _pod_count(unit: Instances) -> int:
     return sum(leaf.pods.replicas for leaf in unit)
 
 
-def _split(run: Run, parts: Sequence[Run], depth: int, cluster: Cluster) -> Made:
+def _split(instances: Instances, parts: Sequence[Instances], depth: int, cluster: Cluster) -> Division:
     """A section for each part; what stands above them is lost."""
-    made = [_single(part, cluster) for part in parts]
-    above = [run[0].path[level] for level in range(depth) if asks(run[0].path[level].required, cluster.pool)]
-    losses = (*(Loss("unlike-shapes", unit) for unit in above), *(loss for each in made for loss in each.losses))
-    uses = tuple(use for each in made for use in each.uses)
-    return Made(tuple(section for each in made for section in each.sections), losses, uses)
+    divisions = [_one_section(part, cluster) for part in parts]
+    above = [
+        instances[0].path[level]
+        for level in range(depth)
+        if constrains(instances[0].path[level].required, cluster.pool)
+    ]
+    losses = (*(Loss("unlike-shapes", unit) for unit in above), *(loss for each in divisions for loss in each.losses))
+    uses = tuple(use for each in divisions for use in each.uses)
+    return Division(tuple(section for each in divisions for section in each.sections), losses, uses)
 
 
-def _single(run: Run, cluster: Cluster) -> Made:
-    section = Section(run, per_node(run[0].pods, cluster.pool))
-    depths = [_depth(run, number, section.per_node) for number in range(len(run[0].path))]
-    asked = [(number, each) for number, each in enumerate(depths) if asks(each.required, cluster.pool)]
+def _one_section(instances: Instances, cluster: Cluster) -> Division:
+    section = Section(instances, per_node(instances[0].pods, cluster.pool))
+    depths = [_depth(instances, number, section.per_node) for number in range(len(instances[0].path))]
+    constrained = [(number, each) for number, each in enumerate(depths) if constrains(each.required, cluster.pool)]
     if cluster.laid.plugin == TREE:
-        return _on_tree(section, depths, asked, cluster)
-    apart = [number for number, each in enumerate(depths) if each.separate and each.nodes]
-    cuts = apart or [
+        return _on_tree(section, depths, constrained, cluster)
+    separated = [number for number, each in enumerate(depths) if each.separate and each.nodes]
+    cuts = separated or [
         number for number, each in enumerate(depths) if not number or (each.nodes and each.units_in_all > 1)
     ]
-    made = {cut: _cut(section, depths, asked, cut, cluster) for cut in cuts}
-    deepest = max((number for number, _ in asked), default=0)
-    return made[min(cuts, key=lambda cut: (*_price(section, made[cut], cut), abs(deepest - cut)))]
+    divisions = {cut: _cut_into_segments(section, depths, constrained, cut, cluster) for cut in cuts}
+    deepest = max((number for number, _ in constrained), default=0)
+    return divisions[min(cuts, key=lambda cut: (*_cost(section, divisions[cut], cut), abs(deepest - cut)))]
 
 
-def _price(section: Section, made: Made, cut: int) -> tuple[int, bool, int]:
+def _cost(section: Section, division: Division, cut: int) -> tuple[int, bool, int]:
     """Fewer losses are better, then a channel for each ComputeDomain, then less that takes a young Slurm."""
     domains = {leaf.pods.compute_domain for leaf in section.leaves}
-    return len(made.losses), len(domains) > 1 and not _channels(section, cut), len(made.uses)
+    return len(division.losses), len(domains) > 1 and not _channels(section, cut), len(division.uses)
 
 
-def _depth(run: Run, number: int, share: int) -> Depth:
-    parts = [tuple(part) for _, part in groupby(run, key=lambda leaf: leaf.path[number].name)]
-    sizes = {_size(part) for part in parts}
+def _depth(instances: Instances, number: int, share: int) -> Depth:
+    parts = [tuple(part) for _, part in groupby(instances, key=lambda leaf: leaf.path[number].name)]
+    sizes = {_pod_count(part) for part in parts}
     size = next(iter(sizes))
     units = {part[0].path[number].route: part[0].path[number] for part in parts}
     return Depth(tuple(units.values()), size // share if len(sizes) == 1 and size % share == 0 else 0, len(parts))
 
 
-def _cut(
-    section: Section, depths: Sequence[Depth], asked: Sequence[tuple[int, Depth]], cut: int, cluster: Cluster
-) -> Made:
+def _cut_into_segments(
+    section: Section, depths: Sequence[Depth], constrained: Sequence[tuple[int, Depth]], cut: int, cluster: Cluster
+) -> Division:
     """The section with segments at one depth: what stands at or below is kept by size, above only by consolidation."""
     size = depths[cut].nodes or section.nodes
     losses: list[Loss] = []
     uses: list[Loss] = []
-    for number, each in asked:
+    for number, each in constrained:
         nodes = size if number >= cut else section.nodes
         if number < cut and each.units_in_all > 1:
             losses += (Loss("nested-placement", unit) for unit in each.units)
         elif not _fits(nodes, each.required, cluster):
             losses += (Loss("large-segment", unit) for unit in each.units)
         else:
-            padded = ["padded-level"] if _takes_modern_blocks(nodes, each.required, cluster) else []
+            padded = ["padded-level"] if _needs_padded_blocks(nodes, each.required, cluster) else []
             together = ["consolidated-segments"] if number < cut else []
             uses += (Loss(feature, unit) for feature in (*padded, *together) for unit in each.units)
-    apart = depths[cut]
-    if apart.separate and (not cluster.pool.levels or apart.separate != cluster.pool.levels[-1].name):
-        losses += (Loss("separate-above-block", unit) for unit in apart.units)
+    separated = depths[cut]
+    if separated.separate and (not cluster.pool.levels or separated.separate != cluster.pool.levels[-1].name):
+        losses += (Loss("separate-above-block", unit) for unit in separated.units)
     consolidate = any(use.feature == "consolidated-segments" for use in uses)
-    return Made((_shaped(section, depths, asked, cut, consolidate, cluster),), tuple(losses), tuple(uses))
+    return Division(
+        (_with_options(section, depths, constrained, cut, consolidate, cluster),), tuple(losses), tuple(uses)
+    )
 
 
-def _shaped(
+def _with_options(
     section: Section,
     depths: Sequence[Depth],
-    asked: Sequence[tuple[int, Depth]],
+    constrained: Sequence[tuple[int, Depth]],
     cut: int,
     consolidate: bool,
     cluster: Cluster,
 ) -> Section:
     """The section with the options that its Slurm knows."""
     modern = cluster.target.since("slurm", "25.11")
-    wanted = any(number >= cut for number, _ in asked) or bool(depths[cut].separate)
+    wanted = any(number >= cut for number, _ in constrained) or bool(depths[cut].separate)
     if not (cut and wanted and depths[cut].nodes):
         return section
     return section._replace(
@@ -253,7 +439,7 @@ def _fits(nodes: int, level: str, cluster: Cluster) -> bool:
     return nodes <= max(cluster.laid.planned.get(level, 0), cluster.laid.base)
 
 
-def _takes_modern_blocks(nodes: int, level: str, cluster: Cluster) -> bool:
+def _needs_padded_blocks(nodes: int, level: str, cluster: Cluster) -> bool:
     """Whether only empty blocks, or blocks below the base size, keep so many nodes in one domain of a level."""
     pool, laid = cluster.pool, cluster.laid
     if level == HOST_LEVEL:
@@ -264,9 +450,11 @@ def _takes_modern_blocks(nodes: int, level: str, cluster: Cluster) -> bool:
     return nodes > max((laid.planned.get(name, 0) for name in finer), default=laid.base)
 
 
-def _on_tree(section: Section, depths: Sequence[Depth], asked: Sequence[tuple[int, Depth]], cluster: Cluster) -> Made:
+def _on_tree(
+    section: Section, depths: Sequence[Depth], constrained: Sequence[tuple[int, Depth]], cluster: Cluster
+) -> Division:
     """--switches bounds the number of leaf switches, and only for some time."""
     finest = cluster.pool.levels[-1].name
     wanted = [each for each in depths if finest in (each.required, each.units[0].preferred)]
-    losses = tuple(Loss("tree-placement", unit) for _, each in asked for unit in each.units)
-    return Made((section._replace(switches=wanted[0].units_in_all if wanted else 0),), losses)
+    losses = tuple(Loss("tree-placement", unit) for _, each in constrained for unit in each.units)
+    return Division((section._replace(switches=wanted[0].units_in_all if wanted else 0),), losses)

@@ -1,4 +1,4 @@
-"""What a plan and a topology need of Slurm alone."""
+"""What a plan and a topology need of Slurm, jobs for which no block has room, and what must be configured."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.backends.slurm.jobs import clusters, job
-from bayplan.backends.slurm.nodes import per_node
+from bayplan.backends.slurm.jobs import Cluster, Job, Loss, Section, clusters, job, per_node
 from bayplan.backends.slurm.script import partition_of
-from bayplan.backends.slurm.sections import Job, Loss, Section
+from bayplan.backends.slurm.tasks import task
+from bayplan.core.diagnostics import Diagnostic, error, info, warning
+from bayplan.core.values import NamedTuple
 from bayplan.model.features import Need
+from bayplan.model.manifest import Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, once, title
 from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology
-from bayplan.topologies.slurm.layout import name_rules, plugin_of, slurm_name
-from bayplan.topologies.slurm.units import BLOCK, FLAT
+from bayplan.model.topology import ClusterTopology, Domain, Pool
+from bayplan.topologies.slurm import BLOCK, FLAT
+from bayplan.topologies.slurm.layout import Laid, name_rules, plugin_of, settings, slurm_name, topology_name
 
 NEWEST = Target()
 """Needs are counted for the newest Slurm; the rows of support say what an older one lacks."""
 
-KNOWN = ("cpu", "memory", "ephemeral-storage")
+RESOURCES = ("cpu", "memory", "ephemeral-storage")
 
 ADDRESS = {"name": "PET_LOCAL_ADDR", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
 OWN_ADDRESS: Mapping[str, Any] = {"spec": {"containers": [{"env": [ADDRESS]}]}}
@@ -29,19 +31,19 @@ OWN_ADDRESS: Mapping[str, Any] = {"spec": {"containers": [{"env": [ADDRESS]}]}}
 
 def needs(plan: Plan) -> tuple[Need, ...]:
     """Placements that no job keeps, what keeps the others, and what pods have that tasks have not."""
-    wrong = tuple(cluster_needs(plan.topology))
-    if any(need.feature == "mapped-names" for need in wrong):
-        return wrong
+    of_cluster = cluster_needs(plan.topology)
+    if any(need.feature == "mapped-names" for need in of_cluster):
+        return of_cluster
     firsts = [gang for gang in plan.gangs if gang.copy == 0]
     known = clusters(plan, NEWEST)
     jobs = [job(plan, gang, known) for gang in firsts]
     return (
-        *wrong,
+        *of_cluster,
         *_partitions(plan, jobs),
-        *(need for each in jobs for need in _placed(each)),
-        *(need for each in jobs for need in _channels(each)),
-        *(need for each in jobs for section in each.sections for need in _scattered(plan, each, section)),
-        *(need for gang in firsts for pods in once(all_pods(gang.root)) for need in _pods(plan, gang, pods)),
+        *(need for each in jobs for need in _placement_needs(each)),
+        *(need for each in jobs for need in _imex_channels(each)),
+        *(need for each in jobs for section in each.sections for need in _scattered_names(plan, each, section)),
+        *(need for gang in firsts for pods in once(all_pods(gang.root)) for need in _pod_needs(plan, gang, pods)),
     )
 
 
@@ -57,7 +59,7 @@ def _partitions(plan: Plan, jobs: Sequence[Job]) -> Iterator[Need]:
         yield Need("shared-partition", len(found), (*list(found.values())[-1].gang.route, "name"), subject=named)
 
 
-def _placed(made: Job) -> Iterator[Need]:
+def _placement_needs(made: Job) -> Iterator[Need]:
     for loss in (*made.losses, *made.uses):
         route, key = loss.unit.route, "separate" if loss.feature == "separate-above-block" else "placement"
         at = (*route, key) if key == "separate" else (*route, key, "preferred" if loss.preferred else "required")
@@ -81,7 +83,7 @@ def _subject(gang: GangPlan, loss: Loss) -> str:
     return title(gang, unit) + level
 
 
-def _channels(made: Job) -> Iterator[Need]:
+def _imex_channels(made: Job) -> Iterator[Need]:
     """ComputeDomains that share a section's IMEX channel, and those that several sections tear apart."""
     subject = f'gang "{made.gang.gang.name}"'
     homes: dict[str, set[int]] = {}
@@ -95,7 +97,7 @@ def _channels(made: Job) -> Iterator[Need]:
         yield Need("torn-channel", 1, (*made.gang.route, "name"), subject=subject)
 
 
-def _scattered(plan: Plan, made: Job, section: Section) -> Iterator[Need]:
+def _scattered_names(plan: Plan, made: Job, section: Section) -> Iterator[Need]:
     """Segments whose ranks do not follow each other: nodes sorted by name jump between blocks."""
     pool = plan.topology.pool(section.first.pool)
     if not section.segment or section.segment == section.nodes or pool is None:
@@ -118,7 +120,7 @@ def natural(name: str) -> list[tuple[int, int, str]]:
     return [(1, int(part[:18]), part) if part.isdigit() else (0, 0, part) for part in parts if part]
 
 
-def _pods(plan: Plan, gang: GangPlan, pods: Pods) -> Iterator[Need]:
+def _pod_needs(plan: Plan, gang: GangPlan, pods: Pods) -> Iterator[Need]:
     spec, subject = pods.spec, f'podSet "{pods.spec.name}"'
     own = gang.gang.backends.get("slurm", {})
     if spec.template and spec.template != OWN_ADDRESS:
@@ -132,16 +134,21 @@ def _pods(plan: Plan, gang: GangPlan, pods: Pods) -> Iterator[Need]:
     container = bool(spec.image) and own.get("container", "pyxis") == "pyxis"
     if (spec.image or spec.files) and not container:
         yield Need("no-container", 1, (*pods.route, "files" if spec.files else "image"), subject=subject)
-    strange = sorted(set(spec.resources) - set(KNOWN)) if not spec.whole_node else []
-    if strange:
-        yield Need("other-resources", 1, (*pods.route, "resources", strange[0]), subject=subject)
+    others = sorted(set(spec.resources) - set(RESOURCES)) if not spec.whole_node else []
+    if others:
+        yield Need("other-resources", 1, (*pods.route, "resources", others[0]), subject=subject)
     pool = plan.topology.pool(pods.pool)
     share = per_node(pods, pool) if pool else 1
     if share > 1:
         yield Need("shared-nodes", share, (*pods.route, "replicas"), subject=subject)
 
 
-def cluster_needs(topology: ClusterTopology) -> Iterator[Need]:
+def cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:
+    """What the files of Slurm cannot hold."""
+    return tuple(_cluster_needs(topology))
+
+
+def _cluster_needs(topology: ClusterTopology) -> Iterator[Need]:
     """A cluster that Slurm can hold, in which every node has one name."""
     nodes = [node for pool in topology.pools for row in pool.domains for node in row.nodes]
     yield Need("many-nodes", len(nodes), ("topology", "spec", "pools"))
@@ -175,3 +182,172 @@ def _short_blocks(topology: ClusterTopology) -> Iterator[Need]:
                 one = f'"{"/".join(short[0].path)}" with {len(short[0].nodes)} nodes'
                 subject = f"{len(short)} domains such as {one}"
                 yield Need("padded-level", 1, at, subject=subject)
+
+
+# F704 and F718: where Slurm keeps nodes together that may be apart, and no block has room for them; its limits.
+#
+# Without segments all nodes of a job stay in one block of the smallest planning size that takes them, in as few of the
+# next smaller ones as these would fill; so does each segment, and consolidated segments stay in one block of the
+# smallest size that takes them all (Slurm 24.11 to 25.11, `eval_nodes_block.c`).
+
+Domains = list[Domain]
+
+
+class PlannedPool(NamedTuple):
+    """A pool as Slurm plans it."""
+
+    pool: Pool
+    laid: Laid
+    unusable: frozenset[str]  # unusable nodes
+
+
+def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
+    """Jobs that fit the cluster, but no block that Slurm would keep them in."""
+    known = clusters(plan, target)
+    firsts = [job(plan, gang, known) for gang in plan.gangs if gang.copy == 0]
+    over_limits = tuple(found for each in firsts for found in _over_limits(each))
+    if over_limits:
+        return over_limits
+    planned_pools = {name: _planned_pool(each) for name, each in known.items() if each.laid.plugin == BLOCK}
+    sections = (
+        (each.gang, section) for each in firsts for section in each.sections if section.first.pool in planned_pools
+    )
+    return tuple(
+        found for gang, section in sections for found in _without_room(gang, section, planned_pools[section.first.pool])
+    )
+
+
+def _planned_pool(cluster: Cluster) -> PlannedPool:
+    unusable = frozenset(node for names in cluster.pool.unusable.values() for node in names)
+    return PlannedPool(cluster.pool, cluster.laid, unusable)
+
+
+MOST_SECTIONS = 128
+"""MAX_HET_JOB_COMPONENTS (Slurm 25.11, `slurm.h`)."""
+LONGEST_WORD = 131_072
+"""Bytes of one argument of a program (Linux, MAX_ARG_STRLEN): the text of a task is one of srun's."""
+
+
+def _over_limits(made: Job) -> Iterator[Diagnostic]:
+    """Jobs of more sections, or of more podSets in one section, than Slurm and Linux take."""
+    name, at = f'gang "{made.gang.gang.name}"', (*made.gang.route, "name")
+    if len(made.sections) > MOST_SECTIONS:
+        message = f"{name} takes {len(made.sections)} sections of a heterogeneous job; Slurm takes {MOST_SECTIONS}"
+        yield error("F718", at, message, hint="make its podSets alike, or split it into several gangs")
+    for number in range(len(made.steps)):
+        size = len(task(made, number).encode())
+        if size >= LONGEST_WORD:
+            message = (
+                f"{name} would tell its tasks {size} bytes of what to run; one argument has {LONGEST_WORD} at most"
+            )
+            yield error("F718", at, message, hint="make its podSets alike, or put long commands into files")
+
+
+def _without_room(gang: GangPlan, section: Section, planned: PlannedPool) -> Iterator[Diagnostic]:
+    pool = planned.pool
+    nodes, segment = section.nodes, section.segment or section.nodes
+    size = _block_size(planned, nodes)
+    areas = _blocks(planned, list(pool.domains), size) if section.consolidate else [list(pool.domains)]
+    most = max(_segment_count(planned, area, segment, section.spread) for area in areas)
+    if most * segment >= nodes:
+        return
+    parts = f"{nodes // segment} segments of {segment} nodes" if segment < nodes else f"{nodes} nodes"
+    one_block = f" in one block of {size or 'all'} planned nodes"
+    where = one_block if section.consolidate else ""
+    each = f"each segment in one block of {_block_size(planned, segment) or 'all'}"
+    kept = f"{where}, {each}" if segment < nodes else one_block
+    message = f'gang "{gang.gang.name}": Slurm keeps {parts}{kept}, and nowhere are so many nodes usable'
+    hint = "let Slurm wait for repairs, or cut the job into smaller groups with a level of their own"
+    yield warning("F704", (*gang.route, "name"), message, hint=hint)
+
+
+def _block_size(planned: PlannedPool, nodes: int) -> int:
+    """The smallest planning size that takes so many nodes; 0 where none does, and the whole pool counts."""
+    return next((size for size in planned.laid.sizes if size >= nodes), 0)
+
+
+def _segment_count(planned: PlannedPool, area: Domains, nodes: int, apart: bool) -> int:
+    """How many segments of so many nodes an area takes, one by one."""
+    lower = max((size for size in planned.laid.sizes if size < nodes), default=0)
+    total = 0
+    for block in _blocks(planned, area, _block_size(planned, nodes)):
+        counts = [
+            sum(node not in planned.unusable for row in part for node in row.nodes)
+            for part in _blocks(planned, block, lower)
+        ]
+        counts = sorted(counts, reverse=True) if lower else [sum(counts)]
+        first = sum(counts[: -(-nodes // lower)] if lower else counts)
+        here = sum(counts) // nodes if first >= nodes else 0
+        total += min(here, 1) if apart else here
+    return total
+
+
+def _blocks(planned: PlannedPool, rows: Domains, size: int) -> list[Domains]:
+    """The domains that blocks of a planning size stand for; all of them together where no level has that size."""
+    levels = enumerate(planned.pool.levels, 1)
+    depth = max((n for n, level in levels if size and planned.laid.planned.get(level.name) == size), default=0)
+    parts: dict[tuple[str, ...], Domains] = {}
+    for row in rows:
+        parts.setdefault(row.path[:depth], []).append(row)
+    return list(parts.values())
+
+
+# F689: what must be configured in the cluster for a script to mean what it says
+
+CODE = "F689"
+
+
+def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
+    """One for each thing, however many gangs rely on it."""
+    found: dict[str, Diagnostic] = {}
+    known = clusters(plan, target)
+    for gang in (each for each in plan.gangs if each.copy == 0):
+        for section in job(plan, gang, known).sections:
+            for each in _section_notices(plan, gang, section, known[section.first.pool]):
+                found.setdefault(each.message, each)
+    return tuple(found.values())
+
+
+def _section_notices(plan: Plan, gang: GangPlan, section: Section, cluster: Cluster) -> Iterator[Diagnostic]:
+    placed = any(unit.required or unit.preferred or unit.separate for leaf in section.leaves for unit in leaf.path)
+    if placed and cluster.laid.plugin != FLAT:
+        yield _topology_notice(plan, cluster)
+    if len(plan.topology.pools) > 1:
+        yield _partition_notice(plan, gang, section, cluster)
+    if section.first.compute_domain:
+        message = "SwitchType=switch/nvidia_imex must be configured: it makes the IMEX channel of a job"
+        hint = "see switch/nvidia_imex in man slurm.conf"
+        yield from _unless_configured(plan, "NvidiaImex", info(CODE, (*gang.route, "name"), message, hint=hint))
+    if section.first.spec.image and gang.gang.backends.get("slurm", {}).get("container", "pyxis") == "pyxis":
+        message = "the plugin pyxis and enroot must be installed: srun starts the image with --container-image"
+        hint = "without it set `backends: {slurm: {container: none}}` and leave the image out"
+        yield from _unless_configured(plan, "Pyxis", info(CODE, (*section.first.route, "image"), message, hint=hint))
+
+
+def _partition_notice(plan: Plan, gang: GangPlan, section: Section, cluster: Cluster) -> Diagnostic:
+    partition = partition_of(plan, gang, section)
+    named = f'partition "{partition}"' if partition else "the default partition"
+    number = plan.topology.pools.index(cluster.pool)
+    message = f"{named} must hold nodes of pool {cluster.pool.name} alone: Slurm picks nodes by partition"
+    hint = "name another in `schedulers: {slurm: {pools: {POOL: {partition: NAME}}}}` of the topology"
+    return info(CODE, ("topology", "spec", "pools", number, "name"), message, hint=hint)
+
+
+def _unless_configured(plan: Plan, gate: str, notice: Diagnostic) -> Iterator[Diagnostic]:
+    """Nothing where the topology says that the cluster has it, an error where it says that it has not."""
+    known = settings(plan.topology).get("featureGates", {}).get(gate)
+    if known is not True:
+        yield notice if known is None else notice._replace(severity="error")
+
+
+def _topology_notice(plan: Plan, cluster: Cluster) -> Diagnostic:
+    pool, laid = cluster.pool, cluster.laid
+    number = plan.topology.pools.index(pool)
+    named = f" with BlockSizes={','.join(map(str, laid.sizes))}" if laid.sizes else ""
+    modern = cluster.target.since("slurm", "25.05")
+    where = f' "{topology_name(plan.topology, pool)}" of topology.yaml' if modern else " of topology.conf"
+    message = (
+        f"nodes of pool {pool.name} must be in a {laid.plugin} topology{where}{named}, and the partition must use it"
+    )
+    hint = "`bayplan topology export --to slurm` writes the file"
+    return info(CODE, ("topology", "spec", "pools", number, "levels"), message, hint=hint)

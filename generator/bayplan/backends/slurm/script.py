@@ -1,25 +1,98 @@
-"""The text of one job: `#SBATCH` lines, the names of its nodes, and a step for each section.
+"""The documents of a plan: the script of its one gang, or a script that submits all of them in order.
 
-A task is a pod. Where tasks stand, their ranks and who is rank 0 follow from SLURM_PROCID alone, by the formula that
-all schedulers share: Slurm numbers the nodes of a job, and `--distribution=block` the tasks on them.
+A script has `#SBATCH` lines, the names of its nodes, and a step for each section. A task is a pod. Where tasks stand,
+their ranks and who is rank 0 follow from SLURM_PROCID alone, by the formula that all schedulers share: Slurm numbers
+the nodes of a job, and `--distribution=block` the tasks on them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 
-from bayplan.backends.slurm.nodes import amounts, exclusive
-from bayplan.backends.slurm.sections import Job, Section, Step
-from bayplan.backends.slurm.shell import here_document
-from bayplan.backends.slurm.tasks import everyones_master, hosts_in_use, master_lists, task
+from bayplan.backends.slurm.jobs import Job, Section, Step, amounts, is_exclusive, jobs
+from bayplan.backends.slurm.tasks import common_master, here_document, host_nodes, master_lists, task
 from bayplan.kube.kinds.parts import GANG_LABEL, WORKFLOW_LABEL
 from bayplan.kube.pod import file_key
 from bayplan.kube.shell import quote
-from bayplan.model.plan import GangPlan, Plan
+from bayplan.model.manifest import File, Lowered, Marks, Shape
+from bayplan.model.plan import GangPlan, Plan, Pods, all_pods
+from bayplan.model.target import Target
 from bayplan.model.workflow import Binary
+from bayplan.planning.fit.certificate import edited
 from bayplan.topologies.slurm.layout import settings
 
-TEXTS = ("account", "qos", "reservation", "constraint", "exclude", "licenses", "wckey", "output", "error")
+
+def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
+    """One file; no marks, because there is nothing of Kubernetes to mark."""
+    plan = with_network_env(plan)
+    marks = {(gang.name, pods.name): Marks() for gang in plan.gangs for pods in all_pods(gang.root)}
+    texts = {made.gang.name: script(plan, made) for made in jobs(plan, target)}
+    if len(plan.gangs) == 1:
+        (name,) = texts
+        return Lowered((File(f"{name}.sbatch", texts[name], _cancel(texts)),), marks)
+    text = "".join(f"{line}\n" for line in _submitting(plan, texts))
+    backwards = [gang.name for gang in reversed(_by_dependency(plan.gangs))]
+    return Lowered((File(f"{plan.workflow.name}.sh", text, _cancel(backwards)),), marks)
+
+
+def with_network_env(plan: Plan) -> Plan:
+    """The plan with what NCCL and Gloo are told of the cards of the nodes, but for what the user says."""
+    if not any(pods.spec.fabric for gang in plan.gangs for pods in all_pods(gang.root)):
+        return plan
+    from bayplan.fabrics import wanted
+    from bayplan.fabrics.pods import on_node
+
+    def with_env(pods: Pods) -> Pods:
+        asked = wanted(pods.spec, plan.topology, plan.namespace, pods.pool)
+        if asked is None:
+            return pods
+        return pods._replace(spec=pods.spec._replace(env={**on_node(asked), **pods.spec.env}))
+
+    return edited(plan, pods=with_env)
+
+
+def _cancel(names: Iterable[str]) -> tuple[str, ...]:
+    """One's own jobs of these names; what is done already is passed over (Slurm, `man scancel`)."""
+    return tuple(f"scancel --me --name={name}" for name in names)
+
+
+def _submitting(plan: Plan, texts: dict[str, str]) -> Iterator[str]:
+    yield "#!/bin/bash"
+    yield f"# Submits the {len(texts)} jobs of {plan.workflow.name}, and prints their numbers. Run it with bash."
+    yield "set -euo pipefail"
+    for gang in _by_dependency(plan.gangs):
+        text = texts[gang.name]
+        end = here_document(text, "SBATCH")
+        variable = _variable(gang.name)
+        after = ":".join(f"${{{_variable(name)}%%;*}}" for name in gang.after)
+        waits = f' --dependency="afterok:{after}" --kill-on-invalid-dep=yes' if after else ""
+        yield ""
+        yield f"IFS= read -r -d '' script <<'{end}' || true"
+        yield text.removesuffix("\n")
+        yield end
+        yield f'{variable}=$(sbatch --parsable{waits} <<< "$script")'
+        yield f'echo "{gang.name} ${{{variable}%%;*}}"'
+
+
+def _variable(name: str) -> str:
+    return "job_" + re.sub(r"[^A-Za-z0-9]", "_", name)
+
+
+def _by_dependency(gangs: tuple[GangPlan, ...]) -> list[GangPlan]:
+    """Those that others wait for first, otherwise as they came."""
+    done: dict[str, GangPlan] = {}
+    waiting = list(gangs)
+    while waiting:
+        ready = next((gang for gang in waiting if all(name in done for name in gang.after)), waiting[0])
+        waiting.remove(ready)
+        done[ready.name] = ready
+    return list(done.values())
+
+
+# The script of one job
+
+TEXT_OPTIONS = ("account", "qos", "reservation", "constraint", "exclude", "licenses", "wckey", "output", "error")
 """Settings of `backends: {slurm: ...}` that sbatch has under the same name."""
 
 FIRST_ONLY = ("output", "error", "licenses")
@@ -28,14 +101,14 @@ FIRST_ONLY = ("output", "error", "licenses")
 
 def script(plan: Plan, job: Job) -> str:
     """The whole sbatch script."""
-    lines = ["#!/bin/bash", *_options(plan, job), *_explained(job), "set -euo pipefail", ""]
+    lines = ["#!/bin/bash", *_options(plan, job), *_comments(job), "set -euo pipefail", ""]
     lines += _hosts(job)
     lines += _restarts(job)
     for number, section in enumerate(job.sections):
         lines += _files(job, section, number)
     for number, step in enumerate(job.steps):
         lines += _step(job, step, number)
-    lines += _waiting(job)
+    lines += _wait(job)
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -46,10 +119,10 @@ def _options(plan: Plan, job: Job) -> Iterator[str]:
         else:
             yield f"#SBATCH --job-name={job.gang.name}"
             yield f"#SBATCH --comment={_comment(plan, job)}"
-        for option in (*_where(plan, job, section, number), *_shape(job, section)):
+        for option in (*_accounting_options(plan, job, section, number), *_resource_options(job, section)):
             yield f"#SBATCH {option}"
         if not number:
-            yield from (f"#SBATCH {option}" for option in _life(job))
+            yield from (f"#SBATCH {option}" for option in _lifetime_options(job))
 
 
 def _comment(plan: Plan, job: Job) -> str:
@@ -62,11 +135,11 @@ def _value(text: str) -> str:
     return quote(text)
 
 
-def _where(plan: Plan, job: Job, section: Section, number: int) -> Iterator[str]:
+def _accounting_options(plan: Plan, job: Job, section: Section, number: int) -> Iterator[str]:
     own = job.gang.gang.backends.get("slurm", {})
     if partition := partition_of(plan, job.gang, section):
         yield f"--partition={_value(partition)}"
-    for key in TEXTS:
+    for key in TEXT_OPTIONS:
         if key in own and not (number and key in FIRST_ONLY):
             yield f"--{key}={_value(str(own[key]))}"
 
@@ -77,7 +150,7 @@ def partition_of(plan: Plan, gang: GangPlan, section: Section) -> str:
     return str(own or settings(plan.topology, section.first.pool).get("partition") or plan.queue)
 
 
-def _shape(job: Job, section: Section) -> Iterator[str]:
+def _resource_options(job: Job, section: Section) -> Iterator[str]:
     own = job.gang.gang.backends.get("slurm", {})
     asked = amounts(section.first, section.per_node)
     yield f"--nodes={section.nodes}"
@@ -91,7 +164,7 @@ def _shape(job: Job, section: Section) -> Iterator[str]:
         yield f"--switches={section.switches}{'@' + own['switchesTimeout'] if 'switchesTimeout' in own else ''}"
     if section.channels:
         yield "--network=unique-channel-per-segment"
-    if exclusive(section.first):
+    if is_exclusive(section.first):
         yield "--exclusive"
     yield f"--ntasks-per-node={section.per_node}"
     if asked.gpus:
@@ -105,7 +178,7 @@ def _shape(job: Job, section: Section) -> Iterator[str]:
         yield f"--tmp={asked.scratch}"
 
 
-def _life(job: Job) -> Iterator[str]:
+def _lifetime_options(job: Job) -> Iterator[str]:
     """--time and whether the job may start again. --no-requeue where the gang may not."""
     gang = job.gang.gang
     if gang.active_deadline_seconds is not None:
@@ -122,7 +195,7 @@ def _time(seconds: int) -> str:
     return f"{days}-{hours:02}:{minutes:02}:{rest:02}" if days else f"{hours:02}:{minutes:02}:{rest:02}"
 
 
-def _explained(job: Job) -> Iterator[str]:
+def _comments(job: Job) -> Iterator[str]:
     """What stands where, for whoever reads the script."""
     yield "#"
     for number, section in enumerate(job.sections):
@@ -131,10 +204,10 @@ def _explained(job: Job) -> Iterator[str]:
         packed = f", {section.per_node} on a node" if section.per_node > 1 else ""
         where = f", every {section.segment} nodes in one block" if section.segment else ""
         together = ", all in one aggregated block" if section.consolidate else ""
-        yield f"# {name}{', '.join(map(_pods, steps))} in pool {section.first.pool}{packed}{where}{together}"
+        yield f"# {name}{', '.join(map(_step_title, steps))} in pool {section.first.pool}{packed}{where}{together}"
 
 
-def _pods(step: Step) -> str:
+def _step_title(step: Step) -> str:
     """`4 x (1 leader + 4 worker)`."""
     rounds, repeat = len(step.leaves) // step.repeat, step.repeat
     pods = " + ".join(f"{leaf.pods.replicas} {leaf.pods.spec.name}" for leaf in step.leaves[: min(repeat, 4)])
@@ -144,22 +217,22 @@ def _pods(step: Step) -> str:
 
 def _hosts(job: Job) -> Iterator[str]:
     """The nodes of sections that somebody asks for, then rank 0 of each rendezvous, and hosts by name."""
-    one, lists, named = everyones_master(job), dict(master_lists(job)), hosts_in_use(job)
+    one, lists, named = common_master(job), dict(master_lists(job)), host_nodes(job)
     places = [*([one] if one else []), *(each for several in lists.values() for each in several), *named.values()]
     for number in sorted({section for section, _ in places}):
         suffix = f"_HET_GROUP_{number}" if len(job.sections) > 1 else ""
         yield f'mapfile -t nodes_{number} < <(scontrol show hostnames "$SLURM_JOB_NODELIST{suffix}")'
     if one:
-        yield f'export MASTER_ADDR="{_node(one)}"'
+        yield f'export MASTER_ADDR="{_node_name(one)}"'
     for variable, several in lists.items():
-        yield f'export {variable}="{" ".join(map(_node, several))}"'
+        yield f'export {variable}="{" ".join(map(_node_name, several))}"'
     for variable, place in named.items():
-        yield f'export {variable}="{_node(place)}"'
+        yield f'export {variable}="{_node_name(place)}"'
     if places:
         yield ""
 
 
-def _node(place: tuple[int, int]) -> str:
+def _node_name(place: tuple[int, int]) -> str:
     return f"${{nodes_{place[0]}[{place[1]}]}}"
 
 
@@ -198,7 +271,7 @@ def _files(job: Job, section: Section, number: int) -> Iterator[str]:
 
 
 def _used_hosts(job: Job, content: str | Binary) -> list[str]:
-    return [] if isinstance(content, Binary) else [each for each in hosts_in_use(job) if f"$({each})" in content]
+    return [] if isinstance(content, Binary) else [each for each in host_nodes(job) if f"$({each})" in content]
 
 
 def _document(command: str, text: str, word: str) -> Iterator[str]:
@@ -268,7 +341,7 @@ def enroot(image: str) -> str:
     return image
 
 
-def _waiting(job: Job) -> Iterator[str]:
+def _wait(job: Job) -> Iterator[str]:
     """The gang ends with its lead, else with its last step; the first failure ends it. Slurm stops what still runs."""
     if len(job.steps) < 2:
         return

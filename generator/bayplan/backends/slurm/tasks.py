@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Container, Iterator, Sequence
 
-from bayplan.backends.slurm.sections import Branch, Job, Step, starts_of
-from bayplan.backends.slurm.shell import PICK, VARIABLE, expanded, series
+from bayplan.backends.slurm.jobs import Branch, Job, Step, first_tasks
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds.sbatch import host_variable
 from bayplan.kube.pod import entries
@@ -14,58 +14,58 @@ from bayplan.kube.shell import quote
 from bayplan.model.plan import Pods, Ranks
 from bayplan.model.workflow import pod_of
 
-Place = tuple[int, int]
+NodeIndex = tuple[int, int]
 """A section and a node in it."""
 
 
-class Text(NamedTuple):
+class TaskText(NamedTuple):
     """Lines of a task, and whether they call `pick`."""
 
     lines: tuple[str, ...]
     picks: bool = False
 
 
-def hosts_in_use(job: Job) -> dict[str, Place]:
+def host_nodes(job: Job) -> dict[str, NodeIndex]:
     """Variable -> where the pod stands that `hosts` names."""
     asked = dict.fromkeys(pod_of(value) for value in job.gang.gang.hosts.values())
     leaves = {leaf.pods.name: leaf.pods for section in job.sections for leaf in section.leaves}
-    return {host_variable(leaves[name], 0, pod): place(job, name, pod) for name, pod in asked if name in leaves}
+    return {host_variable(leaves[name], 0, pod): node_of(job, name, pod) for name, pod in asked if name in leaves}
 
 
-def place(job: Job, name: str, pod: int) -> Place:
+def node_of(job: Job, name: str, pod: int) -> NodeIndex:
     """The section and the node of a pod."""
     for number, section in enumerate(job.sections):
-        for start, leaf in zip(starts_of(section.leaves), section.leaves, strict=True):
+        for start, leaf in zip(first_tasks(section.leaves), section.leaves, strict=True):
             if leaf.pods.name == name:
                 return number, (start + pod) // section.per_node
     raise AssertionError(f"no podSet instance {name!r}")
 
 
-def masters(job: Job, branch: Branch) -> tuple[Place, ...]:
+def masters(job: Job, branch: Branch) -> tuple[NodeIndex, ...]:
     """Where the instances of a branch find rank 0; empty where they do not look for it."""
     ranked = [leaf.pods.ranks for leaf in branch.leaves if leaf.pods.ranks]
-    if not ranked or "MASTER_ADDR" in taken(branch.first):
+    if not ranked or "MASTER_ADDR" in user_variables(branch.first):
         return ()
-    known = {ranks.master: place(job, ranks.master.pods, ranks.master.number) for ranks in ranked}
+    known = {ranks.master: node_of(job, ranks.master.pods, ranks.master.number) for ranks in ranked}
     return tuple(known[ranks.master] for ranks in ranked)
 
 
-def everyones_master(job: Job) -> Place | None:
+def common_master(job: Job) -> NodeIndex | None:
     """Rank 0, where all tasks of the job look for the same."""
     found = [masters(job, branch) for step in job.steps for branch in step.branches]
     places = {each for places in found for each in places}
     return next(iter(places)) if len(places) == 1 and all(found) else None
 
 
-def taken(pods: Pods) -> set[str]:
+def user_variables(pods: Pods) -> set[str]:
     """Variables that the user sets, in both forms that torchrun reads."""
     own = user_names(pods.spec)
     return own | {f"PET_{name}" for name in own} | {name.removeprefix("PET_") for name in own}
 
 
-def master_lists(job: Job) -> Iterator[tuple[str, list[Place]]]:
+def master_lists(job: Job) -> Iterator[tuple[str, list[NodeIndex]]]:
     """Variable -> the nodes of rank 0, for branches whose instances have several."""
-    if everyones_master(job) is None:
+    if common_master(job) is None:
         for number, step in enumerate(job.steps):
             for which, branch in enumerate(step.branches):
                 if places := list(dict.fromkeys(masters(job, branch))):
@@ -92,24 +92,24 @@ def task(job: Job, number: int) -> str:
     return "\n".join([*lines, "fi"])
 
 
-def _branch(job: Job, number: int, which: int) -> Text:
+def _branch(job: Job, number: int, which: int) -> TaskText:
     step = job.steps[number]
     branch = step.branches[which]
     spec = branch.first.spec
-    made = _ranked(job, number, which) if branch.first.ranks else Text((_index(step, branch),))
-    known = {line.partition("=")[0] for line in made.lines} | set(hosts_in_use(job))
+    made = _ranked(job, number, which) if branch.first.ranks else TaskText((_index(step, branch),))
+    known = {line.partition("=")[0] for line in made.lines} | set(host_nodes(job))
     known |= {"MASTER_ADDR"} if branch.first.ranks else set()
-    odd: list[str] = []
+    unexportable: list[str] = []
     lines = [f"export {line}" for line in made.lines]
     for entry in entries(spec.env):
-        word = expanded(entry["value"], known)
+        word = expand(entry["value"], known)
         known.add(entry["name"])
         if VARIABLE.fullmatch(entry["name"]):
             lines.append(f"export {entry['name']}={word}")
         else:
-            odd.append(f"{quote(entry['name'] + '=')}{word}")
-    words = [expanded(word, known) for word in (*spec.command, *spec.args)]
-    return Text((*lines, " ".join(["exec", *(["env", *odd] if odd else []), *words])), made.picks)
+            unexportable.append(f"{quote(entry['name'] + '=')}{word}")
+    words = [expand(word, known) for word in (*spec.command, *spec.args)]
+    return TaskText((*lines, " ".join(["exec", *(["env", *unexportable] if unexportable else []), *words])), made.picks)
 
 
 def _index(step: Step, branch: Branch) -> str:
@@ -132,13 +132,13 @@ def _value(arithmetic: str) -> str:
     return f'"${arithmetic}"' if VARIABLE.fullmatch(arithmetic) else f"$(({arithmetic}))"
 
 
-def _ranked(job: Job, number: int, which: int) -> Text:
+def _ranked(job: Job, number: int, which: int) -> TaskText:
     """NAME=word for each variable of the rendezvous that the user does not set, and whether `pick` is called."""
     step = job.steps[number]
     branch = step.branches[which]
     ranks = [leaf.pods.ranks for leaf in branch.leaves if leaf.pods.ranks]
     group = f"SLURM_PROCID / {step.period}" if len(ranks) > 1 else "0"
-    own = taken(branch.first)
+    own = user_variables(branch.first)
     values = {
         "MASTER_PORT": (str(MASTER_PORT), False),
         "NNODES": series([each.nodes for each in ranks], group),
@@ -147,14 +147,14 @@ def _ranked(job: Job, number: int, which: int) -> Text:
         "GROUP_COUNT": (str(ranks[0].group_count), False),
         "GROUP_SIZE": series([each.group_size for each in ranks], group),
     }
-    if everyones_master(job) is None and "MASTER_ADDR" not in own:
+    if common_master(job) is None and "MASTER_ADDR" not in own:
         values = {"MASTER_ADDR": _master(job, number, which, group), **values}
     lines = [] if "MASTER_ADDR" in own or "MASTER_ADDR" in values else ['PET_MASTER_ADDR="$MASTER_ADDR"']
     for name, (word, _) in values.items():
         if name not in own:
             torch = name in ("MASTER_ADDR", "MASTER_PORT", "NNODES", "NODE_RANK")
             lines += [f"{name}={word}", *([f'PET_{name}="${name}"'] if torch else [])]
-    return Text(tuple(lines), any(picked for name, (_, picked) in values.items() if name not in own))
+    return TaskText(tuple(lines), any(picked for name, (_, picked) in values.items() if name not in own))
 
 
 def _master(job: Job, number: int, which: int, group: str) -> tuple[str, bool]:
@@ -177,3 +177,62 @@ def _rank(ranks: list[Ranks], step: Step, branch: Branch, group: str) -> tuple[s
     word, picked = series([rank.first for rank in ranks], group)
     number, first = _number(step, branch), word[3:-2] if word.startswith("$((") else word
     return (_value(number if first == "0" else first if number == "0" else f"{first} + {number}"), picked)
+
+
+# Shell: Kubernetes' `$(NAME)`, and numbers that depend on a task's group
+
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_REFERENCE = re.compile(r"\$\$|\$\(([^()]*)\)")
+
+
+def expand(text: str, known: Container[str]) -> str:
+    """One word in which `$(NAME)` is the variable of that name, as Kubernetes expands it in env, command and args.
+
+    Names that are not known stay as they are; `$$` is a dollar (Kubernetes `third_party/forked/golang/expansion`).
+    """
+    parts: list[tuple[bool, str]] = []
+    end = 0
+    for found in _REFERENCE.finditer(text):
+        parts.append((False, text[end : found.start()]))
+        name = found[1]
+        if name is None:
+            parts.append((False, "$"))
+        else:
+            parts.append((True, name) if name in known and VARIABLE.fullmatch(name) else (False, found[0]))
+        end = found.end()
+    parts.append((False, text[end:]))
+    literal = ""
+    words = []
+    for variable, piece in [*parts, (True, "")]:
+        if not variable:
+            literal += piece
+            continue
+        words += [quote(literal)] if literal else []
+        words += [f'"${{{piece}}}"'] if piece else []
+        literal = ""
+    return "".join(words) or "''"
+
+
+def series(values: Sequence[int], index: str) -> tuple[str, bool]:
+    """What gives the value number `index` of a list, and whether it takes the function `pick` of a task."""
+    first = values[0]
+    step = values[1] - first if len(values) > 1 else 0
+    if list(values) != [first + number * step for number in range(len(values))]:
+        return f'$(pick "$(({index}))" {" ".join(map(str, values))})', True
+    if not step:
+        return str(first), False
+    grown = index if step == 1 else f"{index} * {step}"
+    return f"$(({first} + {grown}))" if first else f"$(({grown}))", False
+
+
+PICK = 'pick() { shift "$(($1 + 1))"; printf %s "$1"; }'
+"""`pick 2 a b c` prints c."""
+
+
+def here_document(text: str, word: str) -> str:
+    """A delimiter that is no line of the text."""
+    lines, free, number = set(text.splitlines()), word, 0
+    while free in lines:
+        number += 1
+        free = f"{word}_{number}"
+    return free

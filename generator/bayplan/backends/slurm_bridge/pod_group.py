@@ -1,6 +1,10 @@
-"""A Slurm job as a PodGroup, and the marks that tie pods to it.
+"""A gang as Slurm jobs, each a PodGroup; the marks that tie pods to it; and what that cut needs.
 
-Two APIs, read from slurm-bridge `internal/utils/slurmjobir` at v1.0.5, v1.1.2 and v1.2.1: Kubernetes' own
+slurm-bridge submits one external job for each PodGroup and tells Slurm nothing of levels: no segment, no switches
+(`slurmcontrol.go`, 1.0 to 1.2). What keeps pods together is Slurm's own rule for topology/block: a job of no more nodes
+than a base block stays in one (`eval_nodes_block.c`, 25.11). So a group that needs one domain must be a job by itself.
+
+There are two APIs, read from slurm-bridge `internal/utils/slurmjobir` at v1.0.5, v1.1.2 and v1.2.1: Kubernetes' own
 scheduling.k8s.io/v1alpha2, which 1.36 alone serves and slurm-bridge reads since 1.2, and the older one of
 scheduler-plugins. Annotations are read from the PodGroup, never from its pods.
 """
@@ -11,16 +15,19 @@ from binascii import crc32
 from collections.abc import Iterator
 from typing import Any
 
-from bayplan.backends.slurm_bridge.jobs import SlurmJob, slurm_jobs
-from bayplan.core.diagnostics import Diagnostic, info
+from bayplan.accelerators import DEVICE_PLUGIN
+from bayplan.core.diagnostics import Diagnostic, error, info
+from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds.parts import gang_labels
 from bayplan.kube.objects import given
+from bayplan.model.features import Need
 from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts, Shape
-from bayplan.model.plan import GangPlan, Plan
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, allocator, once, title, walk
 from bayplan.model.target import Target
+from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
 
-JOB = "slurmjob.slinky.slurm.net/"
-GROUP = "scheduling.x-k8s.io/pod-group"
+PREFIX = "slurmjob.slinky.slurm.net/"
+POD_GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 OPTIONS = {
     "account": "account",
     "constraints": "constraints",
@@ -47,7 +54,7 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
     return Lowered(tuple(_pod_group(plan, gang, job, target) for gang, job in jobs), marks)
 
 
-def built_in(plan: Plan, target: Target) -> bool:
+def uses_kubernetes_pod_group(plan: Plan, target: Target) -> bool:
     """Whether Kubernetes' own PodGroup can be used: JobSet's CRD drops `schedulingGroup` below 0.12."""
     gates = plan.topology.gates("slurm-bridge")
     served = target.between("kubernetes", "1.36", "1.37") and gates.get("GenericWorkload", True)
@@ -57,20 +64,20 @@ def built_in(plan: Plan, target: Target) -> bool:
 def pod_group_name(plan: Plan, job: SlurmJob, target: Target) -> str:
     """The older API's pods are looked up by label over all namespaces (`podgroup_coscheduling.go`): there, a hash keeps
     namesakes apart."""
-    if built_in(plan, target):
+    if uses_kubernetes_pod_group(plan, target):
         return job.name
     return f"{job.name}-{crc32('/'.join((plan.namespace, plan.workflow.name, job.name)).encode()):08x}"
 
 
 def _pod_group(plan: Plan, gang: GangPlan, job: SlurmJob, target: Target) -> Manifest:
-    own = built_in(plan, target)
+    own = uses_kubernetes_pod_group(plan, target)
     return {
         "apiVersion": "scheduling.k8s.io/v1alpha2" if own else "scheduling.x-k8s.io/v1alpha1",
         "kind": "PodGroup",
         "metadata": {
             "name": pod_group_name(plan, job, target),
             "labels": gang_labels(plan, gang),
-            "annotations": {JOB + key: value for key, value in _options(plan, gang, job, target).items()},
+            "annotations": {PREFIX + key: value for key, value in _options(plan, gang, job, target).items()},
         },
         "spec": {"schedulingPolicy": {"gang": {"minCount": job.nodes}}} if own else {"minMember": job.nodes},
     }
@@ -85,7 +92,7 @@ def _options(plan: Plan, gang: GangPlan, job: SlurmJob, target: Target) -> dict[
     return {
         "job-name": job.name,
         **given(partition=partition(plan, gang)),
-        **{OPTIONS[key]: _text(value) for key, value in {**limit, **known}.items()},
+        **{OPTIONS[key]: _annotation_value(value) for key, value in {**limit, **known}.items()},
     }
 
 
@@ -95,16 +102,16 @@ def partition(plan: Plan, gang: GangPlan) -> str:
     return str(own.get("partition") or plan.workflow.queue or cluster.get("partition") or plan.queue)
 
 
-def _text(value: Any) -> str:
+def _annotation_value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _marks(plan: Plan, job: SlurmJob, target: Target) -> Marks:
     name = plan.topology.schedulers.get("slurm-bridge", {}).get("schedulerName", "slurm-bridge-scheduler")
-    group, own = pod_group_name(plan, job, target), built_in(plan, target)
+    group, own = pod_group_name(plan, job, target), uses_kubernetes_pod_group(plan, target)
     return Marks(
         pod=PodParts(
-            labels={} if own else {GROUP: group},
+            labels={} if own else {POD_GROUP_LABEL: group},
             spec={"schedulerName": name, **({"schedulingGroup": {"podGroupName": group}} if own else {})},
         )
     )
@@ -112,13 +119,13 @@ def _marks(plan: Plan, job: SlurmJob, target: Target) -> Marks:
 
 def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
     """The API that serves PodGroups, and partitions that hold the right nodes."""
-    return (*_served(plan, target), *_partitions(plan))
+    return (*_served_api(plan, target), *_partitions(plan))
 
 
-def _served(plan: Plan, target: Target) -> Iterator[Diagnostic]:
+def _served_api(plan: Plan, target: Target) -> Iterator[Diagnostic]:
     gates = plan.topology.gates("slurm-bridge")
     route = ("topology", "spec", "versions")
-    if built_in(plan, target):
+    if uses_kubernetes_pod_group(plan, target):
         if "GenericWorkload" not in gates:
             message = "PodGroups need the feature gate GenericWorkload and the API scheduling.k8s.io/v1alpha2, both off"
             hint = "say whether they are on: `schedulers: {slurm-bridge: {featureGates: {GenericWorkload: true}}}`"
@@ -139,3 +146,180 @@ def _partitions(plan: Plan) -> Iterator[Diagnostic]:
         message = f'{title} must hold nodes of the pool "{pool}" alone: slurm-bridge reads no node selector'
         number = next(i for i, each in enumerate(plan.topology.pools) if each.name == pool)
         yield info("F689", ("topology", "spec", "pools", number, "name"), message)
+
+
+# Slurm jobs
+
+COUNTED_GPUS = ("nvidia.com/gpu", "amd.com/gpu")
+GPU_DEVICE_CLASS = "deviceclass.resource.kubernetes.io/gpu.nvidia.com"
+"""What slurm-bridge makes a gres of: cards of device plugins, and since 1.1 of NVIDIA's DRA driver (`slurmjobir.go`,
+`nodeinfo.go`)."""
+
+
+class SlurmJob(NamedTuple):
+    """Pods that one PodGroup holds. `unit`: whose placement they share."""
+
+    name: str
+    unit: Unit
+    pods: tuple[Pods, ...]
+
+    @property
+    def nodes(self) -> int:
+        """A node for every pod."""
+        return sum(pods.replicas for pods in self.pods)
+
+
+def slurm_jobs(gang: GangPlan) -> tuple[SlurmJob, ...]:
+    """One for each innermost group instance with a required level, and one for the pods that are left."""
+    placed = [unit for unit in walk(gang.root) if unit.name and unit.required and not _has_placed_groups(unit)]
+    in_placed = {pods.name for unit in placed for pods in all_pods(unit)}
+    others = tuple(pods for pods in all_pods(gang.root) if pods.name not in in_placed)
+    own = [SlurmJob(f"{gang.name}-{unit.name}", unit, tuple(all_pods(unit))) for unit in placed]
+    return (*own, *([SlurmJob(gang.name, gang.root, others)] if others else []))
+
+
+def _has_placed_groups(unit: Unit) -> bool:
+    return any(below.required for below in walk(unit) if below is not unit)
+
+
+def needs(plan: Plan) -> tuple[Need, ...]:
+    """What the Slurm jobs of the first copy of every gang need."""
+    gangs = [gang for gang in plan.gangs if gang.copy == 0]
+    lengths = [(len(job.name), job.unit.route) for gang in plan.gangs for job in slurm_jobs(gang)]
+    longest = max(lengths, key=lambda each: each[0], default=(0, ()))
+    return (
+        *(need for gang in gangs for need in _gang_needs(plan, gang, slurm_jobs(gang))),
+        Need("job-name-length", *longest),
+    )
+
+
+def _gang_needs(plan: Plan, gang: GangPlan, jobs: tuple[SlurmJob, ...]) -> Iterator[Need]:
+    subject = f'gang "{gang.gang.name}"'
+    yield Need("slurm-jobs", len(jobs), (*gang.route, "groups") if len(jobs) > 1 else gang.route, subject=subject)
+    for unit in once(walk(gang.root)):
+        if unit.required:
+            yield from _level_needs(plan.topology, gang, unit, jobs)
+    for job in one_per_group(jobs):
+        if (pools := len({pods.pool for pods in job.pods})) > 1:
+            yield Need("one-pool", pools, job.unit.route, subject=title(gang, job.unit))
+    if gang.gang.max_restarts:
+        gates = plan.topology.gates("slurm-bridge")
+        grade = 1 if gates.get("GenericWorkload", True) else 2
+        yield Need("restarted-pods", grade, (*gang.route, "maxRestarts"), subject=subject)
+    for pods in once(all_pods(gang.root)):
+        at, subject = (*pods.route, "template", "spec"), f'podSet "{pods.spec.name}"'
+        for field in ignored_placement_fields(plan.topology, pods):
+            yield Need("template-placement", 1, (*at, field), subject=f"{subject}, `{field}`")
+        if template_fields(plan.topology, pods).get("resourceClaims"):
+            yield Need("template-claims", 1, (*at, "resourceClaims"), subject=subject)
+        if grade := _gpu_grade(pods, plan.topology):
+            yield Need("counted-gpus", grade, (*pods.route, "accelerator"), subject=subject)
+
+
+def one_per_group(jobs: tuple[SlurmJob, ...]) -> list[SlurmJob]:
+    """One job for each group of the file."""
+    return list({job.unit.route: job for job in jobs}.values())
+
+
+def _level_needs(topology: ClusterTopology, gang: GangPlan, unit: Unit, jobs: tuple[SlurmJob, ...]) -> Iterator[Need]:
+    """A level is kept by the one job that holds all of the unit's pods, or by none."""
+    at, subject = (*unit.route, "placement", "required"), title(gang, unit)
+    names = {pods.name for pods in all_pods(unit)}
+    inside = [job for job in jobs if not names.isdisjoint(pods.name for pods in job.pods)]
+    if len(inside) > 1:
+        yield Need("outer-jobs", len(inside), at, subject=subject)
+        return
+    nodes, pool = inside[0].nodes, topology.pool(inside[0].pods[0].pool)
+    if unit.required == HOST_LEVEL:
+        yield Need("one-node", nodes, at, subject=subject)
+    elif pool and not (size := block_size(topology, pool)):
+        yield Need("known-blocks", 1, at, subject=subject)
+    elif nodes > size:
+        yield Need("one-block", nodes, at, subject=f"{subject}, where a base block has {size}")
+
+
+def template_fields(topology: ClusterTopology, pods: Pods) -> dict[str, Any]:
+    """The pod spec fields of the templates, the podSet's over its pool's."""
+    pool = topology.pool(pods.pool)
+    return {**((pool.template if pool else {}).get("spec") or {}), **(pods.spec.template.get("spec") or {})}
+
+
+def ignored_placement_fields(topology: ClusterTopology, pods: Pods) -> tuple[str, ...]:
+    """Fields of templates that say where pods may run, of which Slurm is told nothing."""
+    fields = template_fields(topology, pods)
+    return tuple(field for field in ("nodeSelector", "affinity", "topologySpreadConstraints") if fields.get(field))
+
+
+def block_size(topology: ClusterTopology, pool: Pool) -> int:
+    """Nodes in a base block, the domain of a pool's finest level: its `plan`, else the smallest domain; 0: unknown."""
+    if topology.schedulers.get("slurm", {}).get("plugin") != "block" or not pool.levels:
+        return 0
+    return pool.levels[-1].plan or min((len(domain.nodes) for domain in pool.domains if domain.nodes), default=0)
+
+
+def _gpu_grade(pods: Pods, topology: ClusterTopology) -> int:
+    """2: cards by device class, 3: others, 0: none or the usual."""
+    asked = pods.spec.accelerator
+    kind = topology.accelerators[asked.name] if asked else None
+    if not asked or not kind or allocator(asked, kind) != DEVICE_PLUGIN:
+        return 0
+    name = kind.resources.get("count", COUNTED_GPUS[0])
+    return 0 if name in COUNTED_GPUS else 2 if name == GPU_DEVICE_CLASS else 3
+
+
+# Jobs that find no nodes: slurm-bridge asks for a node for every pod (`podgroup.go`, `podgroup_coscheduling.go`,
+# TasksPerNode and MinNodes, v1.0.5 to v1.2.1)
+
+
+def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
+    """One error for each group whose job never starts, and for each gang with more pods than there are nodes."""
+    gangs = [gang for gang in plan.gangs if gang.copy == 0]
+    return tuple(found for gang in gangs for found in (*_unplaceable_jobs(plan, gang), *_unplaceable_gang(plan, gang)))
+
+
+def _unplaceable_jobs(plan: Plan, gang: GangPlan) -> Iterator[Diagnostic]:
+    for job in one_per_group(slurm_jobs(gang)):
+        pool = _pool_of(plan.topology, job)
+        if job.unit.required and job.nodes > (
+            largest := max(_usable_nodes_by_domain(pool, job.unit.required), default=0)
+        ):
+            message = (
+                f"slurm-bridge gives each of the {job.nodes} pods of {title(gang, job.unit)} a node, and no"
+                f" {job.unit.required} has more than {largest} that can be used"
+            )
+            yield error("F729", job.unit.route, message, hint="make fewer, larger pods")
+
+
+def _unplaceable_gang(plan: Plan, gang: GangPlan) -> Iterator[Diagnostic]:
+    """All pods of a gang run at once."""
+    pods: dict[str, int] = {}
+    for job in slurm_jobs(gang):
+        for each in job.pods:
+            pods[each.pool] = pods.get(each.pool, 0) + each.replicas
+    for pool in plan.topology.pools:
+        usable = len(_usable_nodes(pool))
+        if pods.get(pool.name, 0) > usable:
+            message = (
+                f'slurm-bridge gives each of the {pods[pool.name]} pods of gang "{gang.gang.name}" a node, and pool'
+                f' "{pool.name}" has {usable} that can be used'
+            )
+            yield error("F729", gang.route, message, hint="make fewer, larger pods")
+
+
+def _pool_of(topology: ClusterTopology, job: SlurmJob) -> Pool:
+    return next(pool for pool in topology.pools if pool.name == job.pods[0].pool)
+
+
+def _usable_nodes(pool: Pool) -> set[str]:
+    unusable = {node for nodes in pool.unusable.values() for node in nodes}
+    return {node for domain in pool.domains for node in domain.nodes} - unusable
+
+
+def _usable_nodes_by_domain(pool: Pool, level: str) -> Iterator[int]:
+    """Usable nodes in each domain of a level."""
+    usable, depth = _usable_nodes(pool), pool.depth(level)
+    found: dict[tuple[str, ...], int] = {}
+    for domain in pool.domains:
+        path = domain.path[: depth + 1]
+        found[path] = found.get(path, 0) + len(usable.intersection(domain.nodes))
+    return iter(found.values())

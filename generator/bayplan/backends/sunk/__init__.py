@@ -1,97 +1,262 @@
-"""CoreWeave's SUNK Pod Scheduler, SUNK 7.6 to 8.2, as its public documentation has it: every pod is a Slurm job."""
+"""CoreWeave's SUNK Pod Scheduler, SUNK 7.6 to 8.2, as its public documentation has it: every pod is a Slurm job.
+
+What it carries, and what pods must carry for it (docs.coreweave.com, "Schedule Kubernetes Pods with the SUNK Pod
+Scheduler" and "Static CPU allocation").
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
-from bayplan.backends.sunk.marks import lower, needs, notices
-from bayplan.backends.sunk.support import FEATURES, SUPPORT
-from bayplan.core.diagnostics import Diagnostic, Outcome
-from bayplan.model.backend import Folding
-from bayplan.model.features import Need, Support
-from bayplan.model.manifest import Lowered, Manifest, Object, Shape
-from bayplan.model.plan import Plan
+from bayplan.accelerators import DEVICE_PLUGIN
+from bayplan.backends.slurm_bridge.pod_group import ignored_placement_fields, template_fields
+from bayplan.core.diagnostics import Diagnostic, info
+from bayplan.kube.objects import given
+from bayplan.model.backend import Backend, Declaration
+from bayplan.model.features import Feature, Need, Support, exact
+from bayplan.model.manifest import Lowered, Marks, PodParts, Shape
+from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, allocator, once
 from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology
+from bayplan.planning.fit.problem import demand
 
-if TYPE_CHECKING:
-    from bayplan.model.intent import GangIntent
+FEATURES: Mapping[str, Feature] = {
+    "missing-requests": Feature("a pod with a CPU and a memory request", "missing", "F730"),
+    "grace-period": Feature("a pod that takes long to end", "seconds", "F731"),
+    "sunk-placement": Feature("placement by a template", code="F738"),
+    "sunk-gpus": Feature("GPUs of a resource that the Pod Scheduler does not convert", code="F735"),
+}
+
+SLURM = "use `-s slurm`: SUNK runs sbatch scripts too, with a gang and its groups in one job"
+DEVICES = "the Pod Scheduler allocates no devices but GPUs"
+LEVEL = "the Pod Scheduler has no annotation for topology"
+SUPPORT = (
+    *exact(
+        "uneven-groups mixed-pod-sets optional-pods optional-groups repeated-values pod-network fixed-address queue",
+        "no-queue label-key-length node-name-length level-count workload-jobset workload-job workload-pods",
+    ),
+    Support("gang", up_to=1),
+    Support(
+        "gang",
+        "absent",
+        word="not yet here",
+        reason="every pod is a Slurm job of its own, which starts when there is room for it alone; SUNK 7.6 and 8.2 can"
+        " start the pods of one Job together, which bayplan does not ask for yet",
+        hint=SLURM,
+    ),
+    Support("group-depth", "absent", word="never", reason=LEVEL, hint=SLURM),
+    Support("required-level", "absent", word="not yet upstream", reason=LEVEL, hint=SLURM),
+    Support("preferred-level", "absent", word="not yet upstream", reason=LEVEL, hint=SLURM),
+    Support("group-preferred", "absent", word="not yet upstream", reason=LEVEL, hint=SLURM),
+    Support("required-and-preferred", "absent", word="not yet upstream", reason=LEVEL, hint=SLURM),
+    Support("rank-order", "absent", word="not yet upstream", reason=LEVEL, hint=SLURM),
+    Support("optional-pods-placed", "absent", word="not yet upstream", reason=LEVEL, hint=SLURM),
+    Support("separate", "absent", word="not yet upstream", reason=LEVEL, hint=SLURM),
+    Support("mixed-pools", "absent", word="not yet upstream", reason=LEVEL, hint=SLURM),
+    Support(
+        "compute-domain",
+        "absent",
+        word="not yet upstream",
+        reason=DEVICES,
+        hint="set `computeDomain: never`, or use `-s slurm`",
+    ),
+    Support("several-compute-domains", "absent", word="not yet upstream", reason=DEVICES),
+    Support("compute-domain-each", "absent", word="not yet upstream", reason=DEVICES),
+    Support(
+        "network-cards",
+        "approximate",
+        report="warning",
+        reason="Slurm knows nothing of them: where two pods share a node, the kubelet refuses the one that gets none",
+        hint="let each pod take the whole node",
+    ),
+    Support(
+        "network-claim",
+        "absent",
+        word="not yet upstream",
+        reason="the Pod Scheduler makes a gres of nvidia.com/gpu requests alone",
+        hint="use a device plugin",
+    ),
+    Support(
+        "gpu-claim",
+        "absent",
+        word="not yet upstream",
+        reason="the Pod Scheduler makes a gres of nvidia.com/gpu requests alone",
+        hint="use `allocator: device-plugin`",
+    ),
+    Support(
+        "sunk-gpus",
+        "absent",
+        word="not yet upstream",
+        reason="the Pod Scheduler makes a gres of nvidia.com/gpu requests alone",
+        hint="use cards that are offered as nvidia.com/gpu",
+    ),
+    Support(
+        "sunk-placement",
+        "absent",
+        word="not yet upstream",
+        reason="the Pod Scheduler does not read it; pods get stuck on nodes that it does not allow",
+        hint="say it in Slurm's words, with a partition or a reservation",
+    ),
+    Support(
+        "missing-requests",
+        "absent",
+        word="never",
+        reason="the Pod Scheduler schedules no pod without both, greater than zero",
+        hint="add `resources: {cpu: ..., memory: ...}`",
+    ),
+    Support(
+        "grace-period",
+        "absent",
+        word="never",
+        reason="terminationGracePeriodSeconds must be less than Slurm's KillWait by more than 5 seconds",
+        hint="shorten it, or state a longer `schedulers: {sunk: {killWait: ...}}`",
+    ),
+    Support("numa", "absent", word="not yet upstream", reason="Slurm is told nothing of NUMA nodes", hint=SLURM),
+    Support(
+        "priority",
+        "approximate",
+        report="warning",
+        reason="what Slurm goes by is its own priority",
+        hint="set `backends: {sunk: {qos: ...}}`",
+    ),
+    Support(
+        "preemptible",
+        "absent",
+        word="never",
+        reason="in Slurm the QOS or the partition says whose jobs may be preempted",
+        hint="set `backends: {sunk: {qos: ...}}` and leave `preemptible` out",
+    ),
+    Support("workload-lws", "absent", word="not yet here", reason="bayplan writes no LeaderWorkerSets"),
+    Support("workload-volcano-job", "absent", word="never", reason="a Volcano Job is for Volcano"),
+    Support(
+        "workload-sbatch", "absent", word="never", reason="an sbatch script is for Slurm itself", hint="use `-s slurm`"
+    ),
+)
 
 
-NAME = "sunk"
-COMPONENT = "sunk"
-KINDS = ("jobset", "job", "pods")
-FOLDS: Mapping[str, Folding] = {}
+PREFIX = "sunk.coreweave.com/"
+SCHEDULER = "tenant-slurm-slurm-scheduler"
+"""What it is called in most installations; it goes by the namespace and the name of the Helm release."""
 
-QUEUE_LABEL = ""
-__all__ = [
-    "COMPONENT",
-    "FEATURES",
-    "FOLDS",
-    "KINDS",
-    "NAME",
-    "QUEUE_LABEL",
-    "SUPPORT",
-    "cluster_needs",
-    "cluster_objects",
-    "intent",
-    "lint",
-    "lower",
-    "needs",
-    "notices",
-    "place",
-    "placing",
-    "prove",
-    "read",
-]
+LOCK_TAINT = {"key": "sunk.coreweave.com/lock", "operator": "Equal", "value": "true", "effect": "NoExecute"}
+"""The taint of nodes that run Slurm jobs, these pods' own among them."""
 
+KILL_WAIT = 30
+"""Slurm's KillWait in seconds, as it comes."""
 
-def cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:
-    """Nothing, as there are no cluster-scoped objects."""
-    return ()
+KILL_MARGIN = 5
+"""A pod must end so many seconds sooner."""
+
+OPTIONS = {
+    "account": "account",
+    "comment": "comment",
+    "exclusive": "exclusive",
+    "groupId": "group-id",
+    "qos": "qos",
+    "reservation": "reservation",
+    "timeout": "timeout",
+    "userId": "user-id",
+}
+"""Key of `backends: {sunk: ...}` -> annotation."""
+
+CONVERTED_GPUS = "nvidia.com/gpu"
+"""What the Pod Scheduler makes a gres of."""
 
 
-def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
-    """Pods are placed one by one, so what fits is found."""
-    return ()
+def needs(plan: Plan) -> tuple[Need, ...]:
+    """What the Pod Scheduler refuses to schedule without."""
+    gangs = [gang for gang in plan.gangs if gang.copy == 0]
+    return tuple(need for gang in gangs for pods in once(all_pods(gang.root)) for need in _pods_needs(plan, pods))
 
 
-def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
-    """None: SUNK writes Slurm's topology from node labels."""
-    return ()
+def _pods_needs(plan: Plan, pods: Pods) -> Iterator[Need]:
+    subject, asked = f'podSet "{pods.spec.name}"', demand(pods, plan.topology)
+    if missing := sum(name not in asked for name in ("cpu", "memory")):
+        yield Need("missing-requests", missing, pods.route, subject=subject)
+    grace = template_fields(plan.topology, pods).get("terminationGracePeriodSeconds")
+    if isinstance(grace, int) and grace > _grace(plan):
+        at = (*pods.route, "template") if pods.spec.template else pods.route
+        yield Need("grace-period", grace, at, subject=f"{subject}, which has {_grace(plan)} seconds at most")
+    for field in ignored_placement_fields(plan.topology, pods):
+        yield Need("sunk-placement", 1, (*pods.route, "template", "spec", field), subject=f"{subject}, `{field}`")
+    if _unconverted_gpus(plan, pods):
+        yield Need("sunk-gpus", 1, (*pods.route, "accelerator"), subject=subject)
 
 
-def placing() -> tuple[Support, ...]:
-    """What it carries of workloads that are there. Loaded when asked for: rendering makes its own."""
-    from bayplan.backends.sunk.given import GIVEN
-
-    return GIVEN
-
-
-def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
-    """Marks and objects for a workload that is there."""
-    from bayplan.backends.sunk import given as way
-
-    return way.place(plan, shape, target)
+def _unconverted_gpus(plan: Plan, pods: Pods) -> bool:
+    asked = pods.spec.accelerator
+    kind = plan.topology.accelerators[asked.name] if asked else None
+    by_plugin = asked and kind and allocator(asked, kind) == DEVICE_PLUGIN
+    return bool(by_plugin and kind and kind.resources.get("count", CONVERTED_GPUS) != CONVERTED_GPUS)
 
 
-def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:
-    """What the pods of the plan must say. Loaded when asked for: rendering never reads back."""
-    from bayplan.backends.sunk import read_back
-
-    return read_back.intent(plan)
-
-
-def read(documents: Sequence[Manifest]) -> Outcome[tuple[GangIntent, ...]]:
-    """The intent that annotated pods carry."""
-    from bayplan.backends.sunk import read_back
-
-    return read_back.read(documents)
+def _grace(plan: Plan) -> int:
+    """The longest time that a pod may take to end: strictly less than KillWait less 5 seconds."""
+    wait = int(plan.topology.schedulers.get("sunk", {}).get("killWait", KILL_WAIT))
+    return wait - KILL_MARGIN - 1
 
 
-def lint(objects: Sequence[Object], topology: ClusterTopology, target: Target) -> Iterable[Diagnostic]:
-    """What the Pod Scheduler refuses, and what drains its nodes."""
-    from bayplan.backends.sunk import rules
+def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
+    """No documents: annotations, a toleration and a short end on every pod, and no CPU limit.
 
-    return rules.check(objects, topology, target)
+    A pod whose CPU request is its limit gets cores of its own from the kubelet, of which Slurm knows nothing; nodes are
+    drained over it.
+    """
+    marks = {(gang.name, pods.name): _marks(plan, gang) for gang in plan.gangs for pods in all_pods(gang.root)}
+    return Lowered((), marks)
+
+
+def _marks(plan: Plan, gang: GangPlan) -> Marks:
+    name = plan.topology.schedulers.get("sunk", {}).get("schedulerName", SCHEDULER)
+    return Marks(
+        pod=PodParts(
+            annotations={PREFIX + key: value for key, value in _options(plan, gang).items()},
+            tolerations=(LOCK_TAINT,),
+            unlimited=frozenset({"cpu"}),
+            spec={"schedulerName": name, "terminationGracePeriodSeconds": _grace(plan)},
+        )
+    )
+
+
+def _options(plan: Plan, gang: GangPlan) -> dict[str, str]:
+    """Limits are in seconds here."""
+    own = gang.gang.backends.get("sunk", {})
+    seconds = gang.gang.active_deadline_seconds
+    told = {**({"timeout": seconds} if seconds else {}), **own}
+    return {
+        **given(partition=partition(plan, gang)),
+        **{annotation: str(told[key]) for key, annotation in OPTIONS.items() if key in told},
+    }
+
+
+def partition(plan: Plan, gang: GangPlan) -> str:
+    """The gang's own, else the workflow's queue, else the cluster's, else the default queue."""
+    own, cluster = gang.gang.backends.get("sunk", {}), plan.topology.schedulers.get("sunk", {})
+    return str(own.get("partition") or plan.workflow.queue or cluster.get("partition") or plan.queue)
+
+
+def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
+    """The scheduler's name is the site's, and a partition must hold the nodes that pods can run on."""
+    return (*_scheduler_name(plan), *_partitions(plan))
+
+
+def _scheduler_name(plan: Plan) -> Iterator[Diagnostic]:
+    if not plan.topology.schedulers.get("sunk", {}).get("schedulerName"):
+        message = (
+            f'the Pod Scheduler is taken to be called "{SCHEDULER}"; pods for a name that nobody has wait for ever'
+        )
+        hint = "state it in the topology: `schedulers: {sunk: {schedulerName: ...}}`"
+        yield info("F689", ("topology", "metadata", "name"), message, hint=hint)
+
+
+def _partitions(plan: Plan) -> Iterator[Diagnostic]:
+    wanted = {(partition(plan, gang), pods.pool) for gang in plan.gangs for pods in all_pods(gang.root)}
+    for name, pool in sorted(wanted):
+        title = f'the partition "{name}"' if name else "Slurm's default partition"
+        message = f'{title} must hold nodes of the pool "{pool}" alone: the Pod Scheduler reads no node selector'
+        number = next(i for i, each in enumerate(plan.topology.pools) if each.name == pool)
+        yield info("F689", ("topology", "spec", "pools", number, "name"), message)
+
+
+BACKEND = Backend(
+    Declaration("sunk", component="sunk", support=SUPPORT, features=FEATURES), lower, needs=needs, notices=notices
+)

@@ -1,90 +1,179 @@
-"""Volcano 1.14.3 to 1.15: a PodGroup with subgroups for each gang, or a Volcano Job with partitions."""
+"""Volcano 1.14.3 to 1.15: a PodGroup with subgroups for each gang, or a Volcano Job with partitions.
+
+What it carries is here, by feature, amount and version. The reasons end up in front of users.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-from bayplan.backends.volcano.cluster import cluster_objects
-from bayplan.backends.volcano.lowering import lower
-from bayplan.backends.volcano.needs import cluster_needs, needs
-from bayplan.backends.volcano.notices import notices
-from bayplan.backends.volcano.support import FEATURES, SUPPORT
-from bayplan.core.diagnostics import Diagnostic, Outcome
-from bayplan.model.backend import Folding
-from bayplan.model.features import Support
-from bayplan.model.manifest import Lowered, Manifest, Object, Shape
-from bayplan.model.plan import Plan
-from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology
+from bayplan.backends.volcano.needs import cluster_needs, cluster_objects, needs, notices
+from bayplan.backends.volcano.pod_group import lower
+from bayplan.model.backend import Backend, Cluster, Declaration
+from bayplan.model.features import Feature, Support, exact
 
-if TYPE_CHECKING:
-    from bayplan.model.intent import GangIntent
+FEATURES: Mapping[str, Feature] = {
+    "volcano-release": Feature("gangs with subgroups or partitions", code="F641", firm=True),
+    "nested-subgroups": Feature("placed or optional groups inside others", "levels of subgroups", "F640"),
+    "host-tier": Feature("pods that must share one node", code="F642"),
+    "weightless-pods": Feature("placed pods that request nothing", code="F643"),
+    "optional-roles": Feature("a least number of each podSet in a group that is optional", code="F646"),
+    "unit-name-length": Feature("long names of group instances", "characters", "F647", True),
+    "whole-cpus": Feature("a NUMA alignment of whole CPUs", code="F648"),
+    "uneven-depth": Feature("one level at two heights", code="T450", firm=True),
+    "repeated-discovered": Feature("level values that repeat, with discovered HyperNodes", code="T451"),
+}
+"""What only Volcano is asked for."""
 
+RELEASE = "below 1.14.3, and in 1.15.0, a partition may drop its gang and a subgroup may never start"
+USE_JOBSET = "use `workload: jobset`"
+SUPPORT = (
+    *exact(
+        "gang uneven-groups mixed-pod-sets required-level group-preferred rank-order optional-pods optional-groups",
+        "mixed-pools repeated-values compute-domain several-compute-domains compute-domain-each network-cards",
+        "network-claim pod-network fixed-address queue no-queue priority preemptible label-key-length level-count",
+        "node-name-length workload-jobset workload-job workload-pods workload-volcano-job",
+    ),
+    # volcano-sh/volcano#4871 (1.14.1), #5189 and #5190 (1.14.2, 1.15.0), #5401 and #5402 (1.14.3, 1.15.1).
+    Support("volcano-release", component="volcano", since="1.15.1"),
+    Support("volcano-release", component="volcano", since="1.14.3", until="1.15"),
+    Support(
+        "volcano-release",
+        "absent",
+        word="not yet upstream",
+        reason=RELEASE,
+        hint="install and target Volcano 1.14.3, or 1.15.1 and later (`versions: {volcano: ...}`, with the patch)",
+    ),
+    Support("group-depth", up_to=2),
+    Support(
+        "group-depth",
+        "absent",
+        word="not yet upstream",
+        reason="a PodGroup has one level for the gang and one for its subgroups",
+        hint="drop the placement in between: the finer one keeps its groups together all the same",
+    ),
+    Support("nested-subgroups", up_to=1),
+    Support(
+        "nested-subgroups",
+        "absent",
+        word="not yet upstream",
+        reason="a pod belongs to one subgroup, and subgroups hold no others",
+        hint="put the outer placement on the gang, or drop one of the two",
+    ),
+    Support(
+        "host-tier",
+        "absent",
+        word="not yet here",
+        reason="HyperNodes end at the finest level above the host; one for each node would be tried one by one",
+        hint="make one pod of it, or require the next coarser level",
+    ),
+    Support(
+        "preferred-level",
+        "approximate",
+        reason="soft mode names no level: Volcano tries the finest domains first and widens until the pods fit",
+        report="warning",
+        hint="use `required` where the level matters",
+    ),
+    Support(
+        "required-and-preferred",
+        "approximate",
+        reason="within the required level Volcano tries the finest domains first, whichever level is preferred",
+        report="info",
+        hint="leave `preferred` out: finer domains are tried first anyway",
+    ),
+    Support(
+        "optional-pods-placed",
+        "approximate",
+        reason="Volcano chooses a domain for the pods that must start, and the others wait if it has no room for them",
+        hint="leave `minReplicas` out where every pod matters",
+    ),
+    Support(
+        "optional-roles",
+        "approximate",
+        reason="a subgroup counts its pods together, of whichever podSet they are",
+        hint="leave `minReplicas` of the podSets or of the group out",
+    ),
+    Support(
+        "separate",
+        "absent",
+        word="not yet upstream",
+        reason="Volcano packs subgroups and has no way to keep them apart (volcano#5349)",
+        hint="leave `separate` out: groups that fill more than half of a domain are apart by arithmetic",
+    ),
+    Support(
+        "uneven-depth",
+        "absent",
+        word="never",
+        reason="a tier is one number for the whole cluster, counted from the finest level, so it would have two",
+        hint="give pools that share a level the same levels below it, or leave levels out where nothing is placed",
+    ),
+    Support(
+        "repeated-discovered",
+        "absent",
+        word="never",
+        reason="discovery from labels takes two domains of one value for one domain",
+        hint="use `hyperNodes: emit`, or make the values unique",
+    ),
+    Support(
+        "weightless-pods",
+        "absent",
+        word="never",
+        reason="Volcano takes a pod without requests for best effort and places it without a look at HyperNodes;"
+        " claims are no requests",
+        hint="give the podSet `resources`, such as cpu",
+    ),
+    Support("gpu-claim", component="volcano", since="1.15"),
+    Support(
+        "gpu-claim",
+        "approximate",
+        component="volcano",
+        reason="GPUs claimed through DRA do not count against the queue below Volcano 1.15",
+        report="warning",
+        hint="target Volcano 1.15.1, or use the device plugin",
+    ),
+    Support(
+        "numa",
+        "approximate",
+        reason="Volcano aligns CPUs alone, and only on nodes whose kubelet has this very policy and static CPUs",
+        report="warning",
+        hint="set the kubelet's topologyManagerPolicy to the same word",
+    ),
+    Support(
+        "whole-cpus",
+        "absent",
+        word="never",
+        reason="Volcano refuses a topologyPolicy for containers whose CPU request is no whole number",
+        hint='give the podSet whole CPUs, such as `resources: {cpu: "8"}`',
+    ),
+    Support("unit-name-length", up_to=63),
+    Support(
+        "unit-name-length",
+        "absent",
+        word="never",
+        reason="a subgroup is known by a label, whose value has 63 characters at most",
+        hint="shorten the names of the groups",
+    ),
+    Support(
+        "workload-lws",
+        "absent",
+        word="not yet upstream",
+        reason="the LeaderWorkerSet controller makes one PodGroup for each of its groups, without a topology",
+        hint=USE_JOBSET,
+    ),
+    Support("workload-sbatch", "absent", word="never", reason="an sbatch script is for Slurm", hint=USE_JOBSET),
+)
 
-NAME = "volcano"
-COMPONENT = "volcano"
-KINDS = ("jobset", "job", "pods", "volcano-job")
-FOLDS: Mapping[str, Folding] = {"volcano-job": "alike"}
-
-QUEUE_LABEL = "scheduling.volcano.sh/queue-name"
-__all__ = [
-    "COMPONENT",
-    "FEATURES",
-    "FOLDS",
-    "KINDS",
-    "NAME",
-    "QUEUE_LABEL",
-    "SUPPORT",
-    "cluster_needs",
-    "cluster_objects",
-    "intent",
-    "lint",
-    "lower",
-    "needs",
-    "notices",
-    "place",
-    "placing",
-    "prove",
-    "read",
-]
-
-
-def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
-    """Nothing is known that Volcano misses for certain; that it takes no subgroup back is told in its docs."""
-    return ()
-
-
-def placing() -> tuple[Support, ...]:
-    """What it carries of workloads that are there. Loaded when asked for: rendering makes its own."""
-    from bayplan.backends.volcano.given import GIVEN
-
-    return GIVEN
-
-
-def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
-    """Marks and objects for a workload that is there."""
-    from bayplan.backends.volcano import given as way
-
-    return way.place(plan, shape, target)
-
-
-def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:
-    """What Volcano manifests of the plan must say. Loaded when asked for: rendering never reads back."""
-    from bayplan.backends.volcano import read_back
-
-    return read_back.intent(plan, target)
-
-
-def read(documents: Sequence[Manifest]) -> Outcome[tuple[GangIntent, ...]]:
-    """The intent that Volcano manifests carry."""
-    from bayplan.backends.volcano import read_back
-
-    return read_back.read(documents)
-
-
-def lint(objects: Sequence[Object], topology: ClusterTopology, target: Target) -> Iterable[Diagnostic]:
-    """Mistakes in HyperNodes, PodGroups, Volcano Jobs and pods that others wrote."""
-    from bayplan.backends.volcano.linting import lint as rules
-
-    return rules(objects, topology, target)
+BACKEND = Backend(
+    Declaration(
+        "volcano",
+        component="volcano",
+        support=SUPPORT,
+        features=FEATURES,
+        kinds=("jobset", "job", "pods", "volcano-job"),
+        folds={"volcano-job": "alike"},
+    ),
+    lower,
+    needs=needs,
+    notices=notices,
+    cluster=Cluster(cluster_objects, cluster_needs),
+)

@@ -1,4 +1,4 @@
-"""A gang as a PodGroup (scheduling.volcano.sh/v1beta1), and the marks that tie pods to it and to its subgroups.
+"""A gang as a PodGroup (scheduling.volcano.sh/v1beta1) and the marks of its pods, or as a Volcano Job with partitions.
 
 Read from Volcano 1.14.3 and 1.15.1, pkg/scheduler/api/{job_info,sub_job_info}.go: of a PodGroup's policies the first
 whose selector matches a pod takes it, if the pod has all of its `matchLabelKeys`. A policy without any takes none.
@@ -6,14 +6,34 @@ whose selector matches a pod takes it, if the pod has all of its `matchLabelKeys
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.backends.volcano.tiers import Policy, network_topology, policies, policy_of, roles
+from bayplan.core.diagnostics import Diagnostic, Route, error
+from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds.parts import GROUP_LABEL, gang_labels
 from bayplan.kube.objects import given
-from bayplan.model.manifest import Manifest, Marks, PodParts
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, minimum
+from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Shape
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, minimum
+from bayplan.model.target import Target
+from bayplan.model.topology import HOST_LEVEL, Pool
+
+VOLCANO_JOB = "volcano-job"
+
+
+def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
+    """One PodGroup for each gang; its name, policy and subgroup on the gang's pods. Volcano Jobs bring their own."""
+    documents: list[Manifest] = []
+    marks: dict[tuple[str, str], Marks] = {}
+    for workload in shape.workloads:
+        for gang in workload.gangs:
+            if workload.kind == VOLCANO_JOB:
+                marks.update(job_marks(plan, gang))
+            else:
+                documents.append(pod_group(plan, gang))
+                marks.update(pod_marks(plan, gang))
+    return Lowered(tuple(documents), marks)
+
 
 API_VERSION = "scheduling.volcano.sh/v1beta1"
 POD_GROUP = "scheduling.k8s.io/group-name"
@@ -37,14 +57,14 @@ def pod_group(plan: Plan, gang: GangPlan) -> Manifest:
         "spec": {
             **given(queue=plan.queue, priorityClassName=plan.workflow.priority_class),
             "minMember": minimum(gang.root),
-            **given(minTaskMember=roles(gang.root)),
+            **given(minTaskMember=task_minimums(gang.root)),
             **network_topology(plan, gang.root),
-            **given(subGroupPolicy=[_policy(plan, each) for each in policies(gang.root)]),
+            **given(subGroupPolicy=[_subgroup_policy(plan, each) for each in policies(gang.root)]),
         },
     }
 
 
-def _policy(plan: Plan, policy: Policy) -> dict[str, Any]:
+def _subgroup_policy(plan: Plan, policy: Policy) -> dict[str, Any]:
     """minSubGroups is always said: its default is 0, with which the gang would start without any subgroup whole."""
     return {
         "name": policy.name,
@@ -62,26 +82,26 @@ def preemptable(gang: GangPlan) -> dict[str, str]:
     return {} if wanted is None else {PREEMPTABLE: "true" if wanted else "false"}
 
 
-def marks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Marks]]:
+def pod_marks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Marks]]:
     """What the gang's pods must carry: the PodGroup's name, and what tells their policy and subgroup."""
-    found, counted = policy_of(policies(gang.root)), roles(gang.root)
+    subgroup_of, minimums = subgroup_of_podset(policies(gang.root)), task_minimums(gang.root)
     for pods in all_pods(gang.root):
         annotations = {
             POD_GROUP: gang.name,
-            **({ROLE: pods.name} if pods.name in counted else {}),
+            **({ROLE: pods.name} if pods.name in minimums else {}),
             **preemptable(gang),
-            **numa(pods),
+            **numa_policy(pods),
         }
-        labels = _labels(*found[pods.name]) if pods.name in found else {}
+        labels = _subgroup_labels(*subgroup_of[pods.name]) if pods.name in subgroup_of else {}
         spec = {"schedulerName": scheduler_name(plan)}
         yield (gang.name, pods.name), Marks(pod=PodParts(labels=labels, annotations=annotations, spec=spec))
 
 
-def _labels(policy: Policy, unit: Unit) -> dict[str, str]:
+def _subgroup_labels(policy: Policy, unit: Unit) -> dict[str, str]:
     return {POLICY: policy.name, **({} if policy.flat else {SUBGROUP: unit.name})}
 
 
-def numa(pods: Pods) -> dict[str, str]:
+def numa_policy(pods: Pods) -> dict[str, str]:
     """The policy of the plugin `numaaware`, which Volcano reads from pods (Volcano 1.14, `GetPodTopologyInfo`)."""
     return {NUMA: pods.spec.numa} if pods.spec.numa else {}
 
@@ -89,3 +109,193 @@ def numa(pods: Pods) -> dict[str, str]:
 def scheduler_name(plan: Plan) -> str:
     """`volcano`, unless the cluster has it under another name."""
     return str(plan.topology.schedulers.get("volcano", {}).get("schedulerName", "volcano"))
+
+
+# The Volcano Job's own way: gang, partitions and levels stand in the Job, and its controller makes the PodGroup.
+#
+# Read from Volcano 1.14.3 and 1.15.1, pkg/controllers/job/job_controller_{actions,util}.go: a pod's partition is its
+# number divided by `partitionSize`, so neighbouring ranks share one.
+
+HINT = "use `workload: jobset`, whose PodGroup is bayplan's own"
+
+
+def job_marks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Marks]]:
+    """What the Job and each of its tasks must say. The gang may be folded."""
+    owner = Meta(
+        annotations=preemptable(gang),
+        spec={
+            "schedulerName": scheduler_name(plan),
+            **given(queue=plan.queue, priorityClassName=plan.workflow.priority_class),
+            "minAvailable": _total_minimum(gang.root),
+            **network_topology(plan, gang.root),
+        },
+    )
+    policies_of_tasks = partitions(plan, gang.root)
+    for pods in all_pods(gang.root):
+        own = {
+            "minAvailable": pods.minimum * pods.copies,
+            **given(topologyPolicy=pods.spec.numa),
+            **policies_of_tasks.get(pods.name, {}),
+        }
+        yield (gang.name, pods.name), Marks(owner, Meta(spec=own))
+
+
+def _total_minimum(root: Unit) -> int:
+    """The least pods of the gang; a folded group stands for all of its instances."""
+    folded = any(pods.instances for pods in all_pods(root))
+    return sum(pods.minimum * pods.copies for pods in all_pods(root)) if folded else minimum(root)
+
+
+def partitions(plan: Plan, root: Unit) -> Mapping[str, Mapping[str, Any]]:
+    """The `partitionPolicy` of each podSet that is in a placed group."""
+    return {
+        pods.name: {
+            "partitionPolicy": {
+                "totalPartitions": instance.copies,
+                "partitionSize": pods.total // instance.copies,
+                "minPartitions": instance.copies,
+                **network_topology(plan, instance.unit),
+            }
+        }
+        for instance in subgroups(root)
+        for pods in all_pods(instance.unit)
+    }
+
+
+def job_gaps(gang: GangPlan) -> Iterator[Diagnostic]:
+    """What a Volcano Job cannot hold, although a PodGroup could."""
+    seen: set[Route] = set()
+    for instance in group_instances(gang.root):
+        if instance.is_subgroup and instance.unit.route not in seen:
+            seen.add(instance.unit.route)
+            yield from _partition_gaps(gang, instance)
+
+
+def _partition_gaps(gang: GangPlan, instance: GroupInstance) -> Iterator[Diagnostic]:
+    unit, pod_sets = instance.unit, list(all_pods(instance.unit))
+    group = f'group "{instance.stem}" of gang "{gang.gang.name}" in a Volcano Job'
+    if len(pod_sets) > 1:
+        message = f"{group}: a partition holds pods of one task, so several podSets under one placement may come apart"
+        yield error("F644", (*unit.route, "podSets"), message, hint=HINT)
+    if any(pods.minimum < pods.replicas for pods in pod_sets):
+        message = f"{group}: a partition starts whole or not at all, so `minReplicas` of its podSet cannot be said"
+        yield error("F644", (*pod_sets[0].route, "minReplicas"), message, hint=HINT)
+    if instance.optional:
+        message = f"{group}: only partitions of one task can be optional, and these groups are a task each"
+        yield error("F644", (*unit.route, "minReplicas"), message, hint=HINT)
+
+
+# Levels as tiers: numbers counted from the finest level up, and the groups that are placed by them
+
+
+def tier(pool: Pool, level: str) -> int:
+    """1 for the finest level above the host, which is tier 0: no HyperNode stands for a single node."""
+    return len(pool.levels) - pool.depth(level)
+
+
+def network_topology(plan: Plan, unit: Unit) -> dict[str, Any]:
+    """What a unit's placement is to Volcano: the number of the highest tier, never its name.
+
+    An unknown name is a line in the scheduler's log and then no constraint at all (Volcano 1.15, session.go
+    `adjustNetworkTopologySpec`). Soft mode ignores the number; it says what was meant to whoever reads the manifest.
+    """
+    level = unit.required or unit.preferred
+    pool = plan.topology.pool(next(all_pods(unit)).pool)
+    if not level or level == HOST_LEVEL or pool is None:
+        return {}
+    mode = "hard" if unit.required else "soft"
+    return {"networkTopology": {"mode": mode, "highestTierAllowed": tier(pool, level)}}
+
+
+class Policy(NamedTuple):
+    """Unit instances of one group and one size: what one `subGroupPolicy`, or one partitioned task, is about."""
+
+    name: str
+    units: tuple[Unit, ...]
+    minimum: int  # how many of them must start
+    size: int  # pods of each that must start
+
+    @property
+    def flat(self) -> bool:
+        """Whether the pods' own group is the unit: no groups stand below."""
+        return not self.units[0].groups
+
+
+class GroupInstance(NamedTuple):
+    """One instance of a group, and what Volcano needs to know of the group."""
+
+    stem: str  # the group's name without the numbers of instances above it
+    units: Units
+    unit: Unit
+    enclosing: int  # how many instances that Volcano must know of stand around it
+    copies: int  # how many instances of the group were folded into this one, in the whole gang
+
+    @property
+    def optional(self) -> bool:
+        """Whether the gang may start without some instances of the group."""
+        return self.units.minimum < len(self.units.members)
+
+    @property
+    def is_subgroup(self) -> bool:
+        """Whether Volcano must know the instance as a subgroup: it is placed, or the gang may start without it."""
+        return bool(self.unit.required or self.unit.preferred) or self.optional
+
+
+def group_instances(unit: Unit, stem: str = "", enclosing: int = 0, copies: int = 1) -> Iterator[GroupInstance]:
+    """All group instances below a unit, parents first."""
+    for units in unit.groups:
+        own = units.name.removeprefix(unit.name).removeprefix("-")
+        path = f"{stem}-{own}" if stem else own
+        for each in units.members:
+            instance = GroupInstance(path, units, each, enclosing, copies * each.copies)
+            yield instance
+            yield from group_instances(each, path, enclosing + instance.is_subgroup, instance.copies)
+
+
+def subgroups(root: Unit) -> Iterator[GroupInstance]:
+    """The group instances that are subgroups. Of those that stand inside each other (a gap that the user has accepted)
+    the innermost: what must be closest together is what NVLink needs."""
+    return (
+        each
+        for each in group_instances(root)
+        if each.is_subgroup and not any(own.is_subgroup for own in group_instances(each.unit))
+    )
+
+
+def policies(root: Unit) -> tuple[Policy, ...]:
+    """The subgroups of a gang, each group's together where they are of one size."""
+    found: dict[tuple[str, str, int], list[GroupInstance]] = {}
+    for instance in subgroups(root):
+        prefix = instance.units.name if instance.optional else ""
+        found.setdefault((instance.stem, prefix, minimum(instance.unit)), []).append(instance)
+    stems = [stem for stem, _, _ in found]
+    return tuple(
+        Policy(
+            name=(prefix or stem) + (f".{size}" if not prefix and stems.count(stem) > 1 else ""),
+            units=tuple(each.unit for each in group),
+            minimum=min(len(group), group[0].units.minimum) if prefix else len(group),
+            size=size,
+        )
+        for (stem, prefix, size), group in found.items()
+    )
+
+
+def subgroup_of_podset(found: tuple[Policy, ...]) -> dict[str, tuple[Policy, Unit]]:
+    """Of each podSet instance that is in a subgroup, by name: the policy and the unit."""
+    return {pods.name: (policy, unit) for policy in found for unit in policy.units for pods in all_pods(unit)}
+
+
+def task_minimums(root: Unit) -> dict[str, int]:
+    """The least pods of each podSet instance, where the gang's least pods alone would not say which must be among them.
+
+    Pods of optional groups are left out: which of these groups start is not known beforehand.
+    """
+    pod_sets = list(all_pods(root))
+    optional = {pods.name for each in group_instances(root) if each.optional for pods in all_pods(each.unit)}
+    if len(pod_sets) == 1 or not (optional or any(map(_is_elastic, pod_sets))):
+        return {}
+    return {pods.name: pods.minimum for pods in pod_sets if pods.name not in optional}
+
+
+def _is_elastic(pods: Pods) -> bool:
+    return pods.minimum < pods.replicas

@@ -1,12 +1,12 @@
-"""One file per workload kind: how it is named, written and read."""
+"""One file per workload kind: how it is named and written."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bayplan.kube.kinds import job, jobset, pods, sbatch, volcano_job
-from bayplan.kube.kinds.parts import Piece, PodsRead, instances
+from bayplan.kube.kinds.parts import Piece, instances
 from bayplan.kube.ranks import Numbers
 from bayplan.model.features import Support
 from bayplan.model.manifest import Manifest, Many, Workload
@@ -52,10 +52,7 @@ class Kind(Protocol):
     def write(self, workload: Workload, pieces: Mapping[tuple[str, str], Piece], /) -> Iterator[Manifest | Many]:
         """The documents of the workload."""
 
-    def read(self, document: Mapping[str, Any], /) -> tuple[PodsRead, ...]:
-        """The podSets of one document; empty when it is of another kind."""
-
 
 KINDS: Mapping[str, Kind] = {each.NAME: each for each in (jobset, job, pods, volcano_job, sbatch)}
 
-__all__ = ["KINDS", "Kind", "Numbers", "Piece", "PodsRead", "instances"]
+__all__ = ["KINDS", "Kind", "Numbers", "Piece", "instances"]

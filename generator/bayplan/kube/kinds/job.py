@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from bayplan.kube.kinds.parts import (
     ENDS,
     INDEX_FIELD,
     INDEX_VARIABLE,
     Piece,
-    PodsRead,
     headless_service,
     instances,
     job_spec,
     meta,
     name_rows,
-    read_name,
     service_name,
 )
 from bayplan.kube.ranks import Numbers, running_number, running_on
@@ -96,12 +93,3 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
                 **job_spec(gang, pods.total, piece.template),
             },
         }
-
-
-def read(document: Mapping[str, Any]) -> tuple[PodsRead, ...]:
-    """The one podSet of a Job."""
-    if document.get("kind") != "Job" or document.get("apiVersion") != "batch/v1":
-        return ()
-    spec, metadata = document["spec"], document["metadata"]
-    name = read_name(spec["template"], metadata["name"])
-    return (PodsRead(name, spec.get("parallelism", 1), spec["template"], metadata, metadata),)

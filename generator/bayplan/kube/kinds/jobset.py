@@ -8,18 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.kube.kinds.parts import (
-    ENDS,
-    INDEX_FIELD,
-    INDEX_VARIABLE,
-    Piece,
-    PodsRead,
-    instances,
-    job_spec,
-    meta,
-    name_rows,
-    read_name,
-)
+from bayplan.kube.kinds.parts import ENDS, INDEX_FIELD, INDEX_VARIABLE, Piece, instances, job_spec, meta, name_rows
 from bayplan.kube.ranks import Numbers
 from bayplan.model.features import Support
 from bayplan.model.manifest import Manifest, Workload
@@ -159,19 +148,3 @@ def _replicated_job(
             "spec": job_spec(gang, pods.replicas, piece.template),
         },
     }
-
-
-def read(document: Mapping[str, Any]) -> tuple[PodsRead, ...]:
-    """The podSets of a JobSet: replicas x parallelism pods each."""
-    if document.get("kind") != "JobSet" or not str(document.get("apiVersion")).startswith("jobset.x-k8s.io/"):
-        return ()
-    return tuple(
-        PodsRead(
-            read_name(each["template"]["spec"]["template"], each["name"]),
-            each.get("replicas", 1) * each["template"]["spec"].get("parallelism", 1),
-            each["template"]["spec"]["template"],
-            document["metadata"],
-            each["template"].get("metadata", {}),
-        )
-        for each in document["spec"]["replicatedJobs"]
-    )

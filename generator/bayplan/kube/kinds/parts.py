@@ -42,16 +42,6 @@ class Piece(NamedTuple):
     job: Meta = Meta()
 
 
-class PodsRead(NamedTuple):
-    """One podSet instance found in a manifest."""
-
-    name: str
-    replicas: int
-    template: Mapping[str, Any]
-    owner: Mapping[str, Any]  # metadata of the object it was found in
-    job: Mapping[str, Any]  # metadata of the Job template, for kinds that have one
-
-
 def gang_labels(plan: Plan, gang: GangPlan) -> dict[str, str]:
     """What every object of a gang carries."""
     return {WORKFLOW_LABEL: plan.workflow.name, GANG_LABEL: gang.name}
@@ -109,11 +99,3 @@ def headless_service(gang: GangPlan, labels: Mapping[str, str]) -> dict[str, Any
             "selector": {GANG_LABEL: gang.name},
         },
     }
-
-
-def read_name(template: Mapping[str, Any], fallback: str) -> str:
-    """The podSet instance's name as our labels tell it, else the fallback."""
-    labels = (template.get("metadata") or {}).get("labels") or {}
-    if POD_SET_LABEL not in labels:
-        return fallback
-    return "-".join(part for part in (labels.get(GROUP_LABEL, ""), labels[POD_SET_LABEL]) if part)

@@ -6,17 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import Route
-from bayplan.kube.kinds.parts import (
-    Piece,
-    PodsRead,
-    headless_service,
-    instances,
-    meta,
-    name_rows,
-    pod_deadline,
-    read_name,
-    service_name,
-)
+from bayplan.kube.kinds.parts import Piece, headless_service, instances, meta, name_rows, pod_deadline, service_name
 from bayplan.kube.ranks import Numbers
 from bayplan.model.features import Support
 from bayplan.model.manifest import Manifest, Many, Meta, Slot, Workload
@@ -102,12 +92,3 @@ def _rows(gang: GangPlan, pods: Pods, before: int) -> tuple[tuple[str | int, ...
     """Name, rank, and the number among all pods of the podSet in the gang."""
     first = pods.ranks.first if pods.ranks else 0
     return tuple((pod_name(gang, pods, n), first + n, before + n) for n in range(pods.replicas))
-
-
-def read(document: Mapping[str, Any]) -> tuple[PodsRead, ...]:
-    """One pod."""
-    if document.get("kind") != "Pod" or document.get("apiVersion") != "v1":
-        return ()
-    metadata = document["metadata"]
-    template = {"metadata": metadata, "spec": document["spec"]}
-    return (PodsRead(read_name(template, metadata["name"]), 1, template, metadata, metadata),)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-from bayplan.kube.kinds.parts import Piece, PodsRead
+from bayplan.kube.kinds.parts import Piece
 from bayplan.kube.ranks import Numbers
 from bayplan.model.features import Support
 from bayplan.model.manifest import Manifest, Many, Workload
@@ -67,8 +66,3 @@ def subdomain(workload: Workload, gang: GangPlan) -> str:
 def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterator[Manifest | Many]:
     """Nothing for Kubernetes."""
     return iter(())
-
-
-def read(document: Mapping[str, Any]) -> tuple[PodsRead, ...]:
-    """No Kubernetes object is one."""
-    return ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.kube.kinds.parts import Piece, PodsRead, instances, meta, name_rows, pod_deadline, read_name, service_name
+from bayplan.kube.kinds.parts import Piece, instances, meta, name_rows, pod_deadline, service_name
 from bayplan.kube.ranks import Numbers, running_number, running_on
 from bayplan.model.features import Support
 from bayplan.model.manifest import Manifest, Workload
@@ -116,19 +116,3 @@ def _task(gang: GangPlan, pods: Pods, piece: Piece) -> dict[str, Any]:
         **piece.job.spec,
         "template": {**piece.template, "spec": {**spec, **pod_deadline(gang, spec)}},
     }
-
-
-def read(document: Mapping[str, Any]) -> tuple[PodsRead, ...]:
-    """The podSets of a Volcano Job: its tasks."""
-    if document.get("kind") != "Job" or not str(document.get("apiVersion")).startswith("batch.volcano.sh/"):
-        return ()
-    return tuple(
-        PodsRead(
-            read_name(each["template"], each.get("name", "")),
-            each.get("replicas", 0),
-            each["template"],
-            document["metadata"],
-            {},
-        )
-        for each in document["spec"].get("tasks") or ()
-    )

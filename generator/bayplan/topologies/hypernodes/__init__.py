@@ -1,1 +1,290 @@
-"""Volcano's HyperNodes, written and read."""
+"""HyperNodes that somebody wrote: what stands in them, and what is wrong with them as a tree.
+
+Volcano's admission looks at one object at a time; the scheduler notices some of this, and then says so in its log alone
+(Volcano 1.15, pkg/scheduler/api/hyper_node_info.go). While one HyperNode is in a cycle or has a second parent, no
+workload with a topology is scheduled at all (`HyperNodesReadyToSchedule`, actions/allocate).
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get, items, mapping, number_in, text
+from bayplan.model.manifest import Object
+
+GROUP = "topology.volcano.sh"
+LEVEL = "bayplan.dev/level"
+PATH = "bayplan.dev/path"
+TOPOLOGY = "bayplan.dev/topology"
+NODE, HYPER_NODE = "Node", "HyperNode"
+SELECTORS = ("exactMatch", "regexMatch", "labelMatch")
+Labels = Mapping[str, str]
+
+
+class Member(NamedTuple):
+    """One member. `name`: what an exact match names, else empty."""
+
+    kind: str
+    name: str
+    selector: Mapping[str, Any]
+    route: Route
+
+
+class ReadHyperNode(NamedTuple):
+    """One HyperNode."""
+
+    name: str
+    tier: int | None
+    tier_name: str
+    annotations: Mapping[str, Any]
+    members: tuple[Member, ...]
+    route: Route
+
+    def of(self, kind: str) -> Iterator[Member]:
+        """Its members of a kind that are named exactly."""
+        return (each for each in self.members if each.kind == kind and each.name)
+
+
+Tree = Mapping[str, ReadHyperNode]
+
+
+def seen(each: Object) -> ReadHyperNode:
+    """What stands in a HyperNode."""
+    data, members = each.data, (*each.route, "spec", "members")
+    return ReadHyperNode(
+        name=text(data, "metadata", "name"),
+        tier=number_in(data, "spec", "tier"),
+        tier_name=text(data, "spec", "tierName"),
+        annotations=mapping(data, "metadata", "annotations"),
+        members=tuple(_member(m, (*members, i)) for i, m in enumerate(items(data, "spec", "members"))),
+        route=each.route,
+    )
+
+
+def _member(data: Any, route: Route) -> Member:
+    selector = mapping(data, "selector")
+    return Member(text(data, "type"), text(selector, "exactMatch", "name"), selector, route)
+
+
+def faults(found: Sequence[ReadHyperNode], nodes: Mapping[str, Labels] | None) -> Iterator[Diagnostic]:
+    """Everything wrong with the HyperNodes as a whole. `nodes`: their labels by name; None where nobody knows them."""
+    tree: Tree = {each.name: each for each in found}
+    for each in found:
+        yield from _members(each, nodes)
+        yield from _children(each, tree)
+    yield from _parents(found)
+    yield from _cycles(tree)
+    yield from _shared_nodes(found, tree)
+    yield from _tier_names(found)
+    yield from _uneven(tree)
+
+
+def _members(each: ReadHyperNode, nodes: Mapping[str, Labels] | None) -> Iterator[Diagnostic]:
+    """M725, M726, M728, M730: each member in itself."""
+    if not each.members:
+        at = (*each.route, "spec")
+        yield error("M730", at, f'HyperNode "{each.name}" has no members', hint="name its nodes or HyperNodes")
+    for member in each.members:
+        yield from _selector(each, member, nodes)
+    if {NODE, HYPER_NODE} <= {member.kind for member in each.members}:
+        message = f'HyperNode "{each.name}" has both nodes and HyperNodes as members, so those nodes skip a tier'
+        yield warning("M728", (*each.route, "spec", "members"), message, hint="put the nodes in a HyperNode below it")
+
+
+def _selector(each: ReadHyperNode, member: Member, nodes: Mapping[str, Labels] | None) -> Iterator[Diagnostic]:
+    used = [key for key in SELECTORS if get(member.selector, key) is not None]
+    if member.kind not in (NODE, HYPER_NODE) or len(used) != 1:
+        message = (
+            f'a member of HyperNode "{each.name}" must be of type Node or HyperNode, with one of {", ".join(SELECTORS)}'
+        )
+        yield error("M730", member.route, message, hint="write one selector for each member")
+    elif member.kind == HYPER_NODE and not member.name:
+        message = f'HyperNode "{each.name}" selects HyperNodes by {used[0]}; Volcano links those named exactly alone'
+        yield error("M726", member.route, message, hint="write a member with `exactMatch` for each of them")
+    elif member.kind == NODE and member.name:
+        if nodes is not None and member.name not in nodes:
+            message = f'HyperNode "{each.name}" names the node "{member.name}", which the topology does not have'
+            yield warning("M730", member.route, message, hint="correct the name, or leave the node out")
+    elif member.kind == NODE:
+        yield from _pattern(each, member, used[0], nodes)
+
+
+def _pattern(
+    each: ReadHyperNode, member: Member, used: str, nodes: Mapping[str, Labels] | None
+) -> Iterator[Diagnostic]:
+    at = (*member.route, "selector", used)
+    why = unreadable(text(member.selector, "regexMatch", "pattern")) if used == "regexMatch" else ""
+    if why:
+        yield error("M725", at, f'the pattern in HyperNode "{each.name}" {why}', hint="use Go's syntax (RE2)")
+    elif nodes is not None and (matched := matches(member, nodes)) is not None and not matched:
+        message = f'{used} in HyperNode "{each.name}" matches none of the {len(nodes)} nodes of the topology'
+        yield error("M725", at, message, hint="correct it, or name the nodes with `exactMatch`")
+
+
+def unreadable(pattern: str) -> str:
+    """Why Go cannot compile a pattern; empty when it can, as far as Python knows."""
+    if re.search(r"\(\?<?[=!]|\\[1-9]", pattern):
+        return "looks around or back, which Go's regular expressions cannot"
+    try:
+        _compiled(pattern)
+    except (re.error, RecursionError, OverflowError):
+        return "is no regular expression"
+    return ""
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """In Python's words (Go ends with `\\z`), without its warnings of what it may read otherwise one day."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return re.compile(re.sub(r"(?<!\\)((?:\\\\)*)\\z", r"\1\\Z", pattern))
+
+
+def matches(member: Member, nodes: Mapping[str, Labels]) -> list[str] | None:
+    """The nodes that a member selects; None where that would take too long to find out."""
+    pattern = text(member.selector, "regexMatch", "pattern")
+    if pattern:
+        if _endless(pattern):
+            return None
+        compiled = _compiled(pattern)
+        return [name for name in nodes if compiled.search(name)]
+    wanted = mapping(member.selector, "labelMatch")
+    rules = items(wanted, "matchExpressions")
+    plain = mapping(wanted, "matchLabels")
+    if not plain and not rules:
+        return []
+    return [name for name, own in nodes.items() if _selected(own, plain, rules)]
+
+
+MOST_SIGNS = (("+*{", 2), ("?", 8), ("|", 50))
+"""How many of these a pattern may have to be tried on names of 253 characters."""
+
+
+def _endless(pattern: str) -> bool:
+    """Whether Python, unlike Go, might never be done with it: repeats of repeats or of choices, or too many of them."""
+    if len(pattern) > 1000 or any(sum(map(pattern.count, signs)) > most for signs, most in MOST_SIGNS):
+        return True
+    return re.search(r"[+*}?|].*\)[+*{]", pattern) is not None
+
+
+def _selected(own: Labels, plain: Mapping[str, Any], rules: Sequence[Any]) -> bool:
+    return all(own.get(key) == value for key, value in plain.items()) and all(_holds(own, rule) for rule in rules)
+
+
+def _holds(own: Labels, rule: Any) -> bool:
+    key, operator, values = text(rule, "key"), text(rule, "operator"), items(rule, "values")
+    return {
+        "In": key in own and own[key] in values,
+        "NotIn": own.get(key) not in values,
+        "Exists": key in own,
+        "DoesNotExist": key not in own,
+    }.get(operator, False)
+
+
+def _children(each: ReadHyperNode, tree: Tree) -> Iterator[Diagnostic]:
+    """M722, M723: each child exists and is of a lower tier."""
+    for member in each.of(HYPER_NODE):
+        child = tree.get(member.name)
+        if child is None:
+            message = f'HyperNode "{each.name}" holds "{member.name}", which is not there; Volcano only logs that'
+            yield error("M722", member.route, message, hint="write that HyperNode, or remove the member")
+        elif each.tier is not None and child.tier is not None and child.tier >= each.tier:
+            message = (
+                f'HyperNode "{each.name}" of tier {each.tier} holds "{child.name}" of tier {child.tier};'
+                " tiers must grow from the nodes up"
+            )
+            notes = (Note("the tier of the member", (*child.route, "spec", "tier")),)
+            yield error("M723", (*each.route, "spec", "tier"), message, hint="raise the outer tier", notes=notes)
+
+
+def _parents(found: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
+    """M721: no HyperNode is a member of two."""
+    first: dict[str, tuple[ReadHyperNode, Member]] = {}
+    for each in found:
+        for member in each.of(HYPER_NODE):
+            parent, at = first.setdefault(member.name, (each, member))
+            if parent is not each:
+                message = (
+                    f'HyperNode "{member.name}" is a member of "{each.name}" and of "{parent.name}"; until that ends,'
+                    " Volcano schedules no workload with a topology"
+                )
+                notes = (Note("the other parent", at.route),)
+                yield error("M721", member.route, message, hint="remove it from one of them", notes=notes)
+
+
+def _cycles(tree: Tree) -> Iterator[Diagnostic]:
+    """M720: no HyperNode holds itself. Each cycle once, at its first name."""
+    done: set[str] = set()
+    for start in sorted(tree):
+        way: list[str] = []
+        stack = [(start, 0)]
+        while stack:
+            name, depth = stack.pop()
+            done.update(way[depth:])  # all below these has been walked
+            del way[depth:]
+            if name in way:
+                cycle = way[way.index(name) :]
+                message = f"HyperNodes hold each other: {' > '.join([*cycle, name])}"
+                hint = "remove one of these members; until then, Volcano schedules no workload with a topology"
+                yield error("M720", (*tree[name].route, "spec", "members"), message, hint=hint)
+            elif name in tree and name not in done:
+                way.append(name)
+                stack += [(member.name, depth + 1) for member in tree[name].of(HYPER_NODE)]
+        done.update(way)
+
+
+def _below(name: str, tree: Tree) -> Iterator[str]:
+    """A HyperNode and all that it holds, each once."""
+    met, stack = {name}, [name]
+    while stack:
+        here = stack.pop()
+        yield here
+        new = [m.name for m in tree[here].of(HYPER_NODE) if m.name not in met] if here in tree else []
+        met.update(new)
+        stack += new
+
+
+def _shared_nodes(found: Sequence[ReadHyperNode], tree: Tree) -> Iterator[Diagnostic]:
+    """M724: a node is a member of one HyperNode."""
+    first: dict[str, tuple[ReadHyperNode, Member]] = {}
+    for each in found:
+        for member in each.of(NODE):
+            other, at = first.setdefault(member.name, (each, member))
+            if other is not each:
+                message = f'the node "{member.name}" is a member of HyperNode "{each.name}" and of "{other.name}"'
+                notes = (Note("the other one", at.route),)
+                hint = "a node is in one HyperNode of the lowest tier; remove it from the other"
+                yield error("M724", member.route, message, hint=hint, notes=notes)
+
+
+def _tier_names(found: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
+    """M727: a tier name stands for one tier."""
+    first: dict[str, ReadHyperNode] = {}
+    for each in found:
+        other = first.setdefault(each.tier_name, each) if each.tier_name else each
+        if other.tier != each.tier:
+            message = (
+                f'the tier name "{each.tier_name}" stands for tier {each.tier} here and for {other.tier} in HyperNode'
+                f' "{other.name}"; Volcano takes the one that it reads last'
+            )
+            notes = (Note("the other tier", (*other.route, "spec", "tier")),)
+            yield warning("M727", (*each.route, "spec", "tierName"), message, hint="use a name a tier", notes=notes)
+
+
+def _uneven(tree: Tree) -> Iterator[Diagnostic]:
+    """M729: all leaves below one HyperNode are of one tier."""
+    held = {member.name for each in tree.values() for member in each.of(HYPER_NODE)}
+    for name in sorted(set(tree) - held):
+        tiers = {each.tier: each for each in map(tree.get, _below(name, tree)) if each and not any(each.of(HYPER_NODE))}
+        if len(tiers) > 1:
+            each, other = list(tiers.values())[:2]
+            message = (
+                f'below HyperNode "{name}" nodes hang at tier {each.tier} ("{each.name}") and at {other.tier}'
+                f' ("{other.name}"), so a tier means different levels'
+            )
+            hint = "give all branches the same number of tiers (volcano#5877)"
+            yield warning("M729", (*tree[name].route, "spec", "members"), message, hint=hint)

@@ -1,48 +1,150 @@
-"""A tree of HyperNodes as a native ClusterTopology: each path from a root to a leaf is a line of domains."""
+"""Members of HyperNodes that are selected by labels or patterns -> the nodes that another source tells of."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, warning
 from bayplan.core.phrases import shorten
-from bayplan.kube.objects import is_kind, items, text
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import is_kind, items, mapping, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Object
+from bayplan.model.topology import HOSTNAME_LABEL
 from bayplan.schemas.patterns import is_dns_subdomain
 from bayplan.topologies import hostlist, native
-from bayplan.topologies.grouping import UNKNOWN, word
-from bayplan.topologies.hypernodes.members import expanded, keys
-from bayplan.topologies.hypernodes.tree import (
+from bayplan.topologies.grouping import PLACEHOLDER, dns_label, natural
+from bayplan.topologies.hypernodes import (
     GROUP,
     HYPER_NODE,
     LEVEL,
     NODE,
     PATH,
     TOPOLOGY,
-    Seen,
+    Labels,
+    Member,
+    ReadHyperNode,
     Tree,
     faults,
+    matches,
     seen,
     unreadable,
 )
 
-TOLD = 20
+
+def keys(found: Iterable[ReadHyperNode]) -> frozenset[str]:
+    """The labels that members are selected by; that of the host name where any are, so that all nodes are told."""
+    unnamed = [member for each in found for member in each.members if member.kind == NODE and not member.name]
+    wanted = {key for member in unnamed for key in _of(member)}
+    return frozenset((*wanted, HOSTNAME_LABEL) if unnamed else ())
+
+
+def _of(member: Member) -> Iterator[str]:
+    match = mapping(member.selector, "labelMatch")
+    yield from (key for key in mapping(match, "matchLabels") if isinstance(key, str))
+    yield from (text(rule, "key") for rule in items(match, "matchExpressions") if text(rule, "key"))
+
+
+class Known(NamedTuple):
+    """The nodes, ways to look them up, and how many more may be tried on patterns."""
+
+    nodes: Mapping[str, Labels]
+    names: Sequence[str]  # sorted
+    holders: Mapping[tuple[str, str], Mapping[str, Labels]]  # (label, value) -> the nodes that carry it
+    tries: list[int]
+
+
+MOST_REPORTED = 20
 """Members that are told of one by one."""
 
-Chain = tuple[Seen, ...]
+MOST_TRIES = 20_000_000
+"""Names that patterns are tried on: some ten seconds. Patterns that begin with `^` and plain letters try few names."""
+
+
+def expanded(
+    found: Sequence[ReadHyperNode], nodes: Mapping[str, Labels]
+) -> tuple[list[ReadHyperNode], list[Diagnostic]]:
+    """The HyperNodes with a member for each node that they select; T567 for members that select none."""
+    if not nodes or not keys(found):
+        return list(found), []
+    index: dict[tuple[str, str], dict[str, Labels]] = {}
+    for name, own in nodes.items():
+        for pair in own.items():
+            index.setdefault(pair, {})[name] = own
+    known = Known(nodes, sorted(nodes), index, [MOST_TRIES])
+    reported: list[Diagnostic] = []
+    made = [each._replace(members=tuple(_members(each, known, reported))) for each in found]
+    if len(reported) > MOST_REPORTED:
+        message = f"none of the {len(nodes)} nodes is one that {len(reported) - MOST_REPORTED} more members select"
+        reported[MOST_REPORTED:] = [
+            warning("T567", reported[MOST_REPORTED].route, message, hint=reported[MOST_REPORTED].hint)
+        ]
+    return made, reported
+
+
+def _members(each: ReadHyperNode, known: Known, reported: list[Diagnostic]) -> Iterator[Member]:
+    for member in each.members:
+        chosen = _chosen(member, known) if member.kind == NODE and not member.name else None
+        if chosen is None:
+            yield member
+            continue
+        if not chosen:
+            message = f'none of the {len(known.nodes)} nodes is one that HyperNode "{each.name}" selects here'
+            reported.append(warning("T567", member.route, message, hint="correct the selector, or give all nodes"))
+        yield from (member._replace(name=name) for name in sorted(chosen, key=natural))
+
+
+def _chosen(member: Member, known: Known) -> list[str] | None:
+    """The nodes; None where they cannot be told."""
+    pattern = text(member.selector, "regexMatch", "pattern")
+    if pattern and (unreadable(pattern) or _OTHERWISE.search(pattern)):
+        return None
+    if pattern:
+        names = _beginning(_PLAIN.match(pattern), known.names)
+        known.tries[0] -= len(names)
+        return matches(member, {name: known.nodes[name] for name in names}) if known.tries[0] > 0 else None
+    plain = mapping(member.selector, "labelMatch", "matchLabels")
+    pairs = [(key, value) for key, value in plain.items() if isinstance(key, str) and isinstance(value, str)]
+    if len(pairs) < len(plain):
+        return []
+    return matches(member, min((known.holders.get(pair, {}) for pair in pairs), key=len, default=known.nodes))
+
+
+_OTHERWISE = re.compile(r"\[:|\\[pPQEC]|\(\?[a-zA-Z]*[sUm-]")
+"""Words of Go's patterns that Python reads otherwise, or not at all."""
+
+_PLAIN = re.compile(r"\^((?:[a-z0-9-](?![?*+{|]))*)(?![^|]*\|)")
+"""The letters that every name begins with that a pattern matches: what follows them may not be left out."""
+
+
+def _beginning(found: re.Match[str] | None, names: Sequence[str]) -> Sequence[str]:
+    """The names that begin with some letters."""
+    if found is None or not found[1]:
+        return names
+    return names[bisect_left(names, found[1]) : bisect_right(names, f"{found[1]}\U0010ffff")]
+
+
+# A tree of HyperNodes as a native ClusterTopology: each path from a root to a leaf is a line of domains.
+
+Chain = tuple[ReadHyperNode, ...]
 """HyperNodes from a root down to a leaf."""
+
+
+def sniff(source: SourceFile) -> bool:
+    """Whether the file holds HyperNodes, alone or in a list as `kubectl get -o yaml` gives them."""
+    return any(True for _ in _hyper_nodes(source))
 
 
 def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     """The topology, or why the HyperNodes are none."""
     objects = list(_hyper_nodes(source))
     written = [seen(each) for each in objects]
-    found, told = expanded(written, asked.nodes)
+    found, reported = expanded(written, asked.nodes)
     made = native.part(
-        _made(objects, found, (*_broken(written), *faults(written, None), *told), bool(asked.nodes)), source, asked
+        _made(objects, found, (*_broken(written), *faults(written, None), *reported), bool(asked.nodes)), source, asked
     )
     if made.value is None:
         return made
@@ -50,13 +152,13 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     return Outcome(made.value._replace(places=places), made.diagnostics)
 
 
-def label_keys(source: SourceFile) -> frozenset[str]:
+def needed_labels(source: SourceFile) -> frozenset[str]:
     """The labels that must be known of every node, so that it is clear which nodes are selected by them."""
     return keys(seen(each) for each in _hyper_nodes(source))
 
 
 def _made(
-    objects: Sequence[Object], found: Sequence[Seen], wrong: tuple[Diagnostic, ...], given: bool
+    objects: Sequence[Object], found: Sequence[ReadHyperNode], wrong: tuple[Diagnostic, ...], given: bool
 ) -> Outcome[dict[str, Any]]:
     tree: Tree = {each.name: each for each in found}
     chains = [] if has_errors(wrong) else list(_chains(tree))
@@ -67,9 +169,9 @@ def _made(
     return Outcome(_document(name or "hypernodes", chains), wrong)
 
 
-def _broken(found: Sequence[Seen]) -> Iterator[Diagnostic]:
+def _broken(found: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
     """T454: what the API server would refuse, or would take for one object."""
-    first: dict[str, Seen] = {}
+    first: dict[str, ReadHyperNode] = {}
     for each in found:
         if not each.name or each.tier is None or each.tier < 0:
             message = "a HyperNode needs a name, and a tier that is a whole number from 0 on"
@@ -130,7 +232,7 @@ ONE_BY_ONE = (
 )
 
 
-def _unnamed(found: Sequence[Seen], given: bool) -> Iterator[Diagnostic]:
+def _unnamed(found: Sequence[ReadHyperNode], given: bool) -> Iterator[Diagnostic]:
     """Members that only the cluster can tell. `given`: the nodes are known, and a pattern is not one to try on them."""
     unnamed = [
         (each, one)
@@ -139,15 +241,15 @@ def _unnamed(found: Sequence[Seen], given: bool) -> Iterator[Diagnostic]:
         if one.kind == NODE and not one.name and not unreadable(text(one.selector, "regexMatch", "pattern"))
     ]
     hint = ONE_BY_ONE if given else "give the nodes beside: `kubectl get nodes -o json`"
-    for each, member in unnamed[:TOLD]:
+    for each, member in unnamed[:MOST_REPORTED]:
         message = f'which nodes HyperNode "{each.name}" selects, only the cluster knows; they are left out'
         yield warning("T452", member.route, message, hint=hint)
-    if len(unnamed) > TOLD:
-        message = f"which nodes {len(unnamed) - TOLD} more members select, only the cluster knows too"
-        yield warning("T452", unnamed[TOLD][1].route, message, hint=hint)
+    if len(unnamed) > MOST_REPORTED:
+        message = f"which nodes {len(unnamed) - MOST_REPORTED} more members select, only the cluster knows too"
+        yield warning("T452", unnamed[MOST_REPORTED][1].route, message, hint=hint)
 
 
-def _no_nodes(found: Sequence[Seen]) -> Iterator[Diagnostic]:
+def _no_nodes(found: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
     """T537: members that no node can be."""
     for each in found:
         for member in each.of(NODE):
@@ -163,12 +265,7 @@ def _document(name: str, chains: Sequence[Chain]) -> dict[str, Any]:
         if any(chain[-1].of(NODE))
     ]
     pool = {"name": "nodes", "node": {}, "levels": list(_levels(chains[0])) if chains else [], "domains": domains}
-    return {
-        "apiVersion": "bayplan.dev/v1alpha1",
-        "kind": "ClusterTopology",
-        "metadata": {"name": name},
-        "spec": {"defaults": {"scheduler": "volcano"}, "pools": [pool]},
-    }
+    return native.document(name, {"defaults": {"scheduler": "volcano"}, "pools": [pool]})
 
 
 def _values(chain: Chain) -> tuple[str, ...]:
@@ -177,9 +274,9 @@ def _values(chain: Chain) -> tuple[str, ...]:
     return noted if len(noted) == len(chain) and all(noted) else tuple(each.name for each in chain)
 
 
-def _unlabelled(each: Seen) -> dict[str, Any]:
+def _unlabelled(each: ReadHyperNode) -> dict[str, Any]:
     """A level whose label no node carries."""
-    return {"label": f"{UNKNOWN}/tier-{each.tier}", "apply": True}
+    return {"label": f"{PLACEHOLDER}/tier-{each.tier}", "apply": True}
 
 
 def _levels(chain: Chain) -> Iterator[Mapping[str, Any]]:
@@ -187,7 +284,7 @@ def _levels(chain: Chain) -> Iterator[Mapping[str, Any]]:
     taken: set[str] = set()
     for each in chain:
         label = each.tier_name if re.fullmatch(r"([a-z0-9.-]+/)?[A-Za-z0-9][A-Za-z0-9._-]*", each.tier_name) else ""
-        name = word(text(each.annotations, LEVEL) or label.rpartition("/")[2])
+        name = dns_label(text(each.annotations, LEVEL) or label.rpartition("/")[2])
         unique = name if name and name not in (*taken, "host") else f"tier-{each.tier}"
         taken.add(unique)
         yield {"name": unique, "label": label} if label else {**_unlabelled(each), "name": unique}

@@ -1,1 +1,307 @@
-"""Several sources of one cluster, made one topology."""
+"""What several sources say of one cluster, made one topology: one adds to another, contradictions are errors.
+
+Nodes are joined by name, or by another name that a source knows of them. Pools that share nodes are one pool (`pools`);
+a pool without domains gives its levels, selectors and labels to the pool of its name; what a file says of fabrics,
+schedulers, queues and versions is put together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
+from bayplan.model.fabric import Fabric, Ipam, Rail
+from bayplan.model.formats import Part
+from bayplan.model.topology import AcceleratorKind, NodeShape, Pool
+from bayplan.topologies.alignment import relation
+from bayplan.topologies.grouping import NAMELESS
+from bayplan.topologies.merging import pools
+from bayplan.topologies.slurm.layout import is_safe_name, known_units, unit_name
+
+Found = list[Diagnostic]
+
+
+def merge_fabrics(one: Part, other: Part, found: Found) -> dict[str, Fabric]:
+    """The fabrics of both: a launch kit knows RDMA devices, the operator's objects addresses.
+
+    Two are the same where they are of one kind and have a network or a card in common.
+    """
+    made = dict(one.topology.fabrics)
+    for name, theirs in other.topology.fabrics.items():
+        twin = next((each for each in made.values() if _same_fabric(each, theirs)), None)
+        if twin is not None:
+            made[twin.name] = _merged_fabric(twin, theirs, one, other, found)
+        else:
+            free = _free_name(name, theirs.kind, made)
+            made[free] = theirs._replace(name=free)
+    return dict(sorted(made.items()))
+
+
+def _same_fabric(one: Fabric, other: Fabric) -> bool:
+    if one.kind != other.kind:
+        return False
+    if one.name == other.name and not (one.rails and other.rails):
+        return True
+    mine, theirs = (
+        {(key, getattr(rail, key)) for rail in each.rails for key in ("network", "hca", "device") if getattr(rail, key)}
+        for each in (one, other)
+    )
+    return bool(mine & theirs) or (one.name == other.name and len(one.rails) == len(other.rails))
+
+
+def _free_name(name: str, kind: str, taken: Mapping[str, Fabric]) -> str:
+    names = (name, kind, *(f"{kind}-{number}" for number in range(2, len(taken) + 3)))
+    return next(each for each in names if each not in taken)
+
+
+def _merged_fabric(one: Fabric, other: Fabric, first: Part, second: Part, found: Found) -> Fabric:
+    def fields(mine: Any, theirs: Any, where: str) -> dict[str, Any]:
+        defaults = type(mine)._field_defaults
+        pairs = {key: (getattr(mine, key), getattr(theirs, key), default) for key, default in defaults.items()}
+        return {key: _agreed(*pair, f"{key} of {where}", first, second, found) for key, pair in pairs.items()}
+
+    where = f"fabric {one.name}"
+    made = fields(one._replace(rails=(), ipam=Ipam(), env={}), other._replace(rails=(), ipam=Ipam(), env={}), where)
+    rails = tuple(
+        mine if theirs is None else Rail(**fields(mine, theirs, f"rail {place} of {where}"))
+        for place, (mine, theirs) in enumerate(_paired_rails(one, other))
+    )
+    ipam = Ipam(**fields(one.ipam, other.ipam, f"the addresses of {where}"))
+    return one._replace(**{**made, "rails": rails, "ipam": ipam, "env": {**other.env, **one.env}})
+
+
+def _paired_rails(one: Fabric, other: Fabric) -> list[tuple[Rail, Rail | None]]:
+    """The rails of the first, each with the same one of the other's, then those that only the other has.
+
+    Where one of them names no networks or cards, rails are the same by their place."""
+    by_place = len(one.rails) == len(other.rails) and not _networks_named(one, other)
+    made: list[tuple[Rail, Rail | None]] = []
+    rest = list(other.rails)
+    for place, rail in enumerate(one.rails):
+        twin = next((each for each in rest if _same_rail(rail, each)), None)
+        if twin is None and by_place and other.rails[place] in rest:
+            twin = other.rails[place]
+        if twin is not None:
+            rest.remove(twin)
+        made.append((rail, twin))
+    return [*made, *((rail, None) for rail in rest)]
+
+
+def _same_rail(one: Rail, other: Rail) -> bool:
+    keys = ("network", "hca", "device")
+    return any(getattr(one, key) and getattr(one, key) == getattr(other, key) for key in keys)
+
+
+def _networks_named(one: Fabric, other: Fabric) -> bool:
+    """Whether both call their networks by name."""
+    return all(any(rail.network for rail in each.rails) for each in (one, other))
+
+
+def _agreed(mine: Any, theirs: Any, nothing: Any, where: str, first: Part, second: Part, found: Found) -> Any:
+    """What either says. T618: two things at once."""
+    if mine == nothing:
+        return theirs
+    if theirs not in (nothing, mine):
+        message = f"{where} is {_shown(mine)} in {first.source}, and {_shown(theirs)} in {second.source}"
+        found.append(error("T618", (), message, hint="correct one of them, or leave one source out"))
+    return mine
+
+
+def _shown(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(list(value) if isinstance(value, tuple) else value)[:80]
+
+
+# Names of Slurm's blocks and switches, kept where another source says how domains are called.
+#
+# Slurm saves nodes with their unit, and does not start when a unit has gone (`Invalid node topology specified`, Slurm
+# 25.05 to 25.11). So what Slurm calls a domain goes along to whatever the domain is called in the result.
+
+
+def without_units(schedulers: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """What is said of schedulers besides names of units: those follow the pools."""
+    own = schedulers.get("slurm")
+    if own is None:
+        return dict(schedulers)
+    pools = {name: {k: v for k, v in each.items() if k != "units"} for name, each in own.get("pools", {}).items()}
+    kept = {key: value for key, value in own.items() if key not in ("units", "pools")}
+    return {**schedulers, "slurm": {**kept, **({"pools": pools} if pools else {})}}
+
+
+def with_units(
+    schedulers: Mapping[str, Mapping[str, Any]], pools: Sequence[Pool], parts: Sequence[Part]
+) -> dict[str, Mapping[str, Any]]:
+    """The schedulers with the names of units of the pools, as any part with Slurm says them."""
+    units = {pool.name: {key: name for part in parts for key, name in _unit_names(pool, part)} for pool in pools}
+    units = {name: found for name, found in units.items() if found}
+    own = dict(schedulers.get("slurm", {}))
+    if not units:
+        return dict(schedulers)
+    if len(pools) == 1:
+        return {**schedulers, "slurm": {**own, "units": next(iter(units.values()))}}
+    renamed_pools = {name: {**own.get("pools", {}).get(name, {}), "units": found} for name, found in units.items()}
+    return {**schedulers, "slurm": {**own, "pools": {**own.get("pools", {}), **renamed_pools}}}
+
+
+def _unit_names(pool: Pool, part: Part) -> Iterator[tuple[str, str]]:
+    """Path in the pool -> the unit of the part, where the path does not say it already."""
+    if "slurm" not in part.topology.schedulers:
+        return
+    for old in part.topology.pools:
+        places, known = {node: row.path for row in old.domains for node in row.nodes}, known_units(part.topology, old)
+        firsts = ((row.path, next((places[node] for node in row.nodes if node in places), ())) for row in pool.domains)
+        paired = Counter(each for each in firsts if each[1])
+        for depth in range(len(pool.levels) if paired else 0):
+            there = next((j for j in reversed(range(len(old.levels))) if relation(paired, depth, j).equal), -1)
+            for new, path in paired if there >= 0 else ():
+                name = known.get("/".join(path[: there + 1])) or path[there]
+                if unit_name(new[depth]) != name and is_safe_name(name):
+                    yield "/".join(new[: depth + 1]), name
+
+
+OWN = ("versions", "images", "namespaces")
+"""Of these, and of `schedulers`, the parts must agree where both speak; of `defaults` the first to speak counts."""
+
+
+def merge(parts: Sequence[Part]) -> Outcome[Part]:
+    """The parts as one, the earlier before the later. None where they contradict each other."""
+    found: list[Diagnostic] = []
+    made = reduce(lambda one, other: _merged(one, other, found), _by_one_name(parts))
+    if len(parts) > 1:
+        made = _without_frames(made, found)
+    return Outcome(None if has_errors(found) else made, tuple(found))
+
+
+def _by_one_name(parts: Sequence[Part]) -> Iterator[Part]:
+    """The parts, each with the names that any other knows better: a third source may join two."""
+    for part in parts:
+        yield reduce(_renamed, (other for other in parts if other is not part), part)
+
+
+def _merged(one: Part, other: Part, found: list[Diagnostic]) -> Part:
+    one, other = _renamed(one, other), _renamed(other, one)
+    pools = tuple(_pools(one, other, found))
+    first, second = one.topology, other.topology
+    own = {key: _agreed_settings(getattr(first, key), getattr(second, key), (key,), one, other, found) for key in OWN}
+    declared = [without_units(each.schedulers) for each in (first, second)]
+    schedulers = _agreed_settings(declared[0], declared[1], ("schedulers",), one, other, found)
+    queues = first.queues if second.queues is None else tuple(dict.fromkeys((*(first.queues or ()), *second.queues)))
+    defaults = dict(sorted({**second.defaults, **first.defaults}.items()))
+    used = {pool.node.accelerator for pool in pools}
+    kinds = _accelerators(first.accelerators, second.accelerators)
+    kinds = {name: kind for name, kind in kinds.items() if name in used or name != NAMELESS}
+    topology = first._replace(pools=pools, queues=queues, defaults=defaults, accelerators=kinds, **own)
+    topology = topology._replace(fabrics=merge_fabrics(one, other, found))
+    topology = topology._replace(schedulers=with_units(schedulers, pools, (one, other)))
+    return Part(
+        topology,
+        {**other.places, **one.places},
+        {**other.aliases, **one.aliases},
+        {**other.labels, **one.labels},
+        f"{one.source} and {other.source}" if other.topology.pools else one.source,
+    )
+
+
+def _accelerators(
+    one: Mapping[str, AcceleratorKind], other: Mapping[str, AcceleratorKind]
+) -> dict[str, AcceleratorKind]:
+    """The kinds of both; one that both know can be allocated as either says."""
+    made = {**other, **one}
+    for name in one.keys() & other.keys():
+        mine, theirs = one[name], other[name]
+        allocators = tuple(dict.fromkeys((*mine.allocators, *theirs.allocators)))
+        resources = {**theirs.resources, **mine.resources}
+        device_class = mine.device_class or theirs.device_class
+        known = mine.topology_annotated
+        made[name] = mine._replace(
+            allocators=allocators,
+            resources=resources,
+            device_class=device_class,
+            profile=mine.profile or theirs.profile,
+            memory=mine.memory or theirs.memory,
+            max_pods=mine.max_pods or theirs.max_pods,
+            link_zones=mine.link_zones or theirs.link_zones,
+            topology_annotated=theirs.topology_annotated if known is None else known,
+        )
+    return dict(sorted(made.items()))
+
+
+def _renamed(part: Part, other: Part) -> Part:
+    """The part with the names that the other one gives its nodes."""
+    known = other.aliases
+    if not known or not any(node in known for pool in part.topology.pools for node in pool.nodes()):
+        return part
+    own = {node for pool in other.topology.pools for node in pool.nodes()}
+    called = {alias: name for alias, name in known.items() if alias not in own}
+    pools = tuple(pool.renamed(called) for pool in part.topology.pools)
+    places = {called.get(node, node): place for node, place in part.places.items()}
+    return part._replace(topology=part.topology._replace(pools=pools), places=places)
+
+
+def _pools(one: Part, other: Part, found: list[Diagnostic]) -> Iterator[Pool]:
+    """The pools of both: frames by name, pools that share nodes together, the others as they are."""
+    mine, theirs = list(one.topology.pools), list(other.topology.pools)
+    empty = {pool.name: pool for pool in mine if not pool.domains}
+    news = {pool.name: pool for pool in theirs if not pool.domains}
+    full, fresh = [pool for pool in mine if pool.domains], [pool for pool in theirs if pool.domains]
+    made = list(pools.merge_pools(full, fresh, one, other, found)) if full and fresh else [*full, *fresh]
+    framed = [_framed(pool, empty.get(pool.name) or news.get(pool.name), found) for pool in made]
+    names = {pool.name for pool in made}
+    yield from framed
+    yield from (pool for pool in (*empty.values(), *news.values()) if pool.name not in names)
+
+
+def _framed(pool: Pool, frame: Pool | None, found: list[Diagnostic]) -> Pool:
+    """The pool with what a pool without domains says besides: selector, tolerations, template."""
+    if frame is None:
+        return pool
+    node = pools.merge_shapes(pool.node, frame.node, f'pool "{pool.name}"', (), found)
+    return pool._replace(node=node, template=frame.template or pool.template)
+
+
+def _without_frames(made: Part, found: list[Diagnostic]) -> Part:
+    """T437: pools that no node is in, where other pools have nodes."""
+    pools = made.topology.pools
+    full = [pool for pool in pools if pool.domains]
+    for pool in pools if full else ():
+        if not pool.domains and pool != SILENT:
+            found.append(_left_out(pool, full))
+    return made._replace(topology=made.topology._replace(pools=tuple(full))) if full else made
+
+
+SILENT = Pool("nodes", NodeShape())
+"""A pool of a source that speaks of no nodes."""
+
+
+def _left_out(pool: Pool, full: Sequence[Pool]) -> Diagnostic:
+    labels = [level.label for level in pool.levels]
+    twin = next((each.name for each in full if labels and [level.label for level in each.levels] == labels), "")
+    if twin:
+        message = f'pool "{pool.name}" has the levels of pool "{twin}", which has all nodes of the two; it is left out'
+        return info("T437", (), message, hint="two sources speak of the same levels: nothing is lost")
+    message = f'pool "{pool.name}" is left out: no node of the sources is in there'
+    return warning("T437", (), message, hint="compare the node selector of the pool with the labels of the nodes")
+
+
+def _agreed_settings(
+    one: Any, other: Any, path: tuple[str, ...], first: Part, second: Part, found: list[Diagnostic]
+) -> Any:
+    """Two mappings as one; T438 where they contradict each other."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        both = {
+            key: _agreed_settings(one[key], other[key], (*path, key), first, second, found)
+            for key in one
+            if key in other
+        }
+        return {**other, **one, **both}
+    if one != other and one not in ("", ()) and other not in ("", ()):
+        message = f"{'.'.join(path)} is {_quoted(one)} in {first.source}, and {_quoted(other)} in {second.source}"
+        found.append(error("T438", (), message, hint="correct one of them, or leave one source out"))
+    return other if one in ("", ()) else one
+
+
+def _quoted(value: Any) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return f'"{text[:60]}"'

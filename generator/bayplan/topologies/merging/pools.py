@@ -1,21 +1,212 @@
-"""Pools of two sources that share nodes, as pools that know what both say: shape, levels, places, state."""
+"""Pools of two sources that share nodes, as pools that know what both say: levels, places, node shape, states.
+
+A level cuts nodes into domains. On the nodes that both know, two levels that cut alike are one level; a level that cuts
+the domains of another is finer, and is put below it; levels that cross are a contradiction.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, error, warning
 from bayplan.core.phrases import count, listing
+from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Part
-from bayplan.model.topology import Domain, NodeShape, Pool
+from bayplan.model.topology import Domain, Level, NodeShape, Pool
+from bayplan.topologies.alignment import Alignment, Path, Relation, align
 from bayplan.topologies.grouping import NAMELESS, free
-from bayplan.topologies.merging.levels import Chain, Sides, chained
+
+Pairs = Mapping[tuple[Path, Path], str]
+"""As `Alignment.nodes`."""
+Related = Mapping[tuple[int, int], Relation]
+"""By the depth of a level in the first source and of one in the second."""
+
+
+class Sides(NamedTuple):
+    """The two sources whose pools are compared, for messages."""
+
+    one: Part
+    other: Part
+
+    def notes(self, node: str) -> tuple[Note, ...]:
+        """Where each of them speaks of a node."""
+        pairs = ((self.one, self.one.places.get(node)), (self.other, self.other.places.get(node)))
+        return tuple(Note(f"{node} in {part.source}", place) for part, place in pairs if place)
+
+
+class MergedLevel(NamedTuple):
+    """A level of the result, and its depth in each source that has it. `theirs`: its values are the second source's."""
+
+    level: Level
+    one: int | None
+    other: int | None
+    theirs: bool = False
+    shared: bool = False  # both read the same label: either can say its value
+
+
+class MergedLevels(NamedTuple):
+    """Levels coarse to fine, and how a node's path follows from its paths in the sources."""
+
+    entries: tuple[MergedLevel, ...]
+    inferred: Mapping[tuple[int, bool, Path], str]  # (entry, from the second source, path there) -> value
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """The levels of the pool."""
+        return tuple(entry.level for entry in self.entries)
+
+    @property
+    def by_other(self) -> bool:
+        """Whether the second source has levels."""
+        return any(entry.other is not None for entry in self.entries)
+
+    def path(self, one: Path | None, other: Path | None) -> Path | None:
+        """The path of a node; None where a source that alone knows a level does not know the node."""
+        values = [self._value(number, entry, one, other) for number, entry in enumerate(self.entries)]
+        return None if None in values else tuple(value for value in values if value is not None)
+
+    def _value(self, number: int, entry: MergedLevel, one: Path | None, other: Path | None) -> str | None:
+        own, depth = (other, entry.other) if entry.theirs else (one, entry.one)
+        if own is not None and depth is not None:
+            return own[depth]
+        away, elsewhere = (one, entry.one) if entry.theirs else (other, entry.other)
+        if entry.shared and away is not None and elsewhere is not None:
+            return away[elsewhere]
+        prefixes = (away[:end] for end in range(len(away or ()), 0, -1)) if away else iter(())
+        keys = ((number, not entry.theirs, prefix) for prefix in prefixes)
+        return next((self.inferred[key] for key in keys if key in self.inferred), None)
+
+
+def merge_levels(aligned: Alignment, found: list[Diagnostic], sides: Sides) -> MergedLevels | None:
+    """The levels of both pools; None where they cross (T442)."""
+    mine, theirs, pairs = aligned.before.levels, aligned.after.levels, aligned.nodes
+    related = {(i, j): aligned.relation(i, j) for i in range(len(mine)) for j in range(len(theirs))}
+    entries = [MergedLevel(level, depth, None) for depth, level in enumerate(mine)]
+    for depth, level in enumerate(theirs):
+        same = next((number for number, entry in enumerate(entries) if _same_label(entry, level)), None)
+        if same is not None:
+            found += _unlike_values(entries[same], depth, pairs, sides)
+            entries[same] = _merged_level(entries[same], level, depth, found)._replace(shared=True)
+            continue
+        twin = _equal_level(entries, level, depth, related)
+        if twin is not None:
+            entries[twin] = _merged_level(entries[twin], level, depth, found)
+        elif any(entry.one is not None and related[entry.one, depth].equal for entry in entries):
+            continue  # the other source has two levels that cut alike
+        else:
+            crossing = next((r for r in entries if r.one is not None and related[r.one, depth].crossing), None)
+            if crossing is not None:
+                found.append(_crossing(level, crossing, depth, pairs, sides))
+                return None
+            place = sum(_above(entry, depth, related) for entry in entries)
+            entries.insert(place, MergedLevel(level, None, depth, theirs=True))
+    return MergedLevels(_plan_of_finest(entries), _inferred(entries, related, pairs))
+
+
+def _same_label(entry: MergedLevel, level: Level) -> bool:
+    """Whether both sources read a level from one label of the nodes."""
+    return entry.other is None and entry.level.label == level.label and not (entry.level.apply or level.apply)
+
+
+def _unlike_values(entry: MergedLevel, depth: int, pairs: Pairs, sides: Sides) -> Iterator[Diagnostic]:
+    """T438: a node has one value of a label."""
+    unlike = [(one, two, node) for (one, two), node in pairs.items() if one[entry.one or 0] != two[depth]]
+    if unlike:
+        one, two, node = unlike[0]
+        values = f'"{one[entry.one or 0]}" in {sides.one.source} and "{two[depth]}" in {sides.other.source}'
+        message = f'the label "{entry.level.label}" of node "{node}" is {values}'
+        more = f", and of {count(len(unlike) - 1, 'other domain')}" if unlike[1:] else ""
+        place = sides.other.places.get(node, ())
+        hint = "one of the two is older: take the newer one"
+        yield error("T438", place, f"{message}{more}", hint=hint, notes=sides.notes(node))
+
+
+def _above(entry: MergedLevel, other: int, related: Related) -> bool:
+    """Whether a level is coarser than one of the second source."""
+    if entry.one is not None:
+        return related[entry.one, other].coarser and not related[entry.one, other].finer
+    return entry.other is not None and entry.other < other
+
+
+def _equal_level(entries: Sequence[MergedLevel], level: Level, depth: int, related: Related) -> int | None:
+    """The entry that cuts as the level does and has no level of the second source yet; one of its name first."""
+    alike = [
+        number
+        for number, entry in enumerate(entries)
+        if entry.one is not None and entry.other is None and related[entry.one, depth].equal
+    ]
+    return next((n for n in alike if entries[n].level.name == level.name), alike[-1] if alike else None)
+
+
+def _merged_level(entry: MergedLevel, level: Level, depth: int, found: list[Diagnostic]) -> MergedLevel:
+    """A level of both sources. A label that nodes carry counts more than one that they are to get."""
+    mine = entry.level
+    if mine.plan and level.plan and mine.plan != level.plan:
+        message = f'of a "{mine.name}" {mine.plan} nodes are planned in one source and {level.plan} in another'
+        found.append(error("T438", (), message, hint="correct one of them, or leave one out"))
+    theirs = mine.apply and not level.apply
+    source = level._replace(name=mine.name) if theirs else mine
+    return MergedLevel(
+        source._replace(nvlink=mine.nvlink or level.nvlink, plan=mine.plan or level.plan), entry.one, depth, theirs
+    )
+
+
+def _plan_of_finest(entries: Sequence[MergedLevel]) -> tuple[MergedLevel, ...]:
+    """Only the finest level has a plan."""
+    above = [entry._replace(level=entry.level._replace(plan=None)) for entry in entries[:-1]]
+    return (*above, *entries[-1:])
+
+
+def _inferred(entries: Sequence[MergedLevel], related: Related, pairs: Pairs) -> dict[tuple[int, bool, Path], str]:
+    """What the place in one source says of the value in the other, where that is the finer one."""
+    made: dict[tuple[int, bool, Path], str] = {}
+    for number, entry in enumerate(entries):
+        for one, two in pairs:
+            if not entry.theirs and entry.one is not None:
+                ends = [j for j in range(len(two)) if related[entry.one, j].coarser]
+                made.update({(number, True, two[: j + 1]): one[entry.one] for j in ends})
+            elif entry.theirs and entry.other is not None:
+                ends = [i for i in range(len(one)) if related[i, entry.other].finer]
+                made.update({(number, False, one[: i + 1]): two[entry.other] for i in ends})
+    return made
+
+
+def _crossing(level: Level, entry: MergedLevel, depth: int, pairs: Pairs, sides: Sides) -> Diagnostic:
+    """T442, with two nodes of either level that the other one parts."""
+    assert entry.one is not None
+    cut = [(one[: entry.one + 1], two[: depth + 1], node) for (one, two), node in pairs.items()]
+    together = _apart([(one, two, node) for one, two, node in cut])
+    apart = _apart([(two, one, node) for one, two, node in cut])
+    mine, theirs = entry.level.name, level.name
+    message = (
+        f'nodes {together[0]} and {together[1]} share the {mine} "{together[2]}" in {sides.one.source} and no {theirs}'
+        f" in {sides.other.source}, where"
+        f' {apart[0]} and {apart[1]} share the {theirs} "{apart[2]}" and no {mine}'
+    )
+    hint = "levels must be nested: correct the place of a node in one source, or leave one source out"
+    notes = tuple(note for node in dict.fromkeys((together[0], apart[0])) for note in sides.notes(node))
+    return error("T442", sides.other.places.get(apart[0], ()), message, hint=hint, notes=notes)
+
+
+def _apart(cut: Sequence[tuple[Path, Path, str]]) -> tuple[str, str, str]:
+    """Two nodes in one domain of the first cut that the second one parts, and that domain: the rarest part first."""
+    parts: dict[Path, Counter[Path]] = {}
+    for one, two, _ in cut:
+        parts.setdefault(one, Counter())[two] += 1
+    domain, held = next((one, held) for one, held in parts.items() if len(held) > 1)
+    rare, often = min(held, key=lambda two: held[two]), max(held, key=lambda two: held[two])
+    if rare == often:
+        rare, often = list(held)[:2]
+    named = {two: node for one, two, node in reversed(cut) if one == domain}
+    return named[rare], named[often], domain[-1]
+
 
 Row = Domain | None
 
 
-def together(
+def merge_pools(
     mine: Sequence[Pool], theirs: Sequence[Pool], one: Part, other: Part, found: list[Diagnostic]
 ) -> Iterator[Pool]:
     """The pools of both: those that share nodes, and those that are cut from one cloth. T439: there are neither."""
@@ -24,20 +215,20 @@ def together(
     met = [sorted({home[node] for node in pool.nodes() if node in home}) for pool in mine]
     for number, pool in enumerate(theirs):
         if not any(number in numbers for numbers in met):
-            place = next((n for n, each in enumerate(mine) if not met[n] and _alike(each, pool)), None)
+            place = next((n for n, each in enumerate(mine) if not met[n] and _same_kind(each, pool)), None)
             met = [[number] if n == place else numbers for n, numbers in enumerate(met)]
     if not any(met):
-        found.append(_strangers(mine, theirs, sides))
+        found.append(_nothing_shared(mine, theirs, sides))
     names: set[str] = set()
     for pool, numbers in zip(mine, met, strict=True):
-        for each in _met(pool, [theirs[n] for n in numbers], home, found, sides):
+        for each in _merged_with(pool, [theirs[n] for n in numbers], home, found, sides):
             yield _unique(each, names)
     for number, pool in enumerate(theirs):
         if not any(number in numbers for numbers in met):
             yield _unique(pool, names)
 
 
-def _alike(one: Pool, other: Pool) -> bool:
+def _same_kind(one: Pool, other: Pool) -> bool:
     """Whether two pools without a common node are parts of one: the same labels tell their levels and their nodes."""
     labels = [[level.label for level in pool.levels if not level.apply] for pool in (one, other)]
     same = labels[0] == labels[1] and len(labels[0]) == len(one.levels) == len(other.levels) > 0
@@ -46,7 +237,7 @@ def _alike(one: Pool, other: Pool) -> bool:
     return same and kinds and mine.node_selector == theirs.node_selector
 
 
-def _strangers(mine: Sequence[Pool], theirs: Sequence[Pool], sides: Sides) -> Diagnostic:
+def _nothing_shared(mine: Sequence[Pool], theirs: Sequence[Pool], sides: Sides) -> Diagnostic:
     some = [next(pool.nodes(), "") for pool in (*mine[:1], *theirs[:1])]
     message = f'{sides.one.source} and {sides.other.source} share no node: one has "{some[0]}", the other "{some[1]}"'
     hint = "if they are the same nodes by other names, map these: `schedulers.slurm.names` of a topology after --update"
@@ -57,7 +248,7 @@ def _unique(pool: Pool, names: set[str]) -> Pool:
     return pool._replace(name=free(pool.name, names))
 
 
-def _met(
+def _merged_with(
     pool: Pool,
     others: Sequence[Pool],
     home: Mapping[str, int],
@@ -68,20 +259,20 @@ def _met(
     if not others:
         yield pool
     elif len(others) == 1:
-        yield combined(pool, others[0], found, sides)
+        yield merge_pool(pool, others[0], found, sides)
     else:
         for other in others:
             own = set(other.nodes())
-            piece = restricted(pool, lambda node, own=own: node in own)
+            piece = restrict(pool, lambda node, own=own: node in own)
             known = other.node.described and not pool.node.described
             name = other.name if known else f"{pool.name}-{other.name}"[:63].strip("-")
-            yield combined(piece, other, found, sides)._replace(name=name)
-        rest = restricted(pool, lambda node: node not in home)
+            yield merge_pool(piece, other, found, sides)._replace(name=name)
+        rest = restrict(pool, lambda node: node not in home)
         if rest.domains:
             yield rest
 
 
-def restricted(pool: Pool, keep: Any) -> Pool:
+def restrict(pool: Pool, keep: Any) -> Pool:
     """The pool with those of its nodes that are to be kept."""
     domains = (each._replace(nodes=tuple(filter(keep, each.nodes))) for each in pool.domains)
     unusable = {reason: tuple(filter(keep, names)) for reason, names in pool.unusable.items()}
@@ -89,48 +280,47 @@ def restricted(pool: Pool, keep: Any) -> Pool:
     return pool._replace(domains=tuple(each for each in domains if each.nodes), unusable=kept)
 
 
-def combined(pool: Pool, other: Pool, found: list[Diagnostic], sides: Sides) -> Pool:
+def merge_pool(pool: Pool, other: Pool, found: list[Diagnostic], sides: Sides) -> Pool:
     """One pool out of two that share nodes."""
-    rows = {node: domain for domain in pool.domains for node in domain.nodes}
-    others = {node: domain for domain in other.domains for node in domain.nodes}
-    pairs = {(rows[node].path, others[node].path): node for node in reversed(rows) if node in others}
-    chain = chained(pool, other, pairs, found, sides)
-    if chain is None:
+    aligned = align(pool, other)
+    levels = merge_levels(aligned, found, sides)
+    if levels is None:
         return pool
-    shown = sides.notes(next(iter(pairs.values()), ""))
+    shown = sides.notes(next(iter(aligned.nodes.values()), ""))
     before = len(found)
-    domains = tuple(_domains(rows, others, chain, found, sides))
-    lacking = [node for node in rows if node not in others] if pairs and other.levels else []
+    domains = tuple(_merged_domains(aligned, levels, found, sides))
+    lacking = [node for node in aligned.left if node not in aligned.right] if aligned.nodes and other.levels else []
     if lacking and not any(each.code == "T440" for each in found[before:]):
-        found.append(_lacking(lacking, sides))
+        found.append(_missing(lacking, sides))
     placed = {node for domain in domains for node in domain.nodes}
     unusable = {node: why for each in (other, pool) for why, names in each.unusable.items() for node in names}
     reasons = sorted(set(unusable.values()))
     return pool._replace(
-        node=shape(pool.node, other.node, f'pool "{pool.name}"', shown, found),
-        levels=chain.levels,
+        node=merge_shapes(pool.node, other.node, f'pool "{pool.name}"', shown, found),
+        levels=levels.levels,
         domains=domains,
         unusable={why: tuple(node for node, w in unusable.items() if w == why and node in placed) for why in reasons},
         template=pool.template or other.template,
     )
 
 
-def _domains(
-    rows: Mapping[str, Domain], others: Mapping[str, Domain], chain: Chain, found: list[Diagnostic], sides: Sides
+def _merged_domains(
+    aligned: Alignment, levels: MergedLevels, found: list[Diagnostic], sides: Sides
 ) -> Iterator[Domain]:
     """A row for each path, in the order of the first source; in that of Slurm, where order has a meaning."""
+    rows, others = aligned.left, aligned.right
     held: dict[tuple[str, ...], list[str]] = {}
-    said: dict[tuple[str, ...], list[Domain]] = {}
+    declared: dict[tuple[str, ...], list[Domain]] = {}
     lost: list[str] = []
-    names = (*others, *rows) if "slurm" in sides.other.topology.schedulers and chain.by_other else (*rows, *others)
+    names = (*others, *rows) if "slurm" in sides.other.topology.schedulers and levels.by_other else (*rows, *others)
     for node in dict.fromkeys(names):
         row, also = rows.get(node), others.get(node)
-        path = chain.path(row and row.path, also and also.path)
+        path = levels.path(row and row.path, also and also.path)
         if path is None:
             lost.append(node)
             continue
         held.setdefault(path, []).append(node)
-        speakers = said.setdefault(path, [])
+        speakers = declared.setdefault(path, [])
         speakers += [each for each in (row, also) if each and not any(each is known for known in speakers)]
     if lost:
         found.append(_unplaced(lost, rows, sides))
@@ -138,7 +328,7 @@ def _domains(
     if added and len(added) < len(others):
         found.append(_added(added, sides))
     for path, names_ in held.items():
-        yield Domain(path, tuple(names_), _partition(said[path], names_, found, sides), _leaves(said[path]))
+        yield Domain(path, tuple(names_), _partition(declared[path], names_, found, sides), _leaves(declared[path]))
 
 
 def _unplaced(lost: Sequence[str], rows: Mapping[str, Domain], sides: Sides) -> Diagnostic:
@@ -155,7 +345,7 @@ def _unplaced(lost: Sequence[str], rows: Mapping[str, Domain], sides: Sides) -> 
     return make("T440", knows.places.get(some[0], ()), f"{message}{left}", hint=hint)
 
 
-def _lacking(lacking: Sequence[str], sides: Sides) -> Diagnostic:
+def _missing(lacking: Sequence[str], sides: Sides) -> Diagnostic:
     """T446: what a source does not know of its own pool follows from the neighbours, or nobody looks at it."""
     verb = "is" if len(lacking) == 1 else "are"
     message = f"{count(len(lacking), 'node')} ({listing(lacking, 'and', most=3)}) {verb} not in {sides.other.source}"
@@ -188,7 +378,9 @@ def _leaves(rows: Iterable[Domain]) -> tuple[str, ...]:
     return next((row.leaves for row in rows if row.leaves), ())
 
 
-def shape(one: NodeShape, other: NodeShape, whose: str, notes: tuple[Note, ...], found: list[Diagnostic]) -> NodeShape:
+def merge_shapes(
+    one: NodeShape, other: NodeShape, whose: str, notes: tuple[Note, ...], found: list[Diagnostic]
+) -> NodeShape:
     """What nodes offer, as both say. Cards must agree; of CPUs and memory the first to speak counts: what Kubernetes
     gives to pods is less than what a node has."""
     for key, mine, theirs in (
@@ -210,7 +402,7 @@ def shape(one: NodeShape, other: NodeShape, whose: str, notes: tuple[Note, ...],
     )
 
 
-def _fabrics(*said: tuple[str, ...] | None) -> tuple[str, ...] | None:
+def _fabrics(*declared: tuple[str, ...] | None) -> tuple[str, ...] | None:
     """The fabrics that nodes hang on, as any source says; None where none does."""
-    given = [each for each in said if each is not None]
+    given = [each for each in declared if each is not None]
     return tuple(dict.fromkeys(name for each in given for name in each)) if given else None

@@ -1,1 +1,371 @@
-"""NVIDIA's Network Operator, both ways: the networks, pools and policies behind a topology's fabrics."""
+"""The `ipam` of a network: a JSON text, which the operator pastes between single quotes (Network Operator 26.7,
+manifests/state-*-network), so that it may hold none of its own, and no value a blank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from bayplan.fabrics.requests import NETWORKED, network_of, pools_of, selectors_of
+from bayplan.kube import networks as ip
+from bayplan.kube.networks import RESOURCE
+from bayplan.kube.objects import given
+from bayplan.model.fabric import Fabric, Rail
+from bayplan.model.manifest import Manifest
+from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology
+
+Made = Mapping[str, Any]
+
+
+def pool_name(fabric: Fabric, rail: Rail, topology: ClusterTopology) -> str:
+    """nv-ipam: rails of one subnet take their addresses from one pool, called like the network of the first."""
+    first = next((each for each in fabric.rails if each.subnet == rail.subnet), rail)
+    return network_of(first, topology)[1]
+
+
+def _nv_ipam(fabric: Fabric, rail: Rail, topology: ClusterTopology) -> Made:
+    kind = "cidrpool" if fabric.kind == "spectrumx" else "ippool"
+    return {"type": "nv-ipam", "poolName": pool_name(fabric, rail, topology), "poolType": kind}
+
+
+def _whereabouts(fabric: Fabric, rail: Rail, _: ClusterTopology) -> Made:
+    own = fabric.ipam
+    return {
+        "type": "whereabouts",
+        "range": rail.subnet,
+        **given(range_start=own.range_start, range_end=own.range_end, exclude=list(_whole(own.exclude))),
+        **given(gateway=rail.gateway),
+    }
+
+
+def _whole(texts: tuple[str, ...]) -> Iterator[str]:
+    """whereabouts excludes subnets; an address is one of its own."""
+    for text in texts:
+        one = ip.address(text)
+        yield text if "/" in text or one is None else f"{text}/{one.max_prefixlen}"
+
+
+def _host_local(fabric: Fabric, rail: Rail, _: ClusterTopology) -> Made:
+    own = fabric.ipam
+    span = given(rangeStart=own.range_start, rangeEnd=own.range_end, gateway=rail.gateway)
+    return {"type": "host-local", "ranges": [[{"subnet": rail.subnet, **span}]]}
+
+
+BY_TYPE: Mapping[str, Callable[[Fabric, Rail, ClusterTopology], Made]] = {
+    "nv-ipam": _nv_ipam,
+    "whereabouts": _whereabouts,
+    "host-local": _host_local,
+    "static": lambda *_: {"type": "static"},
+    "dhcp": lambda *_: {"type": "dhcp"},
+    "": lambda *_: {},
+}
+
+
+def ipam(fabric: Fabric, rail: Rail, topology: ClusterTopology) -> Made:
+    """Where a rail's addresses come from; nothing where the fabric has none."""
+    return BY_TYPE[fabric.ipam.kind](fabric, rail, topology)
+
+
+def json_text(data: Any) -> str:
+    """JSON as people write it; nothing for nothing."""
+    import json
+
+    return f"{json.dumps(data, indent=2)}\n" if data else ""
+
+
+# Pools of nv-ipam: an IPPool cuts one subnet into blocks, a CIDRPool gives every node a subnet of its own.
+
+POOL_API = "nv-ipam.nvidia.com/v1alpha1"
+NAMESPACE = "nvidia-network-operator"
+"""Where the operator and its pools are, unless the file says otherwise."""
+
+
+def operator_namespace(fabric: Fabric) -> str:
+    """The operator's: nv-ipam looks for pools nowhere else."""
+    return fabric.ipam.namespace or NAMESPACE
+
+
+def firsts(fabric: Fabric, key: str) -> tuple[Rail, ...]:
+    """The first rail with each value of a key, in their order."""
+    found: dict[str, Rail] = {}
+    for rail in fabric.rails:
+        found.setdefault(getattr(rail, key), rail)
+    return tuple(found.values())
+
+
+def write_pools(fabric: Fabric, topology: ClusterTopology) -> Iterator[Manifest]:
+    """A pool for each subnet."""
+    if fabric.ipam.kind != "nv-ipam" or fabric.kind not in NETWORKED:
+        return
+    for rail in firsts(fabric, "subnet"):
+        spec = _cidr(fabric, rail) if fabric.kind == "spectrumx" else _block(fabric, rail)
+        yield {
+            "apiVersion": POOL_API,
+            "kind": "CIDRPool" if fabric.kind == "spectrumx" else "IPPool",
+            "metadata": {"name": pool_name(fabric, rail, topology), "namespace": operator_namespace(fabric)},
+            "spec": {**spec, **given(nodeSelector=_nodes(fabric, topology))},
+        }
+
+
+def _block(fabric: Fabric, rail: Rail) -> dict[str, Any]:
+    block = {"subnet": rail.subnet, "perNodeBlockSize": fabric.ipam.per_node}
+    return {**block, **given(gateway=rail.gateway, exclusions=list(exclusions(fabric, rail)))}
+
+
+def exclusions(fabric: Fabric, rail: Rail) -> Iterator[dict[str, str]]:
+    """What is excluded, and what of the subnet is before or behind the range."""
+    net = ip.subnet(rail.subnet)
+    if net is None:
+        return
+    whole, range_ = ip.hosts(net), ip.within(net, fabric.ipam.range_start, fabric.ipam.range_end)
+    spans = [ip.Span(whole.first, range_.first - 1), *ip.excluded(fabric.ipam.exclude)]
+    make = type(net.network_address)
+    for span in (*spans, ip.Span(range_.last + 1, whole.last)):
+        first, last = max(span.first, whole.first), min(span.last, whole.last)
+        if first <= last:
+            yield {"startIP": str(make(first)), "endIP": str(make(last))}
+
+
+def _cidr(fabric: Fabric, rail: Rail) -> dict[str, Any]:
+    """The gateway of a point-to-point link is its first address, of a larger subnet the one after (helpers.go)."""
+    net = ip.subnet(rail.subnet)
+    prefix = ip.block(net, fabric.ipam.per_node, bool(rail.gateway)) if net else 0
+    index = {"gatewayIndex": 0 if net and prefix >= net.max_prefixlen - 1 else 1} if rail.gateway else {}
+    cidr = {"cidr": rail.subnet, "perNodeNetworkPrefix": prefix, **index}
+    return {**cidr, **given(exclusions=list(exclusions(fabric, rail)))}
+
+
+def _nodes(fabric: Fabric, topology: ClusterTopology) -> dict[str, Any]:
+    """Terms for the nodes on the fabric, where others are not."""
+    if len(pools_of(topology, fabric.name)) == len(topology.pools):
+        return {}
+    terms = [
+        {"matchExpressions": [{"key": key, "operator": "In", "values": [value]} for key, value in labels.items()]}
+        for labels in selectors_of(topology, fabric.name)
+        if labels
+    ]
+    return {"nodeSelectorTerms": terms} if terms else {}
+
+
+# MacvlanNetworks, IPoIBNetworks, HostDeviceNetworks: the operator makes a NetworkAttachmentDefinition of each.
+#
+# Operators before 26.7 chain no plugins behind these, and rails in one subnet need two: then the definition itself is
+# written, as the operator would make it (manifests/state-macvlan-network, state-hostdevice-network).
+
+NETWORK_API = "mellanox.com/v1alpha1"
+CHAINING = "26.7"
+SYSCTLS = {"arp_ignore": "1", "arp_announce": "2", "rp_filter": "0"}
+ROUTING: tuple[dict[str, Any], ...] = (
+    {
+        "type": "tuning",
+        "sysctl": {f"net.ipv4.conf.{of}.{key}": value for of in ("all", "IFNAME") for key, value in SYSCTLS.items()},
+    },
+    {"type": "sbr"},
+)
+"""Answers leave by the interface whose address they carry, ARP is answered for its own addresses alone, and nothing is
+dropped for the way it came (Network Operator README, multi-rail). `tuning` puts the interface's name for IFNAME."""
+
+
+def chains(target: Target) -> bool:
+    """Whether the operator is known to take `metaPlugins`: 26.7 is new, so the file has to say that it is there."""
+    return "networkOperator" in target.versions and target.since("networkOperator", CHAINING)
+
+
+def meta(fabric: Fabric) -> str:
+    """`metaPlugins`: plugins one after the other, without the brackets of a list."""
+    return ",\n".join(json_text(each).strip() for each in ROUTING) + "\n" if fabric.source_routing else ""
+
+
+def macvlan(fabric: Fabric, topology: ClusterTopology, target: Target) -> Iterator[Manifest]:
+    """In `bridge` mode, pods of one node reach each other too."""
+    for rail in fabric.rails:
+        own = {"master": rail.device, "mode": "bridge", **given(mtu=fabric.mtu)}
+        config = {"type": "macvlan", **own}
+        yield _attachment("MacvlanNetwork", own, config, fabric, rail, topology, target)
+
+
+def host_device(fabric: Fabric, topology: ClusterTopology, target: Target) -> Iterator[Manifest]:
+    """The operator puts `nvidia.com/` before the resource's name."""
+    for rail in fabric.rails:
+        own = {"resourceName": rail.resource.rpartition("/")[2]}
+        yield _attachment("HostDeviceNetwork", own, {"type": "host-device"}, fabric, rail, topology, target)
+
+
+def ipoib(fabric: Fabric, topology: ClusterTopology, target: Target) -> Iterator[Manifest]:
+    """These chain nothing, in any version."""
+    for rail in fabric.rails:
+        yield _network("IPoIBNetwork", {"master": rail.device}, fabric, rail, topology)
+
+
+def _attachment(
+    kind: str,
+    own: dict[str, Any],
+    config: dict[str, Any],
+    fabric: Fabric,
+    rail: Rail,
+    topology: ClusterTopology,
+    target: Target,
+) -> Manifest:
+    if fabric.source_routing and not chains(target):
+        return _definition(config, fabric, rail, topology)
+    return _network(kind, {**own, **given(metaPlugins=meta(fabric))}, fabric, rail, topology)
+
+
+def _network(kind: str, own: dict[str, Any], fabric: Fabric, rail: Rail, topology: ClusterTopology) -> Manifest:
+    space, name = network_of(rail, topology)
+    addresses = given(ipam=json_text(ipam(fabric, rail, topology)))
+    return {
+        "apiVersion": NETWORK_API,
+        "kind": kind,
+        "metadata": {"name": name},
+        "spec": {"networkNamespace": space, **own, **addresses},
+    }
+
+
+def _definition(config: dict[str, Any], fabric: Fabric, rail: Rail, topology: ClusterTopology) -> Manifest:
+    space, name = network_of(rail, topology)
+    plugins = [{**config, **given(ipam=ipam(fabric, rail, topology))}, *ROUTING]
+    annotations = {RESOURCE: rail.resource} if fabric.kind == "hostdevice" else {}
+    return {
+        "apiVersion": "k8s.cni.cncf.io/v1",
+        "kind": "NetworkAttachmentDefinition",
+        "metadata": {"name": name, "namespace": space, **given(annotations=annotations)},
+        "spec": {"config": json_text({"cniVersion": "0.3.1", "name": name, "plugins": plugins})},
+    }
+
+
+# SR-IOV: a policy makes virtual functions of a port, a network gives them to pods (SR-IOV Network Operator v1).
+
+SRIOV_API = "sriovnetwork.openshift.io/v1"
+OPENSHIFT = "openshift-sriov-network-operator"
+PRESENT = {"feature.node.kubernetes.io/pci-15b3.present": "true"}
+"""Nodes with a card of NVIDIA's, as Node Feature Discovery labels them."""
+
+VENDOR = "15b3"
+
+
+def sriov_namespace(fabric: Fabric, topology: ClusterTopology) -> str:
+    """Where the SR-IOV operator looks for its objects."""
+    return OPENSHIFT if topology.platform == "openshift" else operator_namespace(fabric)
+
+
+def write_sriov(fabric: Fabric, topology: ClusterTopology, target: Target) -> Iterator[Manifest]:
+    """A policy for each resource and kind of node, then a network for each rail."""
+    for rail in firsts(fabric, "resource"):
+        yield from _policies(fabric, rail, topology)
+    for rail in fabric.rails:
+        yield _sriov_network(fabric, rail, topology)
+
+
+def _policies(fabric: Fabric, rail: Rail, topology: ClusterTopology) -> Iterator[Manifest]:
+    nodes = selectors_of(topology, fabric.name) or (PRESENT,)
+    name = rail.resource.rpartition("/")[2]
+    for number, labels in enumerate(nodes):
+        called = name.lower().replace("_", "-") + (f"-{number}" if len(nodes) > 1 else "")
+        yield {
+            "apiVersion": SRIOV_API,
+            "kind": "SriovNetworkNodePolicy",
+            "metadata": {"name": called, "namespace": sriov_namespace(fabric, topology)},
+            "spec": {
+                "resourceName": name,
+                "nodeSelector": {**labels},
+                "numVfs": functions(fabric, rail, topology),
+                "nicSelector": {**selector(fabric, rail)},
+                "deviceType": "netdevice",
+                "isRdma": True,
+                **given(linkType={"ethernet": "eth", "infiniband": "ib"}.get(fabric.link_type, ""), mtu=fabric.mtu),
+            },
+        }
+
+
+def functions(fabric: Fabric, rail: Rail, topology: ClusterTopology) -> int:
+    """Virtual functions of each port: what the nodes offer of the resource, by the ports that it has; else 1."""
+    ports = len({each.device or n for n, each in enumerate(fabric.rails) if each.resource == rail.resource})
+    offered = [pool.node.resources.get(rail.resource, 0) // 1000 for pool in pools_of(topology, fabric.name)]
+    return max(1, -(-max(offered, default=0) // ports))
+
+
+def selector(fabric: Fabric, rail: Rail) -> Mapping[str, Any]:
+    """The ports behind a resource: by name or PCI address, and by what kind of card they are."""
+    ports = list(dict.fromkeys(each.device for each in fabric.rails if each.resource == rail.resource and each.device))
+    named = [port for port in ports if ":" not in port]
+    kind = given(vendor=(*fabric.vendor_ids, VENDOR)[0], deviceID="".join(fabric.device_ids[:1]))
+    return {**kind, **given(pfNames=named, rootDevices=[port for port in ports if ":" in port])}
+
+
+def _sriov_network(fabric: Fabric, rail: Rail, topology: ClusterTopology) -> Manifest:
+    space, name = network_of(rail, topology)
+    infiniband = fabric.link_type == "infiniband"
+    return {
+        "apiVersion": SRIOV_API,
+        "kind": "SriovIBNetwork" if infiniband else "SriovNetwork",
+        "metadata": {"name": name, "namespace": sriov_namespace(fabric, topology)},
+        "spec": {
+            "resourceName": rail.resource.rpartition("/")[2],
+            "networkNamespace": space,
+            **({"linkState": "enable"} if infiniband else {}),
+            **given(ipam=json_text(ipam(fabric, rail, topology)), metaPlugins=meta(fabric)),
+        },
+    }
+
+
+# Spectrum-X: one object lists the rails, and its operator makes policies and networks of their names.
+
+SPECTRUM_API = "spectrumx.nvidia.com/v1alpha2"
+
+
+def write_spectrum(fabric: Fabric, topology: ClusterTopology, target: Target) -> Iterator[Manifest]:
+    """One for each kind of node. Pods take the cards from the device plugin, so `draEnabled` is off."""
+    nodes = selectors_of(topology, fabric.name) or ({},)
+    for number, labels in enumerate(nodes):
+        yield {
+            "apiVersion": SPECTRUM_API,
+            "kind": "SpectrumXRailPoolConfig",
+            "metadata": {
+                "name": fabric.name + (f"-{number}" if len(nodes) > 1 else ""),
+                "namespace": operator_namespace(fabric),
+            },
+            "spec": {
+                **({"nodeSelector": {**labels}} if labels else {}),
+                "networkNamespace": network_of(fabric.rails[0], topology)[0],
+                "draEnabled": False,
+                "numVfs": 1,
+                "railTopology": [_rail(fabric, rail, topology) for rail in fabric.rails],
+            },
+        }
+
+
+def _rail(fabric: Fabric, rail: Rail, topology: ClusterTopology) -> dict[str, Any]:
+    made = {
+        "name": network_of(rail, topology)[1],
+        "nicSelector": {"pfNames": [rail.device]},
+        "mtu": fabric.mtu,
+    }
+    if fabric.ipam.kind == "nv-ipam":
+        return {**made, "cidrPoolRef": pool_name(fabric, rail, topology)}
+    own = json_text(ipam(fabric, rail, topology))
+    return {**made, "ipam": own} if own else made
+
+
+# dranet: the DeviceClass that claim templates name. The driver publishes the cards by itself (dranet 1.4).
+
+DRIVER = "dra.net"
+CLASS = "dranet"
+
+
+def api_version(target: Target) -> str:
+    """resource.k8s.io is v1beta1 in 1.32, v1beta2 in 1.33, v1 since 1.34."""
+    if target.since("kubernetes", "1.34"):
+        return "resource.k8s.io/v1"
+    return "resource.k8s.io/v1beta2" if target.since("kubernetes", "1.33") else "resource.k8s.io/v1beta1"
+
+
+def write_device_class(fabric: Fabric, topology: ClusterTopology, target: Target) -> Iterator[Manifest]:
+    """Every card of the driver; what tells rails apart stands in the claims."""
+    yield {
+        "apiVersion": api_version(target),
+        "kind": "DeviceClass",
+        "metadata": {"name": fabric.device_class or CLASS},
+        "spec": {"selectors": [{"cel": {"expression": f'device.driver == "{DRIVER}"'}}]},
+    }

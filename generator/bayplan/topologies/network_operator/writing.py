@@ -1,39 +1,277 @@
-"""The objects behind the fabrics of a topology: for who sets up the cluster's networks, not for who runs jobs.
+"""The parts of the NicClusterPolicy that a topology's fabrics need. There is one such object in a cluster, called
+nic-cluster-policy; applied on the server's side these parts go into it, and the rest of it stays.
 
-Network Operator 25.7 to 26.7 (api/v1alpha1, manifests/state-*-network), nvidia-k8s-ipam v1alpha1, SR-IOV Network
-Operator v1, spectrum-x-operator v1alpha2, dranet 1.4.
+The configurations of both device plugins are JSON texts (k8s-rdma-shared-dev-plugin, SR-IOV Network Device Plugin
+3.11; schemas of the Network Operator's webhook).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
-from bayplan.core.diagnostics import Diagnostic, has_errors
-from bayplan.model.fabric import Fabric
+from bayplan.core.diagnostics import Diagnostic, Route, error, has_errors, info, warning
+from bayplan.core.phrases import listing
+from bayplan.fabrics.requests import NETWORKED, network_of, shares_verbs
+from bayplan.kube.objects import given
+from bayplan.model.fabric import Fabric, Rail
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.topologies.network_operator import attachments, judging, policy, pools, slices, spectrum, sriov
+from bayplan.topologies import network_operator
+from bayplan.topologies.network_operator import CHAINING, VENDOR, chains
+from bayplan.topologies.network_operator import json_text as text
 
-NAME = "network-operator"
+POLICY = "nic-cluster-policy"
+SHARES = 63
+"""`rdmaHcaMax` where the file says none: what upstream's examples have."""
+
+SHARED_PREFIX = "rdma"
+LINKS = {"ethernet": "ether", "infiniband": "infiniband"}
+Resource = tuple[Fabric, str, Sequence[Rail]]
+
+
+def write_policy(topology: ClusterTopology, target: Target) -> Iterator[Manifest]:
+    """The policy, if any fabric needs a part of it."""
+    common, own = list(map(_shared, shared(topology))), list(map(_exclusive, exclusive(topology)))
+    spec = given(
+        rdmaSharedDevicePlugin=_plugin("k8s-rdma-shared-dev-plugin", "configList", common),
+        sriovDevicePlugin=_plugin("sriov-network-device-plugin", "resourceList", own),
+        secondaryNetwork=_secondary(topology),
+        nvIpam={"image": "nvidia-k8s-ipam"} if _nv_ipam(topology) else {},
+    )
+    if spec:
+        yield {
+            "apiVersion": "mellanox.com/v1alpha1",
+            "kind": "NicClusterPolicy",
+            "metadata": {"name": POLICY},
+            "spec": spec,
+        }
+
+
+def _nv_ipam(topology: ClusterTopology) -> bool:
+    return any(each.ipam.kind == "nv-ipam" and each.kind in NETWORKED for each in topology.fabrics.values())
+
+
+def _plugin(image: str, key: str, entries: list[Any]) -> dict[str, Any]:
+    return {"image": image, "config": text({key: entries})} if entries else {}
+
+
+def _secondary(topology: ClusterTopology) -> dict[str, Any]:
+    """Multus and its plugins. OpenShift brings its own; the plugin for IPoIB is in none of them."""
+    kinds = {each.kind for each in topology.fabrics.values()} & set(NETWORKED)
+    own = kinds and topology.platform != "openshift"
+    return given(
+        cniPlugins={"image": "plugins"} if own else {},
+        ipoib={"image": "ipoib-cni"} if "ipoib" in kinds else {},
+        multus={"image": "multus-cni"} if own else {},
+    )
+
+
+def by_resource(fabric: Fabric) -> Iterator[Resource]:
+    """The resources of a fabric, each with its rails."""
+    for name in dict.fromkeys(rail.resource for rail in fabric.rails if rail.resource):
+        yield fabric, name, [rail for rail in fabric.rails if rail.resource == name]
+
+
+def shared(topology: ClusterTopology) -> list[Resource]:
+    """What the shared device plugin offers."""
+    return [each for fabric in topology.fabrics.values() if shares_verbs(fabric) for each in by_resource(fabric)]
+
+
+def exclusive(topology: ClusterTopology) -> list[Resource]:
+    """What the SR-IOV device plugin offers: cards, or functions of them that are there already."""
+    fabrics = (each for each in topology.fabrics.values() if each.kind == "hostdevice")
+    verbs = (each for each in topology.fabrics.values() if each.kind == "none" and not each.shared)
+    return [each for fabric in (*fabrics, *verbs) for each in by_resource(fabric)]
+
+
+def _shared(resource: Resource) -> dict[str, Any]:
+    fabric, name, rails = resource
+    prefix, _, plain = name.rpartition("/")
+    return {
+        **({"resourcePrefix": prefix} if prefix != SHARED_PREFIX else {}),
+        "resourceName": plain,
+        "rdmaHcaMax": (fabric.shares or SHARES) if fabric.shared else 1,
+        "selectors": _shared_selectors(fabric, rails),
+    }
+
+
+def _shared_selectors(fabric: Fabric, rails: Sequence[Rail]) -> Mapping[str, Any]:
+    names = list(dict.fromkeys(rail.device for rail in rails if rail.device))
+    if names:
+        return {"ifNames": names}
+    return {
+        "vendors": list(fabric.vendor_ids or (VENDOR,)),
+        **given(deviceIDs=list(fabric.device_ids), linkTypes=[LINKS[fabric.link_type]] if fabric.link_type else []),
+    }
+
+
+def _exclusive(resource: Resource) -> dict[str, Any]:
+    fabric, name, rails = resource
+    prefix, _, plain = name.rpartition("/")
+    return {"resourcePrefix": prefix, "resourceName": plain, "selectors": _exclusive_selectors(fabric, rails)}
+
+
+def _exclusive_selectors(fabric: Fabric, rails: Sequence[Rail]) -> Mapping[str, Any]:
+    """By PCI address a whole card; by a port's name its virtual functions, and never itself (GetPfName in
+    pkg/utils/utils.go is empty for what is no function)."""
+    ports = list(dict.fromkeys(rail.device for rail in rails if rail.device))
+    return {
+        "vendors": list(fabric.vendor_ids or (VENDOR,)),
+        **given(
+            devices=list(fabric.device_ids),
+            pciAddresses=[port for port in ports if ":" in port],
+            pfNames=[port for port in ports if ":" not in port],
+        ),
+        "isRdma": True,
+    }
+
+
+# What an export of fabrics needs to be told first, and what an operator's version does not take.
+
+FABRICS: Route = ("topology", "spec", "fabrics")
+RANGES = ("nv-ipam", "whereabouts", "host-local")
+OURS = (*NETWORKED, "dranet", "none")
+RAIL_POOLS, GLOBAL = "26.4", "26.1"
+
+
+def judge_fabrics(topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
+    """T613 and T614."""
+    for fabric in topology.fabrics.values():
+        route: Route = (*FABRICS, fabric.name)
+        if fabric.kind not in OURS:
+            message = f'whoever runs the cluster makes the networks of the {fabric.kind} fabric "{fabric.name}"'
+            yield info("T613", route, message, hint="nothing is written for it")
+            continue
+        if fabric.kind in NETWORKED:
+            yield from _placed(fabric, topology, route)
+            yield from _ranges(fabric, route)
+        yield from _ports(fabric, route)
+        yield from _versions(fabric, target, route)
+
+
+def judge_written(topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
+    """T615, of what is written."""
+    yield from _one_policy(topology, target)
+    yield from _prefixes(topology)
+
+
+def _placed(fabric: Fabric, topology: ClusterTopology, route: Route) -> Iterator[Diagnostic]:
+    for index, rail in enumerate(fabric.rails):
+        if not network_of(rail, topology)[0]:
+            message = f'nobody says in which namespace the network "{rail.network}" is'
+            hint = f"write namespace/{rail.network}, or `defaults: {{namespace: ...}}`"
+            yield error("T613", (*route, "rails", index, "network"), message, hint=hint)
+
+
+def _ranges(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:
+    own = fabric.ipam
+    if own.kind == "nv-ipam" and not own.per_node:
+        message = "nv-ipam needs the number of addresses that each node gets"
+        yield error("T613", (*route, "ipam"), message, hint="add `perNode:`, pods of a node on one rail and one more")
+    for index, rail in enumerate(fabric.rails):
+        if own.kind in RANGES and not rail.subnet:
+            message = f"{own.kind} needs the subnet of the rail"
+            yield error("T613", (*route, "rails", index), message, hint="add `subnet:`, such as 10.0.0.0/24")
+    if own.kind == "host-local" and own.exclude:
+        yield warning("T613", (*route, "ipam", "exclude"), "host-local excludes nothing", hint="use `rangeStart`")
+    if not own.kind and any(rail.subnet for rail in fabric.rails):
+        message = f'the rails of fabric "{fabric.name}" have subnets, and nobody gives out their addresses'
+        yield warning("T613", route, message, hint="add `ipam: {type: nv-ipam, perNode: 16}`")
+
+
+def _ports(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:
+    """Which port a rail is."""
+    resources = {rail.resource for rail in fabric.rails}
+    needed = fabric.kind in ("macvlan", "ipoib", "spectrumx")
+    several = len(resources) > 1 and (fabric.kind in ("hostdevice", "sriov", "none") or shares_verbs(fabric))
+    for index, rail in enumerate(fabric.rails):
+        if not rail.device and (needed or several):
+            why = "" if needed else ", and several resources must be told apart"
+            message = f"nobody says which port of the nodes the rail is{why}"
+            hint = "add `device:`, the port's interface on the nodes, such as ens1f0np0"
+            yield error("T613", (*route, "rails", index), message, hint=hint)
+        elif ":" in rail.device and fabric.kind not in ("hostdevice", "sriov", "none"):
+            message = f"{fabric.kind} finds a port by the name of its interface, not by a PCI address"
+            yield error("T613", (*route, "rails", index, "device"), message, hint="such as ens1f0np0")
+    named = [n for n, rail in enumerate(fabric.rails) if rail.device and ":" not in rail.device]
+    if named and fabric.kind in ("hostdevice", "none") and not fabric.shared:
+        message = f'"{fabric.rails[named[0]].device}" stands for the virtual functions of the port, not for the port'
+        hint = "where pods get whole ports, write PCI addresses: `device: 0000:1a:00.0`"
+        yield info("T613", (*route, "rails", named[0], "device"), message, hint=hint)
+    if fabric.kind == "spectrumx" and not fabric.mtu:
+        yield error("T613", route, "rails of Spectrum-X need an MTU", hint="add `mtu: 9000`")
+
+
+def _versions(fabric: Fabric, target: Target, route: Route) -> Iterator[Diagnostic]:
+    """T614."""
+    release = target.versions.get("networkOperator", "")
+    if fabric.kind == "spectrumx" and not target.since("networkOperator", RAIL_POOLS):
+        message = f"the Network Operator {release} has no SpectrumXRailPoolConfig; {RAIL_POOLS} is the first that has"
+        yield error("T614", (*route, "kind"), message, hint="upgrade, or describe the rails as the kind sriov")
+    if fabric.source_routing and fabric.kind in ("macvlan", "hostdevice") and not chains(target):
+        which = f"the Network Operator {release} takes" if release else f"Network Operators before {CHAINING} take"
+        message = f"{which} no `metaPlugins`, so NetworkAttachmentDefinitions are written instead"
+        hint = f'they are what later ones make; with {CHAINING}, write `versions: {{networkOperator: "{CHAINING}"}}`'
+        yield info("T614", (*route, "sourceRouting"), message, hint=hint)
+
+
+def _one_policy(topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
+    """T615: the policy's parts lack what no topology knows."""
+    if not any(write_policy(topology, target)):
+        return
+    message = "the NicClusterPolicy has parts alone, without registry and version of their images"
+    hint = "`kubectl apply --server-side` puts them into the cluster's; there, `global` says registry and version"
+    if not target.since("networkOperator", GLOBAL):
+        hint = "add `repository` and `version` to each part, as in the policy that the cluster has"
+    yield info("T615", ("topology", "spec", "fabrics"), message, hint=hint)
+
+
+def _prefixes(topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """T615: the SR-IOV operator gives all its resources one prefix."""
+    for fabric in topology.fabrics.values():
+        found = sorted({rail.resource.rpartition("/")[0] for rail in fabric.rails})
+        usual = "openshift.io" if topology.platform == "openshift" else "nvidia.com"
+        if fabric.kind == "sriov" and found != [usual]:
+            message = f"the SR-IOV operator calls its resources {usual}/..., and the file {listing(found, 'and')}"
+            hint = f"set its `resourcePrefix` to {found[0]}, or correct the rails' resources"
+            yield warning("T615", (*FABRICS, fabric.name, "rails", 0, "resource"), message, hint=hint)
+
+
+def collisions(made: Sequence[tuple[str, tuple[str, str, str], Manifest]]) -> Iterator[Diagnostic]:
+    """T613: objects of one kind and name that are not the same."""
+    first: dict[tuple[str, str, str], Manifest] = {}
+    for fabric, key, one in made:
+        if first.setdefault(key, one) != one:
+            message = f'two networks would be the {key[0]} "{key[2]}"'
+            hint = "objects of networks are called like the network, whatever its namespace: rename one"
+            yield error("T613", (*FABRICS, fabric), message, hint=hint)
+
+
+# The objects behind the fabrics of a topology: for who sets up the cluster's networks, not for who runs jobs.
+#
+# Network Operator 25.7 to 26.7 (api/v1alpha1, manifests/state-*-network), nvidia-k8s-ipam v1alpha1, SR-IOV Network
+# Operator v1, spectrum-x-operator v1alpha2, dranet 1.4.
+
 Write = Callable[[Fabric, ClusterTopology, Target], Iterator[Manifest]]
 
 NETWORKS: Mapping[str, Write] = {
-    "macvlan": attachments.macvlan,
-    "ipoib": attachments.ipoib,
-    "hostdevice": attachments.host_device,
-    "sriov": sriov.write,
-    "spectrumx": spectrum.write,
-    "dranet": slices.write,
+    "macvlan": network_operator.macvlan,
+    "ipoib": network_operator.ipoib,
+    "hostdevice": network_operator.host_device,
+    "sriov": network_operator.write_sriov,
+    "spectrumx": network_operator.write_spectrum,
+    "dranet": network_operator.write_device_class,
 }
 """Kind of fabric -> its networks. The others are the cloud's, or none."""
 
 
 def write(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
     """The policy of the operator, pools of addresses, then networks. Each object once: rails may share them."""
-    made: list[Manifest] = [*policy.write(topology, target)]
+    made: list[Manifest] = [*write_policy(topology, target)]
     for fabric in topology.fabrics.values():
-        made += pools.write(fabric, topology)
+        made += network_operator.write_pools(fabric, topology)
     for fabric in topology.fabrics.values():
         if fabric.kind in NETWORKS:
             made += NETWORKS[fabric.kind](fabric, topology, target)
@@ -46,9 +284,9 @@ def _key(one: Manifest) -> tuple[str, str, str]:
 
 def judge(topology: ClusterTopology, target: Target) -> tuple[Diagnostic, ...]:
     """What the file would have to say first, and what the operator's version does not take."""
-    found = tuple(judging.judge(topology, target))
+    found = tuple(judge_fabrics(topology, target))
     found += () if has_errors(found) else tuple(_collisions(topology, target))
-    return found if has_errors(found) else (*found, *judging.beside(topology, target))
+    return found if has_errors(found) else (*found, *judge_written(topology, target))
 
 
 def _collisions(topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
@@ -57,4 +295,4 @@ def _collisions(topology: ClusterTopology, target: Target) -> Iterator[Diagnosti
     for fabric in topology.fabrics.values():
         if fabric.kind in NETWORKS:
             made += [(fabric.name, each) for each in NETWORKS[fabric.kind](fabric, topology, target)]
-    yield from judging.collisions([(name, _key(each), each) for name, each in made])
+    yield from collisions([(name, _key(each), each) for name, each in made])

@@ -1,1 +1,281 @@
-"""Slurm: its topology files, its node lines, and what Slinky makes of them."""
+"""The lines of Slurm's configuration files (Slurm 25.11, `src/common/parse_config.c`).
+
+Keys are case-insensitive, `#` starts a comment, a backslash at the end continues a line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors, warning
+from bayplan.core.phrases import count
+from bayplan.core.values import NamedTuple
+from bayplan.topologies import hostlist
+
+_PAIR = re.compile(r'(\w+)\s*=\s*("[^"]*"|[^\s"]+|)\s*')
+
+
+class Line(NamedTuple):
+    """One line: its first key in lower case, all of its pairs, and what of it is no pair."""
+
+    kind: str
+    pairs: Mapping[str, str]
+    route: Route
+    rest: str = ""
+
+
+def lines(text: str, at: Route) -> Iterator[Line]:
+    """Every line that says something."""
+    for number, whole in logical(text):
+        pairs: dict[str, str] = {}
+        end = 0
+        while pair := _PAIR.match(whole, end):
+            pairs[pair[1].lower()] = pair[2].strip('"')
+            end = pair.end()
+        yield Line(next(iter(pairs), ""), pairs, (*at, AT, number, 1), whole[end:])
+
+
+def logical(text: str) -> Iterator[tuple[int, str]]:
+    """Lines without comments, continued ones joined, with the number of the first."""
+    held: list[str] = []
+    first = 0
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.split("#", 1)[0].rstrip()
+        first = first if held else number
+        held.append(line.removesuffix("\\"))
+        if line.endswith("\\"):
+            continue
+        if whole := "".join(held).strip():
+            yield first, whole
+        held = []
+    if whole := "".join(held).strip():
+        yield first, whole
+
+
+# Slurm's own picture of a network: blocks, or switches above switches. What both file formats have in common.
+#
+# Rules from Slurm 24.11 to 25.11: `src/plugins/topology/block/block_record.c`, `.../tree/switch_record.c`.
+
+LONGEST_NAME = 64
+DIGITS = 18
+"""At the end of a name: more overflow, and Slurm then calls it otherwise (Slurm 25.11, `src/common/hostlist.c`)."""
+MOST_NODES = 65_536
+"""MAX_SLURM_NODES (Slurm 25.11, `src/common/hostlist.h`)."""
+DEEPEST = 20
+"""Levels of switches (Slurm 25.11, `switch_record.c`)."""
+LEVELS = 15
+"""A block size is the base times 2^k with k up to this (Slurm 25.11, `block_record.c`)."""
+
+BLOCK, TREE, FLAT = "block", "tree", "flat"
+
+
+class Unit(NamedTuple):
+    """A block or a switch. `node_list` and `child_list` are hostlists as they were written."""
+
+    name: str
+    route: Route
+    nodes: tuple[str, ...] = ()
+    children: tuple[str, ...] = ()
+
+
+class Network(NamedTuple):
+    """One topology of a Slurm cluster. `sizes`: the planning sizes of blocks, the base first."""
+
+    name: str
+    plugin: str
+    route: Route
+    units: tuple[Unit, ...] = ()
+    sizes: tuple[int, ...] = ()
+    default: bool = False
+
+
+class Comments(NamedTuple):
+    """What comments say: the original names of units by topology, and the levels (name, label, nvlink) of a topology.
+
+    Comments above the first topology are those of "".
+    """
+
+    names: Mapping[str, Mapping[str, str]] = {}
+    levels: Mapping[str, tuple[tuple[str, str, bool], ...]] = {}
+
+    def original(self, topology: str, unit: str) -> str:
+        """What a unit is called where its name comes from; its name where no comment says it."""
+        return self.names.get(topology, {}).get(unit) or self.names.get("", {}).get(unit, unit)
+
+
+_ORIGINAL = re.compile(r"^\s*#\s*([^\s=#]+)=(\S+)\s*$")
+_TOPOLOGY = re.compile(r"""^[\s-]*\{?\s*["']?topology["']?\s*:\s*["']?([^"',}#]+?)["']?\s*(?:[,}#].*)?$""")
+_LEVELS = re.compile(r"^\s*#\s*levels of (\S+):((?:\s+[^\s=]+=\S+)+)\s*$")
+
+
+def comments_of(text: str) -> Comments:
+    """The comments of a file that mean something: `# block1=<original name>`, as Topograph and bayplan write them."""
+    names: dict[str, dict[str, str]] = {}
+    levels: dict[str, tuple[tuple[str, str, bool], ...]] = {}
+    topology = ""
+    for line in text.split("\n"):
+        if "#" in line and (found := _LEVELS.match(line)):
+            levels[found[1]] = tuple(_level(each) for each in found[2].split())
+        elif "#" in line and (found := _ORIGINAL.match(line)):
+            names.setdefault(topology, {})[found[1]] = found[2]
+        elif "topology" in line and (found := _TOPOLOGY.match(line)):
+            topology = found[1]
+    return Comments(names, levels)
+
+
+def _level(text: str) -> tuple[str, str, bool]:
+    name, _, label = text.partition("=")
+    return name, label.removesuffix(",nvlink"), label.endswith(",nvlink")
+
+
+def names_in(text: Any, route: Route, found: list[Diagnostic]) -> tuple[str, ...]:
+    """The names of a hostlist; T470 or T477 where there is no reading it."""
+    written = str(text)
+    cut = written.count("[") > written.count("]") or written.endswith(("...", "\u2026", ","))
+    if cut:
+        found.append(error("T477", route, f'the list "{_end(written)}" is cut off', hint=UNCUT))
+        return ()
+    try:
+        return hostlist.expand(written)
+    except ValueError as reason:
+        found.append(error("T470", route, f"the hostlist cannot be read: {reason}", hint=WRITE))
+        return ()
+
+
+UNCUT = "SLURM_TOPO_LEN cuts the lines of `scontrol show topology`: unset it, or take `scontrol show topoconf`"
+WRITE = 'write it like "n[01-18],login2"'
+
+
+def _end(text: str) -> str:
+    return text if len(text) < 40 else f"...{text[-36:]}"
+
+
+def check(network: Network) -> Iterator[Diagnostic]:
+    """What Slurm refuses, and what it takes and then does otherwise than it reads."""
+    yield from _names(network)
+    yield from _two_places(network)
+    yield from _sizes(network) if network.plugin == BLOCK else _tree(network)
+
+
+def _names(network: Network) -> Iterator[Diagnostic]:
+    seen: set[str] = set()
+    for unit in network.units:
+        if unit.name in seen:
+            yield error("T471", unit.route, f'"{unit.name}" is described twice; slurmctld stops at that', hint=RENAME)
+        seen.add(unit.name)
+        if len(unit.name) > LONGEST_NAME:
+            message = f'the name "{unit.name[:40]}..." has {len(unit.name)} characters; Slurm takes {LONGEST_NAME}'
+            yield error("T480", unit.route, message, hint="shorten it")
+        elif len(unit.name) - len(unit.name.rstrip("0123456789")) > DIGITS:
+            message = f'the name "{unit.name}" ends in more than {DIGITS} digits, which Slurm reads as 64 bits'
+            yield warning("T480", unit.route, message, hint="put a letter or an underscore behind them")
+    total = sum(len(unit.nodes) for unit in network.units)
+    if total > MOST_NODES:
+        message = f'topology "{network.name}" lists {total} nodes; a Slurm cluster has at most {MOST_NODES}'
+        yield error("T481", network.route, message, hint="split the cluster")
+
+
+RENAME = "give each its own name"
+
+
+def _two_places(network: Network) -> Iterator[Diagnostic]:
+    """Slurm takes the first block that lists a node, and only warns of a node on two leaf switches."""
+    yield from _spelt_alike(network)
+    home: dict[str, str] = {}
+    for unit in network.units:
+        twice = [node for node in unit.nodes if home.setdefault(node, unit.name) != unit.name]
+        if twice:
+            message = f'{len(twice)} nodes of "{unit.name}" are in "{home[twice[0]]}" too, such as "{twice[0]}"'
+            yield error("T474", unit.route, message, hint="a node hangs on one unit; merge the rails of a host")
+
+
+def _spelt_alike(network: Network) -> Iterator[Diagnostic]:
+    """T551: a node twice in one unit; T552: names that only upper and lower case tell apart."""
+    names: dict[str, str] = {}
+    nodes: dict[str, str] = {}
+    for unit in network.units:
+        twice = [node for node, times in Counter(unit.nodes).items() if times > 1]
+        if twice:
+            message = f'"{unit.name}" lists {count(len(twice), "node")} twice, such as "{twice[0]}"'
+            yield error("T551", unit.route, message, hint="list each node once")
+        for known, listed in ((names, (unit.name,)), (nodes, unit.nodes)):
+            other = next((name for name in listed if known.setdefault(name.lower(), name) != name), "")
+            if other:
+                message = f'"{known[other.lower()]}" and "{other}" differ by upper and lower case only'
+                yield warning("T552", unit.route, message, hint="is one of the two misspelt?")
+
+
+def _sizes(network: Network) -> Iterator[Diagnostic]:
+    sizes, filled = network.sizes, [unit for unit in network.units if unit.nodes]
+    yield from wrong_sizes(sizes, network.route)
+    for unit in filled if sizes else ():
+        if len(unit.nodes) < sizes[0]:
+            message = f'block "{unit.name}" has {len(unit.nodes)} nodes, fewer than the planning size {sizes[0]}'
+            yield warning("T476", unit.route, message, hint="Slurm below 25.05 does not start with such a block")
+
+
+def wrong_sizes(sizes: Iterable[int], route: Route) -> Iterator[Diagnostic]:
+    """Planning sizes are the base times a power of two."""
+    base = 0
+    for size in sizes:
+        base = base or size
+        times = size // base if base > 0 else 0
+        if size <= 0 or size % base or times & (times - 1) or times.bit_length() - 1 > LEVELS:
+            message = f"the block size {size} is not the base size {base} times a power of two up to 2^{LEVELS}"
+            yield error("T475", route, message, hint=f"such as {max(base, 1)}, {max(base, 1) * 2}, {max(base, 1) * 8}")
+            return
+
+
+def _tree(network: Network) -> Iterator[Diagnostic]:
+    known = {unit.name: unit for unit in network.units}
+    parent: dict[str, str] = {}
+    for unit in network.units:
+        if unit.nodes and unit.children:
+            message = f'switch "{unit.name}" has nodes and switches; Slurm then leaves out the switches'
+            yield error("T478", unit.route, message, hint="put the nodes on a leaf switch below it")
+        for child in unit.children:
+            if child not in known:
+                message = f'switch "{unit.name}" has the child "{child}", which is not described'
+                yield error("T472", unit.route, message, hint=f"add a line for {child}")
+            elif parent.setdefault(child, unit.name) != unit.name:
+                message = f'switch "{child}" hangs on "{parent[child]}" and on "{unit.name}"; Slurm keeps the last'
+                yield error("T484", unit.route, message, hint="merge the planes of switches with the same children")
+    yield from _circles(known, parent)
+
+
+def _circles(known: Mapping[str, Unit], parent: Mapping[str, str]) -> Iterator[Diagnostic]:
+    safe: set[str] = set()
+    for name, unit in known.items():
+        path = {name: None}
+        last = name
+        while last in parent and parent[last] not in path and last not in safe:
+            last = parent[last]
+            path[last] = None
+        if last not in safe and last in parent:
+            circle = [*path, parent[last]]
+            shown = circle if len(circle) < 9 else [*circle[:4], "...", *circle[-4:]]
+            yield error("T473", unit.route, f"switches in a circle: {' < '.join(shown)}")
+        safe |= path.keys()
+    yield from _too_deep(known, parent)
+
+
+def _too_deep(known: Mapping[str, Unit], parent: Mapping[str, str]) -> Iterator[Diagnostic]:
+    """T479 for the first switch that stands too deep."""
+    for name, unit in known.items():
+        depth, above = 1, name
+        while above in parent and depth <= DEEPEST:
+            depth, above = depth + 1, parent[above]
+        if depth > DEEPEST:
+            message = f'switch "{name}" stands {depth} levels deep or more; Slurm takes {DEEPEST}'
+            yield error("T479", unit.route, message)
+            return
+
+
+def judged(networks: Iterable[Network], found: Iterable[Diagnostic]) -> Outcome[tuple[Network, ...]]:
+    """The networks with all that is wrong with them; None where one cannot be had."""
+    kept = tuple(networks)
+    reported = (*found, *(each for network in kept for each in check(network)))
+    return Outcome(None if has_errors(reported) else kept, reported)

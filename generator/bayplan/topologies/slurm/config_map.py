@@ -13,10 +13,9 @@ from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_erro
 from bayplan.kube.objects import is_kind, mapping, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.text.document import read
-from bayplan.topologies.kube_objects import kube_objects
-from bayplan.topologies.merging.merge import merge
+from bayplan.topologies.grouping import kube_objects
+from bayplan.topologies.merging import merge
 
-NAME = "slurm-config-map"
 FILES: Mapping[str, str] = {
     "topology.yaml": "topology_yaml",
     "topology.conf": "topology_conf",
@@ -40,17 +39,11 @@ def _held(source: SourceFile) -> Iterator[tuple[Route, str, str]]:
                     yield (*route, "data", key), key, mapping(data, "data")[key]
 
 
-def label_keys(source: SourceFile) -> frozenset[str]:
-    """What the formats of the files ask of nodes."""
-    asking = (_module(key) for _, key, _ in _held(source))
-    return frozenset(label for each in asking if hasattr(each, "label_keys") for label in each.label_keys(source))
-
-
 def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     """What all of the files say. A slurm.conf without nodes is left out: their pods make these themselves."""
     held = list(_held(source))
     alone = len(held) == 1
-    read_all = [(at, _read(at, key, said, asked)) for at, key, said in held if alone or _speaks(key, said)]
+    read_all = [(at, _read(at, key, content, asked)) for at, key, content in held if alone or _speaks(key, content)]
     if not read_all:
         return Outcome(None, (error("T560", source.at(), "there is no topology and no node in it", hint=HINT),))
     found = tuple(each for _, outcome in read_all for each in outcome.diagnostics)
@@ -68,16 +61,16 @@ def _module(key: str) -> Any:
     return import_module(f"bayplan.topologies.slurm.{FILES[key]}")
 
 
-def _speaks(key: str, said: str) -> bool:
-    return key != "slurm.conf" or "nodename" in said.lower()
+def _speaks(key: str, content: str) -> bool:
+    return key != "slurm.conf" or "nodename" in content.lower()
 
 
-def _read(at: Route, key: str, said: str, asked: Asked) -> Outcome[Part]:
+def _read(at: Route, key: str, content: str, asked: Asked) -> Outcome[Part]:
     """What one file says, with all that is found at its key."""
-    documents = read(key, said.encode("utf-8", "replace"), str(at[0]), own=False).value or ()
+    documents = read(key, content.encode("utf-8", "replace"), str(at[0]), own=False).value or ()
     if key == "topology.yaml" and not documents:
         return Outcome(None, (error("T485", at, "the topology.yaml is no YAML", hint=HINT),))
-    outcome: Outcome[Part] = _module(key).new(SourceFile(key, said, documents), asked)
+    outcome: Outcome[Part] = _module(key).new(SourceFile(key, content, documents), asked)
     return Outcome(outcome.value, tuple(_at(each, at) for each in outcome.diagnostics))
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from bayplan.core.values import NamedTuple
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Pool
-from bayplan.topologies.slurm.units import BLOCK, FLAT, LEVELS, LONGEST_NAME, TREE
+from bayplan.topologies.slurm import BLOCK, FLAT, LEVELS, LONGEST_NAME, TREE
 
 Path = tuple[str, ...]
 
@@ -90,7 +90,7 @@ def known_units(topology: ClusterTopology, pool: Pool) -> Mapping[str, str]:
     return found
 
 
-def kept(name: str) -> bool:
+def is_safe_name(name: str) -> bool:
     """Whether a name of a unit can stand in all of Slurm's files and in ours: the schema says the same."""
     sound = len(name) <= LONGEST_NAME and name.isascii() and name.isprintable()
     return sound and not set(name) & set(' "#$,=[]\\')
@@ -109,7 +109,7 @@ class Names:
 
     def free(self, text: str) -> str:
         """A name like the text that no other unit has."""
-        name = free = plain(text)
+        name = free = unit_name(text)
         number = 1
         while free in self._taken:
             number += 1
@@ -168,7 +168,7 @@ def one_layout(topology: ClusterTopology, target: Target) -> Laid:
 
 def _blocks(pool: Pool, rules: tuple[NameRule, ...], names: Names, target: Target) -> Laid:
     placeholders = target.since("slurm", "25.05")
-    rows = _ordered(pool.domains)
+    rows = siblings_together(pool.domains)
     base = _base(pool, rows, placeholders)
     slots, padded = _slots(pool, rows)
     units: list[LaidUnit] = []
@@ -191,7 +191,7 @@ def _base(pool: Pool, rows: Iterable[Domain], placeholders: bool) -> int:
     return planned or (max(sizes) if placeholders else min(sizes))
 
 
-def _ordered(domains: Iterable[Domain]) -> list[Domain]:
+def siblings_together(domains: Iterable[Domain]) -> list[Domain]:
     """The domains in file order, those of one parent together."""
     first: dict[Path, int] = {}
     listed = list(domains)
@@ -236,7 +236,7 @@ def _unit(pool: Pool, path: Path, nodes: Path, names: Names) -> LaidUnit:
     return LaidUnit(name, nodes, original=whole if whole != name else "")
 
 
-def plain(text: str) -> str:
+def unit_name(text: str) -> str:
     """A name without what means something in a hostlist, and with no number of more than 18 digits at its end: Slurm
     reads those as 64 bits (25.11, `hostlist.c`)."""
     name = re.sub(r"[^A-Za-z0-9_.-]", "-", text) or "unit"
@@ -248,7 +248,7 @@ def plain(text: str) -> str:
 def _switches(pool: Pool, rules: tuple[NameRule, ...], units_of: Names, name: str) -> Laid:
     """A switch for each domain, the leaves last; one above all where there are several at the top, because jobs never
     span switches without a common one. Slurm takes no switch without anything below it."""
-    leaves = {row.path or (pool.name,): row for row in _ordered(pool.domains) if row.nodes}
+    leaves = {row.path or (pool.name,): row for row in siblings_together(pool.domains) if row.nodes}
     names: dict[Path, str] = {}
     below: dict[Path, list[str]] = {}
     for depth in range(1, max(len(pool.levels), 1) + 1):

@@ -1,29 +1,218 @@
-"""Slurm's nodes: the `NodeName=` lines of a slurm.conf, and what `scontrol show nodes` prints (Slurm 24.11 to 25.11).
-
-A line names many nodes and what each has; `NodeName=DEFAULT` says it for the lines below (`man slurm.conf`). Nodes with
-`Topology=` name their own place (25.05), for the others a topology.conf or topology.yaml does.
-"""
+"""`Gres=gpu:gb200:4(S:0-1),nic:2`: the GPUs of a Slurm node (Slurm 25.11, `src/interfaces/gres.c`)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import pairwise
+from typing import Any
 
 from bayplan.core.diagnostics import AT, Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
 from bayplan.core.phrases import count, listing
+from bayplan.kube.objects import get, items, text
 from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.topology import Level
 from bayplan.topologies import grouping
 from bayplan.topologies.grouping import Known
-from bayplan.topologies.slurm.gres import cards
-from bayplan.topologies.slurm.hosts import LABELS, Listed, aliases, in_kubernetes, paired, renamed
-from bayplan.topologies.slurm.shown import NODE_LINE, SHOWN, entries, records
-from bayplan.topologies.slurm.states import amounts, place, reason, states, unknown
-from bayplan.topologies.slurm.text import Line, lines
-from bayplan.topologies.slurm.units import MOST_NODES, names_in
+from bayplan.topologies.slurm import MOST_NODES, Line, lines, names_in
+from bayplan.topologies.slurm.node_names import Listed, aliases, in_kubernetes, paired, renamed
 
-NAME = "slurm-nodes"
-STATES = ("cordoned", "notReady", "unhealthy")
-"""A node that none of these is said of is well."""
+_COUNT = re.compile(r"([0-9]{1,9})([KkMmGgTtPp]?)")
+MOST = 1024
+
+
+def cards(text: str, route: Route, found: list[Diagnostic]) -> tuple[str, int]:
+    """Type and number of the GPUs in a list of generic resources; a type may be unsaid."""
+    made, faults = _cards(text)
+    found += (error("T560", route, message, hint="write it like gpu:gb200:4") for message in faults)
+    if len(made) > 1:
+        content = " and ".join(f"{count} {kind or 'others'}" for kind, count in made)
+        message = f"the nodes have {content}: a pool has one kind of GPU, so they are counted together"
+        found.append(warning("T553", route, message, hint="describe such nodes by hand"))
+    return made[0][0] if len(made) == 1 else "gpu" if made else "", sum(count for _, count in made)
+
+
+@cache
+def _cards(text: str) -> tuple[tuple[tuple[str, int], ...], tuple[str, ...]]:
+    """Number of GPUs by type, and what is wrong."""
+    kinds: dict[str, int] = {}
+    faults: list[str] = []
+    for each in re.sub(r"\([^)]*\)", "", text).split(","):
+        name, *parts = each.strip().split(":")
+        if name.lower() == "gpu":
+            kind, count = _read([part for part in parts if part.lower() != "no_consume"])
+            if count is None or count > MOST:
+                faults.append(f'"{each.strip()[:60]}" is no number of GPUs of a node')
+            kinds[kind] = kinds.get(kind, 0) + (count or 0)
+    return tuple((kind, count) for kind, count in kinds.items() if count), tuple(faults)
+
+
+def _read(parts: list[str]) -> tuple[str, int | None]:
+    """`gb200:4`, `4`, `gb200` or nothing; what names no number is one."""
+    last = _COUNT.fullmatch(parts[-1]) if parts else None
+    if not last:
+        return (parts[0] if parts else ""), (1 if len(parts) < 2 else None)
+    count = int(last[1]) * 1024 ** " kmgtp".find(last[2].lower() or " ")
+    return (parts[0] if len(parts) > 1 else ""), count if len(parts) < 3 else None
+
+
+# What scontrol prints of nodes, as lines of a slurm.conf: `scontrol show nodes`, and the same with `--json`.
+
+NODE_LINE = re.compile(r"^[ \t]*NodeName[ \t]*=", re.IGNORECASE | re.MULTILINE)
+SHOWN = re.compile(r"\bCPUTot=[0-9]")
+"""What is in every record of scontrol, and in no slurm.conf."""
+WHOLE = "take all of what `scontrol show nodes` prints, with the end of its last line"
+ALWAYS = frozenset(
+    ("threadspercore", "tmpdisk", "weight", "owner", "mcs_label", "boottime", "slurmdstarttime", "cfgtres", "alloctres")
+)
+"""Words behind the state of every node of one version (Slurm 24.11 to 25.11, node_info.c)."""
+_WORD = re.compile(r"(?<!\S)(\w+)=(\S*)")
+JSON_WORDS: Mapping[str, str] = {
+    "nodename": "name",
+    "nodehostname": "hostname",
+    "nodeaddr": "address",
+    "cpuefctv": "effective_cpus",
+    "cpus": "cpus",
+    "realmemory": "real_memory",
+    "memspeclimit": "specialized_memory",
+    "gres": "gres",
+    "state": "state",
+    "features": "features",
+}
+"""Word of a slurm.conf -> that of the JSON (Slurm 23.11 to 25.11, data_parser)."""
+
+
+def entries(source: SourceFile) -> Iterator[Line]:
+    """The nodes of `scontrol show nodes --json`, as lines with the words of a slurm.conf."""
+    data = source.documents[0].data if source.documents else None
+    for number, each in enumerate(items(data, "nodes")):
+        if text(each, "name") and "real_memory" in each:
+            pairs = {key: _said(get(each, word)) for key, word in JSON_WORDS.items()}
+            yield Line("nodename", pairs, (*source.at(), "nodes", number))
+
+
+def _said(value: Any) -> str:
+    """A value as a slurm.conf would say it."""
+    if isinstance(value, list):
+        return "+".join(each for each in value if isinstance(each, str))
+    return grouping.text_of(value)
+
+
+def records(content: str, at: Route, found: list[Diagnostic]) -> Iterator[Line]:
+    """A line for each node that scontrol prints: a record starts at its `NodeName=`, and has blanks in some values."""
+    starts = [match.start() for match in NODE_LINE.finditer(content)]
+    number, seen = 1, 0
+    for start, end in zip(starts, [*starts[1:], len(content)], strict=True):
+        number, seen = number + content.count("\n", seen, start), start
+        pairs = {key.lower(): value for key, value in _WORD.findall(content[start:end])}
+        line = Line("nodename", pairs, (*at, AT, number, 1))
+        if "state" not in pairs or "cputot" not in pairs:
+            message = f'what is said of node "{pairs.get("nodename", "")[:80]}" is cut off'
+            found.append(error("T477", line.route, message, hint=WHOLE))
+        yield line
+    found += _cut(content, at, starts)
+
+
+def _cut(content: str, at: Route, starts: Sequence[int]) -> Iterator[Diagnostic]:
+    """T477: the last line has no end, or the last record lacks what all others have, and the blank line behind it."""
+    number = content.count("\n") + 1
+    if not content.endswith("\n"):
+        end = content.rpartition("\n")[2].strip()[-60:]
+        yield error("T477", (*at, AT, number, 1), f'the output ends within a line: "{end}"', hint=WHOLE)
+    elif len(starts) > 1 and not content.endswith("\n\n"):
+        ends = pairwise(starts)
+        usual = ALWAYS.intersection(*(_keys(content[start:end]) for start, end in ends))
+        lacking = sorted(usual - _keys(content[starts[-1] :]))
+        if lacking:
+            message = f"the output ends within a record: its last node has no {lacking[0]}"
+            yield error("T477", (*at, AT, number - 1, 1), message, hint=WHOLE)
+
+
+def _keys(record: str) -> frozenset[str]:
+    return frozenset(key.lower() for key, _ in _WORD.findall(record))
+
+
+# What a line of Slurm's nodes says of each of them: CPUs and memory for jobs, state, place.
+
+MIB = 2**20 * 1000
+REASONS: Mapping[str, str] = {
+    "FAIL": "unhealthy",
+    "FAILING": "unhealthy",
+    "ERROR": "unhealthy",
+    "INVALID_REG": "unhealthy",
+    "INVALID": "unhealthy",
+    "INVAL": "unhealthy",
+    "DOWN": "notReady",
+    "NOT_RESPONDING": "notReady",
+    "DRAIN": "cordoned",
+    "DRAINED": "cordoned",
+    "DRAINING": "cordoned",
+    "MAINT": "reserved",
+    "MAINTENANCE": "reserved",
+    "RESERVED": "reserved",
+}
+"""State of a node -> why it cannot be used, the gravest first (Slurm 24.11 to 25.11, slurm_protocol_defs.c)."""
+WELL = frozenset(
+    (
+        *("IDLE", "ALLOCATED", "ALLOC", "MIXED", "MIX", "COMPLETING", "COMP"),
+        *("PLANNED", "PERFCTRS", "RESUME", "UNDRAIN"),
+        *("UNKNOWN", "CLOUD", "EXTERNAL", "FUTURE", "DYNAMIC_NORM", "DYNAMIC_FUTURE"),
+        *("POWERED_DOWN", "POWERING_DOWN", "POWERING_UP", "POWER_DOWN", "POWER_UP", "POWER_DRAIN"),
+        *("REBOOT_REQUESTED", "REBOOT_ISSUED", "REBOOT_CANCEL", "REBOOT_CANCELED", "CANCEL_REBOOT"),
+    )
+)
+"""States of nodes that can be used: those that are switched off or started anew come back by themselves."""
+
+
+def amounts(pairs: Mapping[str, str]) -> dict[str, int]:
+    """CPUs and memory that jobs can have."""
+    cpus = _number(pairs, "cpuefctv") or _number(pairs, "cpus") or _number(pairs, "cputot") or _cores(pairs)
+    memory = _number(pairs, "realmemory") - _number(pairs, "memspeclimit")
+    return {**({"cpu": cpus * 1000} if cpus else {}), **({"memory": memory * MIB} if memory > 0 else {})}
+
+
+def _cores(pairs: Mapping[str, str]) -> int:
+    sockets = _number(pairs, "sockets") or _number(pairs, "socketsperboard") * (_number(pairs, "boards") or 1)
+    return sockets * (_number(pairs, "corespersocket") or 1) * (_number(pairs, "threadspercore") or 1)
+
+
+def _number(pairs: Mapping[str, str], key: str) -> int:
+    content = pairs.get(key, "")
+    return int(content) if content.isascii() and content.isdigit() and len(content) < 13 else 0
+
+
+def states(state: str) -> list[str]:
+    """`MIXED+CLOUD*` -> MIXED, CLOUD."""
+    return [each.rstrip("*~#!%$@^-") for each in state.split("+")]
+
+
+@cache
+def reason(state: str) -> str:
+    """`IDLE+DRAIN` -> cordoned; a star says that the node does not answer."""
+    known = {*states(state.upper()), *(("NOT_RESPONDING",) if "*" in state else ())}
+    return next((why for word, why in REASONS.items() if word in known), "")
+
+
+@cache
+def unknown(state: str) -> tuple[str, ...]:
+    """The words of a state that we can say nothing of; `BLOCKED` by a job that has its switch alone is one of them."""
+    return tuple(each for each in states(state.upper()) if each and each not in WELL and each not in REASONS)
+
+
+@cache
+def place(content: str) -> tuple[tuple[Level, ...], tuple[str, ...]]:
+    """`default:core:leaf1` of `Topology=`: the units above a node, coarse to fine. Of several topologies the first."""
+    path = tuple(grouping.value(each) or "none" for each in content.split(",")[0].split(":")[1:])
+    names = ["block"] if len(path) == 1 else [f"switch-{height}" for height in range(len(path) - 1, -1, -1)]
+    return tuple(Level(name, f"{grouping.PLACEHOLDER}/{name}", apply=True) for name in names if path), path
+
+
+# Slurm's nodes: the `NodeName=` lines of a slurm.conf, and what `scontrol show nodes` prints (Slurm 24.11 to 25.11).
+#
+# A line names many nodes and what each has; `NodeName=DEFAULT` says it for the lines below (`man slurm.conf`). Nodes
+# with `Topology=` name their own place (25.05), for the others a topology.conf or topology.yaml does.
+
 
 _OTHERS = re.compile(r"^\s*(SwitchName|BlockName|BlockSizes|AggregatedBlock|RingName)\s*=", re.IGNORECASE)
 _FILE = re.compile(
@@ -39,8 +228,8 @@ def sniff(source: SourceFile) -> bool:
     """Whether its lines are those of a slurm.conf, or of `scontrol show nodes`."""
     if source.head.lstrip().startswith("{"):
         return '"real_memory"' in source.head and any(True for _ in entries(source))
-    said = (line for line in source.head.split("\n") if line.strip() and not line.lstrip().startswith("#"))
-    first = next(said, "")
+    content = (line for line in source.head.split("\n") if line.strip() and not line.lstrip().startswith("#"))
+    first = next(content, "")
     if _OTHERS.match(first) or first.lstrip().startswith(("{", "[", "-")) or "apiVersion" in source.head:
         return False
     return bool(NODE_LINE.search(source.head) or (_FILE.match(first) and "=" in first))
@@ -61,11 +250,6 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     return Outcome(made, tuple(found))
 
 
-def label_keys(source: SourceFile) -> frozenset[str]:
-    """Those that say what nodes are called."""
-    return LABELS
-
-
 def _listed(source: SourceFile, found: list[Diagnostic]) -> Iterator[Listed]:
     """The nodes, in whichever way they are told."""
     shown: Iterable[Line] = entries(source)
@@ -76,17 +260,17 @@ def _listed(source: SourceFile, found: list[Diagnostic]) -> Iterator[Listed]:
     return (each for line in shown for each in _of_line(line, found))
 
 
-def _cluster(said: str) -> str:
-    found = re.search(r"^[ \t]*ClusterName[ \t]*=[ \t]*(\S+)", said, re.IGNORECASE | re.MULTILINE)
+def _cluster(content: str) -> str:
+    found = re.search(r"^[ \t]*ClusterName[ \t]*=[ \t]*(\S+)", content, re.IGNORECASE | re.MULTILINE)
     return found[1] if found else ""
 
 
-def _configured(said: str, at: Route, found: list[Diagnostic]) -> Iterator[Listed]:
+def _configured(content: str, at: Route, found: list[Diagnostic]) -> Iterator[Listed]:
     """The nodes of a slurm.conf. `DownNodes=` lines may stand before or after them."""
     defaults: dict[str, str] = {}
     made: list[Listed] = []
     down: dict[str, str] = {}
-    for line in lines(said, at):
+    for line in lines(content, at):
         if line.rest[:8].lower().startswith("include ") and not line.kind:
             found.append(_included(line))
         elif line.kind == "downnodes":

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping
 from bayplan.model.manifest import Many, Slot
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool
+from bayplan.topologies.grouping import upwards
 from bayplan.topologies.slurm.layout import Laid, layouts, name_rules, one_layout, slurm_name
 
-NAME = "slinky"
 ANNOTATION = "topology.slinky.slurm.net/spec"
 
 
@@ -42,8 +42,4 @@ def _nodes(topology: ClusterTopology, pool: Pool, laid: Laid) -> Iterator[Many]:
 def _places(laid: Laid) -> Mapping[str, str]:
     """First node of a unit -> the unit below the switches above it. A domain is one unit."""
     above = {child: unit.name for unit in laid.units for child in unit.children}
-    return {unit.nodes[0]: ":".join(_way(unit.name, above)) for unit in laid.units if unit.nodes}
-
-
-def _way(name: str, above: Mapping[str, str]) -> tuple[str, ...]:
-    return (*_way(above[name], above), name) if name in above else (name,)
+    return {unit.nodes[0]: ":".join(upwards(unit.name, above)) for unit in laid.units if unit.nodes}

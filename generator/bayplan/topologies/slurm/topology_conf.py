@@ -15,17 +15,11 @@ from bayplan.model.manifest import File
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies import hostlist
-from bayplan.topologies.slurm import native as slurm_native
-from bayplan.topologies.slurm.hosts import LABELS
+from bayplan.topologies.slurm import BLOCK, TREE, UNCUT, Line, Network, Unit, judged, lines, names_in, reading
 from bayplan.topologies.slurm.layout import Laid, one_layout
-from bayplan.topologies.slurm.text import Line, lines
-from bayplan.topologies.slurm.units import BLOCK, TREE, UNCUT, Network, Unit, judged, names_in
 
-NAME = "slurm-conf"
 FILE = "topology.conf"
 POOL = "default"
-BACKEND = "slurm"
-"""The scheduler whose limits hold for what is written."""
 
 _FIRST = re.compile(r"^\s*(SwitchName|BlockName|BlockSizes|AggregatedBlock|RingName)\s*=", re.IGNORECASE)
 KEYS: Mapping[str, frozenset[str]] = {
@@ -38,18 +32,13 @@ KEYS: Mapping[str, frozenset[str]] = {
 
 def sniff(source: SourceFile) -> bool:
     """Whether the first line that says something is one of Slurm's."""
-    said = (line for line in source.head.split("\n") if line.strip() and not line.lstrip().startswith("#"))
-    return bool(_FIRST.match(next(said, "")))
+    declared = (line for line in source.head.split("\n") if line.strip() and not line.lstrip().startswith("#"))
+    return bool(_FIRST.match(next(declared, "")))
 
 
 def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     """The pool that the file describes."""
-    return slurm_native.part(networks(source.text, source.at()), source, asked)
-
-
-def label_keys(source: SourceFile) -> frozenset[str]:
-    """Those that say what nodes are called."""
-    return LABELS
+    return reading.part(networks(source.text, source.at()), source, asked)
 
 
 def networks(text: str, at: Route = ("source:0:0",)) -> Outcome[tuple[Network, ...]]:

@@ -14,12 +14,9 @@ from bayplan.model.manifest import File
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies import hostlist
-from bayplan.topologies.slurm import native as slurm_native
-from bayplan.topologies.slurm.hosts import LABELS
+from bayplan.topologies.slurm import BLOCK, FLAT, TREE, Network, Unit, judged, names_in, reading
 from bayplan.topologies.slurm.layout import Laid, layouts
-from bayplan.topologies.slurm.units import BLOCK, FLAT, TREE, Network, Unit, judged, names_in
 
-NAME = "slurm"
 FILE = "topology.yaml"
 KINDS = (BLOCK, TREE, FLAT, "ring", "torus3d")
 SHAPE = "see man topology.yaml: a list of topologies, each with one of block, tree and flat"
@@ -38,12 +35,7 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     if len(source.documents) > 1:
         message = "there is a second document in the file; Slurm reads one, so it is not known which counts"
         return Outcome(None, (error("T485", source.at(1), message, hint="write all topologies into one list"),))
-    return slurm_native.part(networks(data, source.at()), source, asked)
-
-
-def label_keys(source: SourceFile) -> frozenset[str]:
-    """Those that say what nodes are called."""
-    return LABELS
+    return reading.part(networks(data, source.at()), source, asked)
 
 
 def networks(data: Any, top: Route = ("source:0:0",)) -> Outcome[tuple[Network, ...]]:
@@ -65,8 +57,8 @@ def _network(data: Any, route: Route, found: list[Diagnostic]) -> Iterator[Netwo
     kinds = [kind for kind in KINDS if data.get(kind) not in (None, False)]
     strange = sorted(set(map(str, data)) - {*KINDS, "topology", "cluster_default"})
     if strange or len(kinds) != 1:
-        said = f'has no key "{strange[0]}"' if strange else f"is one of {', '.join(KINDS)}, not {len(kinds)} of them"
-        found.append(error("T485", route, f"a topology {said}", hint=SHAPE))
+        fault = f'has no key "{strange[0]}"' if strange else f"is one of {', '.join(KINDS)}, not {len(kinds)} of them"
+        found.append(error("T485", route, f"a topology {fault}", hint=SHAPE))
         return
     kind, default = kinds[0], bool(data.get("cluster_default", False))
     if kind in (BLOCK, TREE):

@@ -1,1 +1,168 @@
-"""NVIDIA Topograph: models, graphs and requests."""
+"""Topograph's words, and those that bayplan adds to its files so that they read back (Topograph 1.0).
+
+Tiers are counted from the nodes up, whatever the depth (docs/reference/node-labels.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors
+from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.topology import ClusterTopology, Level
+from bayplan.schemas.patterns import is_label_key
+from bayplan.topologies import native
+from bayplan.topologies.fabric_managers import LevelNames, RenamedNames, Row, left_out, node_name, pools, stem, value
+from bayplan.topologies.grouping import PLACEHOLDER, dns_label
+
+TIERS = 20
+"""Tiers that a source may have: a fabric has three or four, and Slurm takes no more."""
+DOMAIN, SUB_DOMAIN = "domain", "sub-domain"
+DOMAIN_LABEL = "accelerator.topograph.run/domain"
+SUB_DOMAIN_LABEL = "accelerator.topograph.run/sub-domain"
+DOMAIN_NOTE = "accelerator.topology.test/domain"
+SUB_DOMAIN_NOTE = "accelerator.topology.test/sub-domain"
+POOL, LEVELS = "bayplan.dev/pool", "bayplan.dev/levels"
+LEAVES, NVLINK = "bayplan.dev/leaves", "bayplan.dev/nvlink-domain"
+INSTANCE = "i-"
+"""What Topograph puts before a model's node for the instance it simulates."""
+
+GROUPS: Mapping[str, Level] = {
+    DOMAIN: Level(DOMAIN, DOMAIN_LABEL, nvlink=True, apply=True),
+    SUB_DOMAIN: Level(SUB_DOMAIN, SUB_DOMAIN_LABEL, apply=True),
+}
+WORDS = LevelNames(
+    tuple(Level(f"tier-{n}", f"fabric.topograph.run/tier-{n}", apply=True) for n in range(TIERS)), GROUPS
+)
+
+
+def words(asked: Asked) -> LevelNames:
+    """With the levels that --level names: labels of nodes that are no switches."""
+    return WORDS._replace(groups={**GROUPS, **{each.label: each for each in asked.levels}})
+
+
+def groups(labels: Mapping[str, str], domain: str, sub_domain: str, asked: Asked) -> dict[str, str]:
+    """What holds nodes besides switches."""
+    known = {DOMAIN: domain, SUB_DOMAIN: sub_domain if domain else ""}
+    known |= {each.label: labels.get(each.label, "") for each in asked.levels}
+    return {key: each for key, each in known.items() if each}
+
+
+def strings(data: Any) -> dict[str, str]:
+    """A mapping of texts, without what is none. Numbers are texts to Topograph."""
+    made = data if isinstance(data, dict) else {}
+    return {key: shown(each) for key, each in made.items() if isinstance(key, str) and shown(each)}
+
+
+def shown(data: Any) -> str:
+    """A text or a whole number as text; else nothing."""
+    return data if isinstance(data, str) else str(data) if type(data) is int else ""
+
+
+def applied(label: str) -> bool:
+    """Whether a label is one that nodes get from such a file."""
+    return label.startswith((f"{PLACEHOLDER}/", "fabric.topograph.run/", "accelerator.topograph.run/"))
+
+
+def levels_text(levels: Iterable[Level]) -> str:
+    """Levels in one line: `zone=example.com/zone rack=example.com/rack,nvlink,plan=16`."""
+    return " ".join(",".join((f"{each.name}={each.label}", *_marks(each))) for each in levels)
+
+
+def _marks(each: Level) -> Iterator[str]:
+    yield from (dns_label for dns_label in ("nvlink", "apply") if getattr(each, dns_label))
+    if each.unique == "parent":
+        yield "parent"
+    if each.plan is not None:
+        yield f"plan={each.plan}"
+
+
+def read_levels(text: str) -> tuple[Level, ...]:
+    """The levels of such a line; none where somebody has changed it to something else."""
+    made: list[Level] = []
+    for each in text.split():
+        head, *marks = each.split(",")
+        name, _, label = head.partition("=")
+        plan = next((mark[5:] for mark in marks if mark.startswith("plan=")), "")
+        if (
+            not name
+            or dns_label(name) != name
+            or not is_label_key(label)
+            or not f"0{plan}".isdecimal()
+            or len(plan) > 6
+        ):
+            return ()
+        unique = "parent" if "parent" in marks else "global"
+        made.append(Level(name, label, "nvlink" in marks, int(plan) if plan else None, unique, "apply" in marks))
+    return tuple(made)
+
+
+def known(row: Row, levels: str, labels: Mapping[str, str], partition: str) -> Row:
+    """A row as bayplan wrote it, where its file still holds together: switches are what the labels say."""
+    own = read_levels(levels)
+    values = tuple(labels.get(each.label, "") for each in own)
+    if not row.pool or len(own) != len(row.switches) or any(value(each) != each for each in values):
+        return row
+    groups = {key: each for key, each in row.groups.items() if key not in GROUPS}
+    return row._replace(levels=own, values=values, groups=groups, partition=partition)
+
+
+def level(name: str, label: str) -> Level:
+    """The level of a label that a file names."""
+    return Level(dns_label(name) or dns_label(label.rpartition("/")[2]) or "level", label, apply=applied(label))
+
+
+class Nodes:
+    """Names of nodes as Topograph has them, and as Kubernetes does."""
+
+    def __init__(self) -> None:
+        self.aliases: dict[str, str] = {}
+        self.places: dict[str, Route] = {}
+        self.labels: dict[str, Mapping[str, str]] = {}
+        self.invalid: list[str] = []
+        self._renamed = RenamedNames("node name", [])
+
+    def take(self, name: str, route: Route) -> str:
+        """The node of that name; empty where it can be none."""
+        node = node_name(name)
+        if not node:
+            self.invalid.append(name)
+        else:
+            self.places[node] = route
+            if self._renamed.note(name, node) != name:
+                self.aliases |= {name: node, INSTANCE + name: node}
+        return node
+
+    def reported(self, at: Route) -> Iterator[Diagnostic]:
+        """T536, T537."""
+        yield from self._renamed.reported(at)
+        yield from left_out("T537", self.invalid, "names that no node can have", at, "correct them in the source")
+
+
+def part(
+    source: SourceFile, asked: Asked, rows: list[Row], nodes: Nodes, found: list[Diagnostic], at: Route
+) -> Outcome[Part]:
+    """The rows as a part of the cluster."""
+    found += nodes.reported(at)
+    if has_errors(found):
+        return Outcome(None, tuple(found))
+    topology = ClusterTopology(stem(source.name), pools(rows, words(asked), at, found))
+    topology = native.planned(_reserved(topology), asked.plan)
+    return Outcome(Part(topology, nodes.places, nodes.aliases, nodes.labels, source.name), tuple(found))
+
+
+def _reserved(topology: ClusterTopology) -> ClusterTopology:
+    """No level may be called like the host."""
+    return topology._replace(
+        pools=tuple(pool._replace(levels=tuple(_other(each) for each in pool.levels)) for pool in topology.pools)
+    )
+
+
+def _other(each: Level) -> Level:
+    return each._replace(name="host-group") if each.name == "host" else each
+
+
+def wanted(labels: Mapping[str, str], keys: Iterable[str]) -> dict[str, str]:
+    """Those labels that are asked for."""
+    return {key: labels[key] for key in keys if key in labels}

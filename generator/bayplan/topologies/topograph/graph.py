@@ -16,22 +16,11 @@ from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import File
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Level
-from bayplan.topologies.managers.links import natural
-from bayplan.topologies.managers.names import value
-from bayplan.topologies.managers.rows import Row, document, roots
-from bayplan.topologies.topograph import words as topograph_words
-from bayplan.topologies.topograph.words import (
-    DOMAIN_LABEL,
-    NVLINK,
-    POOL,
-    SUB_DOMAIN_LABEL,
-    TIERS,
-    Nodes,
-    shown,
-    strings,
-)
+from bayplan.topologies import topograph
+from bayplan.topologies.fabric_managers import Row, document, roots, value
+from bayplan.topologies.grouping import natural
+from bayplan.topologies.topograph import DOMAIN_LABEL, NVLINK, POOL, SUB_DOMAIN_LABEL, TIERS, Nodes, shown, strings
 
-NAME = "topograph-graph"
 FILE = "topology.json"
 _SNIFF = re.compile(r'\s*\{\s*"instances"\s*:\s*\[')
 _LAYERS = re.compile(r'"(?:network_layers|labels)"')
@@ -64,13 +53,13 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     if not instances and not has_errors(found):
         found.append(error("T530", at, "there are no instances in it", hint=SHAPE))
     if asked.labels:
-        nodes.labels |= {each.node: topograph_words.wanted(each.labels, asked.labels) for each in instances}
+        nodes.labels |= {each.node: topograph.wanted(each.labels, asked.labels) for each in instances}
     own = any(POOL in each.labels for each in instances)
     rows = list(_rows(instances, strings(get(data, POOL)), asked))
     ordered = rows if own else sorted(rows, key=lambda row: tuple(map(natural, row.switches)))
     start = (*at, AT, 1, 1)
     found += roots(rows, start)
-    return topograph_words.part(source, asked, ordered, nodes, found, start)
+    return topograph.part(source, asked, ordered, nodes, found, start)
 
 
 def _instances(data: Any, at: Route, nodes: Nodes, found: list[Diagnostic]) -> Iterator[Instance]:
@@ -106,14 +95,14 @@ def _rows(instances: list[Instance], pools: Mapping[str, str], asked: Asked) -> 
         alike: dict[tuple[tuple[str, ...], tuple[tuple[str, str], ...]], list[Instance]] = {}
         for each in own:
             domain, sub = each.labels.get(DOMAIN_LABEL, ""), each.labels.get(SUB_DOMAIN_LABEL, "")
-            held = topograph_words.groups(each.labels, domain, sub, asked)
+            held = topograph.groups(each.labels, domain, sub, asked)
             alike.setdefault((each.layers, tuple(held.items())), []).append(each)
         for (layers, groups), members in alike.items():
             values = tuple(value(members[0].labels[level.label]) for level in levels)
             row = Row(layers, tuple(each.node for each in members), dict(groups), (), pool)
             row = row._replace(route=members[0].route, levels=levels, values=values)
             labels = members[0].labels
-            yield topograph_words.known(row, pools[pool], labels, labels.get(NVLINK, "")) if pool in pools else row
+            yield topograph.known(row, pools[pool], labels, labels.get(NVLINK, "")) if pool in pools else row
 
 
 def _named(instances: list[Instance], depth: int) -> tuple[Level, ...]:
@@ -128,9 +117,7 @@ def _named(instances: list[Instance], depth: int) -> tuple[Level, ...]:
         if not key:
             return ()
         found.append(key)
-    return tuple(
-        topograph_words.level("", key)._replace(unique=_unique(instances, n, key)) for n, key in enumerate(found)
-    )
+    return tuple(topograph.level("", key)._replace(unique=_unique(instances, n, key)) for n, key in enumerate(found))
 
 
 def _unique(instances: list[Instance], n: int, key: str) -> str:

@@ -10,11 +10,12 @@ from bayplan.core.diagnostics import AT, KEY, Diagnostic, Note, Outcome, Route, 
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get, items, mapping
 from bayplan.model.formats import Asked, Part, SourceFile
-from bayplan.topologies import hostlist
-from bayplan.topologies.managers.names import some
-from bayplan.topologies.managers.rows import Row, document, roots
-from bayplan.topologies.topograph import words as topograph_words
-from bayplan.topologies.topograph.words import (
+from bayplan.model.manifest import File
+from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology
+from bayplan.topologies import hostlist, topograph
+from bayplan.topologies.fabric_managers import Row, document, roots, some
+from bayplan.topologies.topograph import (
     DOMAIN_NOTE,
     INSTANCE,
     LEAVES,
@@ -61,7 +62,7 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
         found.append(error("T530", at, "the model describes no nodes", hint=hint))
     if not has_errors(found):
         found += (*_empty(switches, rows), *roots(rows, start))
-    return topograph_words.part(source, asked, rows, nodes, found, start)
+    return topograph.part(source, asked, rows, nodes, found, start)
 
 
 def _switches(data: Any, at: Route, found: list[Diagnostic]) -> Iterator[tuple[str, Switch]]:
@@ -151,12 +152,12 @@ def _row(data: Any, path: list[Switch], own: tuple[str, ...], nodes: Nodes, aske
         labels |= strings(data.get("labels")) if each is None else each.labels
         notes |= strings(data.get("annotations")) if each is None else each.notes
     if asked.labels:
-        nodes.labels |= {node: topograph_words.wanted(labels, asked.labels) for node in own}
+        nodes.labels |= {node: topograph.wanted(labels, asked.labels) for node in own}
     for node in own:
         nodes.aliases.setdefault(INSTANCE + node, node)
-    held = topograph_words.groups(labels, notes.get(DOMAIN_NOTE, ""), notes.get(SUB_DOMAIN_NOTE, ""), asked)
+    held = topograph.groups(labels, notes.get(DOMAIN_NOTE, ""), notes.get(SUB_DOMAIN_NOTE, ""), asked)
     row = Row(tuple(each.name for each in path), own, held, _leaves(notes), notes.get(POOL, ""))
-    return topograph_words.known(row, notes.get(LEVELS, ""), labels, notes.get(NVLINK, ""))
+    return topograph.known(row, notes.get(LEVELS, ""), labels, notes.get(NVLINK, ""))
 
 
 def _leaves(notes: Mapping[str, str]) -> tuple[str, ...]:
@@ -217,3 +218,27 @@ def _empty(switches: Mapping[str, Switch], rows: list[Row]) -> Iterator[Diagnost
         message = f"{len(empty)} switches without nodes are left out: {names}"
         route = empty[0].route if empty[0].route[-1] != empty[0].name else (*empty[0].route, KEY)
         yield warning("T533", route, message, hint="is the file whole? A block that was cut off looks the same")
+
+
+# Topograph's model file: switches above blocks of nodes (Topograph 0.5 and 1.0, docs/modeling.md, pkg/models).
+#
+# `switches`: name -> child switches, labels, annotations; `blocks`: nodes, their switch, labels, annotations. Labels
+# and annotations are inherited downward; a block's own win. A leaf switch may go without an entry of its own.
+
+FILE = "model.yaml"
+_SNIFF = re.compile(r'^(?:\{\s*)?"?(?:switches|blocks)"?\s*:(?:\s|$)', re.MULTILINE)
+
+
+def sniff(source: SourceFile) -> bool:
+    """Whether it is a mapping of switches and blocks."""
+    if not _SNIFF.search(source.head):
+        return False
+    data = source.documents[0].data if source.documents else None
+    return isinstance(data, dict) and bool(data) and data.keys() <= {"switches", "blocks"}
+
+
+def write(topology: ClusterTopology, target: Target) -> tuple[File, ...]:
+    """A model file with one block for each domain."""
+    from bayplan.topologies.topograph import writing as topograph_write
+
+    return (File(FILE, topograph_write.model(topology)),)

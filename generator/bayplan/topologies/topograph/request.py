@@ -14,12 +14,10 @@ from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_erro
 from bayplan.kube.objects import get, items, mapping, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import Level
-from bayplan.topologies.managers.names import value
-from bayplan.topologies.managers.rows import Row, document
-from bayplan.topologies.topograph import words as topograph_words
-from bayplan.topologies.topograph.words import Nodes, shown
+from bayplan.topologies import topograph
+from bayplan.topologies.fabric_managers import Row, document, value
+from bayplan.topologies.topograph import Nodes, shown
 
-NAME = "topograph-request"
 REGION = Level("region", "topology.kubernetes.io/region")
 NOWHERE = ("", "none")
 CREDENTIALS = '"creds"'
@@ -58,7 +56,7 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     ]
     if not any(row.nodes for row in rows) and not has_errors(found):
         found.append(error("T530", at, "the request names no nodes", hint=SHAPE))
-    made = topograph_words.part(source, asked, rows, nodes, found, at)
+    made = topograph.part(source, asked, rows, nodes, found, at)
     hidden = made.value and made.value._replace(places={})
     return Outcome(hidden if at != source.at() else made.value, made.diagnostics)
 

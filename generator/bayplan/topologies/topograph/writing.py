@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from bayplan.core.values import NamedTuple
 from bayplan.model.topology import ClusterTopology, Domain, Pool
 from bayplan.topologies import hostlist
-from bayplan.topologies.topograph.words import DOMAIN_LABEL, DOMAIN_NOTE, LEAVES, LEVELS, NVLINK, POOL, said
+from bayplan.topologies.topograph import DOMAIN_LABEL, DOMAIN_NOTE, LEAVES, LEVELS, NVLINK, POOL, levels_text
 
 Key = tuple[tuple[str, str], ...]
 """A switch: label and value of each level from the coarsest one down. Pools share the switches that agree in all."""
@@ -90,7 +90,7 @@ def _block(pool: Pool, domain: Domain, called: Mapping[Key, str]) -> Iterator[st
         yield f"  nodes: [{nodes}]"
     notes = {
         POOL: pool.name,
-        LEVELS: said(pool.levels),
+        LEVELS: levels_text(pool.levels),
         NVLINK: domain.nvlink_domain,
         DOMAIN_NOTE: accelerator(pool, domain, called),
         LEAVES: hostlist.compress(domain.leaves),
@@ -132,7 +132,7 @@ def graph(topology: ClusterTopology) -> str:
         for layers, labels in (_instance(pool, domain, called),)
         for node in domain.nodes
     )
-    pools = {pool.name: said(pool.levels) for pool in topology.pools}
+    pools = {pool.name: levels_text(pool.levels) for pool in topology.pools}
     return '{"instances": [\n' + ",\n".join(lines) + f'\n], "{POOL}": {json.dumps(pools)}}}\n'
 
 

@@ -18,6 +18,8 @@ from bayplan.text.document import load as load_yaml
 
 KNOWN = ("workflow", "default-values", "version")
 VERSION = 2
+TWICE = "R132"
+"""The code of a key that is given twice in data, which OSMO reads as Python does."""
 """The only version of the format there is."""
 
 _KEY = re.compile(r"^([a-zA-Z][a-zA-Z0-9_-]*):", re.MULTILINE)
@@ -103,7 +105,7 @@ def _preamble(text: str, subject: str) -> Iterable[Diagnostic]:
 
 def _version(section: Section, subject: str) -> Iterable[Diagnostic]:
     """OSMO drops this section unread, so a version that it does not have is no error there."""
-    loaded = load_yaml(section.padded, subject, "R132").value
+    loaded = load_yaml(section.padded, subject, TWICE).value
     value = loaded[0].get("version") if loaded and isinstance(loaded[0], dict) else None
     if isinstance(value, bool) or str(value) not in (str(VERSION), f"{VERSION}.0"):
         message = f"OSMO drops the version unread; this is not {VERSION}, and the file is read as version {VERSION}"
@@ -157,7 +159,7 @@ _MOST = 1000
 
 def load(source_map: SourceMap, text: str, subject: str) -> Outcome[dict[str, Any]]:
     """`{"workflow": ...}`. R103 to R119: no YAML; R132: a key given twice; R133: a key that is no text; R139: more."""
-    loaded = load_yaml(source_map.text, subject, "R132")
+    loaded = load_yaml(source_map.text, subject, TWICE)
     written, source = BREAK.split(source_map.text), text.split("\n")
     found = _merge_equal(relocate(each, source_map, written, source) for each in loaded.diagnostics)
     if loaded.value is None:

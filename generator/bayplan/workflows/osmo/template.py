@@ -19,7 +19,7 @@ from bayplan.model.formats import Source
 from bayplan.text.document import Path, SourceMap, load, locate_all
 from bayplan.workflows.osmo import sections as file_sections
 from bayplan.workflows.osmo import tokens
-from bayplan.workflows.osmo.sections import Section, Sections, identity, key_place
+from bayplan.workflows.osmo.sections import TWICE, Section, Sections, identity, key_place
 
 # The variables of a template: those of `default-values`, overridden by those of the command line.
 
@@ -39,7 +39,7 @@ def given(sections: Sections, subject: str, set_by_user: Mapping[str, Any]) -> O
 
 
 def _defaults(section: Section, subject: str) -> Outcome[Variables]:
-    loaded = load(section.padded, subject, "R132")
+    loaded = load(section.padded, subject, TWICE)
     if loaded.value is None:
         return Outcome(None, loaded.diagnostics)
     route = key_place(section, subject)

@@ -315,8 +315,8 @@ def read_all(document: Document) -> tuple[tuple[PoolConfig, ...], tuple[Diagnost
     if found.value is None:
         return (), found.diagnostics
     made = [pool(found.value, name, part) for name, part in found.value.pools.items()]
-    merge_violations = tuple(dict.fromkeys(each for one in made for each in one.diagnostics))
-    return tuple(one.value for one in made if one.value is not None), merge_violations
+    reported = tuple(dict.fromkeys(each for one in made for each in one.diagnostics))
+    return tuple(one.value for one in made if one.value is not None), reported
 
 
 def pool(found: Sections, name: str, part: Part) -> Outcome[PoolConfig]:
@@ -345,9 +345,9 @@ def pool(found: Sections, name: str, part: Part) -> Outcome[PoolConfig]:
         places=own.places,
         **own.timeouts,
     )
-    merge_violations = library.said()
-    fatal = has_errors([each for each in merge_violations if not alone(each, part.route)])
-    return Outcome(None if fatal else made, merge_violations)
+    reported = library.said()
+    fatal = has_errors([each for each in reported if not alone(each, part.route)])
+    return Outcome(None if fatal else made, reported)
 
 
 def platform(config: PoolConfig, name: str, route: Route) -> Outcome[Platform]:
@@ -368,8 +368,8 @@ def _refused(found: Sections, name: str, part: Part) -> tuple[Diagnostic, ...]:
     others = {section: each for section, each in found.others.items() if section in SECTIONS}
     data = {"pools": {name: part.data}, **{section: each.data for section, each in others.items()}}
     back: dict[Route, Route] = {("pools", name): part.route, **{(s,): each.route for s, each in others.items()}}
-    merge_violations = schemas.validate(KIND, data, SUBJECT)
-    return tuple(each._replace(route=_placed(each.route, back)) for each in merge_violations)
+    reported = schemas.validate(KIND, data, SUBJECT)
+    return tuple(each._replace(route=_placed(each.route, back)) for each in reported)
 
 
 def _without(part: Part, refused: Iterable[Diagnostic]) -> Part:

@@ -176,8 +176,8 @@ def shares(
         given, said = _complete(work, [next(rendered) for _ in work.jobs])
         found.extend(said)
         made.extend([given] if given else [])
-    merge_violations = tuple(requests.merge_violations(found))
-    return Outcome(None if has_errors(merge_violations) or len(made) < len(asks) else tuple(made), merge_violations)
+    reported = tuple(requests.merge_violations(found))
+    return Outcome(None if has_errors(reported) or len(made) < len(asks) else tuple(made), reported)
 
 
 def _prepare(config: PoolConfig, ask: TaskRequest, topology: ClusterTopology | None) -> Outcome[PreparedTask]:

@@ -1,0 +1,413 @@
+"""What is wrong with ClusterNetworkTopologies, PodGroups and gang annotations that others wrote.
+
+Koordinator has no webhook for them: it reads them when they are used, logs, and goes on with a default, or without
+(gang.go, gang_cache.go, network_topology_types.go, tree.go and tree_manager.go; 1.7 and 1.8).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.backends.koordinator.pod_group import GROUPS, MATCH, MODE, MUST, POD_GROUP, PREFER, PREFIX, SPEC, TOTAL
+from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
+from bayplan.core.values import NamedTuple
+from bayplan.kube import objects as safe
+from bayplan.linting.objects import Rule, World
+from bayplan.model.manifest import Object
+from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology
+from bayplan.topologies.koordinator import (
+    CLUSTER_LAYER,
+    NODE_LAYER,
+    OBJECT,
+    Layer,
+    chain,
+    is_topology,
+    ordered,
+    read_layers,
+)
+
+# ClusterNetworkTopologies
+
+FIELDS: Mapping[str, frozenset[str]] = {
+    "spec": frozenset({"networkTopologySpec"}),
+    "layer": frozenset({"topologyLayer", "parentTopologyLayer", "labelKey"}),
+}
+LAYERS = ("spec", "networkTopologySpec")
+
+
+def check_topologies(world: World) -> Iterator[Diagnostic]:
+    """Every ClusterNetworkTopology, alone and against the nodes."""
+    for each in world.objects:
+        if is_topology(each.data):
+            yield from _object_name(each)
+            yield from _known_fields(each)
+            yield from _layer_chain(each)
+            yield from _layer_labels(each, world.topology)
+
+
+def _object_name(each: Object) -> Iterator[Diagnostic]:
+    name = safe.text(each.data, "metadata", "name")
+    if name != OBJECT:
+        message = f'Koordinator reads the ClusterNetworkTopology "{OBJECT}" and no other, not "{name}"'
+        yield error("M760", (*each.route, "metadata", "name"), message, hint=f"call it {OBJECT}")
+
+
+def _known_fields(each: Object) -> Iterator[Diagnostic]:
+    """Fields of early drafts, such as spec.hierarchy: the API server drops them."""
+    yield from _unknown_fields((*each.route, "spec"), safe.get(each.data, "spec"), FIELDS["spec"])
+    for number, layer in enumerate(safe.items(each.data, *LAYERS)):
+        yield from _unknown_fields((*each.route, *LAYERS, number), layer, FIELDS["layer"])
+
+
+def _unknown_fields(route: tuple[str | int, ...], data: Any, known: frozenset[str]) -> Iterator[Diagnostic]:
+    for key in safe.mapping(data):
+        if key not in known:
+            hint = f"known here: {', '.join(sorted(known))}"
+            yield error(
+                "M763", (*route, str(key), KEY), f'a ClusterNetworkTopology has no field "{key}" here', hint=hint
+            )
+
+
+def _layer_chain(each: Object) -> Iterator[Diagnostic]:
+    layers = list(read_layers(each.data))
+    if NODE_LAYER not in [layer.name for layer in layers]:
+        message = f"{NODE_LAYER} is not listed, so Koordinator builds no tree and no placed gang ever starts"
+        yield error("M762", (*each.route, *LAYERS), message, hint=f"list {NODE_LAYER} with its parentTopologyLayer")
+        return
+    walked, broken = ordered(layers)
+    if broken:
+        message = f"the layers are no chain: {broken}; Koordinator builds no tree and no placed gang ever starts"
+        hint = f"let parentTopologyLayer lead from {NODE_LAYER} upwards over every entry once"
+        yield error("M761", (*each.route, *LAYERS), message, hint=hint)
+    elif walked[0].parent not in ("", CLUSTER_LAYER):
+        at = (*each.route, *LAYERS, walked[0].place, "parentTopologyLayer")
+        message = f'the parent "{walked[0].parent}" is not listed; Koordinator takes "{walked[0].name}" as the top'
+        yield warning("M761", at, message, hint="list that layer too, or leave the parent out")
+
+
+def _layer_labels(each: Object, topology: ClusterTopology) -> Iterator[Diagnostic]:
+    known = {level.label for pool in topology.pools for level in pool.levels}
+    layers, _ = ordered(list(read_layers(each.data)))
+    above: Layer | None = None
+    for layer in layers:
+        at = (*each.route, *LAYERS, layer.place)
+        if layer.name == NODE_LAYER:
+            continue
+        if not layer.labels:
+            message = f'layer "{layer.name}" has no labelKey, so Koordinator leaves every node out'
+            yield error("M766", at, message, hint="name the node label that tells the domain")
+        elif not known & set(layer.labels):
+            message = f'no level of the topology has a label of layer "{layer.name}"; nodes without it are left out'
+            hint = f"levels have the labels {', '.join(sorted(known))}" if known else "give the topology's pools levels"
+            yield error("M765", (*at, "labelKey"), message, hint=hint)
+        elif above is not None and (value := _repeated_value(topology, layer, above)):
+            message = (
+                f'the value "{value}" of layer "{layer.name}" occurs under several domains of "{above.name}";'
+                " Koordinator makes one domain of it, under the first"
+            )
+            yield error("M764", (*at, "labelKey"), message, hint="use a label whose values are unique in the cluster")
+        above = layer
+
+
+def _repeated_value(topology: ClusterTopology, layer: Layer, above: Layer) -> str:
+    """A value that occurs below two parents, if there is one."""
+    parents: dict[str, str] = {}
+    for pool in topology.pools:
+        labels = [level.label for level in pool.levels]
+        mine = next((labels.index(key) for key in layer.labels if key in labels), None)
+        parent = next((labels.index(key) for key in above.labels if key in labels), None)
+        for domain in pool.domains if mine is not None and parent is not None else ():
+            value = domain.path[mine or 0]
+            if parents.setdefault(value, domain.path[parent or 0]) != domain.path[parent or 0]:
+                return value
+    return ""
+
+
+# PodGroups and the pods that name them
+
+Key = tuple[str, str]  # namespace, name
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    MODE: ("Strict", "NonStrict"),
+    MATCH: ("only-waiting", "waiting-and-running", "once-satisfied"),
+}
+LEGACY = ("name", "min-available", "waiting-time", "timeout")
+ANNOTATIONS = frozenset(
+    {TOTAL, MODE, MATCH, GROUPS, SPEC, f"{PREFIX}network-topology-index", *(PREFIX + each for each in LEGACY)}
+)
+STRATEGIES = (MUST, PREFER)
+DEFAULT_SCHEDULER = "koord-scheduler"
+
+
+class PodGroup(NamedTuple):
+    """One PodGroup, with the annotations that are Koordinator's."""
+
+    key: Key
+    route: Route
+    data: Mapping[str, Any]
+    annotations: Mapping[str, Any]
+
+    def at(self, annotation: str) -> Route:
+        return (*self.route, "metadata", "annotations", annotation)
+
+
+PodGroups = dict[str, list[PodGroup]]
+"""PodGroups by name, over all namespaces."""
+
+
+def check_gangs(world: World) -> Iterator[Diagnostic]:
+    """Every PodGroup alone, with the gangs of its group, and with the pods that name it."""
+    objects, topology = world.objects, world.topology
+    groups: PodGroups = {}
+    for group in _pod_groups(objects):
+        groups.setdefault(group.key[1], []).append(group)
+    members: dict[Key, list[Template]] = {}
+    for each in (each for one in objects for each in templates(one)):
+        if name := each.label(POD_GROUP):
+            found = find(groups, each.namespace, name)
+            members.setdefault(found.key if found else (each.namespace, name), []).append(each)
+    layers = known_layers(objects, topology)
+    scheduler = str(topology.schedulers.get("koordinator", {}).get("schedulerName", DEFAULT_SCHEDULER))
+    for group in (group for named in groups.values() for group in named):
+        yield from _annotations(group)
+        yield from _minimum(group)
+        yield from _topology_spec(group, layers, world.target)
+        yield from _gang_group(group, groups)
+        yield from _pod_counts(group, members.get(group.key, []))
+    for key, pods in members.items():
+        yield from _named_pod_groups(key, pods, find(groups, *key), scheduler)
+
+
+def known_layers(objects: Sequence[Object], topology: ClusterTopology) -> frozenset[str]:
+    """The layers of the ClusterNetworkTopologies that are here; without any, those that the topology file makes."""
+    written = {layer.name for each in objects if is_topology(each.data) for layer in read_layers(each.data)}
+    return frozenset({*(written or {layer.name for layer in chain(topology)}), CLUSTER_LAYER})
+
+
+def find(groups: PodGroups, namespace: str, name: str) -> PodGroup | None:
+    """The PodGroup of that name. Where a namespace is left out, `kubectl -n` decides, so any is right."""
+    return next((each for each in groups.get(name, ()) if namespace in ("", each.key[0]) or not each.key[0]), None)
+
+
+def _pod_groups(objects: Sequence[Object]) -> Iterator[PodGroup]:
+    for each in objects:
+        if safe.is_kind(each.data, "scheduling.sigs.k8s.io", "PodGroup"):
+            metadata = safe.mapping(each.data, "metadata")
+            key = safe.text(metadata.get("namespace")), safe.text(metadata.get("name"))
+            annotations = safe.mapping(metadata.get("annotations"))
+            own = {str(name): value for name, value in annotations.items() if str(name).startswith(PREFIX)}
+            yield PodGroup(key, each.route, each.data, own)
+
+
+def _annotations(group: PodGroup) -> Iterator[Diagnostic]:
+    """Names that Koordinator knows, values that are text, words that it knows."""
+    for name, value in group.annotations.items():
+        if name not in ANNOTATIONS:
+            message = f'Koordinator has no annotation "{name}"; it is ignored'
+            hint = f"known: {', '.join(sorted(each.removeprefix(PREFIX) for each in ANNOTATIONS))}"
+            yield error("M768", (*group.at(name), KEY), message, hint=hint)
+        elif not isinstance(value, str):
+            message = f'the annotation "{name}" must be text, and the API server refuses anything else'
+            yield error("M767", group.at(name), message, hint="put it in quotes: what stands in it is JSON")
+        elif name in CHOICES and value not in CHOICES[name]:
+            message = f'Koordinator does not know "{value}" and takes its default'
+            yield error("M774", group.at(name), message, hint=f"one of {', '.join(CHOICES[name])}")
+
+
+def _minimum(group: PodGroup) -> Iterator[Diagnostic]:
+    stated, least = group.annotations.get(TOTAL), safe.number_in(group.data, "spec", "minMember")
+    if not isinstance(stated, str) or least is None:
+        return
+    total = amount(stated)
+    if total is None or total < least:
+        what = "no number" if total is None else f"less than minMember {least}"
+        message = f'total-number "{stated}" is {what}; Koordinator takes minMember instead'
+        yield error("M773", group.at(TOTAL), message, hint="give the number of pods of the gang")
+    elif total > least and SPEC in group.annotations:
+        message = f"minMember {least} of {total} pods: the nodes of a placed gang are planned for all waiting pods"
+        hint = "make minMember the number of pods: pods that come later are placed without regard to the others"
+        yield warning("M773", (*group.route, "spec", "minMember"), message, hint=hint)
+
+
+def amount(text: Any) -> int | None:
+    """A number of pods as an annotation states it."""
+    return int(text) if isinstance(text, str) and re.fullmatch("[0-9]{1,9}", text) else None
+
+
+def _topology_spec(group: PodGroup, layers: frozenset[str], target: Target) -> Iterator[Diagnostic]:
+    """The network-topology-spec."""
+    text = group.annotations.get(SPEC)
+    if not isinstance(text, str):
+        return
+    at, data = group.at(SPEC), _parsed(text)
+    rules = safe.items(data, "gatherStrategy")
+    if not rules or not all(isinstance(safe.get(rule, "layer"), str) for rule in rules):
+        message = (
+            "network-topology-spec is no JSON object with a list gatherStrategy of layers, so it asks for no level"
+        )
+        hint = 'write {"gatherStrategy":[{"layer":"RackLayer","strategy":"MustGather"}]}'
+        yield error("M767", at, message, hint=hint)
+        return
+    for rule in rules:
+        yield from _gather_rule(group, rule, layers, target)
+    gathered = [rule.get("layer") for rule in rules if rule.get("strategy") == MUST]
+    if len(gathered) > 1:
+        message = f"{MUST} for {' and '.join(map(str, gathered))}: only the deepest of them counts"
+        yield warning("M771", at, message, hint="leave one, and use podCountMultiple for layers inside")
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _gather_rule(
+    group: PodGroup, rule: Mapping[str, Any], layers: frozenset[str], target: Target
+) -> Iterator[Diagnostic]:
+    at, layer, strategy = group.at(SPEC), rule.get("layer"), rule.get("strategy")
+    if strategy not in STRATEGIES:
+        message = f'Koordinator does not know the strategy "{strategy}" and ignores it'
+        yield error("M769", at, message, hint=f"one of {', '.join(STRATEGIES)}")
+    if layers and layer not in layers:
+        wait = "and the gang never starts" if strategy == MUST else "and the rule is ignored"
+        message = f'there is no layer "{layer}", {wait}'
+        yield error("M770", at, message, hint=f"layers are {', '.join(sorted(layers))}")
+    if "podCountMultiple" in rule:
+        yield from _multiple(group, rule["podCountMultiple"], target)
+
+
+def _multiple(group: PodGroup, multiple: Any, target: Target) -> Iterator[Diagnostic]:
+    at = group.at(SPEC)
+    if not target.since("koordinator", "1.8"):
+        message = "podCountMultiple came with Koordinator 1.8; this version ignores it"
+        yield error("M772", at, message, hint="target Koordinator 1.8")
+    if isinstance(multiple, bool) or not isinstance(multiple, int) or multiple < 1:
+        lost = "the rule" if type(multiple) is int else "the whole network-topology-spec"
+        message = f"podCountMultiple {json.dumps(multiple)} is no number from 1; {lost} is ignored"
+        yield error("M772", at, message, hint="write a number without quotes")
+        return
+    total = max(amount(group.annotations.get(TOTAL)) or 0, safe.number_in(group.data, "spec", "minMember") or 0)
+    if GROUPS not in group.annotations and total and total % multiple:
+        message = f"{total} pods are no multiple of {multiple}, so the gang never starts"
+        yield error("M772", at, message, hint="make podCountMultiple a divisor of the number of pods")
+
+
+def _gang_group(group: PodGroup, groups: PodGroups) -> Iterator[Diagnostic]:
+    """A gang group: a JSON list of namespace/name, the same on each of its gangs, and with one topology spec."""
+    text = group.annotations.get(GROUPS)
+    if not isinstance(text, str):
+        return
+    at, listed = group.at(GROUPS), _parsed(text)
+    if not isinstance(listed, list) or not all(isinstance(each, str) and each.count("/") == 1 for each in listed):
+        message = "groups is no JSON list of namespace/name; Koordinator takes the gang alone"
+        yield error("M767", at, message, hint='write ["ml/leader","ml/worker"]')
+        return
+    for each in listed:
+        space, _, name = each.partition("/")
+        other = find(groups, space, name)
+        if other is None:
+            hint = "write that PodGroup too, or leave it out"
+            yield error("M775", at, f'the gang group waits for "{each}", which is not here', hint=hint)
+        elif _listed_gangs(other) != sorted(listed):
+            yield error("M775", at, f'"{each}" lists other gangs than this one', hint="give all of them the same list")
+        elif other.annotations.get(SPEC) != group.annotations.get(SPEC):
+            message = f'"{each}" has another network-topology-spec; Koordinator takes that of the gang it meets first'
+            yield error(
+                "M775", group.at(SPEC if SPEC in group.annotations else GROUPS), message, hint="make them equal"
+            )
+
+
+def _listed_gangs(group: PodGroup) -> list[str] | None:
+    listed = _parsed(str(group.annotations.get(GROUPS)))
+    return sorted(map(str, listed)) if isinstance(listed, list) else None
+
+
+def _pod_counts(group: PodGroup, pods: Sequence[Template]) -> Iterator[Diagnostic]:
+    least, counts = safe.number_in(group.data, "spec", "minMember"), [each.total for each in pods]
+    there = sum(filter(None, counts))
+    if pods and None not in counts and least is not None and there < least:
+        message = f"minMember is {least}, but {there} pods name this PodGroup"
+        yield error("M777", (*group.route, "spec", "minMember"), message, hint="the gang never starts")
+    multiples = [rule.get("podCountMultiple") for rule in _read_rules(group)]
+    if any(isinstance(each, int) and each > 1 for each in multiples):
+        for each in pods:
+            if each.flat and (each.total or 0) > 10:
+                message = (
+                    f"{each.total} pods with numbers at the end of their names: Koordinator cuts them in alphabetical"
+                    " order, 0, 1, 10, 11, so groups are not of neighbouring numbers"
+                )
+                hint = "use a JobSet with one replicatedJob, or one replica, a group"
+                yield warning("M779", each.route, message, hint=hint)
+
+
+def _read_rules(group: PodGroup) -> list[Mapping[str, Any]]:
+    data = _parsed(str(group.annotations.get(SPEC, "")))
+    return [rule for rule in safe.items(data, "gatherStrategy") if isinstance(rule, dict)]
+
+
+def _named_pod_groups(
+    key: Key, pods: Sequence[Template], group: PodGroup | None, scheduler: str
+) -> Iterator[Diagnostic]:
+    for each in pods:
+        at = (*each.route, "metadata", "labels", POD_GROUP)
+        if group is None:
+            message = f'there is no PodGroup "{key[1]}" in the namespace "{key[0]}"; the pods wait for it'
+            yield error("M776", at, message, hint="write that PodGroup too, or name one that is there")
+        elif group.annotations and each.scheduler not in (scheduler, DEFAULT_SCHEDULER):
+            message = f'the pods belong to a gang of Koordinator, but go to "{each.scheduler or "default-scheduler"}"'
+            yield error("M778", (*each.route, "spec"), message, hint=f"set schedulerName: {scheduler}")
+
+
+# Pod templates in whatever somebody wrote: where they stand, how many pods they make, what their names end in
+
+
+class Template(NamedTuple):
+    """One pod template. `total` is None where the kind is not known; `flat`: its pods differ by a number alone."""
+
+    route: Route
+    namespace: str
+    data: Mapping[str, Any]
+    total: int | None
+    flat: bool
+
+    def label(self, key: str) -> str:
+        return safe.text(self.data, "metadata", "labels", key)
+
+    @property
+    def scheduler(self) -> str:
+        return safe.text(self.data, "spec", "schedulerName")
+
+
+def templates(each: Object) -> Iterator[Template]:
+    """The pod templates of one object."""
+    namespace = safe.text(each.data, "metadata", "namespace")
+    kind = safe.text(each.data, "kind")
+    for path, data in safe.pod_templates(each.data):
+        yield Template((*each.route, *path), namespace, data, _pod_count(kind, each.data, path), flat=kind == "Job")
+
+
+def _pod_count(kind: str, data: Mapping[str, Any], path: Route) -> int | None:
+    if kind == "Pod":
+        return 1
+    if kind == "Job":
+        return _number_or_one(safe.get(data, "spec", "parallelism"))
+    if kind == "JobSet" and len(path) > 2:
+        job = safe.get(data, *path[:3])
+        return _number_or_one(safe.get(job, "replicas")) * _number_or_one(
+            safe.get(job, "template", "spec", "parallelism")
+        )
+    if kind in ("Deployment", "ReplicaSet", "StatefulSet"):
+        return _number_or_one(safe.get(data, "spec", "replicas"))
+    return None
+
+
+def _number_or_one(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 1
+
+
+RULES: tuple[Rule, ...] = (check_topologies, check_gangs)

@@ -1,0 +1,97 @@
+"""kube-scheduler and workloads that exist already: their pods name one PodGroup a pod template.
+
+A CRD drops `schedulingGroup` from its pod templates unless it knows the field: JobSet since 0.12, LeaderWorkerSet since
+0.9, TrainingRuntime since 2.3 (their CRDs); `workloadRef` of Kubernetes 1.35 no CRD of these keeps.
+"""
+
+from __future__ import annotations
+
+from bayplan.backends.native.groups import COMPONENT, SINCE_LEVELS, SINCE_WORKLOADS, lower
+from bayplan.model.existing import TITLES, Existing, carries, for_default_scheduler, refuses
+from bayplan.model.features import Support
+from bayplan.model.manifest import Lowered, Shape
+from bayplan.model.plan import Plan
+from bayplan.model.target import Target
+
+BUILT_IN = ("job", "statefulset", "pod")
+"""Kinds of Kubernetes itself."""
+
+CRD_SINCE = {"jobset": "0.12", "lws": "0.9"}
+"""Kind, which is its component too -> since when its CRD keeps the field."""
+
+
+NO_WORKLOAD_REF = "Kubernetes 1.35 marks pods with `workloadRef`, which CRDs drop from their pod templates"
+USE_1_36 = "target Kubernetes 1.36 or later, or use a Job"
+
+
+def _crd_kinds(kind: str, since: str) -> tuple[Support, ...]:
+    early = Support(
+        f"place-{kind}",
+        "absent",
+        component=COMPONENT,
+        until=SINCE_LEVELS,
+        word="never",
+        reason=NO_WORKLOAD_REF,
+        hint=USE_1_36,
+    )
+    late = Support(
+        f"place-{kind}",
+        "absent",
+        word="never",
+        reason=f"its CRD below {since} drops `schedulingGroup` from pod templates without a word",
+        hint=f"target {since} or later (`versions: {{{kind}: ...}}`)",
+    )
+    return early, Support(f"place-{kind}", component=kind, since=since), late
+
+
+def _trainjob() -> tuple[Support, ...]:
+    """The runtime's CRD and that of the JobSet that is made of it keep the field."""
+    late = "below Trainer 2.3 and JobSet 0.12 their CRDs drop `schedulingGroup` from pod templates without a word"
+    hint = "target Trainer 2.3 and JobSet 0.12 or later, or use a JobSet"
+    lost = Support("place-trainjob", "absent", word="never", reason=late, hint=hint)
+    return (
+        Support(
+            "place-trainjob",
+            "absent",
+            component=COMPONENT,
+            until=SINCE_LEVELS,
+            word="never",
+            reason=NO_WORKLOAD_REF,
+            hint=USE_1_36,
+        ),
+        lost._replace(component="jobset", until="0.12"),
+        Support("place-trainjob", component="trainer", since="2.3"),
+        lost,
+    )
+
+
+ONE_POD_GROUP = "a pod template names one PodGroup, so all pods of it are in one group"
+SUPPORT: tuple[Support, ...] = (
+    *carries("place", *BUILT_IN, component=COMPONENT, since=SINCE_WORKLOADS),
+    *(row for kind, since in CRD_SINCE.items() for row in _crd_kinds(kind, since)),
+    *_trainjob(),
+    *refuses(
+        "place",
+        "kube-scheduler groups pods since Kubernetes 1.35",
+        "target Kubernetes 1.35 or later",
+        but=tuple(refused for refused in TITLES if refused not in BUILT_IN),
+    ),
+    *refuses(
+        "place",
+        "its CRD is not known to keep `schedulingGroup`, and drops fields that it does not know without a word",
+        "use a Job, a StatefulSet, a JobSet or a LeaderWorkerSet",
+        word="not yet here",
+        but=(*BUILT_IN, *CRD_SINCE, "trainjob"),
+    ),
+    *refuses("copies", ONE_POD_GROUP, "write a replicatedJob for each group"),
+    *refuses("ranks", ONE_POD_GROUP, "write a pod template for each group, such as a replicatedJob of a JobSet"),
+    *refuses("gangs", ONE_POD_GROUP, "write a workload for each gang"),
+)
+
+
+def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
+    """The same objects as for workloads that bayplan writes: no group shares a template with another."""
+    return for_default_scheduler(lower(plan, shape, target))
+
+
+EXISTING = Existing(SUPPORT, place)

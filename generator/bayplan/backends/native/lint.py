@@ -1,0 +1,410 @@
+"""Rules for Workloads, PodGroups, CompositePodGroups and the pods that name them, as others have written them.
+
+kube-apiserver refuses some of these mistakes; most end in pods that wait for ever, because the scheduler only waits for
+what is missing (KEP-4671, KEP-6012; gangscheduling.go and topology_placement.go, 1.35.0 to 1.37.0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.backends.native.groups import COMPONENT, SINCE_LEVELS, SINCE_TREES, SINCE_WORKLOADS
+from bayplan.backends.native.lint_index import (
+    COMPOSITE,
+    MOST_DEPTH,
+    POD_GROUP,
+    WORKLOAD,
+    Group,
+    Index,
+    Key,
+    PodSpec,
+    Template,
+    indexed,
+    templates,
+)
+from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
+from bayplan.kube.objects import get, items, mapping, number_in, text
+from bayplan.kube.pod import COMPUTE_DOMAIN_API
+from bayplan.linting.objects import Rule, World
+
+# M780: fields of another version of Kubernetes, and templates whose CRD drops them
+
+SERVED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    SINCE_WORKLOADS: {WORKLOAD: ("v1alpha1",)},
+    SINCE_LEVELS: {WORKLOAD: ("v1alpha2",), POD_GROUP: ("v1alpha2",)},
+    SINCE_TREES: {WORKLOAD: ("v1beta1", "v1alpha3"), POD_GROUP: ("v1beta1", "v1alpha3"), COMPOSITE: ("v1alpha3",)},
+}
+"""Kubernetes -> kind -> the versions of scheduling.k8s.io that have it; no two minors have one in common."""
+
+CRD_SINCE: Mapping[str, tuple[str, str]] = {"JobSet": ("jobset", "0.12"), "LeaderWorkerSet": ("lws", "0.9")}
+"""Kind -> its component, and the version since which its CRD has `schedulingGroup` in pod templates."""
+
+
+def _versions(index: Index) -> Iterator[Diagnostic]:
+    """What the target's API server does not have."""
+    for group in index.groups:
+        yield from _served(index, group)
+        yield from _fields(index, group)
+    for each in index.pods:
+        yield from _pod_fields(index, each)
+
+
+def _newest_version(index: Index) -> str:
+    """The newest version with words of its own that the target has reached; empty below 1.35."""
+    return next(
+        (version for version in (SINCE_TREES, SINCE_LEVELS, SINCE_WORKLOADS) if index.target.since(COMPONENT, version)),
+        "",
+    )
+
+
+def _served(index: Index, group: Group) -> Iterator[Diagnostic]:
+    versions = SERVED.get(_newest_version(index), {}).get(group.kind, ())
+    if group.version in versions:
+        return
+    route = (*group.route[:-1], "apiVersion")
+    if not versions:
+        message = f"{index.kubernetes} has no {group.kind}"
+        yield error("M780", route, message, hint=f"target Kubernetes {_first_version(group.kind)} or later")
+        return
+    message = f"{index.kubernetes} has no {group.kind} in scheduling.k8s.io/{group.version}"
+    yield error("M780", route, message, hint=f"write scheduling.k8s.io/{versions[0]}, and its fields")
+
+
+def _first_version(kind: str) -> str:
+    return next(version for version, kinds in SERVED.items() if kind in kinds)
+
+
+RENAMED_FIELDS: Mapping[str, Mapping[str, str]] = {
+    SINCE_LEVELS: {"podGroups": "podGroupTemplates", "workloadRef": "podGroupTemplateRef"},
+    SINCE_TREES: {"podGroups": "podGroupTemplates", "podGroupTemplateRef": "workloadRef"},
+}
+"""Version -> fields of other versions and what they are called there."""
+
+
+def _fields(index: Index, group: Group) -> Iterator[Diagnostic]:
+    for old, new in RENAMED_FIELDS.get(_newest_version(index), {}).items():
+        if old in group.spec:
+            yield _renamed(index, (*group.route, old), group.title, old, new)
+    places = [(group.route, group.spec)] + [(each.route, each.spec) for each in templates(group)]
+    for route, spec in places:
+        mode = get(spec, "disruptionMode")
+        if isinstance(mode, str) and _newest_version(index) == SINCE_TREES:
+            yield _renamed(index, (*route, "disruptionMode"), group.title, f"disruptionMode: {mode}", _mode(mode))
+        for i, level in enumerate(items(spec, "schedulingConstraints", "topology")):
+            if get(level, "level") is not None and get(level, "key") is None:
+                at = (*route, "schedulingConstraints", "topology", i, "level")
+                yield _renamed(index, at, group.title, "level", "key")
+
+
+def _mode(mode: str) -> str:
+    return "disruptionMode: {all: {}}" if mode == "PodGroup" else "disruptionMode: {single: {}}"
+
+
+def _renamed(index: Index, route: Route, title: str, old: str, new: str) -> Diagnostic:
+    message = f"{title}: {index.kubernetes} has no `{old}`; a field that it does not know is dropped or refused"
+    return error("M780", route, message, hint=f"write `{new}`")
+
+
+def _pod_fields(index: Index, pods: PodSpec) -> Iterator[Diagnostic]:
+    """1.35 has `workloadRef` in pods, later versions `schedulingGroup`; either is dropped where it is not known."""
+    counted, grouped = get(pods.spec, "workloadRef") is not None, get(pods.spec, "schedulingGroup") is not None
+    if counted and _newest_version(index) not in ("", SINCE_WORKLOADS):
+        yield _renamed(
+            index, (*pods.route, "workloadRef"), f"pods of this {pods.kind}", "workloadRef", "schedulingGroup"
+        )
+    if grouped and _newest_version(index) in ("", SINCE_WORKLOADS):
+        yield _renamed(
+            index, (*pods.route, "schedulingGroup"), f"pods of this {pods.kind}", "schedulingGroup", "workloadRef"
+        )
+    if grouped and pods.kind in CRD_SINCE and not index.target.since(*CRD_SINCE[pods.kind]):
+        component, version = CRD_SINCE[pods.kind]
+        written = index.target.version(component)
+        message = (
+            f"the CRD of {pods.kind} {written} drops `schedulingGroup` without a word, so its pods start one by one"
+        )
+        yield error("M780", (*pods.route, "schedulingGroup"), message, hint=f"use {pods.kind} {version} or later")
+
+
+# M781 and M784: templates that groups name, and what a Workload may hold (validation.go, 1.35 to 1.37)
+
+MOST_TEMPLATES = 8
+TEMPLATE_LISTS = ("podGroups", "podGroupTemplates", "compositePodGroupTemplates")
+REPEATED_FIELDS = ("schedulingPolicy", "schedulingConstraints", "disruptionMode", "priorityClassName", "resourceClaims")
+"""What a group must say again, because the scheduler never reads the template."""
+
+
+def _workload_templates(index: Index) -> Iterator[Diagnostic]:
+    """Each Workload, and each group with the template that it names."""
+    for group in index.groups:
+        if group.kind == WORKLOAD:
+            yield from _limits(group)
+        else:
+            yield from _reference(index, group)
+
+
+def _limits(workload: Group) -> Iterator[Diagnostic]:
+    found = list(templates(workload))
+    yield from _lists(workload.spec, workload.route)
+    for each in found:
+        yield from _lists(each.spec, each.route)
+        yield from _child_templates(each)
+    deep = next((each for each in found if each.depth > MOST_DEPTH), None)
+    if deep:
+        message = f"{workload.title} nests templates {max(each.depth for each in found)} deep; {MOST_DEPTH} is the most"
+        yield error("M784", deep.route, message, hint="leave out a level")
+    yield from _names(found)
+    yield from _priorities(workload, found)
+
+
+def _lists(spec: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
+    for word in TEMPLATE_LISTS:
+        if (count := len(items(spec, word))) > MOST_TEMPLATES:
+            message = f"{count} entries in one list of templates; {MOST_TEMPLATES} is the most"
+            hint = "many groups may be made from one template; only different ones need their own"
+            yield error("M784", (*route, word, MOST_TEMPLATES), message, hint=hint)
+
+
+def _child_templates(template: Template) -> Iterator[Diagnostic]:
+    """A composite has children; where it is disrupted as a whole, so are they (KEP-6012)."""
+    children = [*items(template.spec, "podGroupTemplates"), *items(template.spec, "compositePodGroupTemplates")]
+    if template.composite and not children:
+        message = f'the composite template "{template.name}" has no templates inside'
+        yield error("M784", template.route, message, hint="give it podGroupTemplates, or make it one of them")
+    if get(template.spec, "disruptionMode", "all") is None:
+        return
+    for child in children:
+        if get(child, "disruptionMode", "all") is None:
+            name = text(child, "name")
+            message = f'the template "{template.name}" is disrupted as a whole, but "{name}" inside it is not'
+            hint = "write `all: {}` in both, or in none"
+            yield warning("M784", (*template.route, "disruptionMode"), message, hint=hint)
+
+
+def _names(found: Sequence[Template]) -> Iterator[Diagnostic]:
+    seen: set[str] = set()
+    for each in found:
+        if each.name in seen:
+            message = f'two templates of one Workload are called "{each.name}"'
+            yield error("M784", (*each.route, "name"), message, hint="names are unique in the whole tree of templates")
+        seen.add(each.name)
+
+
+def _priorities(workload: Group, found: Sequence[Template]) -> Iterator[Diagnostic]:
+    classes = {text(each.spec, "priorityClassName") for each in found}
+    if len(classes) > 1:
+        named = ", ".join(f'"{each}"' if each else "none" for each in sorted(classes))
+        message = f"templates of {workload.title} differ in their priority class: {named}"
+        yield error("M784", workload.route, message, hint="all templates of a Workload have one priority")
+
+
+def _reference(index: Index, group: Group) -> Iterator[Diagnostic]:
+    """kube-apiserver refuses a group whose template is missing (admission plugin PodGroupWorkloadExists)."""
+    path, name, wanted = group.template
+    workload, template = index.made_from(group)
+    if not name:
+        if group.parent or group.kind == COMPOSITE:
+            hint = "write workloadRef with workloadName and templateName"
+            yield error("M781", group.route, f"{group.title} is part of a tree and names no template", hint=hint)
+    elif workload is None:
+        message = f'{group.title} is made from the Workload "{name}", which is not there'
+        yield error("M781", (*group.route, *path, "workloadName"), message, hint="name a Workload of its namespace")
+    elif template is None:
+        last = "templateName" if path == ("workloadRef",) else "podGroupTemplateName"
+        kind = "composite template" if group.kind == COMPOSITE else "pod group template"
+        known = ", ".join(
+            f'"{each.name}"' for each in templates(workload) if each.composite == (group.kind == COMPOSITE)
+        )
+        message = f'{workload.title} has no {kind} "{wanted}", which {group.title} is made from'
+        hint = f"name one of {known}" if known else "give the Workload such a template"
+        yield error("M781", (*group.route, *path, last), message, hint=hint)
+    else:
+        yield from _differences(group, template)
+
+
+def _differences(group: Group, template: Template) -> Iterator[Diagnostic]:
+    for word in REPEATED_FIELDS:
+        own, meant = get(group.spec, word), get(template.spec, word)
+        if meant is not None and own != meant and not _differs_in_count_only(word, own, meant):
+            message = f'{group.title} does not say what its template "{template.name}" says in {word}'
+            hint = "the scheduler reads the group alone: repeat it there"
+            yield warning("M781", (*group.route, *((word,) if own is not None else ())), message, hint=hint)
+
+
+def _differs_in_count_only(word: str, own: Any, meant: Any) -> bool:
+    """minCount may be changed later, so a difference there is meant."""
+    return word == "schedulingPolicy" and bool(mapping(own, "gang")) and bool(mapping(meant, "gang"))
+
+
+# M782, M783, M785, M786 and M789: the tree of groups, its counts, its levels and its claims
+
+
+def _groups(index: Index) -> Iterator[Diagnostic]:
+    """Each group with those around it."""
+    claim_templates = dict(_claim_templates(index))
+    for group in index.groups:
+        if group.kind != WORKLOAD:
+            yield from _parent(index, group)
+            yield from _finer_level(index, group)
+        yield from _minimums(index, group)
+        for route, key in _level_keys(group):
+            yield from _known_label(index, group, route, key)
+        yield from _shared_channels(claim_templates, group)
+
+
+def _parent(index: Index, group: Group) -> Iterator[Diagnostic]:
+    above = list(index.above(group))
+    at = (*group.route, "parentCompositePodGroupName")
+    if group.parent and not above:
+        message = f'{group.title} belongs to the CompositePodGroup "{group.parent}", which is not there'
+        hint = "name a CompositePodGroup of its namespace; until it exists, no pod of the tree starts"
+        yield error("M782", at, message, hint=hint)
+    elif group.key in {each.key for each in above if each.kind == group.kind}:
+        yield error("M782", at, f"{group.title} is its own ancestor", hint="a tree has a root without a parent")
+    elif len(above) >= MOST_DEPTH:
+        message = f"{group.title} has {len(above)} groups above it; a tree is {MOST_DEPTH} groups deep at most"
+        yield error("M782", at, message, hint="leave out a level")
+    elif above and {each.template[1] for each in above} != {group.template[1]}:
+        message = f"the tree of {group.title} is made from several Workloads"
+        yield error("M782", (*group.route, *group.template[0]), message, hint="one tree comes of one Workload")
+
+
+def _minimums(index: Index, group: Group) -> Iterator[Diagnostic]:
+    if group.kind == COMPOSITE:
+        children = index.children.get(group.key, ())
+        least = number_in(group.spec, "schedulingPolicy", "gang", "minGroupCount")
+        if least is not None and len(children) < least:
+            yield _never_starts(group, "minGroupCount", least, len(children), "groups")
+    if group.kind == POD_GROUP:
+        pods = index.members.get(group.key, ())
+        counts = [each.pods for each in pods if each.pods is not None]
+        least = number_in(group.spec, "schedulingPolicy", "gang", "minCount")
+        if least is not None and pods and len(counts) == len(pods) and sum(counts) < least:
+            yield _never_starts(group, "minCount", least, sum(counts), "pods")
+
+
+def _never_starts(group: Group, word: str, least: int, has: int, what: str) -> Diagnostic:
+    message = f"{group.title} waits for {least} {what}, and {has} name it: none of them ever starts"
+    return error("M783", (*group.route, "schedulingPolicy", "gang", word), message, hint=f"lower {word}, or add {what}")
+
+
+def _level_keys(group: Group) -> Iterator[tuple[Route, str]]:
+    """The levels that a group or its templates name."""
+    for route, spec in [(group.route, group.spec)] + [(each.route, each.spec) for each in templates(group)]:
+        for i, level in enumerate(items(spec, "schedulingConstraints", "topology")):
+            if key := text(level, "key"):
+                yield (*route, "schedulingConstraints", "topology", i, "key"), key
+
+
+def _known_label(index: Index, group: Group, route: Route, key: str) -> Iterator[Diagnostic]:
+    """A node without the label is left out, so a label that no node carries leaves none (topology_placement.go)."""
+    if index.levels and key not in index.levels:
+        known = ", ".join(f'"{each}"' for each in index.levels)
+        message = f'{group.title} is placed by "{key}", a label that no node of the cluster carries'
+        yield error("M785", route, message, hint=f"name one of {known}")
+
+
+def _finer_level(index: Index, group: Group) -> Iterator[Diagnostic]:
+    """Levels are resolved from the root down, so an inner one that is not finer constrains nothing, or too much."""
+    levels = index.levels
+    outer = next((each for each in index.above(group) if each.label), None)
+    if outer and group.label in levels and levels[group.label] <= levels.get(outer.label, -1):
+        here = (*group.route, "schedulingConstraints", "topology", 0, "key")
+        there = (*outer.route, "schedulingConstraints", "topology", 0, "key")
+        message = f'{group.title} is placed by "{group.label}", which is no finer than "{outer.label}" of {outer.title}'
+        hint = "place inner groups by a finer level, or leave the level out"
+        yield error("M786", here, message, hint=hint, notes=(Note(outer.title, there),))
+
+
+def _claim_templates(index: Index) -> Iterator[tuple[Key, str]]:
+    """The claim templates of ComputeDomains."""
+    for each in index.objects:
+        if text(each.data, "apiVersion") == COMPUTE_DOMAIN_API and text(each.data, "kind") == "ComputeDomain":
+            name = text(each.data, "spec", "channel", "resourceClaimTemplate", "name")
+            yield (text(each.data, "metadata", "namespace") or "default", name), text(each.data, "metadata", "name")
+
+
+def _shared_channels(claim_templates: dict[Key, str], group: Group) -> Iterator[Diagnostic]:
+    """A claim of a group is one claim for all of its pods, and an IMEX channel is a device of one node (KEP-5729)."""
+    places = [(group.route, group.spec)] + [(each.route, each.spec) for each in templates(group)]
+    for route, spec in places:
+        for i, claim in enumerate(items(spec, "resourceClaims")):
+            domain = claim_templates.get((group.namespace, text(claim, "resourceClaimTemplateName")))
+            if domain:
+                message = (
+                    f'{group.title} shares one channel of the ComputeDomain "{domain}" among its pods, and a channel'
+                    " belongs to one node: pods on other nodes never start"
+                )
+                yield error("M789", (*route, "resourceClaims", i), message, hint="claim the channel in the pods alone")
+
+
+# M787 and M788: the pods that name groups
+
+DEFAULT_SCHEDULER = "default-scheduler"
+
+
+def _pods(index: Index) -> Iterator[Diagnostic]:
+    """The group that pods name, and what all pods of a tree have in common."""
+    for pods in index.pods:
+        yield from _pod_group(index, pods)
+    yield from _one_scheduler_a_tree(index)
+
+
+def _pod_group(index: Index, pods: PodSpec) -> Iterator[Diagnostic]:
+    """The scheduler holds pods back until their group exists (PreEnqueue), without an end."""
+    if pods.group and (pods.namespace, pods.group) not in index.named[POD_GROUP]:
+        at = (*pods.route, "schedulingGroup", "podGroupName")
+        message = f'these pods belong to the PodGroup "{pods.group}", which is not there: they would wait for ever'
+        yield error("M787", at, message, hint="name a PodGroup of their namespace")
+    if pods.workload:
+        yield from _counting_workload(index, pods)
+
+
+def _counting_workload(index: Index, pods: PodSpec) -> Iterator[Diagnostic]:
+    """1.35: a pod names a pod group inside a Workload."""
+    workload = index.named[WORKLOAD].get((pods.namespace, pods.workload))
+    wanted = text(pods.spec, "workloadRef", "podGroup")
+    inside = {text(each, "name") for each in items(workload.spec, "podGroups")} if workload else set()
+    if wanted not in inside:
+        where = (
+            f'the Workload "{pods.workload}" has no pod group "{wanted}"' if workload else "there is no such Workload"
+        )
+        message = f'these pods belong to the pod group "{wanted}" of "{pods.workload}", but {where}'
+        yield error("M787", (*pods.route, "workloadRef"), message, hint="name a pod group that the Workload lists")
+
+
+def _one_scheduler_a_tree(index: Index) -> Iterator[Diagnostic]:
+    """kube-scheduler refuses a tree whose pods name several schedulers, or differ from their group in priority."""
+    groups = index.named[POD_GROUP]
+    first: dict[Key, PodSpec] = {}
+    for key, members in index.members.items():
+        group = groups.get(key)
+        root = index.root(group).key if group else key
+        for pods in members:
+            before = first.setdefault(root, pods)
+            yield from _same_scheduler(before, pods)
+            named = text(group.spec, "priorityClassName") if group else ""
+            if group and named and named != text(pods.spec, "priorityClassName"):
+                own = text(pods.spec, "priorityClassName") or "none"
+                message = f'pods of {group.title} have the priority class "{own}", and the group has "{named}"'
+                at = (*pods.route, *(("priorityClassName",) if own != "none" else ()))
+                yield error("M788", at, message, hint="give the pods the priority class of their group")
+
+
+def _same_scheduler(first: PodSpec, pods: PodSpec) -> Iterator[Diagnostic]:
+    one, other = (text(each.spec, "schedulerName") or DEFAULT_SCHEDULER for each in (first, pods))
+    if one != other:
+        at = (*pods.route, *(("schedulerName",) if get(pods.spec, "schedulerName") else ()))
+        message = f'pods of one tree of groups name the schedulers "{one}" and "{other}"; neither starts them'
+        yield error("M788", at, message, hint="name one scheduler in all of them", notes=(Note(one, first.route),))
+
+
+def check_objects(world: World) -> Iterator[Diagnostic]:
+    """Every finding in the objects that kube-scheduler reads."""
+    objects = indexed(world.objects, world.topology, world.target)
+    if objects.groups or any(each.named for each in objects.pods):
+        for rule in (_versions, _workload_templates, _groups, _pods):
+            yield from rule(objects)
+
+
+RULES: tuple[Rule, ...] = (check_objects,)

@@ -1,0 +1,111 @@
+"""Rules about pods that others wrote for the SUNK Pod Scheduler (docs.coreweave.com, SUNK 7.6 to 8.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bayplan.backends.sunk import KILL_MARGIN, KILL_WAIT, LOCK_TAINT, PREFIX, SCHEDULER
+from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
+from bayplan.core.phrases import did_you_mean
+from bayplan.kube import quantity
+from bayplan.kube.objects import get, items, mapping, number_in, pod_templates, text
+from bayplan.linting.objects import Rule, World
+
+NUMBERS = ("timeout",)
+EXCLUSIVE = ("none", "user", "ok")
+KNOWN = ("account", "comment", "exclusive", "group-id", "partition", "qos", "reservation", "timeout", "user-id")
+DEFAULT_GRACE_PERIOD = 30
+"""What Kubernetes takes where a pod says nothing."""
+
+
+def check_pods(world: World) -> Iterator[Diagnostic]:
+    """M827 to M831, of pods that carry SUNK's annotations or name its scheduler."""
+    own = world.topology.schedulers.get("sunk", {})
+    names = (own.get("schedulerName") or SCHEDULER,)
+    for each in world.objects:
+        for path, pods in pod_templates(each.data):
+            route: Route = (*each.route, *path)
+            annotations = {
+                key: value for key, value in mapping(pods, "metadata", "annotations").items() if _is_sunk(key)
+            }
+            if annotations or text(pods, "spec", "schedulerName") in names:
+                yield from _annotations(annotations, route)
+                yield from _grace(pods, route, int(own.get("killWait", KILL_WAIT)))
+                yield from _toleration(pods, route)
+                yield from _resources(pods, route)
+
+
+def _is_sunk(key: Any) -> bool:
+    return isinstance(key, str) and key.startswith(PREFIX)
+
+
+def _annotations(annotations: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
+    for key, value in annotations.items():
+        at, suffix = (*route, "metadata", "annotations", key), key.removeprefix(PREFIX)
+        if suffix not in KNOWN:
+            hint = did_you_mean(suffix, list(KNOWN))
+            yield warning("M827", (*at, KEY), f'bayplan knows no annotation "{key}" of the Pod Scheduler', hint=hint)
+        elif suffix == "exclusive" and value not in EXCLUSIVE:
+            yield error("M827", at, f'"{value}" is no way to share a node; there is {", ".join(EXCLUSIVE)}')
+        elif suffix in NUMBERS and not (isinstance(value, str) and value.isascii() and value.isdigit()):
+            yield error("M827", at, f'"{value}" is no number of seconds', hint="write it as a plain number, in quotes")
+
+
+def _grace(pods: Mapping[str, Any], route: Route, wait: int) -> Iterator[Diagnostic]:
+    given = number_in(pods, "spec", "terminationGracePeriodSeconds")
+    seconds = DEFAULT_GRACE_PERIOD if given is None else given
+    if seconds >= wait - KILL_MARGIN:
+        said = f"{seconds} seconds" + (", as Kubernetes has it where nothing is said" if given is None else "")
+        at = (*route, "spec", *(() if given is None else ("terminationGracePeriodSeconds",)))
+        message = f"the pod may take {said} to end; SUNK schedules it only with less than {wait - KILL_MARGIN}"
+        yield error("M828", at, message, hint=f"set `terminationGracePeriodSeconds: {wait - KILL_MARGIN - 1}` or less")
+
+
+def _toleration(pods: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
+    if not any(_tolerates(each) for each in items(pods, "spec", "tolerations")):
+        message = f'the pod does not tolerate "{LOCK_TAINT["key"]}", the taint that SUNK puts on the node it runs on'
+        hint = f'add {{key: {LOCK_TAINT["key"]}, operator: Equal, value: "true", effect: NoExecute}}'
+        yield error("M829", (*route, "spec"), message, hint=hint)
+
+
+def _tolerates(each: Any) -> bool:
+    key, effect = text(each, "key"), text(each, "effect")
+    every = get(each, "operator") == "Exists"
+    value = every or text(each, "value") == LOCK_TAINT["value"]
+    return value and effect in ("", LOCK_TAINT["effect"]) and (key == LOCK_TAINT["key"] or (every and not key))
+
+
+def _resources(pods: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
+    """Both are asked for, and the kubelet pins no cores: a Guaranteed pod with whole CPUs drains its node."""
+    containers = [*items(pods, "spec", "containers"), *items(pods, "spec", "initContainers")]
+    asked = [{**mapping(each, "resources", "limits"), **mapping(each, "resources", "requests")} for each in containers]
+    for name in ("cpu", "memory"):
+        if not any(_amount(each.get(name)) for each in asked):
+            message = f"no container asks for {name}; SUNK schedules only pods that ask for CPU and memory"
+            yield error("M830", (*route, "spec", "containers"), message, hint=f"add `resources.requests.{name}`")
+    if containers and all(map(_guaranteed, containers)):
+        for index, each in enumerate(items(pods, "spec", "containers")):
+            if _amount(get(each, "resources", "limits", "cpu")) % 1000 == 0:
+                at = (*route, "spec", "containers", index, "resources", "limits", "cpu")
+                message = "CPU and memory requests are the limits, so the kubelet pins cores that Slurm counts as free"
+                yield error("M831", at, message, hint="leave the CPU limit out")
+
+
+def _guaranteed(container: Any) -> bool:
+    limits, requests = mapping(container, "resources", "limits"), mapping(container, "resources", "requests")
+    return all(
+        _amount(limits.get(name)) and _amount(limits.get(name)) == _amount(requests.get(name, limits.get(name)))
+        for name in ("cpu", "memory")
+    )
+
+
+def _amount(value: Any) -> int:
+    """Thousandths; 0 for nothing, and for what is no quantity."""
+    try:
+        return quantity.parse(str(value)) if isinstance(value, str | int | float) else 0
+    except ValueError:
+        return 0
+
+
+RULES: tuple[Rule, ...] = (check_pods,)

@@ -1,0 +1,373 @@
+"""Mistakes in Volcano's objects that others wrote. Admission finds few of them; the scheduler tells its log alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.backends.volcano.pod_group import POD_GROUP
+from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get, is_kind, items, mapping, number_in, pod_templates, text
+from bayplan.linting.objects import Rule, World
+from bayplan.model.manifest import Object
+from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
+from bayplan.topologies.hypernodes import GROUP, Labels, faults, seen
+from bayplan.topologies.hypernodes.writing import tree
+
+# A `networkTopology`, which Volcano ignores as a whole where it does not understand it
+
+QUEUES = ("default", "root")
+
+
+class Tiers(NamedTuple):
+    """The tiers that there are, and what they are called."""
+
+    tiers: frozenset[int]
+    names: frozenset[str]
+
+
+def check_network_topology(data: Any, route: Route, what: str, levels: Tiers) -> Iterator[Diagnostic]:
+    """M731, M732: a constraint that means something."""
+    topology, at = mapping(data, "networkTopology"), (*route, "networkTopology")
+    tier, name = number_in(topology, "highestTierAllowed"), text(topology, "highestTierName")
+    if get(data, "networkTopology") is None or text(topology, "mode") == "soft":
+        return
+    if tier is not None and name:
+        hint = "remove highestTierName: an unknown name would be ignored without a word"
+        yield error("M732", (*at, "highestTierName"), f"{what} gives both a tier's number and its name", hint=hint)
+    elif tier is None and not name:
+        message = f"{what} is hard but names no tier, and Volcano takes that for no constraint"
+        yield error("M731", at, message, hint="add highestTierAllowed")
+    elif tier is None and levels.names and name not in levels.names:
+        message = f'{what} names the tier "{name}", which no HyperNode has; Volcano then drops the constraint'
+        yield error("M731", (*at, "highestTierName"), message, hint="use highestTierAllowed, with the tier's number")
+    elif tier is not None and levels.tiers:
+        yield from _tier(tier, (*at, "highestTierAllowed"), what, levels.tiers)
+
+
+def _tier(tier: int, at: Route, what: str, tiers: frozenset[int]) -> Iterator[Diagnostic]:
+    known = ", ".join(map(str, sorted(tiers)))
+    if tier > max(tiers):
+        message = f"{what} allows tier {tier}, above all HyperNodes (tiers {known}): the whole cluster is allowed"
+        yield warning("M731", at, message, hint=f"use {max(tiers)} or less, or leave the constraint out")
+    elif tier < min(tiers):
+        message = f"{what} allows tier {tier}, below all HyperNodes (tiers {known}): its pods are never placed"
+        yield error("M731", at, message, hint=f"use {min(tiers)} or more")
+
+
+def check_nesting(outer: Any, inner: Any, routes: tuple[Route, Route], what: str) -> Iterator[Diagnostic]:
+    """M734: what is inside is not wider than what is around it."""
+    tiers = [number_in(mapping(each, "networkTopology"), "highestTierAllowed") for each in (outer, inner)]
+    hard = all(text(each, "networkTopology", "mode") != "soft" for each in (outer, inner))
+    if hard and tiers[0] is not None and tiers[1] is not None and tiers[1] > tiers[0]:
+        at, around = ((*route, "networkTopology", "highestTierAllowed") for route in (routes[1], routes[0]))
+        message = f"{what} allows tier {tiers[1]}, wider than tier {tiers[0]} of the whole gang, and so means nothing"
+        notes = (Note("the gang's tier", around),)
+        yield error("M734", at, message, hint="give the gang the higher tier of the two", notes=notes)
+
+
+def check_queue(data: Any, route: Route, what: str, topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """M739: a queue that is there. Without a list in the topology, every queue is."""
+    name = text(data, "queue")
+    if name == "root":
+        yield error("M739", (*route, "queue"), f"{what} is in the root queue, which takes no work", hint="name a leaf")
+    elif name and topology.queues is not None and name not in (*topology.queues, *QUEUES):
+        message = f'{what} is in the queue "{name}", which the topology does not have'
+        hint = f"known: {', '.join(topology.queues) or 'default'}"
+        yield error("M739", (*route, "queue"), message, hint=hint)
+
+
+# PodGroups and the pods that name them (Volcano 1.14.3 to 1.15.1, pkg/scheduler/api/{job_info,sub_job_info}.go)
+
+
+class Members(NamedTuple):
+    """Pods of one template that name a PodGroup. `pods`: None where nobody can tell how many."""
+
+    group: str
+    namespace: str
+    pods: int | None
+    labels: Mapping[str, Any]
+    scheduler: str
+    route: Route
+
+
+def _pod_groups(objects: Sequence[Object], tiers: Tiers, topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """M731, M732, M734 to M739 for every PodGroup and every pod that names one."""
+    pods = [each for item in objects for each in _members(item)]
+    groups = [each for each in objects if is_kind(each.data, "scheduling.volcano.sh", "PodGroup")]
+    known = {(_namespace(each.data), text(each.data, "metadata", "name")) for each in groups}
+    yield from _misplaced_pods(pods, known, topology)
+    for each in groups:
+        key = _namespace(each.data), text(each.data, "metadata", "name")
+        members = [own for own in pods if (own.namespace, own.group) == key]
+        yield from _pod_group(each, members, tiers, topology)
+
+
+def _namespace(data: Any) -> str:
+    return text(data, "metadata", "namespace")
+
+
+def _members(item: Object) -> Iterator[Members]:
+    """A Volcano Job's controller writes the annotation itself, so its templates say nothing of theirs."""
+    if is_kind(item.data, "batch.volcano.sh", "Job"):
+        return
+    for path, template in pod_templates(item.data):
+        metadata = mapping(template, "metadata")
+        group = text(metadata, "annotations", POD_GROUP)
+        if group:
+            route = (*item.route, *path)
+            count, scheduler = _pod_count(item.data, path), text(template, "spec", "schedulerName")
+            namespace = _namespace(item.data) or text(metadata, "namespace")
+            yield Members(group, namespace, count, mapping(metadata, "labels"), scheduler, route)
+
+
+def _pod_count(data: Any, path: tuple[str | int, ...]) -> int | None:
+    """How many pods a template makes, where its kind is known."""
+    kind = text(data, "kind")
+    if kind == "Pod":
+        return 1
+    if kind == "Job":
+        return _number_or_one(get(data, "spec", "parallelism"))
+    if kind == "JobSet":
+        job = get(data, *path[:3])
+        return _number_or_one(get(job, "replicas")) * _number_or_one(get(job, "template", "spec", "parallelism"))
+    return (
+        _number_or_one(get(data, "spec", "replicas")) if kind in ("Deployment", "StatefulSet", "ReplicaSet") else None
+    )
+
+
+def _number_or_one(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 1
+
+
+def _misplaced_pods(
+    pods: Sequence[Members], known: set[tuple[str, str]], topology: ClusterTopology
+) -> Iterator[Diagnostic]:
+    """M736: the PodGroup is there; M739: the pods are Volcano's."""
+    scheduler = str(topology.schedulers.get("volcano", {}).get("schedulerName", "volcano"))
+    for each in pods:
+        at = (*each.route, "metadata", "annotations", POD_GROUP)
+        if (each.namespace, each.group) not in known:
+            message = f'these pods name the PodGroup "{each.group}", which is not there; without it they never start'
+            hint = f"write that PodGroup{f' in the namespace {each.namespace}' if each.namespace else ''}"
+            yield error("M736", at, message, hint=hint)
+        elif each.scheduler != scheduler:
+            other = f'"{each.scheduler}"' if each.scheduler else "the default scheduler"
+            message = f'these pods name the PodGroup "{each.group}" but are left to {other}, so it stays empty'
+            route = (*each.route, "spec", *(("schedulerName",) if each.scheduler else ()))
+            yield error("M739", route, message, hint=f"set schedulerName to {scheduler}")
+
+
+def _pod_group(each: Object, pods: Sequence[Members], tiers: Tiers, topology: ClusterTopology) -> Iterator[Diagnostic]:
+    spec, at = mapping(each.data, "spec"), (*each.route, "spec")
+    what = f'PodGroup "{text(each.data, "metadata", "name")}"'
+    yield from check_network_topology(spec, at, what, tiers)
+    yield from check_queue(spec, at, what, topology)
+    least, there = number_in(spec, "minMember"), _total_pods(pods)
+    if least is not None and there is not None and least > there:
+        message = f"{what} waits for {least} pods, and {there} name it"
+        yield error("M737", (*at, "minMember"), message, hint="lower minMember, or add the missing pods")
+    listed = items(spec, "subGroupPolicy")
+    pods_of = _pods_by_policy(listed, pods)
+    for i, policy in enumerate(listed):
+        inside = (*at, "subGroupPolicy", i)
+        name = f'the policy "{text(policy, "name")}" of {what}'
+        yield from check_network_topology(policy, inside, name, tiers)
+        yield from check_nesting(spec, policy, (at, inside), name)
+        yield from _policy(policy, inside, name, pods, pods_of.get(i, []))
+        if any(text(other, "name") == text(policy, "name") for other in listed[:i]):
+            message = f'two policies are called "{text(policy, "name")}", and Volcano counts their subgroups together'
+            yield error("M738", (*inside, "name"), message, hint="rename one of them")
+
+
+def _total_pods(pods: Sequence[Members]) -> int | None:
+    """The pods of all templates; None where there are none to see, or some cannot be counted."""
+    counts = [each.pods for each in pods if each.pods is not None]
+    return sum(counts) if counts and len(counts) == len(pods) else None
+
+
+def _pods_by_policy(policies: Sequence[Any], pods: Sequence[Members]) -> dict[int, list[Members]]:
+    """Which pods each policy takes: the first that matches."""
+    found: dict[int, list[Members]] = {}
+    for each in pods:
+        first = next(
+            (i for i, policy in enumerate(policies) if _matches(policy, each) and not _missing_labels(policy, each)), -1
+        )
+        found.setdefault(first, []).append(each)
+    return found
+
+
+def _matches(policy: Any, each: Members) -> bool:
+    """Whether the selector takes the pods; without one it takes all."""
+    wanted = mapping(policy, "labelSelector", "matchLabels")
+    if any(each.labels.get(key) != value for key, value in wanted.items()):
+        return False
+    return all(_expression_holds(each.labels, rule) for rule in items(policy, "labelSelector", "matchExpressions"))
+
+
+def _expression_holds(labels: Mapping[str, Any], rule: Any) -> bool:
+    key, values = text(rule, "key"), items(rule, "values")
+    return {
+        "In": key in labels and labels[key] in values,
+        "NotIn": labels.get(key) not in values,
+        "Exists": key in labels,
+        "DoesNotExist": key not in labels,
+    }.get(text(rule, "operator"), False)
+
+
+CONTROLLER_LABELS = ("batch.kubernetes.io/", "jobset.sigs.k8s.io/", "apps.kubernetes.io/", "statefulset.kubernetes.io/")
+"""Labels that controllers put on pods; templates do not show them."""
+
+
+def _missing_labels(policy: Any, each: Members) -> list[str]:
+    keys = [key for key in items(policy, "matchLabelKeys") if isinstance(key, str)]
+    return [key for key in keys if not each.labels.get(key) and not key.startswith(CONTROLLER_LABELS)]
+
+
+def _policy(
+    policy: Any, at: Route, what: str, pods: Sequence[Members], members: Sequence[Members]
+) -> Iterator[Diagnostic]:
+    """M735: pods find their subgroup; M737: enough of them are there."""
+    if not items(policy, "matchLabelKeys"):
+        message = f"{what} has no matchLabelKeys, and such a policy takes no pods at all"
+        yield error("M735", at, message, hint="name the label whose values tell the subgroups apart")
+        return
+    for each in pods:
+        missing = _missing_labels(policy, each)
+        if missing and _matches(policy, each):
+            message = f"these pods lack the label {missing[0]}, by which {what} groups them; they are left out of it"
+            yield error("M735", (*each.route, "metadata", "labels"), message, hint="add the label to the pod template")
+    least = number_in(policy, "minSubGroups")
+    if not least:
+        message = f"{what} needs none of its subgroups: minSubGroups is 0 unless it is stated"
+        yield warning("M737", at, message, hint="add minSubGroups, or the gang may start with none of them whole")
+    size, there = number_in(policy, "subGroupSize") or 1, _total_pods(members)
+    if pods and not members and not any(_missing_labels(policy, each) for each in pods):
+        message = f"{what} takes none of the PodGroup's pods"
+        hint = "compare its labelSelector with the pods' labels, and with the policies before it"
+        yield error("M738", at, message, hint=hint)
+    elif least and there is not None and least * size > there:
+        message = f"{what} waits for {least} subgroups of {size} pods, and {there} pods are there"
+        yield error("M737", (*at, "minSubGroups"), message, hint="lower minSubGroups or subGroupSize")
+
+
+# Volcano Jobs (Volcano 1.14.3 to 1.15.1, pkg/webhooks/admission/jobs and what it lets pass)
+
+
+def _jobs(objects: Sequence[Object], tiers: Tiers, topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """M731 to M734, M737, M739 for every Job."""
+    for each in objects:
+        if is_kind(each.data, "batch.volcano.sh", "Job"):
+            spec, at = mapping(each.data, "spec"), (*each.route, "spec")
+            what = f'Volcano Job "{text(each.data, "metadata", "name")}"'
+            yield from check_network_topology(spec, at, what, tiers)
+            yield from check_queue(spec, at, what, topology)
+            yield from _min_available(spec, at, what)
+            for i, task in enumerate(items(spec, "tasks")):
+                yield from _task(spec, at, task, (*at, "tasks", i), tiers)
+
+
+def _min_available(spec: Any, at: Route, what: str) -> Iterator[Diagnostic]:
+    """The gang's minimum against its tasks'."""
+    tasks, least = items(spec, "tasks"), number_in(spec, "minAvailable")
+    pods = sum(number_in(task, "replicas") or 0 for task in tasks)
+    inner = sum(_task_minimum(task) for task in tasks)
+    if least is not None and least > pods > 0:
+        message = f"{what} waits for {least} pods and has {pods}"
+        yield error("M733", (*at, "minAvailable"), message, hint=f"lower minAvailable to {pods} or less")
+    elif least and least < inner and any(map(_has_own_minimum, tasks)):
+        message = (
+            f"{what} starts with {least} pods, fewer than the {inner} that its tasks ask for; those do not count then"
+        )
+        hint = f"set minAvailable to {inner}, or give each task its own"
+        yield warning("M737", (*at, "minAvailable"), message, hint=hint)
+
+
+def _has_own_minimum(task: Any) -> bool:
+    """Whether a task says itself how much of it must start; a gang of fewer pods than all is no mistake."""
+    return number_in(task, "minAvailable") is not None or get(task, "partitionPolicy") is not None
+
+
+def _task_minimum(task: Any) -> int:
+    """What the mutating webhook makes of a task without minAvailable."""
+    stated, policy = number_in(task, "minAvailable"), mapping(task, "partitionPolicy")
+    if stated is not None:
+        return stated
+    partitions = (number_in(policy, "minPartitions") or 0) * (number_in(policy, "partitionSize") or 0)
+    return partitions or number_in(task, "replicas") or 0
+
+
+def _task(spec: Any, outer: Route, task: Any, at: Route, tiers: Tiers) -> Iterator[Diagnostic]:
+    what = f'task "{text(task, "name")}"'
+    replicas, least = number_in(task, "replicas"), number_in(task, "minAvailable")
+    if "replicas" not in mapping(task):
+        yield error("M733", at, f"{what} has no replicas, and so no pods", hint="add `replicas`")
+    elif least is not None and replicas is not None and least > replicas:
+        message = f"{what} waits for {least} pods and has {replicas}"
+        yield error("M733", (*at, "minAvailable"), message, hint=f"lower it to {replicas} or less")
+    if get(task, "partitionPolicy") is not None:
+        policy, inside = mapping(task, "partitionPolicy"), (*at, "partitionPolicy")
+        yield from check_network_topology(policy, inside, f"the partitions of {what}", tiers)
+        yield from check_nesting(spec, policy, (outer, inside), f"a partition of {what}")
+        yield from _partitions(task, policy, inside, what)
+
+
+def _partitions(task: Any, policy: Any, at: Route, what: str) -> Iterator[Diagnostic]:
+    """M733: the product; M737: partitions of which none must be whole."""
+    total, size = number_in(policy, "totalPartitions") or 0, number_in(policy, "partitionSize") or 0
+    replicas, least, minimum = (
+        number_in(task, "replicas"),
+        number_in(task, "minAvailable"),
+        number_in(policy, "minPartitions"),
+    )
+    if replicas is not None and total * size != replicas:
+        message = f"{what} has {replicas} pods, but {total} partitions of {size} are {total * size}"
+        yield error("M733", (*at, "totalPartitions"), message, hint="make replicas = totalPartitions x partitionSize")
+    if not minimum:
+        message = f"{what} needs none of its partitions whole: minPartitions is 0 unless it is stated"
+        yield warning("M737", at, message, hint=f"add `minPartitions: {total}`, and minAvailable: {total * size}")
+    elif least is not None and minimum * size != least:
+        message = f"{what} waits for {least} pods, but {minimum} partitions of {size} are {minimum * size}"
+        yield error("M733", (*at, "minPartitions"), message, hint="make minAvailable = minPartitions x partitionSize")
+
+
+# The rules
+
+
+def check_objects(world: World) -> Iterator[Diagnostic]:
+    """HyperNodes as a tree on the topology's nodes; PodGroups with their pods, and Volcano Jobs, against that tree."""
+    objects, topology = world.objects, world.topology
+    hyper_nodes = [seen(each) for each in objects if is_kind(each.data, GROUP, "HyperNode")]
+    yield from faults(hyper_nodes, _labels_by_node(topology) or None)
+    tiers = _tiers_of(topology)
+    if hyper_nodes:
+        tiers = Tiers(
+            frozenset(each.tier for each in hyper_nodes if each.tier is not None),
+            frozenset(each.tier_name for each in hyper_nodes),
+        )
+    yield from _pod_groups(objects, tiers, topology)
+    yield from _jobs(objects, tiers, topology)
+
+
+def _tiers_of(topology: ClusterTopology) -> Tiers:
+    """Of the HyperNodes that bayplan, or discovery, would make."""
+    domains = tree(topology)
+    return Tiers(frozenset(each.tier for each in domains.values()), frozenset(key[-1][0] for key in domains))
+
+
+def _labels_by_node(topology: ClusterTopology) -> dict[str, Labels]:
+    """The nodes of all pools with the labels that the topology gives them."""
+    return {
+        node: {
+            **pool.node.node_selector,
+            **dict(zip((level.label for level in pool.levels), domain.path, strict=False)),
+            HOSTNAME_LABEL: node,
+        }
+        for pool in topology.pools
+        for domain in pool.domains
+        for node in domain.nodes
+    }
+
+
+RULES: tuple[Rule, ...] = (check_objects,)

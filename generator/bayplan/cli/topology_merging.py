@@ -1,0 +1,148 @@
+"""Several sources together, and what they say laid over a topology file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from bayplan import pipeline
+from bayplan.cli import topology_sources
+from bayplan.cli.topology_sources import Picked
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors, origin, warning
+from bayplan.core.phrases import count, listing
+from bayplan.model.formats import Asked, Part
+from bayplan.model.topology import ClusterTopology, Pool
+from bayplan.report import Batch
+from bayplan.text.document import Document
+from bayplan.topologies import merging
+from bayplan.topologies.slurm.layout import slurm_names
+
+
+def together(picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> Part | None:
+    """What all sources say; None where one of them has errors, or they contradict each other."""
+    parts, found = topology_sources.gather(picked, asked)
+    batches += found
+    made = merging.merge(parts) if parts else None
+    batches += [_quoted(made.diagnostics, picked)] if made else []
+    if made and made.value and len(picked) > 1:
+        batches[:] = _without_placeholders(batches, made.value.topology)
+    return made.value if made else None
+
+
+def _without_placeholders(batches: Sequence[Batch], topology: ClusterTopology) -> list[Batch]:
+    """What is no more true where another source knew it: Slurm has no labels (T482), OSMO no nodes (W497)."""
+    left = [f'"{level.label}"' for pool in topology.pools for level in pool.levels if level.apply]
+
+    def still_true(each: Diagnostic) -> bool:
+        if each.code == "W497":
+            return not all(pool.domains for pool in topology.pools)
+        return each.code != "T482" or any(label in each.message for label in left)
+
+    return [batch._replace(diagnostics=tuple(filter(still_true, batch.diagnostics))) for batch in batches]
+
+
+def over(
+    old: ClusterTopology, document: Document, picked: Sequence[Picked], asked: Asked, batches: list[Batch]
+) -> ClusterTopology | None:
+    """The cluster as the sources say it, sorted into the pools and levels of the file.
+
+    Networks that know no labels are matched by their nodes with what the file says, and can only add to it.
+    """
+    frames = tuple(pool._replace(domains=(), unusable={}) for pool in old.pools if _tells_nodes(pool))
+    parts, found = topology_sources.gather(picked, asked._replace(frames=frames))
+    batches += found
+    if parts is None:
+        return None
+    known = Part(old._replace(pools=frames), aliases=slurm_names(old), source=document.name)
+    made = merging.merge((known, *parts)) if frames else Outcome[Part](None)
+    if not _with_nodes(made.value) & {pool.name for pool in frames}:
+        stale = topology_sources.states(picked)
+        made = merging.merge((known._replace(topology=_without_states(old, stale), places=_places(old)), *parts))
+        still_true = tuple(each for each in made.diagnostics if each.code != "T446")  # T445 says it of all sources
+        made = Outcome(made.value, (*still_true, *_unnamed(old, made.value, parts)))
+    batch = _quoted(made.diagnostics, picked)
+    batches.append(batch._replace(sources={**batch.sources, "topology": document}))
+    judged = pipeline.judge_topology(made.value.topology) if made.value else ()
+    if made.value is None or has_errors(judged):
+        batches += [at_sources(judged, made.value, picked)] if made.value else []
+        return None
+    return made.value.topology
+
+
+def _without_states(topology: ClusterTopology, states: frozenset[str]) -> ClusterTopology:
+    """The topology without what the sources say anew."""
+
+    def decided(pool: Pool) -> Mapping[str, tuple[str, ...]]:
+        return {reason: nodes for reason, nodes in pool.unusable.items() if reason not in states}
+
+    return topology._replace(pools=tuple(pool._replace(unusable=decided(pool)) for pool in topology.pools))
+
+
+def _tells_nodes(pool: Pool) -> bool:
+    """Whether a list of nodes can be sorted by the pool: what is made of a network alone has no labels for that."""
+    promised = any(level.apply for level in pool.levels) and not pool.node.node_selector
+    return not (promised or (not pool.levels and not pool.node.described))
+
+
+def _with_nodes(made: Part | None) -> set[str]:
+    """The pools with nodes, by name."""
+    return {pool.name for pool in made.topology.pools if pool.domains} if made else set()
+
+
+def _unnamed(old: ClusterTopology, made: Part | None, parts: Sequence[Part]) -> Iterator[Diagnostic]:
+    """T445: nodes of the file that no source knows. They stay: a network may lack nodes that the cluster has."""
+    called = made.aliases if made else {}
+    named = {called.get(node, node) for part in parts for pool in part.topology.pools for node in pool.nodes()}
+    missing = [node for pool in old.pools for node in pool.nodes() if node not in named]
+    if missing and named:
+        some = listing(missing, "and", most=5)
+        message = (
+            f"{count(len(missing), 'node')} of the file ({some}) {'is' if len(missing) == 1 else 'are'} in no source"
+        )
+        hint = "what knows the network only removes nothing; name the list of nodes too, if nodes have left the cluster"
+        yield warning("T445", ("topology", "spec", "pools"), message, hint=hint)
+
+
+def _places(topology: ClusterTopology) -> dict[str, Route]:
+    """Where the file has its nodes."""
+    return {
+        node: ("topology", "spec", "pools", p, "domains", d, "nodes")
+        for p, pool in enumerate(topology.pools)
+        for d, domain in enumerate(pool.domains)
+        for node in domain.nodes
+    }
+
+
+def _quoted(found: tuple[Diagnostic, ...], picked: Sequence[Picked]) -> Batch:
+    """Findings that speak of several sources, with the texts of all."""
+    sources: dict[str, Document] = {}
+    for each in picked if found else ():
+        sources.update(each.file.batch(found).sources)
+    return Batch(found, sources)
+
+
+def at_sources(found: tuple[Diagnostic, ...], made: Part, picked: Sequence[Picked]) -> Batch:
+    """What is wrong with the result, shown where a source speaks of the first node concerned."""
+    only = picked[0].file.at() if len(picked) == 1 else ()
+    places = dict(_origins(made, only)) if found else {}
+    return _quoted(tuple(_moved(each, places) for each in found), picked)
+
+
+def _moved(found: Diagnostic, places: Mapping[Route, Route]) -> Diagnostic:
+    """The finding at the place of the nearest part of the result that has one: a source has paths of its own."""
+
+    def place(route: Route) -> Route:
+        known = origin(route, places)
+        return known[0] if known else ()
+
+    notes = tuple(note._replace(route=place(note.route)) for note in found.notes)
+    return found._replace(route=place(found.route), notes=notes)
+
+
+def _origins(made: Part, only: Route) -> Iterator[tuple[Route, Route]]:
+    """Route of a pool or a domain -> the place of its first node, where a source has told it, else the only source."""
+    if only:
+        yield ("topology",), only
+    for p, pool in enumerate(made.topology.pools):
+        firsts = [next((made.places[node] for node in each.nodes if node in made.places), ()) for each in pool.domains]
+        yield from ((("topology", "spec", "pools", p, "domains", d), at) for d, at in enumerate(firsts) if at)
+        yield from ((("topology", "spec", "pools", p), at) for at in firsts[:1] if at)

@@ -1,0 +1,235 @@
+"""Two topologies side by side: which pools, levels and units (racks, spines, ...) of one are which of the other.
+
+Everything is told by the nodes that both know. Merging, comparing and refreshing of topologies go by this.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from bayplan.core.values import NamedTuple
+from bayplan.model.topology import Domain, Level, Pool
+
+Path = tuple[str, ...]
+Shared = Counter[tuple[Path, Path]]
+"""A domain of the first pool and one of the second -> how many nodes are in both."""
+
+LEAST_LIKENESS = 0.8
+"""Share of the nodes that both know which stand in domains that are each other's likest."""
+
+SameNames = Callable[[Level, Level], bool]
+"""Whether the domains of two levels that part the nodes alike should have the same names too."""
+
+
+def never(_before: Level, _after: Level) -> bool:
+    """Labels and the names that another system has for the same domains."""
+    return False
+
+
+class Relation(NamedTuple):
+    """How a level of the first pool and one of the second part the nodes that both know."""
+
+    finer: bool  # each domain of the first level lies in one of the second
+    coarser: bool
+
+    @property
+    def equal(self) -> bool:
+        """Whether they part them alike."""
+        return self.finer and self.coarser
+
+    @property
+    def crossing(self) -> bool:
+        """Whether each parts domains of the other."""
+        return not (self.finer or self.coarser)
+
+
+class Alignment(NamedTuple):
+    """Two pools side by side. `left`, `right`: node -> its domain in the first and in the second pool.
+
+    `shared` counts the nodes of each pair of finest domains; `nodes` names the first of them.
+    """
+
+    before: Pool
+    after: Pool
+    left: Mapping[str, Domain]
+    right: Mapping[str, Domain]
+    shared: Shared
+    nodes: Mapping[tuple[Path, Path], str]
+
+    def relation(self, i: int, j: int) -> Relation:
+        """How two levels part the shared nodes."""
+        return relation(self.shared, i, j)
+
+    def likeness(self, i: int, j: int) -> float:
+        """The share of nodes in pairs of domains that have more in common with each other than with any other."""
+        cut = _cut(self.shared, i + 1, j + 1)
+        first: dict[Path, Path] = {}
+        second: dict[Path, Path] = {}
+        for (old, new), _ in cut.most_common():
+            first.setdefault(old, new)
+            second.setdefault(new, old)
+        mutual = sum(size for (old, new), size in cut.items() if first[old] == new and second[new] == old)
+        return mutual / cut.total() if cut else 0
+
+
+def align(before: Pool, after: Pool) -> Alignment:
+    """The pools, with the nodes that both know."""
+    left, right = ({node: row for row in pool.domains for node in row.nodes} for pool in (before, after))
+    shared = Counter((row.path, right[node].path) for node, row in left.items() if node in right)
+    nodes = {(left[node].path, right[node].path): node for node in reversed(left) if node in right}
+    return Alignment(before, after, left, right, shared, nodes)
+
+
+def relation(shared: Shared, i: int, j: int) -> Relation:
+    """How two levels part nodes, by their depths."""
+    cut = _cut(shared, i + 1, j + 1)
+    return Relation(len(cut) == len({one for one, _ in cut}), len(cut) == len({two for _, two in cut}))
+
+
+def _cut(shared: Shared, i: int, j: int) -> Shared:
+    """The shared nodes of the first so many levels."""
+    cut: Shared = Counter()
+    for (old, new), size in shared.items():
+        cut[old[:i], new[:j]] += size
+    return cut
+
+
+def pair_pools(before: Sequence[Pool], after: Sequence[Pool]) -> Iterator[tuple[int, int]]:
+    """The numbers of the pools that are the same ones: by name, then by where most nodes of a pool went."""
+    names = {pool.name: j for j, pool in enumerate(after)}
+    found = {i: names[pool.name] for i, pool in enumerate(before) if pool.name in names}
+    taken = set(found.values())
+    homes = {node: j for j, pool in enumerate(after) if j not in taken for node in pool.nodes()}
+    for i, pool in enumerate(before if homes else ()):
+        nodes = [homes[node] for node in pool.nodes() if node in homes] if i not in found else []
+        best = max(sorted(set(nodes) - taken), key=nodes.count, default=None)
+        if best is not None and 2 * nodes.count(best) > sum(1 for _ in pool.nodes()):
+            found[i] = best
+            taken.add(best)
+    return ((i, found[i]) for i in sorted(found))
+
+
+def pair_levels(aligned: Alignment, same_names: SameNames) -> tuple[tuple[tuple[int, int], ...], frozenset[int]]:
+    """Pairs of depths, and those depths of the first pool whose domains have names of their own in the second.
+
+    Levels are the same by name or label, else if they part the nodes alike. Of the latter the domains have other names:
+    a source without labels has names of its own for racks, and a file keeps the values that its nodes carry as labels.
+    """
+    before, after = aligned.before.levels, aligned.after.levels
+    pairs = _levels_by_name(before, after)
+    left = [i for i in range(len(before)) if i not in pairs] if len(pairs) < len(after) else []
+    own_names: set[int] = set()
+    for i in reversed(left):  # where one level parts nodes as another does, the finer one is meant
+        likeness = {j: aligned.likeness(i, j) for j in _between(i, pairs, len(after))}
+        best = max(likeness, key=lambda j: (likeness[j], j), default=None)
+        if best is not None and likeness[best] >= LEAST_LIKENESS:
+            pairs[i] = best
+            own_names |= set() if same_names(before[i], after[best]) else {i}
+    return tuple(sorted(pairs.items())), frozenset(own_names)
+
+
+def _levels_by_name(before: Sequence[Level], after: Sequence[Level]) -> dict[int, int]:
+    """Levels of one label, else of one name, as far as their order is one."""
+    labels = {level.label: j for j, level in enumerate(after)}
+    names = {level.name: j for j, level in enumerate(after)}
+    pairs: dict[int, int] = {}
+    for i, level in enumerate(before):
+        j = labels.get(level.label, names.get(level.name))
+        if j is not None and all(j > other for other in pairs.values()):
+            pairs[i] = j
+    return pairs
+
+
+def _between(depth: int, pairs: Mapping[int, int], deepest: int) -> range:
+    """Depths of the second pool that a level may be: finer than what is above it, coarser than what is below."""
+    above = max((j for i, j in pairs.items() if i < depth), default=-1)
+    below = min((j for i, j in pairs.items() if i > depth), default=deepest)
+    return range(above + 1, below)
+
+
+class Unit(NamedTuple):
+    """A domain of a level. The path has the values of the levels that both pools have."""
+
+    level: str
+    path: Path
+    nodes: int
+
+
+class Units(NamedTuple):
+    """The units of two pools. `levels`: pairs of depths, of the levels that both have.
+
+    `own_names`: depths of the first, of levels whose domains both know under names of their own.
+    `paths`: path before -> path after, on those levels. `same`: level, nodes, path before, path after.
+    """
+
+    levels: tuple[tuple[int, int], ...]
+    paths: Mapping[Path, Path]
+    same: tuple[tuple[str, int, Path, Path], ...] = ()
+    new: tuple[Unit, ...] = ()
+    gone: tuple[Unit, ...] = ()
+    own_names: frozenset[int] = frozenset()
+
+    def old(self, path: Path) -> Path:
+        """A full path of the pool before, on the levels that both have."""
+        return tuple(path[i] for i, _ in self.levels if i < len(path))
+
+    def now(self, path: Path) -> Path:
+        """The same of the pool after."""
+        return tuple(path[j] for _, j in self.levels if j < len(path))
+
+    def together(self, before: Path, after: Path) -> bool:
+        """Whether two full paths lead to one unit."""
+        return self.paths.get(self.old(before)) == self.now(after)
+
+
+def match_units(before: Pool, after: Pool, same_names: SameNames = never) -> Units:
+    """The units of a pool found again in another, coarse to fine, whatever they are called now.
+
+    A unit is found again under its name below the same parent; else it is the one that holds most of its nodes, if most
+    of that one's nodes come from it.
+    """
+    aligned = align(before, after)
+    levels, own_names = pair_levels(aligned, same_names)
+    units = Units(levels, {(): ()})
+    paths: dict[Path, Path] = {(): ()}
+    found, new, gone = [], [], []
+    shared: Shared = Counter()
+    for (old, now), size in aligned.shared.items():
+        shared[units.old(old), units.now(now)] += size
+    for depth, (i, j) in enumerate(levels, 1):
+        left, right = _sizes(before, units.old, depth), _sizes(after, units.now, depth)
+        here = _match(left, right, _cut(shared, depth, depth), paths)
+        paths.update(here)
+        found += [(before.levels[i].name, left[old], old, now) for old, now in here.items()]
+        taken = set(here.values())
+        gone += [Unit(before.levels[i].name, path, size) for path, size in left.items() if path not in here]
+        new += [Unit(after.levels[j].name, path, size) for path, size in right.items() if path not in taken]
+    return Units(levels, paths, tuple(found), tuple(new), tuple(gone), own_names)
+
+
+def _sizes(pool: Pool, path: Callable[[Path], Path], depth: int) -> Counter[Path]:
+    """Nodes of each unit at a depth."""
+    sizes: Counter[Path] = Counter()
+    for domain in pool.domains:
+        sizes[path(domain.path)[:depth]] += len(domain.nodes)
+    return sizes
+
+
+def _match(
+    left: Mapping[Path, int], right: Mapping[Path, int], shared: Shared, paths: Mapping[Path, Path]
+) -> dict[Path, Path]:
+    """The units of one depth that are the same, given those above."""
+    unmoved = ((old, (*paths[old[:-1]], old[-1])) for old in left if old and old[:-1] in paths)
+    here = {old: now for old, now in unmoved if now in right}
+    taken = set(here.values())
+    kept: Counter[Path] = Counter()
+    come: Counter[Path] = Counter()
+    for (old, now), size in shared.items():
+        kept[old] += size
+        come[now] += size
+    for (old, now), size in shared.most_common():
+        if old not in here and now not in taken and 2 * size > kept[old] and 2 * size > come[now]:
+            here[old] = now
+            taken.add(now)
+    return {old: here[old] for old in left if old in here}

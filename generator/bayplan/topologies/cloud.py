@@ -1,0 +1,303 @@
+"""Answers of clouds, as JSON: where each instance hangs in the network. One row for each cloud.
+
+AWS `describe-instance-topology`, Google Cloud `instances list` (`resourceStatus.physicalHostTopology`), OCI compute
+hosts, Nebius instances and Lambda's `/topology/instance`. They know instances; the nodes say in `spec.providerID` which
+instance each is, so nodes are another source beside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
+from bayplan.core.phrases import count
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get, items, mapping, text
+from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.topology import Level
+from bayplan.topologies import grouping
+from bayplan.topologies.grouping import PLACEHOLDER, Known
+
+
+class Cloud(NamedTuple):
+    """How a cloud lists its instances and what they hang on. Labels are those that it puts on Kubernetes nodes.
+
+    Keys are dotted paths; of several, separated by blanks, the first counts that has a value: clouds spell them
+    camelCase, snake_case and kebab-case. An instance has a place by `levels`, or by a list of switches under `path`.
+    """
+
+    name: str
+    words: tuple[str, ...]  # one of them is in every answer
+    lists: tuple[str, ...]  # where instances are listed; `*` is any key, an empty text the answer itself
+    id: str
+    is_instance: Callable[[Any], bool]
+    more: str  # keys of an answer that has further pages
+    host: str = ""  # the name of a machine without an instance: it has no place
+    aliases: str = ""
+    levels: tuple[tuple[Level, str], ...] = ()  # each with its key, coarse to fine
+    path: str = ""
+    element: str = ""  # the key inside each entry of `path`; empty where these are texts
+    leaf_first: bool = False
+    tier: Level = Level("", "")  # what the levels of `path` are called, before their number
+    numbers: Callable[[int], range] = lambda depth: range(1, depth + 1)
+    nvlink: tuple[Level, tuple[str, ...]] | None = None  # the finest level, and keys of which its value is made
+    nvlink_alone: bool = False  # which an instance may have without switches
+    reason: Callable[[Any], str] = lambda each: ""  # why an instance cannot be used
+    nodes: bool = False  # instances have their nodes' names
+    together: bool = False  # all are instances where one is
+
+
+def _applied(name: str, nvlink: bool = False) -> Level:
+    """A level whose label no node carries yet."""
+    return Level(name, f"{PLACEHOLDER}/{name}", nvlink, apply=True)
+
+
+CLOUDS = (
+    Cloud(
+        *("aws", ('"NetworkNodes"',), ("Instances",), "InstanceId"),
+        is_instance=lambda each: "NetworkNodes" in mapping(each),
+        more="NextToken",
+        path="NetworkNodes",
+        tier=Level("layer-", "topology.k8s.aws/network-node-layer-"),
+    ),
+    Cloud(
+        *("gcp", ('"physicalHostTopology"',), ("", "items.*.instances", "items"), "name"),
+        is_instance=lambda each: bool(mapping(each, "resourceStatus", "physicalHostTopology")),
+        together=True,
+        more="nextPageToken",
+        aliases="id",
+        levels=(
+            (_applied("cluster"), "resourceStatus.physicalHostTopology.cluster"),
+            (Level("block", "cloud.google.com/gce-topology-block"), "resourceStatus.physicalHostTopology.block"),
+            (
+                Level("subblock", "cloud.google.com/gce-topology-subblock"),
+                "resourceStatus.physicalHostTopology.subblock",
+            ),
+        ),
+        reason=lambda each: "" if value(each, "status") in ("", "RUNNING") else "notReady",
+        nodes=True,
+    ),
+    Cloud(
+        *("oci", ("ocalBlockId", "local-block-id"), ("items", "data.items"), "instanceId instance-id"),
+        is_instance=lambda each: bool(value(each, "hpcIslandId hpc-island-id localBlockId local-block-id")),
+        more="opc-next-page opcNextPage",
+        host="id",
+        levels=(
+            (_applied("island"), "hpcIslandId hpc-island-id"),
+            (_applied("network-block"), "networkBlockId network-block-id"),
+            (_applied("local-block"), "localBlockId local-block-id"),
+            (_applied("gpu-memory-fabric", nvlink=True), "gpuMemoryFabricId gpu-memory-fabric-id"),
+        ),
+        reason=lambda each: "unhealthy" if value(each, "health").upper() == "UNHEALTHY" else "",
+    ),
+    Cloud(
+        *("nebius", ("infinibandTopologyPath", "infiniband_topology_path"), ("items",), "metadata.id"),
+        is_instance=lambda each: bool(mapping(each, "status")),
+        more="nextPageToken next_page_token",
+        aliases="metadata.name",
+        path="status.infinibandTopologyPath.path status.infiniband_topology_path.path",
+        tier=Level("tier-", "topology.nebius.com/tier-"),
+        numbers=lambda depth: range(depth, 0, -1),
+        nvlink=(
+            Level("tier-0", "topology.nebius.com/tier-0", nvlink=True),
+            ("spec.nvlInstanceGroupId spec.nvl_instance_group_id",),
+        ),
+    ),
+    Cloud(
+        *("lambda", ("networkPath", "network_path"), ("data",), "id"),
+        is_instance=lambda each: (
+            bool(items(each, "networkPath") or items(each, "network_path")) or "nvlink" in mapping(each)
+        ),
+        more="page_token pageToken",
+        path="networkPath network_path",
+        element="id",
+        leaf_first=True,
+        tier=_applied("switch-"),
+        numbers=lambda depth: range(depth - 1, -1, -1),
+        # several cliques of one NVLink domain cannot reach each other
+        nvlink=(
+            _applied("nvlink", nvlink=True),
+            ("nvlink.domain_id nvlink.domainId", "nvlink.clique_id nvlink.cliqueId"),
+        ),
+        nvlink_alone=True,
+    ),
+)
+"""In the order in which they are tried."""
+
+
+class Entry(NamedTuple):
+    """One instance. No `name`: it is none; no `path`: the cloud does not say where it stands."""
+
+    route: Route
+    name: str
+    path: tuple[str, ...] = ()
+    levels: tuple[Level, ...] = ()
+    aliases: tuple[str, ...] = ()
+    reason: str = ""
+
+
+def value(data: Any, keys: str) -> str:
+    """The first text or number under some keys."""
+    return next((found for key in keys.split() if (found := grouping.text_of(get(data, *key.split("."))))), "")
+
+
+def entries(cloud: Cloud, data: Any) -> Iterator[Entry]:
+    """The instances of an answer; none where it is another cloud's."""
+    walk = [pair for where in cloud.lists for pair in _listed(data, where.split(".") if where else [])]
+    if cloud.together and not any(cloud.is_instance(each) for _, each in walk):
+        return
+    for route, each in walk:
+        if cloud.together or cloud.is_instance(each):
+            name = value(each, cloud.id)
+            path, levels = _place(cloud, each) if name or not cloud.host else ((), ())
+            aliases = tuple(filter(None, (value(each, cloud.aliases),)))
+            yield Entry(route, name or value(each, cloud.host), path, levels, aliases, cloud.reason(each))
+
+
+def _listed(data: Any, keys: Sequence[str], route: Route = ()) -> Iterator[tuple[Route, Any]]:
+    if not keys:
+        yield from (((*route, number), each) for number, each in enumerate(items(data)))
+    elif keys[0] == "*":
+        for key, held in mapping(data).items():
+            yield from _listed(held, keys[1:], (*route, key))
+    else:
+        yield from _listed(get(data, keys[0]), keys[1:], (*route, keys[0]))
+
+
+def _place(cloud: Cloud, data: Any) -> tuple[tuple[str, ...], tuple[Level, ...]]:
+    """What an instance hangs on, coarse to fine. OCIDs (`ocid1.networkblock.oc1.iad.<id>`) are known by their ids."""
+    known = [(level, value(data, key)) for level, key in cloud.levels]
+    if cloud.path:
+        listed = next((held for key in cloud.path.split() if (held := items(data, *key.split(".")))), ())
+        values = [value(each, cloud.element) if cloud.element else text(each) for each in listed]
+        if not all(values) and cloud.element:
+            return (), ()
+        switches = [each for each in (reversed(values) if cloud.leaf_first else values) if each]
+        tiers = (_tier(cloud.tier, number) for number in cloud.numbers(len(switches)))
+        known = list(zip(tiers, switches, strict=True))
+    if cloud.nvlink and (known or cloud.nvlink_alone):
+        level, keys = cloud.nvlink
+        first, *rest = (value(data, each) for each in keys)
+        known.append((level, ".".join((first, *filter(None, rest))) if first else ""))
+    known = [(level, each) for level, each in known if each]
+    path = tuple(each.rpartition(".")[2] if each.startswith("ocid1.") else each for _, each in known)
+    return path, tuple(level for level, _ in known)
+
+
+def _tier(level: Level, number: int) -> Level:
+    return level._replace(name=f"{level.name}{number}", label=f"{level.label}{number}")
+
+
+MOST_REPORTED = 20
+"""Entries of one kind that are reported one by one."""
+
+
+def sniff(source: SourceFile) -> bool:
+    """Whether it is JSON in which instances have a place in a network, in the words of one of the clouds."""
+    head = source.head
+    words = any(word in head for cloud in CLOUDS for word in cloud.words)
+    return head.lstrip()[:1] in ("{", "[") and words and bool(_of(source))
+
+
+def _of(source: SourceFile) -> Cloud | None:
+    data = source.documents[0].data if source.documents else None
+    return next((each for each in CLOUDS if any(True for _ in entries(each, data))), None)
+
+
+def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+    """The instances in pools, those with equal lists of levels together."""
+    cloud = _of(source)
+    if cloud is None:
+        message = "there are no instances with a place in a network in it"
+        return Outcome(None, (error("T560", source.at(), message, hint=HINT),))
+    found: list[Diagnostic] = []
+    data = source.documents[0].data
+    listed = [each._replace(route=(*source.at(), *each.route)) for each in entries(cloud, data)]
+    found += [*_goes_on(cloud, data, source.at()), *_broken(listed), *_twice(listed), *_placeless(listed)]
+    placed = list({each.name: each for each in listed if each.name and each.path}.values())
+    nodes, crossed = grouping.nested([_known(each) for each in placed], source.at())
+    found += [*crossed, *_changed(placed), *(() if asked.nodes else _named(cloud, placed, source.at()))]
+    if has_errors(found) or not placed:
+        return Outcome(None, tuple(found))
+    part = grouping.part(cloud.name, grouping.in_order(nodes), source, asked)
+    aliases = {alias: each.name for each in placed for alias in each.aliases if alias != each.name}
+    return Outcome(part._replace(aliases=aliases), tuple(found))
+
+
+HINT = "give the whole answer of AWS, Google Cloud, OCI, Nebius or Lambda as JSON"
+
+
+def _known(entry: Entry) -> Known:
+    path = tuple(grouping.value(each) or "none" for each in entry.path)
+    return Known(entry.name, entry.route, levels=entry.levels, path=path, reason=entry.reason)
+
+
+def _goes_on(cloud: Cloud, data: Any, at: Route) -> Iterator[Diagnostic]:
+    for key in cloud.more.split():
+        if get(data, key):
+            message = f"the answer goes on: it ends with `{key}`, and what follows is not in the file"
+            yield error("T558", (*at, key), message, hint="ask for all pages, and give them as one list")
+
+
+def _broken(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
+    wrong = [each for each in entries if not each.name]
+    for each in wrong[:MOST_REPORTED]:
+        yield error("T560", each.route, "this entry has no id of an instance", hint=HINT)
+    if len(wrong) > MOST_REPORTED:
+        yield error(
+            "T560",
+            wrong[MOST_REPORTED].route,
+            f"{len(wrong) - MOST_REPORTED} more entries have no id of an instance",
+            hint=HINT,
+        )
+
+
+def _twice(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
+    first: dict[str, Entry] = {}
+    for each in entries:
+        known = first.setdefault(each.name, each)
+        if each.name and known is not each and (known.path, known.reason) != (each.path, each.reason):
+            notes = (Note("the first is here", known.route),)
+            message = f'instance "{each.name}" is listed twice, at different places'
+            yield error("T551", each.route, message, notes=notes, hint="remove the older of the two")
+
+
+def _placeless(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
+    without = [each for each in entries if each.name and not each.path]
+    if without:
+        counted = f"{len(without)} of {len(entries)}"
+        message = f'{counted} have no place in the network and are left out, such as "{without[0].name}"'
+        hint = "clouds tell it of running instances of some types alone"
+        yield (warning if len(without) < len(entries) else error)("T557", without[0].route, message, hint=hint)
+
+
+def _changed(placed: Sequence[Entry]) -> Iterator[Diagnostic]:
+    """T563: values that are no label values, and those that meet others thereby."""
+    made: dict[str, str] = {}
+    changed: dict[str, Entry] = {}
+    for each in {each.path: each for each in placed}.values():
+        for value in each.path:
+            short = grouping.value(value) or "none"
+            if made.setdefault(short, value) != value:
+                message = f'"{made[short][:80]}" and "{value[:80]}" would both become the label value "{short}"'
+                yield error("T563", each.route, message, hint="rename one of the two in the file")
+            elif short != value:
+                changed.setdefault(value, each)
+    for value, each in list(changed.items())[:1]:
+        message = f'{count(len(changed), "value")} changed to be a label value, such as "{value[:80]}"'
+        yield info(
+            "T563",
+            each.route,
+            message,
+            hint="label values have at most 63 letters, digits, dashes, dots and underscores",
+        )
+
+
+def _named(cloud: Cloud, placed: Sequence[Entry], at: Route) -> Iterator[Diagnostic]:
+    if placed and not cloud.nodes:
+        message = (
+            f'nodes are called after their instances here, such as "{placed[0].name}", unless another source knows them'
+        )
+        hint = "give `kubectl get nodes -o json` beside: spec.providerID joins the two"
+        yield info("T559", at, message, hint=hint)

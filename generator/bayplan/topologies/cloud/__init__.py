@@ -1,1 +1,0 @@
-"""Answers of clouds: where each instance hangs in the network."""

@@ -1,0 +1,336 @@
+"""Switches above nodes as pools. Nodes that hang equally deep make one pool, and each
+tier of switches one level.
+
+Kueue drops nodes that lack a level's label and Volcano takes no uneven trees, so a pool is even by construction.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.core.diagnostics import Diagnostic, Route, error, has_errors, info, warning
+from bayplan.core.values import NamedTuple
+from bayplan.model.formats import SourceFile
+from bayplan.model.topology import Domain, Level, NodeShape, Pool
+from bayplan.topologies.grouping import PLACEHOLDER, dns_label, free
+
+LONGEST_VALUE = 63
+LONGEST_NAME = 253
+_NODE = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
+_BASIS, _PRIME = 0xCBF29CE484222325, 0x100000001B3
+
+
+def node_name(text: str) -> str:
+    """The Kubernetes node of a host: its name in lower case. Empty where that is no node's name."""
+    lower = text.lower()
+    return lower if len(lower) <= LONGEST_NAME and _NODE.fullmatch(lower) else ""
+
+
+def value(text: str) -> str:
+    """A text as label value. What is too long gets the hash that Topograph writes in its place."""
+    if len(text) > LONGEST_VALUE:
+        return f"x{fnv64a(text):x}"
+    if _VALUE.fullmatch(text):
+        return text
+    return re.sub(r"[^A-Za-z0-9_.-]", "-", text).strip("-_.") or f"x{fnv64a(text):x}"
+
+
+def fnv64a(text: str) -> int:
+    """The hash of Topograph's long label values (Topograph 1.0, pkg/engines/k8s/labeler.go)."""
+    found = _BASIS
+    for byte in text.encode("utf-8", "surrogatepass"):
+        found = (found ^ byte) * _PRIME & 0xFFFFFFFFFFFFFFFF
+    return found
+
+
+def stem(path: str) -> str:
+    """A file's name without folder and ending, as the name of a topology."""
+    return dns_label(re.sub(r"\.[A-Za-z]+$", "", path.replace("\\", "/").rpartition("/")[2])) or "fabric"
+
+
+class RenamedNames(NamedTuple):
+    """Names that could not be kept: (as it stands in the source, as it is written)."""
+
+    what: str
+    pairs: list[tuple[str, str]]
+
+    def note(self, old: str, new: str) -> str:
+        """The new name, noted where it is another one."""
+        if old != new:
+            self.pairs.append((old, new))
+        return new
+
+    def reported(self, route: Route) -> Iterator[Diagnostic]:
+        """T536, once for all of them."""
+        pairs = list(dict.fromkeys(self.pairs))
+        if pairs:
+            message = f"{count(len(pairs), self.what)} changed to what Kubernetes takes: "
+            shown = some([f"{old} is {new}" for old, new in pairs])
+            hint = "other sources may go on calling them as this one does" if self.what == "node name" else ""
+            yield info("T536", route, message + shown, hint=hint)
+
+
+def count(number: int, what: str) -> str:
+    """`1 node name is`, `2 node names are`."""
+    if number == 1:
+        return f"1 {what} is"
+    plural = f"{what}es" if what.endswith(("ch", "sh", "s")) else f"{what}s"
+    return f"{number} {plural} are"
+
+
+def some(names: Sequence[str], most: int = 4) -> str:
+    """The first few of many names."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+# Switches above nodes as pools: nodes that hang equally deep make one pool, and each tier of switches one level.
+#
+# Kueue drops nodes that lack a level's label and Volcano takes no uneven trees, so a pool is even by construction.
+
+POOL = "nodes"
+
+
+class Row(NamedTuple):
+    """Nodes that hang on the same switches: coarse to fine, each name unique in the fabric.
+
+    `groups`: what else holds them by the name of that level (`domain`, `sub-domain`). `pool`, `levels` with their label
+    values, and the NVLink `partition`: where the source knows them.
+    """
+
+    switches: tuple[str, ...]
+    nodes: tuple[str, ...]
+    groups: Mapping[str, str] = {}
+    leaves: tuple[str, ...] = ()
+    pool: str = ""
+    route: Route = ()
+    levels: tuple[Level, ...] = ()
+    values: tuple[str, ...] = ()
+    partition: str | None = None
+
+
+class Tier(NamedTuple):
+    """A level to be: how it is called, and the value of each row, unique among the rows."""
+
+    level: Level
+    values: tuple[str, ...]
+    shown: tuple[str, ...] = ()  # the label values, where they are others
+
+
+class LevelNames(NamedTuple):
+    """How a source calls its levels. `tiers`: finest first; `groups`: by their key in `Row.groups`."""
+
+    tiers: tuple[Level, ...]
+    groups: Mapping[str, Level] = {}
+
+
+def document(source: SourceFile, found: list[Diagnostic]) -> Any:
+    """The data of the file's first document; where there is none, found says why."""
+    if source.documents:
+        return source.documents[0].data
+    found += source.faults
+    return None
+
+
+def listed(source: SourceFile, what: str, hint: str, found: list[Diagnostic]) -> list[dict[str, Any]]:
+    """The data as a list of mappings; T530 where it is none: no list of `what`."""
+    data = document(source, found)
+    if has_errors(found):
+        return []
+    if isinstance(data, list) and all(isinstance(each, dict) for each in data):
+        return data
+    found.append(error("T530", source.at(), f"this is no list of {what}", hint=hint))
+    return []
+
+
+def pools(rows: Sequence[Row], naming: LevelNames, at: Route, found: list[Diagnostic]) -> tuple[Pool, ...]:
+    """The rows as pools, the largest first."""
+    rows = rows if any(row.pool or row.levels for row in rows) else list(_deep(rows, naming, at, found))
+    kinds: dict[tuple[object, ...], list[Row]] = {}
+    for row in rows:
+        kinds.setdefault((row.pool, row.levels, len(row.switches), *sorted(row.groups)), []).append(row)
+    ordered = list(kinds.values())
+    if not any(row.pool for row in rows):
+        ordered.sort(key=lambda each: -sum(len(row.nodes) for row in each))
+        found += _uneven(ordered, at)
+    renamed = RenamedNames("label value", [])
+    taken: set[str] = set()
+    made = tuple(_pool(free(dns_label(each[0].pool) or POOL, taken), each, naming, renamed, found) for each in ordered)
+    found += renamed.reported(at)
+    return made
+
+
+def _deep(rows: Sequence[Row], naming: LevelNames, at: Route, found: list[Diagnostic]) -> Iterator[Row]:
+    """Rows of one depth: a leaf less deep than others repeats its name, as in a tree of Slurm. So a switch is on one
+    level, whatever hangs below it. Nodes on a switch above others are left to a pool of their own, with its level."""
+    inner = {switch for row in rows for switch in row.switches[:-1]}
+    deepest: dict[tuple[str, ...], int] = {}
+    for row in rows:
+        groups = tuple(sorted(row.groups))
+        deepest[groups] = max(deepest.get(groups, 0), len(row.switches))
+    missing = [deepest[tuple(sorted(row.groups))] - len(row.switches) if row.switches else 0 for row in rows]
+    shallow = [row for row, lacks in zip(rows, missing, strict=True) if lacks and row.switches[-1] not in inner]
+    if shallow:
+        leaves = list(dict.fromkeys(row.switches[-1] for row in shallow))
+        message = f'{len(leaves)} leaf switches stand less deep than others, such as "{leaves[0]}"'
+        hint = "the missing switches above them are called like the leaf; give such nodes a pool of their own"
+        found.append(warning("T534", shallow[0].route or at, message, hint=hint))
+    for row, lacks in zip(rows, missing, strict=True):
+        if lacks and row.switches[-1] in inner:
+            heights = range(lacks + len(row.switches) - 1, lacks - 1, -1)
+            levels = tuple(_word(naming, height) for height in heights)
+            yield row._replace(levels=levels, values=tuple(map(value, row.switches)))
+        else:
+            yield row._replace(switches=(*row.switches, *row.switches[-1:] * lacks))
+
+
+def _uneven(kinds: Sequence[Sequence[Row]], at: Route) -> Iterator[Diagnostic]:
+    """T534: nodes that cannot share one list of levels with most others."""
+    for rows in kinds[1:]:
+        most, row = kinds[0][0], rows[0]
+        lacks = sorted(set(most.groups) - set(row.groups))
+        why = (
+            f"lacks the {' and the '.join(lacks)}" if lacks else f"hangs below {_switches(row)}, not {_switches(most)}"
+        )
+        names = [node for each in rows for node in each.nodes]
+        message = f'"{some(names)}" {why} that most nodes have: a pool of its own'
+        hint = "complete the source, or describe what these nodes are under `node`"
+        yield warning("T534", row.route or at, message, hint=hint)
+
+
+def _switches(row: Row) -> str:
+    number = len(row.switches)
+    return "no switch" if not number else "1 switch" if number == 1 else f"{number} switches"
+
+
+def _pool(name: str, rows: Sequence[Row], naming: LevelNames, renamed: RenamedNames, found: list[Diagnostic]) -> Pool:
+    tiers = [_tier(rows, naming, number) for number in range(len(rows[0].switches))]
+    partition: tuple[str, ...] = ()
+    for key, level in naming.groups.items():
+        if key in rows[0].groups:
+            values = tuple(row.groups[key] for row in rows)
+            partition = values if level.nvlink else partition
+            tiers = placed(tiers, Tier(level, values), rows[0].route, found)
+    levels = tuple(_once(tier.level for tier in tiers))
+    return Pool(name, NodeShape(), levels, tuple(_domains(rows, tiers, partition, renamed)))
+
+
+def _tier(rows: Sequence[Row], naming: LevelNames, number: int) -> Tier:
+    values = tuple(row.switches[number] for row in rows)
+    if rows[0].levels:
+        return Tier(rows[0].levels[number], values, tuple(row.values[number] for row in rows))
+    return Tier(_word(naming, len(rows[0].switches) - 1 - number), values)
+
+
+def _word(naming: LevelNames, height: int) -> Level:
+    """Higher tiers than the source has words for are called after the highest, with a number."""
+    if height < len(naming.tiers):
+        return naming.tiers[height]
+    last = naming.tiers[-1]
+    return last._replace(name=f"{last.name}-{height}", label=f"{last.label}-{height}")
+
+
+def _once(levels: Iterable[Level]) -> Iterator[Level]:
+    """Each name and label once: a source may have called two tiers alike."""
+    names: set[str] = set()
+    labels: set[str] = set()
+    for number, level in enumerate(levels):
+        name = level.name if level.name not in names else f"{level.name}-{number}"
+        label = level.label if level.label not in labels else f"{PLACEHOLDER}/{name}"
+        names.add(name)
+        labels.add(label)
+        yield level._replace(name=name, label=label)
+
+
+def placed(tiers: Sequence[Tier], new: Tier, route: Route, found: list[Diagnostic]) -> list[Tier]:
+    """The tiers with another partition of the same rows where it nests: an equal tier becomes NVLink's, if it is that.
+
+    A partition that no place is right for stands below the last tier that holds it whole, in place of what it crosses.
+    """
+    above = 0
+    while above < len(tiers) and refines(new, tiers[above]):
+        above += 1
+    if above and refines(tiers[above - 1], new):
+        own = tiers[above - 1]
+        level = own.level._replace(nvlink=own.level.nvlink or new.level.nvlink)
+        return [*tiers[: above - 1], own._replace(level=level), *tiers[above:]]
+    crossed = [tier.level.name for tier in tiers[above:] if not refines(tier, new)]
+    if crossed:
+        message = f'level "{new.level.name}" does not nest with {" and ".join(crossed)}, which it takes the place of'
+        hint = "schedulers hold nested levels alone; take it out of the source where the switches matter more"
+        found.append(warning("T543", route, message, hint=hint))
+    return [*tiers[:above], new, *(tier for tier in tiers[above:] if tier.level.name not in crossed)]
+
+
+def refines(fine: Tier, coarse: Tier) -> bool:
+    """Whether all rows of one value of the first have one value of the second."""
+    held: dict[str, str] = {}
+    return all(held.setdefault(a, b) == b for a, b in zip(fine.values, coarse.values, strict=True))
+
+
+def _domains(
+    rows: Sequence[Row], tiers: Sequence[Tier], partition: Sequence[str], renamed: RenamedNames
+) -> Iterator[Domain]:
+    """One domain for each path, its rows together, in the order of the first."""
+    columns = [_values(tier, renamed) for tier in tiers]
+    nvlink = next((n for n, tier in enumerate(tiers) if tier.level.nvlink), None)
+    made: dict[tuple[str, ...], list[int]] = {}
+    for number in range(len(rows)):
+        made.setdefault(tuple(column[number] for column in columns), []).append(number)
+    for path, numbers in made.items():
+        declared = rows[numbers[0]].partition
+        known = partition[numbers[0]] if partition and nvlink is not None else ""
+        own = "" if nvlink is None or known in (path[nvlink], tiers[nvlink].values[numbers[0]]) else known
+        leaves = dict.fromkeys(leaf for number in numbers for leaf in rows[number].leaves)
+        nodes = tuple(node for number in numbers for node in rows[number].nodes)
+        yield Domain(path, nodes, _visible(own if declared is None else declared), tuple(leaves))
+
+
+def _visible(text: str) -> str:
+    """An NVLink partition as our schema takes it."""
+    return "".join(c if "!" <= c <= "~" else "-" for c in text)[:128]
+
+
+def _values(tier: Tier, renamed: RenamedNames) -> tuple[str, ...]:
+    """Label values, unique like the names that they are made of."""
+    if tier.shown:
+        return tier.shown
+    made: dict[str, str] = {}
+    taken: set[str] = set()
+    for each in dict.fromkeys(tier.values):
+        plain = value(each)
+        made[each] = plain if plain not in taken else f"x{fnv64a(each):x}"
+        taken.add(made[each])
+        renamed.note(each, made[each])
+    return tuple(made[each] for each in tier.values)
+
+
+def roots(rows: Sequence[Row], at: Route) -> Iterator[Diagnostic]:
+    """T540: no link leads from one part of the fabric to another."""
+    sizes: dict[str, int] = {}
+    for row in rows:
+        if row.switches:
+            sizes[row.switches[0]] = sizes.get(row.switches[0], 0) + len(row.nodes)
+    if len(sizes) > 1:
+        yield from apart(list(sizes.items()), at)
+
+
+def apart(parts: Sequence[tuple[str, int]], at: Route) -> Iterator[Diagnostic]:
+    """The same, for the top of each part and its number of nodes."""
+    shown = some([f"{name} with {size} nodes" for name, size in parts])
+    message = f"nothing links {len(parts)} parts of the fabric: {shown}"
+    hint = "a gang cannot span them; if it can, the source lacks the switches above"
+    yield warning("T540", at, message, hint=hint)
+
+
+def left_out(code: str, names: Sequence[str], why: str, at: Route, hint: str = "") -> Iterator[Diagnostic]:
+    """A warning that names the first of what is not in the result, and counts all."""
+    if names:
+        yield warning(code, at, f"left out: {len(names)} {why}: {some(names)}", hint=hint)
+
+
+def remark(code: str, at: Route, message: str, hint: str = "") -> Diagnostic:
+    """An info."""
+    return info(code, at, message, hint=hint)

@@ -1,0 +1,335 @@
+"""What hangs on what in a fabric: hosts on switches, switches on switches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, pairwise
+
+from bayplan.core.diagnostics import Diagnostic, Route, info, warning
+from bayplan.core.values import NamedTuple
+from bayplan.model.topology import Level
+from bayplan.topologies.fabric_managers import LevelNames, Row, apart, some, value
+from bayplan.topologies.grouping import PLACEHOLDER, natural, upwards
+
+
+class Fabric(NamedTuple):
+    """`hosts`: the switch that each of a host's adapters hangs on. `links`: the switches that each switch is linked to.
+
+    `names`: what switches are called; those that are not in it are called by their identifiers. `places` of hosts.
+    """
+
+    hosts: Mapping[str, Mapping[str, str]]
+    links: Mapping[str, Iterable[str]]
+    names: Mapping[str, str] = {}
+    places: Mapping[str, Route] = {}
+
+
+class Groups:
+    """Sets that grow together (union-find)."""
+
+    def __init__(self) -> None:
+        self._parent: dict[str, str] = {}
+
+    def top(self, member: str) -> str:
+        """What stands for the set of a member."""
+        parent = self._parent
+        root = parent.setdefault(member, member)
+        while parent[root] != root:
+            root = parent[root]
+        while parent[member] != root:
+            parent[member], member = root, parent[member]
+        return root
+
+    def join(self, members: Iterable[str]) -> None:
+        """Makes one set of all these."""
+        first = ""
+        for each in members:
+            top = self.top(each)
+            first = first or top
+            self._parent[top] = first
+            first = self.top(first)
+
+    def sets(self) -> dict[str, list[str]]:
+        """What stands for each set -> its members."""
+        found: dict[str, list[str]] = {}
+        for member in self._parent:
+            found.setdefault(self.top(member), []).append(member)
+        return found
+
+
+# Few hosts whose cables join leaf switches that most hosts keep apart: a cable in the wrong switch, most likely.
+#
+# Leaf switches that share a host are one domain, so that a single such host would make one domain of two.
+
+Hosts = Mapping[str, Mapping[str, str]]
+
+
+def without_bridging_hosts(fabric: Fabric, at: Route, found: list[Diagnostic]) -> Fabric:
+    """The fabric without the links of these hosts that lead out of the group of leaf switches that they stay in."""
+    groups = _rail_groups(fabric.hosts)
+    unexpected = [host for host, own in fabric.hosts.items() if len({groups.top(each) for each in own.values()}) > 1]
+    kept = _minority(unexpected, fabric.hosts)
+    if not kept:
+        return fabric
+    usual = Counter(device for own in fabric.hosts.values() for device in own)
+    homes = {host: _home(fabric.hosts[host], groups, usual) for host in kept}
+    found.append(_report_bridges(homes, groups, fabric, at))
+    hosts = {
+        host: {d: s for d, s in own.items() if host not in homes or groups.top(s) == groups.top(homes[host])}
+        for host, own in fabric.hosts.items()
+    }
+    return fabric._replace(hosts=hosts)
+
+
+def _rail_groups(hosts: Hosts) -> Groups:
+    """Leaf switches that share more than half of the hosts of the smaller one: the rails of one group."""
+    groups = Groups()
+    sizes: Counter[str] = Counter()
+    shared: Counter[tuple[str, str]] = Counter()
+    for leaves, number in Counter(frozenset(own.values()) for own in hosts.values()).items():
+        ordered = sorted(leaves)
+        sizes.update(dict.fromkeys(ordered, number))
+        shared.update(dict.fromkeys(combinations(ordered, 2), number))
+    for (one, other), number in shared.items():
+        if 2 * number > min(sizes[one], sizes[other]):
+            groups.join((one, other))
+    return groups
+
+
+def _minority(unexpected: list[str], hosts: Hosts) -> list[str]:
+    """Those of them that are the minority of what they join: where most hosts do it, it is how the fabric is built."""
+    whole = Groups()
+    for own in hosts.values():
+        whole.join(own.values())
+    size = Counter(whole.top(next(iter(own.values()))) for own in hosts.values())
+    top = {host: whole.top(next(iter(hosts[host].values()))) for host in unexpected}
+    many = Counter(top.values())
+    return [host for host in unexpected if 2 * many[top[host]] < size[top[host]]]
+
+
+def _home(own: Mapping[str, str], groups: Groups, usual: Counter[str]) -> str:
+    """The switch of the group with most of a host's adapters; of two equal ones that of the adapter most hosts have."""
+    reach = Counter(groups.top(switch) for switch in own.values())
+    best = min(own, key=lambda device: (-reach[groups.top(own[device])], -usual[device], natural(device)))
+    return own[best]
+
+
+def _report_bridges(homes: Mapping[str, str], groups: Groups, fabric: Fabric, at: Route) -> Diagnostic:
+    shown = [f"{host} ({', '.join(_cables(fabric, groups, host, home))})" for host, home in homes.items()]
+    message = f"{len(homes)} hosts hang on leaf switches of several groups that no other host joins: {some(shown)}"
+    hint = "look at these cables; the hosts are kept below the switches with most of their adapters, without the others"
+    return warning("T549", fabric.places.get(next(iter(homes)), at), message, hint=hint)
+
+
+def _cables(fabric: Fabric, groups: Groups, host: str, home: str) -> Iterator[str]:
+    """The adapters that are elsewhere, and the one by which the host was placed."""
+    for device, switch in fabric.hosts[host].items():
+        if groups.top(switch) != groups.top(home):
+            name, own = fabric.names.get(switch, switch), fabric.names.get(home, home)
+            yield f'{device} on "{name}", not with "{own}"'
+
+
+# Fabrics that are no tree, reduced to nested domains: what hosts, switches and the links between them come to.
+#
+# A rail-optimised fabric has a leaf switch for each rail, and every host hangs on several of them. Leaf switches that
+# share a host cannot be told apart by a scheduler, so the components of that relation are the finest domains; the
+# switches above are joined wherever one domain below reaches several of them. (Volcano 1.15 does the first for UFM,
+# pkg/controllers/hypernode/discovery/ufm; Topograph 1.0 merges switches with the same children,
+# pkg/topology/merger.go.)
+
+LEVELS = ("leaf", "spine", "core")
+WORDS = LevelNames(tuple(Level(name, f"{PLACEHOLDER}/{name}", apply=True) for name in LEVELS))
+UPPER = 4
+"""A switch above others may have hosts of its own: that many times fewer than the switches below it."""
+
+
+class Stage(NamedTuple):
+    """One tier: the group of each switch in it, and the switches of each group, sorted by name."""
+
+    group: Mapping[str, str]
+    members: Mapping[str, Sequence[str]]
+
+
+def rows(fabric: Fabric, at: Route, found: list[Diagnostic]) -> list[Row]:
+    """The hosts by the merged switches above them. Tiers that tell nothing apart are left out, and reported."""
+    fabric = without_bridging_hosts(_without_bridges(_without_upper_hosts(fabric, at, found), at, found), at, found)
+    stages = list(_stages(fabric))
+    if not stages:
+        return []
+    below = _below(stages, fabric.links)
+    made: dict[str, list[str]] = {}
+    for host in sorted(fabric.hosts, key=natural):
+        made.setdefault(stages[0].group[next(iter(fabric.hosts[host].values()))], []).append(host)
+    paths = {leaf: upwards(leaf, below) for leaf in made}
+    found += (*_reported(stages, made, at), *_parts(fabric, paths, made, at))
+    kept = _kept(paths, stages, at, found)
+    found += _uneven_hosts(fabric, stages[0], made, at)
+    names = _Names(fabric.names)
+    ready = [_row(fabric, stages[0], kept[leaf], hosts, leaf, names) for leaf, hosts in made.items()]
+    return sorted(ready, key=lambda row: tuple(map(natural, row.switches)))
+
+
+def _row(fabric: Fabric, leaves: Stage, path: Sequence[str], hosts: Sequence[str], leaf: str, names: _Names) -> Row:
+    members = tuple(value(names.of(each)) for each in leaves.members[leaf])
+    place = fabric.places.get(hosts[0], ())
+    return Row(tuple(map(names.of, path)), tuple(hosts), leaves=members if len(members) > 1 else (), route=place)
+
+
+class _Names:
+    """A group is called like the first of its switches; two switches of one name by their identifiers."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names, self._often = names, Counter(names.values())
+
+    def of(self, switch: str) -> str:
+        name = self._names.get(switch, "")
+        return name if name and self._often[name] == 1 else switch
+
+
+def _stages(fabric: Fabric) -> Iterator[Stage]:
+    """The leaf switches, then each tier above: a switch belongs to the lowest tier that it can."""
+    groups = Groups()
+    for switches in fabric.hosts.values():
+        groups.join(switches.values())
+    seen: set[str] = set()
+    while stage := _stage(groups, fabric.names):
+        yield stage
+        seen |= stage.group.keys()
+        groups = Groups()
+        for members in stage.members.values():
+            groups.join(sorted({up for each in members for up in fabric.links.get(each, ())} - seen))
+
+
+def _stage(groups: Groups, names: Mapping[str, str]) -> Stage | None:
+    members: dict[str, Sequence[str]] = {}
+    for each in groups.sets().values():
+        ordered = sorted(each, key=lambda switch: (natural(names.get(switch) or switch), switch))
+        members[ordered[0]] = ordered
+    return Stage({switch: top for top, each in members.items() for switch in each}, members) if members else None
+
+
+def _below(stages: Sequence[Stage], links: Mapping[str, Iterable[str]]) -> dict[str, str]:
+    """Group -> the one group of the next tier that it is linked to."""
+    parent: dict[str, str] = {}
+    for stage, upper in pairwise(stages):
+        for top, members in stage.members.items():
+            ends = (each for member in members for each in links.get(member, ()))
+            up = next((upper.group[each] for each in ends if each in upper.group), "")
+            if up:
+                parent[top] = up
+    return parent
+
+
+def _kept(
+    paths: Mapping[str, tuple[str, ...]], stages: Sequence[Stage], at: Route, found: list[Diagnostic]
+) -> Mapping[str, tuple[str, ...]]:
+    """The paths without tiers that hold the same nodes as the tier below, or all nodes there are."""
+    tier = {top: n for n, stage in enumerate(stages) for top in stage.members}
+    columns: list[dict[str, set[str]]] = [{} for _ in stages]
+    for path in paths.values():
+        for upper, lower in pairwise(path):
+            columns[tier[upper]].setdefault(upper, set()).add(lower)
+    useless = {n for n, groups in enumerate(columns) if n and all(len(below) == 1 for below in groups.values())}
+    even = len({len(path) for path in paths.values()}) == 1
+    useless |= {n for n, groups in enumerate(columns) if even and n and len(groups) == 1}
+    if useless:
+        switches = sum(len(stages[n].group) for n in useless)
+        message = f"switches above the leaves that make no level: {switches}; the nodes below hang on them alike"
+        found.append(info("T539", at, message, hint="a level must tell nodes apart"))
+    return {leaf: tuple(top for top in path if tier[top] not in useless) for leaf, path in paths.items()}
+
+
+def _parts(
+    fabric: Fabric, paths: Mapping[str, tuple[str, ...]], hosts: Mapping[str, Sequence[str]], at: Route
+) -> Iterator[Diagnostic]:
+    """T540: parts of the fabric that nothing links."""
+    tops: dict[str, int] = {}
+    for leaf, path in paths.items():
+        tops[path[0]] = tops.get(path[0], 0) + len(hosts[leaf])
+    if len(tops) > 1 and any(fabric.links.values()):
+        yield from apart([(fabric.names.get(top) or top, size) for top, size in tops.items()], at)
+
+
+def _reported(stages: Sequence[Stage], hosts: Mapping[str, Sequence[str]], at: Route) -> Iterator[Diagnostic]:
+    """T539: what was merged."""
+    merged = [members for members in stages[0].members.values() if len(members) > 1]
+    if merged:
+        switches = len(stages[0].group)
+        sizes = sorted(map(len, hosts.values()))
+        most = f"{sizes[0]} to {sizes[-1]}" if sizes[0] != sizes[-1] else str(sizes[0])
+        message = (
+            f"rail-optimised: {switches} leaf switches that share hosts are merged into {len(stages[0].members)}"
+            f" domains of {most} hosts"
+        )
+        hint = "each domain is called like the first of its switches, and lists all of them under `leaves`"
+        yield info("T539", at, message, hint=hint)
+    for tier, stage in enumerate(stages[1:], 2):
+        if len(stage.members) not in (1, len(stage.group)):
+            message = f"{len(stage.group)} switches of tier {tier} are merged into {len(stage.members)} domains"
+            yield info("T539", at, message, hint="switches that one domain below is linked to are one domain")
+
+
+def _uneven_hosts(fabric: Fabric, leaves: Stage, hosts: Mapping[str, Sequence[str]], at: Route) -> Iterator[Diagnostic]:
+    """T545: hosts that miss rails of their group."""
+    short: list[str] = []
+    for members in hosts.values():
+        reach = {host: len(set(fabric.hosts[host].values())) for host in members}
+        usual = Counter(reach.values()).most_common(1)[0][0]
+        short += [f"{host} ({number} of {usual})" for host, number in reach.items() if number < usual]
+    if short:
+        message = f"{len(short)} hosts hang on fewer leaf switches than their neighbours: {some(short)}"
+        yield warning("T545", at, message, hint="look at their cables and adapters before they are planned on")
+
+
+def _without_upper_hosts(fabric: Fabric, at: Route, found: list[Diagnostic]) -> Fabric:
+    """Hosts on a switch above the leaves (storage, management) would make one group of all that is below it."""
+    sizes = Counter(switch for adapters in fabric.hosts.values() for switch in set(adapters.values()))
+    upper: dict[str, int] = {}
+    for switch, number in sizes.items():
+        beside = [sizes[each] for each in fabric.links.get(switch, ()) if each in sizes]
+        if len(beside) > 1 and number * UPPER < max(beside):
+            upper[switch] = len(beside)
+    unexpected = [
+        host for host, adapters in fabric.hosts.items() if upper and any(s in upper for s in adapters.values())
+    ]
+    if unexpected:
+        one = next(switch for switch in fabric.hosts[unexpected[0]].values() if switch in upper)
+        name = fabric.names.get(one, one)
+        message = (
+            f'left out: {len(unexpected)} hosts on switches above the leaves, such as "{name}": {some(unexpected)}'
+        )
+        hint = "storage and management hang there; describe them in a pool of their own if pods run on them"
+        found.append(warning("T538", fabric.places.get(unexpected[0], at), message, hint=hint))
+    gone = set(unexpected)
+    return fabric._replace(hosts={host: each for host, each in fabric.hosts.items() if host not in gone})
+
+
+def _without_bridges(fabric: Fabric, at: Route, found: list[Diagnostic]) -> Fabric:
+    """Without an adapter that alone makes one group of many, as that of a storage network does."""
+    devices = Counter(device for adapters in fabric.hosts.values() for device in adapters)
+    whole = _number(fabric.hosts)
+    best: tuple[int, str] = (whole, "")
+    for device, number in sorted(devices.items()) if len(devices) > 1 else ():
+        kept = _less(fabric.hosts, device)
+        if len(kept) == len(fabric.hosts) and 2 * number > len(fabric.hosts):
+            best = max(best, (_number(kept), device))
+    groups, device = best
+    if not device or groups < 2 * whole:
+        return fabric
+    message = f'the adapter "{device}" of {devices[device]} hosts joins {groups} groups of leaf switches into {whole}'
+    hint = "it is taken for that of a storage network and left out; if it is a rail, the fabric is one domain"
+    found.append(warning("T544", at, message, hint=hint))
+    return fabric._replace(hosts=_less(fabric.hosts, device))
+
+
+def _less(hosts: Mapping[str, Mapping[str, str]], device: str) -> dict[str, Mapping[str, str]]:
+    made = {host: {d: s for d, s in adapters.items() if d != device} for host, adapters in hosts.items()}
+    return {host: adapters for host, adapters in made.items() if adapters}
+
+
+def _number(hosts: Mapping[str, Mapping[str, str]]) -> int:
+    groups = Groups()
+    for adapters in hosts.values():
+        groups.join(adapters.values())
+    return len(groups.sets())

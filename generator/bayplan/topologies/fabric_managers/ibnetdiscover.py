@@ -1,0 +1,140 @@
+"""What `ibnetdiscover` prints of an InfiniBand fabric (rdma-core 50 to 60, infiniband-diags/ibnetdiscover.c).
+
+A block for each switch and each channel adapter, with a line for each port that is linked. Adapters describe themselves
+as `host device`, as Topograph reads them too (Topograph 1.0, pkg/ib/ib.go).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+
+from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
+from bayplan.core.values import NamedTuple
+from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.topologies.fabric_managers import hosts as fabric_hosts
+from bayplan.topologies.fabric_managers import some
+from bayplan.topologies.fabric_managers.graph import Fabric
+from bayplan.topologies.fabric_managers.hosts import Adapter
+
+LONGEST = 2000
+"""Characters of a line."""
+
+_BLOCK = re.compile(r'(Switch|Ca|Rt)\s+\d+\s+"([SHR]-[0-9A-Za-z]+)"\s*(?:#\s*"([^"]*)")?')
+_PORT = re.compile(
+    r'\[\d+\](?:\[ext \d+\])?(?:\([0-9a-fA-F]+\))?\s+"([SHR]-[0-9A-Za-z]+)"\[\d+\](?:\[ext \d+\])?'
+    r'(?:\([0-9a-fA-F]+\))?\s*#[^"]*"([^"]*)"'
+)
+_QUIET = re.compile(r"#|\s*$|\w+=\S|Chassis |Non-Chassis ")
+_SNIFF = re.compile(r'^(?:Switch|Ca|Rt)\s+\d+\s+"[SHR]-[0-9a-fA-F]+"', re.MULTILINE)
+_SWITCH_NAME = re.compile(r"[^;:]+;([^;:]+):[^;:/]*(.*)")
+AGGREGATION = "Mellanox Technologies Aggregation Node"
+"""SHARP's part of a switch: an adapter that is in no host."""
+
+
+class Read(NamedTuple):
+    """Switches and adapters by their identifiers.
+
+    `names`: how each calls itself. `ports`: of switches, what is at the other end, and the line. `ends`: what a port
+    anywhere leads to, how it is called there first, and the line.
+    """
+
+    names: dict[str, str]
+    ports: dict[str, list[tuple[str, int]]]
+    ends: dict[str, tuple[str, int]]
+
+
+def sniff(source: SourceFile) -> bool:
+    """Whether a block begins somewhere at its beginning."""
+    return bool(_SNIFF.search(source.head))
+
+
+def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+    """The hosts below merged leaf switches."""
+    found: list[Diagnostic] = []
+    at = source.at()
+    read = _read(source, found)
+    found += () if found else _missing(read, at)
+    if has_errors(found):
+        return Outcome(None, tuple(found))
+    start = (*at, AT, 1, 1)
+    hosts = fabric_hosts.sort(_adapters(read, at), asked, start, found)
+    links = {name: [end for end, _ in ports if end in read.ports] for name, ports in read.ports.items()}
+    names = {name: switch_name(read.names[name]) for name in read.ports}
+    return fabric_hosts.part(source, asked, hosts, Fabric(hosts.hosts, links, names, hosts.places), start, found)
+
+
+def switch_name(text: str) -> str:
+    """`sw1` of `MF0;sw1:MQM9700/U1`; the part of a modular switch is kept: `MF0;sw1:CS8500/L2/U1` is `sw1-L2-U1`."""
+    match = _SWITCH_NAME.fullmatch(text)
+    if not match:
+        return text
+    name, part = match.groups()
+    return name if part in ("", "/U1") else name + part.replace("/", "-")
+
+
+def lines(source: SourceFile) -> Iterator[str]:
+    """The lines of a file that is never whole in memory; of a very long one the beginning."""
+    rest = ""
+    for chunk in chain(source.chunks(), ("\n",)):
+        if "\n" not in chunk:
+            rest = (rest + chunk)[: LONGEST + 1]
+            continue
+        first, *more = chunk.split("\n")
+        yield (rest + first)[: LONGEST + 1]
+        rest = more.pop()[: LONGEST + 1]
+        yield from more
+
+
+def _read(source: SourceFile, found: list[Diagnostic]) -> Read:
+    read = Read({}, {}, {})
+    ports: list[tuple[str, int]] | None = None
+    wrong: tuple[int, str] = (0, "")
+    number = 0
+    for number, line in enumerate(lines(source), 1):
+        if match := _PORT.match(line):
+            end = match[1]
+            if end not in read.ends:
+                read.ends[end] = (match[2], number)
+            if ports is not None:
+                ports.append((end, number))
+        elif match := _BLOCK.match(line):
+            read.names.setdefault(match[2], match[3] or "")
+            ports = read.ports.setdefault(match[2], []) if match[1] == "Switch" else None
+        elif not _QUIET.match(line):
+            wrong = wrong if wrong[0] else (number, line)
+    if wrong[0]:
+        found.append(_unread(wrong[0], wrong[1], wrong[0] == number, source.at()))
+    return read
+
+
+def _unread(number: int, line: str, last: bool, at: Route) -> Diagnostic:
+    shown = line if len(line) < 60 else f"{line[:57]}..."
+    if last:
+        return error("T541", (*at, AT, number, 1), f'the output ends within a line: "{shown}"', hint=WHOLE)
+    message = f'a line that ibnetdiscover does not print: "{shown}"'
+    return error("T542", (*at, AT, number, 1), message, hint="give what it prints, unchanged and in English")
+
+
+WHOLE = "run `ibnetdiscover` again, and keep all that it prints"
+
+
+def _missing(read: Read, at: Route) -> Iterator[Diagnostic]:
+    """T541: the other end of a link has no block."""
+    missing = [seen for end, seen in read.ends.items() if end not in read.names]
+    if missing:
+        names = some([f'"{name}"' for name, _ in missing])
+        message = f"the output is cut off: ports lead to {len(missing)} switches or adapters without a block: {names}"
+        yield error("T541", (*at, AT, missing[0][1], 1), message, hint=WHOLE)
+
+
+def _adapters(read: Read, at: Route) -> Iterator[Adapter]:
+    """The ports of switches that lead to adapters."""
+    for switch, ports in read.ports.items():
+        for end, number in ports:
+            own = "" if end in read.ports else read.names[end] or read.ends[end][0]
+            if end.startswith("H") and own != AGGREGATION:
+                words = own.split()
+                host, device = words if len(words) == 2 else ("", "")
+                yield Adapter(host, device, end, switch, (*at, AT, number, 1), own)

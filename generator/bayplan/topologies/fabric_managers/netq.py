@@ -1,0 +1,116 @@
+"""The topology graph of NetQ: `POST /api/netq/telemetry/v1/object/topologygraph/fetch-topology` (NetQ 4.14, 5.0).
+
+One entry with links (`id`: two nodes joined by `-*-`) and nodes, of which tier -1 are hosts; read as Topograph 1.0 does
+(pkg/providers/netq/netq.go), which takes one entry only, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import items, number_in, text
+from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.topologies.fabric_managers import document, some
+from bayplan.topologies.fabric_managers import hosts as fabric_hosts
+from bayplan.topologies.fabric_managers.graph import Fabric
+from bayplan.topologies.fabric_managers.hosts import Adapter
+
+HOST_TIER = -1
+BETWEEN = "-*-"
+_SNIFF = re.compile(r'\s*\[\s*\{\s*"(?:links|nodes)"')
+_WORDS = re.compile(r'"compounded_(?:nodes|links)"|"id"\s*:\s*"[^"]*-\*-')
+
+
+class Node(NamedTuple):
+    """A host or a switch."""
+
+    name: str
+    tier: int
+    route: Route
+
+
+def sniff(source: SourceFile) -> bool:
+    """Whether it is a list that begins with links or nodes of NetQ's."""
+    return bool(_SNIFF.match(source.head) and _WORDS.search(source.head))
+
+
+def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+    """The hosts below merged leaf switches."""
+    found: list[Diagnostic] = []
+    at = source.at()
+    data = document(source, found)
+    if has_errors(found):
+        return Outcome(None, tuple(found))
+    if not isinstance(data, list) or len(data) != 1 or not items(data, 0, "nodes"):
+        message = "this is no list with one topology graph"
+        hint = "give the answer for one premises: `[{links: [...], nodes: [...]}]`"
+        return Outcome(None, (error("T530", at, message, hint=hint),))
+    nodes = dict(_nodes(data[0], (*at, 0)))
+    links = list(_links(data[0], nodes, (*at, 0), found))
+    if has_errors(found):
+        return Outcome(None, tuple(found))
+    start = (*at, AT, 1, 1)
+    adapters = list(_adapters(links, nodes))
+    fabric_hosts.unlinked((each.name for each in nodes.values() if each.tier == HOST_TIER), adapters, start, found)
+    hosts = fabric_hosts.sort(adapters, asked, start, found)
+    between = _between(links, nodes)
+    names = {key: node.name for key, node in nodes.items() if node.tier != HOST_TIER}
+    return fabric_hosts.part(source, asked, hosts, Fabric(hosts.hosts, between, names, hosts.places), start, found)
+
+
+def _nodes(data: Any, at: Route) -> Iterator[tuple[str, Node]]:
+    for n, group in enumerate(items(data, "nodes")):
+        for m, each in enumerate(items(group, "compounded_nodes")):
+            tier = number_in(each, "tier")
+            if text(each, "id") and tier is not None:
+                route = (*at, "nodes", n, "compounded_nodes", m)
+                yield text(each, "id"), Node(text(each, "name") or text(each, "id"), tier, route)
+
+
+Link = tuple[str, str, Mapping[str, Any], Route]
+
+
+def _links(data: Any, nodes: Mapping[str, Node], at: Route, found: list[Diagnostic]) -> Iterator[Link]:
+    """The two ends of every link; T541 where one is not among the nodes."""
+    strange: dict[str, Route] = {}
+    for n, each in enumerate(items(data, "links")):
+        low, _, high = text(each, "id").partition(BETWEEN)
+        ends = [low, high] if high else [low]
+        for end in ends:
+            if end not in nodes:
+                strange.setdefault(end, (*at, "links", n, "id"))
+        if low in nodes and high in nodes:
+            yield low, high, each, (*at, "links", n)
+    if strange:
+        shown = some([f'"{each}"' for each in strange])
+        message = f"links lead to {len(strange)} nodes that are not listed: {shown}"
+        found.append(error("T541", next(iter(strange.values())), message, hint="give the whole answer of NetQ"))
+
+
+def _adapters(links: list[Link], nodes: Mapping[str, Node]) -> Iterator[Adapter]:
+    """A link between a host and a switch, once for each interface of the host where they are listed."""
+    for low, high, link, _ in links:
+        host, switch = (low, high) if nodes[low].tier == HOST_TIER else (high, low)
+        if nodes[host].tier != HOST_TIER or nodes[switch].tier == HOST_TIER:
+            continue
+        ports = [text(each, "interface") for each in _ends(link) if text(each, "node") == host]
+        for port in dict.fromkeys(ports) or {switch: None}:
+            yield Adapter(nodes[host].name, port, host, switch, nodes[host].route, nodes[host].name)
+
+
+def _ends(link: Mapping[str, Any]) -> Iterator[Any]:
+    for each in items(link, "compounded_links"):
+        yield from items(each, "interfaces")
+
+
+def _between(links: list[Link], nodes: Mapping[str, Node]) -> dict[str, list[str]]:
+    made: dict[str, list[str]] = {}
+    for low, high, _, _ in links:
+        if HOST_TIER not in (nodes[low].tier, nodes[high].tier):
+            made.setdefault(low, []).append(high)
+            made.setdefault(high, []).append(low)
+    return made

@@ -1,0 +1,77 @@
+"""The ports that UFM lists: `GET /ufmRest/resources/ports` (UFM Enterprise 6.15 to 6.20).
+
+Volcano reads the same list for its HyperNodes (Volcano 1.15, pkg/controllers/hypernode/discovery/ufm/ufm.go): a port
+whose description speaks of a computer is a host's, and its peer is the leaf switch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, has_errors
+from bayplan.kube.objects import text
+from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.topologies.fabric_managers import hosts as fabric_hosts
+from bayplan.topologies.fabric_managers import listed
+from bayplan.topologies.fabric_managers.graph import Fabric
+from bayplan.topologies.fabric_managers.hosts import Adapter
+from bayplan.topologies.fabric_managers.ibnetdiscover import AGGREGATION, switch_name
+
+_SNIFF = re.compile(r"\s*\[\s*\{")
+DEFAULT = "Mellanox Technologies"
+"""Part of what adapters say of themselves before their host is up: UFM then calls the system by a number."""
+NO_PEER = frozenset({"", "N/A", "n/a", "None"})
+
+
+def sniff(source: SourceFile) -> bool:
+    """Whether it is a list whose entries have a peer."""
+    head = source.head
+    return bool(_SNIFF.match(head)) and '"peer_node_name"' in head and '"system_name"' in head
+
+
+def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+    """The hosts below merged leaf switches."""
+    found: list[Diagnostic] = []
+    at = source.at()
+    data = listed(source, "ports", "give what `/ufmRest/resources/ports` answers", found)
+    if has_errors(found):
+        return Outcome(None, tuple(found))
+    computers = [(n, each) for n, each in enumerate(data) if "computer" in text(each, "description").lower()]
+    start = (*at, AT, 1, 1)
+    adapters = list(_adapters(computers, at))
+    hosts_named = (host for _, each in computers if (host := _host(each)))
+    fabric_hosts.unlinked(hosts_named, adapters, start, found)
+    hosts = fabric_hosts.sort(adapters, asked, start, found)
+    links = _links([each for each in data if "switch" in text(each, "description").lower()])
+    names = {each: switch_name(each) for adapters in hosts.hosts.values() for each in adapters.values()}
+    return fabric_hosts.part(source, asked, hosts, Fabric(hosts.hosts, links, names, hosts.places), start, found)
+
+
+def _adapters(ports: Sequence[tuple[int, dict[str, Any]]], at: Route) -> Iterator[Adapter]:
+    for number, each in ports:
+        peer, description = text(each, "peer_node_name"), text(each, "node_description")
+        if peer in NO_PEER or description == AGGREGATION:
+            continue
+        words = description.split()
+        device = words[1] if len(words) == 2 else text(each, "dname") or text(each, "name") or str(number)
+        guid = text(each, "node_guid") or text(each, "system_guid") or text(each, "systemID") or device
+        yield Adapter(_host(each), device, guid, peer, (*at, number), description or text(each, "system_name"))
+
+
+def _host(port: dict[str, Any]) -> str:
+    description = text(port, "node_description")
+    return "" if DEFAULT in description else text(port, "system_name") or description.split(" ")[0]
+
+
+def _links(ports: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
+    """Both directions of every link between switches."""
+    links: dict[str, list[str]] = {}
+    known = {text(each, "system_name") for each in ports}
+    for each in ports:
+        own, peer = text(each, "system_name"), text(each, "peer_node_name")
+        if own and peer in known and own != peer:
+            links.setdefault(own, []).append(peer)
+            links.setdefault(peer, []).append(own)
+    return links

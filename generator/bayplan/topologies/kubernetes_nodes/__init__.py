@@ -1,0 +1,214 @@
+"""Nodes, counted by what is the same of them: 100,000 nodes are some thousand groups, and all else looks at groups.
+
+A node says two things: what it offers (allocatable amounts, taints, state) and its labels. Of the labels only those
+are kept that somebody asks for; which of them a node has is told by its *form*, the keys of all its labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from operator import itemgetter
+from typing import Any
+
+from bayplan.core.diagnostics import Route
+from bayplan.core.values import NamedTuple
+from bayplan.model.topology import HOSTNAME_LABEL
+
+Taint = tuple[str, str, str]
+"""Key, value, effect."""
+
+
+class Offer(NamedTuple):
+    """What a node offers. Amounts are thousandths; `capacity` has only what devices count."""
+
+    cordoned: bool = False
+    ready: str = ""  # True, False, Unknown; empty: nothing is said
+    amounts: Mapping[str, int] = {}
+    capacity: Mapping[str, int] = {}
+    taints: tuple[Taint, ...] = ()
+
+    @property
+    def kind(self) -> Hashable:
+        """What tells nodes apart. Two equal machines differ by some KiB of memory, so CPU and memory do not."""
+        return self.cordoned, self.ready, _devices(self.amounts), _devices(self.capacity), self.taints
+
+
+class NodeGroup(NamedTuple):
+    """Nodes that are the same in all that is asked of them; `amounts` of the offer are the least of theirs."""
+
+    offer: Offer
+    labels: Mapping[str, str]
+    names: tuple[str, ...]
+
+
+class AllNodes(NamedTuple):
+    """All nodes of a source. `hosts`: hostname labels that are not the node's name; `keys`: all label keys seen."""
+
+    groups: tuple[NodeGroup, ...]
+    places: Mapping[str, Route]
+    hosts: Mapping[str, str]
+    aliases: Mapping[str, str]
+    keys: frozenset[str]
+    twice: tuple[tuple[str, Route], ...] = ()
+
+
+class LabelKeys(NamedTuple):
+    """The label keys of some nodes: how the wanted ones are picked from the values, and where the hostname is."""
+
+    kind: int  # a number for each set of keys that are picked
+    wanted: tuple[str, ...]
+    pick: Callable[[Sequence[str]], tuple[str, ...]]
+    host: int
+
+
+class KnownOffer(NamedTuple):
+    """An offer that was met before, by number."""
+
+    number: int
+    kind: int
+
+
+class OpenGroup(NamedTuple):
+    """Alike nodes while they are counted."""
+
+    wanted: tuple[str, ...]
+    values: tuple[str, ...]
+    names: list[str]
+    offers: set[int]
+
+
+class NodeCounter:
+    """A census in the making. Its methods are called once a node, so they do little."""
+
+    def __init__(self, wanted: frozenset[str]) -> None:
+        self.wanted = wanted - {HOSTNAME_LABEL}
+        self.forms: dict[tuple[str, ...], LabelKeys] = {}
+        self.offers: list[Offer] = []
+        self.known: dict[Hashable, KnownOffer] = {}
+        self.kinds: dict[Hashable, int] = {}
+        self.picked: dict[tuple[str, ...], int] = {}
+        self.groups: dict[tuple[int, int, tuple[str, ...]], OpenGroup] = {}
+        self.places: dict[str, Route] = {}
+        self.hosts: dict[str, str] = {}
+        self.called: list[tuple[str, ...]] = []  # a node's name, its provider's id, further names
+        self.twice: list[tuple[str, Route]] = []
+
+    def form(self, keys: tuple[str, ...]) -> LabelKeys:
+        """The form of nodes with these label keys."""
+        found = self.forms.get(keys)
+        if found is None:
+            places = [number for number, key in enumerate(keys) if key in self.wanted]
+            host = keys.index(HOSTNAME_LABEL) if HOSTNAME_LABEL in keys else -1
+            wanted = tuple(keys[number] for number in places)
+            kind = self.picked.setdefault(wanted, len(self.picked))
+            found = self.forms[keys] = LabelKeys(kind, wanted, _picker(places), host)
+        return found
+
+    def offer(self, spelled: Hashable, make: Callable[[], Offer]) -> KnownOffer:
+        """The offer that was said in these words; made where they are new."""
+        found = self.known.get(spelled)
+        if found is None:
+            made = make()
+            kind = self.kinds.setdefault(made.kind, len(self.kinds))
+            found = self.known[spelled] = KnownOffer(len(self.offers), kind)
+            self.offers.append(made)
+        return found
+
+    def add(self, name: str, place: Route, offer: KnownOffer, form: LabelKeys, values: Sequence[str]) -> None:
+        """One node. ValueError: it has no name. How names are spelled is checked with the topology."""
+        if not name:
+            raise ValueError("it has no name")
+        if name in self.places:
+            self.twice.append((name, place))
+            return
+        self.places[name] = place
+        form_kind, wanted, pick, host = form
+        if host >= 0 and values[host] != name:
+            self.hosts[name] = values[host]
+        number, offer_kind = offer
+        key = (form_kind, offer_kind, pick(values))
+        group = self.groups.get(key)
+        if group is None:
+            group = self.groups[key] = OpenGroup(wanted, key[2], [], set())
+        group[2].append(name)
+        group[3].add(number)
+
+    def all_nodes(self) -> AllNodes:
+        """What was counted."""
+        alike = tuple(map(self._group, self.groups.values()))
+        keys = frozenset(key for form in self.forms for key in form)
+        return AllNodes(alike, self.places, self.hosts, self._aliases(), keys, tuple(self.twice))
+
+    def _aliases(self) -> Aliases:
+        """Names that nodes have besides: the short host name, the provider's id and its last part, and what is told."""
+        return Aliases(self.called, self.places, self.hosts)
+
+    def _group(self, group: OpenGroup) -> NodeGroup:
+        offers = [self.offers[number] for number in group.offers]
+        offer = offers[0] if len(offers) == 1 else offers[0]._replace(amounts=least(each.amounts for each in offers))
+        return NodeGroup(offer, dict(zip(group.wanted, group.values, strict=True)), tuple(group.names))
+
+
+def nodes_of(groups: Iterable[NodeGroup]) -> list[str]:
+    """Their names, sorted."""
+    return sorted(name for each in groups for name in each.names)
+
+
+def size(groups: Iterable[NodeGroup]) -> int:
+    """How many nodes they are."""
+    return sum(len(each.names) for each in groups)
+
+
+def least(offers: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """The amounts that each of them has."""
+    several = {id(amounts): amounts for amounts in offers}
+    first, *rest = several.values()
+    found = dict(first)
+    for amounts in rest:
+        found = {key: min(amount, amounts[key]) for key, amount in found.items() if key in amounts}
+    return found
+
+
+def _devices(amounts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(item for item in amounts.items() if "/" in item[0]))
+
+
+def _picker(places: list[int]) -> Callable[[Sequence[str]], tuple[str, ...]]:
+    if len(places) > 1:
+        return itemgetter(*places)
+    return (lambda values: (values[places[0]],)) if places else (lambda _values: ())
+
+
+class Aliases(Mapping[str, str]):
+    """Other names of nodes -> their names: the short host name, the provider's id and its last part, what is told.
+
+    Names that two nodes share, or that are the name of one, are none. Made when somebody asks, which is only where
+    several sources are put together.
+    """
+
+    def __init__(self, called: Sequence[tuple[str, ...]], nodes: Mapping[str, Any], hosts: Mapping[str, str]) -> None:
+        self._called, self._nodes, self._hosts = called, nodes, hosts
+
+    @cached_property
+    def _found(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for alias, name in self._pairs():
+            if found.setdefault(alias, name) != name:
+                found[alias] = ""
+        return {alias: name for alias, name in found.items() if alias and name and alias not in self._nodes}
+
+    def _pairs(self) -> Iterator[tuple[str, str]]:
+        for name, provider, *others in self._called:
+            yield from ((alias, name) for alias in (provider, provider.rpartition("/")[2], *others))
+        yield from ((name.partition(".")[0], name) for name in self._nodes if "." in name)
+        yield from ((host, name) for name, host in self._hosts.items())
+
+    def __getitem__(self, alias: str) -> str:
+        return self._found[alias]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)

@@ -1,0 +1,318 @@
+"""How nodes are spoken of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
+from bayplan.core.phrases import count, listing
+from bayplan.core.values import NamedTuple
+from bayplan.model.topology import HOST_LEVEL, Level
+from bayplan.topologies.grouping import CLIQUE
+from bayplan.topologies.kubernetes_nodes import NodeGroup, nodes_of, size
+
+
+def named(names: Sequence[str]) -> str:
+    """`node "n1"`, `nodes "n1", "n2" and 4 more`."""
+    return f"{'node' if len(names) == 1 else 'nodes'} {listing(names, 'and', most=5)}"
+
+
+def has(names: Sequence[str]) -> str:
+    """`node "n1" has`."""
+    return f"{named(names)} {'has' if len(names) == 1 else 'have'}"
+
+
+def are(names: Sequence[str]) -> str:
+    """`node "n1" is`."""
+    return f"{named(names)} {'is' if len(names) == 1 else 'are'}"
+
+
+def as_said(names: Sequence[str]) -> str:
+    """`as node "n1" says`."""
+    return f"as {named(names)} {'says' if len(names) == 1 else 'say'}"
+
+
+# Whose node labels say where a node hangs, and what they are called: one row a platform, each level named.
+#
+# Numbers in keys run in both directions (AWS: 1 is the top; Nebius, Topograph: 0 is the bottom), so nothing is sorted
+# by them. Labels that name a single host (GKE's gce-topology-host, OKE's rdma.host_id) are no levels.
+
+
+class Tier(NamedTuple):
+    """A level. `accelerator`: a set of nodes with one accelerator network, which need not follow the tree of switches;
+    `repeats`: its values are known to repeat under other parents."""
+
+    name: str
+    label: str
+    accelerator: bool = False
+    repeats: bool = False
+
+
+def _tiers(prefix: str, *named: str) -> tuple[Tier, ...]:
+    """`rack=key`: a rank; `rack*=key`: an accelerator's."""
+    pairs = (each.partition("=") for each in named)
+    return tuple(Tier(name.strip("*"), f"{prefix}{key or name.strip('*')}", "*" in name) for name, _, key in pairs)
+
+
+PRESETS: Mapping[str, tuple[Tier, ...]] = {
+    # NVIDIA/topograph v1.0.0, docs/reference/node-labels.md; tier 0 is nearest to the node
+    "topograph": (
+        *_tiers("fabric.topograph.run/", *(f"tier-{number}" for number in range(15, -1, -1))),
+        *_tiers("accelerator.topograph.run/", "domain*", "sub-domain*"),
+    ),
+    # 0.2 to 0.5
+    "topograph-0.5": _tiers("network.topology.nvidia.com/", "core", "spine", "leaf", "accelerator*"),
+    # 0.1
+    "topograph-0.1": _tiers("network.topology.nvidia.com/", "datacenter", "spine", "block", "accelerator*"),
+    # docs.coreweave.com; a superpod is a small number, unique inside its fabric
+    "coreweave": (
+        Tier("fabric", "backend.coreweave.cloud/fabric"),
+        Tier("superpod", "backend.coreweave.cloud/superpod", repeats=True),
+        Tier("leaf", "backend.coreweave.cloud/leafgroup"),
+        Tier("rack", "ds.coreweave.com/nvlink.domain", accelerator=True),
+    ),
+    "coreweave-legacy": (
+        Tier("fabric", "ib.coreweave.cloud/fabric"),
+        Tier("superpod", "ib.coreweave.cloud/superpod", repeats=True),
+    ),
+    # a sub-block of A4X is one NVL72
+    "gke": _tiers("cloud.google.com/gce-topology-", "block", "subblock*"),
+    # layer 1 is the top; some types have four
+    "eks": (
+        *_tiers("topology.k8s.aws/network-node-", "layer-1", "layer-2", "layer-3", "layer-4"),
+        Tier("ultraserver", "topology.k8s.aws/ultraserver-id", accelerator=True),
+    ),
+    "oke": _tiers(
+        "oci.oraclecloud.com/rdma.",
+        "island=hpc_island_id",
+        "network-block=network_block_id",
+        "local-block=local_block_id",
+    ),
+    "oke-host": _tiers("oci.oraclecloud.com/host.", "network-block=network_block_id", "rack*=rack_id"),
+    # tier 0 is an NVL instance group
+    "nebius": _tiers("topology.nebius.com/", "tier-3", "tier-2", "tier-1", "tier-0*"),
+    # jobs cannot leave a partition
+    "crusoe": _tiers("crusoe.ai/", "partition=ib.partition.id", "pod=pod.id"),
+    "volcano": _tiers("volcano.sh/", "hypercluster", "hypernode", "tor"),
+    "generic": _tiers("topology.kubernetes.io/", "region", "zone", "block", "rack"),
+    "clique": (Tier("rack", CLIQUE, accelerator=True),),
+}
+"""Of several networks the one counts of which nodes carry the most labels, and the first of equals."""
+
+PLACES = ("generic", "clique")
+"""Those that are tried where nodes carry labels of no network."""
+
+LABELS = frozenset(tier.label for tiers in PRESETS.values() for tier in tiers) | {CLIQUE}
+
+
+# Which labels of some nodes are their levels, and whether they are a tree: each domain in one place.
+
+Path = tuple[str, ...]
+LABEL_THEM = "label them, leave the level out with --level, or the nodes with --exclude-incomplete"
+MOST = 10
+"""Domains of a level that are complained of."""
+
+
+class Tiers(NamedTuple):
+    """Levels to look for. `beside`: those of accelerators, whose place in the tree the nodes tell; `given`: by a user
+    or another source, who have said all levels there are."""
+
+    tree: tuple[Tier, ...] = ()
+    beside: tuple[Tier, ...] = ()
+    given: bool = False
+
+
+class Row(NamedTuple):
+    """Alike nodes and where they hang."""
+
+    path: Path
+    group: NodeGroup
+
+
+class Tree(NamedTuple):
+    """Levels, coarse to fine, and the nodes that hang on them."""
+
+    levels: tuple[Level, ...]
+    rows: tuple[Row, ...]
+
+
+def preset_of(groups: Iterable[NodeGroup]) -> tuple[str, ...]:
+    """The presets of which nodes carry labels, the best first."""
+    labels = carried(groups)
+    scores = {name: sum(tier.label in labels for tier in tiers) for name, tiers in PRESETS.items()}
+    networks = sorted((name for name in scores if name not in PLACES and scores[name]), key=lambda name: -scores[name])
+    return (*networks, *(name for name in PLACES if scores[name]))
+
+
+def preset_tiers(preset: str, groups: Iterable[NodeGroup]) -> Tiers:
+    """The levels of a preset that a node has: a platform has more than one of its networks has."""
+    labels = carried(groups)
+    tiers = [tier for tier in PRESETS.get(preset, ()) if tier.label in labels]
+    return Tiers(
+        tuple(tier for tier in tiers if not tier.accelerator), tuple(tier for tier in tiers if tier.accelerator)
+    )
+
+
+def carried(groups: Iterable[NodeGroup]) -> set[str]:
+    """The labels that any of the nodes has."""
+    return {key for each in groups for key, value in each.labels.items() if value}
+
+
+def given_tiers(levels: Sequence[Level]) -> Tiers:
+    """Levels that somebody has named."""
+    return Tiers(tuple(Tier(each.name, each.label, repeats=each.unique == "parent") for each in levels), (), True)
+
+
+def rows_of(groups: Iterable[NodeGroup], tiers: Sequence[Tier]) -> tuple[Row, ...]:
+    """Where nodes hang that have all labels."""
+    labels = [tier.label for tier in tiers]
+    paths = ((tuple(each.labels.get(label, "") for label in labels), each) for each in groups)
+    return tuple(Row(path, each) for path, each in paths if all(path))
+
+
+def tree_of(rows: tuple[Row, ...], tiers: Sequence[Tier], where: str, places: Mapping[str, Route]) -> Judged:
+    """The tree of these levels, without those that every node has for itself; None where it is no tree."""
+    found: list[Diagnostic] = []
+    while tiers and _one_node_each(rows):
+        tier, names = tiers[-1], {name for row in rows for name in row.group.names}
+        found.append(_one_each(tier, rows, len(tiers) == 1 and {row.path[-1] for row in rows} == names, where, places))
+        tiers, rows = tiers[:-1], joined(rows, len(tiers) - 1)
+    upside_down = list(_order(rows, tiers, where, places))
+    levels = [Level(tier.name, tier.label) for tier in tiers]
+    for depth in range(1, len(tiers)) if not upside_down else ():
+        if _repeat(rows, depth, tiers, where, places, found):
+            levels[depth] = levels[depth]._replace(unique="parent")
+    return Judged(Tree(tuple(levels), rows), (*found, *upside_down))
+
+
+class Judged(NamedTuple):
+    """A tree and what is to be said of it."""
+
+    tree: Tree
+    found: tuple[Diagnostic, ...]
+
+
+def joined(rows: Iterable[Row], depth: int) -> tuple[Row, ...]:
+    """The rows without levels below a depth."""
+    return tuple(row._replace(path=row.path[:depth]) for row in rows)
+
+
+def _one_node_each(rows: Sequence[Row]) -> bool:
+    """Whether every node has a value of the finest level for itself."""
+    return (
+        len(rows) > 1
+        and all(len(row.group.names) == 1 for row in rows)
+        and len({row.path[-1:] for row in rows}) == len(rows)
+    )
+
+
+def _one_each(tier: Tier, rows: Sequence[Row], names: bool, where: str, places: Mapping[str, Route]) -> Diagnostic:
+    place = places[rows[0].group.names[0]]
+    hint = f'every pool ends in the level "{HOST_LEVEL}" by itself'
+    if names:
+        message = f'the only level of {where}, "{tier.label}", holds the names of the nodes'
+        return error("T509", place, message, hint=f"leave it out: {hint}")
+    message = f'every node of {where} has its own "{tier.label}", so it is left out'
+    return warning("T509", place, message, hint=hint)
+
+
+def _order(rows: Sequence[Row], tiers: Sequence[Tier], where: str, places: Mapping[str, Route]) -> Iterator[Diagnostic]:
+    """T508: a value of the coarser level says what the finer one is."""
+    for depth in range(1, len(tiers)):
+        coarse, fine = len({row.path[depth - 1] for row in rows}), len({row.path[depth] for row in rows})
+        if fine < coarse and len({row.path[depth - 1 : depth + 1] for row in rows}) == coarse:
+            one, other = tiers[depth - 1], tiers[depth]
+            message = (
+                f'{where} has {count(fine, "value")} of "{other.label}" and {coarse} of "{one.label}", which is to be'
+                " the coarser one"
+            )
+            place = places[rows[0].group.names[0]]
+            yield error("T508", place, message, hint=f'name "{other.label}" first: levels go from coarse to fine')
+
+
+def _repeat(
+    rows: Sequence[Row],
+    depth: int,
+    tiers: Sequence[Tier],
+    where: str,
+    places: Mapping[str, Route],
+    found: list[Diagnostic],
+) -> bool:
+    """Whether the values of a level repeat under other parents; T505 where they rather are mistakes."""
+    parents: dict[str, dict[Path, list[NodeGroup]]] = {}
+    for row in rows:
+        parents.setdefault(row.path[depth], {}).setdefault(row.path[:depth], []).append(row.group)
+    several = {value: held for value, held in parents.items() if len(held) > 1}
+    tier = tiers[depth]
+    if not several or tier.repeats:
+        return bool(several)
+    structural = len(several) > 2 or all(map(even, several.values()))
+    if structural and 2 * len(several) >= len(parents):
+        message = f'the values of "{tier.label}" repeat under other parents in {where}: {listing(several, "and", 3)}'
+        place = places[rows[0].group.names[0]]
+        found.append(info("T506", place, message, hint="the level is marked `unique: parent`"))
+        return True
+    found += (_suspects(tier, value, held, tiers[:depth], places) for value, held in list(several.items())[:MOST])
+    return False
+
+
+def _suspects(
+    tier: Tier,
+    value: str,
+    parents: Mapping[Path, Sequence[NodeGroup]],
+    above: Sequence[Tier],
+    places: Mapping[str, Route],
+) -> Diagnostic:
+    """T505: those who are few are named."""
+    few, many = minority(parents)
+    depth = next(depth for depth, pair in enumerate(zip(few, many, strict=True)) if pair[0] != pair[1])
+    return in_two_places(tier, value, above[depth].name, above[depth].label, (many[depth], few[depth]), parents, places)
+
+
+def in_two_places(
+    tier: Tier,
+    value: str,
+    level: str,
+    label: str,
+    named: tuple[str, str],
+    parents: Mapping[Path, Sequence[NodeGroup]],
+    places: Mapping[str, Route],
+) -> Diagnostic:
+    """T505: a domain lies in the first of the domains named, as most say, and in the second."""
+    few, many = minority(parents)
+    names = nodes_of(parents[few])
+    most = count(size(parents[many]), "node")
+    message = (
+        f'{tier.name} "{value}" lies in {level} "{named[0]}", as {most} say, and in "{named[1]}", {as_said(names)}'
+    )
+    hint = f'correct the label "{label}" or "{tier.label}" of {"this node" if len(names) == 1 else "these nodes"}'
+    return error("T505", places[names[0]], message, hint=hint)
+
+
+def minority(parents: Mapping[Path, Sequence[NodeGroup]]) -> tuple[Path, Path]:
+    """The place that the fewest nodes name, and the one that the most name."""
+    sizes = sorted((size(held), path) for path, held in parents.items())
+    return sizes[0][1], sizes[-1][1]
+
+
+def even(parents: Mapping[Path, Sequence[NodeGroup]]) -> bool:
+    """Whether no place has less than half the nodes of another: then it is no mistake of a few."""
+    sizes = [size(held) for held in parents.values()]
+    return 2 * min(sizes) >= max(sizes)
+
+
+def incomplete(
+    groups: Sequence[NodeGroup], tiers: Sequence[Tier], where: str, places: Mapping[str, Route], excluded: bool
+) -> Iterator[Diagnostic]:
+    """T503, or T504 where they are to be left out: nodes that lack a label that others have."""
+    reported: set[str] = set()
+    for tier in tiers if groups else ():
+        lacking = nodes_of(each for each in groups if not each.labels.get(tier.label))
+        new = [name for name in lacking if name not in reported and tier.label != CLIQUE]
+        reported.update(new)
+        if new and excluded:
+            yield info("T504", places[new[0]], f'{has(new)} no label "{tier.label}": {len(new)} left out of {where}')
+        elif new:
+            having = nodes_of(each for each in groups if each.labels.get(tier.label))
+            others = f', unlike "{having[0]}" and others of {where}' if having else ""
+            yield error("T503", places[new[0]], f'{has(new)} no label "{tier.label}"{others}', hint=LABEL_THEM)

@@ -1,0 +1,312 @@
+"""Which nodes of a pool cannot be used, and why: not ready, cordoned, unhealthy, or reserved for others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from bayplan.core.diagnostics import Diagnostic, Route, error, has_errors, info, warning
+from bayplan.kube import quantity
+from bayplan.model.formats import Asked
+from bayplan.model.topology import AcceleratorKind, Domain, NodeShape, Pool
+from bayplan.topologies import grouping
+from bayplan.topologies.kubernetes_nodes import AllNodes, NodeGroup, Taint, hardware, least, nodes_of, size
+from bayplan.topologies.kubernetes_nodes.levels import Path, Row, has, named
+from bayplan.topologies.kubernetes_nodes.trees import FamilyTree
+
+NOT_READY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
+
+
+def states(
+    groups: Sequence[NodeGroup],
+    devices: Mapping[str, int],
+    tolerated: Sequence[Taint],
+    no_ready: bool,
+    unlinked: frozenset[str],
+) -> dict[str, str]:
+    """Node -> reason. `silent`: no node at all says whether it is ready."""
+    found: dict[str, str] = {}
+    for each in groups:
+        reason = state(each, no_ready) or ("unhealthy" if hardware.short_of(each, devices) else "")
+        reason = reason or ("reserved" if _extra(each, tolerated) else "")
+        if reason:
+            found |= dict.fromkeys(each.names, reason)
+        if unlinked and reason in ("", "reserved"):
+            found |= {name: "unhealthy" for name in each.names if name in unlinked}
+    return found
+
+
+def state(group: NodeGroup, no_ready: bool) -> str:
+    """What the node says of itself."""
+    offer = group.offer
+    keys = {key for key, _, _ in offer.taints}
+    if (offer.ready != "True" and not no_ready) or not keys.isdisjoint(NOT_READY):
+        return "notReady"
+    return "cordoned" if offer.cordoned or UNSCHEDULABLE in keys else ""
+
+
+def _extra(group: NodeGroup, tolerated: Sequence[Taint]) -> list[Taint]:
+    return [taint for taint in hardware.holding(group.offer.taints) if taint not in tolerated]
+
+
+def report_states(
+    groups: Sequence[NodeGroup],
+    devices: Mapping[str, int],
+    tolerated: Sequence[Taint],
+    no_ready: bool,
+    places: Mapping[str, Route],
+) -> Iterator[Diagnostic]:
+    """Why nodes are not used that call themselves ready: one finding for all of one reason."""
+    short_of: dict[tuple[str, int], list[NodeGroup]] = {}
+    extra: dict[Taint, list[NodeGroup]] = {}
+    for each in groups:
+        if state(each, no_ready):
+            continue
+        for key, given in list(hardware.short_of(each, devices).items())[:1]:
+            short_of.setdefault((key, given), []).append(each)
+        for taint in _extra(each, tolerated)[:1]:
+            extra.setdefault(taint, []).append(each)
+    yield from (
+        _short_of(key, given, devices[key], nodes_of(held), places) for (key, given), held in sorted(short_of.items())
+    )
+    yield from (_reserved(taint, nodes_of(held), places) for taint, held in sorted(extra.items()))
+
+
+def _short_of(key: str, given: int, wanted: int, names: Sequence[str], places: Mapping[str, Route]) -> Diagnostic:
+    if key in hardware.CARDS:
+        message = f'{has(names)} {wanted} GPUs and can give {given}: "{key}" is {given} in status.allocatable'
+        hint = "counted as unhealthy: pods for the whole node do not fit"
+        return warning("T513", places[names[0]], message, hint=hint)
+    message = f'{has(names)} {given} of "{key}" in status.allocatable, the nodes beside {wanted}'
+    return warning("T523", places[names[0]], message, hint="counted as unhealthy: look at the cards and their driver")
+
+
+def _reserved(taint: Taint, names: Sequence[str], places: Mapping[str, Route]) -> Diagnostic:
+    key, value, effect = taint
+    message = f"{has(names)} the taint {key}{f'={value}' if value else ''}:{effect}, unlike most of the pool"
+    return info("T524", places[names[0]], message, hint="counted as reserved")
+
+
+# Pools out of nodes that hang on a tree: one for each equipment, with the least of what its nodes offer.
+
+MOST_PODS = 10_000_000
+"""Thousandths: nodes that are none, as of virtual kubelets, offer any number."""
+Devices = Mapping[str, int]
+"""GPUs and network cards of a node, by resource."""
+
+
+def pools(grown: Sequence[FamilyTree], all_nodes: AllNodes, found: list[Diagnostic]) -> tuple[Pool, ...]:
+    """All pools, sorted by name; several of one stock are numbered."""
+    used: set[str] = set()
+    in_tree = {row.group.names[0] for each in grown for row in each.tree.rows}
+    away = [each for each in all_nodes.groups if each.names[0] not in in_tree]
+    made = [
+        _pool(each, devices, rows, grouping.free(each.family.name, used), (all_nodes, away), found)
+        for each in grown
+        for devices, rows in _equipped(each.tree.rows)
+    ]
+    return tuple(sorted(made, key=lambda pool: natural(pool.name)))
+
+
+def _equipped(rows: Iterable[Row]) -> list[tuple[Devices, list[Row]]]:
+    """Rows by their equipment. A few that have less than their neighbours are broken, and no equipment of its own."""
+    held: dict[tuple[tuple[str, int], ...], list[Row]] = {}
+    for row in rows:
+        held.setdefault(tuple(sorted(hardware.built_in(row.group).items())), []).append(row)
+    kept: list[tuple[Devices, list[Row]]] = []
+    for devices in sorted(held, key=lambda devices: (-_size(held[devices]), devices)):
+        own = held[devices]
+        whole = next((others for more, others in kept if _broken(dict(devices), own, more, others)), None)
+        if whole is None:
+            kept.append((dict(devices), own))
+        else:
+            whole += own
+    return kept
+
+
+def _broken(devices: Devices, rows: Sequence[Row], whole: Devices, others: Sequence[Row]) -> bool:
+    less = devices.keys() <= whole.keys() and all(devices.get(key, 0) <= amount for key, amount in whole.items())
+    return less and 4 * _size(rows) <= _size(others) and {row.path for row in rows} <= {row.path for row in others}
+
+
+def _size(rows: Iterable[Row]) -> int:
+    return size(row.group for row in rows)
+
+
+def _pool(
+    grown: FamilyTree,
+    devices: Devices,
+    rows: Sequence[Row],
+    name: str,
+    counted: tuple[AllNodes, Sequence[NodeGroup]],
+    found: list[Diagnostic],
+) -> Pool:
+    """A pool; `counted`: all nodes, and those of them that are in no pool."""
+    family, groups, all_nodes = grown.family, [row.group for row in rows], counted[0]
+    taints = hardware.tolerated(groups)
+    no_ready = not any(each.offer.ready for each in all_nodes.groups)
+    countable = (
+        devices if has_plugin(grown) else {key: n for key, n in devices.items() if key != family.machine.resource}
+    )
+    found += report_states(groups, countable, taints, no_ready, all_nodes.places)
+    reasons = states(groups, countable, taints, no_ready, grown.unlinked)
+    usable = [each for each in groups if each.names[0] not in reasons] or groups
+    node = NodeShape(
+        family.kind,
+        devices.get(family.machine.resource, 0),
+        _resources(usable, family.machine.resource),
+        (family.frame.node.node_selector if family.frame else {}) or _selector(groups, name, *counted, found),
+        tuple(map(hardware.toleration, taints)),
+    )
+    return Pool(name, node, grown.tree.levels, tuple(_domains(rows, grown.partitions)), _by_reason(reasons))
+
+
+def has_plugin(grown: FamilyTree) -> bool:
+    """Whether a device plugin offers the GPUs of any of the nodes."""
+    return any(each.offer.amounts.get(grown.family.machine.resource) for each in grown.family.groups)
+
+
+def _offered(group: NodeGroup) -> str:
+    """What pods come for: nothing but CPU where it is empty. Of the control plane they want nothing."""
+    return "-" if hardware.is_control(group) else hardware.resource_of(group) or hardware.unmodelled(group)
+
+
+def _selector(
+    groups: Sequence[NodeGroup], name: str, all_nodes: AllNodes, away: Sequence[NodeGroup], found: list[Diagnostic]
+) -> dict[str, str]:
+    """What takes the nodes of this pool alone; else what takes none of another pool, but nodes that were left out."""
+    own = {each.names[0] for each in groups}
+    others = [each for each in all_nodes.groups if each.names[0] not in own]
+    if exact := hardware.selector(groups, others):
+        return exact
+    out = {each.names[0] for each in away}
+    made = hardware.selector(groups, (each for each in others if each.names[0] not in out))
+    offered = {_offered(each) for each in groups}
+    also = [each for each in away if made.items() <= each.labels.items() and _offered(each) in offered]
+    if made and also and not has_errors(found):
+        (key, value), names = next(iter(made.items())), nodes_of(also)
+        message = f'the selector of pool "{name}", {key}={value}, also takes {named(names)}, in no pool'
+        hint = "pods may be put on them: label them as the others are, or cordon them"
+        found.append(warning("T591", all_nodes.places[names[0]], message, hint=hint))
+    return made
+
+
+def _resources(groups: Iterable[NodeGroup], counted: str) -> dict[str, int]:
+    """What is left of the least amounts without the GPUs, which are counted apart."""
+    amounts = least(each.offer.amounts for each in groups)
+    return {
+        key: amount if key != "pods" else min(amount, MOST_PODS)
+        for key, amount in sorted(amounts.items())
+        if amount > 0 and key not in (*hardware.CARDS, counted) and not key.startswith(hardware.VOLUMES)
+    }
+
+
+def _domains(rows: Iterable[Row], partitions: Mapping[Path, str]) -> Iterator[Domain]:
+    held: dict[Path, list[str]] = {}
+    for row in rows:
+        held.setdefault(row.path, []).extend(row.group.names)
+    columns = [in_order(set(values)) for values in zip(*held, strict=True)]
+    tiers = [{value: tier for tier, value in enumerate(column)} for column in columns]
+    for path in sorted(held, key=lambda path: [tier[value] for tier, value in zip(tiers, path, strict=True)]):
+        yield Domain(path, tuple(in_order(held[path])), partitions.get(path, ""))
+
+
+def _by_reason(reasons: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    held: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        held.setdefault(reason, []).append(name)
+    return {reason: tuple(in_order(names)) for reason, names in sorted(held.items())}
+
+
+_NUMBERS = re.compile(r"([0-9]+)")
+
+
+def natural(text: str) -> tuple[list[str | int], str]:
+    """What texts are sorted by so that n10 comes after n9."""
+    parts = _NUMBERS.split(text)
+    return [int(part) if place % 2 else part for place, part in enumerate(parts)], text
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Sorted, numbers as numbers."""
+    listed = sorted(names)
+    if len({*map(len, listed)}) < 2:
+        return listed
+    return sorted(listed, key=len if _one_number(listed) else natural)
+
+
+def _one_number(listed: Sequence[str]) -> bool:
+    """Whether sorted names differ in one number alone: then the longer one is the greater."""
+    first, last = listed[0], listed[-1]
+    start = next(place for place, pair in enumerate(zip(f"{first}\0", last, strict=False)) if pair[0] != pair[1])
+    start = len(first[:start].rstrip("0123456789"))
+    tail = first[start:].lstrip("0123456789")
+    numbers = [name[start : len(name) - len(tail)] for name in listed if name.endswith(tail)]
+    return len(numbers) == len(listed) and all(each.isdecimal() and each[0] != "0" for each in numbers)
+
+
+def accelerators(
+    grown: Sequence[FamilyTree], places: Mapping[str, Route], found: list[Diagnostic]
+) -> dict[str, AcceleratorKind]:
+    """How the GPUs of each stock are asked for, by kind."""
+    made: dict[str, AcceleratorKind] = {}
+    for each in grown:
+        kind, resource, by_plugin = each.family.kind, each.family.machine.resource, has_plugin(each)
+        if kind and (by_plugin or kind not in made):
+            made[kind] = hardware.accelerator(kind, resource, by_plugin)
+        if kind and hardware.is_part(each.family.machine.product):
+            found.append(_part(each, places))
+        if kind and not by_plugin:
+            message = f'no node of pool "{each.family.name}" has "{resource}" to allocate: GPUs are asked for by DRA'
+            place = places[nodes_of(each.family.groups)[0]]
+            found.append(info("T525", place, message, hint="if they should not be, is the device plugin running?"))
+    return dict(sorted(made.items()))
+
+
+def _part(grown: FamilyTree, places: Mapping[str, Route]) -> Diagnostic:
+    """T528: who needs whole GPUs must not get these."""
+    family = grown.family
+    offered = min(each.offer.amounts.get(family.machine.resource, 0) for each in family.groups) // 1000
+    message = (
+        f'nodes of pool "{family.name}" offer parts of GPUs, such as {offered} of "{family.machine.resource}":'
+        f' the accelerator "{family.kind}" ({family.machine.product.strip("-")})'
+    )
+    hint = "whole GPUs are another accelerator, and these nodes have none of them to give"
+    return info("T528", places[nodes_of(family.groups)[0]], message, hint=hint)
+
+
+# What is left free of a node: pods of DaemonSets ask for CPU and memory out of what is allocatable.
+#
+# How much, no list of nodes tells. A pod for the whole node (`wholeNode`) asks for all that the file says, so it stays
+# Pending where nothing is left free.
+
+KINDS = ("cpu", "memory")
+
+
+def less_headroom(pools: Sequence[Pool], headroom: Mapping[str, int]) -> tuple[Pool, ...]:
+    """The pools with so much less of each node."""
+    return tuple(pool._replace(node=pool.node._replace(resources=_less(pool, headroom))) for pool in pools)
+
+
+def _less(pool: Pool, headroom: Mapping[str, int]) -> dict[str, int]:
+    return {key: amount - headroom.get(key, 0) for key, amount in pool.node.resources.items()}
+
+
+def report_headroom(pools: Sequence[Pool], asked: Asked, places: Mapping[str, Route]) -> list[Diagnostic]:
+    """T592: nothing is left free, or more than there is. Pools whose amounts another source has said keep those."""
+    found, headroom = [], asked.headroom
+    known = {frame.name for frame in asked.frames if set(KINDS) & frame.node.resources.keys()}
+    for pool in pools:
+        place = places[pool.domains[0].nodes[0]]
+        for key in [key for key in headroom if 0 <= pool.node.resources.get(key, -1) <= headroom[key]]:
+            amounts = quantity.show(headroom[key]), quantity.show(pool.node.resources[key])
+            message = f'a headroom of {amounts[0]} {key} is all that nodes of pool "{pool.name}" have, {amounts[1]}'
+            found.append(error("T592", place, message, hint="leave less free with --headroom"))
+    new = (pool for pool in pools if pool.node.accelerator and pool.name not in known)
+    gpus = next((pool for pool in new if set(KINDS) & pool.node.resources.keys()), None)
+    if gpus and not headroom:
+        message = "`cpu` and `memory` are all that nodes can allocate, and the pods of DaemonSets need some of it"
+        hint = "pods with `wholeNode` would stay Pending: leave room with, say, --headroom cpu=4,memory=32Gi"
+        found.append(info("T592", places[gpus.domains[0].nodes[0]], message, hint=hint))
+    return found

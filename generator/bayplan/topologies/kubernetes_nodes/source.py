@@ -1,0 +1,217 @@
+"""What no API server would have taken: labels, taints and resources against the syntax that a topology file has too."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, error, has_errors, warning
+from bayplan.core.phrases import did_you_mean, listing, shorten, suggest
+from bayplan.kube.objects import get, is_kind, items, mapping, text
+from bayplan.model.formats import HEAD, Asked, Part, SourceFile
+from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
+from bayplan.schemas.patterns import LABEL_VALUE, is_label_key
+from bayplan.topologies import native
+from bayplan.topologies.kubernetes_nodes import AllNodes, NodeCounter, NodeGroup, reading, trees
+from bayplan.topologies.kubernetes_nodes import pools as nodes_pools
+from bayplan.topologies.kubernetes_nodes import pools as room
+from bayplan.topologies.kubernetes_nodes.hardware import CARDS, MIG, SHARES
+from bayplan.topologies.kubernetes_nodes.hardware import LABELS as SHAPE_LABELS
+from bayplan.topologies.kubernetes_nodes.levels import LABELS, PRESETS, has
+from bayplan.topologies.kubernetes_nodes.reading import add
+
+LONGEST = 63
+MOST = 20
+MOST_CARDS = 1024
+
+
+def faults(all_nodes: AllNodes, keys: frozenset[str]) -> Iterator[Diagnostic]:
+    """T526 for every kind of node that has such a thing among what is written to the file."""
+    reported, good, known = 0, {""}, set[int]()
+    for each in all_nodes.groups:
+        declared = [key for key, value in each.labels.items() if value not in good and key in keys]
+        found = [*(_label(each, key, good) for key in declared), *(_offer(each) if id(each.offer) not in known else ())]
+        known.add(id(each.offer))
+        for what in filter(None, found):
+            reported += 1
+            if reported <= MOST:
+                name = each.names[0]
+                hint = "names and values are letters, digits, dashes, dots and underscores: who wrote this file?"
+                yield error("T526", all_nodes.places[name], f'node "{name}" has {what}', hint=hint)
+
+
+def _label(group: NodeGroup, key: str, good: set[str]) -> str:
+    value = group.labels[key]
+    if _is_value(value):
+        good.add(value)
+        return ""
+    return f'"{shorten(value)}" in the label "{shorten(key)}", which none can hold'
+
+
+def _is_value(text: str) -> bool:
+    return not text or (len(text) <= LONGEST and bool(LABEL_VALUE.search(text)))
+
+
+def _offer(group: NodeGroup) -> Iterator[str]:
+    amounts, taints = group.offer.amounts, group.offer.taints
+    yield from (f'a resource "{shorten(key)}", which none is called' for key in amounts if not is_label_key(key))
+    yield from (f'a taint "{shorten(key)}", which none is called' for key, _, _ in taints if not is_label_key(key))
+    yield from (f'"{shorten(value)}" in a taint, which none can hold' for _, value, _ in taints if not _is_value(value))
+    for key in amounts:
+        if (key in CARDS or key.startswith((MIG, SHARES))) and not 0 <= amounts[key] <= MOST_CARDS * 1000:
+            yield f'{amounts[key] // 1000} of "{key}", more than {MOST_CARDS} or less than none'
+
+
+# Kubernetes nodes -> pools: `kubectl get nodes -o json`, the same as YAML, or a slim extract of a line a node.
+
+
+_JSON = re.compile(r'"apiVersion":\s*"v1",\s*"kind":\s*"Node(List)?"|"kind":\s*"Node(List)?",\s*"apiVersion":\s*"v1"')
+_YAML = re.compile(r"apiVersion: v1\n *kind: Node(List)? *$|kind: Node(List)?\n *apiVersion: v1 *$", re.M)
+_NOTHING = re.compile(r'\s*\{[^\[\]]*"items":\s*\[\s*\][^\[\]]*\}\s*')
+_TOLD = 20
+
+
+def sniff(source: SourceFile) -> bool:
+    """Whether the file begins like a list of nodes, or holds one: of a large file the beginning must tell."""
+    head = source.head
+    if reading.is_extract(head):
+        return True
+    shape = _JSON if _is_json(head) else _YAML
+    return (
+        bool(shape.search(head))
+        or _nothing(head)
+        or ("apiVersion" in head and _whole(source) and bool(shape.search(source.text)))
+    )
+
+
+def _nothing(head: str) -> bool:
+    """Whether the file is a list of nothing, as kubectl prints where a selector takes no node."""
+    if _is_json(head):
+        return bool(_NOTHING.fullmatch(head)) and bool(re.search(r'"kind":\s*"(Node)?List"', head))
+    return bool(re.match(r"(---\n)?apiVersion: v1\nitems: \[\]\nkind: (Node)?List$", head, re.M))
+
+
+def _whole(source: SourceFile) -> bool:
+    """Whether there is more of the file, and not too much of it."""
+    return len(source.head) == HEAD and bool(getattr(source, "small", True))
+
+
+def _is_json(head: str) -> bool:
+    return head.lstrip()[:1] in ("{", "[")
+
+
+def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+    """The pools that the nodes make."""
+    counter = NodeCounter(_wanted(asked))
+    found = list(_read(source, counter))
+    all_nodes = counter.all_nodes()
+    found += (*_listed(all_nodes, asked), *faults(all_nodes, _wanted(asked._replace(labels=frozenset()))))
+    if not all_nodes.places and not found:
+        hint = "did kubectl list it with a selector (-l) that no node meets? Write it with `kubectl get nodes -o json`"
+        found.append(error("T516", source.at(), "there is no node in the file", hint=hint))
+    if has_errors(found):
+        return Outcome(None, tuple(found))
+    families = trees.families(all_nodes, asked.frames, found)
+    grown = [trees.family_tree(family, all_nodes.places, asked, found) for family in families]
+    grown = trees.without_lost(grown, all_nodes.places, asked, found)
+    pools = nodes_pools.pools(grown, all_nodes, found)
+    accelerators = nodes_pools.accelerators(grown, all_nodes.places, found)
+    if not has_errors(found):
+        found += room.report_headroom(pools, asked, all_nodes.places)
+        pools = room.less_headroom(pools, asked.headroom)
+    if not pools and not has_errors(found):
+        found.append(error("T516", source.at(), "no node is left", hint="which were left out is told above"))
+    if has_errors(found):
+        return Outcome(None, tuple(found))
+    topology = native.planned(ClusterTopology(_name(source), pools, accelerators=accelerators), asked.plan)
+    return Outcome(Part(topology, all_nodes.places, all_nodes.aliases, _labels(all_nodes, asked)), tuple(found))
+
+
+def _wanted(asked: Asked) -> frozenset[str]:
+    """The labels that somebody looks at."""
+    levels = (*asked.levels, *(level for frame in asked.frames for level in frame.levels))
+    selectors = (key for frame in asked.frames for key in frame.node.node_selector)
+    return LABELS | SHAPE_LABELS | asked.labels | {level.label for level in levels} | frozenset(selectors)
+
+
+def _read(source: SourceFile, counter: NodeCounter) -> Iterator[Diagnostic]:
+    head = source.head
+    if _is_json(head):
+        return reading.read_json(source.chunks(), source.at(), counter)
+    if reading.is_extract(head):
+        return reading.read_extract(source.chunks(), source.at(), counter)
+    return _documents(source, counter)
+
+
+def _documents(source: SourceFile, counter: NodeCounter) -> Iterator[Diagnostic]:
+    """Nodes in YAML, alone or in lists."""
+    if not source.documents:
+        yield from getattr(source, "faults", ())
+    for number, document in enumerate(source.documents):
+        whole = text(document.data, "kind") == "NodeList"
+        at = source.at(number)
+        listed = items(document.data, "items")
+        if listed and "kind" not in document.data:  # kubectl writes it behind the items
+            message = "the list has no kind behind its items: the end of the file is missing"
+            yield error("T501", at, message, hint="write it again with `kubectl get nodes -o yaml`")
+        if listed and (message := reading.goes_on(get(document.data, "metadata"))):
+            yield error("T529", (*at, "metadata"), message, hint=reading.PAGES)
+        pairs = [((*at, "items", n), each) for n, each in enumerate(listed)] if listed else [(at, document.data)]
+        for place, each in pairs:
+            if is_kind(each, "", "Node") or (whole and mapping(each, "metadata") and not get(each, "kind")):
+                try:
+                    add(counter, place, each)
+                except ValueError as problem:
+                    yield reading.unread(each, problem, place)
+
+
+def _listed(all_nodes: AllNodes, asked: Asked) -> Iterator[Diagnostic]:
+    """What is wrong with the list of nodes, or with what is asked of it."""
+    for name, place in all_nodes.twice[:_TOLD]:
+        notes = (Note("the first is here", all_nodes.places[name]),)
+        yield error("T502", place, f'node "{name}" is listed twice', hint="remove one of them", notes=notes)
+    if len(all_nodes.twice) > _TOLD:
+        yield error("T502", all_nodes.twice[_TOLD][1], f"{len(all_nodes.twice) - _TOLD} more nodes are listed twice")
+    if not all_nodes.places:
+        return
+    first = next(iter(all_nodes.places.values()))
+    carried = {key for each in all_nodes.groups for key, value in each.labels.items() if value}
+    if asked.preset and asked.preset not in PRESETS:
+        yield error(
+            "T517", first, f'there is no preset "{asked.preset}"', hint=suggest(asked.preset, PRESETS, "presets")
+        )
+    elif asked.preset and not any(tier.label in carried for tier in PRESETS[asked.preset]):
+        wanted = listing((tier.label for tier in PRESETS[asked.preset][-4:]), "or")
+        yield error("T517", first, f'no node carries a label of "{asked.preset}"', hint=f"such as {wanted}")
+    for level in asked.levels:
+        if level.label == HOSTNAME_LABEL:
+            message = f'the level "{level.name}" ("{HOSTNAME_LABEL}") is implied: every pool ends in it'
+            yield error("T517", first, message, hint="leave this --level out")
+        elif level.label not in carried:
+            hint = did_you_mean(level.label, all_nodes.keys) or "is it spelled as the nodes have it?"
+            yield error("T517", first, f'no node carries the label "{level.label}"', hint=hint)
+    if all_nodes.hosts:
+        names = sorted(all_nodes.hosts)
+        message = f'{has(names)} another name in "{HOSTNAME_LABEL}", such as "{all_nodes.hosts[names[0]]}"'
+        hint = "levels and lists go by the name; what pins pods by that label needs its value"
+        yield warning("T511", all_nodes.places[names[0]], message, hint=hint)
+
+
+def _name(source: SourceFile) -> str:
+    """The file's, where that says something."""
+    stem = re.sub(r"(\.[A-Za-z0-9]+)+$", "", source.name.replace("\\", "/").rpartition("/")[2])
+    declared = re.sub(r"[^a-z0-9]+", "-", stem.lower())[:63].strip("-")
+    return "cluster" if declared in ("", "nodes") or stem.startswith("<") else declared
+
+
+def _labels(all_nodes: AllNodes, asked: Asked) -> dict[str, dict[str, str]]:
+    """Node -> the labels that were asked for."""
+    if not asked.labels:
+        return {}
+    found: dict[str, dict[str, str]] = {}
+    for each in all_nodes.groups:
+        shared = {key: each.labels[key] for key in asked.labels if key in each.labels}
+        found |= dict.fromkeys(each.names, shared)
+    if HOSTNAME_LABEL in asked.labels:
+        return {name: {**held, HOSTNAME_LABEL: all_nodes.hosts.get(name, name)} for name, held in found.items()}
+    return found

@@ -1,1 +1,0 @@
-"""Kueue's objects, written and read."""

@@ -1,0 +1,339 @@
+"""What each format of `topology export` cannot hold: declared here, reported on every export, and proven by tests.
+
+A loss is a function that takes something out of a topology. What comes back from a format is the topology less all of
+the format's losses: `minus(word, read(write(t))) == minus(word, t)` (tests/test_round_trips.py). So one table says what
+the documentation promises, what a user is told of the file at hand, and what the tests forgive. A loss is the same on
+what was written and on what came back, so it may put something known in the place of what is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from bayplan.core.diagnostics import Diagnostic, Route, info, warning
+from bayplan.core.phrases import listing
+from bayplan.core.values import NamedTuple
+from bayplan.model.fabric import Fabric
+from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
+from bayplan.topologies import SOURCES, grouping, koordinator, kueue, native
+from bayplan.topologies.grouping import PLACEHOLDER, upwards
+from bayplan.topologies.hypernodes.writing import place
+from bayplan.topologies.slurm import BLOCK, FLAT
+from bayplan.topologies.slurm.layout import (
+    Laid,
+    name_rules,
+    one_layout,
+    plugin_of,
+    siblings_together,
+    slurm_name,
+    topology_name,
+)
+from bayplan.topologies.slurm.reading import at_depth, label_value
+
+Path = tuple[str, ...]
+Drop = Callable[[ClusterTopology, Target], ClusterTopology]
+
+
+class Loss(NamedTuple):
+    """Something that a format cannot hold."""
+
+    title: str
+    drop: Drop
+
+
+def _topology(title: str, change: Callable[[ClusterTopology], ClusterTopology]) -> Loss:
+    return Loss(title, lambda topology, _: change(topology))
+
+
+def _settings(title: str, **nothing: Any) -> Loss:
+    return _topology(title, lambda topology: topology._replace(**nothing))
+
+
+def _fabrics(title: str, change: Callable[[Fabric], Fabric | None]) -> Loss:
+    def drop(topology: ClusterTopology) -> ClusterTopology:
+        changed = {name: change(each) for name, each in topology.fabrics.items()}
+        return topology._replace(fabrics={name: each for name, each in changed.items() if each is not None})
+
+    return _topology(title, drop)
+
+
+def _named_pools(title: str, name: Callable[[ClusterTopology, Pool], str]) -> Loss:
+    def drop(topology: ClusterTopology) -> ClusterTopology:
+        return topology._replace(pools=tuple(pool._replace(name=name(topology, pool)) for pool in topology.pools))
+
+    return _topology(title, drop)
+
+
+def _pools(title: str, change: Callable[[Pool], Pool]) -> Loss:
+    return _topology(title, lambda topology: topology._replace(pools=tuple(map(change, topology.pools))))
+
+
+def _node(title: str, **nothing: Any) -> Loss:
+    return _pools(title, lambda pool: pool._replace(node=pool.node._replace(**nothing)))
+
+
+def _levels(title: str, change: Callable[[Level], Level]) -> Loss:
+    return _pools(title, lambda pool: pool._replace(levels=tuple(map(change, pool.levels))))
+
+
+def _domains(title: str, change: Callable[[tuple[Domain, ...]], Any]) -> Loss:
+    return _pools(title, lambda pool: pool._replace(domains=tuple(change(pool.domains))))
+
+
+PODS: dict[str, Any] = {"env": {}, "memlock": "", "injector": False, "ipc_lock": None, "privileged": False, "shm": ""}
+DEVICES: dict[str, Any] = {"hca": "", "interface": "", "gpu": None, "numa": None, "selectors": ()}
+CLOUD = ("efa", "gke", "hostnetwork")
+
+
+def _default_queue(topology: ClusterTopology) -> ClusterTopology:
+    """Of a default queue alone an object is written, and read back as the only one."""
+    own = topology.defaults.get("queue")
+    return topology._replace(queues=topology.queues or ((own,) if own else None))
+
+
+def _level_names(pool: Pool) -> Pool:
+    count: dict[str, int] = {}
+    made = []
+    for level in pool.levels:
+        stem = kueue.level_name(level.label)
+        count[stem] = count.get(stem, 0) + 1
+        made.append(level._replace(name=stem if count[stem] == 1 else f"{stem}-{count[stem]}"))
+    return pool._replace(levels=tuple(made))
+
+
+def _every_node(pool: Pool) -> Pool:
+    selects_all = pool.node.node_selector == kueue.EVERY_NODE
+    return pool._replace(node=pool.node._replace(node_selector={})) if selects_all else pool
+
+
+def _layers(topology: ClusterTopology) -> ClusterTopology:
+    layers = koordinator.chain(topology)[:-1]
+    levels = tuple(Level(koordinator.level_name(each.name), each.labels[0]) for each in layers)
+    return topology._replace(pools=(Pool("nodes", NodeShape(), levels),))
+
+
+def _usable(pool: Pool) -> Pool:
+    out = {node for nodes in pool.unusable.values() for node in nodes}
+    if not out:
+        return pool
+    rows = (row._replace(nodes=tuple(node for node in row.nodes if node not in out)) for row in pool.domains)
+    return pool._replace(domains=tuple(rows), unusable={})
+
+
+def _one_tree(topology: ClusterTopology) -> ClusterTopology:
+    """One pool of all, where all have as many levels: else there is no reading them back as one."""
+    if len({len(pool.levels) for pool in topology.pools}) != 1:
+        return topology
+    rows: dict[tuple[tuple[str, str], ...], Path] = {}
+    for pool in topology.pools:
+        for row in pool.domains:
+            key = tuple(zip((level.label for level in pool.levels), row.path, strict=True))
+            rows[key] = rows.get(key, ()) + row.nodes
+    made = tuple(Domain(tuple(value for _, value in key), nodes) for key, nodes in rows.items())
+    return topology._replace(pools=(Pool("nodes", NodeShape(), topology.pools[0].levels, made),))
+
+
+def _lists(topology: ClusterTopology) -> ClusterTopology:
+    """Of pools with the same labels the first, sorted by levels."""
+    kept = {tuple(level.label for level in pool.levels): pool for pool in reversed(topology.pools)}
+    pools = [pool for pool in topology.pools if kept[tuple(level.label for level in pool.levels)] is pool]
+    return topology._replace(pools=tuple(sorted(pools, key=lambda pool: pool.levels)))
+
+
+def _numbered(topology: ClusterTopology) -> ClusterTopology:
+    return topology._replace(pools=tuple(p._replace(name=f"pool-{n}") for n, p in enumerate(topology.pools)))
+
+
+def _units_only(pool: Pool) -> Pool:
+    rows = tuple(Domain(row.path[-1:], row.nodes) for row in pool.domains)
+    return pool._replace(levels=(Level("unit", "unit"),), domains=rows)
+
+
+def _applied(topology: ClusterTopology) -> ClusterTopology:
+    marked = any(level.apply for pool in topology.pools for level in pool.levels)
+    return topology._replace(pools=tuple(map(_applied_levels, topology.pools))) if marked else topology
+
+
+def _applied_levels(pool: Pool) -> Pool:
+    kept = [depth for depth, level in enumerate(pool.levels) if level.apply]
+    rows = (row._replace(path=tuple(row.path[depth] for depth in kept)) for row in pool.domains)
+    return pool._replace(levels=tuple(pool.levels[depth] for depth in kept), domains=tuple(rows))
+
+
+def _slurm_nodes(topology: ClusterTopology) -> ClusterTopology:
+    rules = name_rules(topology)
+    if not rules:
+        return topology
+    called = {node: slurm_name(node, rules) for pool in topology.pools for row in pool.domains for node in row.nodes}
+    rows = (
+        tuple(row._replace(nodes=tuple(map(called.__getitem__, row.nodes))) for row in p.domains)
+        for p in topology.pools
+    )
+    return topology._replace(pools=tuple(p._replace(domains=own) for p, own in zip(topology.pools, rows, strict=True)))
+
+
+def _slurm_plan(topology: ClusterTopology, target: Target) -> ClusterTopology:
+    made = (_base_as_plan(topology, pool, target) if pool.levels else pool for pool in topology.pools)
+    return topology._replace(pools=tuple(made))
+
+
+def _base_as_plan(topology: ClusterTopology, pool: Pool, target: Target) -> Pool:
+    """The base size of blocks is the plan, if some block has more nodes."""
+    sizes = [len(row.nodes) for row in pool.domains if row.nodes] or [1]
+    smallest = max(sizes) if target.since("slurm", "25.05") else min(sizes)
+    base = pool.levels[-1].plan or smallest
+    kept = base if plugin_of(topology, pool) == BLOCK and base < max(sizes) else None
+    return pool._replace(levels=(*pool.levels[:-1], pool.levels[-1]._replace(plan=kept)))
+
+
+CONF = "default"
+"""What the one topology of a topology.conf is called."""
+
+
+def _slurm_one(topology: ClusterTopology, target: Target) -> ClusterTopology:
+    """A topology.conf of one pool knows its levels; of several, the units by which it stands for them."""
+    if [plugin_of(topology, pool) != FLAT for pool in topology.pools] == [True]:
+        return topology
+    laid = one_layout(topology, target)
+    return topology._replace(pools=(_of_blocks(laid) if laid.plugin == BLOCK else _of_switches(laid),))
+
+
+def _of_blocks(laid: Laid) -> Pool:
+    rows = tuple(Domain((label_value(unit.original or unit.name),), unit.nodes) for unit in laid.units if unit.nodes)
+    base = laid.base if laid.base < max((len(row.nodes) for row in rows), default=0) else None
+    return Pool(CONF, NodeShape(), (Level(BLOCK, f"{PLACEHOLDER}/{BLOCK}", plan=base),), rows)
+
+
+def _of_switches(laid: Laid) -> Pool:
+    """A leaf less deep than others repeats its name."""
+    called = {unit.name: label_value((unit.original or unit.name).rpartition("/")[2]) for unit in laid.units}
+    above = {child: unit.name for unit in laid.units for child in unit.children}
+    paths = [(upwards(unit.name, above), unit.nodes) for unit in laid.units if unit.nodes]
+    depth = max((len(path) for path, _ in paths), default=0)
+    rows = (Domain(tuple(called[name] for name in at_depth(path, depth)), nodes) for path, nodes in paths)
+    names = (f"switch-{depth - 1 - number}" for number in range(depth))
+    return Pool(CONF, NodeShape(), tuple(Level(name, f"{PLACEHOLDER}/{name}") for name in names), tuple(rows))
+
+
+LOSSES: Mapping[str, Loss] = {
+    "name": _settings("its name", name=""),
+    "read": _settings("when it was read", read=""),
+    "versions": _settings("versions", versions={}),
+    "images": _settings("images", images={}),
+    "defaults": _settings("defaults", defaults={}),
+    "schedulers": _settings("settings of schedulers", schedulers={}),
+    "queues": _settings("queues", queues=None),
+    "accelerators": _settings("accelerators", accelerators={}),
+    "fabrics": _settings("fabrics", fabrics={}),
+    "namespaces": _settings("namespaces", namespaces={}),
+    "every_pool": _settings("pools with their nodes", pools=()),
+    "fabric_pods": _fabrics("what pods on fabrics carry", lambda fabric: fabric._replace(**PODS)),
+    "rail_devices": _fabrics(
+        "RDMA devices, interfaces and GPUs of rails",
+        lambda fabric: fabric._replace(rails=tuple(rail._replace(**DEVICES) for rail in fabric.rails)),
+    ),
+    "cloud_fabrics": _fabrics(
+        "fabrics of the kinds efa, gke and hostnetwork", lambda fabric: None if fabric.kind in CLOUD else fabric
+    ),
+    "unattached": _fabrics(
+        "fabrics of the kinds dranet and none, but for a DeviceClass and the parts of a policy",
+        lambda fabric: None if fabric.kind in ("dranet", "none") else fabric,
+    ),
+    "cards": _node("the accelerator of nodes", accelerator="", accelerators=0),
+    "resources": _node("resources of nodes", resources={"pods": native.PODS * 1000}),
+    "selectors": _node("node selectors", node_selector={}),
+    "tolerations": _node("tolerations", tolerations=()),
+    "template": _pools("pod templates", lambda pool: pool._replace(template={})),
+    "every_node": _pools("selectors that every node fits", _every_node),
+    "flavors": _named_pools(
+        "names of pools (the flavors have others)",
+        lambda topology, pool: grouping.dns_label(kueue.flavor_name(topology, pool.name)),
+    ),
+    "numbered": _topology("names of pools", _numbered),
+    "default_queue": _topology("that any queue is accepted", _default_queue),
+    "nvlink": _levels("which level is NVLink", lambda level: level._replace(nvlink=False)),
+    "nvlink_unknown": _levels(
+        "which level is NVLink", lambda level: level._replace(nvlink=level.label == grouping.CLIQUE)
+    ),
+    "plan": _levels("`plan`", lambda level: level._replace(plan=None)),
+    "unique": _levels("`unique`", lambda level: level._replace(unique="global")),
+    "apply": _levels("`apply`", lambda level: level._replace(apply=False)),
+    "level_names": _pools("names of levels (labels end otherwise)", _level_names),
+    "layers": _topology("all pools but one list of levels", _layers),
+    "unlevelled": _topology(
+        "pools without levels",
+        lambda topology: topology._replace(pools=tuple(pool for pool in topology.pools if pool.levels)),
+    ),
+    "lists": _topology("pools (those of one list of levels are one)", _lists),
+    "places": _pools("levels with their labels (nodes know the names of their units)", _units_only),
+    "carried": _topology("levels whose labels nodes carry already (only those marked `apply` are written)", _applied),
+    "domains": _domains("nodes and domains", lambda rows: ()),
+    "unusable": _pools("which nodes are unusable", lambda pool: pool._replace(unusable={})),
+    "unusable_nodes": _pools("unusable nodes (left out)", _usable),
+    "nvlink_domains": _domains("`nvlinkDomain`", lambda rows: (row._replace(nvlink_domain="") for row in rows)),
+    "leaves": _domains("`leaves`", lambda rows: (row._replace(leaves=()) for row in rows)),
+    "empty": _domains("domains without nodes", lambda rows: (row for row in rows if row.nodes)),
+    "order": _domains("the order of domains (siblings come together)", siblings_together),
+    "by_name": _domains(
+        "the order of domains (they come in that of their names)", lambda rows: sorted(rows, key=place)
+    ),
+    "by_path": _domains(
+        "the order of domains and of their nodes",
+        lambda rows: sorted(row._replace(nodes=tuple(sorted(row.nodes))) for row in rows),
+    ),
+    "one_tree": _topology("pools (all are one tree)", _one_tree),
+    "slurm_pools": _named_pools(
+        "names of pools (Slurm's topologies have others)",
+        lambda topology, pool: grouping.dns_label(topology_name(topology, pool)),
+    ),
+    "slurm_called": _named_pools("names of pools", lambda *_: CONF),
+    "slurm_one": Loss("pools with their levels (all share one topology)", _slurm_one),
+    "slurm_nodes": _topology("names of nodes (Slurm has others)", _slurm_nodes),
+    "slurm_plan": Loss("`plan` (the base size of blocks)", _slurm_plan),
+}
+"""By the names that rows of `SOURCES` use."""
+
+DISCOVERED = "volcano-discovery"
+"""What `--to volcano` writes where Volcano finds its HyperNodes by labels."""
+
+LOST: Mapping[str, tuple[Loss, ...]] = {
+    each.to: tuple(LOSSES[name] for name in each.losses.split()) for each in SOURCES if each.to
+}
+"""Word after --to -> what that format lacks, in the order in which it is taken out."""
+
+
+def lost(word: str, topology: ClusterTopology, target: Target) -> tuple[Loss, ...]:
+    """The losses of a format. Before 25.05, Slurm has a topology.conf."""
+    if word == "slurm" and not target.since("slurm", "25.05"):
+        word = "slurm-conf"
+    if word == "volcano" and topology.schedulers.get("volcano", {}).get("hyperNodes") == "discovered":
+        word = DISCOVERED
+    return LOST.get(word, ())
+
+
+def minus(word: str, topology: ClusterTopology, target: Target) -> ClusterTopology:
+    """The topology without what the format cannot hold."""
+    for loss in lost(word, topology, target):
+        topology = loss.drop(topology, target)
+    return topology
+
+
+def report(word: str, topology: ClusterTopology, target: Target, written: bool) -> Iterator[Diagnostic]:
+    """T580: what of this file the format cannot hold; T581: that is all of it; T582: labels that others may set."""
+    route: Route = ("topology", "metadata", "name")
+    titles = [loss.title for loss in lost(word, topology, target) if loss.drop(topology, target) != topology]
+    if not written:
+        message = f"there is nothing in this file that {word} can hold, so nothing is written"
+        what = "fabrics of networks" if word == "network-operator" else "nodes, in pools that have levels"
+        yield warning("T581", route, message, hint=f"it takes {what}")
+    elif titles:
+        message = f"{word} does not hold all of this file. Lost: {'; '.join(titles)}"
+        yield info("T580", route, message, hint="keep this file and export from it; the rest comes back by an import")
+    levels = [level for pool in topology.pools for level in pool.levels]
+    if written and word == "node-labels" and not any(level.apply for level in levels):
+        labels = listing(dict.fromkeys(level.label for level in levels), "and", most=5)
+        message = f"no level is marked `apply`, so the labels of all levels are written: {labels}"
+        hint = "write `apply: true` on levels whose labels no node carries yet, and only these are written"
+        yield info("T582", ("topology", "spec", "pools", 0), message, hint=hint)

@@ -1,1 +1,0 @@
-"""What each format of an export cannot hold."""

@@ -1,1 +1,0 @@
-"""Fabric managers (ibnetdiscover, UFM, NetQ, NMX), and how a fabric becomes nested levels."""

@@ -1,0 +1,449 @@
+"""Which port a rail is and which resource it has: what policies and device plugins say of the networks' cards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from ipaddress import summarize_address_range
+from typing import Any
+
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info, warning
+from bayplan.core.phrases import listing
+from bayplan.core.values import NamedTuple
+from bayplan.kube import networks as ip
+from bayplan.kube.networks import MULTUS, NVIDIA, SRIOV, Network, networks, parsed
+from bayplan.kube.objects import get, group, items, kind, mapping, name, namespace, number_in, text, title
+from bayplan.model.fabric import Fabric, Ipam, Rail
+from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.manifest import Object
+from bayplan.model.topology import ClusterTopology, NodeShape, Pool
+from bayplan.topologies.grouping import kube_objects, natural
+from bayplan.topologies.network_operator import NAMESPACE
+
+VENDOR = "15b3"
+PREFIX = {"rdmaSharedDevicePlugin": "rdma", "sriovDevicePlugin": "intel.com"}
+ENTRIES = {"rdmaSharedDevicePlugin": "configList", "sriovDevicePlugin": "resourceList"}
+
+
+class Declared(NamedTuple):
+    """What is said of the networks of one fabric."""
+
+    resources: Mapping[str, str] = {}  # by title of the network, as the next
+    devices: Mapping[str, str] = {}
+    vendor_ids: tuple[str, ...] = ()
+    device_ids: tuple[str, ...] = ()
+    shares: int = 0
+    mtu: int = 0
+    link_type: str = ""
+
+
+class Offer(NamedTuple):
+    """A resource that a plugin or a policy makes of some cards."""
+
+    resource: str
+    ports: tuple[str, ...] = ()
+    vendors: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+    shares: int = 0
+    mtu: int = 0
+
+
+def declared_ports(fabric: str, mine: Sequence[Network], objects: Sequence[Object]) -> Declared:
+    """By the kind of fabric."""
+    return BY_KIND.get(fabric, _nothing)(mine, objects)
+
+
+def _nothing(mine: Sequence[Network], objects: Sequence[Object]) -> Declared:
+    return Declared(resources={each.title: each.resource for each in mine})
+
+
+def _shared(mine: Sequence[Network], objects: Sequence[Object]) -> Declared:
+    """The network names its port, and the pool of the shared plugin names ports, or takes all cards of a kind."""
+    offers = list(_offers("rdmaSharedDevicePlugin", objects))
+    whole = [each for each in offers if not each.ports]
+    chosen: dict[str, Offer] = {}
+    for network in mine:
+        named = [each for each in offers if network.master in each.ports]
+        if named or len(whole) == 1:
+            chosen[network.title] = (named or whole)[0]
+    return _of(chosen, {})
+
+
+def _exclusive(mine: Sequence[Network], objects: Sequence[Object]) -> Declared:
+    by_name = {each.resource: each for each in _offers("sriovDevicePlugin", objects)}
+    chosen = {each.title: by_name[each.resource] for each in mine if each.resource in by_name}
+    made = _of(chosen, _dealt(chosen))
+    return made._replace(resources={each.title: each.resource for each in mine})
+
+
+def _functions(mine: Sequence[Network], objects: Sequence[Object]) -> Declared:
+    """SR-IOV: the network has the resource's name without the prefix, and so has the policy."""
+    by_name = {each.resource: each for each in _policies(objects)}
+    plain = {each.title: each.resource.rpartition("/")[2] for each in mine}
+    chosen = {title: by_name[name] for title, name in plain.items() if name in by_name}
+    made = _of(chosen, _dealt(chosen))
+    names = {each.title: each.resource if "/" in each.resource else f"nvidia.com/{each.resource}" for each in mine}
+    return made._replace(resources={title: name for title, name in names.items() if plain[title]})
+
+
+BY_KIND: Mapping[str, Callable[[Sequence[Network], Sequence[Object]], Declared]] = {
+    "macvlan": _shared,
+    "ipoib": _shared,
+    "hostdevice": _exclusive,
+    "sriov": _functions,
+}
+
+
+def _of(chosen: Mapping[str, Offer], devices: Mapping[str, str]) -> Declared:
+    offers = list(dict.fromkeys(chosen.values()))
+    vendors = tuple(dict.fromkeys(each for offer in offers for each in offer.vendors))
+    return Declared(
+        {network: offer.resource for network, offer in chosen.items()},
+        devices,
+        () if vendors == (VENDOR,) else vendors,
+        tuple(dict.fromkeys(each for offer in offers for each in offer.devices)),
+        max((offer.shares for offer in offers), default=0),
+        max((offer.mtu for offer in offers), default=0),
+    )
+
+
+def _dealt(chosen: Mapping[str, Offer]) -> dict[str, str]:
+    """Ports of a resource, dealt out to its networks where there is one for each."""
+    made: dict[str, str] = {}
+    for offer in dict.fromkeys(chosen.values()):
+        mine = [network for network, other in chosen.items() if other == offer]
+        if len(mine) == len(offer.ports):
+            made.update(zip(mine, offer.ports, strict=True))
+    return made
+
+
+def _offers(plugin: str, objects: Sequence[Object]) -> Iterator[Offer]:
+    for one in objects:
+        if group(one) == NVIDIA and kind(one) in ("NicClusterPolicy", "NicNodePolicy"):
+            config = parsed(text(one.data, "spec", plugin, "config"))
+            for each in items(config, ENTRIES[plugin]):
+                prefix = text(each, "resourcePrefix") or PREFIX[plugin]
+                yield _offer(f"{prefix}/{text(each, 'resourceName')}", each)
+
+
+def _offer(resource: str, entry: Any) -> Offer:
+    given = get(entry, "selectors")
+    selectors = mapping(items(entry, "selectors")[0]) if isinstance(given, list) and given else mapping(given)
+    ports = (*_texts(selectors, "ifNames", "pciAddresses", "pfNames", "rootDevices"), *_texts(entry, "devices"))
+    return Offer(
+        resource,
+        ports,
+        tuple(_texts(selectors, "vendors")),
+        tuple(_texts(selectors, "deviceIDs", "devices")),
+        number_in(entry, "rdmaHcaMax") or 0,
+    )
+
+
+def _policies(objects: Sequence[Object]) -> Iterator[Offer]:
+    for one in objects:
+        if (group(one), kind(one)) == (SRIOV, "SriovNetworkNodePolicy"):
+            spec = mapping(one.data, "spec")
+            chosen = mapping(spec, "nicSelector")
+            vendor, device = text(chosen, "vendor"), text(chosen, "deviceID")
+            ports = tuple(each.partition("#")[0] for each in _texts(chosen, "pfNames", "rootDevices"))
+            own = ((vendor,) if vendor else (), (device,) if device else ())
+            yield Offer(text(spec, "resourceName"), ports, *own, mtu=number_in(spec, "mtu") or 0)
+
+
+def _texts(data: Any, *keys: str) -> Iterator[str]:
+    return (each for key in keys for each in items(data, key) if isinstance(each, str))
+
+
+# Subnets, gateways and blocks of networks: out of their `ipam`, and out of the pools that it names.
+
+POOLS = "nv-ipam.nvidia.com"
+TYPES = ("nv-ipam", "whereabouts", "static", "host-local", "dhcp")
+
+
+class Addressed(NamedTuple):
+    """Rails with their subnets, and what gives out the addresses."""
+
+    rails: tuple[Rail, ...]
+    ipam: Ipam
+
+
+class Range(NamedTuple):
+    """The addresses of one network."""
+
+    ipam: Ipam = Ipam()
+    subnet: str = ""
+    gateway: str = ""
+
+
+def with_addresses(
+    fabric: str, mine: Sequence[Network], rails: Sequence[Rail], objects: Sequence[Object], found: list[Diagnostic]
+) -> Addressed:
+    """The rails with what their networks say of addresses. Where these differ in more than subnets, T617 tells."""
+    pools = {name(one): one for one in objects if group(one) == POOLS}
+    ranges = [_range(each, pools) for each in mine]
+    made = tuple(
+        rail._replace(subnet=each.subnet, gateway=each.gateway) for rail, each in zip(rails, ranges, strict=True)
+    )
+    return Addressed(made, _common(mine, [each.ipam for each in ranges], found))
+
+
+def _common(mine: Sequence[Network], all_: Sequence[Ipam], found: list[Diagnostic]) -> Ipam:
+    first = all_[0]
+    differing = [key for key in Ipam._fields if key != "exclude" and len({getattr(each, key) for each in all_}) > 1]
+    if differing:
+        names = {"kind": "type", "per_node": "addresses a node", "range_start": "first address"}
+        names |= {"range_end": "last address"}
+        what = listing([names.get(key, key) for key in differing], "and")
+        message = f"networks of one fabric differ in {what}; what {mine[0].title} has is taken"
+        found.append(warning("T617", mine[0].ipam_route or mine[0].object.route, message, hint="compare them"))
+        if {"range_start", "range_end"} & {*differing}:
+            first = first._replace(range_start="", range_end="")
+    return first._replace(exclude=tuple(dict.fromkeys(each for one in all_ for each in one.exclude)))
+
+
+def _range(one: Network, pools: Mapping[str, Object]) -> Range:
+    config = parsed(one.ipam) if one.ipam else None
+    kind_ = text(config, "type")
+    if kind_ not in TYPES:
+        return Range()
+    if kind_ == "nv-ipam":
+        return _pool(pools.get(text(config, "poolName")))
+    if kind_ == "whereabouts":
+        return _whereabouts(config)
+    if kind_ == "host-local":
+        return _host_local(config)
+    return Range(Ipam(kind_))
+
+
+def _pool(one: Object | None) -> Range:
+    """An IPPool has blocks, a CIDRPool a prefix for each node."""
+    if one is None:
+        return Range(Ipam("nv-ipam"))
+    spec = mapping(one.data, "spec")
+    own = Ipam("nv-ipam", number_in(spec, "perNodeBlockSize") or 0, tuple(_excluded(spec)), namespace=_space(one))
+    if kind(one) != "CIDRPool":
+        return Range(own, _subnet(text(spec, "subnet")), text(spec, "gateway"))
+    cidr, prefix, index = (
+        _subnet(text(spec, "cidr")),
+        number_in(spec, "perNodeNetworkPrefix"),
+        number_in(spec, "gatewayIndex"),
+    )
+    net = ip.subnet(cidr)
+    if net is None or prefix is None or not net.prefixlen <= prefix <= net.max_prefixlen:
+        return Range(own, cidr)
+    block = ip.subnet(f"{net.network_address}/{prefix}")
+    gateway = str(net.network_address + index) if index is not None and 0 <= index < net.num_addresses else ""
+    held = ip.hosts(block).size if block else 0
+    return Range(own._replace(per_node=max(1, held - bool(gateway))), cidr, gateway)
+
+
+def _space(one: Object) -> str:
+    """Where the pool is, unless that is where the operator usually is."""
+    found = namespace(one)
+    return "" if found == NAMESPACE else found
+
+
+def _excluded(spec: Any) -> Iterator[str]:
+    for each in items(spec, "exclusions"):
+        start, end = ip.address(text(each, "startIP")), ip.address(text(each, "endIP"))
+        if start is not None and end is not None and start.version == end.version and start <= end:  # type: ignore[operator]
+            for net in summarize_address_range(start, end):
+                yield str(net.network_address) if net.prefixlen == net.max_prefixlen else str(net)
+
+
+def _whereabouts(config: Any) -> Range:
+    given = text(config, "range") or text(config, "ipRanges", 0, "range")
+    start, dash, rest = given.partition("-")
+    own = Ipam(
+        "whereabouts",
+        exclude=tuple(_plain(each) for each in items(config, "exclude") if isinstance(each, str)),
+        range_start=text(config, "range_start") or (start if dash else ""),
+        range_end=text(config, "range_end") or (rest.partition("/")[0] if dash else ""),
+    )
+    return Range(own, _subnet(rest if dash else given), text(config, "gateway"))
+
+
+def _host_local(config: Any) -> Range:
+    first = mapping(config, "ranges", 0, 0) or mapping(config)
+    own = Ipam("host-local", range_start=text(first, "rangeStart"), range_end=text(first, "rangeEnd"))
+    return Range(own, _subnet(text(first, "subnet")), text(first, "gateway"))
+
+
+def _plain(text_: str) -> str:
+    """A subnet of one address as that address."""
+    net = ip.subnet(text_)
+    return str(net.network_address) if net is not None and net.prefixlen == net.max_prefixlen else text_
+
+
+def _subnet(text_: str) -> str:
+    net = ip.subnet(text_)
+    return str(net) if net is not None else ""
+
+
+# Networks that a cluster has -> fabrics: what `kubectl get ... -o yaml` prints of the Network Operator's objects.
+#
+# MacvlanNetworks, IPoIBNetworks, HostDeviceNetworks, networks of SR-IOV and Spectrum-X, or the
+# NetworkAttachmentDefinitions that they become; with them the policies and pools that say which port a rail is, which
+# resource it has and which addresses. Networks of one kind are the rails of one fabric.
+
+SPECTRUM = "spectrumx.nvidia.com"
+GROUPS = (NVIDIA, SRIOV, MULTUS, SPECTRUM)
+MARKS = ("mellanox.com", "k8s.cni.cncf.io", "sriovnetwork.openshift.io", "spectrumx.nvidia.com")
+HINT = "give what `kubectl get macvlannetworks,hostdevicenetworks,ippools.nv-ipam.nvidia.com -A -o yaml` prints"
+LINKS = {"macvlan": "ethernet", "ipoib": "infiniband", "spectrumx": "ethernet"}
+ALONE = "rails"
+"""What the fabric is called where there is one."""
+
+
+def sniff(source: SourceFile) -> bool:
+    """Whether the file holds objects of these operators."""
+    return any(mark in source.head for mark in MARKS) and any(
+        group(each) in GROUPS for each in _objects(source) if isinstance(each.data, dict)
+    )
+
+
+def _objects(source: SourceFile) -> list[Object]:
+    return [Object(route, data) for route, data in kube_objects(source) if isinstance(data, dict)]
+
+
+def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+    """A fabric for each kind of network. Of nodes they say nothing, so the one pool has none."""
+    objects = _objects(source)
+    found: list[Diagnostic] = list(_broken(objects))
+    if has_errors(found):
+        return Outcome(None, tuple(found))
+    known = [*_distinct(networks(objects)), *_spectrum(objects)]
+    fabrics = _fabrics(known, objects, found)
+    if not fabrics:
+        found.append(error("T616", source.at(), "there is no network in it that pods could be attached to", hint=HINT))
+        return Outcome(None, tuple(found))
+    topology = ClusterTopology("cluster", (Pool("nodes", NodeShape()),), fabrics=fabrics)
+    return Outcome(Part(topology, source=source.name), tuple(found))
+
+
+def _broken(objects: Sequence[Object]) -> Iterator[Diagnostic]:
+    """T616: texts in objects that are no JSON."""
+    for one in objects:
+        for path in (("spec", "ipam"), ("spec", "config")) if group(one) in GROUPS else ():
+            given = text(one.data, *path)
+            if given.strip() and not isinstance(parsed(given), dict):
+                route: Route = (*one.route, *path)
+                message = f"`{path[-1]}` of {title(one)} is no JSON"
+                yield error("T616", route, message, hint="`bayplan lint` says more of such objects")
+
+
+def _distinct(found: Iterator[Network]) -> Iterator[Network]:
+    """An operator's object and the definition that it makes of it are one network: the first is taken that knows its
+    kind, definitions last."""
+    kept: dict[tuple[str, str], Network] = {}
+    for each in sorted(found, key=lambda one: group(one.object) == MULTUS):
+        before = kept.setdefault((each.namespace, each.name), each)
+        if before is not each and not before.resource:
+            kept[each.namespace, each.name] = before._replace(resource=each.resource)
+    yield from kept.values()
+
+
+def _spectrum(objects: Sequence[Object]) -> Iterator[Network]:
+    """The rails of Spectrum-X: their operator gives policy, network and resource one name."""
+    for one in objects:
+        if group(one) != SPECTRUM or kind(one) != "SpectrumXRailPoolConfig":
+            continue
+        space = text(one.data, "spec", "networkNamespace")
+        for index, rail in enumerate(items(one.data, "spec", "railTopology")):
+            called, pool = text(rail, "name"), text(rail, "cidrPoolRef")
+            ipam = f'{{"type": "nv-ipam", "poolName": "{pool}"}}' if pool else text(rail, "ipam") or None
+            route = (*one.route, "spec", "railTopology", index)
+            port = next((each for each in items(rail, "nicSelector", "pfNames") if isinstance(each, str)), "")
+            yield Network(
+                *(one, "spectrumx", called, space, "ethernet", f"nvidia.com/{called}", port),
+                mtu=number_in(rail, "mtu") or 0,
+                ipam=ipam,
+                ipam_route=route,
+            )
+
+
+def _fabrics(known: Sequence[Network], objects: Sequence[Object], found: list[Diagnostic]) -> dict[str, Fabric]:
+    rails = {(each.namespace, each.name) for each in known if each.kind == "spectrumx" and group(each.object) != SRIOV}
+    kinds: dict[tuple[str, str], list[Network]] = {}
+    for each in known:
+        if not each.kind:
+            found.append(_unknown(each))
+        elif group(each.object) == SPECTRUM or (each.namespace, each.name) not in rails:
+            kinds.setdefault((each.kind, LINKS.get(each.kind, each.link_type)), []).append(each)
+    names = list(_names(list(kinds)))
+    return dict(
+        sorted(
+            (
+                name,
+                _fabric(name, *key, sorted(mine, key=lambda one: (one.namespace, natural(one.name))), objects, found),
+            )
+            for name, (key, mine) in zip(names, kinds.items(), strict=True)
+        )
+    )
+
+
+def _unknown(one: Network) -> Diagnostic:
+    plugin = text(parsed(text(one.object.data, "spec", "config")), "type") or "a plugin that is not named"
+    message = f'network "{one.title}" is left out: {plugin} attaches pods to no fabric that is known here'
+    return info("T617", (*one.object.route, "spec"), message, hint="it may be a network for something else")
+
+
+def _names(kinds: Sequence[tuple[str, str]]) -> Iterator[str]:
+    for fabric, links in kinds:
+        several = sum(other == fabric for other, _ in kinds) > 1
+        yield ALONE if len(kinds) == 1 else f"{fabric}-{links or 'any'}" if several else fabric
+
+
+def _fabric(
+    name: str,
+    kind_: str,
+    links: str,
+    mine: Sequence[Network],
+    objects: Sequence[Object],
+    found: list[Diagnostic],
+) -> Fabric:
+    declared = declared_ports(kind_, mine, objects)
+    rails = [
+        Rail(
+            network=each.title,
+            resource=declared.resources.get(each.title, ""),
+            device=declared.devices.get(each.title, "") or each.master,
+        )
+        for each in mine
+    ]
+    addressed = with_addresses(kind_, mine, rails, objects, found)
+    routed = ["sbr" in each.chained for each in mine]
+    found += _open(name, kind_, mine, addressed.rails, routed)
+    return Fabric(
+        name,
+        kind_,
+        links or declared.link_type,
+        "exclusive" if declared.shares == 1 else "",
+        addressed.rails,
+        ipam=addressed.ipam,
+        source_routing=all(routed),
+        mtu=declared.mtu or max(each.mtu for each in mine),
+        device_ids=declared.device_ids,
+        vendor_ids=declared.vendor_ids,
+        shares=declared.shares if declared.shares > 1 else 0,
+    )
+
+
+def _open(
+    name: str, kind_: str, mine: Sequence[Network], rails: Sequence[Rail], routed: Sequence[bool]
+) -> Iterator[Diagnostic]:
+    """T617: what a workflow's pods would need and no object says."""
+    here: Route = mine[0].object.route
+    message = f'which RDMA devices the rails of fabric "{name}" have is not said'
+    yield info("T617", here, message, hint="add `hca:` to each rail, as `ibdev2netdev` or `rdma link` shows it")
+    lacking = [each.title for each, rail in zip(mine, rails, strict=True) if not rail.resource]
+    if lacking:
+        message = f"no policy says by which resource pods get the cards of {listing(lacking, 'and', 3)}"
+        yield warning("T617", here, message, hint="give the NicClusterPolicy in the same file, or add `resource:`")
+    if any(routed) and not all(routed):
+        message = f'some networks of fabric "{name}" route by source, and others do not'
+        yield warning("T617", here, message, hint="chain the plugins tuning and sbr behind all of them")
+    if kind_ == "sriov" and any(get(mapping(each.object.data, "spec"), "resourceName") for each in mine):
+        message = "the prefix of SR-IOV resources is set in their operator; nvidia.com is taken"
+        yield info(
+            "T617", here, message, hint="correct `resource:` if `kubectl get nodes` shows another, such as openshift.io"
+        )

@@ -1,1 +1,0 @@
-"""Kubernetes nodes: what `kubectl get nodes` prints, in any form."""

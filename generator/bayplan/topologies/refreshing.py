@@ -1,0 +1,491 @@
+"""What a refresh does to a topology file, for the one who reads its diff."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
+from bayplan.core.phrases import count
+from bayplan.core.values import NamedTuple
+from bayplan.kube import quantity
+from bayplan.model.topology import ClusterTopology, Domain, NodeShape, Pool
+from bayplan.text.edits import Edit
+from bayplan.topologies import hostlist, native
+from bayplan.topologies.alignment import Path, Units
+from bayplan.topologies.comparing import Comparison, Group, Pair, Place, Renamed, compare
+
+POOLS: Route = ("topology", "spec", "pools")
+FATAL = (
+    "slurmctld does not start with a saved node whose unit is gone: see that none has the old name before it restarts"
+)
+MOST = 50
+"""Lines of a table in a diagnostic; `bayplan topology diff` shows all."""
+
+
+def report(
+    old: ClusterTopology, new: ClusterTopology, compared: Comparison, known: frozenset[int]
+) -> tuple[Diagnostic, ...]:
+    """T570 to T573, T575 to T577. `known`: the pools of the file that sources know, by number."""
+    found: list[Diagnostic] = []
+    pools = {new.pools[pair.after].name: pair.before for pair in compared.pairs if pair.before in known}
+    for name, index in pools.items():
+        pool, route = old.pools[index], (*POOLS, index)
+        found += _report_renamed(pool, [each for each in compared.renamed if each.pool == name and each.value], route)
+        found += _report_gone_units(
+            pool, [unit.path for owner, unit in compared.units_gone if owner == name and unit.nodes], route
+        )
+        found += _report_gone(pool, [each for each in compared.gone if _in(each.before, pool.name)], route)
+        found += _report_moved(pool, [each for each in compared.moved if _in(each.before, pool.name)], route)
+        found += _report_new(pool, [each for each in compared.new if _in(each.after, name)], route)
+    found += _report_unknown(old, known)
+    found += _report_pools(new, compared)
+    shapes = [(pair.before, pair.after) for pair in compared.pairs if pair.before in known]
+    found += (each for i, j in shapes for each in _report_shape(old.pools[i], new.pools[j].node, (*POOLS, i, "node")))
+    return tuple(found)
+
+
+def _in(place: Place | None, pool: str) -> bool:
+    return place is not None and place.pool == pool
+
+
+def _report_renamed(pool: Pool, renamed: Sequence[Renamed], route: Route) -> Iterator[Diagnostic]:
+    """T570."""
+    rows = _first_rows(pool)
+    for level in dict.fromkeys(each.level for each in renamed):
+        table = [each for each in renamed if each.level == level]
+        lines = [
+            (f'"{"/".join(each.before)}" is "{"/".join(each.after)}" now', rows.get(each.before)) for each in table
+        ]
+        message = f'{count(len(table), "domain")} of level "{level}" in pool "{pool.name}" {_has(table)} now'
+        yield warning("T570", (*route, "domains"), message, hint=FATAL, notes=_notes(lines, route))
+
+
+def _has(table: Sequence[object]) -> str:
+    return "has another name" if len(table) == 1 else "have other names"
+
+
+def _first_rows(pool: Pool) -> dict[Path, int]:
+    """Unit -> the number of its first row. Only where the file's levels are all known do paths agree."""
+    rows: dict[Path, int] = {}
+    for index, domain in enumerate(pool.domains):
+        for depth in range(1, len(domain.path) + 1):
+            rows.setdefault(domain.path[:depth], index)
+    return rows
+
+
+def _notes(lines: Sequence[tuple[str, int | None]], route: Route) -> tuple[Note, ...]:
+    shown = [Note(text, (*route, "domains") if row is None else (*route, "domains", row)) for text, row in lines[:MOST]]
+    rest = [Note(f"and {len(lines) - MOST} more: bayplan topology diff shows all")] if len(lines) > MOST else []
+    return (*shown, *rest)
+
+
+def _report_gone_units(pool: Pool, paths: Sequence[Path], route: Route) -> Iterator[Diagnostic]:
+    """T571."""
+    if paths:
+        message = f'{count(len(paths), "domain")} of pool "{pool.name}" {"is" if len(paths) == 1 else "are"} gone'
+        rows = _first_rows(pool)
+        lines = [(f'"{"/".join(path)}" is in no source', rows.get(path)) for path in paths]
+        yield warning("T571", (*route, "domains"), message, hint=FATAL, notes=_notes(lines, route))
+
+
+def _report_gone(pool: Pool, groups: Sequence[Group], route: Route) -> Iterator[Diagnostic]:
+    """T572."""
+    if groups:
+        message = f"{_count_nodes(groups, pool)} in no source, and taken out: {_node_names(groups)}"
+        hint = "a node that was left out of a source is taken for gone; read the difference before you keep it"
+        yield warning("T572", (*route, "domains"), message, hint=hint)
+
+
+def _report_new(pool: Pool, groups: Sequence[Group], route: Route) -> Iterator[Diagnostic]:
+    """T576."""
+    if groups:
+        yield info("T576", (*route, "domains"), f"{_count_nodes(groups, pool)} new: {_node_names(groups)}")
+
+
+def _report_moved(pool: Pool, groups: Sequence[Group], route: Route) -> Iterator[Diagnostic]:
+    """T577."""
+    if groups:
+        lines = [
+            (f"{_listed(each.nodes)}: from {_place_name(each.before)} to {_place_name(each.after)}", None)
+            for each in groups
+        ]
+        message = f"{_count_nodes(groups, pool)} in another place now: {_node_names(groups)}"
+        yield info("T577", (*route, "domains"), message, notes=_notes(lines, route))
+
+
+def _count_nodes(groups: Iterable[Group], pool: Pool) -> str:
+    """`2 nodes of pool "gb200" are`."""
+    number = sum(len(each.nodes) for each in groups)
+    return f'{count(number, "node")} of pool "{pool.name}" {"is" if number == 1 else "are"}'
+
+
+def _node_names(groups: Iterable[Group]) -> str:
+    return _listed([node for each in groups for node in each.nodes])
+
+
+def _listed(nodes: Sequence[str]) -> str:
+    text = hostlist.compress(nodes)
+    return text if len(text) <= 160 else f"{text[:157]}..."
+
+
+def _place_name(place: Place | None) -> str:
+    return "nowhere" if place is None else f'"{"/".join(place.path)}"' if place.path else f'pool "{place.pool}"'
+
+
+def _report_unknown(old: ClusterTopology, known: frozenset[int]) -> Iterator[Diagnostic]:
+    """T573."""
+    for index, pool in enumerate(old.pools):
+        if index not in known:
+            message = f'no source knows a node of pool "{pool.name}"; it stays as it is'
+            yield warning("T573", (*POOLS, index, "name"), message, hint="remove it if its nodes are gone")
+
+
+def _report_pools(new: ClusterTopology, compared: Comparison) -> Iterator[Diagnostic]:
+    """T576 for whole pools."""
+    for name in compared.pools_new:
+        pool = new.pool(name)
+        nodes = sum(len(domain.nodes) for domain in pool.domains) if pool else 0
+        if nodes:
+            yield info("T576", POOLS, f'pool "{name}" with {count(nodes, "node")} is new; it is put at the end')
+
+
+def _report_shape(pool: Pool, found: NodeShape, route: Route) -> Iterator[Diagnostic]:
+    """T575: where the file promises more than nodes have. Less is a decision."""
+    own = pool.node
+    if own.described and found.accelerators and own.accelerators != found.accelerators:
+        message = f'pool "{pool.name}" says {own.accelerators} cards a node, and the sources say {found.accelerators}'
+        yield warning("T575", (*route, "count"), message, hint=KEPT)
+    for name, amount in own.resources.items():
+        there = found.resources.get(name)
+        if there is not None and there < amount:
+            have = f"{quantity.show(amount)} of {name} a node, and the sources say {quantity.show(there)}"
+            place = (*route, name) if name in ("cpu", "memory", "pods") else (*route, "resources", name)
+            yield warning("T575", place, f'pool "{pool.name}" says {have}', hint=KEPT)
+
+
+KEPT = "the file is left as it is: a node's shape is written by hand; correct it if it is wrong"
+
+
+# The rows of a pool as the sources have them, each where its unit stood in the file.
+
+
+class Rows(NamedTuple):
+    """`kept`: what becomes of each row of the file, None where it goes. `inserted`: new ones, each before a row."""
+
+    kept: tuple[Domain | None, ...]
+    inserted: tuple[tuple[int, Domain], ...] = ()
+
+    @property
+    def all(self) -> tuple[Domain, ...]:
+        """The rows of the file to be."""
+        before: dict[int, list[Domain]] = {}
+        for index, row in self.inserted:
+            before.setdefault(index, []).append(row)
+        kept = ((*before.get(index, ()), row) for index, row in enumerate((*self.kept, None)))
+        return tuple(row for each in kept for row in each if row is not None)
+
+
+def refresh_rows(old: Pool, new: Pool, units: Units, route: Route, found: list[Diagnostic]) -> Rows:
+    """The rows of `old` brought up to date. T574: nodes that a level is missing for, which only the file has."""
+    wanted = _by_unit(new, units)
+    owners: dict[Path, list[int]] = {}
+    for index, domain in enumerate(old.domains):
+        now = units.paths.get(units.old(domain.path))
+        if now is not None:
+            owners.setdefault(now, []).append(index)
+    kept: list[Domain | None] = [None if domain.nodes else domain for domain in old.domains]  # placeholders stay
+    for now, indices in owners.items():
+        if now in wanted:
+            _fill(kept, old, indices, _Unit(now, wanted[now], units), route, found)
+    missing = [(now, domain) for now, domain in wanted.items() if now not in owners]
+    return Rows(tuple(kept), tuple(_new_rows(old, kept, missing, units, route, found)))
+
+
+class _Unit(NamedTuple):
+    """A unit as the sources have it."""
+
+    path: Path
+    domain: Domain
+    units: Units
+
+
+def _by_unit(new: Pool, units: Units) -> dict[Path, Domain]:
+    """Unit on the common levels -> its nodes; levels that the file lacks are folded."""
+    wanted: dict[Path, Domain] = {}
+    for domain in new.domains:
+        path = units.now(domain.path)
+        if path in wanted:
+            folded = wanted[path]
+            nodes, leaves = (*folded.nodes, *domain.nodes), dict.fromkeys((*folded.leaves, *domain.leaves))
+            wanted[path] = folded._replace(nodes=nodes, nvlink_domain="", leaves=tuple(leaves))
+        else:
+            wanted[path] = domain
+    return wanted
+
+
+def _fill(
+    kept: list[Domain | None], old: Pool, indices: Sequence[int], unit: _Unit, route: Route, found: list[Diagnostic]
+) -> None:
+    """The rows of one unit. Where the file tells finer levels apart than the sources, nodes stay where they were."""
+    nodes = unit.domain.nodes
+    if len(indices) > 1:
+        there = {node for index in indices for node in old.domains[index].nodes}
+        if more := [node for node in nodes if node not in there]:
+            found.append(_unplaceable(old, unit.units, more, (*route, "domains", indices[-1])))
+    for index in indices:
+        row = old.domains[index]
+        path = _renamed_path(row.path, unit.path, unit.units)
+        mine = nodes if len(indices) == 1 else tuple(node for node in row.nodes if node in set(nodes))
+        kept[index] = row._replace(path=path, nodes=_ordered(row.nodes, mine))
+        if len(indices) == 1:
+            marks = unit.domain.nvlink_domain or row.nvlink_domain, unit.domain.leaves or row.leaves
+            kept[index] = Domain(path, _ordered(row.nodes, mine), *marks)
+
+
+def _renamed_path(path: Path, now: Path, units: Units) -> Path:
+    """The path with the values that the sources have for the levels that they know."""
+    values = list(path)
+    for (depth, _), value in zip(units.levels, now, strict=False):
+        if depth < len(values) and depth not in units.own_names:
+            values[depth] = value
+    return tuple(values)
+
+
+def _ordered(old: Sequence[str], new: tuple[str, ...]) -> tuple[str, ...]:
+    """The new nodes in the order of the sources, unless the file has another: then what is new comes last."""
+    there, here = set(old), set(new)
+    staying = [node for node in old if node in here]
+    if staying == [node for node in new if node in there]:
+        return new
+    return (*staying, *(node for node in new if node not in there))
+
+
+def _new_rows(
+    old: Pool,
+    kept: Sequence[Domain | None],
+    missing: Sequence[tuple[Path, Domain]],
+    units: Units,
+    route: Route,
+    found: list[Diagnostic],
+) -> Iterator[tuple[int, Domain]]:
+    """Rows for units that the file lacks, beside those that share most of their parents."""
+    if not missing:
+        return
+    shelf = _shelf(kept)
+    made: list[tuple[int, Path, Domain]] = []
+    for now, domain in missing:
+        path = _full_path(old, now, units, kept)
+        if path is None:
+            found.append(_unplaceable(old, units, domain.nodes, (*route, "domains")))
+        else:
+            made.append((_insert_at(path, shelf), path, domain._replace(path=path)))
+    yield from ((index, row) for index, _, row in sorted(made, key=lambda each: each[:2]))
+
+
+Shelf = Mapping[Path, tuple[list[str], list[int], bool]]
+"""Parent, of any level -> the values below it, where the last row of each stands, and whether they are in order."""
+
+
+def _shelf(kept: Sequence[Domain | None]) -> Shelf:
+    ends: dict[Path, dict[str, int]] = {(): {}}
+    for index, row in enumerate(kept):
+        for depth, value in enumerate(row.path if row and row.nodes else ()):
+            assert row is not None
+            ends.setdefault(row.path[:depth], {})[value] = index
+    return {parent: ([*below], [*below.values()], sorted(below) == [*below]) for parent, below in ends.items()}
+
+
+def _insert_at(path: Path, shelf: Shelf) -> int:
+    """The number of the row before which a new one stands: in order where there is one, else behind its like."""
+    depth = next(depth for depth in range(len(path) - 1, -1, -1) if path[:depth] in shelf) if path else 0
+    values, ends, in_order = shelf[path[:depth]]
+    after = bisect(values, path[depth]) if path and in_order else len(values)
+    if after:
+        return ends[after - 1] + 1
+    return _before_parent(path[:depth], shelf)
+
+
+def _before_parent(parent: Path, shelf: Shelf) -> int:
+    """The row in front of all of a parent: behind the one before that, if there is one."""
+    while parent:
+        parent, value = parent[:-1], parent[-1]
+        values, ends, _ = shelf[parent]
+        if place := values.index(value):
+            return ends[place - 1] + 1
+    return 0
+
+
+def _full_path(old: Pool, now: Path, units: Units, kept: Sequence[Domain | None]) -> Path | None:
+    """The full path of a unit: levels whose values the sources lack have the one that all its like have."""
+    found = {depth: value for (depth, _), value in zip(units.levels, now, strict=False) if depth not in units.own_names}
+    finest = max((depth for depth, _ in units.levels), default=-1)
+    for depth in range(len(old.levels)):
+        if depth not in found:
+            value = _common_value(depth, now, units, old, kept) if depth < finest else None
+            if value is None:
+                return None
+            found[depth] = value
+    return tuple(found[depth] for depth in range(len(old.levels)))
+
+
+def _common_value(depth: int, now: Path, units: Units, old: Pool, kept: Sequence[Domain | None]) -> str | None:
+    """The one value that the nearest rows have at a depth."""
+    pairs = [(units.paths.get(units.old(row.path)), row.path) for row in old.domains if len(row.path) > depth]
+    there = [(where, path) for (where, path), row in zip(pairs, kept, strict=False) if where is not None and row]
+    inside = sum(1 for i, _ in units.levels if i <= depth) if depth in units.own_names else 0
+    for much in range(len(now) - 1, inside - 1, -1):
+        found = {path[depth] for where, path in there if where is not None and where[:much] == now[:much]}
+        if found:
+            return found.pop() if len(found) == 1 else None
+    return None
+
+
+def _unplaceable(old: Pool, units: Units, nodes: Sequence[str], route: Route) -> Diagnostic:
+    depths = {depth for depth, _ in units.levels} - units.own_names
+    names = " and ".join(f'"{level.name}"' for depth, level in enumerate(old.levels) if depth not in depths)
+    shown = hostlist.compress(nodes)
+    message = f'nothing says in which {names} of pool "{old.name}" the new nodes {shown[:200]} are'
+    return error("T574", route, message, hint="add a source that knows the level, or put the nodes in by hand")
+
+
+# A topology file brought up to date: what the sources know replaces what the file said of it, and nothing else does.
+#
+# Rows of domains change, come and go; states that sources know are refreshed. Levels, node shapes, templates, spares,
+# what is reserved, and everything that is not about nodes stay as somebody wrote them.
+
+STATES = ("cordoned", "notReady", "unhealthy")
+"""Reasons why a node is unusable that a source can know. The others are decisions."""
+
+
+def edits(old: ClusterTopology, new: ClusterTopology, *, states: Collection[str] = STATES) -> Outcome[tuple[Edit, ...]]:
+    """What makes the file say what the sources say. `states`: those that the sources speak of at all.
+
+    T574 where new nodes cannot be placed; T570 to T577 say what becomes of the file. Routes are the file's.
+    """
+    compared = compare(old, new)
+    found: list[Diagnostic] = []
+    homes = {node: name for name, pool in _named_pools(new) for node in pool.nodes()}
+    made: list[Edit] = []
+    paired = {pair.before: pair for pair in compared.pairs if new.pools[pair.after].domains}
+    for index, pool in enumerate(old.pools):
+        pair = paired.get(index)
+        if pair is None:
+            made += _unknown_pool_edits(index, pool, homes)
+        else:
+            made += _pool_edits(pair, pool, new.pools[pair.after], states, found)
+    made += _new_pool_edits(old, new, compared)
+    reported = report(old, new, compared, frozenset(paired))
+    return Outcome(None if has_errors(found) else tuple(made), (*found, *reported))
+
+
+def _named_pools(topology: ClusterTopology) -> Iterator[tuple[str, Pool]]:
+    return ((pool.name, pool) for pool in topology.pools)
+
+
+def _pool_edits(pair: Pair, pool: Pool, new: Pool, states: Collection[str], found: list[Diagnostic]) -> Iterator[Edit]:
+    """The rows and the states of a pool that the sources know; what nobody had said of it is filled in."""
+    route: Route = ("spec", "pools", pair.before)
+    yield from _shape_edits(route, pool, new)
+    if _has_real_labels(pool, new):
+        yield from _relabel_edits(route, pool, new, states)
+        return
+    after = refresh_rows(pool, new, pair.units, ("topology", *route), found)
+    for index, (domain, row) in enumerate(zip(pool.domains, after.kept, strict=True)):
+        yield from _row_edits((*route, "domains", index), domain, row)
+    for index, row in after.inserted:
+        yield Edit((*route, "domains", index), _row_data(row), insert=True)
+    nodes = [node for row in after.all for node in row.nodes]
+    yield from _state_edits((*route, "unusable"), pool.unusable, _refreshed_states(pool, new, nodes, states))
+
+
+def _shape_edits(route: tuple[str | int, ...], pool: Pool, new: Pool) -> Iterator[Edit]:
+    """What nodes offer, where the file says nothing of that."""
+    if new.node.described and not pool.node.described:
+        made = pool._replace(node=new.node._replace(tolerations=pool.node.tolerations or new.node.tolerations))
+        data = native.write(ClusterTopology("", (made,)))["spec"]["pools"][0]["node"]
+        yield from (Edit((*route, "node", key), value) for key, value in data.items())
+
+
+def _has_real_labels(pool: Pool, new: Pool) -> bool:
+    """Whether the sources know the labels of levels that the file could only promise."""
+    promised = {level.label for level in pool.levels if level.apply}
+    as_many = len(new.levels) >= len(pool.levels)
+    return bool(promised) and as_many and not promised & {level.label for level in new.levels}
+
+
+def _relabel_edits(route: tuple[str | int, ...], pool: Pool, new: Pool, states: Collection[str]) -> Iterator[Edit]:
+    """Levels and rows as the sources have them: the file's had no labels, so nothing can refer to their values yet."""
+    data = native.write(ClusterTopology("", (new,)))["spec"]["pools"][0]
+    yield Edit((*route, "levels"), data["levels"])
+    yield Edit((*route, "domains"), data["domains"])
+    nodes = list(new.nodes())
+    yield from _state_edits((*route, "unusable"), pool.unusable, _refreshed_states(pool, new, nodes, states))
+
+
+def _row_edits(path: tuple[str | int, ...], domain: Domain, row: Domain | None) -> Iterator[Edit]:
+    """What changes in a row: its path, its nodes, its partition or switches where a source says them."""
+    if row is None:
+        yield Edit(path, remove=True)
+    elif row != domain:
+        before, after = _row_data(domain), _row_data(row)
+        yield from (Edit((*path, key), after[key]) for key in after if after[key] != before.get(key))
+
+
+def _row_data(row: Domain) -> dict[str, Any]:
+    """A row as the native format writes it."""
+    document = native.write(ClusterTopology("", (Pool("", NodeShape(), domains=(row,)),)))
+    data: dict[str, Any] = document["spec"]["pools"][0]["domains"][0]
+    return data
+
+
+def _refreshed_states(pool: Pool, new: Pool, nodes: list[str], states: Collection[str]) -> dict[str, list[str]]:
+    """Reason -> nodes, in the order of the rows. What somebody decided comes before what a source found.
+
+    A source that does not know all states of its nodes can only add to what the file says.
+    """
+    place = {node: number for number, node in enumerate(nodes)}
+    decided = {reason: place.keys() & names for reason, names in pool.unusable.items() if reason not in STATES}
+    out = set().union(*decided.values())
+    found: dict[str, Collection[str]] = {**decided}
+    for reason in STATES:
+        kept = () if reason in states else pool.unusable.get(reason, ())
+        found[reason] = (place.keys() & {*kept, *new.unusable.get(reason, ())}) - out
+        out |= set(found[reason])
+    return {reason: sorted(names, key=place.__getitem__) for reason, names in found.items()}
+
+
+def _state_edits(
+    path: tuple[str | int, ...], old: Mapping[str, tuple[str, ...]], new: Mapping[str, list[str]]
+) -> Iterator[Edit]:
+    """A reason that is written stays, with an empty list where it holds for no node any more."""
+    for reason, names in new.items():
+        if set(names) != set(old.get(reason, ())):
+            yield Edit((*path, reason), hostlist.compress(names))
+
+
+def _unknown_pool_edits(index: int, pool: Pool, homes: Mapping[str, str]) -> Iterator[Edit]:
+    """A pool that no source knows stays, without the nodes that are in another one now."""
+    route: tuple[str | int, ...] = ("spec", "pools", index)
+    for number, domain in enumerate(pool.domains):
+        staying = [node for node in domain.nodes if node not in homes]
+        if len(staying) != len(domain.nodes):
+            yield Edit((*route, "domains", number, "nodes"), hostlist.compress(staying))
+    for reason, names in pool.unusable.items():
+        kept = [node for node in names if node not in homes]
+        if len(kept) != len(names):
+            yield Edit((*route, "unusable", reason), hostlist.compress(kept))
+
+
+def _new_pool_edits(old: ClusterTopology, new: ClusterTopology, compared: Comparison) -> Iterator[Edit]:
+    """Pools that the file lacks, at its end, and the accelerators that they name."""
+    pools = tuple(pool for pool in new.pools if pool.name in compared.pools_new and pool.domains)
+    spec = native.write(new._replace(pools=pools))["spec"]
+    for pool in spec["pools"]:
+        yield Edit(("spec", "pools", len(old.pools)), pool, insert=True)
+    filled = [new.pools[p.after] for p in compared.pairs if not old.pools[p.before].node.described]
+    named = {pool.node.accelerator for pool in (*pools, *filled)} - {""}
+    for name, kind in spec.get("accelerators", {}).items():
+        if name in named and name not in old.accelerators:
+            yield Edit(("spec", "accelerators", name), kind)

@@ -1,1 +1,0 @@
-"""A topology file brought up to date, edit by edit."""

@@ -1,0 +1,259 @@
+"""Slurm's blocks and switches -> the native document: one pool for each topology, levels with labels to fill in."""
+
+from __future__ import annotations
+
+import re
+from binascii import crc32
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
+from bayplan.core.phrases import count
+from bayplan.core.values import NamedTuple
+from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.topologies import hostlist, native
+from bayplan.topologies.grouping import PLACEHOLDER, upwards
+from bayplan.topologies.slurm import BLOCK, Comments, Network, Unit, comments_of
+from bayplan.topologies.slurm.layout import is_safe_name, unit_name
+from bayplan.topologies.slurm.node_names import renamed
+
+Path = tuple[str, ...]
+LONGEST = 63
+"""Characters of a label value."""
+
+
+Level = tuple[str, str, bool]
+"""Name, label, whether it is NVLink's."""
+
+
+class Row(NamedTuple):
+    """One finest domain."""
+
+    path: Path
+    nodes: Path
+
+
+class Held(NamedTuple):
+    """What one topology comes to: levels as (name, label, nvlink), coarse to fine, and its domains."""
+
+    levels: tuple[tuple[str, str, bool], ...]
+    rows: tuple[Row, ...]
+    base: int = 0
+    units: Mapping[str, str] = {}  # path -> name in Slurm, where the path does not say it
+
+
+def part(read: Outcome[tuple[Network, ...]], source: SourceFile, asked: Asked) -> Outcome[Part]:
+    """What was read of a file of Slurm's, as its part of a cluster."""
+    if read.value is None:
+        return Outcome(None, read.diagnostics)
+    made = _part(read.value, comments_of(source.text), source, asked)
+    return Outcome(made.value, (*read.diagnostics, *made.diagnostics))
+
+
+def _part(networks: Sequence[Network], comments: Comments, source: SourceFile, asked: Asked) -> Outcome[Part]:
+    """The pools of Slurm's topologies; the place of a node is that of its block or leaf switch."""
+    made = native.part(document(networks, comments, source.name), source, asked)
+    if made.value is None:
+        return made
+    places = {node: unit.route for network in networks for unit in network.units for node in unit.nodes}
+    found: list[Diagnostic] = []
+    named = renamed(made.value._replace(places=places), asked.nodes, {}, source.at(), found)
+    return Outcome(named, (*made.diagnostics, *found))
+
+
+def document(networks: Sequence[Network], comments: Comments, source: str) -> Outcome[dict[str, Any]]:
+    """The native document; its findings are notes on what the file could not say."""
+    found: list[Diagnostic] = []
+    pools: list[dict[str, Any]] = []
+    plugins: dict[str, dict[str, Any]] = {}
+    for network in networks:
+        held = _blocks(network, comments, found) if network.plugin == BLOCK else _tree(network, comments, found)
+        found += (*_unlabelled(network, held), *_changed(network, comments))
+        name = _word(network.name)
+        pools.append(_pool(name, held))
+        called = {"units": dict(held.units)} if held.units else {}
+        topology = {"topology": network.name} if network.name != name else {}
+        plugins[name] = {"plugin": network.plugin, **topology, **called}
+    alone = {**next(iter(plugins.values())), "topology": networks[0].name} if len(plugins) == 1 else {}
+    spec = {"schedulers": {"slurm": alone or {"pools": plugins}}, "pools": pools}
+    name = _word(re.sub(r"\.(yaml|yml|conf|txt)$", "", source.replace("\\", "/").rpartition("/")[2])) or "slurm"
+    return Outcome(native.document(name, spec) if pools and not has_errors(tuple(found)) else None, tuple(found))
+
+
+def _pool(name: str, held: Held) -> dict[str, Any]:
+    levels = [
+        {"name": level, "label": label, **({"nvlink": True} if nvlink else {}), **_unknown(label)}
+        for level, label, nvlink in held.levels
+    ]
+    if held.base and held.base < max((len(row.nodes) for row in held.rows), default=0):
+        levels[-1]["plan"] = held.base
+    domains = [{"path": "/".join(row.path), "nodes": hostlist.compress(row.nodes)} for row in held.rows]
+    return {"name": name, "node": {}, "levels": levels, "domains": domains}
+
+
+def _unknown(label: str) -> dict[str, bool]:
+    """The mark of a label that no node carries yet."""
+    return {"apply": True} if label.startswith(f"{PLACEHOLDER}/") else {}
+
+
+def _word(text: str) -> str:
+    """A name as Kubernetes takes it."""
+    return re.sub(r"[^a-z0-9-]+", "-", text.lower()).strip("-")[:63].strip("-")
+
+
+def label_value(text: str) -> str:
+    """A value as node labels take it. What is longer ends in a hash, so that values which differ stay apart."""
+    made = re.sub(r"[^A-Za-z0-9_.-]", "-", text).strip("-_.") or "none"
+    return made if len(made) <= LONGEST else f"{made[: LONGEST - 9].rstrip('-_.')}-{crc32(text.encode()):08x}"
+
+
+def _unlabelled(network: Network, held: Held) -> Iterator[Diagnostic]:
+    made_up = [f'"{label}"' for _, label, _ in held.levels if label.startswith(f"{PLACEHOLDER}/")]
+    if made_up:
+        message = f'Slurm knows no node labels: topology "{network.name}" has {", ".join(made_up)} in their place'
+        hint = "write the labels that your nodes carry, or give them these: `topology export --to node-labels`"
+        yield info("T482", network.route, message, hint=hint)
+
+
+def _changed(network: Network, comments: Comments) -> Iterator[Diagnostic]:
+    """T563: names that are no label values, and those that meet others thereby."""
+    made: dict[Path, Path] = {}
+    changed: list[tuple[str, Unit]] = []
+    for unit in network.units:
+        path = tuple(comments.original(network.name, unit.name).split("/"))
+        short = tuple(map(label_value, path))
+        if made.setdefault(short, path) != path:
+            message = f'"{"/".join(made[short])}" and "{"/".join(path)}" would both become "{"/".join(short)}"'
+            yield error("T563", unit.route, message, hint="rename one of the two")
+        elif short != path:
+            changed.append(("/".join(path), unit))
+    if changed:
+        name, unit = changed[0]
+        message = f'{count(len(changed), "name")} changed to be a label value, such as "{name}"'
+        yield info("T563", unit.route, message, hint=LABELS)
+
+
+LABELS = "label values have at most 63 letters, digits, dashes, dots and underscores"
+
+
+def _blocks(network: Network, comments: Comments, found: list[Diagnostic]) -> Held:
+    """Blocks by the paths that comments name, else below the blocks that Slurm aggregates."""
+    filled = [unit for unit in network.units if unit.nodes]
+    empty = [unit.name for unit in network.units if not unit.nodes]
+    if empty:
+        named = f"{', '.join(empty[:4])}{', ...' if len(empty) > 4 else ''}"
+        message = f"{count(len(empty), 'empty block')} {'is' if len(empty) == 1 else 'are'} left out: {named}"
+        found.append(info("T487", network.route, message, hint="`topology export` makes them again where they align"))
+    base = network.sizes[0] if network.sizes else max((len(unit.nodes) for unit in filled[:1]), default=0)
+    levels = comments.levels.get(network.name, ())
+    paths = {unit.name: _path(comments.original(network.name, unit.name)) for unit in filled}
+    if levels and all(len(path) == len(levels) for path in paths.values()):
+        found += _cut(network, levels, paths)
+        rows = tuple(Row(paths[unit.name], unit.nodes) for unit in filled)
+        return Held(levels, rows, base, _units((paths[unit.name], unit.name) for unit in filled))
+    return _aggregated(network, comments, base)
+
+
+def _cut(network: Network, levels: Sequence[Level], paths: Mapping[str, Path]) -> Iterator[Diagnostic]:
+    """T565: runs of blocks that Slurm plans together, which cut domains that comments name."""
+    units = network.units
+    for size in sorted(set(network.sizes))[1:]:
+        count = size // network.sizes[0]
+        for depth, (level, _, _) in enumerate(levels[:-1], 1):
+            whole = Counter(path[:depth] for path in paths.values())
+            runs = (units[at : at + count] for at in range(0, len(units), count))
+            cut = next((run for run in runs if _cuts(run, whole, depth, paths)), None)
+            if cut:
+                message = (
+                    f'"{cut[0].name}" to "{cut[-1].name}" are planned together as {size} nodes, across a "{level}"'
+                )
+                hint = f"put empty blocks behind its last one, so that the next begins at a multiple of {count} blocks"
+                yield warning("T565", cut[0].route, message, hint=hint)
+                return
+
+
+def _cuts(run: Sequence[Unit], whole: Mapping[Path, int], depth: int, paths: Mapping[str, Path]) -> bool:
+    """Whether a run holds parts of several domains."""
+    held = Counter(paths[unit.name][:depth] for unit in run if unit.name in paths)
+    return len(held) > 1 and any(number < whole[path] for path, number in held.items())
+
+
+def _path(text: str) -> Path:
+    return tuple(map(label_value, text.split("/")))
+
+
+def _aggregated(network: Network, comments: Comments, base: int) -> Held:
+    """Each larger planning size as a level; its domains are called after their first block."""
+    above = [size // base for size in sorted(set(network.sizes), reverse=True) if size > base and base]
+    useful = [count for count in above if count < len(network.units)]
+    names = [label_value(comments.original(network.name, unit.name)) for unit in network.units]
+    rows = []
+    for number, unit in enumerate(network.units):
+        if unit.nodes:
+            groups = tuple(f"{names[number - number % count]}-x{count}" for count in useful)
+            rows.append(Row((*map(label_value, groups), names[number]), unit.nodes))
+    levels = [(f"blocks-{count}", f"{PLACEHOLDER}/blocks-{count}", False) for count in useful]
+    held = [unit for unit in network.units if unit.nodes]
+    units = _units((row.path, unit.name) for row, unit in zip(rows, held, strict=True))
+    return Held((*levels, ("block", f"{PLACEHOLDER}/block", False)), tuple(rows), base, units)
+
+
+def _units(named: Iterable[tuple[Path, str]]) -> dict[str, str]:
+    """Names that an export would not find by itself."""
+    return {"/".join(path): name for path, name in named if unit_name(path[-1]) != name and is_safe_name(name)}
+
+
+def _tree(network: Network, comments: Comments, found: list[Diagnostic]) -> Held:
+    """Every path from a top switch to a leaf. A leaf less deep than others repeats its name."""
+    known = {unit.name: unit for unit in network.units}
+    parent = {child: unit.name for unit in network.units for child in unit.children}
+    leaves = [unit for unit in network.units if unit.nodes]
+    paths = {unit.name: upwards(unit.name, parent) for unit in _in_order(network, known, parent) if unit.nodes}
+    depth = max((len(path) for path in paths.values()), default=1)
+    shallow = [name for name, path in paths.items() if len(path) < depth]
+    if shallow:
+        message = f'{len(shallow)} leaf switches stand less deep than others, such as "{shallow[0]}"'
+        hint = "the missing switches above them are called like the leaf; give such nodes a pool of their own"
+        found.append(warning("T486", network.route, message, hint=hint))
+    levels = comments.levels.get(network.name, ())
+    common = _common(paths.values())
+    if levels and depth == len(levels) + 1 and common and common.endswith("-all"):
+        paths, depth = {name: path[1:] for name, path in paths.items()}, depth - 1
+    values = {name: _finest(comments.original(network.name, name)) for name in known}
+    rows = tuple(Row(tuple(values[each] for each in at_depth(paths[u], depth)), known[u].nodes) for u in paths)
+    if len(levels) != depth:
+        levels = tuple(_level(depth - 1 - number) for number in range(depth))
+    filled = [at_depth(paths[name], depth) for name in paths]
+    switches = {
+        tuple(values[each] for each in path[:end]): path[end - 1] for path in filled for end in range(1, depth + 1)
+    }
+    return Held(levels if leaves else (), rows, units=_units(switches.items()))
+
+
+def _finest(text: str) -> str:
+    return label_value(text.rpartition("/")[2])
+
+
+def _common(paths: Any) -> str:
+    tops = {path[0] for path in paths}
+    return next(iter(tops)) if len(tops) == 1 else ""
+
+
+def _level(height: int) -> tuple[str, str, bool]:
+    name = f"switch-{height}"
+    return name, f"{PLACEHOLDER}/{name}", False
+
+
+def at_depth(path: Path, depth: int) -> Path:
+    """A path of that depth, its leaf repeated."""
+    return (*path[:-1], *(path[-1:] * (depth - len(path) + 1)))
+
+
+def _in_order(network: Network, known: Mapping[str, Unit], parent: Mapping[str, str]) -> Iterator[Unit]:
+    """The switches depth first from the tops, children as listed."""
+    waiting = [unit.name for unit in reversed(network.units) if unit.name not in parent]
+    while waiting:
+        unit = known[waiting.pop()]
+        yield unit
+        waiting += reversed(unit.children)

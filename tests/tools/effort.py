@@ -1,0 +1,37 @@
+"""How hard the tests try: a share by default, everything with `BAYPLAN_LONG=1`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+LONG = os.environ.get("BAYPLAN_LONG") == "1"
+"""Whether the long campaigns run as well: every example of every property, and every random case."""
+
+SHARE = 8
+"""By default one in so many random cases runs."""
+
+FEWEST = 10
+
+
+def tries(count: int) -> int:
+    """How many of `count` random cases run."""
+    return count if LONG else min(count, max(FEWEST, count // SHARE))
+
+
+def seeds(count: int) -> range:
+    """The seeds of the random cases that run."""
+    return range(tries(count))
+
+
+def examples(default: int, full: int) -> int:
+    """How many examples a property tries whose share is not `SHARE`, or how large they are."""
+    return full if LONG else default
+
+
+def sample(items: Sequence[Item], every: int, first: int = 0) -> Sequence[Item]:
+    """One in `every` items by default. Callers with another `first` get others."""
+    return items if LONG else items[first % every :: every]

@@ -308,9 +308,9 @@ def test_a_template_of_the_charts_name_is_laid_over_the_charts_in_helm_values_on
     mine = {"default_user": {"spec": {"runtimeClassName": "nvidia"}}}
     pools = {"hall": {"backend": "b", "common_pod_template": ["default_user"], "platforms": {"p": {}}}}
     in_helm = config({"configuration": {"pools": pools, "podTemplates": mine}}).platforms["p"].pod_template["spec"]
-    alone = config({"pools": pools, "pod_templates": mine}).platforms["p"].pod_template["spec"]
+    is_independent = config({"pools": pools, "pod_templates": mine}).platforms["p"].pod_template["spec"]
     assert set(in_helm) == {"runtimeClassName", "containers"}
-    assert set(alone) == {"runtimeClassName"}
+    assert set(is_independent) == {"runtimeClassName"}
 
 
 def test_timeouts() -> None:
@@ -458,6 +458,6 @@ def test_no_mapping_makes_it_raise(data: dict[str, Any], name: str) -> None:
     made = read(data, name)
     errors = [each for each in made.diagnostics if each.severity == "error"]
     assert errors or made.value is not None
-    assert made.value is None or all(reading.alone(each, made.value.route) for each in errors)
+    assert made.value is None or all(reading.is_independent(each, made.value.route) for each in errors)
     assert all(each.route[0] == "osmo-pool" for each in made.diagnostics)
     values.choose(data, name)

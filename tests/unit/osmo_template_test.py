@@ -321,7 +321,7 @@ def test_a_child_that_dies_or_hangs_is_an_answer(monkeypatch: pytest.MonkeyPatch
     assert sandbox.run({}) == {"failure": "died", "message": "the process ended with SIGABRT"}
     monkeypatch.setattr(parent, "_SOURCE", "raise SystemExit(3)")
     assert sandbox.run({}) == {"failure": "start", "message": "the process ended with 3"}
-    monkeypatch.setattr(parent, "PATIENCE", 0.2)
+    monkeypatch.setattr(parent, "REPLY_TIMEOUT", 0.2)
     monkeypatch.setattr(parent, "_SOURCE", ready + "time.sleep(60)")
     assert sandbox.run({}) == {"failure": "time"}
 

@@ -17,7 +17,7 @@ from bayplan.augment.planning import Case, Cluster, Known, case_of, cluster_of, 
 from bayplan.backends import existing as backends_existing
 from bayplan.checks.accelerators import CODES, HAMI
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, origin
-from bayplan.core.phrases import lined, listing
+from bayplan.core.phrases import listing, single_line
 from bayplan.kube.kinds.parts import GANG_LABEL, WORKFLOW_LABEL
 from bayplan.kube.objects import get, identity, items, mapping, text
 from bayplan.kube.pod import network_claim_name
@@ -210,7 +210,7 @@ def augment(request: AugmentRequest) -> tuple[Outcome[Augmented], Origins]:
     cluster = cluster_of(request, topology.value, target.value)
     known: Known = {}
     results = [_placed(each, request, cluster, known) for each in picked.value]
-    found += tuple(dict.fromkeys(lined(d) for each in results for d in each.diagnostics))
+    found += tuple(dict.fromkeys(single_line(d) for each in results for d in each.diagnostics))
     found += tuple(_shared(picked.value, results))
     return Outcome(None if has_errors(found) else _joined(each.value for each in results if each.value), found), origins
 

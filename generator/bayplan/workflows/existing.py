@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors
-from bayplan.core.phrases import lined, listing
+from bayplan.core.phrases import listing, single_line
 from bayplan.core.values import NamedTuple
 from bayplan.kube import workloads
 from bayplan.kube.objects import get, group, kind, mapping, name, namespace, text, title
@@ -235,7 +235,7 @@ def select(
         elif (group(one), kind(one)) in workloads.WORKLOADS:
             reported += requests.misplaced(one)
     reported += requests.findings(policy, matched, shared) if policy else ()
-    return Outcome(None if has_errors(reported) else tuple(found), tuple(map(lined, reported)))
+    return Outcome(None if has_errors(reported) else tuple(found), tuple(map(single_line, reported)))
 
 
 def _selected(

@@ -20,7 +20,6 @@ from bayplan.model.formats import Context, Read
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import GANGS, Workflow
 from bayplan.workflows import native
-from bayplan.workflows.osmo import gangs as levels
 from bayplan.workflows.osmo import gangs as lowering
 from bayplan.workflows.osmo import rules, tokens
 from bayplan.workflows.osmo.gangs import Gang, Node, tasks
@@ -246,10 +245,10 @@ def _translate(spec: Mapping[str, Any], context: Context, *, whole: bool) -> Out
     return Outcome(_document(spec, short, made, allowed.total, frozenset(parts)), found)
 
 
-def _levels(groups: tuple[TaskGroup, ...], resources: Mapping[str, Any], here: Site) -> Outcome[levels.Levels]:
+def _levels(groups: tuple[TaskGroup, ...], resources: Mapping[str, Any], here: Site) -> Outcome[lowering.Levels]:
     if here.topology is None:
-        return levels.assumed(groups, here.keys)
-    return levels.of_cluster(levels.used(resources), here.topology, here.levels)
+        return lowering.assumed(groups, here.keys)
+    return lowering.of_cluster(lowering.used(resources), here.topology, here.levels)
 
 
 def _document(

@@ -76,7 +76,7 @@ class Library(NamedTuple):
         self.found.append(_missing(section, name, route, [*own.data, *chart]))
         return None
 
-    def said(self) -> tuple[Diagnostic, ...]:
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Everything collected; W494 for what the chart brings."""
         if not self.from_chart:
             return tuple(self.found)

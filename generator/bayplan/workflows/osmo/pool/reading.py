@@ -40,11 +40,11 @@ def read_keys(pool: Any, route: Route) -> tuple[tuple[Key, ...], tuple[Diagnosti
     """The keys in order; W477 for what KAI or a workflow could not use."""
     listed = pool.get("topology_keys") or ()
     keys = tuple(Key(each["key"], each["label"], (*route, "topology_keys", index)) for index, each in enumerate(listed))
-    found = (*_empty(keys), *_twins(keys), *_hostname(keys), *_many(keys, (*route, "topology_keys")))
+    found = (*_empty_keys(keys), *_duplicate_keys(keys), *_hostname_not_last(keys), *_too_many_keys(keys, (*route, "topology_keys")))
     return keys, found
 
 
-def _empty(keys: tuple[Key, ...]) -> Iterator[Diagnostic]:
+def _empty_keys(keys: tuple[Key, ...]) -> Iterator[Diagnostic]:
     for key in keys:
         for field, value in (("key", key.key), ("label", key.label)):
             if not value.strip():
@@ -52,7 +52,7 @@ def _empty(keys: tuple[Key, ...]) -> Iterator[Diagnostic]:
                 yield error("W477", (*key.route, field), message, hint=f"give it a {field}, or remove it")
 
 
-def _twins(keys: tuple[Key, ...]) -> Iterator[Diagnostic]:
+def _duplicate_keys(keys: tuple[Key, ...]) -> Iterator[Diagnostic]:
     for field in ("key", "label"):
         first: dict[str, Key] = {}
         for key in keys:
@@ -65,14 +65,14 @@ def _twins(keys: tuple[Key, ...]) -> Iterator[Diagnostic]:
                 yield error("W477", (*key.route, field), message, hint="remove one of them", notes=notes)
 
 
-def _hostname(keys: tuple[Key, ...]) -> Iterator[Diagnostic]:
+def _hostname_not_last(keys: tuple[Key, ...]) -> Iterator[Diagnostic]:
     for key in keys[:-1]:
         if key.label == HOSTNAME_LABEL:
             message = f'"{HOSTNAME_LABEL}" is the finest level there is, and KAI takes it only as the last'
             yield error("W477", (*key.route, "label"), message, hint="move this key to the end")
 
 
-def _many(keys: tuple[Key, ...], route: Route) -> Iterator[Diagnostic]:
+def _too_many_keys(keys: tuple[Key, ...], route: Route) -> Iterator[Diagnostic]:
     if len(keys) > MOST:
         message = f"there are {len(keys)} topology keys, and KAI's Topology takes {MOST}"
         yield error("W477", route, message, hint="remove levels that no workflow needs")
@@ -118,7 +118,7 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
 
 TIMEOUTS = ("default_exec_timeout", "max_exec_timeout", "default_queue_timeout", "max_queue_timeout")
 
-ALONE = (*TIMEOUTS, "default_exit_actions", "resources", "description", "name")
+INDEPENDENT_FIELDS = (*TIMEOUTS, "default_exit_actions", "resources", "description", "name")
 """Fields without which the rest of a pool means the same."""
 
 
@@ -166,10 +166,10 @@ def read_fields(part: Part, sections: Sections) -> Fields:
     )
 
 
-def alone(found: Diagnostic, pool: Route) -> bool:
+def is_independent(found: Diagnostic, pool: Route) -> bool:
     """Whether a finding is about a field without which the rest of the pool means the same."""
     length = len(pool)
-    within = found.route[:length] == pool and found.route[length : length + 1] and found.route[length] in ALONE
+    within = found.route[:length] == pool and found.route[length : length + 1] and found.route[length] in INDEPENDENT_FIELDS
     return bool(within) or found.code == "W493"
 
 
@@ -323,8 +323,8 @@ def pool(found: Sections, name: str, part: Part) -> Outcome[PoolConfig]:
     """One pool of a file, without the fields that are wrong. None where the rest would mean something else then."""
     refused = _refused(found, name, part)
     part = _without(part, refused)
-    if not all(alone(each, part.route) for each in refused):
-        return Outcome(None, (*refused, *_besides(found, name, part)))
+    if not all(is_independent(each, part.route) for each in refused):
+        return Outcome(None, (*refused, *_other_findings(found, name, part)))
     library = Library(found, [*refused], {})
     part = library.completed("pools", name, part)
     own = read_fields(part, found)
@@ -345,8 +345,8 @@ def pool(found: Sections, name: str, part: Part) -> Outcome[PoolConfig]:
         places=own.places,
         **own.timeouts,
     )
-    reported = library.said()
-    fatal = has_errors([each for each in reported if not alone(each, part.route)])
+    reported = library.diagnostics()
+    fatal = has_errors([each for each in reported if not is_independent(each, part.route)])
     return Outcome(None if fatal else made, reported)
 
 
@@ -380,7 +380,7 @@ def _without(part: Part, refused: Iterable[Diagnostic]) -> Part:
     return Part({key: value for key, value in part.data.items() if key not in keys}, part.route)
 
 
-def _besides(found: Sections, name: str, part: Part) -> tuple[Diagnostic, ...]:
+def _other_findings(found: Sections, name: str, part: Part) -> tuple[Diagnostic, ...]:
     """What is wrong with the fields that a schema did not refuse."""
     left = _refused(found, name, part)
     if any(each.route[: len(part.route)] == part.route for each in left):

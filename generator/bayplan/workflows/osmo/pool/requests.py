@@ -109,16 +109,16 @@ def merge_violations(found: Sequence[Finding]) -> Iterator[Diagnostic]:
         if isinstance(each, RuleViolation):
             tasks.setdefault(each._replace(task=""), []).append(each.task)
     for each in dict.fromkeys(each._replace(task="") if isinstance(each, RuleViolation) else each for each in found):
-        yield _broken(each, tasks[each]) if isinstance(each, RuleViolation) else each
+        yield _violation(each, tasks[each]) if isinstance(each, RuleViolation) else each
 
 
-def _broken(breach: RuleViolation, tasks: Sequence[str]) -> Diagnostic:
+def _violation(violation: RuleViolation, tasks: Sequence[str]) -> Diagnostic:
     several = len(set(tasks)) > 1
     names = listing(dict.fromkeys(tasks), "and", SHOWN)
     who = f"tasks {names} break a rule of their platform" if several else f"task {names} breaks a rule of its platform"
-    notes = (Note(f"{breach.compared} must hold", breach.rule),)
+    notes = (Note(f"{violation.compared} must hold", violation.rule),)
     hint = "change what the task's resource asks for"
-    return error("W483", breach.route, f"{who}: {breach.said}", hint=hint, notes=notes)
+    return error("W483", violation.route, f"{who}: {violation.said}", hint=hint, notes=notes)
 
 
 def judge(case: RuleCase, made: Sequence[Rendered]) -> Iterator[Finding]:

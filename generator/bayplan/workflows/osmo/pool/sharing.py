@@ -215,7 +215,7 @@ def selector(platform: Platform) -> dict[str, str]:
 def _complete(work: PreparedTask, rendered: Sequence[Rendered]) -> tuple[Share | None, list[Finding]]:
     rest = rendered[work.rules + work.channels :]
     found: list[Finding] = [*requests.judge(work.case, rendered[: work.rules])]
-    broken = [*_broken(work, rest)]
+    broken = [*_unrenderable(work, rest)]
     if broken:
         return None, [*found, *broken]
     platform, container = work.platform, str(work.tokens["USER_CONTAINER_NAME"])
@@ -237,19 +237,19 @@ def _complete(work: PreparedTask, rendered: Sequence[Rendered]) -> tuple[Share |
         mounts=requests.own_mounts(platform, work.ask),
         origins={
             **{("template", *route): place for route, place in places.items()},
-            **_amounts(origins(_only(filled, container), platform.sources, container, fill)),
+            **_amount_origins(origins(_only_resources(filled, container), platform.sources, container, fill)),
         },
     )
     return given, found
 
 
-def _only(filled: Mapping[str, Any], container: str) -> dict[str, Any]:
+def _only_resources(filled: Mapping[str, Any], container: str) -> dict[str, Any]:
     """What the user's container asks for, and nothing else."""
     own = [each for each in filled["spec"]["containers"] if each.get("name") == container]
     return {"spec": {"containers": [{key: each[key] for key in ("name", "resources") if key in each} for each in own]}}
 
 
-def _amounts(places: Mapping[Route, Route]) -> dict[Route, Route]:
+def _amount_origins(places: Mapping[Route, Route]) -> dict[Route, Route]:
     """The places of what the user's container asks for, by the field of a podSet that it becomes."""
     made: dict[Route, Route] = {}
     for key in ("requests", "limits"):
@@ -283,7 +283,7 @@ def _pod(template: Mapping[str, Any], container: str) -> dict[str, Any]:
     return merge_templates({"spec": {"containers": [{"name": name} for name in names]}}, template, [])
 
 
-def _broken(work: PreparedTask, rendered: Sequence[Rendered]) -> Iterator[Diagnostic]:
+def _unrenderable(work: PreparedTask, rendered: Sequence[Rendered]) -> Iterator[Diagnostic]:
     jobs = work.jobs[work.rules + work.channels :]
     for job, made in zip(jobs, rendered, strict=True):
         if made.fault:

@@ -216,7 +216,7 @@ def sections(data: Any) -> Outcome[Sections]:
     found = find(data)
     if found is not None:
         return Outcome(found)
-    return Outcome(None, (_stranger(data),))
+    return Outcome(None, (_no_pool_config(data),))
 
 
 def find(data: Any) -> Sections | None:
@@ -280,7 +280,7 @@ def _listed(node_sets: list[Any], route: Route) -> Iterator[tuple[str, Part]]:
                 yield pool["name"], Part(pool, (*route, n, "pools", p))
 
 
-def _stranger(data: Any) -> Diagnostic:
+def _no_pool_config(data: Any) -> Diagnostic:
     hint = "give what `osmo config show POOL` prints, or the Helm values of the OSMO service"
     if isinstance(data, Mapping) and data.get("kind") == "ConfigMap":
         message = "this is the ConfigMap around a pool configuration, not the configuration"

@@ -35,7 +35,7 @@ from bayplan.pipeline import Origins, Planned
 from bayplan.planning.selection import select_target
 from bayplan.workflows import existing
 from bayplan.workflows.existing import Selected
-from bayplan.workflows.torchx.shell_names import broken
+from bayplan.workflows.torchx.marks import broken_variables
 
 # The objects that go with a workload, against those that are there.
 
@@ -159,11 +159,11 @@ def privileged_containers(candidate: Candidate, every: Iterable[Injected], clust
 # What a workload must say itself, and what it says that no shell understands.
 
 
-def broken_variables(templates: WorkloadTemplates) -> Iterator[Diagnostic]:
+def unresolved_shell_variables(templates: WorkloadTemplates) -> Iterator[Diagnostic]:
     """W573 of the first pod template that TorchX wrote so: there is one for each replica."""
     for slot in templates.slots:
         data = get(templates.object.data, *slot.path)
-        if found := tuple(broken(PodTemplate(templates.object, slot.path, data, None))):
+        if found := tuple(broken_variables(PodTemplate(templates.object, slot.path, data, None))):
             yield found[0]
             return
 
@@ -225,7 +225,10 @@ def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, known
     """One workload. Routes of the workflow are led back to where they were said."""
     candidate = candidate_of(selected, cluster)
     made = planned(candidate, request, cluster, known)
-    found = (*broken_variables(candidate.templates), *(_relocated(each, selected) for each in made.diagnostics))
+    found = (
+        *unresolved_shell_variables(candidate.templates),
+        *(_relocated(each, selected) for each in made.diagnostics),
+    )
     if made.value is None:
         return Outcome(None, found)
     found += tuple(_relocated(each, selected) for each in missing_env(candidate, made.value))

@@ -13,7 +13,7 @@ from bayplan.kube.templates import PodTemplate, containers
 from bayplan.linting.objects import LintContext
 from bayplan.linting.schedulers import DEFAULT, scheduler_of
 from bayplan.model.manifest import Object
-from bayplan.workflows.torchx.shell_names import broken
+from bayplan.workflows.torchx.marks import broken_variables
 
 NAME_LIMIT = 63
 DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
@@ -203,7 +203,7 @@ def _rdma_mounts(template: PodTemplate) -> Iterator[Diagnostic]:
 def check_torchx(context: LintContext) -> Iterator[Diagnostic]:
     """W573 (rule TX01)."""
     for template in context.templates:
-        yield from broken(template)
+        yield from broken_variables(template)
 
 
 # Pods with cards of HAMi: what its webhook refuses, what it reads otherwise, what does nothing.

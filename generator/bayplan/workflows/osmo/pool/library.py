@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
+from bayplan.core.package_data import table
 from bayplan.core.phrases import listing, suggest
 from bayplan.core.values import NamedTuple
 from bayplan.workflows.osmo.pool.values import (
@@ -21,8 +21,7 @@ from bayplan.workflows.osmo.pool.values import (
     merge_templates,
 )
 
-with open(os.path.join(os.path.dirname(__file__), "chart.json"), encoding="utf-8") as _file:
-    BUILT_IN: Mapping[str, Mapping[str, Any]] = json.load(_file)
+BUILT_IN: Mapping[str, Mapping[str, Any]] = json.loads(table("workflows", "osmo", "pool", "chart.json"))
 """Section -> entries by name that the Helm chart of OSMO 6.4 brings itself, and files only name.
 
 Source: deployments/charts/service/values.yaml. The service puts the same templates and rules into an empty database

@@ -40,7 +40,12 @@ def read_keys(pool: Any, route: Route) -> tuple[tuple[Key, ...], tuple[Diagnosti
     """The keys in order; W477 for what KAI or a workflow could not use."""
     listed = pool.get("topology_keys") or ()
     keys = tuple(Key(each["key"], each["label"], (*route, "topology_keys", index)) for index, each in enumerate(listed))
-    found = (*_empty_keys(keys), *_duplicate_keys(keys), *_hostname_not_last(keys), *_too_many_keys(keys, (*route, "topology_keys")))
+    found = (
+        *_empty_keys(keys),
+        *_duplicate_keys(keys),
+        *_hostname_not_last(keys),
+        *_too_many_keys(keys, (*route, "topology_keys")),
+    )
     return keys, found
 
 
@@ -169,7 +174,9 @@ def read_fields(part: Part, sections: Sections) -> Fields:
 def is_independent(found: Diagnostic, pool: Route) -> bool:
     """Whether a finding is about a field without which the rest of the pool means the same."""
     length = len(pool)
-    within = found.route[:length] == pool and found.route[length : length + 1] and found.route[length] in INDEPENDENT_FIELDS
+    within = (
+        found.route[:length] == pool and found.route[length : length + 1] and found.route[length] in INDEPENDENT_FIELDS
+    )
     return bool(within) or found.code == "W493"
 
 

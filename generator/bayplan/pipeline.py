@@ -17,8 +17,8 @@ from bayplan.checks import SCHEDULED, SURVEY_CHECKS, TARGETED, TOGETHER, TOPOLOG
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors
 from bayplan.core.phrases import lined
 from bayplan.core.values import NamedTuple
-from bayplan.manifests.assemble import auxiliary_objects, assemble
-from bayplan.manifests.order import in_apply_order, collisions, oversized, workflow_meta
+from bayplan.manifests.assemble import assemble, auxiliary_objects
+from bayplan.manifests.order import collisions, in_apply_order, oversized, workflow_meta
 from bayplan.model.backend import FEATURES, Backend, Need
 from bayplan.model.formats import Context
 from bayplan.model.manifest import Item, Object, Shape
@@ -31,12 +31,12 @@ from bayplan.planning import compute_domains, device_checks
 from bayplan.planning.bind import bind
 from bayplan.planning.fidelity import compare, firm, plan_needs, topology_needs
 from bayplan.planning.fit import diagnose
-from bayplan.planning.pools import with_card_portions, name_accelerators
+from bayplan.planning.pools import name_accelerators, with_card_portions
 from bayplan.planning.selection import (
     assumed_versions,
-    reattribute_namespace,
     default_namespace,
     nothing_to_export,
+    reattribute_namespace,
     select_backend,
     select_gangs,
     select_namespace,

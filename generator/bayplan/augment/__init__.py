@@ -25,8 +25,8 @@ from bayplan.kube.pod import network_claim_name
 from bayplan.kube.templates import PodTemplate
 from bayplan.manifests.assemble import compute_domain, labelled
 from bayplan.manifests.inject import Injected, SlotMarks, inject
-from bayplan.manifests.order import in_apply_order, head
-from bayplan.model.augment import Added, Augmented, AugmentRequest, Change, WorkloadTemplates, TemplateSlot
+from bayplan.manifests.order import head, in_apply_order
+from bayplan.model.augment import Added, Augmented, AugmentRequest, Change, TemplateSlot, WorkloadTemplates
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, Object, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods
 from bayplan.model.policy import Policy
@@ -146,11 +146,11 @@ def privileged_containers(candidate: Candidate, every: Iterable[Injected], clust
     kinds = cluster.topology.accelerators.values()
     if not any(HAMI in kind.allocators for kind in kinds):
         return
-    from bayplan.accelerators.hami_rules import faults, look
+    from bayplan.accelerators.hami_rules import faults, hami_pod
 
     for each in (one for one in every if one.object is candidate.templates.object):
         for slot in candidate.templates.slots:
-            for fault in faults(look(mapping(each.data, *slot.path), kinds, cluster.target)):
+            for fault in faults(hami_pod(mapping(each.data, *slot.path), kinds, cluster.target)):
                 if fault.rule in OURS:
                     route = (*each.object.route, *slot.path, *fault.path)
                     yield Diagnostic(CODES[fault.rule], fault.severity, fault.message, route, hint=fault.hint)

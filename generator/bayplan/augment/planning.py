@@ -29,7 +29,7 @@ from bayplan.pipeline import Checked, Draft, Planned, Request
 from bayplan.planning import existing as existing_planning
 from bayplan.planning.existing import renamed
 from bayplan.planning.fidelity import compare
-from bayplan.planning.pools import with_card_portions, name_accelerators
+from bayplan.planning.pools import name_accelerators, with_card_portions
 from bayplan.planning.selection import select_backend
 from bayplan.workflows.existing import Selected
 

@@ -14,7 +14,7 @@ from bayplan.kube.objects import items, mapping
 from bayplan.kube.pod import HOST_DNS, NETWORKS
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import Place, Workflow, pod_sets
-from bayplan.planning.declared import GLOO, Layer, DeclaredValue, layers, declared_values, template_value
+from bayplan.planning.declared import GLOO, DeclaredValue, Layer, declared_values, layers, template_value
 from bayplan.planning.pools import pools_of
 
 

@@ -17,9 +17,9 @@ from bayplan.kube import networks
 from bayplan.kube.networks import bad_interface
 from bayplan.kube.objects import items, mapping
 from bayplan.kube.pod import NETWORKS
-from bayplan.model.topology import ClusterTopology, Fabric, Rail
+from bayplan.model.topology import ClusterTopology, Rail
 from bayplan.model.workflow import Place, Workflow, pod_sets
-from bayplan.planning.declared import GLOO, Layer, DeclaredValue, layers, declared_values, template_value
+from bayplan.planning.declared import GLOO, DeclaredValue, Layer, declared_values, layers, template_value
 from bayplan.planning.pools import pools_of
 
 # What the checks of podSets on a fabric look at.

@@ -9,7 +9,7 @@ from bayplan.cli.inputs import Inputs
 from bayplan.core.diagnostics import Diagnostic, Note, error, info
 from bayplan.manifests.order import head, keys
 from bayplan.model.manifest import Item, Manifest
-from bayplan.pipeline import Compiled, CheckedTopology, Request
+from bayplan.pipeline import CheckedTopology, Compiled, Request
 from bayplan.report import Batch
 from bayplan.text.document import Document
 

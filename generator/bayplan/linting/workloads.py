@@ -243,9 +243,9 @@ POLICIES = ("hami.io/node-scheduler-policy", "hami.io/gpu-scheduler-policy", "ha
 
 
 def _template(template: PodTemplate, world: World) -> Iterator[Diagnostic]:
-    from bayplan.accelerators.hami_rules import faults, look
+    from bayplan.accelerators.hami_rules import faults, hami_pod
 
-    seen = look(template.data, world.topology.accelerators.values(), world.target)
+    seen = hami_pod(template.data, world.topology.accelerators.values(), world.target)
     for each in faults(seen):
         yield Diagnostic(CODES[each.rule], each.severity, each.message, (*template.route, *each.path), hint=each.hint)
     for ask in seen.asks:

@@ -13,7 +13,7 @@ from bayplan.kube.networks import same
 from bayplan.kube.objects import get, items, mapping, put, text
 from bayplan.kube.pod import HOST_DNS, NETWORKS, joined_affinity
 from bayplan.manifests.assemble import CHANNEL
-from bayplan.model.augment import Path, WorkloadTemplates, TemplateSlot
+from bayplan.model.augment import Path, TemplateSlot, WorkloadTemplates
 from bayplan.model.manifest import Absent, Manifest, Marks, Meta, Object, PodParts
 from bayplan.model.topology import ClusterTopology
 

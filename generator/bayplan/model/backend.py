@@ -7,7 +7,7 @@ does with workloads that exist already (`EXISTING` in a module `existing`) are l
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from bayplan.core.diagnostics import Diagnostic, Route, Severity
 from bayplan.core.values import NamedTuple
@@ -140,31 +140,15 @@ class Declaration(NamedTuple):
     folds: Mapping[str, Folding] = {}
 
 
-def _no_documents(topology: ClusterTopology, target: Target) -> tuple[Manifest | File, ...]:
-    return ()
-
-
-def _no_cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:
+def _nothing(*_: object) -> tuple[Any, ...]:
     return ()
 
 
 class Cluster(NamedTuple):
     """The cluster-scoped objects that workflows refer to, and what they need of a scheduler, whatever runs there."""
 
-    objects: Callable[[ClusterTopology, Target], tuple[Manifest | File, ...]] = _no_documents
-    needs: Callable[[ClusterTopology], tuple[Need, ...]] = _no_cluster_needs
-
-
-def _no_needs(plan: Plan) -> tuple[Need, ...]:
-    return ()
-
-
-def _no_findings(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
-    return ()
-
-
-def _no_notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
-    return ()
+    objects: Callable[[ClusterTopology, Target], tuple[Manifest | File, ...]] = _nothing
+    needs: Callable[[ClusterTopology], tuple[Need, ...]] = _nothing
 
 
 class Backend(NamedTuple):
@@ -178,7 +162,7 @@ class Backend(NamedTuple):
 
     declared: Declaration
     lower: Lower
-    needs: Callable[[Plan], tuple[Need, ...]] = _no_needs
-    prove: Callable[[Plan, Target], tuple[Diagnostic, ...]] = _no_findings
-    notices: Callable[[Plan, Shape, Target], tuple[Diagnostic, ...]] = _no_notices
+    needs: Callable[[Plan], tuple[Need, ...]] = _nothing
+    prove: Callable[[Plan, Target], tuple[Diagnostic, ...]] = _nothing
+    notices: Callable[[Plan, Shape, Target], tuple[Diagnostic, ...]] = _nothing
     cluster: Cluster = Cluster()

@@ -11,7 +11,7 @@ from bayplan.core.phrases import lined, listing
 from bayplan.core.values import NamedTuple
 from bayplan.kube import workloads
 from bayplan.kube.objects import get, group, kind, mapping, name, namespace, text, title
-from bayplan.model.augment import WorkloadTemplates, TemplateSlot
+from bayplan.model.augment import TemplateSlot, WorkloadTemplates
 from bayplan.model.encoding import camel_case
 from bayplan.model.manifest import Object
 from bayplan.model.policy import RULES, Policy

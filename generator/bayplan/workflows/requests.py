@@ -13,7 +13,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import group, items, kind, mapping, name, namespace, title
 from bayplan.kube.templates import templates_in
 from bayplan.kube.workloads import WORKLOADS
-from bayplan.model.augment import WorkloadTemplates, TemplateSlot
+from bayplan.model.augment import TemplateSlot, WorkloadTemplates
 from bayplan.model.encoding import camel_case
 from bayplan.model.manifest import Object
 from bayplan.model.policy import RULES, GangRule, GroupRule, Policy, Rule

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.kube.objects import get, items, mapping, number_in, text, title
 from bayplan.kube.templates import amount, of_replicated_job
-from bayplan.kube.workloads.parts import Objects, numbered, one_by_one, templates, slot
-from bayplan.model.augment import Path, WorkloadTemplates, TemplateSlot
+from bayplan.kube.workloads.parts import Objects, numbered, one_by_one, slot, templates
+from bayplan.model.augment import Path, TemplateSlot, WorkloadTemplates
 from bayplan.model.manifest import Object
 
 

@@ -9,7 +9,7 @@ from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_erro
 from bayplan.core.phrases import shorten
 from bayplan.kube.objects import get, items, name, named, number_in, text, title
 from bayplan.kube.templates import Amount, amount
-from bayplan.model.augment import Path, WorkloadTemplates, TemplateSlot
+from bayplan.model.augment import Path, TemplateSlot, WorkloadTemplates
 from bayplan.model.manifest import Object
 from bayplan.model.plan import MOST_GANGS, MOST_PODS
 

@@ -8,8 +8,8 @@ from bayplan.core.diagnostics import Diagnostic, Note, Outcome, error, info, war
 from bayplan.kube.cards import meets
 from bayplan.kube.objects import get, group, items, kind, mapping, name, named, namespace, number_in, text, title
 from bayplan.kube.workloads import kubernetes
-from bayplan.kube.workloads.parts import GROWS, Found, Objects, fewer, numbered, one_by_one, templates, slot, unknown
-from bayplan.model.augment import Path, WorkloadTemplates, TemplateSlot
+from bayplan.kube.workloads.parts import GROWS, Found, Objects, fewer, numbered, one_by_one, slot, templates, unknown
+from bayplan.model.augment import Path, TemplateSlot, WorkloadTemplates
 from bayplan.model.manifest import Object
 
 FIRST = ("master", "launcher")

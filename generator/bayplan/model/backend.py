@@ -55,6 +55,38 @@ def exact(*lines: str) -> tuple[Support, ...]:
     return tuple(Support(feature) for line in lines for feature in line.split())
 
 
+def approximate(
+    feature: str,
+    reason: str,
+    hint: str = "",
+    report: Severity = "error",
+    component: str = "",
+    since: str = "",
+    until: str = "",
+) -> Support:
+    """A row of a feature of which something is lost: what, and the way out."""
+    return Support(feature, "approximate", None, component, since, until, reason, "", hint, report)
+
+
+def never(feature: str, reason: str, hint: str = "", component: str = "", since: str = "", until: str = "") -> Support:
+    """A row of a feature that the scheduler does not carry, and why: it contradicts what the scheduler is."""
+    return Support(feature, "absent", None, component, since, until, reason, "never", hint)
+
+
+def not_yet_upstream(
+    feature: str, reason: str, hint: str = "", component: str = "", since: str = "", until: str = ""
+) -> Support:
+    """The same where the scheduler could carry it, and has no field for it yet."""
+    return Support(feature, "absent", None, component, since, until, reason, "not yet upstream", hint)
+
+
+def not_yet_here(
+    feature: str, reason: str, hint: str = "", component: str = "", since: str = "", until: str = ""
+) -> Support:
+    """The same where the scheduler carries it, and bayplan does not write it yet."""
+    return Support(feature, "absent", None, component, since, until, reason, "not yet here", hint)
+
+
 class Feature(NamedTuple):
     """What a feature is, and in what its amount is counted; without a unit the amount says nothing of interest.
 

@@ -26,7 +26,7 @@ LINKED = ("nvidia", "ascend")
 """Vendors of whose cards HAMi knows the links, and can choose cards by them."""
 
 
-def notes(asked: Accelerator, kind: AcceleratorKind) -> dict[str, str]:
+def policy_annotations(asked: Accelerator, kind: AcceleratorKind) -> dict[str, str]:
     """Those that the pod template carries."""
     made = {NODE: node(asked, kind), CARDS: cards(asked, kind), SGPU_CLASS: asked.app_class, SGPU_QOS: asked.qos}
     if asked.links and names(kind).cards == SGPU:
@@ -207,7 +207,7 @@ def _cut(amount: int, asked: Accelerator, kind: AcceleratorKind) -> int:
     return next((size * MIB * WHOLE for size in sizes if size * MIB * WHOLE >= amount), amount)
 
 
-def told(asked: Accelerator, kind: AcceleratorKind) -> bool:
+def is_exact(asked: Accelerator, kind: AcceleratorKind) -> bool:
     """Whether that is all there is to say: no amount of memory of an unknown whole, and no more pods on a card than any
     configuration allows."""
     known = not asked.memory or asked.memory.endswith("%") or bool(kind.memory)
@@ -241,6 +241,6 @@ def parts(asked: Accelerator, kind: AcceleratorKind, claim: str) -> PodParts:
     spec = {} if count.startswith(VOLCANO) else {"schedulerName": SCHEDULER}
     return PodParts(
         resources={count: str(asked.per_pod), **resources(asked, kind)},
-        annotations=notes(asked, kind),
+        annotations=policy_annotations(asked, kind),
         spec=spec,
     )

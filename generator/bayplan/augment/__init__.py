@@ -146,11 +146,11 @@ def privileged_containers(candidate: Candidate, every: Iterable[Injected], clust
     kinds = cluster.topology.accelerators.values()
     if not any(HAMI in kind.allocators for kind in kinds):
         return
-    from bayplan.accelerators.hami_rules import faults, look
+    from bayplan.accelerators.hami_rules import faults, hami_pod
 
     for each in (one for one in every if one.object is candidate.templates.object):
         for slot in candidate.templates.slots:
-            for fault in faults(look(mapping(each.data, *slot.path), kinds, cluster.target)):
+            for fault in faults(hami_pod(mapping(each.data, *slot.path), kinds, cluster.target)):
                 if fault.rule in OURS:
                     route = (*each.object.route, *slot.path, *fault.path)
                     yield Diagnostic(CODES[fault.rule], fault.severity, fault.message, route, hint=fault.hint)

@@ -193,7 +193,7 @@ def check_pods(workflow: Workflow, topology: ClusterTopology, target: Target, sc
     """W555 to W562: the pods as they will be, by HAMi's own rules."""
     if not any(HAMI in kind.allocators for kind in topology.accelerators.values()):
         return
-    from bayplan.accelerators.hami_rules import faults, look
+    from bayplan.accelerators.hami_rules import faults, hami_pod
     from bayplan.planning.bind import filled_from_node
 
     for place, pool in _pools(workflow, topology):
@@ -204,7 +204,7 @@ def check_pods(workflow: Workflow, topology: ClusterTopology, target: Target, sc
             network = _network(spec, topology, pool)
             parts = combine(own_parts(spec, pool, ""), PARTS[HAMI](asked, kind, ""), network)
             data = template(spec, pool, parts, ())
-            for fault in faults(look(data, topology.accelerators.values(), target)):
+            for fault in faults(hami_pod(data, topology.accelerators.values(), target)):
                 if fault.rule == "choice" and asked.per_pod >= pool.node.accelerators:
                     continue  # who takes all cards of a node has their links too
                 if fault.rule in AMONG_NODES and _placed(scheduler, kind):

@@ -407,17 +407,9 @@ def _existing_amounts(owner: Any, key: str, route: Route) -> Iterator[Diagnostic
         yield _wrong(key, found, (*route, key), "write a resource and its amount below it")
         return
     for name, amount in (found or {}).items():
-        if not _is_quantity(amount):
+        scalar = isinstance(amount, str | int | float) and not isinstance(amount, bool)
+        if not scalar or _fault(str(amount), whole=False):
             yield _wrong(str(name), amount, (*route, key, name), HINT)
-
-
-def _is_quantity(amount: Any) -> bool:
-    if isinstance(amount, bool) or not isinstance(amount, str | int | float):
-        return False
-    try:
-        return quantity.parse(str(amount)) >= 0
-    except ValueError:
-        return False
 
 
 def _wrong(name: str, found: Any, route: Route, hint: str) -> Diagnostic:
@@ -451,17 +443,9 @@ def check_amounts(workflow: Workflow) -> Iterator[Diagnostic]:
 
 
 def _amount(text: str, route: Route, *, whole: bool = False) -> Iterator[Diagnostic]:
-    hint = COUNTED if whole else AMOUNT
-    try:
-        amount = quantity.parse(text)
-    except ValueError as reason:
-        yield error("W319", route, str(reason), hint=hint)
-        return
-    if amount < 0:
-        yield error("W319", route, f'"{text}" is less than nothing', hint=hint)
-    elif whole and amount % 1000:
-        yield error("W319", route, f'"{text}": extended resources are counted in whole numbers', hint=hint)
-    elif not amount:
+    if reason := _fault(text, whole=whole):
+        yield error("W319", route, reason, hint=COUNTED if whole else AMOUNT)
+    elif not quantity.parse(text):
         yield warning("W320", route, "it asks for nothing", hint="remove it, or say how much is needed")
 
 

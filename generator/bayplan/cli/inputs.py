@@ -16,7 +16,8 @@ from bayplan.model.formats import Context, Source
 from bayplan.model.topology import ClusterTopology
 from bayplan.pipeline import Request
 from bayplan.report import Batch
-from bayplan.text.document import Document, text_of
+from bayplan.text.document import Document
+from bayplan.text.source import text_of
 
 # Workflow files -> documents; a format may look at files beside them, and have templates rendered elsewhere.
 

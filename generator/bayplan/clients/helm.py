@@ -21,7 +21,8 @@ from bayplan.kube.objects import flattened, get, mapping, put, text, without_ann
 from bayplan.kube.objects import number as number_of
 from bayplan.model.augment import Added, Augmented
 from bayplan.model.manifest import Object
-from bayplan.text.document import Document, SourceMap, Span, read, text_of
+from bayplan.text.document import Document, SourceMap, Span, read
+from bayplan.text.source import text_of
 
 # Annotations that Helm reads and no cluster needs: objects are judged without them, and keep them.
 #

@@ -243,9 +243,9 @@ POLICIES = ("hami.io/node-scheduler-policy", "hami.io/gpu-scheduler-policy", "ha
 
 
 def _hami(template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
-    from bayplan.accelerators.hami_rules import faults, look
+    from bayplan.accelerators.hami_rules import faults, hami_pod
 
-    pod = look(template.data, context.topology.accelerators.values(), context.target)
+    pod = hami_pod(template.data, context.topology.accelerators.values(), context.target)
     for each in faults(pod):
         yield Diagnostic(CODES[each.rule], each.severity, each.message, (*template.route, *each.path), hint=each.hint)
     for ask in pod.asks:

@@ -7,7 +7,7 @@ does with workloads that exist already (`EXISTING` in a module `existing`) are l
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from bayplan.core.diagnostics import Diagnostic, Route, Severity
 from bayplan.core.values import NamedTuple
@@ -53,6 +53,38 @@ class Support(NamedTuple):
 def exact(*lines: str) -> tuple[Support, ...]:
     """Rows of features, separated by spaces, that are carried whatever the amount and the version."""
     return tuple(Support(feature) for line in lines for feature in line.split())
+
+
+def approximate(
+    feature: str,
+    reason: str,
+    hint: str = "",
+    report: Severity = "error",
+    component: str = "",
+    since: str = "",
+    until: str = "",
+) -> Support:
+    """A row of a feature of which something is lost: what, and the way out."""
+    return Support(feature, "approximate", None, component, since, until, reason, "", hint, report)
+
+
+def never(feature: str, reason: str, hint: str = "", component: str = "", since: str = "", until: str = "") -> Support:
+    """A row of a feature that the scheduler does not carry, and why: it contradicts what the scheduler is."""
+    return Support(feature, "absent", None, component, since, until, reason, "never", hint)
+
+
+def not_yet_upstream(
+    feature: str, reason: str, hint: str = "", component: str = "", since: str = "", until: str = ""
+) -> Support:
+    """The same where the scheduler could carry it, and has no field for it yet."""
+    return Support(feature, "absent", None, component, since, until, reason, "not yet upstream", hint)
+
+
+def not_yet_here(
+    feature: str, reason: str, hint: str = "", component: str = "", since: str = "", until: str = ""
+) -> Support:
+    """The same where the scheduler carries it, and bayplan does not write it yet."""
+    return Support(feature, "absent", None, component, since, until, reason, "not yet here", hint)
 
 
 class Feature(NamedTuple):
@@ -140,31 +172,15 @@ class Declaration(NamedTuple):
     folds: Mapping[str, Folding] = {}
 
 
-def _no_documents(topology: ClusterTopology, target: Target) -> tuple[Manifest | File, ...]:
-    return ()
-
-
-def _no_cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:
+def _nothing(*_: object) -> tuple[Any, ...]:
     return ()
 
 
 class Cluster(NamedTuple):
     """The cluster-scoped objects that workflows refer to, and what they need of a scheduler, whatever runs there."""
 
-    objects: Callable[[ClusterTopology, Target], tuple[Manifest | File, ...]] = _no_documents
-    needs: Callable[[ClusterTopology], tuple[Need, ...]] = _no_cluster_needs
-
-
-def _no_needs(plan: Plan) -> tuple[Need, ...]:
-    return ()
-
-
-def _no_findings(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
-    return ()
-
-
-def _no_notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
-    return ()
+    objects: Callable[[ClusterTopology, Target], tuple[Manifest | File, ...]] = _nothing
+    needs: Callable[[ClusterTopology], tuple[Need, ...]] = _nothing
 
 
 class Backend(NamedTuple):
@@ -178,7 +194,7 @@ class Backend(NamedTuple):
 
     declared: Declaration
     lower: Lower
-    needs: Callable[[Plan], tuple[Need, ...]] = _no_needs
-    prove: Callable[[Plan, Target], tuple[Diagnostic, ...]] = _no_findings
-    notices: Callable[[Plan, Shape, Target], tuple[Diagnostic, ...]] = _no_notices
+    needs: Callable[[Plan], tuple[Need, ...]] = _nothing
+    prove: Callable[[Plan, Target], tuple[Diagnostic, ...]] = _nothing
+    notices: Callable[[Plan, Shape, Target], tuple[Diagnostic, ...]] = _nothing
     cluster: Cluster = Cluster()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors
 from bayplan.core.phrases import did_you_mean
 from bayplan.kube import quantity
-from bayplan.model.plan import GangPlan, Plan, PodRef, Pods, Ranks, Unit, Units, all_pods, once, walk
+from bayplan.model.plan import GangPlan, Plan, PodRef, Pods, Ranks, Unit, Units, all_pods, edit_unit, once, walk
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import GANGS, Accelerator, Gang, Group, PodSet, Workflow
 from bayplan.planning.pools import gang_pools
@@ -205,7 +205,7 @@ def _gang_ranks(gang: GangPlan) -> GangPlan:
         for pods in unit.pods:
             if pods.name in ranks:
                 ranks[pods.name] = ranks[pods.name]._replace(group_index=numbered[unit.name], group_count=len(leaves))
-    return gang._replace(root=_with(gang.root, ranks))
+    return gang._replace(root=edit_unit(gang.root, pods=lambda pods: pods._replace(ranks=ranks.get(pods.name))))
 
 
 def _ranked(pods: Pods, accelerated_only: bool) -> bool:
@@ -224,10 +224,3 @@ def _scope_ranks(gang: str, scope: list[Unit]) -> dict[str, Ranks]:
         ranks[pods.name] = Ranks(master, nodes, first, 0, 0, size)
         first += pods.replicas
     return ranks
-
-
-def _with(unit: Unit, ranks: dict[str, Ranks]) -> Unit:
-    return unit._replace(
-        pods=tuple(pods._replace(ranks=ranks.get(pods.name)) for pods in unit.pods),
-        groups=tuple(u._replace(members=tuple(_with(m, ranks) for m in u.members)) for u in unit.groups),
-    )

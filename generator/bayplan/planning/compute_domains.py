@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, info, warning
-from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, Unit, all_pods, once, walk
+from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, Unit, all_pods, edit_unit, once, walk
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import Gang, Group
 from bayplan.planning.bind import joined
@@ -100,13 +100,7 @@ def share(plan: Plan) -> Plan:
 
 def _claiming_from(unit: Unit, name: str) -> Unit:
     """The unit with the claims of its pods on another ComputeDomain."""
-    return unit._replace(
-        pods=tuple(pods._replace(compute_domain=name) if pods.compute_domain else pods for pods in unit.pods),
-        groups=tuple(
-            units._replace(members=tuple(_claiming_from(member, name) for member in units.members))
-            for units in unit.groups
-        ),
-    )
+    return edit_unit(unit, pods=lambda pods: pods._replace(compute_domain=name) if pods.compute_domain else pods)
 
 
 def _domains(gang: GangPlan, root: Unit) -> tuple[ComputeDomain, ...]:

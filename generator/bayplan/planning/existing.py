@@ -13,7 +13,7 @@ from bayplan.model.augment import TemplateSlot, WorkloadTemplates
 from bayplan.model.backend import Need
 from bayplan.model.existing import LED, UNNUMBERED
 from bayplan.model.manifest import Shape, Workload
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, edit_unit, walk
 from bayplan.model.workflow import GANGS, Gang, Group
 from bayplan.planning import compute_domains
 from bayplan.planning.shape import fold
@@ -141,32 +141,20 @@ def renamed(plan: Plan, shape: Shape, name: str) -> tuple[Plan, Shape]:
 
 def _gang(gang: GangPlan, old: str, new: str) -> GangPlan:
     domains = tuple(each._replace(name=_name(each.name, old, new)) for each in gang.compute_domains)
+    claiming = any(pods.compute_domain for pods in all_pods(gang.root))
     return gang._replace(
         name=_name(gang.name, old, new),
         gang=gang.gang._replace(name=new),
-        root=_unit(gang.root, old, new) if domains or _claims(gang.root) else gang.root,
+        root=_unit(gang.root, old, new) if domains or claiming else gang.root,
         compute_domains=domains,
     )
 
 
-def _claims(unit: Unit) -> bool:
-    below = (member for units in unit.groups for member in units.members)
-    return any(pods.compute_domain for pods in unit.pods) or any(map(_claims, below))
-
-
 def _unit(unit: Unit, old: str, new: str) -> Unit:
-    return unit._replace(
-        pods=tuple(_pods(pods, old, new) for pods in unit.pods),
-        groups=tuple(
-            units._replace(members=tuple(_unit(member, old, new) for member in units.members)) for units in unit.groups
-        ),
-    )
+    def rename(pods: Pods) -> Pods:
+        return pods._replace(compute_domain=_name(pods.compute_domain, old, new)) if pods.compute_domain else pods
 
-
-def _pods(pods: Pods, old: str, new: str) -> Pods:
-    if not pods.compute_domain:
-        return pods
-    return pods._replace(compute_domain=_name(pods.compute_domain, old, new))
+    return edit_unit(unit, pods=rename)
 
 
 def _name(name: str, old: str, new: str) -> str:

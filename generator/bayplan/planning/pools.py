@@ -266,4 +266,4 @@ def _has_unknown_size(parts: list[Accelerator], kind: AcceleratorKind) -> bool:
         return False
     from bayplan.accelerators import hami as shares
 
-    return any(not shares.told(each, kind) for each in parts)
+    return any(not shares.is_exact(each, kind) for each in parts)

@@ -15,7 +15,7 @@ from bayplan.kube.pod import main_patches
 from bayplan.kube.ranks import arithmetic, shell_names
 from bayplan.model.backend import Backend
 from bayplan.model.manifest import Shape, Workload
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, minimum, once, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, edit_plan, minimum, once, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import PodSet
@@ -287,26 +287,14 @@ def unmet_preferences(plan: Plan) -> Iterator[Diagnostic]:
     for gang in plan.gangs:
         units = {unit.route: unit for unit in walk(gang.root) if unit.preferred} if gang.copy == 0 else {}
         for route, unit in units.items():
-            if isinstance(prove(_requiring(plan, route)), Impossible):
+            required = partial(_preferred_required, route)
+            if isinstance(prove(edit_plan(plan, unit=required)), Impossible):
                 what = f'a "{unit.name.rpartition("-")[0]}"' if unit.name else f'gang "{gang.gang.name}"'
                 message = f'{what} cannot be in one "{unit.preferred}" as preferred; its pods will spread over several'
                 hint = f'`bayplan explain P516`; or prefer a coarser level than "{unit.preferred}"'
                 yield warning("P516", (*route, "placement", "preferred"), message, hint=hint)
 
 
-def _requiring(plan: Plan, route: Route) -> Plan:
-    """The plan with that one preference as a requirement."""
-    return plan._replace(gangs=tuple(_gang(gang, route) for gang in plan.gangs))
-
-
-def _gang(gang: GangPlan, route: Route) -> GangPlan:
-    return gang._replace(root=_unit(gang.root, route)) if route[: len(gang.route)] == gang.route else gang
-
-
-def _unit(unit: Unit, route: Route) -> Unit:
-    required = unit.preferred if unit.route == route else unit.required
-    return unit._replace(required=required, groups=tuple(_units(units, route) for units in unit.groups))
-
-
-def _units(units: Units, route: Route) -> Units:
-    return units._replace(members=tuple(_unit(member, route) for member in units.members))
+def _preferred_required(route: Route, unit: Unit) -> Unit:
+    """That one preference as a requirement."""
+    return unit._replace(required=unit.preferred) if unit.route == route else unit

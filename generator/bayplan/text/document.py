@@ -11,7 +11,6 @@ from bayplan.core.diagnostics import AT, Note, Outcome, error, has_errors
 from bayplan.core.values import NamedTuple
 from bayplan.text import scalars
 from bayplan.text.source import (
-    LARGEST,
     EncodingError,
     Errors,
     Lines,
@@ -20,23 +19,7 @@ from bayplan.text.source import (
     check_characters,
     check_surrogates,
     decode,
-    text_of,
 )
-
-__all__ = [
-    "LARGEST",
-    "Document",
-    "SourceMap",
-    "Lines",
-    "Span",
-    "load",
-    "locate",
-    "locate_all",
-    "spans_of",
-    "read",
-    "text_of",
-    "read_text",
-]
 
 _LONG = 10_000
 """Characters from which on it pays to read by lines what can be read so."""

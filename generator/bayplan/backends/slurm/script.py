@@ -16,10 +16,9 @@ from bayplan.kube.kinds import GANG_LABEL, WORKFLOW_LABEL
 from bayplan.kube.pod import file_key
 from bayplan.kube.shell import quote
 from bayplan.model.manifest import File, Lowered, Marks, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, all_pods
+from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, edit_plan
 from bayplan.model.target import Target
 from bayplan.model.workflow import Binary
-from bayplan.planning.fit.certificate import edited
 from bayplan.topologies.slurm.layout import settings
 
 
@@ -49,7 +48,7 @@ def with_network_env(plan: Plan) -> Plan:
             return pods
         return pods._replace(spec=pods.spec._replace(env={**on_node(asked), **pods.spec.env}))
 
-    return edited(plan, pods=with_env)
+    return edit_plan(plan, pods=with_env)
 
 
 def _cancel(names: Iterable[str]) -> tuple[str, ...]:

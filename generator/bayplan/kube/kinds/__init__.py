@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayplan.core.values import Modules, NamedTuple
 from bayplan.kube.ranks import Numbers
-from bayplan.model.backend import Support
+from bayplan.model.backend import Support, never
 from bayplan.model.manifest import Manifest, Many, Meta, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods
 
@@ -25,12 +25,8 @@ INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
 NAME_COLUMN, RANK_COLUMN, NUMBER_COLUMN = 0, 1, 2
 """Columns of the rows of bare pods: name, rank, number in its podSet."""
 
-ENDS = Support(
-    "always-restart",
-    "absent",
-    word="never",
-    reason="the pods of a Job must be able to end",
-    hint="use restartPolicy OnFailure, or `workload: pods`",
+ENDS = never(
+    "always-restart", "the pods of a Job must be able to end", "use restartPolicy OnFailure, or `workload: pods`"
 )
 """Of the kinds that are made of Jobs."""
 
@@ -39,7 +35,7 @@ def name_rows(why: str) -> tuple[Support, ...]:
     """Pod names, and so hostnames, are DNS labels (RFC 1123)."""
     shorter = "shorten the names of workflow, gang, group or podSet"
     feature = "pod-name-length"
-    return Support(feature, up_to=63), Support(feature, "absent", word="never", reason=why, hint=shorter)
+    return Support(feature, up_to=63), never(feature, why, shorter)
 
 
 class Piece(NamedTuple):

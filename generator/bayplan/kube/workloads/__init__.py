@@ -44,6 +44,3 @@ def read(one: Object, beside: Objects = ()) -> Outcome[WorkloadTemplates]:
     message = f"{title(one)} is asked to be placed, and bayplan does not know which pods it makes"
     hint = f"it places {listing(kinds, 'and')}"
     return Outcome(None, (error("W500", (*one.route, "kind"), message, hint=hint),))
-
-
-__all__ = ["REFUSED", "WORKLOADS", "Objects", "Reader", "read"]

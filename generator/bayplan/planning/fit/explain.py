@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
 from bayplan.kube import quantity
-from bayplan.model.plan import Plan, Pods, all_pods, walk
-from bayplan.planning.fit.certificate import Certificate, Change, Lack, Near, edited, least, most
+from bayplan.model.plan import Plan, Pods, all_pods, edit_plan, walk
+from bayplan.planning.fit.certificate import Certificate, Change, Lack, Near, least, most
 from bayplan.planning.fit.problem import BOUNDED, CHANNEL, WHOLE, capacity, demand, per_node
 from bayplan.planning.fit.search import FULL, holds
 
@@ -176,7 +176,7 @@ def _elastic(plan: Plan) -> Iterator[tuple[Route, int]]:
 
 
 def _sized(plan: Plan, counts: dict[Route, int]) -> Plan:
-    return edited(
+    return edit_plan(
         plan,
         units=lambda each: each._replace(members=each.members[: counts.get(each.route)]),
         pods=lambda each: each._replace(replicas=min(each.replicas, counts.get(each.route, each.replicas))),

@@ -1,4 +1,4 @@
-"""One call of kustomize's function: what it was given, what it answers, and the annotations that travel with objects."""
+"""One call of kustomize's function: what it was given, what it answers, and annotations that travel with objects."""
 
 from __future__ import annotations
 

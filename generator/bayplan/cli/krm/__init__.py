@@ -19,8 +19,6 @@ from bayplan.clients import resource_list
 from bayplan.clients.resource_list import Item, ResourceList
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.core.phrases import suggest
-from bayplan.core.values import NamedTuple
-from bayplan.kube.objects import api_group, mapping, text, without_annotations
 from bayplan.report import Batch
 from bayplan.text.document import Document
 

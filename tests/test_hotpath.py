@@ -101,7 +101,7 @@ UNSEEN = HEAVY | {
     "bayplan.text.patch",
     "bayplan.text.positions",
     "bayplan.cli.commands",
-    "bayplan.cli.krm.inputs",
+    "bayplan.cli.krm.kustomizations",
     "bayplan.report.findings",
 }
 """Modules that kustomize's function may not load while all goes well."""

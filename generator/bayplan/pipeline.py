@@ -15,7 +15,7 @@ from bayplan import backends, fabrics, formats
 from bayplan.backends import BACKENDS
 from bayplan.checks import SCHEDULED, SURVEY_CHECKS, TARGETED, TOGETHER, TOPOLOGY_CHECKS, WORKFLOW_CHECKS
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors
-from bayplan.core.phrases import lined
+from bayplan.core.phrases import single_line
 from bayplan.core.values import NamedTuple
 from bayplan.manifests.assemble import assemble, auxiliary_objects
 from bayplan.manifests.order import collisions, in_apply_order, oversized, workflow_meta
@@ -300,7 +300,7 @@ def lint(request: LintRequest) -> tuple[Outcome[tuple[Object, ...]], Origins]:
     Without a topology, or in one whose pools have no nodes, rules about nodes have nothing to say.
     """
     from bayplan import linting
-    from bayplan.linting.objects import collect, world
+    from bayplan.linting.objects import collect, lint_context
 
     read, origins = check_topology(request.topology) if request.topology else (Outcome(UNKNOWN), {})
     if read.value is None:
@@ -311,10 +311,10 @@ def lint(request: LintRequest) -> tuple[Outcome[tuple[Object, ...]], Origins]:
     if target.value is None or has_errors(found):
         return Outcome(None, found), origins
     objects, foreign = collect(request.manifests)
-    everything = world(objects, read.value, target.value)
+    context = lint_context(objects, read.value, target.value)
     names = (asked.value.declared.name,) if asked.value else tuple(BACKENDS)
-    said = [*foreign, *linting.lint(everything)]
-    said += [each for name in names for each in backends.lint(name, everything)]
+    said = [*foreign, *linting.lint(context)]
+    said += [each for name in names for each in backends.lint(name, context)]
     shown = (_shown(each, request.accept) for each in said)
     return Outcome(objects, (*found, *dict.fromkeys(shown))), origins
 
@@ -326,7 +326,7 @@ UNKNOWN = ClusterTopology("", ())
 def _shown(found: Diagnostic, accepted: frozenset[str]) -> Diagnostic:
     """The finding as a warning where its code is accepted, and fit for one line whatever names were put into it."""
     taken = found.severity == "error" and found.code in accepted
-    return lined(found._replace(severity="warning" if taken else found.severity))
+    return single_line(found._replace(severity="warning" if taken else found.severity))
 
 
 def cluster_objects(

@@ -58,7 +58,6 @@ def matrix() -> Iterator[tuple[str, ...]]:
 
 def _cell(backend: Backend, vendor: str, allocator: str, parts: frozenset[str]) -> str:
     row = verdict(backend.declared.name, vendor, allocator, parts)
-    assert row is not None
     if row.verdict != "claim":
         return WORDS[row.verdict]
     found = find_row(Need("gpu-claim", 1, ()), backend.declared.support, Target())

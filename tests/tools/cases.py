@@ -1,4 +1,4 @@
-"""The failing cases: `tests/cases/<CODE>-<slug>/` holds a command line, its input files, and what it reads as `stdin`."""
+"""Failing cases: `tests/cases/<CODE>-<slug>/` holds a command line, its input files, and what it reads as `stdin`."""
 
 from __future__ import annotations
 
@@ -30,17 +30,22 @@ def command(case: str) -> str:
 
 
 def run(case: str) -> Answer:
-    """Runs a case in this process, in its folder. What post-render keeps goes into a folder that is removed,
-    and of programs only those of the system are found."""
+    """Runs a case in this process, in its folder. What post-render keeps goes into a folder that is removed. Of
+    programs those of the system are found, and before them those in the case's own `bin`."""
     from bayplan.cli.run import run
 
     given = CASES / case / "stdin"
     stdin = io.TextIOWrapper(io.BytesIO(given.read_bytes() if given.exists() else b""), encoding="utf-8")
     out, err = (_Stream(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     streams = mock.patch.multiple("sys", stdin=stdin, stdout=out, stderr=err)
-    with tempfile.TemporaryDirectory() as state, contextlib.chdir(CASES / case):
-        with mock.patch.dict(os.environ, {"XDG_STATE_HOME": state, "PATH": os.defpath}), streams:
-            code = run(shlex.split(command(case)))
+    state = tempfile.TemporaryDirectory()
+    kept = {
+        "XDG_STATE_HOME": state.name,
+        "KUSTOMIZE_PLUGIN_HOME": "plugins",
+        "PATH": os.pathsep.join(("bin", os.defpath)),
+    }
+    with state, contextlib.chdir(CASES / case), mock.patch.dict(os.environ, kept), streams:
+        code = run(shlex.split(command(case)))
     return Answer(code, out.text(), err.text())
 
 

@@ -127,7 +127,7 @@ class Source:
         return found
 
     def faults(self) -> Iterator[tuple[str, str, str]]:
-        """(Place, family, template) of the faults of HAMi's rules, whose families are codes in tables of their users."""
+        """(Place, family, template) of faults of HAMi's rules, whose users have a table of codes."""
         for call in self.calls["Fault"]:
             match call.args:
                 case [ast.Constant(value=str(family)), _, _, message, *_] if not CODE.fullmatch(family):

@@ -216,8 +216,8 @@ BACKENDS = {"volcano": "volcano", "kai-scheduler": "kai", "koord-scheduler": "ko
 
 def _refused(scheduler: str, vendor: str) -> bool:
     """Whether it is known that the scheduler cannot hand out cards under HAMi's names. Of another nobody knows."""
-    row = verdict(BACKENDS.get(scheduler, ""), vendor, "hami", frozenset({"foreign"}))
-    return row is not None and row.verdict == "no"
+    name = BACKENDS.get(scheduler)
+    return name is not None and verdict(name, vendor, "hami", frozenset({"foreign"})).verdict == "no"
 
 
 # Annotations whose values HAMi does not know, or that do nothing (2.10.0, pkg/util, pkg/scheduler/policy).

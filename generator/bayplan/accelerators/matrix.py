@@ -167,6 +167,9 @@ TABLE: tuple[Row, ...] = (
     *(Row(name, ANY, "hami", "no", "Slurm hands out the cards of its nodes itself", WHOLE) for name in BATCH),
 )
 
+UNTRIED = Row(ANY, ANY, "hami", "no", "nobody has tried it", WHOLE)
+"""Of a scheduler without rows."""
+
 
 def rows(scheduler: str, vendor: str, allocator: str) -> Iterator[Row]:
     """Those that are about such cards, from above; an unknown scheduler has none."""
@@ -174,9 +177,9 @@ def rows(scheduler: str, vendor: str, allocator: str) -> Iterator[Row]:
     return (row for row in TABLE if all(own in (ANY, has) for own, has in zip(row[:3], asked, strict=True)))
 
 
-def verdict(scheduler: str, vendor: str, allocator: str, parts: frozenset[str] = frozenset()) -> Row | None:
+def verdict(scheduler: str, vendor: str, allocator: str, parts: frozenset[str] = frozenset()) -> Row:
     """The first row that fits, for an ask with such parts."""
-    return next(_fitting(scheduler, vendor, allocator, parts), None)
+    return next(_fitting(scheduler, vendor, allocator, parts), UNTRIED)
 
 
 def catches(scheduler: str, vendor: str, allocator: str, parts: frozenset[str]) -> Iterator[Row]:

@@ -17,7 +17,7 @@ from bayplan.augment.planning import Candidate, Cluster, Known, candidate_of, cl
 from bayplan.backends import existing as backends_existing
 from bayplan.checks.accelerators import CODES, HAMI
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, origin
-from bayplan.core.phrases import lined, listing
+from bayplan.core.phrases import listing, single_line
 from bayplan.fabrics import kinds
 from bayplan.kube.kinds import GANG_LABEL, WORKFLOW_LABEL
 from bayplan.kube.objects import get, identity, items, mapping, text
@@ -35,7 +35,7 @@ from bayplan.pipeline import Origins, Planned
 from bayplan.planning.selection import select_target
 from bayplan.workflows import existing
 from bayplan.workflows.existing import Selected
-from bayplan.workflows.torchx.shell_names import broken
+from bayplan.workflows.torchx.marks import broken_variables
 
 # The objects that go with a workload, against those that are there.
 
@@ -159,11 +159,11 @@ def privileged_containers(candidate: Candidate, every: Iterable[Injected], clust
 # What a workload must say itself, and what it says that no shell understands.
 
 
-def broken_variables(templates: WorkloadTemplates) -> Iterator[Diagnostic]:
+def unresolved_shell_variables(templates: WorkloadTemplates) -> Iterator[Diagnostic]:
     """W573 of the first pod template that TorchX wrote so: there is one for each replica."""
     for slot in templates.slots:
         data = get(templates.object.data, *slot.path)
-        if found := tuple(broken(PodTemplate(templates.object, slot.path, data, None))):
+        if found := tuple(broken_variables(PodTemplate(templates.object, slot.path, data, None))):
             yield found[0]
             return
 
@@ -216,7 +216,7 @@ def augment(request: AugmentRequest) -> tuple[Outcome[Augmented], Origins]:
     cluster = cluster_of(request, topology.value, target.value)
     known: Known = {}
     results = [_placed(each, request, cluster, known) for each in picked.value]
-    found += tuple(dict.fromkeys(lined(d) for each in results for d in each.diagnostics))
+    found += tuple(dict.fromkeys(single_line(d) for each in results for d in each.diagnostics))
     found += tuple(_shared(picked.value, results))
     return Outcome(None if has_errors(found) else _merged(each.value for each in results if each.value), found), origins
 
@@ -225,7 +225,10 @@ def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, known
     """One workload. Routes of the workflow are led back to where they were said."""
     candidate = candidate_of(selected, cluster)
     made = planned(candidate, request, cluster, known)
-    found = (*broken_variables(candidate.templates), *(_relocated(each, selected) for each in made.diagnostics))
+    found = (
+        *unresolved_shell_variables(candidate.templates),
+        *(_relocated(each, selected) for each in made.diagnostics),
+    )
     if made.value is None:
         return Outcome(None, found)
     found += tuple(_relocated(each, selected) for each in missing_env(candidate, made.value))

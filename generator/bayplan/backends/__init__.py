@@ -11,7 +11,7 @@ from bayplan.core.values import Modules
 from bayplan.model.backend import Backend
 
 if TYPE_CHECKING:
-    from bayplan.linting.objects import World
+    from bayplan.linting.objects import LintContext
     from bayplan.model.existing import Existing
 
 
@@ -41,10 +41,10 @@ def existing(name: str) -> Existing:
     return found
 
 
-def lint(name: str, world: World) -> Iterator[Diagnostic]:
+def lint(name: str, context: LintContext) -> Iterator[Diagnostic]:
     """What is wrong with this scheduler's objects that others wrote: each, together, and on the cluster."""
     for rule in _part(name, "lint", "RULES", ()):
-        yield from rule(world)
+        yield from rule(context)
 
 
 def _module(name: str) -> str:

@@ -20,7 +20,6 @@ from bayplan.planning.pools import pools_of
 
 CODES: Mapping[str, str] = {
     "privileged": "W558",
-    "node": "W559",
     "scheduler": "W559",
     "policy": "W560",
     "idle": "W561",

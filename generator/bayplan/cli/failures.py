@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 import os
 
-from bayplan.cli.finish import complain, finish
+from bayplan.cli.finish import finish, write_stderr
 from bayplan.cli.options import Command, Given
-from bayplan.cli.output import silence
+from bayplan.cli.output import discard_stdout
 from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.report import Batch
 
@@ -37,15 +37,15 @@ READER_GONE, BUG = 141, 3
 """Exit codes; the first is what shells make of SIGPIPE."""
 
 
-def answer(problem: Exception) -> int:
+def exit_code_of(problem: Exception) -> int:
     """Answers an exception that no command has caught."""
     if isinstance(problem, BrokenPipeError):
-        silence()
+        discard_stdout()
         return READER_GONE
     if isinstance(problem, HelpFailedError):
-        silence()
+        discard_stdout()
         return _finish(unwritable("<stdout>", problem.reason))
-    complain(_traceback() if os.environ.get(DEBUG) == "1" else _bug(problem))
+    write_stderr(_traceback() if os.environ.get(DEBUG) == "1" else _bug(problem))
     return BUG
 
 

@@ -27,7 +27,7 @@ DOMAINS = "domains: []"
 def run(given: Given) -> int:
     """Writes the topology, or the one after --update with what the sources add."""
     asked = topology_sources.asked(given)
-    batches = [Batch((*output.wrong(given), *asked.diagnostics, *_twice(given)))]
+    batches = [Batch((*output.option_errors(given), *asked.diagnostics, *_twice(given)))]
     if asked.value is None or has_errors(batches[0].diagnostics):
         return finish(given, batches)
     picked, found = topology_sources.pick(given)

@@ -58,10 +58,7 @@ def _gap(pods: Pods, asked: Accelerator, kind: AcceleratorKind, scheduler: str, 
     row = matrix.verdict(scheduler, kind.vendor, way, about)
     at: Route = (*pods.route, "accelerator") if pods.spec.accelerator else (*pods.route, "wholeNode")
     what = f'podSet "{pods.spec.name}": cards of {kind.vendor} through {way}'
-    if row is None:
-        message = f"{what}: bayplan does not know whether {title} can hand them out"
-        yield error("F760", at, message, hint="use `allocator: device-plugin`")
-    elif row.verdict == "no":
+    if row.verdict == "no":
         yield error("F761" if row.part else "F760", at, f"{what}: not by {title}: {row.reason}", hint=row.hint)
     elif row.verdict == "partly":
         for each in matrix.catches(scheduler, kind.vendor, way, about):

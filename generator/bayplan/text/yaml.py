@@ -209,10 +209,7 @@ def _json_token(token: str) -> Any:
     words = {"true": True, "false": False, "null": None}
     if token in words:
         return words[token]
-    try:
-        number = float(token)
-    except ValueError:  # where brackets nest too deep for the standard library, nobody has looked so far
-        return InvalidScalar("R109", f"this is not JSON: {shorten(token)}", "")
+    number = float(token)
     if number - number != 0:
         return InvalidScalar("R114", f"{shorten(token)} is not a number that JSON can hold", "")
     return scalars.narrow(number) if re.search("[.eE]", token) or abs(number) >= 2**64 else int(token)

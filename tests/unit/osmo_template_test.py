@@ -200,6 +200,19 @@ def test_what_needs_no_jinja_starts_no_process(body: str) -> None:
     assert source_map.text == (tokens.hide(file).template and file.removesuffix("\n") if templated else file)
 
 
+@pytest.mark.parametrize(
+    ("task", "code", "message"),
+    [
+        ("args: ['{{ n }}']", "R131", "nothing is there to render templates with"),
+        ("files: [{path: p, localpath: s}]", "R134", '"s" cannot be read: no folder is known'),
+    ],
+)
+def test_a_caller_that_renders_and_reads_nothing(task: str, code: str, message: str) -> None:
+    file = f"workflow:\n  tasks:\n  - {task}\n"
+    (found,) = text.read("w.yaml", file.encode(), "workflow", Source()).diagnostics
+    assert (found.code, found.message) == (code, message)
+
+
 @pytest.mark.parametrize("body", ["{{{output}}}", "{{ output }}", "{% if 1 %}{% endif %}", "{# {{output}} #}"])
 def test_what_needs_jinja_is_not_taken_for_plain(body: str) -> None:
     assert not tokens.plain(body)
@@ -509,8 +522,8 @@ def test_the_signals_of_the_caller_change_nothing(before: str) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits address space")
 @pytest.mark.parametrize("statm", ["/proc/self/statm", "/nonexistent/statm"])
 def test_memory_is_limited_with_and_without_proc(statm: str) -> None:
-    source = f"import resource; from bayplan.sandbox import tasks; tasks._STATM = {statm!r}; limits.impose(); "
-    source += "print(resource.getrlimit(resource.RLIMIT_AS)[0]); bytearray(10 ** 6); bytearray(5 * limits.MEMORY)"
+    source = f"import resource; from bayplan.sandbox import tasks; tasks._STATM = {statm!r}; tasks.impose(); "
+    source += "print(resource.getrlimit(resource.RLIMIT_AS)[0]); bytearray(10 ** 6); bytearray(5 * tasks.MEMORY)"
     given = {**os.environ, "PYTHONPATH": str(Path(parent.__file__).parent.parent.parent)}
     ran = subprocess.run([sys.executable, "-c", source], env=given, capture_output=True, timeout=60, check=False)
     assert int(ran.stdout) > 100 * 2**20

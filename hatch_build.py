@@ -25,7 +25,7 @@ HEADER = '''"""Made from schemas/{schema}.json by hatch_build.py. Do not edit.""
 # mypy: ignore-errors
 from typing import Any
 
-from bayplan.schemas.patterns import Patterns, Refused, Word
+from bayplan.schemas import Patterns, Refused, Word
 
 CHECKSUM = {checksum}
 

@@ -15,7 +15,7 @@ import support
 from bayplan import pipeline
 from bayplan.backends import BACKENDS
 from bayplan.manifests.order import head
-from bayplan.model.features import FEATURES, Need
+from bayplan.model.backend import FEATURES, Need
 from bayplan.model.manifest import Many
 from bayplan.model.target import Target
 from bayplan.planning.fidelity import find_row

@@ -67,8 +67,8 @@ def place(
     for candidate in sorted(candidates, key=_fullest_first):
         dealt = _deal(len(pods), candidate, multiples)
         if sum(count for _, count in dealt) >= len(pods):
-            seats = [node for node, count in dealt for _ in range(count)]
-            return dict(zip(sorted(pods), seats, strict=True))
+            slots = [node for node, count in dealt for _ in range(count)]
+            return dict(zip(sorted(pods), slots, strict=True))
     return None
 
 

@@ -14,7 +14,6 @@ from bayplan.model.formats import Source
 from bayplan.report import Batch
 from bayplan.report.findings import Finding, findings
 from bayplan.sandbox import child
-from bayplan.sandbox import tasks as limits
 from bayplan.text.document import Document
 from bayplan.workflows.osmo import text
 from tools.run import ROOT
@@ -27,7 +26,7 @@ def in_this_process(request: Mapping[str, Any]) -> Mapping[str, Any]:
     read = json.loads(json.dumps(request))
     if read["task"] == "each":
         return {"replies": [in_this_process(each) for each in read["items"]]}
-    with mock.patch.object(limits, "start_clock"):
+    with mock.patch.object(child, "start_clock"):
         reply: Mapping[str, Any] = json.loads(json.dumps(child.reply(read)))
     return reply
 

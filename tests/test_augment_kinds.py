@@ -54,11 +54,11 @@ def test_every_pod_template_is_marked(kind: str) -> None:
     before = read(Object(("manifest:0",), given[0]), [Object(("manifest:1",), each) for each in given[1:]]).value
     assert before is not None
     holder = after[1] if kind == "trainjob" else after[0]
-    for seat in before.seats:
-        assert get(holder, *seat.path, "spec", "schedulerName") == "kai-scheduler"
+    for slot in before.slots:
+        assert get(holder, *slot.path, "spec", "schedulerName") == "kai-scheduler"
     groups = [each for each in after if each["kind"] == "PodGroup"]
     if before.gangs == 1:
-        assert [each["spec"]["minMember"] for each in groups] == [sum(seat.total for seat in before.seats)]
+        assert [each["spec"]["minMember"] for each in groups] == [sum(slot.total for slot in before.slots)]
     assert made.changes
     again, _ = run(after)
     assert again == Augmented()

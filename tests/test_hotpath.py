@@ -101,7 +101,7 @@ UNSEEN = HEAVY | {
     "bayplan.text.patch",
     "bayplan.text.positions",
     "bayplan.cli.commands",
-    "bayplan.cli.krm.inputs",
+    "bayplan.cli.krm.kustomizations",
     "bayplan.report.findings",
 }
 """Modules that kustomize's function may not load while all goes well."""
@@ -138,3 +138,8 @@ def test_a_function_of_kustomize_loads_nothing_heavy() -> None:
 )
 def test_an_entry_point_loads_nothing_heavy(arguments: list[str], forbidden: frozenset[str]) -> None:
     assert sorted(loaded(*arguments) & forbidden) == []
+
+
+def test_a_render_loads_few_modules_of_its_own() -> None:
+    own = {name for name in loaded(*RENDER_64) if name.split(".")[0] == "bayplan"}
+    assert len(own) <= 90, sorted(own)

@@ -10,8 +10,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 
 from bayplan import pipeline
-from bayplan.model.fabric import Fabric
-from bayplan.model.topology import ClusterTopology, NodeShape
+from bayplan.model.topology import ClusterTopology, Fabric, NodeShape
 from bayplan.text import document
 from bayplan.text.emit import emit
 from bayplan.topologies import native

@@ -23,8 +23,7 @@ import placer
 import random_workflows
 import support
 from bayplan.backends import BACKENDS
-from bayplan.model.backend import Backend
-from bayplan.model.features import FEATURES
+from bayplan.model.backend import FEATURES, Backend
 from bayplan.model.plan import GangPlan, all_pods
 from bayplan.planning.fit import Fits, prove
 from oracle import ORACLES

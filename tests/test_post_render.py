@@ -16,7 +16,6 @@ import yaml
 import judges
 from bayplan.clients import helm
 from bayplan.clients import helm as stream
-from bayplan.clients import pieces as cutting
 from bayplan.model.augment import Added, Augmented, Change
 from bayplan.text.emit import emit
 from judges.versions import UPSTREAM
@@ -229,9 +228,9 @@ def test_new_documents_are_those_of_the_engine_before_their_workload() -> None:
 
 def test_pieces_are_the_stream() -> None:
     for raw in (b"", b"---\n", b"a\n---\nb", b"---\n---\n", b"--- # x\n---x\n--- {}\n", b"a: |\n  ---\n---\r\nb\r\n"):
-        assert b"".join(cutting.split(raw)) == raw
-    assert len([*cutting.split(b"a: |\n  ---\n---\nb\n---c\n")]) == 2
-    assert len([*cutting.split(b"%a\n---\n" * 100_000)]) == 1  # in no time
+        assert b"".join(stream.split(raw)) == raw
+    assert len([*stream.split(b"a: |\n  ---\n---\nb\n---c\n")]) == 2
+    assert len([*stream.split(b"%a\n---\n" * 100_000)]) == 1  # in no time
 
 
 @pytest.mark.parametrize("end", ["...\n%YAML 1.1\n---\n", "... # that\n# c\n%TAG ! tag:x,2000:\n# d\n--- # x\n"])
@@ -256,7 +255,7 @@ def test_a_directive_parts_documents_too(place: Place, end: str) -> None:
     ],
 )
 def test_a_glance_tells_the_kinds(piece: str, expected: set[str]) -> None:
-    assert cutting.kinds(piece.encode()) == expected
+    assert stream.kinds(piece.encode()) == expected
 
 
 # What is refused

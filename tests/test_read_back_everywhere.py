@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import everywhere
 import support
 from bayplan.backends import BACKENDS
-from bayplan.model.features import FEATURES
+from bayplan.model.backend import FEATURES
 from oracle import ORACLES
 from oracle.intent import GangIntent, PodsIntent, UnitIntent, gang_intent
 from tools.effort import examples

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import random_workflows
 import support
 from bayplan.backends.kueue import FEATURES as OWN
-from bayplan.model.features import FEATURES
+from bayplan.model.backend import FEATURES
 from judges import kueue as judge
 from oracle import ORACLES
 from oracle.intent import UnitIntent, gang_intent

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bayplan.core.diagnostics import Diagnostic, has_errors
-from bayplan.kube.templates import templates
+from bayplan.kube.templates import templates_in
 from bayplan.linting.objects import collect
 from bayplan.model.policy import Policy, Rule
 from bayplan.text import document
@@ -74,8 +74,8 @@ def test_upstreams_workloads_have_the_pods_that_lint_counts() -> None:
     kinds: Counter[str] = Counter()
     for path in files():
         for each in selected(path)[0]:
-            counted = {one.path: one.pods for one in templates((each.roster.object,)) if one.pods}
-            read = {seat.path: seat.total * each.roster.gangs for seat in each.roster.seats}
+            counted = {one.path: one.pods for one in templates_in((each.templates.object,)) if one.pods}
+            read = {slot.path: slot.total * each.templates.gangs for slot in each.templates.slots}
             assert {path: counted.get(path) for path in read} == read
-            kinds[each.roster.kind] += 1
+            kinds[each.templates.kind] += 1
     assert {"job", "jobset", "lws", "mpijob", "pod", "pytorchjob", "raycluster", "rayjob", "volcano-job"} == set(kinds)

@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bayplan.workflows.torchx.component_arguments import bound
-from bayplan.workflows.torchx.components import COMPONENTS
+from bayplan.workflows.torchx.components import COMPONENTS, bind_arguments
 from tools.run import EXAMPLES, ROOT, bayplan, environment
 
 PYTHON = Path(os.environ.get("BAYPLAN_TORCHX", ROOT / ".ci" / "torchx" / "bin" / "python"))
@@ -161,7 +160,7 @@ def test_components_are_torchx_own() -> None:
     assert result.returncode == 0, result.stderr
     for (name, given), theirs in zip(ARGUMENTS, json.loads(result.stdout), strict=True):
         component = COMPONENTS[name]
-        arguments, wrong = bound({"image": "example.com/x:1", **given}, component.parameters)
+        arguments, wrong = bind_arguments({"image": "example.com/x:1", **given}, component.parameters)
         assert wrong == []
         ours = component.build(arguments)
         assert isinstance(ours, dict), (name, given, ours)
@@ -191,7 +190,7 @@ def _full(app: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_named_resources_are_torchx_own() -> None:
-    from bayplan.workflows.torchx import component_arguments as named
+    from bayplan.workflows.torchx import components
 
     code = (
         "import dataclasses, json, torchx.specs.named_resources_aws as a, torchx.specs.named_resources_generic as g\n"
@@ -200,7 +199,7 @@ def test_named_resources_are_torchx_own() -> None:
     code += "print(json.dumps({k: dataclasses.asdict(f()) for k, f in r.items()}))"
     result = torchx("-c", code)
     assert result.returncode == 0, result.stderr
-    assert {name: named.resource(name) for name in named.NAMES} == json.loads(result.stdout)
+    assert json.loads(result.stdout) == components.NAMED_RESOURCES
 
 
 def registered(tmp_path: Path) -> dict[str, str]:

@@ -10,9 +10,9 @@ import sys
 def krm() -> None:
     """The installed command `bayplan-krm`: `bayplan krm` under one name, for kustomize to find."""
     gc.disable()
-    from bayplan.cli.run import krm as answer
+    from bayplan.cli.run import krm as run_krm
 
-    _leave(answer(sys.argv[1:]))
+    _leave(run_krm(sys.argv[1:]))
 
 
 def script() -> None:

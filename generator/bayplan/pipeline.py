@@ -15,36 +15,35 @@ from bayplan import backends, fabrics, formats
 from bayplan.backends import BACKENDS
 from bayplan.checks import SCHEDULED, SURVEY_CHECKS, TARGETED, TOGETHER, TOPOLOGY_CHECKS, WORKFLOW_CHECKS
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors
-from bayplan.core.phrases import lined
+from bayplan.core.phrases import single_line
 from bayplan.core.values import NamedTuple
-from bayplan.manifests.assemble import companions, weave
-from bayplan.manifests.order import arrange, collisions, oversized, workflow_meta
-from bayplan.model.backend import Backend
-from bayplan.model.features import FEATURES, Need
+from bayplan.manifests.assemble import assemble, auxiliary_objects
+from bayplan.manifests.order import collisions, in_apply_order, oversized, workflow_meta
+from bayplan.model.backend import FEATURES, Backend, Need
 from bayplan.model.formats import Context
 from bayplan.model.manifest import Item, Object, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow
-from bayplan.planning import compute_domains, device_checks, ranks
+from bayplan.planning import bind as ranks
+from bayplan.planning import compute_domains, device_checks
 from bayplan.planning.bind import bind
 from bayplan.planning.fidelity import compare, firm, plan_needs, topology_needs
 from bayplan.planning.fit import diagnose
-from bayplan.planning.pools import apportioned, name_accelerators
+from bayplan.planning.pools import name_accelerators, with_card_portions
 from bayplan.planning.selection import (
-    assumed,
-    blame_namespace,
+    assumed_versions,
     default_namespace,
     nothing_to_export,
+    reattribute_namespace,
     select_backend,
     select_gangs,
     select_namespace,
     select_target,
 )
 from bayplan.planning.shape import Offer, shape
-from bayplan.planning.unmodelled import unmet, unseen
-from bayplan.planning.workload_checks import components, fitting
+from bayplan.planning.workload_checks import components, fitting, unmet_preferences, unmodelled_constraints
 from bayplan.text.document import Document
 from bayplan.topologies import WRITTEN
 
@@ -55,7 +54,7 @@ if TYPE_CHECKING:
 Origins = Mapping[str, Mapping[Route, Route]]
 Found = tuple[Diagnostic, ...]
 Documents = tuple[Item, ...]
-Judged = tuple[Outcome[ClusterTopology], Origins]
+CheckedTopology = tuple[Outcome[ClusterTopology], Origins]
 """A topology file that was read and checked alone."""
 
 
@@ -73,7 +72,7 @@ class Request(NamedTuple):
     workflow_format: str = ""
     beside: Mapping[str, Document] = {}  # subject -> what the workflow's format reads besides
     render: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None  # runs templates elsewhere
-    judged: Judged | None = None  # what `check_topology` says of the topology, where that is known already
+    judged: CheckedTopology | None = None  # what `check_topology` says of the topology, where that is known already
 
 
 class Checked(NamedTuple):
@@ -134,16 +133,16 @@ def check_workflow(
     return Outcome(None if has_errors(found) else read.value, found), {"workflow": read.origins}
 
 
-def check_topology(document: Document) -> Judged:
+def check_topology(document: Document) -> CheckedTopology:
     """A cluster topology alone."""
     read = formats.topology(document)
     found = read.diagnostics
     if read.value is not None:
-        found += judge_topology(read.value)
+        found += topology_findings(read.value)
     return Outcome(None if has_errors(found) else read.value, found), {"topology": read.origins}
 
 
-def judge_topology(topology: ClusterTopology) -> Found:
+def topology_findings(topology: ClusterTopology) -> Found:
     """What is wrong with a topology, whatever it was made from."""
     return tuple(d for each in TOPOLOGY_CHECKS for d in each(topology))
 
@@ -166,9 +165,9 @@ def check(request: Request) -> tuple[Outcome[Checked], Origins]:
     found = (*workflow.diagnostics, *topology.diagnostics)
     if workflow.value is None or topology.value is None:
         return Outcome(None, found), origins
-    named = apportioned(name_accelerators(workflow.value, topology.value), topology.value)
+    named = with_card_portions(name_accelerators(workflow.value, topology.value), topology.value)
     together = (d for each in TOGETHER for d in each(named, topology.value))
-    found += blame_namespace(request.namespace, together)
+    found += reattribute_namespace(request.namespace, together)
     backend = select_backend(request.scheduler, named, topology.value, BACKENDS)
     target = select_target(request.target, topology.value)
     found += (*backend.diagnostics, *target.diagnostics)
@@ -187,14 +186,17 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
     claimed = bound(request, checked)
     if claimed.value is None:
         return Outcome(None, claimed.diagnostics)
-    asked = ranks.assign(claimed.value)
+    asked = ranks.assign_ranks(claimed.value)
     declared = backend.declared
     shared = "all" in declared.folds.values()
-    ranked = ranks.assign(compute_domains.merge(claimed.value)) if shared else asked
+    ranked = ranks.assign_ranks(compute_domains.merge(claimed.value)) if shared else asked
     shaped = shape(ranked, Offer(title(backend, target), declared.kinds, declared.support, declared.folds), target)
     found = [*claimed.diagnostics, *shaped.diagnostics]
     if shaped.value is not None:
-        found += [*fitting(ranked, shaped.value, target), *assumed(target, components(ranked, shaped.value, backend))]
+        found += [
+            *fitting(ranked, shaped.value, target),
+            *assumed_versions(target, components(ranked, shaped.value, backend)),
+        ]
     return settled(request, checked, Draft(asked, ranked, shaped.value, tuple(found)))
 
 
@@ -223,7 +225,7 @@ def settled(request: Request, checked: Checked, draft: Draft) -> Outcome[Planned
     found = [*draft.found, *device_checks.check(draft.asked), *diagnose(plan), *gaps(needs, backend, target)]
     found += device_checks.gaps(plan, backend.declared.name, title(backend, target), target)
     if not has_errors(found):
-        found += [*unmet(plan), *unseen(plan), *backend.prove(plan, target)]
+        found += [*unmet_preferences(plan), *unmodelled_constraints(plan), *backend.prove(plan, target)]
     if draft.shape is None:
         return Outcome(None, tuple(found))
     found += backend.notices(plan, draft.shape, target)
@@ -242,13 +244,13 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
 
         ranked, shaped = hosts.resolve(ranked, shaped)
     lowered = backend.lower(ranked, shaped, target)
-    own = [*companions(ranked, shaped, target), *lowered.documents, *weave(ranked, shaped, lowered)]
+    own = [*auxiliary_objects(ranked, shaped, target), *lowered.documents, *assemble(ranked, shaped, lowered)]
     if ranked.workflow.cleanup == "adopt":
         from bayplan.manifests.lifecycle import adopters
 
         own += adopters(ranked, shaped, own)
     cluster = backend.cluster.objects(ranked.topology, target) if request.cluster_objects else ()
-    documents = arrange([*cluster, *own], ranked.namespace, workflow_meta(ranked, accepted))
+    documents = in_apply_order([*cluster, *own], ranked.namespace, workflow_meta(ranked, accepted))
     found = (*collisions(documents), *oversized(documents))
     return Outcome(None if has_errors(found) else Compiled(planned, documents), found)
 
@@ -298,7 +300,7 @@ def lint(request: LintRequest) -> tuple[Outcome[tuple[Object, ...]], Origins]:
     Without a topology, or in one whose pools have no nodes, rules about nodes have nothing to say.
     """
     from bayplan import linting
-    from bayplan.linting.objects import collect, world
+    from bayplan.linting.objects import collect, lint_context
 
     read, origins = check_topology(request.topology) if request.topology else (Outcome(UNKNOWN), {})
     if read.value is None:
@@ -309,10 +311,10 @@ def lint(request: LintRequest) -> tuple[Outcome[tuple[Object, ...]], Origins]:
     if target.value is None or has_errors(found):
         return Outcome(None, found), origins
     objects, foreign = collect(request.manifests)
-    everything = world(objects, read.value, target.value)
+    context = lint_context(objects, read.value, target.value)
     names = (asked.value.declared.name,) if asked.value else tuple(BACKENDS)
-    said = [*foreign, *linting.lint(everything)]
-    said += [each for name in names for each in backends.lint(name, everything)]
+    said = [*foreign, *linting.lint(context)]
+    said += [each for name in names for each in backends.lint(name, context)]
     shown = (_shown(each, request.accept) for each in said)
     return Outcome(objects, (*found, *dict.fromkeys(shown))), origins
 
@@ -324,7 +326,7 @@ UNKNOWN = ClusterTopology("", ())
 def _shown(found: Diagnostic, accepted: frozenset[str]) -> Diagnostic:
     """The finding as a warning where its code is accepted, and fit for one line whatever names were put into it."""
     taken = found.severity == "error" and found.code in accepted
-    return lined(found._replace(severity="warning" if taken else found.severity))
+    return single_line(found._replace(severity="warning" if taken else found.severity))
 
 
 def cluster_objects(
@@ -361,4 +363,4 @@ def _objects(topology: ClusterTopology, scheduler: str, versions: Mapping[str, s
     objects = backend.value.cluster.objects(fabrics.offering(topology), target.value)
     if not objects and not any(each.code.startswith("F") for each in found):
         found += (nothing_to_export(backend.value.declared.name),)
-    return Outcome(arrange(objects, topology.defaults.get("namespace", "")), found)
+    return Outcome(in_apply_order(objects, topology.defaults.get("namespace", "")), found)

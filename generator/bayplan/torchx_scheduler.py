@@ -24,8 +24,8 @@ LABEL = "bayplan.dev/workflow"
 KINDS = "jobsets,jobs.batch,jobs.batch.volcano.sh,pods,services,configmaps,podgroups,workloads"
 """What may belong to a workflow; kinds that a cluster does not have are asked for one by one."""
 
-ABOUT_RUNS = ("topology", "scheduler", "target", "arguments")
-WISHES: Mapping[str, str] = {
+RUN_OPTIONS = ("topology", "scheduler", "target", "arguments")
+PLACEMENT: Mapping[str, str] = {
     "workload": "the kind of workload: jobset, job, pods, volcano-job",
     "required": "the level of the topology in one domain of which all pods must run",
     "preferred": "the level in one domain of which they run if they can",
@@ -74,7 +74,7 @@ class BayplanScheduler(Scheduler[Mapping[str, CfgVal]]):
         options.add("scheduler", type_=str, default=None, help="kai, volcano, kueue, ...: else the topology's default")
         options.add("target", type_=str, default=None, help="versions, such as kubernetes=1.34;jobset=0.12")
         options.add("arguments", type_=str, default=None, help="further arguments of `bayplan render`, in shell quotes")
-        for name, text in WISHES.items():
+        for name, text in PLACEMENT.items():
             options.add(name, type_=str, default=None, help=text)
         options.add("queue", type_=str, default=None, help="the queue")
         options.add("namespace", type_=str, default=None, help="the namespace")
@@ -111,8 +111,8 @@ class BayplanScheduler(Scheduler[Mapping[str, CfgVal]]):
         pods = json.loads(kubectl(["get", "pods", "-A", "-l", LABEL, "-o", "json"]))["items"]
         found: dict[str, set[str]] = {}
         for pod in pods:
-            about = pod["metadata"]
-            key = f"{about['namespace']}:{about['labels'][LABEL]}"
+            metadata = pod["metadata"]
+            key = f"{metadata['namespace']}:{metadata['labels'][LABEL]}"
             found.setdefault(key, set()).add(pod.get("status", {}).get("phase", "Pending"))
         states = {key: next(PHASES[phase] for phase in PHASES if phase in phases) for key, phases in found.items()}
         return [ListAppResponse(app_id=key, state=state) for key, state in states.items()]
@@ -131,12 +131,12 @@ def create_scheduler(session_name: str, **_: object) -> BayplanScheduler:
 
 def application(app: AppDef, cfg: Mapping[str, CfgVal]) -> str:
     """The application as JSON, with what -cfg says of the pods."""
-    given = {key: value for key, value in cfg.items() if value is not None and key not in ABOUT_RUNS}
-    wishes = {f"bayplan.dev/{key}": value for key, value in given.items() if key in WISHES}
-    asked = {key: value for key, value in given.items() if key not in WISHES}
-    made = dataclasses.asdict(app)
-    made["metadata"] = {**(made.get("metadata") or {}), **wishes}
-    return json.dumps({**made, **({"scheduler_args": asked} if asked else {})}, default=str)
+    options = {key: value for key, value in cfg.items() if value is not None and key not in RUN_OPTIONS}
+    placement = {f"bayplan.dev/{key}": value for key, value in options.items() if key in PLACEMENT}
+    scheduler_args = {key: value for key, value in options.items() if key not in PLACEMENT}
+    data = dataclasses.asdict(app)
+    data["metadata"] = {**(data.get("metadata") or {}), **placement}
+    return json.dumps({**data, **({"scheduler_args": scheduler_args} if scheduler_args else {})}, default=str)
 
 
 def rendered(text: str, cfg: Mapping[str, CfgVal]) -> str:
@@ -160,9 +160,9 @@ def _names(manifests: str) -> tuple[str, str]:
     import yaml
 
     for each in yaml.safe_load_all(manifests):
-        about = (each or {}).get("metadata", {})
-        if LABEL in about.get("labels", {}):
-            return about.get("namespace", "default"), about["labels"][LABEL]
+        metadata = (each or {}).get("metadata", {})
+        if LABEL in metadata.get("labels", {}):
+            return metadata.get("namespace", "default"), metadata["labels"][LABEL]
     return "default", ""
 
 
@@ -172,8 +172,8 @@ def kubectl(words: Sequence[str], stdin: str = "", *, absent: bool = False) -> s
     try:
         done = subprocess.run([program, *words], input=stdin, capture_output=True, text=True, check=False)
     except OSError as reason:
-        told = f"cannot run {program}: {reason.strerror}; install kubectl, or name it in KUBECTL"
-        raise RefusedError(told) from reason
+        message = f"cannot run {program}: {reason.strerror}; install kubectl, or name it in KUBECTL"
+        raise RefusedError(message) from reason
     if done.returncode and not (absent and "the server doesn't have a resource type" in done.stderr):
         raise RefusedError(f"kubectl {words[0]} failed: {done.stderr.strip()}")
     return done.stdout

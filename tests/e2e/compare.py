@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from bayplan.model.plan import GangPlan, Pods, Unit, all_pods, walk
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology
-from bayplan.planning.fit.prove import faults
+from bayplan.planning.fit.search import faults
 from bayplan.planning.fit.witness import Run
 from e2e.pods import Member
 from e2e.scene import Stage

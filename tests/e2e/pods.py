@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bayplan.kube.kinds.parts import GANG_LABEL
+from bayplan.kube.kinds import GANG_LABEL
 from bayplan.kube.pod import COMPUTE_DOMAIN_API
 from e2e.nodes import CHANNEL_CLASS
 from oracle.manifests import READERS

@@ -11,7 +11,8 @@ from bayplan import pipeline
 from bayplan.backends.kai.estimate import estimate
 from bayplan.core.diagnostics import Diagnostic, Route
 from bayplan.model.plan import GangPlan, Plan, Unit
-from bayplan.planning.fit.prove import NoRoom, Placed, answers
+from bayplan.planning.fit.search import answers
+from bayplan.planning.fit.witness import NoRoom, Placed
 from bayplan.report.codes import sections
 from bayplan.text import document
 from bayplan.text.emit import emit

@@ -21,7 +21,7 @@ from bayplan.backends.koordinator.pod_group import (
     gather_strategy,
 )
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
-from bayplan.kube.kinds.parts import GANG_LABEL
+from bayplan.kube.kinds import GANG_LABEL
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import GangPlan, Plan, Unit, all_pods
 from bayplan.model.target import Target

@@ -24,7 +24,7 @@ from bayplan.backends.kueue.lower import (
     pod_sets_of,
 )
 from bayplan.core.diagnostics import Outcome
-from bayplan.kube.kinds.parts import GANG_LABEL
+from bayplan.kube.kinds import GANG_LABEL
 from bayplan.kube.objects import mapping, text
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import GangPlan, Plan, Unit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from bayplan.kube.kinds.parts import GROUP_LABEL, POD_SET_LABEL
+from bayplan.kube.kinds import GROUP_LABEL, POD_SET_LABEL
 from bayplan.kube.objects import group, kind, mapping
 from bayplan.kube.pod import COMPUTE_DOMAIN_API
 from bayplan.kube.workloads import WORKLOADS
@@ -49,12 +49,12 @@ def found_pods(documents: Iterable[Manifest]) -> Iterator[PodsRead]:
 def _seats(one: Object, beside: Sequence[Object]) -> Iterator[PodsRead]:
     """Those of kinds that bayplan places and does not write. Gangs of one template are one here."""
     reader = WORKLOADS.get((group(one), kind(one)))
-    roster = reader(one, beside).value if reader else None
-    for seat in roster.seats if roster else ():
-        data = roster.object.data if roster else {}
-        template, owner = mapping(data, *seat.path), mapping(one.data, "metadata")
-        job = owner if seat.job is None else mapping(data, *seat.job, "metadata")
-        yield PodsRead(read_name(template, seat.name), seat.total, template, owner, job)
+    templates = reader(one, beside).value if reader else None
+    for slot in templates.slots if templates else ():
+        data = templates.object.data if templates else {}
+        template, owner = mapping(data, *slot.path), mapping(one.data, "metadata")
+        job = owner if slot.job is None else mapping(data, *slot.job, "metadata")
+        yield PodsRead(read_name(template, slot.name), slot.total, template, owner, job)
 
 
 def read_name(template: Mapping[str, Any], fallback: str) -> str:

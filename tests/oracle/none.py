@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from bayplan.backends.none import PREFERRED, innermost_required, podset_paths, topology_keys
 from bayplan.core.diagnostics import Outcome
-from bayplan.kube.kinds.parts import GANG_LABEL, GROUP_LABEL
+from bayplan.kube.kinds import GANG_LABEL, GROUP_LABEL
 from bayplan.kube.pod import REQUIRED
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import Plan, Unit

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bayplan.backends.sunk import LOCK_TAINT, PREFIX, partition
 from bayplan.core.diagnostics import Outcome
-from bayplan.kube.kinds.parts import GANG_LABEL
+from bayplan.kube.kinds import GANG_LABEL
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import Plan, all_pods
 from bayplan.model.target import Target

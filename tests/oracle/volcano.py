@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from bayplan.backends.volcano.pod_group import POD_GROUP, POLICY, PREEMPTABLE, ROLE, network_topology, policies
 from bayplan.core.diagnostics import Outcome
+from bayplan.kube.kinds import GROUP_LABEL
 from bayplan.kube.kinds.jobset import JOB_INDEX
-from bayplan.kube.kinds.parts import GROUP_LABEL
 from bayplan.kube.objects import is_kind, items, mapping, text
 from bayplan.kube.objects import number_in as number
 from bayplan.model.manifest import Manifest

@@ -9,8 +9,7 @@ from bayplan.accelerators.matrix import TABLE, verdict
 from bayplan.backends import BACKENDS
 from bayplan.kube.quantity import show
 from bayplan.kube.vendors import HAMI
-from bayplan.model.backend import Backend
-from bayplan.model.features import Need
+from bayplan.model.backend import Backend, Need
 from bayplan.model.target import Target
 from bayplan.planning.fidelity import find_row
 

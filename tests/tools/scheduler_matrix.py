@@ -8,8 +8,7 @@ from pathlib import Path
 from bayplan.backends import BACKENDS
 from bayplan.cli.schedulers import existing_matrix, extent, matrix
 from bayplan.kube.kinds import KINDS
-from bayplan.model.backend import Backend
-from bayplan.model.features import FEATURES, Feature, Support
+from bayplan.model.backend import FEATURES, Backend, Feature, Support
 from bayplan.model.target import KNOWN
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "schedulers.md"

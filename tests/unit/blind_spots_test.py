@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from fit_scene import cluster, gang, plan, pods, pool, racks
 
-from bayplan.planning.unmodelled import unseen
+from bayplan.planning.workload_checks import unmodelled_constraints
 
 ROUTE = ("workflow", "spec", "gangs", 0, "podSets", 0)
 
@@ -30,6 +30,6 @@ def test_only_what_the_pool_does_not_say(spec: Mapping[str, Any], keys: list[str
     nodes = pool(racks(1, 4))
     nodes = nodes._replace(node=nodes.node._replace(node_selector={"kind": "gpu"}))
     asked = gang("a", pods("w", 2, route=ROUTE, template={"spec": spec}))
-    found = list(unseen(plan(cluster(nodes), asked, asked._replace(name="a-1", copy=1))))
+    found = list(unmodelled_constraints(plan(cluster(nodes), asked, asked._replace(name="a-1", copy=1))))
     assert [(each.code, each.severity) for each in found] == [("P518", "warning")] * len(keys)
     assert [each.route for each in found] == [(*ROUTE, "template", "spec", key) for key in keys]

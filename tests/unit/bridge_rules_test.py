@@ -10,7 +10,7 @@ import yaml
 import support
 from bayplan import backends
 from bayplan.core.diagnostics import Diagnostic
-from bayplan.linting.objects import world
+from bayplan.linting.objects import lint_context
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
@@ -74,7 +74,7 @@ spec:
 def lint(backend: str, text: str, versions: dict[str, str] | None = None) -> list[Diagnostic]:
     """The findings of one backend's rules on documents."""
     objects = [Object((f"manifest:{n}",), each) for n, each in enumerate(yaml.safe_load_all(text)) if each]
-    return list(backends.lint(backend, world(objects, EMPTY, Target(versions or {}))))
+    return list(backends.lint(backend, lint_context(objects, EMPTY, Target(versions or {}))))
 
 
 @pytest.mark.parametrize(("backend", "text"), [("slurm-bridge", POD), ("slurm-bridge", GROUPED), ("sunk", SUNK)])
@@ -157,7 +157,7 @@ ODD: list[Any] = [
 @pytest.mark.parametrize("backend", ["slurm-bridge", "sunk", "none"])
 def test_anything_may_stand_anywhere(backend: str) -> None:
     objects = [Object((f"manifest:{n}",), each) for n, each in enumerate(ODD)]
-    list(backends.lint(backend, world(objects, EMPTY, Target())))
+    list(backends.lint(backend, lint_context(objects, EMPTY, Target())))
 
 
 @pytest.mark.parametrize("backend", ["slurm-bridge", "sunk", "none"])
@@ -166,7 +166,7 @@ def test_nothing_is_said_of_what_bayplan_wrote(backend: str) -> None:
     result = support.run(support.workflow({"name": "train", "podSets": [one]}), scheduler=backend)
     assert result.documents
     objects = [Object((f"manifest:{n}",), each) for n, each in enumerate(result.documents)]
-    assert list(backends.lint(backend, world(objects, EMPTY, Target()))) == []
+    assert list(backends.lint(backend, lint_context(objects, EMPTY, Target()))) == []
 
 
 UPSTREAM = [
@@ -185,5 +185,5 @@ def test_upstreams_own_examples(kind: str, own: dict[str, str], pods: dict[str, 
     job: Any = {"spec": {"template": {"metadata": {"annotations": pods}, "spec": spec}}}
     whole = job if kind == "Job" else {"spec": {"replicatedJobs": [{"name": "worker", "template": job}]}}
     document = {"apiVersion": "batch/v1", "kind": kind, "metadata": {"name": "x", "annotations": own}, **whole}
-    found = backends.lint("slurm-bridge", world([Object(("manifest:0",), document)], EMPTY, Target()))
+    found = backends.lint("slurm-bridge", lint_context([Object(("manifest:0",), document)], EMPTY, Target()))
     assert [each.code for each in found] == codes

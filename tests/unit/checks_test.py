@@ -18,11 +18,11 @@ from bayplan.checks import templates as template
 from bayplan.checks import topology as tree
 from bayplan.checks import workflow as naming
 from bayplan.core.diagnostics import Diagnostic
-from bayplan.model import walk as places
+from bayplan.model import workflow as places
 from bayplan.model.topology import ClusterTopology, Domain, Level, Pool
 from bayplan.model.workflow import Accelerator, Gang, Group, Placement, PodSet, Workflow
 from bayplan.planning.bind import gang_name
-from bayplan.schemas.patterns import are_dns_subdomains, is_dns_subdomain
+from bayplan.schemas import are_dns_subdomains, is_dns_subdomain
 from bayplan.topologies import native as native_topology
 from bayplan.workflows import native as native_workflow
 

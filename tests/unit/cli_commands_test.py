@@ -17,7 +17,7 @@ from bayplan.backends import BACKENDS
 from bayplan.cli import explain as fields
 from bayplan.cli.commands import SCHEMAS, SHELLS
 from bayplan.cli.run import run
-from bayplan.model.features import FEATURES
+from bayplan.model.backend import FEATURES
 from bayplan.report.codes import sections
 from tools.run import EXAMPLES, PRETRAIN, ROOT, environment
 
@@ -98,7 +98,7 @@ class TestSchedulers:
         for (name, _), row in zip(FEATURES.items(), rows, strict=True):
             _, *cells = re.split(r"  +", row)
             for backend, cell in zip(BACKENDS.values(), cells, strict=True):
-                of_it = [each for each in backend.SUPPORT if each.feature == name]
+                of_it = [each for each in backend.declared.support if each.feature == name]
                 if len(of_it) == 1 and not (of_it[0].component or of_it[0].up_to):
                     assert cell == {"exact": "yes", "approximate": "in part"}.get(of_it[0].fidelity, of_it[0].word)
 

@@ -14,7 +14,7 @@ from bayplan.cli import files, manifests, project, source_files
 from bayplan.cli import options as arguments
 from bayplan.cli.commands import COMMANDS
 from bayplan.cli.options import Given
-from bayplan.text.document import LARGEST
+from bayplan.text.source import LARGEST
 
 COVERS = {"R103"}
 

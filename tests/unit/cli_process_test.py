@@ -185,9 +185,9 @@ def test_a_disk_that_fills(tmp_path: Path) -> None:
 
 BUG = """
 import sys
-import bayplan.cli.schema
-def run(given): raise {raised}
-bayplan.cli.schema.run = run
+import bayplan.cli.explain
+def schema(given): raise {raised}
+bayplan.cli.explain.schema = schema
 from bayplan.cli.run import run
 sys.exit(run(["schema", "workflow"]))
 """

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import support
 from bayplan import schemas
-from bayplan.checks import amounts
+from bayplan.checks import templates as amounts
 from bayplan.model.workflow import Binary, Gang, PodSet, Workflow
 from bayplan.workflows import native
 
@@ -26,7 +26,7 @@ def found(content: str, *more: str) -> list[str]:
     """The codes of a podSet with binary files."""
     files = {f"/opt/{number}": Binary(each) for number, each in enumerate((content, *more))}
     workflow = Workflow("w", gangs=(Gang("main", pod_sets=(PodSet("worker", image="x", files=files),)),))
-    return [each.code for each in amounts.check(workflow)]
+    return [each.code for each in amounts.check_amounts(workflow)]
 
 
 @pytest.mark.parametrize("kind", ["jobset", "job", "pods"])

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from bayplan.model.plan import Plan, Pods, Unit, Units
 from bayplan.model.topology import ClusterTopology
 from bayplan.planning.fit import Impossible, Undecided, prove
-from bayplan.planning.fit.problem import capacity, demand, problem, room
-from bayplan.planning.fit.prove import SEARCH_LIMIT as QUICK
-from bayplan.planning.fit.prove import Answer, NoRoom, Placed, Unknown, faults, search
-from bayplan.planning.fit.space import Space, space, usable
-from bayplan.planning.fit.witness import covers, solve
+from bayplan.planning.fit.problem import Space, capacity, demand, problem, room, space, usable
+from bayplan.planning.fit.search import SEARCH_LIMIT as QUICK
+from bayplan.planning.fit.search import faults, search
+from bayplan.planning.fit.witness import Answer, NoRoom, Placed, Unknown, covers, solve
 from tools.effort import seeds
 
 Spot = tuple[str, tuple[tuple[str, str], ...]]

@@ -10,14 +10,12 @@ from fit_exact_test import found, instance
 from fit_scene import cluster, gang, group, plan, pods, pool, replicas, unit
 
 from bayplan.model.plan import Plan
-from bayplan.planning.fit import Fits, Undecided, prove
-from bayplan.planning.fit import prove as search
+from bayplan.planning.fit import Fits, Undecided, prove, search
 from bayplan.planning.fit.greedy import first_fit
-from bayplan.planning.fit.problem import Problem, problem
-from bayplan.planning.fit.prove import NoRoom, Placed, Unknown, faults
+from bayplan.planning.fit.problem import Problem, problem, space
+from bayplan.planning.fit.search import faults
 from bayplan.planning.fit.solver import solved
-from bayplan.planning.fit.space import space
-from bayplan.planning.fit.witness import Solved, solve
+from bayplan.planning.fit.witness import NoRoom, Placed, Solved, Unknown, solve
 from tools.effort import seeds
 
 

@@ -6,8 +6,10 @@ import pytest
 from fit_scene import cluster, gang, group, plan, pods, pool, racks, replicas, unit
 
 from bayplan.model.plan import Plan, all_pods
-from bayplan.planning.fit import Fits, Impossible, capacity, demand, diagnose, prove
-from bayplan.planning.fit.prove import Unknown, faults, stages
+from bayplan.planning.fit import Fits, Impossible, diagnose, prove
+from bayplan.planning.fit.problem import capacity, demand
+from bayplan.planning.fit.search import faults, stages
+from bayplan.planning.fit.witness import Unknown
 
 COVERS = {"P553", "P557"}
 """Channels bind only where GPUs do not, which other diagnostics refuse first; what is undecided takes long to find."""
@@ -280,12 +282,12 @@ def test_nested_required_levels() -> None:
 
 
 def test_an_undecided_plan_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bayplan.planning.fit.prove._tried", lambda asked, witness, quick: Unknown("why", "hint"))
-    monkeypatch.setattr("bayplan.planning.fit.prove.SEARCH_LIMIT", 0)
+    monkeypatch.setattr("bayplan.planning.fit.search._tried", lambda asked, witness, quick: Unknown("why", "hint"))
+    monkeypatch.setattr("bayplan.planning.fit.search.SEARCH_LIMIT", 0)
     (found,) = diagnose(case(hall(), train()))
     assert (found.code, found.severity, found.hint) == ("P557", "error", "hint")
 
 
 def test_a_counted_refusal_is_not_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bayplan.planning.fit.prove._tried", None)
+    monkeypatch.setattr("bayplan.planning.fit.search._tried", None)
     assert isinstance(prove(case(hall(), train(19))), Impossible)

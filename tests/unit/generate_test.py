@@ -446,7 +446,7 @@ class TestOwnership:
             Path(path).write_text("part")
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-        monkeypatch.setattr(single, "pour", full)
+        monkeypatch.setattr(single, "write_bytes", full)
         assert "error[O803]" in repository.fails()
         assert not list(repository.folder.glob(".bayplan-[0-9]*"))
 

@@ -13,7 +13,7 @@ import yaml
 import support
 from bayplan import backends, pipeline
 from bayplan.core.diagnostics import Diagnostic
-from bayplan.linting.objects import world
+from bayplan.linting.objects import lint_context
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
@@ -56,8 +56,8 @@ def cluster(topology: dict[str, Any] = support.TOPOLOGY) -> ClusterTopology:
 
 def lint(objects: list[Any], version: str = "1.8", topology: ClusterTopology | None = None) -> list[Diagnostic]:
     listed = [Object((f"manifest:{number}",), each) for number, each in enumerate(objects)]
-    everything = world(listed, topology or cluster(), Target({"koordinator": version}))
-    return list(backends.lint("koordinator", everything))
+    context = lint_context(listed, topology or cluster(), Target({"koordinator": version}))
+    return list(backends.lint("koordinator", context))
 
 
 def codes(objects: list[Any], **options: Any) -> list[str]:

@@ -407,12 +407,12 @@ def test_any_bytes_are_a_list_or_a_diagnostic(raw: bytes) -> None:
 def test_the_two_ways_of_reading_a_list_agree(extras: list[dict[str, Any]]) -> None:
     items = [{**each, "apiVersion": "v1", "kind": "A", "metadata": {"name": f"n{n}"}} for n, each in enumerate(extras)]
     raw = as_kustomize(listed(*items)).encode()
-    whole = resource_list._whole(raw).value
+    whole = resource_list._parse_all(raw).value
     quick = resource_list.parse(raw).value
     assume(whole is not None)  # PyYAML leaves out quotes that we ask for
     assert whole is not None
     assert quick is not None
-    read = resource_list.known(quick.items, lambda _: True).value
+    read = resource_list.parsed(quick.items, lambda _: True).value
     assert read is not None
     assert [each.data for each in read] == [each.data for each in whole.items]
     assert quick.config == whole.config

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import support
 from bayplan import backends
 from bayplan.core.diagnostics import Diagnostic
-from bayplan.linting.objects import world
+from bayplan.linting.objects import lint_context
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, NodeShape, Pool
@@ -54,7 +54,7 @@ def topology(data: dict[str, Any] = TOPOLOGY) -> ClusterTopology:
 
 def lint(documents: list[Any], version: str = "0.19", data: dict[str, Any] = TOPOLOGY) -> list[Diagnostic]:
     objects = [Object((f"manifest:{number}",), each) for number, each in enumerate(documents)]
-    return list(backends.lint("kueue", world(objects, topology(data), Target({"kueue": version}))))
+    return list(backends.lint("kueue", lint_context(objects, topology(data), Target({"kueue": version}))))
 
 
 def codes(documents: list[Any], version: str = "0.19") -> list[str]:
@@ -301,14 +301,14 @@ def test_without_a_topology_nothing_is_said_of_nodes() -> None:
     for unknown in (ClusterTopology("", ()), ClusterTopology("x", (Pool("p", NodeShape()),))):
         for some in (documents[:2], [RF]):
             objects = [Object((f"manifest:{n}",), each) for n, each in enumerate(some)]
-            assert list(backends.lint("kueue", world(objects, unknown, Target({"kueue": "0.19"})))) == []
+            assert list(backends.lint("kueue", lint_context(objects, unknown, Target({"kueue": "0.19"})))) == []
     alone = [Object(("manifest:0",), documents[2])]
-    assert list(backends.lint("kueue", world(alone, ClusterTopology("", ()), Target({"kueue": "0.19"})))) == []
+    assert list(backends.lint("kueue", lint_context(alone, ClusterTopology("", ()), Target({"kueue": "0.19"})))) == []
 
 
 def test_the_topology_of_an_old_kai_is_its_own() -> None:
     old = Object(("manifest:0",), {**levels(SPINE, RACK, HOST), "apiVersion": f"{Q}v1alpha1"})
-    assert list(backends.lint("kueue", world([old], topology(), Target({"kai": "0.10"})))) == []
+    assert list(backends.lint("kueue", lint_context([old], topology(), Target({"kai": "0.10"})))) == []
 
 
 def test_a_gate_that_is_on_lets_nested_slices_through() -> None:

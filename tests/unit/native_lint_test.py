@@ -11,7 +11,7 @@ import yaml
 
 import support
 from bayplan import backends
-from bayplan.linting.objects import world
+from bayplan.linting.objects import lint_context
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.pipeline import check_topology
@@ -103,7 +103,7 @@ def lint(text: str, **target: str) -> list[tuple[str, Any]]:
     topology = check_topology(Document("topology.yaml", "", 0, support.TOPOLOGY))[0].value
     assert topology
     objects = [Object((f"manifest:{n}",), data) for n, data in enumerate(yaml.safe_load_all(text)) if data]
-    found = backends.lint("native", world(objects, topology, Target({**NEW, **target})))
+    found = backends.lint("native", lint_context(objects, topology, Target({**NEW, **target})))
     return [(each.code, each.route) for each in found]
 
 
@@ -254,7 +254,7 @@ def test_any_value_of_any_type_is_survived(junk: Any) -> None:
                 inside = inside[key]
             inside[path[-1]] = junk
             objects = [Object((f"manifest:{n}",), data) for n, data in enumerate(broken)]
-            list(backends.lint("native", world(objects, topology, Target(NEW))))
+            list(backends.lint("native", lint_context(objects, topology, Target(NEW))))
 
 
 EXAMPLES = {

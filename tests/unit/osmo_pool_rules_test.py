@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from osmo_pool_test import cluster, codes, config
+from osmo_pool_test import cluster, codes, config, share_of
 from osmo_share_test import ASK, HEAD, given_by, share, user
 
 from bayplan.model.topology import ClusterTopology, NodeShape
-from bayplan.workflows.osmo import pool
 from bayplan.workflows.osmo.pool import requests as asking
 from bayplan.workflows.osmo.pool.rendering import of_node
-from bayplan.workflows.osmo.pool.values import Ask
+from bayplan.workflows.osmo.pool.values import TaskRequest
 
 RIGHTS = {"gb200": {"allowed_mounts": ["/mnt/a", "/b"], "privileged_allowed": True}}
 MOUNTING = user(volumeMounts=[{"name": "b", "mountPath": "/b"}, {"name": "c", "mountPath": "/c"}])
@@ -30,7 +29,7 @@ MOUNTING = user(volumeMounts=[{"name": "b", "mountPath": "/b"}, {"name": "c", "m
         (ASK._replace(mounts=("/b",)), []),
     ],
 )
-def test_rights(ask: Ask, found: list[str]) -> None:
+def test_rights(ask: TaskRequest, found: list[str]) -> None:
     assert codes(share(MOUNTING, ask, platforms=RIGHTS)) == found
 
 
@@ -44,14 +43,14 @@ def test_platforms(name: str, found: list[str]) -> None:
     assert codes(share({}, ASK._replace(platform=name))) == found
 
 
-def ruled(*rules: tuple[str, str, str], nodes: ClusterTopology | None = None, ask: Ask = ASK) -> list[str]:
+def ruled(*rules: tuple[str, str, str], nodes: ClusterTopology | None = None, ask: TaskRequest = ASK) -> list[str]:
     """The codes that come of rules."""
     listed = [
         {"operator": o, "left_operand": left, "right_operand": right, "assert_message": "no"}
         for o, left, right in rules
     ]
     own = {**HEAD, "common_resource_validations": ["r"], "platforms": {"gb200": {}}}
-    return codes(pool.share(config({"pools": {"hall": own}, "resource_validations": {"r": listed}}), ask, nodes))
+    return codes(share_of(config({"pools": {"hall": own}, "resource_validations": {"r": listed}}), ask, nodes))
 
 
 @pytest.mark.parametrize(

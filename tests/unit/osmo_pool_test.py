@@ -13,11 +13,9 @@ from bayplan.core.diagnostics import Outcome, Route
 from bayplan.model.topology import ClusterTopology
 from bayplan.text.document import Document
 from bayplan.topologies import native
-from bayplan.workflows.osmo import pool
-from bayplan.workflows.osmo.pool import reading as fields
-from bayplan.workflows.osmo.pool import values as shapes
-from bayplan.workflows.osmo.pool.library import BUILT_IN
-from bayplan.workflows.osmo.pool.values import Key, PoolConfig, helm, lay
+from bayplan.workflows.osmo.pool import levels, reading, sharing, values
+from bayplan.workflows.osmo.pool.library import chart
+from bayplan.workflows.osmo.pool.values import Key, PoolConfig, Share, TaskRequest, merge_helm_values, merge_templates
 from support import TOPOLOGY
 from tools.effort import examples
 
@@ -28,7 +26,7 @@ def document(data: Any) -> Document:
 
 
 def read(data: Any, name: str = "") -> Outcome[PoolConfig]:
-    return pool.read(document(data), name)
+    return reading.read(document(data), name)
 
 
 def config(data: Any, name: str = "") -> PoolConfig:
@@ -36,6 +34,12 @@ def config(data: Any, name: str = "") -> PoolConfig:
     made = read(data, name)
     assert made.value is not None, made.diagnostics
     return made.value
+
+
+def share_of(config: PoolConfig, ask: TaskRequest, topology: Any = None, render: Any = None) -> Outcome[Share]:
+    """What the platform gives to a single task."""
+    made = sharing.shares(config, (ask,), topology, render)
+    return Outcome(made.value[0] if made.value else None, made.diagnostics)
 
 
 def codes(outcome: Outcome[Any]) -> list[str]:
@@ -77,7 +81,7 @@ FORMS = {
 
 @pytest.mark.parametrize("data", FORMS.values(), ids=FORMS)
 def test_every_form_says_the_same(data: Any) -> None:
-    assert pool.sniff(data)
+    assert values.sniff(data)
     found = config(data)
     assert (found.name, found.default_platform) == ("hall", "gb200")
     assert found.platforms["gb200"].pod_template == ARM["arm"]
@@ -97,7 +101,7 @@ def test_the_list_of_pools_has_no_templates_so_the_usual_one_is_taken() -> None:
     made = read(listed)
     assert codes(made) == ["W494"]
     assert made.value is not None
-    assert made.value.platforms["gb200"].pod_template == BUILT_IN["pod_templates"]["default_user"]
+    assert made.value.platforms["gb200"].pod_template == chart()["pod_templates"]["default_user"]
     assert made.value.route == ("osmo-pool", "node_sets", 0, "pools", 0)
 
 
@@ -105,7 +109,7 @@ def test_the_list_of_pools_has_no_templates_so_the_usual_one_is_taken() -> None:
     "data", [None, [], "pools", 3, {}, {"pools": {}}, {"pools": []}, {"a": 1}, {"a": {"b": 1}}, TOPOLOGY]
 )
 def test_strangers(data: Any) -> None:
-    assert not pool.sniff(data)
+    assert not values.sniff(data)
     assert codes(read(data)) == ["W471"]
 
 
@@ -122,15 +126,15 @@ def test_which_pool(name: str, found: str) -> None:
 
 
 def test_a_pool_chosen_on_the_command_line_is_taken_whatever_the_workflow_says() -> None:
-    chosen = shapes.choose(TWO, "bay")
+    chosen = values.choose(TWO, "bay")
     made = read(chosen.value, "hall")
     assert (made.value and made.value.name, codes(made)) == ("bay", [])
-    assert codes(shapes.choose(TWO, "bey")) == ["W472"]
+    assert codes(values.choose(TWO, "bey")) == ["W472"]
 
 
 def test_choosing_keeps_the_routes_of_a_list() -> None:
     entries = [{"name": "a", "backend": "x", "platforms": {}}, {"name": "b", "backend": "x", "platforms": {}}]
-    chosen = shapes.choose({"node_sets": [{"pools": entries}]}, "b").value
+    chosen = values.choose({"node_sets": [{"pools": entries}]}, "b").value
     assert config(chosen).route == ("osmo-pool", "node_sets", 0, "pools", 1)
 
 
@@ -186,7 +190,7 @@ NAMED = [{"name": "a", "value": "1"}, {"name": "b"}]
 )
 def test_merging(base: Any, over: Any, made: Any) -> None:
     clashes: list[Any] = []
-    assert lay(base, over, clashes) == made
+    assert merge_templates(base, over, clashes) == made
     assert clashes == []
 
 
@@ -201,20 +205,20 @@ def test_merging(base: Any, over: Any, made: Any) -> None:
 )
 def test_a_mapping_over_something_else(base: Any, over: Any, clash: tuple[Any, ...]) -> None:
     clashes: list[Any] = []
-    lay(base, over, clashes)
+    merge_templates(base, over, clashes)
     assert clashes == [clash]
 
 
 def test_merging_changes_nothing_in_place() -> None:
     base, over = {"l": [{"name": "a", "e": [1]}]}, {"l": [{"name": "a", "e": [2]}]}
-    lay(base, over, [])
+    merge_templates(base, over, [])
     assert (base, over) == ({"l": [{"name": "a", "e": [1]}]}, {"l": [{"name": "a", "e": [2]}]})
 
 
 def test_helm_replaces_lists_and_deletes_with_null() -> None:
     chart = {"keep": 1, "list": [1, 2], "gone": {"a": 1}, "map": {"x": 1, "y": 2}}
     values = {"list": [3], "gone": None, "map": {"y": 3}, "new": None}
-    assert helm(chart, values) == {"keep": 1, "list": [3], "map": {"x": 1, "y": 3}, "new": None}
+    assert merge_helm_values(chart, values) == {"keep": 1, "list": [3], "map": {"x": 1, "y": 3}, "new": None}
 
 
 def test_templates_are_laid_in_order_the_pools_own_first() -> None:
@@ -304,25 +308,25 @@ def test_a_template_of_the_charts_name_is_laid_over_the_charts_in_helm_values_on
     mine = {"default_user": {"spec": {"runtimeClassName": "nvidia"}}}
     pools = {"hall": {"backend": "b", "common_pod_template": ["default_user"], "platforms": {"p": {}}}}
     in_helm = config({"configuration": {"pools": pools, "podTemplates": mine}}).platforms["p"].pod_template["spec"]
-    alone = config({"pools": pools, "pod_templates": mine}).platforms["p"].pod_template["spec"]
+    is_independent = config({"pools": pools, "pod_templates": mine}).platforms["p"].pod_template["spec"]
     assert set(in_helm) == {"runtimeClassName", "containers"}
-    assert set(alone) == {"runtimeClassName"}
+    assert set(is_independent) == {"runtimeClassName"}
 
 
 def test_timeouts() -> None:
     own = {"backend": "b", "platforms": {}, "default_exec_timeout": "2h", "max_exec_timeout": "1d"}
     found = config({"pools": {"hall": own}, "workflow": {"default_queue_timeout": "1h", "default_exec_timeout": "9h"}})
-    assert pool.timeouts(found, None, None, ROUTE).value == (7200, 3600)
-    assert pool.timeouts(found, 0, 90000, ROUTE).value == (7200, 90000)
-    assert pool.timeouts(found, 999999, 10, ROUTE).value == (86400, 10)
-    assert pool.timeouts(PoolConfig("x"), None, 5, ROUTE).value == (None, 5)
-    assert pool.timeouts(PoolConfig("x", max_exec_timeout=60), None, None, ROUTE).value == (60, None)
+    assert levels.timeouts(found, None, None, ROUTE).value == (7200, 3600)
+    assert levels.timeouts(found, 0, 90000, ROUTE).value == (7200, 90000)
+    assert levels.timeouts(found, 999999, 10, ROUTE).value == (86400, 10)
+    assert levels.timeouts(PoolConfig("x"), None, 5, ROUTE).value == (None, 5)
+    assert levels.timeouts(PoolConfig("x", max_exec_timeout=60), None, None, ROUTE).value == (60, None)
 
 
 def test_what_a_pool_cuts_of_a_timeout_is_told() -> None:
     places: dict[str, Route] = {"max_exec_timeout": ("osmo-pool", 1)}
     found = PoolConfig("x", max_exec_timeout=1800, max_queue_timeout=3600, places=places)
-    made = pool.timeouts(found, 7200, 93784, ROUTE)
+    made = levels.timeouts(found, 7200, 93784, ROUTE)
     assert made.value == (1800, 3600)
     assert [(each.code, each.route[-1]) for each in made.diagnostics] == [
         ("W457", "exec_timeout"),
@@ -330,18 +334,18 @@ def test_what_a_pool_cuts_of_a_timeout_is_told() -> None:
     ]
     assert [each.message.split(" is ")[0] for each in made.diagnostics] == ["2h", "93784s"]
     assert [len(each.notes) for each in made.diagnostics] == [1, 0]
-    assert pool.timeouts(found, 1800, None, ROUTE).diagnostics == ()
-    assert pool.timeouts(PoolConfig("x"), 10**9, 10**9, ROUTE).diagnostics == ()
+    assert levels.timeouts(found, 1800, None, ROUTE).diagnostics == ()
+    assert levels.timeouts(PoolConfig("x"), 10**9, 10**9, ROUTE).diagnostics == ()
 
 
 @pytest.mark.parametrize(
-    ("guarantee", "gpus", "told"),
+    ("guarantee", "gpus", "reported"),
     [(-1, 1000, False), (8, 8, False), (8, 9, True), (0, 1, True), (0, 0, False), (None, 1000, False)],
 )
-def test_a_group_may_ask_for_what_its_pool_guarantees(guarantee: int | None, gpus: int, told: bool) -> None:
+def test_a_group_may_ask_for_what_its_pool_guarantees(guarantee: int | None, gpus: int, reported: bool) -> None:
     own = {"backend": "b", "platforms": {}, "resources": {"gpu": {} if guarantee is None else {"guarantee": guarantee}}}
     found = config({"pools": {"hall": own}})
-    assert [each.code for each in pool.quota(found, "ring", gpus, ROUTE)] == ["W452"] * told
+    assert [each.code for each in reading.quota(found, "ring", gpus, ROUTE)] == ["W452"] * reported
 
 
 def test_exit_actions_are_kept_in_file_order_and_checked_as_those_of_tasks() -> None:
@@ -382,10 +386,10 @@ def test_one_error_hides_no_other(
 
 def test_a_label_that_is_meant() -> None:
     labels = ["topology.kubernetes.io/zone", "nvidia.com/gpu.clique"]
-    assert pool.near("nvidia.com/gpu-clique", labels) == 'did you mean "nvidia.com/gpu.clique"?'
-    assert pool.near("Topology.Kubernetes.io/Zone", labels) == 'did you mean "topology.kubernetes.io/zone"?'
-    assert pool.near("example.com/spine", labels) == ""
-    assert pool.near("nvidia.com/gpu-clique", ["example.com/spine"]) == ""
+    assert levels.near("nvidia.com/gpu-clique", labels) == 'did you mean "nvidia.com/gpu.clique"?'
+    assert levels.near("Topology.Kubernetes.io/Zone", labels) == 'did you mean "topology.kubernetes.io/zone"?'
+    assert levels.near("example.com/spine", labels) == ""
+    assert levels.near("nvidia.com/gpu-clique", ["example.com/spine"]) == ""
 
 
 def keyed(*pairs: tuple[str, str]) -> PoolConfig:
@@ -411,16 +415,16 @@ SPINE, RACK = ("spine", "example.com/spine"), ("rack", "nvidia.com/gpu.clique")
     ],
 )
 def test_levels(config: PoolConfig, joined: Mapping[str, str], found: list[str]) -> None:
-    made = pool.levels(config, cluster())
+    made = levels.levels(config, cluster())
     assert (made.value, codes(made)) == (joined, found)
 
 
 def test_hints_of_levels() -> None:
-    (near,) = pool.levels(keyed(("s", "example.com_spine")), cluster()).diagnostics
+    (near,) = levels.levels(keyed(("s", "example.com_spine")), cluster()).diagnostics
     assert near.hint == 'did you mean "example.com/spine"?'
     bare = native.read({**TOPOLOGY, "spec": {"pools": [{"name": "p", "node": {}, "domains": [{"nodes": "n1"}]}]}}).value
     assert bare is not None
-    (none,) = pool.levels(keyed(SPINE), bare.value).diagnostics
+    (none,) = levels.levels(keyed(SPINE), bare.value).diagnostics
     assert none.hint == "give the topology levels"
 
 
@@ -454,6 +458,6 @@ def test_no_mapping_makes_it_raise(data: dict[str, Any], name: str) -> None:
     made = read(data, name)
     errors = [each for each in made.diagnostics if each.severity == "error"]
     assert errors or made.value is not None
-    assert made.value is None or all(fields.alone(each, made.value.route) for each in errors)
+    assert made.value is None or all(reading.is_independent(each, made.value.route) for each in errors)
     assert all(each.route[0] == "osmo-pool" for each in made.diagnostics)
-    shapes.choose(data, name)
+    values.choose(data, name)

@@ -174,8 +174,8 @@ def names(node: Any) -> Iterator[str]:
 
 def test_the_page_says_what_becomes_of_every_field() -> None:
     page = (ROOT / "docs" / "osmo.md").read_text(encoding="utf-8")
-    told = {part for word in re.findall(r"`([\w.\[\]]+)`", page) for part in re.split(r"[.\[\]]+", word)}
-    assert set(names(schemas.load("OsmoWorkflow"))) - told == set()
+    reported = {part for word in re.findall(r"`([\w.\[\]]+)`", page) for part in re.split(r"[.\[\]]+", word)}
+    assert set(names(schemas.load("OsmoWorkflow"))) - reported == set()
     own, of_pools = codes_page("w_osmo.md"), codes_page("w_osmo_pool.md")
     assert set(re.findall(r"W4\d\d", page)) <= {*own, *of_pools}
     assert set(re.findall(r"W44\d|W45\d", page)) == {code for code in own if "W440" < code < "W460"}

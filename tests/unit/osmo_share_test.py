@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from osmo_pool_test import cluster, codes, config, read
+from osmo_pool_test import cluster, codes, config, read, share_of
 
 from bayplan import sandbox
 from bayplan.core.diagnostics import Outcome
-from bayplan.workflows.osmo import pool
+from bayplan.workflows.osmo.pool import levels, library, sharing
 from bayplan.workflows.osmo.pool.rendering import Job, of_task, render_all
-from bayplan.workflows.osmo.pool.values import Ask, PoolConfig, Share
+from bayplan.workflows.osmo.pool.values import PoolConfig, Share, TaskRequest
 from osmo_texts import in_this_process
 from tools.effort import examples
 
 HEAD = {"backend": "east", "default_platform": "gb200"}
-ASK = Ask(("workflow", "workflow", "tasks", 0), task="Rank_0", container="rank-0", group="g", workflow="train")
+ASK = TaskRequest(("workflow", "workflow", "tasks", 0), task="Rank_0", container="rank-0", group="g", workflow="train")
 USER = "{{USER_CONTAINER_NAME}}"
 
 
@@ -30,11 +30,11 @@ def made_of(spec: Mapping[str, Any], metadata: Mapping[str, Any] = {}, **pool_ke
     return config({"pools": {"hall": own}, "pod_templates": {"t": {"metadata": metadata, "spec": spec}}})
 
 
-def share(spec: Mapping[str, Any], ask: Ask = ASK, **pool_keys: Any) -> Outcome[Share]:
-    return pool.share(made_of(spec, **pool_keys), ask, cluster(), in_this_process)
+def share(spec: Mapping[str, Any], ask: TaskRequest = ASK, **pool_keys: Any) -> Outcome[Share]:
+    return share_of(made_of(spec, **pool_keys), ask, cluster(), in_this_process)
 
 
-def given_by(spec: Mapping[str, Any], ask: Ask = ASK, **pool_keys: Any) -> Share:
+def given_by(spec: Mapping[str, Any], ask: TaskRequest = ASK, **pool_keys: Any) -> Share:
     made = share(spec, ask, **pool_keys)
     assert made.value is not None, made.diagnostics
     return made.value
@@ -45,7 +45,7 @@ def user(**fields: Any) -> dict[str, Any]:
     return {"containers": [{"name": USER, **fields}]}
 
 
-def env_of(text: str, ask: Ask = ASK, **pool_keys: Any) -> str:
+def env_of(text: str, ask: TaskRequest = ASK, **pool_keys: Any) -> str:
     """What a text of a pod template comes to."""
     (container,) = given_by(user(env=[{"name": "A", "value": text}]), ask, **pool_keys).template["spec"]["containers"]
     return str(container["env"][0]["value"])
@@ -79,7 +79,7 @@ def env_of(text: str, ask: Ask = ASK, **pool_keys: Any) -> str:
         ("a }} b {{WF_POOL}}", ASK, "a }} b hall"),
     ],
 )
-def test_variables(text: str, ask: Ask, value: str) -> None:
+def test_variables(text: str, ask: TaskRequest, value: str) -> None:
     assert env_of(text, ask) == value
 
 
@@ -133,7 +133,7 @@ def test_every_simple_text_comes_out_as_jinja_writes_it() -> None:
 )
 def test_texts_that_cannot_be_filled_in(text: str, hint: str) -> None:
     template = made_of(user(env=[{"name": "A", "value": text}]))
-    (found,) = pool.share(template, ASK, cluster(), sandbox.run).diagnostics
+    (found,) = share_of(template, ASK, cluster(), sandbox.run).diagnostics
     assert found.code == "W488"
     assert hint in found.hint
     assert found.route == ("osmo-pool", "pod_templates", "t", "spec", "containers", 0, "env", 0, "value")
@@ -141,13 +141,13 @@ def test_texts_that_cannot_be_filled_in(text: str, hint: str) -> None:
 
 def test_without_a_renderer_only_plain_variables_come_out() -> None:
     template = made_of(user(env=[{"name": "A", "value": "{{USER_GPU * 2}}"}]))
-    assert codes(pool.share(template, ASK, None)) == ["W488"]
+    assert codes(share_of(template, ASK, None)) == ["W488"]
 
 
 def test_a_template_that_never_ends_is_ended() -> None:
     text = "{% for i in range(99999) %}{% for j in range(99999) %}x{% endfor %}{% endfor %}"
     template = made_of(user(env=[{"name": "A", "value": text}]))
-    (found,) = pool.share(template, ASK, cluster(), sandbox.run).diagnostics
+    (found,) = share_of(template, ASK, cluster(), sandbox.run).diagnostics
     assert found.code == "W488"
     assert "than a template may" in found.message or "range" in found.message.lower()
 
@@ -197,7 +197,7 @@ def test_no_amount(amount: str) -> None:
 def test_the_usual_templates_give_what_is_asked_for() -> None:
     own = {**HEAD, "common_pod_template": ["default_user", "default_ctrl"], "platforms": {"gb200": {}}}
     ask = ASK._replace(cpu=8, gpu=4, memory="64Gi", storage="100Gi")
-    made = pool.share(config({"pools": {"hall": own}}), ask).value
+    made = share_of(config({"pools": {"hall": own}}), ask).value
     assert made is not None
     assert made[:4] == ({"cpu": "8", "ephemeral-storage": "100Gi", "memory": "64Gi"}, 4, {}, ())
 
@@ -262,7 +262,7 @@ def test_sidecars_stay() -> None:
 
 def test_labels_and_annotations_stay_and_other_metadata_goes() -> None:
     metadata = {"labels": {"a": "{{WF_POOL}}"}, "annotations": {"b": "c"}, "finalizers": ["x"], "labels2": None}
-    made = pool.share(made_of({}, metadata), ASK)
+    made = share_of(made_of({}, metadata), ASK)
     assert made.value is not None
     assert made.value.template == {"metadata": {"labels": {"a": "hall"}, "annotations": {"b": "c"}}}
     assert codes(made) == ["W492"]
@@ -285,7 +285,7 @@ CLAIMING = {
 
 def claiming(groups: Mapping[str, Any]) -> Outcome[Share]:
     own = {**HEAD, "common_pod_template": ["t"], "common_group_templates": [*groups], "platforms": {"gb200": {}}}
-    return pool.share(
+    return share_of(
         config({"pools": {"hall": own}, "pod_templates": {"t": {"spec": CLAIMING}}, "group_templates": groups}), ASK
     )
 
@@ -303,7 +303,9 @@ def test_the_claim_on_a_channel_goes_and_others_stay(groups: Mapping[str, Any], 
 def test_group_templates() -> None:
     own = {**HEAD, "common_group_templates": ["d", "m"], "platforms": {"gb200": {}}}
     settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}}
-    found = pool.group_templates(config({"pools": {"hall": own}, "group_templates": {"d": DOMAIN, "m": settings}}))
+    found = library.group_template_findings(
+        config({"pools": {"hall": own}, "group_templates": {"d": DOMAIN, "m": settings}})
+    )
     assert [(each.code, each.severity) for each in found] == [("W490", "info"), ("W491", "warning")]
 
 
@@ -381,11 +383,11 @@ def mutants(draw: st.DrawFn) -> Any:
 
 @given(mutants(), st.sampled_from([ASK, ASK._replace(gpu=4, memory="1Gi", mounts=("/a",), excluded=("n",))]))
 @settings(max_examples=examples(60, 400), deadline=None)
-def test_no_broken_file_makes_it_raise(data: Any, ask: Ask) -> None:
+def test_no_broken_file_makes_it_raise(data: Any, ask: TaskRequest) -> None:
     made = read(data)
     if made.value is not None:
-        pool.levels(made.value, cluster())
-        shared = pool.share(made.value, ask, cluster())
+        levels.levels(made.value, cluster())
+        shared = share_of(made.value, ask, cluster())
         assert (shared.value is None) == any(each.severity == "error" for each in shared.diagnostics)
 
 
@@ -441,7 +443,7 @@ def test_every_part_of_a_template_has_its_place() -> None:
         },
     }
     own = {**HEAD, "common_pod_template": ["low", "high"], "platforms": {"gb200": {}}}
-    made = pool.share(config({"pools": {"hall": own}, "pod_templates": two}), ASK, cluster())
+    made = share_of(config({"pools": {"hall": own}, "pod_templates": two}), ASK, cluster())
     assert made.value is not None, made.diagnostics
     where = {route: place[2:] for route, place in made.value.origins.items()}
     spec: tuple[Any, ...] = ("template", "spec")
@@ -461,15 +463,17 @@ def test_a_rule_that_tasks_break_in_one_place_is_told_once() -> None:
     rules = {"most": [rule("8", "first"), rule("9", "second")]}
     own = {**HEAD, "common_resource_validations": ["most"], "platforms": {"gb200": {}}}
     made = config({"pools": {"hall": own}, "resource_validations": rules})
-    told = pool.shares(made, [here, here._replace(task="b"), here._replace(task="c", cpu=10)], cluster()).diagnostics
-    messages = [each.message for each in told]
+    reported = sharing.shares(
+        made, [here, here._replace(task="b"), here._replace(task="c", cpu=10)], cluster()
+    ).diagnostics
+    messages = [each.message for each in reported]
     assert messages == [
         'tasks "Rank_0" and "b" break a rule of their platform: first',
         'tasks "Rank_0" and "b" break a rule of their platform: second',
         'task "c" breaks a rule of its platform: first',
         'task "c" breaks a rule of its platform: second',
     ]
-    assert told[0].notes[0].message == '"500" <= "8" must hold'
+    assert reported[0].notes[0].message == '"500" <= "8" must hold'
 
 
 def rule(most: str, said: str) -> dict[str, str]:

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from bayplan import sandbox
 from bayplan.core.diagnostics import AT
 from bayplan.model.formats import Source
+from bayplan.sandbox import child as plain
 from bayplan.sandbox import parent
-from bayplan.sandbox import tasks as plain
 from bayplan.text.document import Span
 from bayplan.workflows.osmo import template as tokens
 from bayplan.workflows.osmo import template_origins as packing
@@ -69,7 +69,7 @@ def directly(template: str, values: dict[str, Any]) -> str:
 @settings(max_examples=examples(40, 400), deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join), st.sampled_from(["", "\n", "\n\n", "  \n"]))
 def test_a_template_writes_what_jinja_writes(body: str, end: str) -> None:
-    hidden = tokens.hide(body + end)
+    hidden = tokens.mask_tokens(body + end)
     request = {"task": "render", "template": hidden.template, "variables": packing.pack({**VALUES, **hidden.tokens})}
     try:
         wanted = directly(hidden.template, {**VALUES, **hidden.tokens})
@@ -78,7 +78,7 @@ def test_a_template_writes_what_jinja_writes(body: str, end: str) -> None:
         return
     assert in_this_process(request)["text"] == wanted
     if tokens.plain(body + end):
-        assert tokens.reveal(hidden.template.removesuffix("\n"), hidden).text == wanted
+        assert tokens.unmask_tokens(hidden.template.removesuffix("\n"), hidden).text == wanted
     traced = in_this_process({**request, "task": "trace", "clean": wanted})
     assert [offset for offset, _ in traced["pieces"]] == sorted(offset for offset, _ in traced["pieces"])
     assert all(1 <= line <= (body + end).count("\n") + 1 for line, *_ in traced["lines"])
@@ -157,8 +157,8 @@ def test_every_variable_without_a_value_is_named_in_one_run(body: str, missing: 
     found = said(f"workflow:\n  name: x\n  x: {body}\n")
     assert {each.code for each in found} == {"R126"}
     assert [marked(each) for each in found] == missing
-    told = " ".join(note.message for each in found for note in each.notes)
-    assert [name for name in "abcd" if f'"{name}"' in told] == also.split()
+    reported = " ".join(note.message for each in found for note in each.notes)
+    assert [name for name in "abcd" if f'"{name}"' in reported] == also.split()
 
 
 def test_a_missing_variable_has_a_near_name_and_a_way_out() -> None:
@@ -197,7 +197,7 @@ def test_what_needs_no_jinja_starts_no_process(body: str) -> None:
     source_map = found.value[0].source_map
     templated = "{{" in file
     assert source_map is not None
-    assert source_map.text == (tokens.hide(file).template and file.removesuffix("\n") if templated else file)
+    assert source_map.text == (tokens.mask_tokens(file).template and file.removesuffix("\n") if templated else file)
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,7 @@ def test_a_child_that_dies_or_hangs_is_an_answer(monkeypatch: pytest.MonkeyPatch
     assert sandbox.run({}) == {"failure": "died", "message": "the process ended with SIGABRT"}
     monkeypatch.setattr(parent, "_SOURCE", "raise SystemExit(3)")
     assert sandbox.run({}) == {"failure": "start", "message": "the process ended with 3"}
-    monkeypatch.setattr(parent, "PATIENCE", 0.2)
+    monkeypatch.setattr(parent, "REPLY_TIMEOUT", 0.2)
     monkeypatch.setattr(parent, "_SOURCE", ready + "time.sleep(60)")
     assert sandbox.run({}) == {"failure": "time"}
 
@@ -515,15 +515,15 @@ def test_it_takes_no_thread() -> None:
 def test_the_signals_of_the_caller_change_nothing(before: str) -> None:
     start = time.monotonic()
     assert bayplan(before, SLOW) == {"failure": "time"}
-    assert time.monotonic() - start < parent.PATIENCE
+    assert time.monotonic() - start < parent.REPLY_TIMEOUT
     assert bayplan(before, "{{ 1 }}")["text"] == "1"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits address space")
 @pytest.mark.parametrize("statm", ["/proc/self/statm", "/nonexistent/statm"])
 def test_memory_is_limited_with_and_without_proc(statm: str) -> None:
-    source = f"import resource; from bayplan.sandbox import tasks; tasks._STATM = {statm!r}; tasks.impose(); "
-    source += "print(resource.getrlimit(resource.RLIMIT_AS)[0]); bytearray(10 ** 6); bytearray(5 * tasks.MEMORY)"
+    source = f"import resource; from bayplan.sandbox import child; child._STATM = {statm!r}; child.set_limits(); "
+    source += "print(resource.getrlimit(resource.RLIMIT_AS)[0]); bytearray(10 ** 6); bytearray(5 * child.MEMORY)"
     given = {**os.environ, "PYTHONPATH": str(Path(parent.__file__).parent.parent.parent)}
     ran = subprocess.run([sys.executable, "-c", source], env=given, capture_output=True, timeout=60, check=False)
     assert int(ran.stdout) > 100 * 2**20

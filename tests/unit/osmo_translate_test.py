@@ -19,7 +19,16 @@ from bayplan.text.document import Document
 from bayplan.workflows import native
 from bayplan.workflows.osmo import site as platforms
 from bayplan.workflows.osmo import translate
-from bayplan.workflows.osmo.source import LONGEST, REQUIRED, Task, cut, kept_off, label, stem, wrapped
+from bayplan.workflows.osmo.source import (
+    LONGEST,
+    REQUIRED,
+    Task,
+    exclude_nodes,
+    label,
+    shorten_name,
+    stem,
+    with_exit_codes,
+)
 from support import TOPOLOGY
 from tools.effort import examples
 
@@ -252,7 +261,7 @@ OFF = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["a", "b"
 def test_nodes_are_excluded_in_every_term(platform: list[Any], expected: list[Any]) -> None:
     terms = [{"matchExpressions": each} for each in platform]
     template = {"spec": {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}}}}} if terms else {}
-    made = kept_off(template, ["b", "a"])["spec"]["affinity"]["nodeAffinity"][REQUIRED]["nodeSelectorTerms"]
+    made = exclude_nodes(template, ["b", "a"])["spec"]["affinity"]["nodeAffinity"][REQUIRED]["nodeSelectorTerms"]
     assert [each["matchExpressions"] for each in made] == expected
 
 
@@ -396,7 +405,7 @@ def test_a_level_may_be_named_by_its_label() -> None:
     assert made.gangs[0].placement == Placement("rack")
 
 
-def refused(data: Any, where: ClusterTopology) -> list[tuple[str, Any]]:
+def non_text_key_findings(data: Any, where: ClusterTopology) -> list[tuple[str, Any]]:
     """The errors and their routes."""
     outcome = translate.read(data, Context(where))
     assert outcome.value is None
@@ -405,11 +414,11 @@ def refused(data: Any, where: ClusterTopology) -> list[tuple[str, Any]]:
 
 def test_an_unknown_key_is_refused_at_its_place() -> None:
     route = ("workflow", "workflow", "resources", "a", "topology", 0, "key")
-    assert refused(placed({"a": ("gpu-clique=g",)}), cluster(*LEVELS)) == [("W466", route)]
+    assert non_text_key_findings(placed({"a": ("gpu-clique=g",)}), cluster(*LEVELS)) == [("W466", route)]
 
 
 @pytest.mark.parametrize(
-    ("tasks", "expected", "told"),
+    ("tasks", "expected", "reported"),
     [
         pytest.param({"a": ("rack=g", "zone=all"), "b": ("rack=h", "zone=all")}, "zone", False, id="fewer-groups"),
         pytest.param({"a": ("rack=g", "zone=g"), "b": ("rack=h", "zone=h")}, "", True, id="the-words"),
@@ -417,11 +426,11 @@ def test_an_unknown_key_is_refused_at_its_place() -> None:
     ],
 )
 def test_without_a_topology_the_order_of_levels_is_found(
-    tasks: Mapping[str, tuple[str, ...]], expected: str, told: bool
+    tasks: Mapping[str, tuple[str, ...]], expected: str, reported: bool
 ) -> None:
     made, codes = read(placed(tasks))
     assert made.gangs[0].placement.required in (expected, "y")
-    assert ("W462" in codes) == told
+    assert ("W462" in codes) == reported
 
 
 # --- platforms --------------------------------------------------------------------------------------------------------
@@ -513,12 +522,12 @@ def test_hundreds_of_long_names_stay_apart() -> None:
 @pytest.mark.parametrize("nodes", [5, [5], {REQUIRED: 1}, {REQUIRED: {"nodeSelectorTerms": [""]}}])
 def test_what_is_no_affinity_stays_for_checks_to_refuse(nodes: Any) -> None:
     template = {"spec": {"affinity": {"nodeAffinity": nodes}}}
-    assert kept_off(template, ["a"]) == template
+    assert exclude_nodes(template, ["a"]) == template
 
 
 def test_a_cut_name_depends_on_itself_alone() -> None:
-    assert cut("abcdefghijkl", 9) == cut("abcdefghijkl", 9) != cut("abcdefghijkm", 9)
-    assert len(cut("abcdefghijkl", 9)) == 9
+    assert shorten_name("abcdefghijkl", 9) == shorten_name("abcdefghijkl", 9) != shorten_name("abcdefghijkm", 9)
+    assert len(shorten_name("abcdefghijkl", 9)) == 9
 
 
 def test_the_stem_of_numbered_names() -> None:
@@ -564,14 +573,14 @@ def run(command: list[str], code: int) -> int:
     ],
 )
 def test_exit_codes_as_a_shell_turns_them(actions: list[tuple[str, str]], code: int, expected: int) -> None:
-    assert run(wrapped(["sh", "-c", 'exit "$0"'], actions), code) == expected
+    assert run(with_exit_codes(["sh", "-c", 'exit "$0"'], actions), code) == expected
 
 
 @settings(max_examples=examples(10, 25), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(ACTIONS), RANGES), min_size=1, max_size=4), st.integers(0, 26))
 def test_any_exit_actions(drawn: list[tuple[str, list[tuple[int, int]]]], code: int) -> None:
     actions = [(name, ",".join(f"{first}-{first + more}" for first, more in ranges)) for name, ranges in drawn]
-    assert bool(run(wrapped(["sh", "-c", 'exit "$0"'], actions), code)) == bool(turned(code, actions))
+    assert bool(run(with_exit_codes(["sh", "-c", 'exit "$0"'], actions), code)) == bool(turned(code, actions))
 
 
 def test_the_pools_actions_are_asked_last() -> None:
@@ -581,11 +590,11 @@ def test_the_pools_actions_are_asked_last() -> None:
 
 
 def test_commands_without_a_turned_code_stay_as_they_are() -> None:
-    assert wrapped(["run"], [("RESCHEDULE", "3"), ("FAIL", "1"), ("COMPLETE", "0")]) == ["run"]
+    assert with_exit_codes(["run"], [("RESCHEDULE", "3"), ("FAIL", "1"), ("COMPLETE", "0")]) == ["run"]
 
 
 def test_a_signal_reaches_the_command() -> None:
-    command = wrapped(["sh", "-c", "trap 'exit 0' TERM; echo ready; sleep 5 & wait"], [("COMPLETE", "15")])
+    command = with_exit_codes(["sh", "-c", "trap 'exit 0' TERM; echo ready; sleep 5 & wait"], [("COMPLETE", "15")])
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"

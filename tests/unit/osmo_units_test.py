@@ -11,9 +11,19 @@ from hypothesis import strategies as st
 
 from bayplan.kube import quantity as kube_quantity
 from bayplan.workflows.osmo import tokens
-from bayplan.workflows.osmo.plain import flag, plain, text, whole
-from bayplan.workflows.osmo.tokens import Token, almost, find, replace
-from bayplan.workflows.osmo.units import UNITS, exit_codes, k8s_name, quantity, seconds, split_amount
+from bayplan.workflows.osmo.tokens import Token, find, misspelt, replace
+from bayplan.workflows.osmo.units import (
+    UNITS,
+    exit_codes,
+    flag,
+    k8s_name,
+    plain,
+    quantity,
+    seconds,
+    split_amount,
+    text,
+    whole,
+)
 
 SECONDS: list[tuple[Any, int | None]] = [
     (10, 10),
@@ -208,7 +218,7 @@ def test_tokens_are_replaced() -> None:
     "word", ["{{hosts:a}}", "{{ host: a }}", "{{host :a}}", "{{Output}}", "{{workflow-id}}", "{{ inputs:0 }}"]
 )
 def test_what_is_almost_a_token(word: str) -> None:
-    assert almost(f"x {word} y") == (word,)
+    assert misspelt(f"x {word} y") == (word,)
     assert find(word) == ()
 
 
@@ -216,7 +226,7 @@ def test_what_is_almost_a_token(word: str) -> None:
     "word", ["{{host:a}}", "{{ output }}", "{{outputs.x}}", "{{ .Values.host }}", "{{name}}", "{x}"]
 )
 def test_what_is_no_mistake(word: str) -> None:
-    assert almost(word) == ()
+    assert misspelt(word) == ()
 
 
 def test_texts_of_a_value() -> None:

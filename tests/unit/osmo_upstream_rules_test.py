@@ -57,5 +57,5 @@ def test_only_what_osmo_refuses_is_refused(name: str) -> None:
 
 
 def test_what_the_others_are_told() -> None:
-    told = Counter(each.code for name in FILES if name not in UNREAD | set(REFUSED) for each in findings(name))
-    assert told == TOLD
+    reported = Counter(each.code for name in FILES if name not in UNREAD | set(REFUSED) for each in findings(name))
+    assert reported == TOLD

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import random_topologies
 from bayplan.cli import editing, show_tree
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
-from bayplan.pipeline import judge_topology
+from bayplan.pipeline import topology_findings
 from bayplan.text import document
 from bayplan.text.edits import edited
 from bayplan.text.emit import emit
@@ -376,7 +376,7 @@ def test_any_topology_over_any_other(old: ClusterTopology, new: ClusterTopology,
         "T407",
         "T432",
     }  # of two trees that have nothing in common; the command judges what it made
-    assert {each.code for each in judge_topology(result) if each.severity == "error"} <= unsound
+    assert {each.code for each in topology_findings(result) if each.severity == "error"} <= unsound
     unknown = {pool.name for pool in old.pools} - {pool.name for pool in new.pools if pool.domains}
     found = compare(result, new)
     assert not found.moved

@@ -9,8 +9,17 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 
-from bayplan.model.fabric import Fabric, Rail
-from bayplan.model.topology import AcceleratorKind, ClusterTopology, Domain, Level, Namespace, NodeShape, Pool
+from bayplan.model.topology import (
+    AcceleratorKind,
+    ClusterTopology,
+    Domain,
+    Fabric,
+    Level,
+    Namespace,
+    NodeShape,
+    Pool,
+    Rail,
+)
 from bayplan.model.workflow import Accelerator, Attachment, Binary, Gang, Group, Placement, PodSet, Workflow
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -21,9 +21,9 @@ from scenes import EXAMPLES, WORKFLOWS, changed, load, topologies, topology_data
 from bayplan import schemas
 from bayplan.core import package_data as data_files
 from bayplan.core.diagnostics import KEY
+from bayplan.schemas import Patterns, Word, is_dns_subdomain
 from bayplan.schemas import explain as slow
 from bayplan.schemas.explain import _Validator, describe, explain
-from bayplan.schemas.patterns import Patterns, Word, is_dns_subdomain
 from bayplan.topologies import native as native_topology
 from bayplan.workflows import native as native_workflow
 

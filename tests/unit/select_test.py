@@ -21,7 +21,7 @@ from bayplan.model.policy import GangRule, GroupRule, Match, Policy, Rule
 from bayplan.model.workflow import Gang, Placement
 from bayplan.text.document import read as read_document
 from bayplan.workflows.existing import Selected, select
-from bayplan.workflows.requests import OWN, WORDS
+from bayplan.workflows.requests import ANNOTATIONS, OWN_ANNOTATIONS
 
 COVERS = {"A940", "A941", "A942", "A943", "A944", "A945", "A946", "A947", "A948"}
 
@@ -430,7 +430,7 @@ def test_the_examples_of_the_page() -> None:
     read = policy(rules)
     assert read.value is not None
     assert len(read.value.rules) == 2
-    assert re.findall(r"^\| `bayplan.dev/([a-z-]+)`", page, re.M) == list(WORDS)
+    assert re.findall(r"^\| `bayplan.dev/([a-z-]+)`", page, re.M) == list(ANNOTATIONS)
 
 
 def test_the_schema_and_the_values_have_the_same_keys() -> None:
@@ -442,4 +442,4 @@ def test_the_schema_and_the_values_have_the_same_keys() -> None:
 def test_every_key_of_ours_is_known() -> None:
     texts = (path.read_text(encoding="utf-8") for path in (ROOT / "generator").rglob("*.py"))
     written = {key for text in texts for key in re.findall(r"\"bayplan\.dev/([a-z][a-z-]*)\"", text)}
-    assert written - set(WORDS) <= OWN
+    assert written - set(ANNOTATIONS) <= OWN_ANNOTATIONS

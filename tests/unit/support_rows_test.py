@@ -10,9 +10,8 @@ import support
 from bayplan.backends import BACKENDS, existing
 from bayplan.core.package_data import data_text
 from bayplan.kube.kinds import KINDS
-from bayplan.model.backend import Backend
+from bayplan.model.backend import FEATURES, Backend, Feature, Need, Support
 from bayplan.model.existing import Existing
-from bayplan.model.features import FEATURES, Feature, Need, Support
 from bayplan.model.target import KNOWN, Target, minor
 from bayplan.planning.fidelity import compare
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import support
 from bayplan import backends
-from bayplan.linting.objects import world
+from bayplan.linting.objects import lint_context
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
@@ -59,7 +59,8 @@ def objects(text: str) -> list[Object]:
 
 
 def codes(text: str, hall: ClusterTopology = HALL) -> list[str]:
-    return [each.code for each in backends.lint("volcano", world(objects(text), hall, Target({"volcano": "1.15.1"})))]
+    context = lint_context(objects(text), hall, Target({"volcano": "1.15.1"}))
+    return [each.code for each in backends.lint("volcano", context)]
 
 
 def hyper_node(name: str, tier: int, *members: str, tier_name: str = "") -> str:
@@ -280,7 +281,7 @@ def test_whatever_stands_anywhere_is_no_crash(data: st.DataObject, text: str) ->
     holder, key = data.draw(st.sampled_from(places))
     holder[key] = data.draw(junk)
     objects = [Object((f"manifest:{i}",), each) for i, each in enumerate(documents)]
-    list(backends.lint("volcano", world(objects, HALL, Target())))
+    list(backends.lint("volcano", lint_context(objects, HALL, Target())))
 
 
 def _places(value: Any) -> list[tuple[Any, Any]]:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scenes import changed
 
 from bayplan.kube.objects import get
-from bayplan.kube.templates import templates
+from bayplan.kube.templates import templates_in
 from bayplan.kube.workloads import REFUSED, WORKLOADS, read
-from bayplan.model.augment import Roster
+from bayplan.model.augment import WorkloadTemplates
 from bayplan.model.manifest import Object
 from foreign_workloads import POD, RUNTIME, SEATS, TEXTS, data, parsed
 
@@ -27,7 +27,7 @@ def one(given: Any) -> Object:
     return Object(("manifest:0",), given)
 
 
-def roster(kind: str) -> Roster:
+def templates(kind: str) -> WorkloadTemplates:
     """What is read of the workload of that kind."""
     value, diagnostics = read(one(data(kind)), BESIDE)
     assert value is not None, diagnostics
@@ -37,8 +37,8 @@ def roster(kind: str) -> Roster:
 
 @pytest.mark.parametrize("kind", TEXTS)
 def test_every_kind_is_read(kind: str) -> None:
-    found = roster(kind)
-    shown = [f"{s.name} {s.replicas}" + (f" x {s.copies}" if s.copies > 1 else "") for s in found.seats]
+    found = templates(kind)
+    shown = [f"{s.name} {s.replicas}" + (f" x {s.copies}" if s.copies > 1 else "") for s in found.slots]
     assert (found.kind, shown) == (kind, SEATS[kind])
     assert found.placed.data["metadata"]["name"] == "w"
 
@@ -51,10 +51,10 @@ def test_every_kind_of_the_table_is_tried() -> None:
 
 @pytest.mark.parametrize("kind", TEXTS)
 def test_paths_lead_to_the_pod_templates(kind: str) -> None:
-    found = roster(kind)
-    for seat in found.seats:
-        assert get(found.object.data, *seat.path, "spec") == POD["spec"]
-        assert seat.job is None or seat.path[: len(seat.job)] == seat.job
+    found = templates(kind)
+    for slot in found.slots:
+        assert get(found.object.data, *slot.path, "spec") == POD["spec"]
+        assert slot.job is None or slot.path[: len(slot.job)] == slot.job
 
 
 @pytest.mark.parametrize(("led", "nodes"), [(True, 5), (False, 6)])
@@ -65,7 +65,7 @@ def test_the_launcher_of_an_mpi_runtime_may_be_one_of_the_nodes(led: bool, nodes
     runtime = changed(runtime, ("spec", "template", "spec", "replicatedJobs"), [launcher, node])
     found = read(one(data("trainjob")), (Object(("manifest:9",), runtime),)).value
     assert found is not None
-    assert [(each.name, each.total) for each in found.seats] == [("launcher", 1), ("node", nodes)]
+    assert [(each.name, each.total) for each in found.slots] == [("launcher", 1), ("node", nodes)]
 
 
 def test_a_runtime_may_leave_its_namespace_to_the_release() -> None:
@@ -77,31 +77,31 @@ def test_a_runtime_may_leave_its_namespace_to_the_release() -> None:
 
 @pytest.mark.parametrize("kind", sorted(set(TEXTS) - {"trainjob"}))
 def test_lint_counts_the_same_pods(kind: str) -> None:
-    found = roster(kind)
-    counted = {each.path: each.pods for each in templates((found.object,))}
-    assert counted == {seat.path: seat.total * found.gangs for seat in found.seats}
+    found = templates(kind)
+    counted = {each.path: each.pods for each in templates_in((found.object,))}
+    assert counted == {slot.path: slot.total * found.gangs for slot in found.slots}
 
 
 def test_groups_of_a_leader_worker_set_are_gangs() -> None:
-    found = roster("lws")
+    found = templates("lws")
     assert (found.gangs, found.gang_label) == (2, "leaderworkerset.sigs.k8s.io/group-index")
     given = data("lws")
     del given["spec"]["leaderWorkerTemplate"]["leaderTemplate"]
-    (only,) = (read(one(given)).value or found).seats
+    (only,) = (read(one(given)).value or found).slots
     assert (only.name, only.total) == ("worker", 8)
 
 
 def test_jobs_of_a_replicated_job_are_copies() -> None:
-    leader, worker = roster("jobset").seats
+    leader, worker = templates("jobset").slots
     assert leader.job == ("spec", "replicatedJobs", 0, "template")
     assert worker.copy_label == "jobset.sigs.k8s.io/job-index"
 
 
 def test_a_train_job_is_placed_in_its_runtime() -> None:
-    found = roster("trainjob")
+    found = templates("trainjob")
     assert found.object is BESIDE[0]
-    (seat,) = (read(one(changed(data("trainjob"), ("spec", "trainer"), {})), BESIDE).value or found).seats
-    assert seat.total == 2
+    (slot,) = (read(one(changed(data("trainjob"), ("spec", "trainer"), {})), BESIDE).value or found).slots
+    assert slot.total == 2
 
 
 JOBS = ("spec", "replicatedJobs")
@@ -189,7 +189,7 @@ def test_kinds_that_make_no_gang_are_refused(group: str, kind: str, code: str) -
 def test_a_launcher_that_comes_last_is_no_part_of_the_gang() -> None:
     found = read(one(changed(data("mpijob"), ("spec", "launcherCreationPolicy"), "WaitForWorkersReady")))
     assert found.value is not None
-    assert [seat.name for seat in found.value.seats] == ["worker"]
+    assert [slot.name for slot in found.value.slots] == ["worker"]
     assert [each.severity for each in found.diagnostics] == ["info"]
 
 
@@ -221,7 +221,7 @@ def test_ray_keeps_workers_within_their_bounds(group: dict[str, Any], pods: int)
     given = changed(data("raycluster"), RAY, {"groupName": "gpu", "template": POD, **group})
     found = read(one(given)).value
     assert found is not None
-    assert sum(seat.total for seat in found.seats) == 1 + pods
+    assert sum(slot.total for slot in found.slots) == 1 + pods
 
 
 def paths(node: Any, here: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:

@@ -26,7 +26,7 @@ LINKED = ("nvidia", "ascend")
 """Vendors of whose cards HAMi knows the links, and can choose cards by them."""
 
 
-def notes(asked: Accelerator, kind: AcceleratorKind) -> dict[str, str]:
+def policy_annotations(asked: Accelerator, kind: AcceleratorKind) -> dict[str, str]:
     """Those that the pod template carries."""
     made = {NODE: node(asked, kind), CARDS: cards(asked, kind), SGPU_CLASS: asked.app_class, SGPU_QOS: asked.qos}
     if asked.links and names(kind).cards == SGPU:
@@ -100,10 +100,6 @@ def faults(asked: Accelerator, kind: AcceleratorKind) -> Iterator[Fault]:
         )
     elif asked.cores:
         yield from _cores(asked, known)
-
-
-def _wholly(known: Names, what: str) -> str:
-    return f"cards counted as {known.cards} have no resource for a part of their {what}"
 
 
 def _named(known: Names) -> str:
@@ -183,15 +179,35 @@ def _memory_of(asked: Accelerator, kind: AcceleratorKind) -> tuple[int, int]:
     return (_cut(quantity.parse(asked.memory), asked, kind), has) if has > 0 else (0, PERCENT)
 
 
+ASCEND = "huawei.com/Ascend"
+TEMPLATES: Mapping[str, tuple[tuple[int, ...], int]] = {
+    "910A": ((2184, 4369, 8738, 17476), 32768),
+    "910B2": ((8192, 16384, 32768), 65536),
+    "910B3": ((16384, 32768), 65536),
+    "910B4-1": ((16384, 32768), 65536),
+    "910B4": ((8192, 16384), 32768),
+    "910C": ((16384, 32768), 65536),
+    "310P": ((3072, 6144, 12288), 24576),
+}
+"""Chip -> MiB of the parts that a card is cut into by its templates, and of the whole card."""
+
+KUNLUN = ("kunlunxin.com/vxpu", (24576, 49152, 98304))
+"""And those of Kunlunxin's only card (pkg/device/kunlun/vdevice.go, trimMemory)."""
+
+
+def template_sizes(cards: str) -> tuple[int, ...]:
+    """The MiB that HAMi gives of a card so counted, smallest first; nothing where it gives what is asked for."""
+    sizes, whole = TEMPLATES.get(cards.removeprefix(ASCEND), ((), 0))
+    return (*sizes, whole) if sizes else KUNLUN[1] if cards == KUNLUN[0] else ()
+
+
 def _cut(amount: int, asked: Accelerator, kind: AcceleratorKind) -> int:
     """The memory that is given: cards that are cut by templates give the next larger part."""
-    from bayplan.accelerators.hami_rules import parts
-
-    sizes = () if asked.cores else parts(names(kind).cards)
+    sizes = () if asked.cores else template_sizes(names(kind).cards)
     return next((size * MIB * WHOLE for size in sizes if size * MIB * WHOLE >= amount), amount)
 
 
-def told(asked: Accelerator, kind: AcceleratorKind) -> bool:
+def is_exact(asked: Accelerator, kind: AcceleratorKind) -> bool:
     """Whether that is all there is to say: no amount of memory of an unknown whole, and no more pods on a card than any
     configuration allows."""
     known = not asked.memory or asked.memory.endswith("%") or bool(kind.memory)
@@ -225,6 +241,6 @@ def parts(asked: Accelerator, kind: AcceleratorKind, claim: str) -> PodParts:
     spec = {} if count.startswith(VOLCANO) else {"schedulerName": SCHEDULER}
     return PodParts(
         resources={count: str(asked.per_pod), **resources(asked, kind)},
-        annotations=notes(asked, kind),
+        annotations=policy_annotations(asked, kind),
         spec=spec,
     )

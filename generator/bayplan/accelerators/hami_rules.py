@@ -5,52 +5,192 @@ HAMi 2.8 to 2.10: `pkg/scheduler/webhook.go`, `pkg/device/*/`, `pkg/util/`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
-from bayplan.accelerators.hami import CARDS, LINKED, NODE, SGPU_CLASS, SGPU_QOS, SGPU_TOPOLOGY, SOFT, VNPU_MODE, WEIGHTS
-from bayplan.accelerators.hami_pod import KEPT, Ask, Fault, Seen, look, note, part_of, resources
+from bayplan.accelerators.hami import (
+    ASCEND,
+    CARDS,
+    LINKED,
+    NODE,
+    SCHEDULER,
+    SGPU_CLASS,
+    SGPU_QOS,
+    SGPU_TOPOLOGY,
+    SOFT,
+    TEMPLATES,
+    VNPU_MODE,
+    WEIGHTS,
+)
 from bayplan.accelerators.matrix import verdict
+from bayplan.core.diagnostics import Severity
 from bayplan.core.phrases import listing
+from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
-from bayplan.kube.objects import get, items, text
-from bayplan.kube.vendors import METAX, SGPU, VOLCANO, names
+from bayplan.kube.objects import get, items, mapping, text
+from bayplan.kube.vendors import METAX, ROLES, SGPU, VOLCANO, Names, names, role
+from bayplan.model.target import Target
+from bayplan.model.topology import AcceleratorKind
 
-__all__ = ["RULES", "Fault", "Seen", "faults", "look"]
+# A pod as HAMi sees it: the cards that its containers ask for, and whether it is HAMi's at all.
+
+Path = tuple[str | int, ...]
+SCHEDULERS = ("", "default-scheduler", SCHEDULER)
+"""Pods of these schedulers are looked at by HAMi's webhook."""
+
+HAMI_ONLY = ("metax-tech.com/sgpu", "enflame.com/drs-gcu", "kunlunxin.com/vxpu", "hygon.com/dcunum")
+"""Counts that HAMi, or a plugin that it works with, offers and nobody else."""
+
+
+class Fault(NamedTuple):
+    """One finding. `path`: from the pod template."""
+
+    rule: str
+    severity: Severity
+    path: Path
+    message: str
+    hint: str = ""
+
+
+class Ask(NamedTuple):
+    """Cards of one kind that one container asks for: role -> the text of its amount, and where it stands."""
+
+    names: Names
+    container: Path
+    amounts: Mapping[str, str]
+    at: Mapping[str, Path]
+
+    @property
+    def cards(self) -> int:
+        """How many; 0 where that is not said, or is no number."""
+        amount = self.amounts.get("cards", "")
+        return int(amount) if amount.isascii() and amount.isdigit() and len(amount) < 10 else 0
+
+    @property
+    def shared(self) -> bool:
+        """Whether it says how much of each card."""
+        return bool(set(self.amounts) - {"cards"})
+
+    @property
+    def place(self) -> Path:
+        """Where the cards are asked for, or else a part of them."""
+        return self.at.get("cards") or next(iter(self.at.values()))
+
+
+class HamiPod(NamedTuple):
+    """A pod template. `by_hami`: it is sure that HAMi hands out its cards; else they may be a device plugin's."""
+
+    data: Mapping[str, Any]
+    asks: tuple[Ask, ...]
+    by_hami: bool
+    target: Target
+    kinds: tuple[AcceleratorKind, ...] = ()  # of the topology, that some ask is about
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        """The pod spec."""
+        return mapping(self.data, "spec")
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """Those that are texts."""
+        found = mapping(self.data, "metadata", "annotations")
+        return {key: value for key, value in found.items() if isinstance(value, str)}
+
+    @property
+    def scheduler(self) -> str:
+        """Who schedules it."""
+        return text(self.spec, "schedulerName")
+
+    def of(self, cards: str) -> list[Ask]:
+        """The asks for cards of that name, of containers that run side by side."""
+        return [ask for ask in self.asks if ask.names.cards == cards and ask.container[1] == "containers"]
+
+
+def note(key: str) -> Path:
+    """The place of an annotation."""
+    return ("metadata", "annotations", key)
+
+
+def hami_pod(data: Mapping[str, Any], kinds: Iterable[AcceleratorKind], target: Target) -> HamiPod:
+    """The pod template with what it asks for. `kinds`: those of the topology that HAMi may hand out."""
+    hami = [kind for kind in kinds if "hami" in kind.allocators]
+    asks = tuple(_asks(data, [names(kind) for kind in hami]))
+    counts = {ask.names.cards for ask in asks}
+    mine = tuple(kind for kind in hami if names(kind).cards in counts)
+    pod = HamiPod(data, asks, False, target, mine)
+    signs = any(key.startswith("hami.io/") for key in pod.annotations) or pod.scheduler == SCHEDULER
+    alone = any(ask.shared or ask.names.cards in HAMI_ONLY for ask in asks)
+    volcano = bool(counts) and all(count.startswith(VOLCANO) for count in counts)
+    return pod._replace(by_hami=(signs or alone or bool(mine)) and not volcano)
+
+
+def _asks(data: Any, own: list[Names]) -> Iterator[Ask]:
+    for key in ("initContainers", "containers"):
+        for number, container in enumerate(items(data, "spec", key)):
+            path: Path = ("spec", key, number)
+            found: dict[str, tuple[Names, dict[str, str], dict[str, Path]]] = {}
+            for place, resource, amount in resources(container):
+                known = part_of(resource, own)
+                if known:
+                    row, part = known
+                    _, amounts, at = found.setdefault(row.cards, (row, {}, {}))
+                    amounts.setdefault(part, amount)
+                    at.setdefault(part, (*path, *place))
+            for row, amounts, at in found.values():
+                yield Ask(row, path, amounts, at)
+
+
+def resources(container: Any) -> Iterator[tuple[Path, str, str]]:
+    """Limits first: HAMi's webhook looks at no others."""
+    for key in ("limits", "requests"):
+        for resource, amount in mapping(container, "resources", key).items():
+            if amount is not None and not isinstance(amount, bool | dict | list):
+                yield ("resources", key, resource), str(resource), str(amount)
+
+
+def part_of(resource: str, own: list[Names]) -> tuple[Names, str] | None:
+    """By the topology's names first."""
+    for row in own:
+        for part in ROLES:
+            if resource == getattr(row, part):
+                return row, part
+    return role(resource)
 
 
 # Pods that HAMi's webhook refuses or leaves alone (2.10.0, pkg/scheduler/webhook.go).
 
 WEBHOOK = "hami.io/webhook"
-VOLCANOS = ("huawei.com/Ascend",)
+VOLCANO_CARDS = ("huawei.com/Ascend",)
 """Cards that Volcano hands out under the names that HAMi has for them (deviceshare.AscendHAMiVNPUEnable)."""
 
 
-def check_admission(seen: Seen) -> Iterator[Fault]:
+def check_admission(pod: HamiPod) -> Iterator[Fault]:
     """Privileged containers, pods with a node of their own, with another scheduler, or out of its reach."""
-    if not seen.ours:
+    if not pod.by_hami:
         return
-    yield from _scheduler(seen)
-    if seen.scheduler not in KEPT:
+    yield from _scheduler(pod)
+    if pod.scheduler not in SCHEDULERS:
         return
-    yield from _privileged(seen)
-    if get(seen.spec, "nodeName") not in (None, ""):
+    yield from _privileged(pod)
+    if get(pod.spec, "nodeName") not in (None, ""):
         message = "HAMi refuses pods that have a node already, for it is to choose the cards with the node"
         yield Fault("node", "error", ("spec", "nodeName"), message, "use a `nodeSelector`")
-    label = get(seen.data, "metadata", "labels", WEBHOOK)
+    label = get(pod.data, "metadata", "labels", WEBHOOK)
     if label == "ignore":
         message = "HAMi's webhook leaves these pods alone: nothing completes what they ask for, and nothing checks it"
         yield Fault("scheduler", "warning", ("metadata", "labels", WEBHOOK), message, "remove the label")
 
 
-def _privileged(seen: Seen) -> Iterator[Fault]:
+def _privileged(pod: HamiPod) -> Iterator[Fault]:
     """Since 2.10 refused; before, its cards are not seen, and the pod waits (HAMi#2138, HAMi#2139)."""
     for key in ("initContainers", "containers"):
-        for number, container in enumerate(items(seen.spec, key)):
+        for number, container in enumerate(items(pod.spec, key)):
             if get(container, "securityContext", "privileged") is True:
                 path = ("spec", key, number, "securityContext", "privileged")
                 name = text(container, "name")
                 hint = "leave it out; what needs locked memory, such as RDMA, is served by the capability IPC_LOCK"
-                if seen.target.since("hami", "2.10"):
+                if pod.target.since("hami", "2.10"):
                     message = f'HAMi refuses pods with cards and a privileged container ("{name}")'
                     yield Fault("privileged", "error", path, message, hint)
                 else:
@@ -58,15 +198,15 @@ def _privileged(seen: Seen) -> Iterator[Fault]:
                     yield Fault("privileged", "warning", path, message, hint)
 
 
-def _scheduler(seen: Seen) -> Iterator[Fault]:
-    own = VOLCANOS if seen.scheduler == "volcano" else ()
-    cards = [ask for ask in seen.asks if not ask.names.cards.startswith((VOLCANO, *own))]
-    if seen.scheduler in KEPT or not cards:
+def _scheduler(pod: HamiPod) -> Iterator[Fault]:
+    own = VOLCANO_CARDS if pod.scheduler == "volcano" else ()
+    cards = [ask for ask in pod.asks if not ask.names.cards.startswith((VOLCANO, *own))]
+    if pod.scheduler in SCHEDULERS or not cards:
         return
     lost = "their shares are not enforced" if any(ask.shared for ask in cards) else "nobody chooses their cards"
-    message = f'HAMi leaves pods of the scheduler "{seen.scheduler}" alone: {lost}'
+    message = f'HAMi leaves pods of the scheduler "{pod.scheduler}" alone: {lost}'
     hint = "leave `schedulerName` out, or ask for the cards by what that scheduler understands"
-    refused = all(_refused(seen.scheduler, ask.names.vendor) for ask in cards)
+    refused = all(_refused(pod.scheduler, ask.names.vendor) for ask in cards)
     yield Fault("scheduler", "error" if refused else "warning", ("spec", "schedulerName"), message, hint)
 
 
@@ -91,51 +231,49 @@ VALUES = {
     VNPU_MODE: ("hami-core",),
 }
 CHAIN, SINGLE = ("binpack", "spread", "numa"), ("binpack", "spread", "numa", "topology-aware", "mutex")
-OLD = ("binpack", "spread", "topology-aware")
+OLD_POLICIES = ("binpack", "spread", "topology-aware")
 """Policies of cards before 2.10, which has chains of them too."""
 
 UUIDS = ("metax-tech.com/use-gpuuuid", "metax-tech.com/nouse-gpuuuid")
 DIMENSIONS = ("slot", "core", "memory")
 
 
-def check_policies(seen: Seen) -> Iterator[Fault]:
+def check_policies(pod: HamiPod) -> Iterator[Fault]:
     """Values, then what they are for."""
     for key, known in VALUES.items():
-        value = seen.annotations.get(key)
+        value = pod.annotations.get(key)
         if value is not None and value not in known:
             what = "is refused" if key in (SGPU_CLASS, SGPU_QOS) else "is passed over without a word"
             message = f'"{value}" is no value of {key}, and {what}'
             yield Fault("policy", "error", note(key), message, f"write {listing(known)}")
-    yield from _cards(seen)
-    yield from _weights(seen)
-    yield from _idle(seen)
+    yield from _cards(pod)
+    yield from _weights(pod)
+    yield from _idle(pod)
 
 
-def _cards(seen: Seen) -> Iterator[Fault]:
-    value = seen.annotations.get(CARDS)
+def _cards(pod: HamiPod) -> Iterator[Fault]:
+    value = pod.annotations.get(CARDS)
     if value is None:
         return
-    words, late = [each.strip() for each in value.split(",")], seen.target.since("hami", "2.10")
-    known = (CHAIN if len(words) > 1 else SINGLE) if late else OLD
+    words, late = [each.strip() for each in value.split(",")], pod.target.since("hami", "2.10")
+    known = (CHAIN if len(words) > 1 else SINGLE) if late else OLD_POLICIES
     wrong = value if len(words) > 1 and not late else next((each for each in words if each not in known), "")
     if wrong or "" in words:
-        message = (
-            f'"{wrong or value}" is no policy of HAMi {seen.target.version("hami")} here, and the default is taken'
-        )
+        message = f'"{wrong or value}" is no policy of HAMi {pod.target.version("hami")} here, and the default is taken'
         yield Fault("policy", "error", note(CARDS), message, f"write {listing(known)}")
-    vendors = {ask.names.vendor for ask in seen.asks}
+    vendors = {ask.names.vendor for ask in pod.asks}
     if "topology-aware" in words and vendors and not vendors & set(LINKED):
         message = f"HAMi knows links between cards of NVIDIA and Ascend, and these are of {listing(sorted(vendors))}"
         hint = "of MetaX, the node with the best links is taken with hami.io/node-scheduler-policy: spread"
         yield Fault("policy", "error", note(CARDS), message, hint if "metax" in vendors else "remove it")
 
 
-def _weights(seen: Seen) -> Iterator[Fault]:
-    value = seen.annotations.get(WEIGHTS)
+def _weights(pod: HamiPod) -> Iterator[Fault]:
+    value = pod.annotations.get(WEIGHTS)
     if value is None:
         return
-    if not seen.target.since("hami", "2.10"):
-        message = f"HAMi {seen.target.version('hami')} knows no {WEIGHTS}; they came with 2.10"
+    if not pod.target.since("hami", "2.10"):
+        message = f"HAMi {pod.target.version('hami')} knows no {WEIGHTS}; they came with 2.10"
         yield Fault("idle", "warning", note(WEIGHTS), message, "upgrade HAMi, or remove it")
     elif reason := _unweighted(value):
         hint = 'write all three, as in "slot=1,core=1,memory=3"'
@@ -153,19 +291,19 @@ def _unweighted(value: str) -> str:
     return "" if any(int(each) for each in numbers) else "one of them must be more than 0"
 
 
-def _idle(seen: Seen) -> Iterator[Fault]:
+def _idle(pod: HamiPod) -> Iterator[Fault]:
     """What is read for other cards only."""
-    counts = {ask.names.cards for ask in seen.asks}
+    counts = {ask.names.cards for ask in pod.asks}
     if METAX in counts and SGPU not in counts:
         for key in UUIDS:
-            if key in seen.annotations:
+            if key in pod.annotations:
                 message = f"{key} chooses shared cards only: for whole ones MetaX's device plugin takes which it likes"
                 yield Fault("idle", "warning", note(key), message, "remove it")
-        if seen.annotations.get(CARDS, "mutex") in CHAIN:
+        if pod.annotations.get(CARDS, "mutex") in CHAIN:
             message = f"{CARDS} does nothing for whole cards of MetaX: MetaX's device plugin takes which it likes"
             yield Fault("idle", "warning", note(CARDS), message, f"remove it; {NODE} chooses the node")
     for key in (SGPU_CLASS, SGPU_QOS, SGPU_TOPOLOGY):
-        if key in seen.annotations and SGPU not in counts:
+        if key in pod.annotations and SGPU not in counts:
             message = f"{key} is for {SGPU}, of which the pod asks for none"
             yield Fault("idle", "warning", note(key), message, "remove it")
 
@@ -176,17 +314,17 @@ LARGEST = 2**31 - 1
 EXTRA = ("enflame.com/gcu-memory", "enflame.com/gcu-core", "enflame.com/gcu-count", "cambricon.com/mlu")
 """Resources of these vendors that are no part of a counted card."""
 
-SPOKEN = ("cambricon", "metax", "hygon", "iluvatar", "mthreads", "kunlunxin")
+COMPLETE_VENDORS = ("cambricon", "metax", "hygon", "iluvatar", "mthreads", "kunlunxin")
 """Vendors all of whose resources the table has: another one of theirs beside a card is a mistake."""
 
 
-def check_amounts(seen: Seen) -> Iterator[Fault]:
+def check_amounts(pod: HamiPod) -> Iterator[Fault]:
     """Of each container."""
-    for ask in seen.asks:
+    for ask in pod.asks:
         yield from _both(ask)
         yield from _ranges(ask)
         yield from _countless(ask)
-    yield from _unknown(seen)
+    yield from _unknown(pod)
 
 
 def _both(ask: Ask) -> Iterator[Fault]:
@@ -237,18 +375,18 @@ def _countless(ask: Ask) -> Iterator[Fault]:
         yield Fault("amount", "error", ask.place, message, f"add {ask.names.cards}")
 
 
-def _unknown(seen: Seen) -> Iterator[Fault]:
+def _unknown(pod: HamiPod) -> Iterator[Fault]:
     """Names that a chart had once, or a slip: a pod that asks for what no node offers waits."""
-    domains = {ask.names.cards.partition("/")[0]: ask.names for ask in seen.asks if ask.names.vendor in SPOKEN}
-    own = [names(kind) for kind in seen.kinds]
-    told: set[str] = set()
+    domains = {ask.names.cards.partition("/")[0]: ask.names for ask in pod.asks if ask.names.vendor in COMPLETE_VENDORS}
+    own = [names(kind) for kind in pod.kinds]
+    reported: set[str] = set()
     for key in ("initContainers", "containers"):
-        for number, container in enumerate(items(seen.spec, key)):
+        for number, container in enumerate(items(pod.spec, key)):
             for place, resource, _ in resources(container):
                 row = domains.get(resource.partition("/")[0])
-                if row and resource not in (*EXTRA, *told) and not part_of(resource, own):
-                    told.add(resource)
-                    message = f'HAMi {seen.target.version("hami")} knows no resource "{resource}" of {row.vendor}'
+                if row and resource not in (*EXTRA, *reported) and not part_of(resource, own):
+                    reported.add(resource)
+                    message = f'HAMi {pod.target.version("hami")} knows no resource "{resource}" of {row.vendor}'
                     named = " and ".join(filter(None, (row.memory, row.cores)))
                     hint = f"parts of {row.cards} are {named}" if named else f"{row.cards} counts whole cards"
                     yield Fault("unknown", "warning", ("spec", key, number, *place), message, hint)
@@ -259,36 +397,14 @@ def _unknown(seen: Seen) -> Iterator[Fault]:
 SIZES = (2, 4, 8, 16, 32, 64, 96)
 """What `mthreads.com/sgpu-memory` may be."""
 
-ASCEND = "huawei.com/Ascend"
-CUTS: Mapping[str, tuple[tuple[int, ...], int]] = {
-    "910A": ((2184, 4369, 8738, 17476), 32768),
-    "910B2": ((8192, 16384, 32768), 65536),
-    "910B3": ((16384, 32768), 65536),
-    "910B4-1": ((16384, 32768), 65536),
-    "910B4": ((8192, 16384), 32768),
-    "910C": ((16384, 32768), 65536),
-    "310P": ((3072, 6144, 12288), 24576),
-}
-"""Chip -> MiB of the parts that a card is cut into by its templates, and of the whole card."""
 
-
-KUNLUN = ("kunlunxin.com/vxpu", (24576, 49152, 98304))
-"""And those of Kunlunxin's only card (pkg/device/kunlun/vdevice.go, trimMemory)."""
-
-
-def parts(cards: str) -> tuple[int, ...]:
-    """The MiB that HAMi gives of a card so counted, smallest first; nothing where it gives what is asked for."""
-    sizes, whole = CUTS.get(cards.removeprefix(ASCEND), ((), 0))
-    return (*sizes, whole) if sizes else KUNLUN[1] if cards == KUNLUN[0] else ()
-
-
-def check_chips(seen: Seen) -> Iterator[Fault]:
+def check_chips(pod: HamiPod) -> Iterator[Fault]:
     """Of each container."""
-    for ask in seen.asks:
+    for ask in pod.asks:
         if ask.names.vendor == "mthreads":
             yield from _mthreads(ask)
         if ask.names.cards.startswith(ASCEND):
-            yield from _ascend(ask, seen.annotations.get(VNPU_MODE) == SOFT)
+            yield from _ascend(ask, pod.annotations.get(VNPU_MODE) == SOFT)
 
 
 def _mthreads(ask: Ask) -> Iterator[Fault]:
@@ -315,12 +431,12 @@ def _ascend(ask: Ask, soft: bool) -> Iterator[Fault]:
         message = f"{ask.names.cores} is for cards that hami-core shares; templates cut cores with the memory"
         yield Fault("chip", "error", ask.at["cores"], message, f"add the annotation {VNPU_MODE}: {SOFT}, or remove it")
     memory = ask.amounts.get("memory", "")
-    if chip in CUTS and memory.isascii() and memory.isdigit() and len(memory) < 10 and not soft:
+    if chip in TEMPLATES and memory.isascii() and memory.isdigit() and len(memory) < 10 and not soft:
         yield from _cut(ask, chip, int(memory))
 
 
 def _cut(ask: Ask, chip: str, memory: int) -> Iterator[Fault]:
-    parts, whole = CUTS[chip]
+    parts, whole = TEMPLATES[chip]
     if memory > whole:
         message = f"a card of Ascend {chip} has {whole} MiB, and {memory} are asked for"
         yield Fault("chip", "error", ask.at["memory"], message, f"write {listing(map(str, (*parts, whole)))}")
@@ -332,9 +448,9 @@ def _cut(ask: Ask, chip: str, memory: int) -> Iterator[Fault]:
 # Cards of MetaX: how they go together in a pod, and which node is best (2.10.0, pkg/device/metax/).
 
 
-def check_metax(seen: Seen) -> Iterator[Fault]:
+def check_metax(pod: HamiPod) -> Iterator[Fault]:
     """Whole cards and shared ones."""
-    whole, shared = seen.of(METAX), seen.of(SGPU)
+    whole, shared = pod.of(METAX), pod.of(SGPU)
     if len(whole) > 1:
         message = "HAMi gives whole cards of MetaX to one container of a pod; a second one can never have any"
         yield Fault("twice", "error", whole[1].place, message, "ask for all of them in one container")
@@ -342,44 +458,44 @@ def check_metax(seen: Seen) -> Iterator[Fault]:
         message = f"a node offers {METAX} or {SGPU}, never both: its cards are in one mode"
         yield Fault("twice", "error", shared[0].place, message, "ask for one of them")
     for ask in shared:
-        if SGPU_CLASS in seen.annotations and ask.cards != 1:
+        if SGPU_CLASS in pod.annotations and ask.cards != 1:
             message = f"pods with {SGPU_CLASS} must ask for one card, and this one asks for {ask.cards}"
             yield Fault("chip", "error", ask.place, message, f"ask for 1, or remove {SGPU_CLASS}")
-    yield from _links(seen, shared)
-    if whole and seen.scheduler in KEPT:
-        yield from _node(seen, max(ask.cards for ask in whole))
+    yield from _links(pod, shared)
+    if whole and pod.scheduler in SCHEDULERS:
+        yield from _node(pod, max(ask.cards for ask in whole))
 
 
-def _links(seen: Seen, shared: list[Ask]) -> Iterator[Fault]:
+def _links(pod: HamiPod, shared: list[Ask]) -> Iterator[Fault]:
     """The search for linked cards is for several whole ones (sdevice.go, prioritizeExclusiveDevices)."""
     for ask in shared:
         part = ask.amounts.get("cores", "100") != "100"
-        if seen.annotations.get(SGPU_TOPOLOGY) == "true" and (part or ask.cards == 1):
+        if pod.annotations.get(SGPU_TOPOLOGY) == "true" and (part or ask.cards == 1):
             has = "a part of each card" if part else "one card"
             message = f"{SGPU_TOPOLOGY} is for several whole cards, and the pod asks for {has}"
             yield Fault("idle", "warning", note(SGPU_TOPOLOGY), message, "remove it, or ask for several whole cards")
 
 
-def _node(seen: Seen, cards: int) -> Iterator[Fault]:
+def _node(pod: HamiPod, cards: int) -> Iterator[Fault]:
     """`spread` scores how well the cards would be linked, `binpack` what is lost for others (device.go, ScoreNode)."""
-    policy, ask = seen.annotations.get(NODE, ""), seen.of(METAX)[0]
+    policy, ask = pod.annotations.get(NODE, ""), pod.of(METAX)[0]
     place = note(NODE) if policy else ask.place
     if cards > 1 and policy in ("", "binpack"):
         word = "" if policy else ", the default,"
         message = f"binpack{word} puts {cards} cards of MetaX where least is lost for others, not where links are best"
         hint = f"{NODE}: spread takes the node whose free cards are linked best"
-        yield Fault("choice", "warning" if seen.ours else "info", place, message, hint)
+        yield Fault("choice", "warning" if pod.by_hami else "info", place, message, hint)
     if cards == 1 and policy == "spread":
         message = "spread takes the node with the best links between cards for a pod that has one card"
         yield Fault("choice", "info", place, message, "binpack leaves the well-linked cards to those who need them")
-    silent = [kind for kind in seen.kinds if names(kind).cards == METAX and kind.topology_annotated is False]
+    silent = [kind for kind in pod.kinds if names(kind).cards == METAX and kind.topology_annotated is False]
     if policy == "spread" and silent:
         message = "not every node says how its cards hang together, and spread prefers those that do not say it"
         hint = "run MetaX's extensions (0.8 or later) on all nodes, or use binpack"
         yield Fault("half", "warning", place, message, hint)
 
 
-RULES: tuple[Callable[[Seen], Iterator[Fault]], ...] = (
+RULES: tuple[Callable[[HamiPod], Iterator[Fault]], ...] = (
     check_admission,
     check_policies,
     check_amounts,
@@ -388,7 +504,7 @@ RULES: tuple[Callable[[Seen], Iterator[Fault]], ...] = (
 )
 
 
-def faults(seen: Seen) -> Iterator[Fault]:
+def faults(pod: HamiPod) -> Iterator[Fault]:
     """All of them. A pod that asks for no cards of the table has none."""
-    for rule in RULES if seen.asks else ():
-        yield from rule(seen)
+    for rule in RULES if pod.asks else ():
+        yield from rule(pod)

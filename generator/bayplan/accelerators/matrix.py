@@ -37,7 +37,6 @@ class Row(NamedTuple):
 
 OTHERS = "run it with `-s kueue` or `-s none`, where hami-scheduler places the pods"
 WHOLE = "ask for whole cards through a device plugin: `allocator: device-plugin`"
-KUBE = ("none", "kueue", "volcano", "kai", "koordinator", "native")
 BATCH = ("slurm", "slurm-bridge", "sunk")
 
 TABLE: tuple[Row, ...] = (

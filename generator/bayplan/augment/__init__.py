@@ -13,19 +13,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan import fabrics, formats, pipeline
-from bayplan.augment.planning import Case, Cluster, Known, case_of, cluster_of, planned
+from bayplan.augment.planning import Candidate, Cluster, Known, candidate_of, cluster_of, planned
 from bayplan.backends import existing as backends_existing
 from bayplan.checks.accelerators import CODES, HAMI
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, origin
-from bayplan.core.phrases import lined, listing
-from bayplan.kube.kinds.parts import GANG_LABEL, WORKFLOW_LABEL
+from bayplan.core.phrases import listing, single_line
+from bayplan.fabrics import kinds
+from bayplan.kube.kinds import GANG_LABEL, WORKFLOW_LABEL
 from bayplan.kube.objects import get, identity, items, mapping, text
 from bayplan.kube.pod import network_claim_name
 from bayplan.kube.templates import PodTemplate
 from bayplan.manifests.assemble import compute_domain, labelled
-from bayplan.manifests.inject import Adorned, Dressed, adorned
-from bayplan.manifests.order import arrange, head
-from bayplan.model.augment import Added, Augmented, AugmentRequest, Change, Roster, Seat
+from bayplan.manifests.inject import Injected, SlotMarks, inject
+from bayplan.manifests.order import head, in_apply_order
+from bayplan.model.augment import Added, Augmented, AugmentRequest, Change, TemplateSlot, WorkloadTemplates
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, Object, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods
 from bayplan.model.policy import Policy
@@ -34,23 +35,25 @@ from bayplan.pipeline import Origins, Planned
 from bayplan.planning.selection import select_target
 from bayplan.workflows import existing
 from bayplan.workflows.existing import Selected
-from bayplan.workflows.torchx.shell_names import broken
+from bayplan.workflows.torchx.marks import broken_variables
 
 # The objects that go with a workload, against those that are there.
 
 
-def news(roster: Roster, documents: Sequence[Manifest], cluster: Cluster) -> tuple[Augmented, list[Diagnostic]]:
+def new_objects(
+    templates: WorkloadTemplates, documents: Sequence[Manifest], cluster: Cluster
+) -> tuple[Augmented, list[Diagnostic]]:
     """The objects that are not there yet; those of ours that are there and differ become what they should be."""
-    one = roster.placed
+    one = templates.placed
     where, labels = text(one.data, "metadata", "namespace"), mapping(one.data, "metadata", "labels")
     handed = Meta({key: str(value) for key, value in labels.items() if _passed_on(key)})
     changes, added, wrong = [], [], []
-    for document in map(head, arrange(documents, where, handed)):
+    for document in map(head, in_apply_order(documents, where, handed)):
         there = cluster.objects.get(identity(document))
         if there is None:
             added.append(Added(document, one.route))
         elif get(there.data, "metadata", "labels", GANG_LABEL) is None:
-            wrong.append(_taken(there, one))
+            wrong.append(_name_taken(there, one))
         elif (whole := _kept(document, there)) != there.data:
             changes.append(Change(there.route, whole))
     return Augmented(tuple(changes), tuple(added)), wrong
@@ -68,7 +71,7 @@ def _passed_on(key: str) -> bool:
     return key.startswith("app.kubernetes.io/") or key == "helm.sh/chart"
 
 
-def _taken(there: Object, one: Object) -> Diagnostic:
+def _name_taken(there: Object, one: Object) -> Diagnostic:
     """A951: somebody else's object has the name."""
     _, kind, _, name = identity(there.data)
     message = f'{kind} "{name}" is there already, and is not what the placement of "{identity(one.data)[3]}" needs'
@@ -79,38 +82,41 @@ def _taken(there: Object, one: Object) -> Diagnostic:
 # What a plan puts on the pod templates of a workload, and the objects that go with it.
 
 
-def dress(case: Case, planned: Planned) -> tuple[list[Dressed], list[Manifest]]:
+def slot_marks_of(candidate: Candidate, planned: Planned) -> tuple[list[SlotMarks], list[Manifest]]:
     """What each pod template is to carry, and the objects that go with the workload."""
     plan, target = planned.plan, planned.target
     lowered = backends_existing(planned.backend.declared.name).place(plan, planned.shape, target)
-    dressed = [_seat(seat, plan, planned.shape, lowered, case.carried) for seat in case.roster.seats]
+    slot_marks = [
+        _slot_marks(slot, plan, planned.shape, lowered, candidate.has_compute_domain)
+        for slot in candidate.templates.slots
+    ]
     labels = {WORKFLOW_LABEL: plan.workflow.name, GANG_LABEL: _gang_label(plan)}
-    domains = [] if case.carried else [each for gang in plan.gangs for each in gang.compute_domains]
+    domains = [] if candidate.has_compute_domain else [each for gang in plan.gangs for each in gang.compute_domains]
     made = [labelled(compute_domain(each, target), labels) for each in domains]
     made += [labelled(each, labels) for each in _network_claims(plan, target)]
-    return dressed, [*made, *(each for each in lowered.documents if isinstance(each, Mapping))]
+    return slot_marks, [*made, *(each for each in lowered.documents if isinstance(each, Mapping))]
 
 
-def _seat(seat: Seat, plan: Plan, shape: Shape, lowered: Lowered, own: bool) -> Dressed:
+def _slot_marks(slot: TemplateSlot, plan: Plan, shape: Shape, lowered: Lowered, own: bool) -> SlotMarks:
     """The marks that all instances of a pod template have in common: the needs saw to it that there are no others."""
     gangs = (*plan.gangs, *shape.workloads[0].gangs)
-    mine = [(gang, pods) for gang in gangs for pods in all_pods(gang.root) if pods.spec.name == seat.name]
+    mine = [(gang, pods) for gang in gangs for pods in all_pods(gang.root) if pods.spec.name == slot.name]
     found = [mark for gang, pods in mine if (mark := lowered.marks.get((gang.name, pods.name)))]
     if any(mark != found[0] for mark in found):
-        raise AssertionError(f"marks of {seat.name!r} differ: {', '.join(map(repr, found))}")
+        raise AssertionError(f"marks of {slot.name!r} differ: {', '.join(map(repr, found))}")
     pods = mine[0][1]
     pool = plan.topology.pool(pods.pool)
     parts = PodParts(node_selector=pool.node.node_selector, tolerations=pool.node.tolerations) if pool else PodParts()
     channel = "" if own else pods.compute_domain
-    asked = asked_of(plan, mine[0][0], pods)
-    network = fabrics.parts(asked)._replace(env=()) if asked else PodParts()
-    return Dressed(seat, found[0] if found else Marks(), parts, channel, _gang_label(plan), network)
+    asked = fabric_request_of(plan, mine[0][0], pods)
+    network = kinds.parts(asked)._replace(env=()) if asked else PodParts()
+    return SlotMarks(slot, found[0] if found else Marks(), parts, channel, _gang_label(plan), network)
 
 
-def asked_of(plan: Plan, gang: GangPlan, pods: Pods) -> fabrics.Wanted | None:
+def fabric_request_of(plan: Plan, gang: GangPlan, pods: Pods) -> fabrics.FabricRequest | None:
     """What it takes to get onto the fabric. GPUs are claimed by a claim of their own, if at all."""
     name = network_claim_name(gang, pods)
-    asked = fabrics.wanted(pods.spec, plan.topology, plan.namespace, pods.pool, name)
+    asked = fabrics.fabric_request(pods.spec, plan.topology, plan.namespace, pods.pool, name)
     return asked._replace(together=False) if asked else None
 
 
@@ -118,8 +124,8 @@ def _network_claims(plan: Plan, target: Target) -> Iterator[Manifest]:
     """The claim templates of network cards, one for each pod template."""
     everyone = [(gang, pods) for gang in plan.gangs for pods in all_pods(gang.root)]
     for gang, pods in {pods.spec.name: (gang, pods) for gang, pods in reversed(everyone)}.values():
-        asked = asked_of(plan, gang, pods)
-        made = fabrics.claim_template(asked, None, target) if asked else None
+        asked = fabric_request_of(plan, gang, pods)
+        made = kinds.claim_template(asked, None, target) if asked else None
         if made:
             yield made
 
@@ -135,59 +141,59 @@ OURS = ("privileged",)
 """Rules that what a fabric adds can break; the others are for the linter, which sees all objects."""
 
 
-def refused(case: Case, every: Iterable[Adorned], cluster: Cluster) -> Iterator[Diagnostic]:
+def privileged_containers(candidate: Candidate, every: Iterable[Injected], cluster: Cluster) -> Iterator[Diagnostic]:
     """W558: a privileged container with cards, by itself or because its fabric makes it so."""
     kinds = cluster.topology.accelerators.values()
     if not any(HAMI in kind.allocators for kind in kinds):
         return
-    from bayplan.accelerators.hami_rules import faults, look
+    from bayplan.accelerators.hami_rules import faults, hami_pod
 
-    for each in (one for one in every if one.object is case.roster.object):
-        for seat in case.roster.seats:
-            for fault in faults(look(mapping(each.data, *seat.path), kinds, cluster.target)):
+    for each in (one for one in every if one.object is candidate.templates.object):
+        for slot in candidate.templates.slots:
+            for fault in faults(hami_pod(mapping(each.data, *slot.path), kinds, cluster.target)):
                 if fault.rule in OURS:
-                    route = (*each.object.route, *seat.path, *fault.path)
+                    route = (*each.object.route, *slot.path, *fault.path)
                     yield Diagnostic(CODES[fault.rule], fault.severity, fault.message, route, hint=fault.hint)
 
 
 # What a workload must say itself, and what it says that no shell understands.
 
 
-def dashes(roster: Roster) -> Iterator[Diagnostic]:
+def unresolved_shell_variables(templates: WorkloadTemplates) -> Iterator[Diagnostic]:
     """W573 of the first pod template that TorchX wrote so: there is one for each replica."""
-    for seat in roster.seats:
-        data = get(roster.object.data, *seat.path)
-        if found := tuple(broken(PodTemplate(roster.object, seat.path, data, None))):
+    for slot in templates.slots:
+        data = get(templates.object.data, *slot.path)
+        if found := tuple(broken_variables(PodTemplate(templates.object, slot.path, data, None))):
             yield found[0]
             return
 
 
-def unsaid(case: Case, planned: Planned) -> Iterator[Diagnostic]:
+def missing_env(candidate: Candidate, planned: Planned) -> Iterator[Diagnostic]:
     """W545: variables of a workload are its own, and those that its fabric takes are told to whoever wrote it."""
     plan = planned.plan
     everyone = {pods.spec.name: (gang, pods) for gang in plan.gangs for pods in all_pods(gang.root)}
     told: dict[tuple[str, ...], list[tuple[str, Pods]]] = {}
-    for seat in case.roster.seats:
-        found = everyone.get(seat.name)
-        asked = asked_of(plan, *found) if found else None
+    for slot in candidate.templates.slots:
+        found = everyone.get(slot.name)
+        asked = fabric_request_of(plan, *found) if found else None
         if found and asked:
-            spec = mapping(case.roster.object.data, *seat.path, "spec")
+            spec = mapping(candidate.templates.object.data, *slot.path, "spec")
             if lacking := tuple(_lacking(asked, spec)):
-                told.setdefault(lacking, []).append((seat.name, found[1]))
+                told.setdefault(lacking, []).append((slot.name, found[1]))
     for lacking, sets in told.items():
         names = listing([name for name, _ in sets], "and", 5)
         message = f"variables of a workload are its own, and on a fabric {names} should have {len(lacking)} more"
         yield info("W545", (*sets[0][1].route, "fabric"), message, hint=f"set {'; '.join(lacking)}")
 
 
-def _lacking(asked: fabrics.Wanted, spec: Mapping[str, Any]) -> Iterator[str]:
+def _lacking(asked: fabrics.FabricRequest, spec: Mapping[str, Any]) -> Iterator[str]:
     """Variables that no container sets. torchrun, which an image may run by
     itself, tells others its full name, and that need not resolve."""
     containers = items(spec, "containers")
     there = {text(entry, "name") for each in containers for entry in items(each, "env")}
     if "PET_LOCAL_ADDR" not in there:
         yield "PET_LOCAL_ADDR from the field status.podIP"
-    for entry in fabrics.parts(asked).env:
+    for entry in kinds.parts(asked).env:
         if entry["name"] not in there:
             yield f'{entry["name"]}: "{entry["value"]}"'
 
@@ -210,45 +216,48 @@ def augment(request: AugmentRequest) -> tuple[Outcome[Augmented], Origins]:
     cluster = cluster_of(request, topology.value, target.value)
     known: Known = {}
     results = [_placed(each, request, cluster, known) for each in picked.value]
-    found += tuple(dict.fromkeys(lined(d) for each in results for d in each.diagnostics))
+    found += tuple(dict.fromkeys(single_line(d) for each in results for d in each.diagnostics))
     found += tuple(_shared(picked.value, results))
-    return Outcome(None if has_errors(found) else _joined(each.value for each in results if each.value), found), origins
+    return Outcome(None if has_errors(found) else _merged(each.value for each in results if each.value), found), origins
 
 
 def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, known: Known) -> Outcome[Augmented]:
     """One workload. Routes of the workflow are led back to where they were said."""
-    case = case_of(selected, cluster)
-    made = planned(case, request, cluster, known)
-    found = (*dashes(case.roster), *(_led_back(each, selected) for each in made.diagnostics))
+    candidate = candidate_of(selected, cluster)
+    made = planned(candidate, request, cluster, known)
+    found = (
+        *unresolved_shell_variables(candidate.templates),
+        *(_relocated(each, selected) for each in made.diagnostics),
+    )
     if made.value is None:
         return Outcome(None, found)
-    found += tuple(_led_back(each, selected) for each in unsaid(case, made.value))
-    dressed, documents = dress(case, made.value)
-    every = adorned(selected.roster, dressed, cluster.topology, selected.adopt)
-    found += tuple(refused(case, every, cluster))
-    fresh, more = news(selected.roster, documents, cluster)
+    found += tuple(_relocated(each, selected) for each in missing_env(candidate, made.value))
+    slot_marks, documents = slot_marks_of(candidate, made.value)
+    every = inject(selected.templates, slot_marks, cluster.topology, selected.adopt)
+    found += tuple(privileged_containers(candidate, every, cluster))
+    fresh, more = new_objects(selected.templates, documents, cluster)
     found += (*(d for each in every for d in _contradictions(selected, each, made.value)), *more)
     changed = tuple(Change(each.object.route, each.data) for each in every if each.data != each.object.data)
     return Outcome(None if has_errors(found) else Augmented((*changed, *fresh.changes), fresh.added), found)
 
 
-def _led_back(found: Diagnostic, selected: Selected) -> Diagnostic:
-    notes = tuple(note._replace(route=_back(note.route, selected)) for note in found.notes)
-    return found._replace(route=_back(found.route, selected), notes=notes)
+def _relocated(found: Diagnostic, selected: Selected) -> Diagnostic:
+    notes = tuple(note._replace(route=_place_of(note.route, selected)) for note in found.notes)
+    return found._replace(route=_place_of(found.route, selected), notes=notes)
 
 
-def _back(route: Route, selected: Selected) -> Route:
+def _place_of(route: Route, selected: Selected) -> Route:
     """The place in the workload or the policy; where nobody said it, the workload's name."""
     if route[:1] != ("workflow",):
         return route
     led = origin(route, selected.origins)
-    return (*led[0], *led[1]) if led else (*selected.roster.placed.route, "metadata", "name")
+    return (*led[0], *led[1]) if led else (*selected.templates.placed.route, "metadata", "name")
 
 
-def _contradictions(selected: Selected, whole: Adorned, planned: Planned) -> Iterator[Diagnostic]:
+def _contradictions(selected: Selected, whole: Injected, planned: Planned) -> Iterator[Diagnostic]:
     """A950: what the workload says against what it was to be given."""
     one = whole.object
-    said = next((route for route in selected.origins.values() if _is_wish(route)), one.route)
+    said = next((route for route in selected.origins.values() if _is_placement_request(route)), one.route)
     for path, there, wanted in whole.conflicts:
         field = ".".join(str(key) for key in path)
         scheduler = planned.backend.declared.name
@@ -263,12 +272,12 @@ def _shown(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else json.dumps(value, default=str)
 
 
-def _is_wish(route: Route) -> bool:
+def _is_placement_request(route: Route) -> bool:
     """Whether somebody asks for a placement there, rather than describes a workload."""
     return route[:1] == ("policy",) or "annotations" in route
 
 
-def _joined(each: Iterable[Augmented]) -> Augmented:
+def _merged(each: Iterable[Augmented]) -> Augmented:
     """All of them as one."""
     parts = list(each)
     changes = tuple(change for part in parts for change in part.changes)
@@ -279,14 +288,14 @@ def _shared(picked: Iterable[Selected], results: Iterable[Outcome[Augmented]]) -
     """A952: objects that two workloads want."""
     owners: dict[tuple[str, str, str, str], Route] = {}
     for selected, each in zip(picked, results, strict=True):
-        own = (*selected.roster.placed.route, "metadata", "name")
+        own = (*selected.templates.placed.route, "metadata", "name")
         added, changes = (each.value.added, each.value.changes) if each.value else ((), ())
         for key in (*(identity(one.data) for one in added), *(identity(one.data) for one in changes)):
             if owners.setdefault(key, own) != own:
-                yield _wanted_twice(key[1], key[3], own, owners[key])
+                yield _made_twice(key[1], key[3], own, owners[key])
 
 
-def _wanted_twice(kind: str, name: str, own: Route, other: Route) -> Diagnostic:
+def _made_twice(kind: str, name: str, own: Route, other: Route) -> Diagnostic:
     message = f'{kind} "{name}" of this workload would be that of another workload, too'
     notes = (Note("the other workload is here", other),)
     return error("A952", own, message, hint="objects are called after their workloads: rename one", notes=notes)

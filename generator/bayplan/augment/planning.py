@@ -10,27 +10,26 @@ from bayplan.backends import BACKENDS, existing
 from bayplan.checks import accelerators, attachments, references
 from bayplan.checks import references as levels
 from bayplan.checks import references as pending
-from bayplan.checks import templates as given
+from bayplan.checks.templates import check_existing
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, warning
 from bayplan.core.values import NamedTuple
 from bayplan.fabrics import offering
 from bayplan.kube import cards
 from bayplan.kube.objects import identity, items, mapping, text
 from bayplan.manifests.assemble import CHANNEL
-from bayplan.model.augment import AugmentRequest, Roster
+from bayplan.model.augment import AugmentRequest, WorkloadTemplates
 from bayplan.model.backend import Backend
 from bayplan.model.existing import FEATURES
 from bayplan.model.manifest import Object
 from bayplan.model.plan import Plan, all_pods
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.model.walk import pod_sets
-from bayplan.model.workflow import PodSet, Workflow
+from bayplan.model.workflow import PodSet, Workflow, pod_sets
 from bayplan.pipeline import Checked, Draft, Planned, Request
-from bayplan.planning import existing as seats
+from bayplan.planning import existing as existing_planning
 from bayplan.planning.existing import renamed
 from bayplan.planning.fidelity import compare
-from bayplan.planning.pools import apportioned, name_accelerators
+from bayplan.planning.pools import name_accelerators, with_card_portions
 from bayplan.planning.selection import select_backend
 from bayplan.workflows.existing import Selected
 
@@ -56,15 +55,15 @@ def cluster_of(request: AugmentRequest, topology: ClusterTopology, target: Targe
     return Cluster(offering(topology), target, claims, others, described, known)
 
 
-def templates(roster: Roster) -> Iterator[Mapping[str, Any]]:
+def template_data(templates: WorkloadTemplates) -> Iterator[Mapping[str, Any]]:
     """The pod templates of a workload."""
-    return (mapping(roster.object.data, *seat.path) for seat in roster.seats)
+    return (mapping(templates.object.data, *slot.path) for slot in templates.slots)
 
 
 # Claims by templates that are not among the manifests: nobody can tell what the pods get by them.
 
 
-class Stranger(NamedTuple):
+class UnresolvedClaim(NamedTuple):
     """A podSet, the template that it claims by, and where it says so."""
 
     pods: str
@@ -72,25 +71,27 @@ class Stranger(NamedTuple):
     route: Route
 
 
-def strangers(roster: Roster, namespace: str, cluster: Cluster) -> tuple[Stranger, ...]:
+def unresolved_claims(templates: WorkloadTemplates, namespace: str, cluster: Cluster) -> tuple[UnresolvedClaim, ...]:
     """The claims of a workload by templates that are neither there nor made for a ComputeDomain that is."""
-    return tuple(_strangers(roster, namespace, cluster))
+    return tuple(_unresolved_claims(templates, namespace, cluster))
 
 
-def _strangers(roster: Roster, namespace: str, cluster: Cluster) -> Iterator[Stranger]:
-    for seat in roster.seats:
-        at = (*seat.path, "spec", "resourceClaims")
-        for number, claim in enumerate(items(roster.object.data, *at)):
+def _unresolved_claims(templates: WorkloadTemplates, namespace: str, cluster: Cluster) -> Iterator[UnresolvedClaim]:
+    for slot in templates.slots:
+        at = (*slot.path, "spec", "resourceClaims")
+        for number, claim in enumerate(items(templates.object.data, *at)):
             template = text(claim, "resourceClaimTemplateName")
             if template and text(claim, "name") != CHANNEL and not _known(template, namespace, cluster):
-                yield Stranger(seat.name, template, (*roster.object.route, *at, number, "resourceClaimTemplateName"))
+                yield UnresolvedClaim(
+                    slot.name, template, (*templates.object.route, *at, number, "resourceClaimTemplateName")
+                )
 
 
 def _known(template: str, namespace: str, cluster: Cluster) -> bool:
     return any(name == template and cards.meets(namespace, where) for where, name in cluster.described)
 
 
-def uncounted(found: tuple[Stranger, ...], plan: Plan) -> Iterator[Diagnostic]:
+def uncounted_claims(found: tuple[UnresolvedClaim, ...], plan: Plan) -> Iterator[Diagnostic]:
     """W514. An error where the pods would get a channel besides: a node has only one."""
     given = {pods.spec.name for gang in plan.gangs for pods in all_pods(gang.root) if pods.compute_domain}
     for each in found:
@@ -107,44 +108,44 @@ def uncounted(found: tuple[Stranger, ...], plan: Plan) -> Iterator[Diagnostic]:
 # One workload to place, with what the other objects say of it: looked up once.
 
 
-class Case(NamedTuple):
+class Candidate(NamedTuple):
     """A workload. `carried`: its pods claim from a ComputeDomain that others wrote, so that there is no second one;
     `strangers`: claims of which nobody can tell what the pods get."""
 
     selected: Selected
-    carried: bool
-    strangers: tuple[Stranger, ...]
+    has_compute_domain: bool
+    unresolved_claims: tuple[UnresolvedClaim, ...]
 
     @property
-    def roster(self) -> Roster:
+    def templates(self) -> WorkloadTemplates:
         """The workload as its pods."""
-        return self.selected.roster
+        return self.selected.templates
 
 
-def case_of(selected: Selected, cluster: Cluster) -> Case:
+def candidate_of(selected: Selected, cluster: Cluster) -> Candidate:
     """The workload among the other objects."""
     where = selected.workflow.namespace
-    specs = (mapping(each, "spec") for each in templates(selected.roster))
-    carried = any(cards.claims_channel(spec, where, cluster.channels) for spec in specs)
-    return Case(selected, carried, strangers(selected.roster, where, cluster))
+    specs = (mapping(each, "spec") for each in template_data(selected.templates))
+    has_compute_domain = any(cards.claims_channel(spec, where, cluster.channels) for spec in specs)
+    return Candidate(selected, has_compute_domain, unresolved_claims(selected.templates, where, cluster))
 
 
 # A workload's Workflow, completed with what only the cluster knows: the cards of its pods, their nodes, its queue.
 
-KEPT = ("affinity", "dnsPolicy", "hostNetwork", "overhead", "resources", "securityContext")
+CHECKED_FIELDS = ("affinity", "dnsPolicy", "hostNetwork", "overhead", "resources", "securityContext")
 """Of a pod: what the checks of a podSet's template look at, and the search for nodes."""
 
 
-def completed(case: Case, namespace: str, cluster: Cluster) -> Workflow:
+def complete_workflow(candidate: Candidate, namespace: str, cluster: Cluster) -> Workflow:
     """The workload's Workflow with the cards of its pods, and one ComputeDomain where it has one already.
 
     `namespace`: that of workloads that name none.
     """
-    workflow, roster = case.selected.workflow, case.roster
+    workflow, templates = candidate.selected.workflow, candidate.templates
     where = workflow.namespace
-    specs = {seat.name: mapping(roster.object.data, *seat.path, "spec") for seat in roster.seats}
+    specs = {slot.name: mapping(templates.object.data, *slot.path, "spec") for slot in templates.slots}
     gang = _with_cards(workflow.gangs[0], specs, where, cluster)
-    if case.carried:
+    if candidate.has_compute_domain:
         gang = gang._replace(compute_domain="gang")
     return workflow._replace(namespace=where or namespace, gangs=(gang,))
 
@@ -162,7 +163,7 @@ def _with_own_cards(pods: PodSet, spec: Mapping[str, Any], where: str, cluster: 
         for key in ("containers", "initContainers")
         if items(spec, key)
     }
-    kept = {key: spec[key] for key in KEPT if spec.get(key)}
+    kept = {key: spec[key] for key in CHECKED_FIELDS if spec.get(key)}
     if spread := items(spec, "topologySpreadConstraints"):
         kept["topologySpreadConstraints"] = spread
     if selector := _own_selector(spec, cluster.topology):
@@ -178,39 +179,48 @@ def _own_selector(spec: Mapping[str, Any], topology: ClusterTopology) -> dict[st
     return {key: value for key, value in chosen if not any(each.get(key) == value for each in pools)}
 
 
-def own_queue(roster: Roster, label: str) -> str:
+def own_queue(templates: WorkloadTemplates, label: str) -> str:
     """The queue that the workload names already."""
-    every = (roster.placed.data, *templates(roster)) if label else ()
+    every = (templates.placed.data, *template_data(templates)) if label else ()
     told = (text(each, "metadata", kind, label) for kind in ("labels", "annotations") for each in every)
-    return roster.queue or next(filter(None, told), "")
+    return templates.queue or next(filter(None, told), "")
 
 
 Known = dict[str, Planned]
 """Plans that are well, by everything that went into them but the workload's name."""
 
 
-def planned(case: Case, request: AugmentRequest, cluster: Cluster, known: Known) -> Outcome[Planned]:
+def planned(candidate: Candidate, request: AugmentRequest, cluster: Cluster, known: Known) -> Outcome[Planned]:
     """The plan; of a workload that is alike but for its name, if that was well. What is for information alone is said
     of the first of them.
 
     What no API server takes is found first: cards that are no number look like none at all.
     """
-    said = tuple(given.check_existing(case.roster))
+    said = tuple(check_existing(candidate.templates))
     if has_errors(said):
         return Outcome(None, said)
-    workflow, roster = completed(case, request.namespace, cluster), case.roster
+    workflow, templates = complete_workflow(candidate, request.namespace, cluster), candidate.templates
     backend = select_backend(request.scheduler, workflow, cluster.topology, BACKENDS)
     if backend.value is None:
         return Outcome(None, backend.diagnostics)
     if not workflow.queue:
-        workflow = workflow._replace(queue=own_queue(roster, existing(backend.value.declared.name).queue_label))
+        workflow = workflow._replace(queue=own_queue(templates, existing(backend.value.declared.name).queue_label))
     nameless = workflow._replace(name="", gangs=(workflow.gangs[0]._replace(name=""),))
-    key = repr((nameless, len(workflow.name), roster.seats, roster.gangs, case.carried, case.strangers))
+    key = repr(
+        (
+            nameless,
+            len(workflow.name),
+            templates.slots,
+            templates.gangs,
+            candidate.has_compute_domain,
+            candidate.unresolved_claims,
+        )
+    )
     if key in known and not said:
         found = known[key]
         plan, shape = renamed(found.plan, found.shape, workflow.name)
         return Outcome(found._replace(plan=plan, shape=shape))
-    made = _planned(case, workflow, backend.value, request, cluster)
+    made = _planned(candidate, workflow, backend.value, request, cluster)
     made = made._replace(diagnostics=(*said, *made.diagnostics))
     if made.value is not None and all(each.severity == "info" for each in made.diagnostics):
         known[key] = made.value
@@ -221,7 +231,7 @@ ADDED = ("W630", "W631", "W632", "W635")
 """What a namespace says to pods that are put on a fabric. What they may do besides is for whoever wrote them."""
 
 
-def _let_in(workflow: Workflow, cluster: Cluster) -> Iterator[Diagnostic]:
+def _admission(workflow: Workflow, cluster: Cluster) -> Iterator[Diagnostic]:
     if any(place.pods.fabric for place in pod_sets(workflow)):
         from bayplan.checks import security
 
@@ -229,11 +239,11 @@ def _let_in(workflow: Workflow, cluster: Cluster) -> Iterator[Diagnostic]:
 
 
 def _planned(
-    case: Case, workflow: Workflow, backend: Backend, request: AugmentRequest, cluster: Cluster
+    candidate: Candidate, workflow: Workflow, backend: Backend, request: AugmentRequest, cluster: Cluster
 ) -> Outcome[Planned]:
     """The pipeline's check and plan, for a workload whose shape is given."""
-    roster = case.roster
-    workflow = apportioned(name_accelerators(workflow, cluster.topology), cluster.topology)
+    templates = candidate.templates
+    workflow = with_card_portions(name_accelerators(workflow, cluster.topology), cluster.topology)
     asked = workflow.gangs[0]._replace(workload="auto")  # its kind is there, not asked for
     unbuilt = workflow._replace(gangs=(asked,))
     found = tuple(
@@ -247,23 +257,27 @@ def _planned(
         )
         for d in check(unbuilt, cluster.topology)
     )
-    found += tuple(each for each in _let_in(unbuilt, cluster) if each.code in ADDED)
-    if case.carried:
-        found += tuple(seats.kept_domain(workflow.gangs[0]))
+    found += tuple(each for each in _admission(unbuilt, cluster) if each.code in ADDED)
+    if candidate.has_compute_domain:
+        found += tuple(existing_planning.kept_domain(workflow.gangs[0]))
     if has_errors(found):
         return Outcome(None, found)
     own = Request(request.topology, request.topology, accept=request.accept)
     checked = Checked(workflow, cluster.topology, backend, cluster.target)
     bound = pipeline.bound(own, checked)
-    found += tuple(_milder(each) if case.carried else each for each in bound.diagnostics)
+    found += tuple(_milder(each) if candidate.has_compute_domain else each for each in bound.diagnostics)
     if bound.value is None:
         return Outcome(None, found)
-    plan = seats.merged(bound.value, roster)
-    shaped = seats.seated(plan, roster)
-    found += (*seats.shared_domains(bound.value), *shaped.diagnostics, *uncounted(case.strangers, plan))
+    plan = existing_planning.merge_compute_domains(bound.value, templates)
+    shaped = existing_planning.existing_shape(plan, templates)
+    found += (
+        *existing_planning.shared_domains(bound.value),
+        *shaped.diagnostics,
+        *uncounted_claims(candidate.unresolved_claims, plan),
+    )
     if shaped.value is not None:
         rows, title = existing(backend.declared.name).support, pipeline.title(backend, cluster.target)
-        lost = tuple(compare(seats.needs(shaped.value, roster), rows, cluster.target, title, FEATURES))
+        lost = tuple(compare(existing_planning.needs(shaped.value, templates), rows, cluster.target, title, FEATURES))
         found += lost
         if any(each.code == "F740" for each in lost):
             return Outcome(None, lost)  # whatever else there is to say would be of no use

@@ -7,10 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from bayplan.core.diagnostics import Diagnostic
+from bayplan.core.values import Modules
 from bayplan.model.backend import Backend
 
 if TYPE_CHECKING:
-    from bayplan.linting.objects import World
+    from bayplan.linting.objects import LintContext
     from bayplan.model.existing import Existing
 
 
@@ -28,26 +29,8 @@ NAMES = (
 """The words in `scheduler:`, which are the names of the modules too, but for dashes."""
 
 
-class _Backends(Mapping[str, Backend]):
-    """The backends by name, each imported when it is asked for: a run needs one of them."""
-
-    def __getitem__(self, name: str) -> Backend:
-        if name not in NAMES:
-            raise KeyError(name)
-        backend: Backend = import_module(_module(name)).BACKEND
-        return backend
-
-    def __contains__(self, name: object) -> bool:
-        return name in NAMES
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(NAMES)
-
-    def __len__(self) -> int:
-        return len(NAMES)
-
-
-BACKENDS: Mapping[str, Backend] = _Backends()
+BACKENDS: Mapping[str, Backend] = Modules(__name__, NAMES, "BACKEND")
+"""The backends by name."""
 
 
 def existing(name: str) -> Existing:
@@ -58,10 +41,10 @@ def existing(name: str) -> Existing:
     return found
 
 
-def lint(name: str, world: World) -> Iterator[Diagnostic]:
+def lint(name: str, context: LintContext) -> Iterator[Diagnostic]:
     """What is wrong with this scheduler's objects that others wrote: each, together, and on the cluster."""
     for rule in _part(name, "lint", "RULES", ()):
-        yield from rule(world)
+        yield from rule(context)
 
 
 def _module(name: str) -> str:

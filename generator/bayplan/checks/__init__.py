@@ -1,27 +1,45 @@
-"""One file per family of checks. Each has one function `check` that yields diagnostics about sound values."""
+"""One file per family of checks: functions that yield diagnostics about sound values."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from bayplan.checks import (
-    accelerators,
-    amounts,
-    attachments,
-    inventory,
-    networks,
-    references,
-    security,
-    templates,
-    topology,
-    workflow,
-)
-from bayplan.checks import references as levels
-from bayplan.checks import references as pending
+from bayplan.checks import accelerators, attachments, inventory, references, templates, topology, workflow
 from bayplan.core.diagnostics import Diagnostic
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.model.workflow import Workflow
+from bayplan.model.workflow import Workflow, pod_sets
+
+
+def check_fabrics(found: ClusterTopology) -> Iterator[Diagnostic]:
+    """T600 to T612: what no operator, plugin or network could carry out. Loaded where there is a fabric."""
+    if found.fabrics:
+        from bayplan.checks import fabrics, network_addresses
+
+        for each in found.fabrics.values():
+            yield from fabrics.check_kinds(each)
+            yield from fabrics.check_names(each)
+            yield from fabrics.check_rails(each)
+        yield from fabrics.check_fabric_nodes(found)
+        yield from network_addresses.check_addresses(found)
+
+
+def check_address_room(asked: Workflow, found: ClusterTopology) -> Iterator[Diagnostic]:
+    """T606 of a workflow, where fabrics have ranges for the whole cluster, or blocks for nodes."""
+    if any(each.ipam.kind in ("whereabouts", "nv-ipam") for each in found.fabrics.values()):
+        from bayplan.checks import network_addresses
+
+        yield from network_addresses.check_address_room(asked, found)
+
+
+def check_security(asked: Workflow, found: ClusterTopology) -> Iterator[Diagnostic]:
+    """W630 to W636. Loaded where pods can be more than plain ones, or a namespace says what it lets in."""
+    special = any(place.pods.fabric or place.pods.template for place in pod_sets(asked))
+    if special or found.namespaces or any(pool.template for pool in found.pools):
+        from bayplan.checks import security
+
+        yield from security.check(asked, found)
+
 
 WORKFLOW_CHECKS: tuple[Callable[[Workflow], Iterator[Diagnostic]], ...] = (
     workflow.check_naming,
@@ -29,7 +47,7 @@ WORKFLOW_CHECKS: tuple[Callable[[Workflow], Iterator[Diagnostic]], ...] = (
     workflow.check_dependencies,
     workflow.check_hosts,
     templates.check_template,
-    amounts.check,
+    templates.check_amounts,
 )
 """Of a workflow alone."""
 
@@ -39,7 +57,7 @@ TOPOLOGY_CHECKS: tuple[Callable[[ClusterTopology], Iterator[Diagnostic]], ...] =
     topology.check_nvlink,
     topology.check_labels,
     inventory.check_offer,
-    networks.check,
+    check_fabrics,
     inventory.check_cards,
     templates.check_pools,
 )
@@ -50,13 +68,13 @@ SURVEY_CHECKS: tuple[Callable[[ClusterTopology], Iterator[Diagnostic]], ...] = (
 
 TOGETHER: tuple[Callable[[Workflow, ClusterTopology], Iterator[Diagnostic]], ...] = (
     references.check,
-    levels.check_levels,
+    references.check_levels,
     accelerators.check,
-    pending.check_pending,
+    references.check_pending,
     templates.check_cards,
     attachments.check,
-    networks.check_room,
-    security.check,
+    check_address_room,
+    check_security,
 )
 """Of a workflow on a topology, both sound in themselves."""
 

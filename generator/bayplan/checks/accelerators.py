@@ -15,8 +15,7 @@ from bayplan.model.manifest import PodParts
 from bayplan.model.plan import allocator
 from bayplan.model.target import Target
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Pool
-from bayplan.model.walk import Place, pod_sets
-from bayplan.model.workflow import Accelerator, PodSet, Workflow
+from bayplan.model.workflow import Accelerator, Place, PodSet, Workflow, pod_sets
 from bayplan.planning.pools import pools_of
 
 CODES: Mapping[str, str] = {
@@ -194,7 +193,7 @@ def check_pods(workflow: Workflow, topology: ClusterTopology, target: Target, sc
     """W555 to W562: the pods as they will be, by HAMi's own rules."""
     if not any(HAMI in kind.allocators for kind in topology.accelerators.values()):
         return
-    from bayplan.accelerators.hami_rules import faults, look
+    from bayplan.accelerators.hami_rules import faults, hami_pod
     from bayplan.planning.bind import filled_from_node
 
     for place, pool in _pools(workflow, topology):
@@ -205,7 +204,7 @@ def check_pods(workflow: Workflow, topology: ClusterTopology, target: Target, sc
             network = _network(spec, topology, pool)
             parts = combine(own_parts(spec, pool, ""), PARTS[HAMI](asked, kind, ""), network)
             data = template(spec, pool, parts, ())
-            for fault in faults(look(data, topology.accelerators.values(), target)):
+            for fault in faults(hami_pod(data, topology.accelerators.values(), target)):
                 if fault.rule == "choice" and asked.per_pod >= pool.node.accelerators:
                     continue  # who takes all cards of a node has their links too
                 if fault.rule in AMONG_NODES and _placed(scheduler, kind):
@@ -221,8 +220,12 @@ def check_pods(workflow: Workflow, topology: ClusterTopology, target: Target, sc
 
 def _network(spec: PodSet, topology: ClusterTopology, pool: Pool) -> PodParts:
     """What the pods' fabric adds."""
-    asked = fabrics.wanted(spec, topology, pool=pool.name)
-    return fabrics.parts(asked) if asked else PodParts()
+    asked = fabrics.fabric_request(spec, topology, pool=pool.name)
+    if asked is None:
+        return PodParts()
+    from bayplan.fabrics import kinds
+
+    return kinds.parts(asked)
 
 
 AMONG_NODES = ("choice", "half")

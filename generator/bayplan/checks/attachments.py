@@ -8,16 +8,13 @@ from typing import Any
 
 from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
 from bayplan.core.phrases import count, suggest
-from bayplan.fabrics import amounts, fabric_of, on_host
-from bayplan.fabrics.requests import MOVING
+from bayplan.fabrics import MOVING, amounts, fabric_of, on_host
 from bayplan.kube import quantity
-from bayplan.kube.networks import NETWORKS
 from bayplan.kube.objects import items, mapping
-from bayplan.kube.pod import HOST_DNS
+from bayplan.kube.pod import HOST_DNS, NETWORKS
 from bayplan.model.topology import ClusterTopology, Pool
-from bayplan.model.walk import Place, pod_sets
-from bayplan.model.workflow import Workflow
-from bayplan.planning.declared import GLOO, Layer, Said, layers, said, written
+from bayplan.model.workflow import Place, Workflow, pod_sets
+from bayplan.planning.declared import GLOO, DeclaredValue, Layer, declared_values, layers, template_value
 from bayplan.planning.pools import pools_of
 
 
@@ -42,15 +39,15 @@ def check_pod_sets(workflow: Workflow, topology: ClusterTopology) -> Iterator[Di
         message = "an annotation of the workflow goes on objects around the pods, where Multus does not look"
         hint = "attach pods with `fabric:` on their podSet"
         yield error("W523", ("workflow", "metadata", "annotations", NETWORKS, KEY), message, hint=hint)
-    told = any(pool.template for pool in topology.pools)
-    known = pools_of(workflow, topology) if told or topology.fabrics else {}
+    has_templates = any(pool.template for pool in topology.pools)
+    known = pools_of(workflow, topology) if has_templates or topology.fabrics else {}
     for place in pod_sets(workflow):
         pool = known.get(place.route, "")
         found = layers(place.pods, place.route, topology, pool)
         yield from _by_hand(workflow, place, topology, found)
         for each in found:
             yield from _amounts(each, amounts(place.pods, topology))
-        yield from _gloo(said(place.pods, place.route, topology, pool).get(GLOO))
+        yield from _gloo(declared_values(place.pods, place.route, topology, pool).get(GLOO))
         yield from _dns(place, topology, found, topology.pool(pool))
 
 
@@ -59,7 +56,7 @@ def _by_hand(
 ) -> Iterator[Diagnostic]:
     """W522: a template's own annotation, where the file says which networks there are; W547."""
     known = {rail.network for fabric in topology.fabrics.values() for rail in fabric.rails if rail.network}
-    own, route = written(found, "metadata", "annotations", NETWORKS)
+    own, route = template_value(found, "metadata", "annotations", NETWORKS)
     if not known or not isinstance(own, str) or not own:
         return
     from bayplan.kube import networks as multus
@@ -104,7 +101,7 @@ def _number(value: Any) -> int | None:
         return None
 
 
-def _gloo(one: Said | None) -> Iterator[Diagnostic]:
+def _gloo(one: DeclaredValue | None) -> Iterator[Diagnostic]:
     """W529. Gloo opens the interface of that name; several are separated by commas (PyTorch, torch.distributed)."""
     if one and any(not each or each[0] in "=^" for each in one.value.split(",")):
         message = f'Gloo takes the name of an interface as it is, and there is none called "{one.value}"'
@@ -113,7 +110,7 @@ def _gloo(one: Said | None) -> Iterator[Diagnostic]:
 
 def _dns(place: Place, topology: ClusterTopology, found: tuple[Layer, ...], pool: Pool | None) -> Iterator[Diagnostic]:
     """W537."""
-    policy, at = written(found, "spec", "dnsPolicy")
+    policy, at = template_value(found, "spec", "dnsPolicy")
     fabric = fabric_of(place.pods, topology)
     if policy not in (None, HOST_DNS) and on_host(place.pods, fabric, pool):
         message = f"in the node's network, a pod with dnsPolicy {policy} does not find the names of other pods"

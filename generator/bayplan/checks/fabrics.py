@@ -13,11 +13,10 @@ from bayplan.checks.topology import POOLS
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import listing, suggest
 from bayplan.core.values import NamedTuple
-from bayplan.fabrics.requests import NETWORKED, pools_of
+from bayplan.fabrics import NETWORKED, pools_of
 from bayplan.kube import validation
 from bayplan.kube.networks import bad_interface
-from bayplan.model.fabric import SHARING, Fabric, Ipam, Rail
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import SHARING, ClusterTopology, Fabric, Ipam, Rail
 
 FABRICS: Route = ("topology", "spec", "fabrics")
 

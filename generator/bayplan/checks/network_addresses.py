@@ -13,12 +13,10 @@ from itertools import combinations
 from bayplan.checks.fabrics import FABRICS
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
 from bayplan.core.phrases import count
-from bayplan.fabrics.requests import NETWORKED, fabric_of, nodes_of, pools_of, rails_of
+from bayplan.fabrics import NETWORKED, fabric_of, nodes_of, pools_of, rails_of
 from bayplan.kube import networks as ip
-from bayplan.model.fabric import Fabric, Rail
-from bayplan.model.topology import ClusterTopology
-from bayplan.model.walk import Place, pod_sets
-from bayplan.model.workflow import Group, Workflow
+from bayplan.model.topology import ClusterTopology, Fabric, Rail
+from bayplan.model.workflow import Group, Place, Workflow, pod_sets
 
 ONE = 1000
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
 from bayplan.core.phrases import did_you_mean, suggest
 from bayplan.model.topology import HOST_LEVEL, AcceleratorKind, ClusterTopology, Pool
-from bayplan.model.walk import Owner, Place, nearest_pool, owners, pod_sets
-from bayplan.model.workflow import GANGS, Accelerator, Group, Workflow
+from bayplan.model.workflow import GANGS, Accelerator, Group, Owner, Place, Workflow, nearest_pool, owners, pod_sets
 
 
 def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:

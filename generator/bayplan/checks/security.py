@@ -12,15 +12,13 @@ from typing import Any
 from bayplan import fabrics
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.values import NamedTuple
-from bayplan.fabrics.pods import LOCK, pins
-from bayplan.fabrics.requests import Wanted
+from bayplan.fabrics import LOCK, FabricRequest, pins
 from bayplan.kube.objects import text
 from bayplan.kube.pod import MERGE_KEYS, combine, own_parts, template
 from bayplan.kube.pod_security import BASELINE, Breach, added, as_root, breaches, containers, security
 from bayplan.model.manifest import PodParts
 from bayplan.model.topology import ClusterTopology, Namespace, Pool
-from bayplan.model.walk import Place, pod_sets
-from bayplan.model.workflow import Workflow
+from bayplan.model.workflow import Place, Workflow, pod_sets
 from bayplan.planning.pools import pools_of
 
 OPENSHIFT = "openshift"
@@ -34,7 +32,7 @@ class Pod(NamedTuple):
     place: Place
     pool: Pool
     number: int  # of the pool
-    wanted: Wanted | None
+    fabric_request: FabricRequest | None
     parts: PodParts  # of the fabric
     spec: Mapping[str, Any]
 
@@ -74,11 +72,17 @@ def _pods(workflow: Workflow, topology: ClusterTopology, judged: list[Place], na
         number = next((n for n, pool in enumerate(topology.pools) if pool.name == name), None)
         if number is not None and _mergeable(place.pods.template) and _mergeable(topology.pools[number].template):
             pool = topology.pools[number]
-            wanted = fabrics.wanted(place.pods, topology, namespace, pool.name)
-            parts = fabrics.parts(wanted) if wanted else PodParts()
+            fabric_request = fabrics.fabric_request(place.pods, topology, namespace, pool.name)
+            parts = _network_parts(fabric_request) if fabric_request else PodParts()
             all_parts = combine(own_parts(place.pods, pool, "files"), parts)
             made = template(place.pods, pool, all_parts, place.pods.command)
-            yield Pod(place, pool, number, wanted, parts, made["spec"])
+            yield Pod(place, pool, number, fabric_request, parts, made["spec"])
+
+
+def _network_parts(fabric_request: FabricRequest) -> PodParts:
+    from bayplan.fabrics import kinds  # only where a podSet has a fabric
+
+    return kinds.parts(fabric_request)
 
 
 def _mergeable(patch: Mapping[str, Any]) -> bool:
@@ -92,7 +96,7 @@ def _mergeable(patch: Mapping[str, Any]) -> bool:
 
 def _locked(pod: Pod) -> Iterator[Diagnostic]:
     """W636: RDMA without the capability to pin memory, by a template or by the file."""
-    if pod.wanted is None or LOCK not in pod.parts.capabilities:
+    if pod.fabric_request is None or LOCK not in pod.parts.capabilities:
         return
     for path, container in containers(pod.spec):
         if path == _main(pod) and LOCK not in added(container) and not security(container).get("privileged"):
@@ -110,7 +114,7 @@ def _main(pod: Pod) -> tuple[str | int, ...]:
 
 def _memory(pod: Pod) -> Iterator[Diagnostic]:
     """W631: without root the capability is of no use (nvidia-container-toolkit#2037)."""
-    if pod.wanted is None or not pins(pod.wanted) or pod.wanted.fabric.memlock == "unlimited":
+    if pod.fabric_request is None or not pins(pod.fabric_request) or pod.fabric_request.fabric.memlock == "unlimited":
         return
     for path, container in containers(pod.spec):
         if path == _main(pod) and not as_root(pod.spec, container):
@@ -137,15 +141,15 @@ def _level(pod: Pod, namespace: Namespace) -> Iterator[Diagnostic]:
         yield error(code, route, message, hint=hint, notes=(where,))
     lacking = list(dict.fromkeys(each.what for each in found if each.lacking))
     if lacking:
-        wanted = ", ".join(lacking)
-        message = f'{pod.title}: namespace "{namespace.name}" is {level}, and that wants said: {wanted}'
-        hint = f"write into `template`: spec: {{containers: [{{securityContext: {{{wanted}}}}}]}}"
+        missing = ", ".join(lacking)
+        message = f'{pod.title}: namespace "{namespace.name}" is {level}, and that wants said: {missing}'
+        hint = f"write into `template`: spec: {{containers: [{{securityContext: {{{missing}}}}}]}}"
         yield error("W634", (*pod.place.route, "name"), message, hint=hint, notes=(where,))
 
 
 def _by_fabric(pod: Pod, each: Breach) -> bool:
     """Whether the fabric brought it, rather than a template."""
-    if pod.wanted is None:
+    if pod.fabric_request is None:
         return False
     if each.path[-1] == "add":
         return any(each.what.endswith(f" {name}") for name in pod.parts.capabilities)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
-from bayplan.core.phrases import shorten
+from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, warning
+from bayplan.core.phrases import count, shorten
 from bayplan.kube import quantity
-from bayplan.kube import validation as refused
 from bayplan.kube.objects import get, items, mapping
-from bayplan.kube.pod import MERGE_KEYS, OWN_FIELDS, OWN_NAMES, container_name, containers, identity
-from bayplan.model.augment import Roster
+from bayplan.kube.pod import MERGE_KEYS, OWN_FIELDS, OWN_NAMES, container_name, containers, file_key, identity
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.model.walk import Place, pod_sets
-from bayplan.model.workflow import PodSet, Workflow
+from bayplan.model.workflow import Binary, Place, PodSet, Workflow, pod_sets
+
+if TYPE_CHECKING:
+    from bayplan.model.augment import WorkloadTemplates
+
 
 # Values in a template that would make no pod: amounts that are none, cards counted twice, nulls that delete ours.
 
@@ -236,14 +238,18 @@ def _main_names(pods: PodSet) -> tuple[str | None, ...]:
 def _sound(
     template: Mapping[str, Any], route: Route, codes: Codes, main: tuple[str | None, ...]
 ) -> Iterator[Diagnostic]:
+    if not template:
+        return
+    from bayplan.kube import validation
+
     mark, field, merge, amount, label, reference = codes
     metadata = template.get("metadata") or {}
     for kind in ("labels", "annotations"):
         yield from _marks(mark, metadata.get(kind) or {}, (*route, "metadata", kind))
-    for each in refused.labels(metadata.get("labels") or {}):
+    for each in validation.labels(metadata.get("labels") or {}):
         yield error(label, (*route, "metadata", "labels", *each.path), each.message, hint=each.hint)
     spec = template.get("spec") or {}
-    for each in refused.references(spec):
+    for each in validation.references(spec):
         yield error(reference, (*route, "spec", *each.path), each.message, hint=each.hint)
     wrong = tuple(_lists(merge, spec, (*route, "spec")))
     yield from wrong
@@ -347,31 +353,31 @@ def check_pod_templates(workflow: Workflow, topology: ClusterTopology, target: T
 HINT = "write a number with a unit, such as 4, 500m or 64Gi"
 
 
-def check_existing(roster: Roster) -> Iterator[Diagnostic]:
+def check_existing(templates: WorkloadTemplates) -> Iterator[Diagnostic]:
     """W513, for every amount that no API server would take; W515, for pods that no scheduler looks at; W516."""
-    for seat in roster.seats:
-        spec = mapping(roster.object.data, *seat.path, "spec")
-        route = (*roster.object.route, *seat.path, "spec")
+    for slot in templates.slots:
+        spec = mapping(templates.object.data, *slot.path, "spec")
+        route = (*templates.object.route, *slot.path, "spec")
         yield from _existing_amounts(spec, "overhead", route)
         yield from _requested(spec, route)
         for key in ("containers", "initContainers"):
             for number, each in enumerate(items(spec, key)):
                 yield from _requested(each, (*route, key, number))
         yield from _free(spec, route)
-    yield from _priorities(roster)
+    yield from _priorities(templates)
 
 
-def _priorities(roster: Roster) -> Iterator[Diagnostic]:
+def _priorities(templates: WorkloadTemplates) -> Iterator[Diagnostic]:
     """W516. A PodGroup has one priority for all of its pods."""
-    data = roster.object.data
-    found = {get(data, *seat.path, "spec", "priorityClassName"): seat for seat in roster.seats}
+    data = templates.object.data
+    found = {get(data, *slot.path, "spec", "priorityClassName"): slot for slot in templates.slots}
     if len(found) > 1:
         names = ", ".join(f'"{shorten(str(name))}"' if name else "none" for name in found)
-        at = next(seat.path for name, seat in found.items() if name)
+        at = next(slot.path for name, slot in found.items() if name)
         message = f"the pods of one gang have different priority classes ({names}), so the gang as a whole gets none"
         yield warning(
             "W516",
-            (*roster.object.route, *at, "spec", "priorityClassName"),
+            (*templates.object.route, *at, "spec", "priorityClassName"),
             message,
             hint="give all of its pod templates the same `priorityClassName`",
         )
@@ -401,19 +407,118 @@ def _existing_amounts(owner: Any, key: str, route: Route) -> Iterator[Diagnostic
         yield _wrong(key, found, (*route, key), "write a resource and its amount below it")
         return
     for name, amount in (found or {}).items():
-        if not _is_quantity(amount):
+        scalar = isinstance(amount, str | int | float) and not isinstance(amount, bool)
+        if not scalar or _fault(str(amount), whole=False):
             yield _wrong(str(name), amount, (*route, key, name), HINT)
-
-
-def _is_quantity(amount: Any) -> bool:
-    if isinstance(amount, bool) or not isinstance(amount, str | int | float):
-        return False
-    try:
-        return quantity.parse(str(amount)) >= 0
-    except ValueError:
-        return False
 
 
 def _wrong(name: str, found: Any, route: Route, hint: str) -> Diagnostic:
     message = f'"{shorten(name)}" is {shorten(repr(found))}, which is no amount of a resource'
     return error("W513", route, message, hint=hint)
+
+
+# Quantities, and the files that travel in a ConfigMap.
+
+CONFIG_MAP_LIMIT = 2**20
+"""Bytes of all values together, those of `binaryData` decoded (Kubernetes pkg/apis/core/validation: MaxSecretSize holds
+for ConfigMaps too)."""
+
+KEY_LIMIT = 253
+"""Characters of a ConfigMap key (DNS-1123 subdomain length)."""
+
+
+def check_amounts(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W316 to W320, W335."""
+    for place in pod_sets(workflow):
+        pods, route, _ = place
+        for name, value in pods.resources.items():
+            yield from _amount(value, (*route, "resources", name), whole="/" in name)
+        if pods.shm:
+            yield from _amount(pods.shm, (*route, "shm"))
+        if pods.accelerator:
+            for key in ("memory", "cores"):
+                yield from _share(getattr(pods.accelerator, key), (*route, "accelerator", key))
+        if pods.files:
+            yield from _files(pods, (*route, "files"))
+
+
+def _amount(text: str, route: Route, *, whole: bool = False) -> Iterator[Diagnostic]:
+    if reason := _fault(text, whole=whole):
+        yield error("W319", route, reason, hint=COUNTED if whole else AMOUNT)
+    elif not quantity.parse(text):
+        yield warning("W320", route, "it asks for nothing", hint="remove it, or say how much is needed")
+
+
+def _share(text: str, route: Route) -> Iterator[Diagnostic]:
+    percent = text.removesuffix("%")
+    if text != percent:
+        if not (percent.isdecimal() and 0 < int(percent) <= 100):
+            yield error("W319", route, f'"{text}" is not a percentage', hint='write it like "50%"')
+    elif text:
+        yield from _amount(text, route)
+
+
+def _files(pods: PodSet, route: Route) -> Iterator[Diagnostic]:
+    usable = dict.fromkeys(pods.files)
+    for path in pods.files:
+        wrong = _wrong_path(path, pods)
+        if wrong:
+            del usable[path]
+            yield error("W316", (*route, path, KEY), f'"{path[:200]}" {wrong}', hint='write it like "/opt/job/run.sh"')
+    yield from _clashes(usable, route)
+    for path, held in pods.files.items():
+        if isinstance(held, Binary) and (wrong := _not_base64(held.base64)):
+            message = f'the content of "{path[:200]}" is not base64: {wrong}'
+            yield error("W335", (*route, path, "base64"), message, hint="write what `base64 FILE` prints")
+    size = sum(map(_size, pods.files.values()))
+    if size > CONFIG_MAP_LIMIT:
+        message = f"the files have {size} bytes; a ConfigMap holds {CONFIG_MAP_LIMIT}"
+        yield error("W318", route, message, hint="put large files into the image or a volume")
+
+
+def _not_base64(text: str) -> str:
+    """What is wrong with it; empty when nothing is (RFC 4648, section 4)."""
+    strange = re.search(r"[^A-Za-z0-9+/]", text.removesuffix("=").removesuffix("="))
+    if strange:
+        return f"it has {strange[0]!a} in it"
+    return f"it has {count(len(text), 'character')}, which is no multiple of 4" if len(text) % 4 else ""
+
+
+def _size(held: str | Binary) -> int:
+    """Bytes that count against the limit: of a binary file those that it stands for."""
+    return len(held.encode("utf-8", "surrogatepass")) if isinstance(held, str) else decoded(held.base64)
+
+
+def decoded(base64: str) -> int:
+    """How many bytes base64 stands for."""
+    return len(base64.rstrip("=")) * 3 // 4
+
+
+def _wrong_path(path: str, pods: PodSet) -> str:
+    parts = path.split("/")
+    if not path.startswith("/"):
+        return "is not an absolute path"
+    if not re.fullmatch(r"[-._/A-Za-z0-9]+", path):
+        return "has characters other than letters, digits, dashes, dots, underscores and slashes"
+    if any(part in ("", ".", "..") for part in parts[1:]):
+        return "does not name a file"
+    if len(file_key(path)) > KEY_LIMIT:
+        return f"is longer than {KEY_LIMIT} characters"
+    if pods.shm and (path == "/dev/shm" or path.startswith("/dev/shm/")):
+        return "lies in the shared memory"
+    return ""
+
+
+def _clashes(files: Mapping[str, None], route: Route) -> Iterator[Diagnostic]:
+    first: dict[str, str] = {}
+    for path in files:
+        other = first.setdefault(file_key(path), path)
+        if other != path:
+            message = f'"{path}" and "{other}" would have the same key "{file_key(path)}" in the ConfigMap'
+            note = Note("the other file", (*route, other, KEY))
+            yield error("W317", (*route, path, KEY), message, hint="rename one of them", notes=(note,))
+        parents = [path[:cut] for cut in range(1, len(path)) if path[cut] == "/"]
+        for parent in (each for each in parents if each in files):
+            note = Note("the file", (*route, parent, KEY))
+            message = f'"{path}" lies below "{parent}", which is a file'
+            yield error("W317", (*route, path, KEY), message, hint="rename one of them", notes=(note,))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
 from bayplan.core.phrases import count, did_you_mean, listing
 from bayplan.model.topology import HOST_LEVEL, HOSTNAME_LABEL, ClusterTopology, Level, Pool
-from bayplan.schemas.patterns import LABEL_VALUE, are_dns_subdomains, is_dns_subdomain
+from bayplan.schemas import LABEL_VALUE, are_dns_subdomains, is_dns_subdomain
 
 # Node names: each once, spelled as Kubernetes spells them, and known where they are called unusable.
 

@@ -8,9 +8,20 @@ from itertools import islice, pairwise
 from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, warning
 from bayplan.core.phrases import count, shorten, suggest
 from bayplan.kube.pod import container_name
-from bayplan.kube.templates import MOST_PODS
-from bayplan.model.walk import Owner, Place, instances, owners, pod_sets
-from bayplan.model.workflow import GANGS, Gang, Group, PodSet, Workflow, pod_of
+from bayplan.model.plan import MOST_PODS
+from bayplan.model.workflow import (
+    GANGS,
+    Gang,
+    Group,
+    Owner,
+    Place,
+    PodSet,
+    Workflow,
+    instances,
+    owners,
+    pod_of,
+    pod_sets,
+)
 from bayplan.planning.bind import gang_name, joined
 
 

@@ -22,20 +22,20 @@ from bayplan.report.codes import title
 def run(given: Given) -> int:
     """Checks the workflows alone or, with a topology, all the way to their manifests."""
     read = inputs.read_all(given, needs_topology=False)
-    everywhere = given.one("scheduler") == "all"
-    if inputs.without_topology(given) and not everywhere:
-        return finish(given, [*read.batches, *_alone(given, read)], to_stdout=True)
+    all_schedulers = given.one("scheduler") == "all"
+    if inputs.without_topology(given) and not all_schedulers:
+        return finish(given, [*read.batches, *_check_workflows(given, read)], to_stdout=True)
     asked = inputs.requests(given, read)
     batches = [Batch(asked.diagnostics), *read.batches]
     if inputs.without_topology(given):
         batches.append(Batch((inputs.no_topology(),)))
-    if everywhere:
+    if all_schedulers:
         return compare_schedulers(given, read, asked.value or (), batches)
     compiled, found = compile_all(asked.value or (), read)
     return finish(given, [*batches, *found, *join(compiled)[1]], to_stdout=True)
 
 
-def _alone(given: Given, read: Inputs) -> list[Batch]:
+def _check_workflows(given: Given, read: Inputs) -> list[Batch]:
     """What can be said of the workflows without a cluster."""
     found = []
     for document in read.workflows:
@@ -59,13 +59,13 @@ class Verdict(NamedTuple):
     batch: Batch
 
     @property
-    def gravest(self) -> str:
+    def worst_severity(self) -> str:
         """The severity of the worst that is lost."""
         there = {each.severity for each in self.own}
         return next((severity for severity in SEVERITIES if severity in there), "info")
 
 
-class Compared(NamedTuple):
+class Comparison(NamedTuple):
     """One workflow on all schedulers. `common`: what is wrong with it wherever it runs."""
 
     title: str
@@ -85,18 +85,18 @@ def compare_schedulers(given: Given, read: Inputs, requests: Sequence[Request], 
     return code or _code(given, batches, compared)
 
 
-def _code(given: Given, batches: Sequence[Batch], compared: Sequence[Compared]) -> int:
-    nowhere = any(all(has_errors(verdict.own) for verdict in each.verdicts) for each in compared)
-    return exit_code(given, [*batches, *(each.common for each in compared)]) or int(nowhere)
+def _code(given: Given, batches: Sequence[Batch], compared: Sequence[Comparison]) -> int:
+    runs_nowhere = any(all(has_errors(verdict.own) for verdict in each.verdicts) for each in compared)
+    return exit_code(given, [*batches, *(each.common for each in compared)]) or int(runs_nowhere)
 
 
-def compare(request: Request, read: Inputs) -> Compared:
+def compare(request: Request, read: Inputs) -> Comparison:
     """What each scheduler says of a workflow, and what all of them say."""
     asked = request._replace(judged=pipeline.check_topology(request.topology))  # the same for all
     outcomes = {name: pipeline.compile(asked._replace(scheduler=name)) for name in BACKENDS}
-    said = {name: outcome.diagnostics for name, (outcome, _) in outcomes.items()}
-    first = next(iter(said.values()))
-    common = tuple(each for each in first if all(each in found for found in said.values()))
+    by_scheduler = {name: outcome.diagnostics for name, (outcome, _) in outcomes.items()}
+    first = next(iter(by_scheduler.values()))
+    common = tuple(each for each in first if all(each in found for found in by_scheduler.values()))
     sources = read.sources(request.workflow)
     verdicts = tuple(
         Verdict(
@@ -107,7 +107,7 @@ def compare(request: Request, read: Inputs) -> Compared:
         )
         for name, (outcome, origins) in outcomes.items()
     )
-    return Compared(request.workflow.name, Batch(common, sources, verdicts[0].batch.origins), verdicts)
+    return Comparison(request.workflow.name, Batch(common, sources, verdicts[0].batch.origins), verdicts)
 
 
 def _version(name: str, request: Request, compiled: pipeline.Compiled | None) -> str:
@@ -118,7 +118,7 @@ def _version(name: str, request: Request, compiled: pipeline.Compiled | None) ->
     return Target({**stated, **request.target}).version(component) if component in KNOWN else ""
 
 
-def _lines(compared: Compared) -> Iterator[str]:
+def _lines(compared: Comparison) -> Iterator[str]:
     rows = [HEADER, *(_row(verdict) for verdict in compared.verdicts)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     yield f"{compared.title}\n"
@@ -128,6 +128,8 @@ def _lines(compared: Compared) -> Iterator[str]:
 
 def _row(verdict: Verdict) -> tuple[str, str, str, str]:
     order = sorted(verdict.own, key=lambda each: SEVERITIES.index(each.severity))
-    lost = dict.fromkeys(f"{each.code} {title(each.code)}" for each in order if each.severity == verdict.gravest)
-    told = "; ".join(lost) if verdict.gravest != "info" else ""
-    return verdict.scheduler, verdict.version, RUNS[verdict.gravest], told
+    titles = dict.fromkeys(
+        f"{each.code} {title(each.code)}" for each in order if each.severity == verdict.worst_severity
+    )
+    lost_text = "; ".join(titles) if verdict.worst_severity != "info" else ""
+    return verdict.scheduler, verdict.version, RUNS[verdict.worst_severity], lost_text

@@ -37,6 +37,9 @@ OUTPUT = (
 OUTPUT_FILE = (Option(("-o", "--output"), "A file (default: stdout).", "FILE"), CHECK)
 GANG = Option(("--gang",), "Only this gang.", "NAME", many=True)
 WORKFLOWS = Argument("WORKFLOW", 1, MANY)
+SELECTION = (TOPOLOGY, SCHEDULER, GANG)
+COMPILING = (*SOURCES, *PLANNING, DIAGNOSTICS)
+CLUSTER_OBJECTS = Option(("--cluster-objects",), "Write the cluster-scoped objects too that the workflows refer to.")
 
 COMMANDS = (
     Command(
@@ -44,16 +47,7 @@ COMMANDS = (
         "render",
         "Write every manifest of the workflows.",
         (WORKFLOWS,),
-        (
-            TOPOLOGY,
-            SCHEDULER,
-            GANG,
-            Option(("--cluster-objects",), "Write the cluster-scoped objects too that the workflows refer to."),
-            *OUTPUT,
-            *SOURCES,
-            *PLANNING,
-            DIAGNOSTICS,
-        ),
+        (*SELECTION, CLUSTER_OBJECTS, *OUTPUT, *COMPILING),
         "WORKFLOW is a file, or - for standard input. Nothing is written unless everything can be.",
     ),
     Command(
@@ -61,14 +55,7 @@ COMMANDS = (
         "check",
         "Say whether workflows are sound, fit the cluster and suit the scheduler.",
         (WORKFLOWS,),
-        (
-            TOPOLOGY,
-            Option(("-s", "--scheduler"), "The scheduler to check for, or all.", "NAME"),
-            GANG,
-            *SOURCES,
-            *PLANNING,
-            DIAGNOSTICS,
-        ),
+        (TOPOLOGY, Option(("-s", "--scheduler"), "The scheduler to check for, or all.", "NAME"), GANG, *COMPILING),
         "Without a topology file only the workflows themselves are checked. Diagnostics go to standard output.",
     ),
     Command(
@@ -77,21 +64,17 @@ COMMANDS = (
         "Show how the pods are cut into groups and where they fit.",
         (WORKFLOWS,),
         (
-            TOPOLOGY,
-            SCHEDULER,
-            GANG,
+            *SELECTION,
             Option(("--format",), "How to show it (default: tree).", "FORM", choices=("tree", "json")),
-            *SOURCES,
-            *PLANNING,
-            DIAGNOSTICS,
+            *COMPILING,
         ),
     ),
     Command(
         "delete-plan",
-        "delete_plan",
+        "render.delete_plan",
         "List what to delete, in order, to undo a render.",
         (WORKFLOWS,),
-        (TOPOLOGY, SCHEDULER, GANG, *SOURCES, *PLANNING, DIAGNOSTICS),
+        (*SELECTION, *COMPILING),
     ),
     Command(
         "diff",
@@ -99,14 +82,10 @@ COMMANDS = (
         "Compare manifests that are there with what would be written.",
         (Argument("WORKFLOW"), Argument("MANIFEST", 1, MANY)),
         (
-            TOPOLOGY,
-            SCHEDULER,
-            GANG,
+            *SELECTION,
             Option(("--cluster-objects",), "Compare the cluster-scoped objects too that the workflow refers to."),
             Option(("--format",), "How to show it (default: text).", "FORM", choices=("text", "json")),
-            *SOURCES,
-            *PLANNING,
-            DIAGNOSTICS,
+            *COMPILING,
         ),
         "MANIFEST is a file, a folder, or - for standard input, such as the answer of `kubectl get -o yaml`. Of "
         "objects that come out of a cluster only what bayplan writes is compared. Ends with 1 where something differs.",
@@ -149,7 +128,7 @@ COMMANDS = (
     ),
     Command(
         "last-error",
-        "last_error",
+        "post_render.last_error",
         "Print what post-render said last: Helm 4 shows nothing of it.",
     ),
     Command(
@@ -164,7 +143,7 @@ COMMANDS = (
     ),
     Command(
         "import",
-        "import_workflow",
+        "render.import_workflows",
         "Print workflows of any format as native ones.",
         (WORKFLOWS,),
         (
@@ -277,20 +256,13 @@ COMMANDS = (
         "krm",
         "Answer kustomize as a function: a ResourceList in, a ResourceList out.",
         (Argument("CONFIG", 0),),
-        (
-            TOPOLOGY,
-            Option(("-s", "--scheduler"), "The scheduler to write for.", "NAME"),
-            POLICY,
-            Option(("--cluster-objects",), "Write the cluster-scoped objects too that the workflows refer to."),
-            *PLANNING,
-            DIAGNOSTICS,
-        ),
+        (TOPOLOGY, SCHEDULER, POLICY, CLUSTER_OBJECTS, *PLANNING, DIAGNOSTICS),
         "kustomize calls it (as bayplan-krm), and what it does is the kind of its configuration: ExpandWorkflows, "
         "PlaceWorkloads, ValidateWorkloads or Workflow. CONFIG is given to plugins of the older kind only.",
     ),
     Command(
         "kustomize doctor",
-        "kustomize_doctor",
+        "kustomize.doctor",
         "Find out why functions do not run.",
         (Argument("DIR", 0),),
         (STRICT, DIAGNOSTICS),
@@ -300,7 +272,7 @@ COMMANDS = (
     ),
     Command(
         "kustomize install-legacy",
-        "kustomize_install",
+        "kustomize.install_legacy",
         "Install functions as older plugins.",
         (Argument("DIR", 0),),
         (DIAGNOSTICS,),
@@ -310,7 +282,7 @@ COMMANDS = (
     ),
     Command(
         "schema",
-        "schema",
+        "explain.schema",
         "Print the JSON Schema of a format.",
         (Argument("NAME", choices=SCHEMAS, file=False),),
     ),
@@ -334,7 +306,7 @@ COMMANDS = (
     ),
     Command(
         "completion",
-        "completion",
+        "human.completion",
         "Print the script that teaches a shell to complete bayplan's words.",
         (Argument("SHELL", choices=SHELLS, file=False),),
     ),

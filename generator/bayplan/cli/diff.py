@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from bayplan.cli import inputs, manifests, output
+from bayplan.cli import inputs, output
 from bayplan.cli.compiling import compile_all, join
 from bayplan.cli.finish import finish
+from bayplan.cli.lint import lenient, load_manifests
 from bayplan.cli.options import Given
 from bayplan.core.diagnostics import error
 from bayplan.linting.objects import collect
-from bayplan.manifests.diff import Contrast, contrast
+from bayplan.manifests.diff import Diff, difference
 from bayplan.model.manifest import File, Item, Manifest
 from bayplan.report import Batch
 from bayplan.text.document import read as read_document
@@ -24,20 +25,20 @@ def run(given: Given) -> int:
         message = "- is standard input, which can be read only once"
         return finish(given, [Batch((error("A922", ("argument", "-"), message),))])
     workflow = given._replace(words=given.words[:1])
-    read, there = inputs.read_all(workflow), manifests.load(given.words[1:])
-    asked = inputs.requests(workflow, read, cluster_objects=given.on("cluster-objects"))
-    compiled, found = compile_all(asked.value or (), read)
-    objects, foreign = collect(there.documents)
-    said = tuple(manifests.lenient(each, there) for each in foreign)
-    sources = {f"manifest:{number}": document for number, document in enumerate(there.documents)}
-    batches = [Batch(asked.diagnostics), *read.batches, *found, *there.batches, Batch(said, sources)]
-    if not compiled or len(compiled) != len(asked.value or ()):
+    read, manifests = inputs.read_all(workflow), load_manifests(given.words[1:])
+    requested = inputs.requests(workflow, read, cluster_objects=given.on("cluster-objects"))
+    compiled, found = compile_all(requested.value or (), read)
+    objects, not_objects = collect(manifests.documents)
+    reported = tuple(lenient(each, manifests) for each in not_objects)
+    sources = {f"manifest:{number}": document for number, document in enumerate(manifests.documents)}
+    batches = [Batch(requested.diagnostics), *read.batches, *found, *manifests.batches, Batch(reported, sources)]
+    if not compiled or len(compiled) != len(requested.value or ()):
         return finish(given, batches)
     documents, colliding = join(compiled)
     batches += [*colliding, Batch(_scripts(documents))]
-    made = contrast(_plain(documents), objects, compiled[0][1].planned.plan.namespace)
-    code = finish(given, batches, lambda: output.write(_text(given, made)))
-    return code or (0 if made.equal else 1)
+    comparison = difference(_as_data(documents), objects, compiled[0][1].planned.plan.namespace)
+    code = finish(given, batches, lambda: output.write(_text(given, comparison)))
+    return code or (0 if comparison.equal else 1)
 
 
 def _scripts(documents: Iterable[Item]) -> tuple[Any, ...]:
@@ -48,30 +49,32 @@ def _scripts(documents: Iterable[Item]) -> tuple[Any, ...]:
     return (error("O811", (), message, hint="`bayplan render -o FILE --check` compares texts"),)
 
 
-def _plain(documents: Iterable[Item]) -> list[Manifest]:
+def _as_data(documents: Iterable[Item]) -> list[Manifest]:
     """Every object as data, those of one skeleton too."""
     items = [each for each in documents if not isinstance(each, File)]
     text = "".join(emit(items))
     return [each.data for each in read_document("rendered", text.encode(), "manifest", own=False).value or ()]
 
 
-def _text(given: Given, made: Contrast) -> Iterator[str]:
+def _text(given: Given, comparison: Diff) -> Iterator[str]:
     if given.one("format", "text") == "json":
         import json
 
         data = {
-            "equal": made.equal,
-            "missing": made.missing,
-            "left": made.left,
-            "changed": [{"object": one, "fields": [each._asdict() for each in fields]} for one, fields in made.changed],
+            "equal": comparison.equal,
+            "missing": comparison.missing,
+            "left": comparison.left,
+            "changed": [
+                {"object": one, "fields": [each._asdict() for each in fields]} for one, fields in comparison.changed
+            ],
         }
         yield json.dumps(data, indent=2, ensure_ascii=False) + "\n"
         return
-    for title, fields in made.changed:
+    for title, fields in comparison.changed:
         yield f"{title}\n"
         yield from (f"  {each.path}: {_shown(each.before)} -> {_shown(each.after)}\n" for each in fields)
-    yield from (f"{title} is not there\n" for title in made.missing)
-    yield from (f"{title} would not be written any more\n" for title in made.left)
+    yield from (f"{title} is not there\n" for title in comparison.missing)
+    yield from (f"{title} would not be written any more\n" for title in comparison.left)
 
 
 LONGEST = 200

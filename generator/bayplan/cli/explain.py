@@ -1,8 +1,7 @@
-"""`bayplan explain`: the section of a diagnostic's code, or what a field of a format means."""
+"""`bayplan explain`: the section of a diagnostic's code, or what a field of a format means; `bayplan schema`."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -72,13 +71,15 @@ class Field(NamedTuple):
 
 def all_fields() -> tuple[Field, ...]:
     """Every field of every format; what nests in itself is given once."""
-    return (*_fields_of(own=True), *_fields_of(own=False))
+    return (*_fields_of(native=True), *_fields_of(native=False))
 
 
 @cache
-def _fields_of(own: bool) -> tuple[Field, ...]:
+def _fields_of(native: bool) -> tuple[Field, ...]:
+    import json
+
     found: list[Field] = []
-    for word, name in (FORMATS if own else SOURCES).items():
+    for word, name in (FORMATS if native else SOURCES).items():
         root = json.loads(data_text("schemas", f"{name}.json"))
         found += _walk((word,), root, root, ())
     return tuple(found)
@@ -115,21 +116,21 @@ def _resolve(schema: Json, root: Json) -> tuple[tuple[str, ...], Json]:
     return refs, schema
 
 
-def find(asked: str) -> list[Field]:
+def find(query: str) -> list[Field]:
     """The fields whose path ends in the last word and holds the others in order; nearest to the root first."""
-    words = tuple(word.partition("[")[0] for word in asked.split("."))
-    found = _found(words, own=True)
-    read_only = [] if found and found[0].path == words else _found(words, own=False)
+    words = tuple(word.partition("[")[0] for word in query.split("."))
+    found = _found(words, native=True)
+    read_only = [] if found and found[0].path == words else _found(words, native=False)
     return read_only if not found or (read_only and read_only[0].path == words) else found
 
 
-def _found(words: tuple[str, ...], own: bool) -> list[Field]:
-    ends = [field for field in _fields_of(own) if field.path[-1] == words[-1] and _holds(field.path, words)]
+def _found(words: tuple[str, ...], native: bool) -> list[Field]:
+    ends = [field for field in _fields_of(native) if field.path[-1] == words[-1] and _in_order(field.path, words)]
     exact = [field for field in ends if field.path[-len(words) :] == words]
     return sorted(exact or ends, key=lambda field: len(field.path))
 
 
-def _holds(path: Iterable[str], words: Iterable[str]) -> bool:
+def _in_order(path: Iterable[str], words: Iterable[str]) -> bool:
     """Whether the words occur in the path, in order."""
     rest = iter(path)
     return all(word in rest for word in words)
@@ -145,9 +146,9 @@ def last_names() -> set[str]:
     return {field.path[-1] for field in all_fields()}
 
 
-def explain(asked: str) -> str | None:
+def explain(query: str) -> str | None:
     """What is known of a field; further fields of the name are listed. None when there is none."""
-    found = find(asked)
+    found = find(query)
     if not found:
         return None
     lines = [*_described(found[0])]
@@ -177,6 +178,8 @@ def _type(schema: Json) -> str:
 
 
 def _text(value: Any) -> str:
+    import json
+
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return ", ".join(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -192,12 +195,17 @@ def _keys(field: Field) -> Iterator[tuple[str, str]]:
 
 def run(given: Given) -> int:
     """Prints the text, or guesses what was meant."""
-    asked = given.words[0]
-    code = asked.upper()
-    text = section(code) if code in sections() else explain(asked)
+    query = given.words[0]
+    code = query.upper()
+    text = section(code) if code in sections() else explain(query)
     if text is None:
-        return finish(given, [Batch((_unknown(asked),))])
+        return finish(given, [Batch((_unknown(query),))])
     return finish(given, (), lambda: output.write([text]))
+
+
+def schema(given: Given) -> int:
+    """Prints the JSON Schema of a format, as it is shipped."""
+    return finish(given, (), lambda: output.write([data_text("schemas", f"{given.words[0]}.json")]))
 
 
 def section(code: str) -> str:
@@ -206,8 +214,8 @@ def section(code: str) -> str:
     return f"{code}: {title}\n\n{text}\n"
 
 
-def _unknown(asked: str) -> Diagnostic:
-    message = f'"{asked}" is neither the code of a diagnostic nor a field of a format'
-    guess = did_you_mean(asked, sections()) or did_you_mean(asked, names())
-    hint = guess or did_you_mean(asked.rpartition(".")[2], last_names())
+def _unknown(query: str) -> Diagnostic:
+    message = f'"{query}" is neither the code of a diagnostic nor a field of a format'
+    guess = did_you_mean(query, sections()) or did_you_mean(query, names())
+    hint = guess or did_you_mean(query.rpartition(".")[2], last_names())
     return error("A928", ("argument", "CODE|FIELD"), message, hint=hint or "write fields like spec.gangs.placement")

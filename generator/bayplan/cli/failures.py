@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 
-from bayplan.cli.finish import complain, finish
+from bayplan.cli.finish import finish, write_stderr
 from bayplan.cli.options import Command, Given
-from bayplan.cli.output import silence
 from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.report import Batch
 
@@ -37,15 +37,15 @@ READER_GONE, BUG = 141, 3
 """Exit codes; the first is what shells make of SIGPIPE."""
 
 
-def answer(problem: Exception) -> int:
+def exit_code_of(problem: Exception) -> int:
     """Answers an exception that no command has caught."""
     if isinstance(problem, BrokenPipeError):
-        silence()
+        discard_stdout()
         return READER_GONE
     if isinstance(problem, HelpFailedError):
-        silence()
+        discard_stdout()
         return _finish(unwritable("<stdout>", problem.reason))
-    complain(_traceback() if os.environ.get(DEBUG) == "1" else _bug(problem))
+    write_stderr(_traceback() if os.environ.get(DEBUG) == "1" else _bug(problem))
     return BUG
 
 
@@ -78,3 +78,13 @@ def _bug(problem: Exception) -> str:
         f"  hint: please report it with the command line, the files if you may share them, the output of"
         f" `bayplan --version` and that of a run with {DEBUG}=1\n"
     )
+
+
+def discard_stdout() -> None:
+    """Lets the interpreter's last flush go nowhere: it would complain a second time."""
+    if sys.stdout is None:
+        return
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        return

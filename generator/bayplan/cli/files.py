@@ -8,7 +8,8 @@ import sys
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.report import Batch
-from bayplan.text.document import LARGEST, Document, read, text_of
+from bayplan.text.document import Document, read
+from bayplan.text.source import LARGEST, text_of
 
 STDIN = "<stdin>"
 """The name under which standard input is reported."""

@@ -52,13 +52,13 @@ def report(given: Given, batches: Sequence[Batch], to_stdout: bool) -> int:
     if failed:
         text = render(findings([Batch(failed)]), form)
     if failed or not to_stdout:
-        complain(text)
+        write_stderr(text)
     if form == "text":
-        complain(f"{summary(found)}\n")
+        write_stderr(f"{summary(found)}\n")
     return 1 if failed else 0
 
 
-def complain(text: str) -> None:
+def write_stderr(text: str) -> None:
     """To standard error, if there is one that takes it."""
     try:
         sys.stderr.write(text)

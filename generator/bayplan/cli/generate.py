@@ -10,7 +10,7 @@ from typing import Any
 
 from bayplan import pipeline
 from bayplan.cli import inputs, output, output_folder, output_tree, project
-from bayplan.cli.compiling import Judge, Made, compile_all, join, judging
+from bayplan.cli.compiling import CompiledWorkflows, TopologyCheck, cached_topology_check, compile_all, join
 from bayplan.cli.failures import unwritable
 from bayplan.cli.finish import exit_code, finish, report
 from bayplan.cli.options import Command, Given
@@ -30,22 +30,22 @@ WORDS = ("workflow", "namespace")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
 
-def wrong_targets(project: Project, entry: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
+def target_problems(project: Project, entry: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
     """A986: a place that is no good; A987: a word in braces that means nothing."""
     to: str = entry["to"]
     place = (SUBJECT, *route, "to")
     known = () if "export" in entry else WORDS
-    strange = next((word for word in _BRACES.findall(to) if word not in known), None)
-    if strange is not None:
-        there = ", ".join(f"{{{word}}}" for word in known) or "none, because an export is of no one workflow"
-        hint = did_you_mean(strange, known)
-        yield error("A987", place, f'nothing stands for "{{{strange}}}" here; there is {there}', hint=hint)
-    why = _outside(to) or _taken(project, to)
+    unknown = next((word for word in _BRACES.findall(to) if word not in known), None)
+    if unknown is not None:
+        words = ", ".join(f"{{{word}}}" for word in known) or "none, because an export is of no one workflow"
+        hint = did_you_mean(unknown, known)
+        yield error("A987", place, f'nothing stands for "{{{unknown}}}" here; there is {words}', hint=hint)
+    why = _outside(to) or _name_conflict(project, to)
     if why:
         yield error("A986", place, f'"{to}" {why[0]}', hint=why[1])
 
 
-def filled(to: str, **words: str) -> str:
+def fill(to: str, **words: str) -> str:
     """The place with the words filled in."""
     return _BRACES.sub(lambda found: words[found[1]], to)
 
@@ -63,7 +63,7 @@ def _outside(to: str) -> tuple[str, str] | None:
     return None
 
 
-def _taken(project: Project, to: str) -> tuple[str, str] | None:
+def _name_conflict(project: Project, to: str) -> tuple[str, str] | None:
     """Why a file cannot have this name."""
     if to.endswith("/"):
         return None
@@ -88,17 +88,17 @@ class Matched(NamedTuple):
 
 def match(project: Project, patterns: Sequence[str], route: Route) -> Matched:
     """What the patterns match, less what those with a `!` do. A983: one matches nothing; A984: a file is not there."""
-    taken: set[str] = set()
+    selected: set[str] = set()
     found: list[Diagnostic] = []
     for number, pattern in enumerate(patterns):
         plain = pattern.removeprefix(EXCEPT)
         matched = set(_patterns_files(project, plain))
-        taken = taken - matched if plain != pattern else taken | matched
-        found += _odd(project, plain, bool(matched), (*route, number))
-    if not taken and not found:
+        selected = selected - matched if plain != pattern else selected | matched
+        found += _pattern_problems(project, plain, bool(matched), (*route, number))
+    if not selected and not found:
         message = "no file is left of what the patterns match"
         found.append(warning("A983", (SUBJECT, *route), message, hint="a `!` takes out of what stands before it"))
-    return Matched(tuple(sorted(taken)), tuple(found))
+    return Matched(tuple(sorted(selected)), tuple(found))
 
 
 def _patterns_files(project: Project, pattern: str) -> Iterator[str]:
@@ -112,7 +112,7 @@ def _patterns_files(project: Project, pattern: str) -> Iterator[str]:
             yield os.path.normpath(name)
 
 
-def _odd(project: Project, pattern: str, matched: bool, route: Route) -> Iterator[Diagnostic]:
+def _pattern_problems(project: Project, pattern: str, matched: bool, route: Route) -> Iterator[Diagnostic]:
     if not matched:
         yield warning("A983", (SUBJECT, *route), f'"{pattern}" matches no file', hint="correct it or take it out")
     elif not has_magic(pattern) and not os.path.lexists(project.path(pattern)):
@@ -146,35 +146,35 @@ KEYS = {
 """Option of `render` -> key of an output."""
 
 
-class Texts(NamedTuple):
+class OutputFiles(NamedTuple):
     """The files of one output, as seen from the project's folder, and what was found."""
 
     files: Mapping[str, str]
     batches: tuple[Batch, ...]
 
 
-class Shared(NamedTuple):
+class SharedTopologies(NamedTuple):
     """What the outputs of a project have in common: each topology file is read and checked once."""
 
     load: inputs.Load
-    judge: Judge
+    check_topology: TopologyCheck
 
 
-def sharing() -> Shared:
+def shared_topologies() -> SharedTopologies:
     """Nothing is read yet."""
-    return Shared(inputs.remembering(), judging())
+    return SharedTopologies(inputs.cached_loader(), cached_topology_check())
 
 
-def make(project: Project, number: int, shared: Shared) -> Texts:
+def output_files(project: Project, number: int, shared: SharedTopologies) -> OutputFiles:
     """The files of an output; none when there are errors."""
     entry: Entry = project.spec["outputs"][number]
     route: Route = ("spec", "outputs", number)
-    wrong = (*_contradictory(entry, route), *wrong_targets(project, entry, route))
+    wrong = (*_contradictory(entry, route), *target_problems(project, entry, route))
     if wrong:
-        return Texts({}, (_of_project(project, wrong),))
+        return OutputFiles({}, (_project_batch(project, wrong),))
     made = _export(project, entry, shared) if "export" in entry else _workflows(project, entry, route, shared)
-    found = tuple(_placed(project, entry, route, batch) for batch in made.batches)
-    return Texts({} if any(has_errors(batch.diagnostics) for batch in found) else made.files, found)
+    found = tuple(_at_keys(project, entry, route, batch) for batch in made.batches)
+    return OutputFiles({} if any(has_errors(batch.diagnostics) for batch in found) else made.files, found)
 
 
 def _contradictory(entry: Entry, route: Route) -> Iterator[Diagnostic]:
@@ -182,65 +182,65 @@ def _contradictory(entry: Entry, route: Route) -> Iterator[Diagnostic]:
     if ("workflows" in entry) is ("export" in entry):
         found = "both `workflows` and `export`" if "export" in entry else "neither `workflows` nor `export`"
         yield error("A985", (SUBJECT, *route), f"an output has one of two, and this one has {found}")
-    strange = [key for key in entry if "export" in entry and key not in ("to", "workflows", *EXPORTED)]
-    if strange:
-        message = f"`export` writes what the topology says, and `{strange[0]}` is about workflows"
-        yield error("A985", (SUBJECT, *route, strange[0]), message, hint="take it out")
+    unknown = [key for key in entry if "export" in entry and key not in ("to", "workflows", *EXPORTED)]
+    if unknown:
+        message = f"`export` writes what the topology says, and `{unknown[0]}` is about workflows"
+        yield error("A985", (SUBJECT, *route, unknown[0]), message, hint="take it out")
 
 
 EXPORTED = ("export", "topology", "target")
 """The keys that an export goes by."""
 
 
-def _workflows(project: Project, entry: Entry, route: Route, shared: Shared) -> Texts:
+def _workflows(project: Project, entry: Entry, route: Route, shared: SharedTopologies) -> OutputFiles:
     """What `render` writes of the workflows, by where it goes."""
     matched = match(project, entry["workflows"], (*route, "workflows"))
-    odd = _of_project(project, matched.diagnostics)
+    problems = _project_batch(project, matched.diagnostics)
     if not matched.files or has_errors(matched.diagnostics):
-        return Texts({}, (odd,))
+        return OutputFiles({}, (problems,))
     given = _given(project, entry, matched.files)
     if not given.on("topology"):
-        return Texts({}, (odd, Batch((inputs.no_topology(),))))
+        return OutputFiles({}, (problems, Batch((inputs.no_topology(),))))
     read = inputs.read_all(given, load=shared.load)
     asked = inputs.requests(given, read, cluster_objects=bool(entry.get("clusterObjects")))
-    compiled, found = compile_all(asked.value or (), read, shared.judge)
-    batches = (odd, Batch(asked.diagnostics), *read.batches, *found)
-    return _grouped(entry["to"], compiled, batches)
+    compiled, found = compile_all(asked.value or (), read, shared.check_topology)
+    batches = (problems, Batch(asked.diagnostics), *read.batches, *found)
+    return _by_place(entry["to"], compiled, batches)
 
 
-def _grouped(to: str, compiled: Made, batches: Sequence[Batch]) -> Texts:
+def _by_place(to: str, compiled: CompiledWorkflows, batches: Sequence[Batch]) -> OutputFiles:
     """The files of each place that `to` comes to. What collides does so in the cluster, wherever its file lies."""
-    places: dict[str, Made] = {}
+    places: dict[str, CompiledWorkflows] = {}
     for pair in compiled:
         plan = pair[1].planned.plan
-        place = filled(to, workflow=plan.workflow.name, namespace=plan.namespace)
+        place = fill(to, workflow=plan.workflow.name, namespace=plan.namespace)
         places.setdefault(place, []).append(pair)
     colliding = join(compiled)[1] if compiled else []
     made = [_files(place, join(group)[0]) for place, group in places.items()]
     files = {path: text for each in made for path, text in each.files.items()}
-    return Texts(files, (*batches, *colliding, *(batch for each in made for batch in each.batches)))
+    return OutputFiles(files, (*batches, *colliding, *(batch for each in made for batch in each.batches)))
 
 
-def _export(project: Project, entry: Entry, shared: Shared) -> Texts:
+def _export(project: Project, entry: Entry, shared: SharedTopologies) -> OutputFiles:
     """What `topology export` writes."""
     path = _given(project, entry, ()).one("topology")
     document, found = shared.load(path) if path else (None, (Batch((inputs.no_topology(),)),))
     if document is None:
-        return Texts({}, found)
+        return OutputFiles({}, found)
     outcome, origins = pipeline.cluster_objects(document, entry["export"], entry.get("target", {}))
     batches = (*found, Batch(outcome.diagnostics, {"topology": document}, origins))
     made = _files(entry["to"], outcome.value or ())
-    return Texts(made.files, (*batches, *made.batches))
+    return OutputFiles(made.files, (*batches, *made.batches))
 
 
-def _files(place: str, documents: Sequence[Item]) -> Texts:
+def _files(place: str, documents: Sequence[Item]) -> OutputFiles:
     """One file, or one for each object."""
     if place.endswith("/"):
         texts = output_folder.files(documents)
-        return Texts({os.path.normpath(place + name): output_folder.marked(texts[name]) for name in texts}, ())
-    several = output.several(documents, hint=f'write them into a folder: "{place}/"')
+        return OutputFiles({os.path.normpath(place + name): output_folder.marked(texts[name]) for name in texts}, ())
+    several = output.several_files(documents, hint=f'write them into a folder: "{place}/"')
     text = "".join(emit(documents))
-    return Texts({os.path.normpath(place): output_folder.marked(text)} if text else {}, (Batch(several),))
+    return OutputFiles({os.path.normpath(place): output_folder.marked(text)} if text else {}, (Batch(several),))
 
 
 def _given(project: Project, entry: Entry, words: Sequence[str]) -> Given:
@@ -261,13 +261,13 @@ def _given(project: Project, entry: Entry, words: Sequence[str]) -> Given:
     return Given(Command("generate", "", ""), tuple(map(project.path, words)), given)
 
 
-def _placed(project: Project, entry: Entry, route: Route, batch: Batch) -> Batch:
+def _at_keys(project: Project, entry: Entry, route: Route, batch: Batch) -> Batch:
     """What was found of the command line that was never written, at the key of the output that it stands for."""
-    moved = tuple(_moved(each, project, entry, route) for each in batch.diagnostics)
+    moved = tuple(_at_key(each, project, entry, route) for each in batch.diagnostics)
     return batch._replace(diagnostics=moved, sources={**batch.sources, SUBJECT: project.document})
 
 
-def _moved(found: Diagnostic, project: Project, entry: Entry, route: Route) -> Diagnostic:
+def _at_key(found: Diagnostic, project: Project, entry: Entry, route: Route) -> Diagnostic:
     if found.route[:1] != ("argument",):
         return found
     key = KEYS.get(str(found.route[1]).lstrip("-"), "")
@@ -276,23 +276,23 @@ def _moved(found: Diagnostic, project: Project, entry: Entry, route: Route) -> D
     return found._replace(route=(SUBJECT, *place))
 
 
-def _of_project(project: Project, found: Sequence[Diagnostic]) -> Batch:
+def _project_batch(project: Project, found: Sequence[Diagnostic]) -> Batch:
     return Batch(tuple(found), {SUBJECT: project.document})
 
 
 def run(given: Given) -> int:
     """Writes all outputs or none."""
     word = given.words[0] if given.words else ""
-    other = os.path.basename(word) not in ("", project.NAME) and not os.path.isdir(word)
-    found, said = (None, ()) if other else project.load(word)
-    batches = list(said) or [Batch((_misnamed(word) if other else _no_project(),))]
+    misnamed = os.path.basename(word) not in ("", project.NAME) and not os.path.isdir(word)
+    found, load_problems = (None, ()) if misnamed else project.load(word)
+    batches = list(load_problems) or [Batch((_misnamed(word) if misnamed else _no_project(),))]
     if found is None:
         return finish(given, batches)
-    texts, more = _texts(found)
-    batches += more
+    texts, further = _texts(found)
+    batches += further
     if exit_code(given, batches):
         return finish(given, batches)
-    return _bring(given, found, texts, batches)
+    return _update(given, found, texts, batches)
 
 
 def _misnamed(word: str) -> Diagnostic:
@@ -310,19 +310,19 @@ def _texts(found: Project) -> tuple[dict[str, str], list[Batch]]:
     entries: Sequence[Mapping[str, str]] = found.spec.get("outputs") or ()
     if not entries:
         return {}, [_at(found, _no_outputs())]
-    shared = sharing()
+    shared = shared_topologies()
     texts: dict[str, str] = {}
-    makers: dict[str, int] = {}
+    writers: dict[str, int] = {}
     batches: list[Batch] = []
     for number in range(len(entries)):
-        made = make(found, number, shared)
+        made = output_files(found, number, shared)
         batches += made.batches
-        twice = [path for path in made.files if path in makers]
+        twice = [path for path in made.files if path in writers]
         if twice:
-            batches.append(_at(found, _twice(twice, number, makers[twice[0]])))
+            batches.append(_at(found, _written_twice(twice, number, writers[twice[0]])))
         texts |= made.files
-        makers |= dict.fromkeys(made.files, number)
-    batches += (_at(found, each) for each in _files_and_folders(makers))
+        writers |= dict.fromkeys(made.files, number)
+    batches += (_at(found, each) for each in _files_and_folders(writers))
     return texts, batches
 
 
@@ -331,7 +331,7 @@ def _no_outputs() -> Diagnostic:
     return warning("A981", (SUBJECT, "spec"), "the project has no outputs, so nothing is generated", hint=hint)
 
 
-def _twice(paths: Sequence[str], number: int, other: int) -> Diagnostic:
+def _written_twice(paths: Sequence[str], number: int, other: int) -> Diagnostic:
     """A982: no output may write over another."""
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     route = (SUBJECT, "spec", "outputs")
@@ -340,21 +340,21 @@ def _twice(paths: Sequence[str], number: int, other: int) -> Diagnostic:
     return error("A982", (*route, number, "to"), message, notes=notes, hint="give each a folder of its own")
 
 
-def _files_and_folders(makers: Mapping[str, int]) -> Iterator[Diagnostic]:
+def _files_and_folders(writers: Mapping[str, int]) -> Iterator[Diagnostic]:
     """A982: no output may have a file where another has a folder."""
-    inside = {above: path for path in makers for above in output_tree.above(path)}
-    for path in sorted(makers.keys() & inside.keys()):
+    inside = {above: path for path in writers for above in output_tree.above(path)}
+    for path in sorted(writers.keys() & inside.keys()):
         route = (SUBJECT, "spec", "outputs")
         message = f'"{path}" would be a file, and "{inside[path]}" lies in it'
-        notes = (Note("the folder's output", (*route, makers[inside[path]], "to")),)
-        yield error("A982", (*route, makers[path], "to"), message, notes=notes, hint="give each a folder of its own")
+        notes = (Note("the folder's output", (*route, writers[inside[path]], "to")),)
+        yield error("A982", (*route, writers[path], "to"), message, notes=notes, hint="give each a folder of its own")
 
 
 def _at(found: Project, diagnostic: Diagnostic) -> Batch:
     return Batch((diagnostic,), {SUBJECT: found.document})
 
 
-def _bring(given: Given, found: Project, texts: Mapping[str, str], batches: list[Batch]) -> int:
+def _update(given: Given, found: Project, texts: Mapping[str, str], batches: list[Batch]) -> int:
     """Compares with what is there, and writes or shows what differs."""
     try:
         compared = output_tree.changes(found.folder, texts)
@@ -368,7 +368,7 @@ def _bring(given: Given, found: Project, texts: Mapping[str, str], batches: list
             output_tree.apply(found.folder, compared.value)
     except (OSError, ValueError) as problem:
         return finish(given, [*batches, Batch((unwritable(found.folder or ".", problem),))])
-    return _tell(given, changes, batches)
+    return _report_changes(given, changes, batches)
 
 
 def _without_infos(batch: Batch) -> Batch:
@@ -376,15 +376,15 @@ def _without_infos(batch: Batch) -> Batch:
     return batch._replace(diagnostics=tuple(each for each in batch.diagnostics if each.severity != "info"))
 
 
-def _tell(given: Given, changes: Sequence[Change], batches: list[Batch]) -> int:
+def _report_changes(given: Given, changes: Sequence[Change], batches: list[Batch]) -> int:
     """Says what has changed, or what would: exit 1 either way, for a commit lacks it."""
     if given.on("check"):
         failed = output.write(line for each in changes for line in output_folder.unified(*each))
-        told = [_outdated(each) for each in changes]
+        reported = [_outdated(each) for each in changes]
     else:
         failed = output.write(f"{each.word} {each.path}\n" for each in changes)
-        told = [Batch((_done(changes),))]
-    report(given, [*batches, Batch(failed), *told], False)
+        reported = [Batch((_changed(changes),))]
+    report(given, [*batches, Batch(failed), *reported], False)
     return 1
 
 
@@ -399,6 +399,6 @@ def _outdated(change: Change) -> Batch:
     return Batch((found,), {"output": Document(change.path, "", 0, None)})
 
 
-def _done(changes: Sequence[Change]) -> Diagnostic:
+def _changed(changes: Sequence[Change]) -> Diagnostic:
     files = f"{len(changes)} files" if len(changes) > 1 else "1 file"
     return info("O809", (), f"{files} changed", hint="review and stage what is listed; a second run changes nothing")

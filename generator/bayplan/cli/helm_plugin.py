@@ -36,16 +36,16 @@ def run(given: Given) -> int:
     if folder.value is None:
         return finish(given, [Batch(folder.diagnostics)])
     path = os.path.join(folder.value, NAME, "plugin.yaml")
-    wrong = _foreign(path) or _made(os.path.dirname(path))
+    problems = _foreign(path) or _make_folder(os.path.dirname(path))
     text = _PLUGIN.format(version=__version__, command=scalar(_command()))
-    if not wrong:
-        wrong = output_folder.write_single(path, [text])
-    return finish(given, [Batch(wrong)], lambda: output.write([f"{path}\n"]))
+    if not problems:
+        problems = output_folder.write_single(path, [text])
+    return finish(given, [Batch(problems)], lambda: output.write([f"{path}\n"]))
 
 
 def _folder(helm: str) -> Outcome[str]:
     """Where this Helm looks for plugins. O821: there is no such Helm; O822: it is Helm 3."""
-    version = _asked(helm, "version", "--template", "{{.Version}}")
+    version = _helm_output(helm, "version", "--template", "{{.Version}}")
     if version.value is None:
         return version
     if version.value.startswith("v3."):
@@ -54,26 +54,26 @@ def _folder(helm: str) -> Outcome[str]:
             "Helm 3 runs the program itself: --post-renderer bayplan --post-renderer-args post-render; for Helm 4 pass"
         )
         return Outcome(None, (error("O822", (), message, hint=f"{hint} --helm PROGRAM"),))
-    return _asked(helm, "env", "HELM_PLUGINS")
+    return _helm_output(helm, "env", "HELM_PLUGINS")
 
 
-def _asked(helm: str, *arguments: str) -> Outcome[str]:
+def _helm_output(helm: str, *arguments: str) -> Outcome[str]:
     """What a Helm prints."""
     import subprocess
 
     try:
-        done = subprocess.run([helm, *arguments], capture_output=True, timeout=60, check=False)
+        process = subprocess.run([helm, *arguments], capture_output=True, timeout=60, check=False)
     except (OSError, ValueError, subprocess.TimeoutExpired) as problem:
         why = str(problem) if isinstance(problem, subprocess.TimeoutExpired) else reason(problem)
-        return Outcome(None, (_unasked(helm, why),))
-    text = done.stdout.decode(errors="replace").strip()
-    if done.returncode or not text:
-        said = done.stderr.decode(errors="replace").strip().partition("\n")[0]
-        return Outcome(None, (_unasked(helm, said or "it says nothing"),))
+        return Outcome(None, (_helm_failed(helm, why),))
+    text = process.stdout.decode(errors="replace").strip()
+    if process.returncode or not text:
+        complaint = process.stderr.decode(errors="replace").strip().partition("\n")[0]
+        return Outcome(None, (_helm_failed(helm, complaint or "it says nothing"),))
     return Outcome(text)
 
 
-def _unasked(helm: str, why: str) -> Diagnostic:
+def _helm_failed(helm: str, why: str) -> Diagnostic:
     message = f'Helm cannot be asked where its plugins are: "{helm}": {why}'
     return error("O821", (), message, hint="name it with --helm PROGRAM, or the folder of plugins with -o DIR")
 
@@ -92,7 +92,7 @@ def _foreign(path: str) -> tuple[Diagnostic, ...]:
     return (error("O823", (), message, hint="remove that plugin, or name another folder with -o DIR"),)
 
 
-def _made(folder: str) -> tuple[Diagnostic, ...]:
+def _make_folder(folder: str) -> tuple[Diagnostic, ...]:
     try:
         os.makedirs(folder, exist_ok=True)
     except (OSError, ValueError) as problem:

@@ -8,7 +8,9 @@ from typing import Any
 import click
 
 from bayplan import __version__
+from bayplan.cli import output
 from bayplan.cli.commands import COMMANDS
+from bayplan.cli.finish import finish
 from bayplan.cli.options import MANY, Argument, Command, Given, Option
 
 Run = Callable[[Given], int]
@@ -44,14 +46,25 @@ def main(argv: Sequence[str], run: Run) -> int:
     return code if isinstance(code, int) else 0
 
 
+def completion(given: Given) -> int:
+    """`bayplan completion`: click's script for the shell, without asking the shell for its version as click would."""
+    from click.shell_completion import ShellComplete, get_completion_class
+
+    kind = get_completion_class(given.words[0])
+    if kind is None:
+        raise AssertionError(f"click does not know {given.words[0]}")
+    script = ShellComplete.source(kind(program(lambda _: 0), {}, PROGRAM, COMPLETE))
+    return finish(given, (), lambda: output.write([f"{script}\n"]))
+
+
 def program(run: Run) -> click.Group:
     """The whole tree of commands."""
-    top = Words("", run, name=PROGRAM, help=ABOUT, epilog=EXITS, context_settings={"terminal_width": WIDTH})
+    top = CommandGroup("", run, name=PROGRAM, help=ABOUT, epilog=EXITS, context_settings={"terminal_width": WIDTH})
     click.version_option(__version__, message="%(prog)s %(version)s")(top)
     return top
 
 
-class Words(click.Group):
+class CommandGroup(click.Group):
     """The commands below some first words, made when they are asked for, listed as the table has them."""
 
     def __init__(self, prefix: str, run: Run, **settings: Any) -> None:
@@ -67,7 +80,7 @@ class Words(click.Group):
         """The command or group of that word."""
         full = self.prefix + name
         if full in GROUPS:
-            return Words(f"{full} ", self.run, name=name, help=GROUPS[full])
+            return CommandGroup(f"{full} ", self.run, name=name, help=GROUPS[full])
         found = next((command for command in COMMANDS if command.name == full), None)
         return _command(found, name, self.run) if found else None
 
@@ -92,7 +105,7 @@ class Words(click.Group):
 
 def _command(command: Command, name: str, run: Run) -> click.Command:
     def call(**values: Any) -> int:
-        return run(given(command, values))
+        return run(_arguments(command, values))
 
     params: list[click.Parameter] = [_argument(n, each) for n, each in enumerate(command.arguments)]
     params += [_option(each) for each in command.options]
@@ -124,7 +137,7 @@ def _type(choices: tuple[str, ...], file: bool) -> click.ParamType[Any]:
     return click.Choice(choices) if choices else click.Path() if file else click.STRING
 
 
-def given(command: Command, values: dict[str, Any]) -> Given:
+def _arguments(command: Command, values: dict[str, Any]) -> Given:
     """click's values as the command's functions want them."""
     words = [word for number in range(len(command.arguments)) for word in _values(values[f"words{number}"])]
     found = {option.key: _values(values[option.key.replace("-", "_")]) for option in command.options}

@@ -16,7 +16,8 @@ from bayplan.model.formats import Context, Source
 from bayplan.model.topology import ClusterTopology
 from bayplan.pipeline import Request
 from bayplan.report import Batch
-from bayplan.text.document import Document, text_of
+from bayplan.text.document import Document
+from bayplan.text.source import text_of
 
 # Workflow files -> documents; a format may look at files beside them, and have templates rendered elsewhere.
 
@@ -26,15 +27,15 @@ def workflow(path: str, source: Source) -> tuple[tuple[Document, ...], Batch]:
     name = files.STDIN if path == "-" else path
     raw = files.raw_of(path, "workflow")
     if raw.value is None:
-        wrong = tuple(each._replace(hint=each.hint or _hint(path, source)) for each in raw.diagnostics)
+        wrong = tuple(each._replace(hint=each.hint or _variable_hint(path, source)) for each in raw.diagnostics)
         return (), Batch(wrong, {"workflow": Document(name, "", 0, None)})
-    able = source._replace(read_file=_sources_beside("" if path == "-" else os.path.dirname(path)), render=render)
-    found = documents(name, raw.value, "workflow", able)
+    source = source._replace(read_file=_file_reader("" if path == "-" else os.path.dirname(path)), render=render)
+    found = documents(name, raw.value, "workflow", source)
     unread = Document(name, text_of(raw.value) if found.diagnostics else "", 0, None)
     return found.value or (), Batch(found.diagnostics, {"workflow": found.value[0] if found.value else unread})
 
 
-def _hint(path: str, source: Source) -> str:
+def _variable_hint(path: str, source: Source) -> str:
     """OSMO takes several variables behind one --set."""
     pair = source.variables and path.partition("=")[0].isidentifier() and "=" in path
     return f"write --set {path}: each variable has a --set of its own" if pair else ""
@@ -47,7 +48,7 @@ def render(request: Mapping[str, Any]) -> Mapping[str, Any]:
     return sandbox.run(request)
 
 
-def _sources_beside(folder: str) -> Callable[[str], Outcome[bytes]]:
+def _file_reader(folder: str) -> Callable[[str], Outcome[bytes]]:
     """The files in a folder and below it."""
 
     def read(path: str) -> Outcome[bytes]:
@@ -95,11 +96,11 @@ def read_all(given: Given, *, needs_topology: bool = True, load: Load | None = N
     read = [workflow(word, source) for word in given.words]
     topology, found = (load or topology_of)(path) if path is not None else (None, ())
     workflows = tuple(document for documents, _ in read for document in documents)
-    made = Inputs(workflows, topology, (*batches, *_used(batch for _, batch in read), *found))
-    return _beside(given.one("osmo-pool"), made) if given.on("osmo-pool") else made
+    made = Inputs(workflows, topology, (*batches, *_common_unused(batch for _, batch in read), *found))
+    return _with_pool(given.one("osmo-pool"), made) if given.on("osmo-pool") else made
 
 
-def _beside(word: str, read: Inputs) -> Inputs:
+def _with_pool(word: str, read: Inputs) -> Inputs:
     """The same with the pool configuration of that name beside."""
     from bayplan.cli import osmo_pool
     from bayplan.workflows.osmo.pool.values import SUBJECT
@@ -107,17 +108,17 @@ def _beside(word: str, read: Inputs) -> Inputs:
     document, batch = osmo_pool.load(word)
     if document is None:
         return read._replace(workflows=(), batches=(*read.batches, batch))
-    useless = Batch(osmo_pool.useless(read.workflows) if read.workflows else ())
-    return read._replace(batches=(*read.batches, batch, useless), beside={SUBJECT: document})
+    unused = Batch(osmo_pool.useless(read.workflows) if read.workflows else ())
+    return read._replace(batches=(*read.batches, batch, unused), beside={SUBJECT: document})
 
 
-def _used(batches: Iterable[Batch]) -> list[Batch]:
+def _common_unused(batches: Iterable[Batch]) -> list[Batch]:
     """The batches of several workflows: a variable is without use only if it is so for all of them."""
     found = list(batches)
-    missed = [{each.message for each in batch.diagnostics if each.code == "A931"} for batch in found]
-    useless = set.intersection(*missed) if missed else set()
+    by_workflow = [{each.message for each in batch.diagnostics if each.code == "A931"} for batch in found]
+    unused = set.intersection(*by_workflow) if by_workflow else set()
     return [
-        batch._replace(diagnostics=tuple(d for d in batch.diagnostics if d.code != "A931" or d.message in useless))
+        batch._replace(diagnostics=tuple(d for d in batch.diagnostics if d.code != "A931" or d.message in unused))
         for batch in found
     ]
 
@@ -130,19 +131,19 @@ def no_topology() -> Diagnostic:
 
 def topology_path(given: Given) -> tuple[str | None, tuple[Batch, ...]]:
     """-t, else what the project file says."""
-    return (given.one("topology"), ()) if given.on("topology") else _of_project()
+    return (given.one("topology"), ()) if given.on("topology") else _project_topology()
 
 
 def needed_topology(given: Given) -> tuple[str | None, tuple[Batch, ...]]:
     """The same for those who cannot do without: where nothing names one, that is told (A921)."""
-    return _needed(*topology_path(given))
+    return _required(*topology_path(given))
 
 
-def _needed(path: str | None, batches: tuple[Batch, ...]) -> tuple[str | None, tuple[Batch, ...]]:
-    return path, batches if path is not None or _told(batches) else (Batch((no_topology(),)),)
+def _required(path: str | None, batches: tuple[Batch, ...]) -> tuple[str | None, tuple[Batch, ...]]:
+    return path, batches if path is not None or _any_diagnostics(batches) else (Batch((no_topology(),)),)
 
 
-def _of_project() -> tuple[str | None, tuple[Batch, ...]]:
+def _project_topology() -> tuple[str | None, tuple[Batch, ...]]:
     from bayplan.cli import project
 
     return project.topology()
@@ -164,14 +165,14 @@ def only(documents: Sequence[Document]) -> Loaded:
     return None, (Batch((found,), {"topology": documents[1]}),)
 
 
-def remembering() -> Load:
+def cached_loader() -> Load:
     """Reads each topology file once."""
-    known: dict[str, Loaded] = {}
+    loaded: dict[str, Loaded] = {}
 
     def load(path: str) -> Loaded:
-        if path not in known:
-            known[path] = topology_of(path)
-        return known[path]
+        if path not in loaded:
+            loaded[path] = topology_of(path)
+        return loaded[path]
 
     return load
 
@@ -217,17 +218,17 @@ def requests(given: Given, inputs: Inputs, *, cluster_objects: bool = False) -> 
 def without_topology(given: Given) -> bool:
     """Whether neither the command line nor a project names a topology; a broken project counts as naming one."""
     path, batches = topology_path(given)
-    return path is None and not _told(batches)
+    return path is None and not _any_diagnostics(batches)
 
 
-def _told(batches: Iterable[Batch]) -> bool:
+def _any_diagnostics(batches: Iterable[Batch]) -> bool:
     """Whether anything was found: a project that names no topology is sound."""
     return any(batch.diagnostics for batch in batches)
 
 
 def one_topology(given: Given) -> tuple[Document | None, tuple[Batch, ...]]:
     """The topology of a command whose argument it is, else the project's."""
-    path, batches = (given.words[0], ()) if given.words else _needed(*_of_project())
+    path, batches = (given.words[0], ()) if given.words else _required(*_project_topology())
     if path is None:
         return None, batches
     document, found = topology_of(path)
@@ -245,12 +246,12 @@ def read_beside(folder: str, path: str) -> Outcome[bytes]:
     full = os.path.join(folder or os.curdir, path)
     try:
         if outside(folder, path):
-            return Outcome(None, (_elsewhere(path),))
+            return Outcome(None, (_outside_folder(path),))
         raw = files.raw_of(full, "")
     except (OSError, ValueError) as problem:  # a name with a NUL
-        return Outcome(None, (_missing(folder, path, str(problem)),))
+        return Outcome(None, (_unreadable(folder, path, str(problem)),))
     why = "; ".join(each.message.removeprefix("the file cannot be read: ") for each in raw.diagnostics)
-    return Outcome(None, (_missing(folder, path, why),)) if raw.value is None else raw
+    return Outcome(None, (_unreadable(folder, path, why),)) if raw.value is None else raw
 
 
 def outside(folder: str, path: str) -> bool:
@@ -260,13 +261,13 @@ def outside(folder: str, path: str) -> bool:
     return os.path.isabs(path) or os.path.commonpath((root, real)) != root
 
 
-def _elsewhere(path: str) -> Diagnostic:
+def _outside_folder(path: str) -> Diagnostic:
     kind = "an absolute path" if os.path.isabs(path) else "a path that leads out of the workflow's folder"
     hint = "copy the file beside the workflow, and name it from there: a manifest must not depend on the machine"
     return error("R135", (), f'"{path}" is {kind}', hint=hint)
 
 
-def _missing(folder: str, path: str, why: str) -> Diagnostic:
+def _unreadable(folder: str, path: str, why: str) -> Diagnostic:
     """With the nearest name where the file is looked for."""
     inner = os.path.dirname(path)
     try:

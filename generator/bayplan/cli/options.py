@@ -42,10 +42,10 @@ MANY = 1_000_000
 
 
 class Command(NamedTuple):
-    """One command; its module is `bayplan.cli.<module>` and has `run(Given) -> int`."""
+    """One command; `module` is that in `bayplan.cli` which runs it, and its function where that is not `run`."""
 
     name: str  # "render", "topology export"
-    module: str
+    module: str  # "render", "topology_export", "kustomize.doctor"
     summary: str
     arguments: tuple[Argument, ...] = ()
     options: tuple[Option, ...] = ()

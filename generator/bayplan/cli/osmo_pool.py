@@ -10,8 +10,7 @@ from bayplan.core.diagnostics import Diagnostic, error, warning
 from bayplan.report import Batch
 from bayplan.text.document import Document
 from bayplan.workflows import osmo
-from bayplan.workflows.osmo.pool import choose
-from bayplan.workflows.osmo.pool.values import SUBJECT
+from bayplan.workflows.osmo.pool.values import SUBJECT, choose
 
 
 def split(word: str) -> tuple[str, str]:

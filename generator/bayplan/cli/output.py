@@ -6,11 +6,13 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from errno import EISDIR
+from typing import TYPE_CHECKING
 
 from bayplan.cli.options import Given
 from bayplan.core.diagnostics import Diagnostic, error
-from bayplan.model.manifest import File, Item
-from bayplan.text.emit import emit
+
+if TYPE_CHECKING:
+    from bayplan.model.manifest import Item
 
 # Standard output, as UTF-8 whatever the locale, in large writes.
 
@@ -34,9 +36,9 @@ def write_bytes(pieces: Iterable[bytes]) -> tuple[Diagnostic, ...]:
     except BrokenPipeError:
         raise
     except OSError as problem:
-        from bayplan.cli.failures import unwritable
+        from bayplan.cli.failures import discard_stdout, unwritable
 
-        silence()
+        discard_stdout()
         return (unwritable("<stdout>", problem),)
     return ()
 
@@ -54,20 +56,7 @@ def chunks(pieces: Iterable[str]) -> Iterable[bytes]:
     yield "".join(gathered).encode()
 
 
-def silence() -> None:
-    """Lets the interpreter's last flush go nowhere: it would complain a second time."""
-    if sys.stdout is None:
-        return
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):
-        return
-
-
-Documents = Iterable[Item]
-
-
-def wrong(given: Given) -> tuple[Diagnostic, ...]:
+def option_errors(given: Given) -> tuple[Diagnostic, ...]:
     """What can be told of the options before there is anything to write."""
     if given.on("check") and given.one("output", "-") == "-":
         message = "--check compares with what -o names, and -o names no file or folder"
@@ -75,7 +64,7 @@ def wrong(given: Given) -> tuple[Diagnostic, ...]:
     return ()
 
 
-def writer(given: Given, documents: Documents) -> Callable[[], tuple[Diagnostic, ...]]:
+def writer(given: Given, documents: Iterable[Item]) -> Callable[[], tuple[Diagnostic, ...]]:
     """The function that writes (or compares) the documents as the options have it."""
     path = given.one("output", "-")
     if path != "-" and _is_folder(path):
@@ -83,13 +72,17 @@ def writer(given: Given, documents: Documents) -> Callable[[], tuple[Diagnostic,
 
         into = folder.compare_folder if given.on("check") else folder.write_folder
         return lambda: into(path, folder.files(documents))
+    from bayplan.text.emit import emit
+
     found = tuple(documents)
-    wrong = several(found)
-    return (lambda: wrong) if wrong else file_writer(given, emit(found))
+    option_errors = several_files(found)
+    return (lambda: option_errors) if option_errors else file_writer(given, emit(found))
 
 
-def several(documents: Sequence[Item], hint: str = "write them into a folder: -o DIR/") -> tuple[Diagnostic, ...]:
+def several_files(documents: Sequence[Item], hint: str = "write them into a folder: -o DIR/") -> tuple[Diagnostic, ...]:
     """O808 where one text would have to hold more than one file."""
+    from bayplan.model.manifest import File
+
     names = ", ".join(each.name for each in documents if isinstance(each, File))
     if len(documents) < 2 or not names:
         return ()

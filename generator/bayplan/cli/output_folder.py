@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from bayplan.cli import output
 from bayplan.cli.failures import unwritable
@@ -19,10 +19,10 @@ from bayplan.text.emit import emit
 NOWHERE = "/dev/null"
 
 
-def show(path: str, wanted: Mapping[str, str], stale: Iterable[str]) -> tuple[Diagnostic, ...]:
+def compare(path: str, expected: Mapping[str, str], stale: Iterable[str]) -> tuple[Diagnostic, ...]:
     """The differences on standard output, and O805 when there are any. `wanted`: file -> text; `stale`: files to go."""
     try:
-        found = {name: (text_at(name), text) for name, text in wanted.items()}
+        found = {name: (text_at(name), text) for name, text in expected.items()}
         gone = {name: (text_at(name), None) for name in stale}
     except (OSError, ValueError) as problem:
         return (unwritable(path, problem),)
@@ -67,7 +67,7 @@ def write_single(path: str, pieces: Iterable[str]) -> tuple[Diagnostic, ...]:
     try:
         real = os.path.realpath(path)
         if os.path.exists(real) and not os.path.isfile(real):
-            pour(real, pieces)
+            write_bytes(real, pieces)
         else:
             replace(real, pieces)
     except BrokenPipeError:
@@ -77,7 +77,7 @@ def write_single(path: str, pieces: Iterable[str]) -> tuple[Diagnostic, ...]:
     return ()
 
 
-def pour(path: str, pieces: Iterable[str]) -> None:
+def write_bytes(path: str, pieces: Iterable[str]) -> None:
     """Writes into what is there, or into a new file. OSError, also of what the disk says only at the end."""
     with open(path, "wb") as file:
         for chunk in output.chunks(pieces):
@@ -86,19 +86,19 @@ def pour(path: str, pieces: Iterable[str]) -> None:
 
 def replace(path: str, pieces: Iterable[str]) -> None:
     """Moves a new file into the place of an old one that differs; nothing is left behind when it fails."""
-    beside = os.path.join(os.path.dirname(path), f".bayplan-{os.getpid()}.tmp")
+    temporary = os.path.join(os.path.dirname(path), f".bayplan-{os.getpid()}.tmp")
     try:
-        pour(beside, pieces)
-        if not same(beside, path):
+        write_bytes(temporary, pieces)
+        if not same_bytes(temporary, path):
             if os.path.exists(path):
-                os.chmod(beside, stat.S_IMODE(os.stat(path).st_mode))
-            os.replace(beside, path)
+                os.chmod(temporary, stat.S_IMODE(os.stat(path).st_mode))
+            os.replace(temporary, path)
     finally:
-        if os.path.lexists(beside):
-            os.unlink(beside)
+        if os.path.lexists(temporary):
+            os.unlink(temporary)
 
 
-def same(left: str, right: str) -> bool:
+def same_bytes(left: str, right: str) -> bool:
     """Whether both files are there with the same bytes."""
     if not os.path.isfile(right) or os.path.getsize(left) != os.path.getsize(right):
         return False
@@ -111,7 +111,7 @@ def same(left: str, right: str) -> bool:
 
 def compare_single(path: str, pieces: Iterable[str]) -> tuple[Diagnostic, ...]:
     """Shows on standard output how the file differs from what would be written."""
-    return show(path, {path: "".join(pieces)}, ())
+    return compare(path, {path: "".join(pieces)}, ())
 
 
 INDEX = ".bayplan-index"
@@ -126,17 +126,17 @@ def files(documents: Iterable[Item]) -> dict[str, str]:
 
     The number is that of the kind, so that one object more or less renames no other file.
     """
-    given = tuple(documents)
-    texts = [each for each in given if isinstance(each, File)]
+    items = tuple(documents)
+    texts = [each for each in items if isinstance(each, File)]
     found = {f"{number:02}-{each.name}": each.text for number, each in enumerate(texts, 1)}
-    documents = [each for each in given if not isinstance(each, File)]
-    met: dict[str, int] = {}  # names repeat in several namespaces
+    documents = [each for each in items if not isinstance(each, File)]
+    repeats: dict[str, int] = {}  # names repeat in several namespaces
     for text in filter(None, re.split(r"^---\n", "".join(emit(documents)), flags=re.MULTILINE)):
         stem = _stem(text)
         name = f"{stem}.yaml"
         while name in found:  # also by an object that is really called so
-            met[stem] = met.get(stem, 1) + 1
-            name = f"{stem}--{met[stem]}.yaml"
+            repeats[stem] = repeats.get(stem, 1) + 1
+            name = f"{stem}--{repeats[stem]}.yaml"
         found[name] = text
     return found
 
@@ -148,43 +148,50 @@ def _stem(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{number:02}-{kind.lower()}-{name.strip(chr(34))}")[:240]
 
 
-def write_folder(path: str, wanted: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+def write_folder(path: str, expected: Mapping[str, str]) -> tuple[Diagnostic, ...]:
     """Makes the folder hold exactly these files of ours; those of others stay, and must not be in the way."""
     try:
-        known = listed(path)
-        if known.value is None:
-            return known.diagnostics
-        foreign = [name for name in wanted if name not in known.value and os.path.lexists(os.path.join(path, name))]
+        previous = listed(path)
+        if previous.value is None:
+            return previous.diagnostics
+        foreign = [
+            name for name in expected if name not in previous.value and os.path.lexists(os.path.join(path, name))
+        ]
         if foreign:
             return tuple(_foreign(os.path.join(path, name)) for name in foreign)
-        _replace(path, wanted, known.value)
+        _replace(path, expected, previous.value)
     except (OSError, ValueError) as problem:
         return (unwritable(path, problem),)
     return ()
 
 
-def compare_folder(path: str, wanted: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+def compare_folder(path: str, expected: Mapping[str, str]) -> tuple[Diagnostic, ...]:
     """Shows on standard output how the folder differs from what would be written."""
     try:
-        known = listed(path)
+        previous = listed(path)
     except (OSError, ValueError) as problem:
         return (unwritable(path, problem),)
-    if known.value is None:
-        return known.diagnostics
-    stale = [name for name in known.value if name not in wanted and os.path.lexists(os.path.join(path, name))]
-    there = {os.path.join(path, name): text for name, text in wanted.items()}
-    return show(path, there, [os.path.join(path, name) for name in stale])
+    if previous.value is None:
+        return previous.diagnostics
+    stale = [name for name in previous.value if name not in expected and os.path.lexists(os.path.join(path, name))]
+    there = {os.path.join(path, name): text for name, text in expected.items()}
+    return compare(path, there, [os.path.join(path, name) for name in stale])
 
 
 def listed(path: str) -> Outcome[tuple[str, ...]]:
-    """The files that the index lists. A line that cannot be ours could remove anything: an error."""
-    text = text_at(os.path.join(path, INDEX)) or ""
+    """The files that the folder's index lists."""
+    index = os.path.join(path, INDEX)
+    return read_index(index, text_at(index) or "", _OURS, "remove the index, and the files that bayplan wrote")
+
+
+def read_index(path: str, text: str, possible: Callable[[str], object], hint: str) -> Outcome[tuple[str, ...]]:
+    """The files that an index lists. O806: bayplan cannot have written a line, which could remove anything."""
     names = tuple(line for line in text.splitlines() if line and not line.startswith("#"))
-    strange = next((name for name in names if not _OURS(name)), None)
-    if strange is None:
+    impossible = next((name for name in names if not possible(name)), None)
+    if impossible is None:
         return Outcome(names)
-    message = f'"{os.path.join(path, INDEX)}" lists "{strange}", which bayplan never wrote'
-    return Outcome(None, (error("O806", (), message, hint="remove the index, and the files that bayplan wrote"),))
+    message = f'"{path}" lists "{impossible}", which bayplan never wrote'
+    return Outcome(None, (error("O806", (), message, hint=hint),))
 
 
 def _foreign(path: str) -> Diagnostic:
@@ -192,37 +199,38 @@ def _foreign(path: str) -> Diagnostic:
     return error("O804", (), message, hint="move it, or choose another folder")
 
 
-def _replace(path: str, wanted: Mapping[str, str], listed: tuple[str, ...]) -> None:
-    """Everything is written into a folder of its own first, and then moved: a full disk changes nothing."""
+def _replace(path: str, expected: Mapping[str, str], listed: tuple[str, ...]) -> None:
     os.makedirs(path, exist_ok=True)
-    made = os.path.join(path, f".bayplan-{os.getpid()}")
-    index = {INDEX: HEADER + "".join(f"{name}\n" for name in wanted)}
-    changed = {name: text for name, text in {**wanted, **index}.items() if _differs(os.path.join(path, name), text)}
-    stale = [name for name in listed if name not in wanted]
-    os.mkdir(made)
-    try:
-        for name, text in changed.items():
-            pour(os.path.join(made, name), [text])
+    texts = {**expected, INDEX: HEADER + "".join(f"{name}\n" for name in expected)}
+    changed = {name: text for name, text in texts.items() if text_at(os.path.join(path, name)) != text}
+    stale = [os.path.join(path, name) for name in listed if name not in expected]
+
+    def move(written: Sequence[str]) -> None:
         if INDEX in changed:  # should the moving be interrupted, old and new files alike are known as ours
-            both = "".join(f"{name}\n" for name in dict.fromkeys((*listed, *wanted)))
+            both = "".join(f"{name}\n" for name in dict.fromkeys((*listed, *expected)))
             replace(os.path.join(path, INDEX), [HEADER + both])
-        for name in stale:
-            _remove(os.path.join(path, name))
-        for name in changed:
-            os.replace(os.path.join(made, name), os.path.join(path, name))
+        for name in filter(os.path.lexists, stale):
+            os.unlink(name)
+        for source, name in zip(written, changed, strict=True):
+            os.replace(source, os.path.join(path, name))
+
+    staged(path, changed.values(), move)
+
+
+def staged(folder: str, texts: Iterable[str], move: Callable[[Sequence[str]], None]) -> None:
+    """Writes all texts into a temporary folder in this one before `move` moves them: a full disk changes nothing."""
+    temporary = os.path.join(folder, f".bayplan-{os.getpid()}")
+    os.mkdir(temporary)
+    try:
+        written = []
+        for number, text in enumerate(texts):
+            written.append(os.path.join(temporary, str(number)))
+            write_bytes(written[-1], [text])
+        move(written)
     finally:
-        for name in os.listdir(made):
-            os.unlink(os.path.join(made, name))
-        os.rmdir(made)
-
-
-def _differs(path: str, text: str) -> bool:
-    return text_at(path) != text
-
-
-def _remove(path: str) -> None:
-    if os.path.lexists(path):
-        os.unlink(path)
+        for name in os.listdir(temporary):
+            os.unlink(os.path.join(temporary, name))
+        os.rmdir(temporary)
 
 
 # The mark of what `bayplan generate` wrote: only a file that carries it is ever replaced or removed.

@@ -1,7 +1,7 @@
 """The files that `bayplan generate` keeps: what differs, what is stale, and all of it changed at once.
 
 An index beside bayplan.yaml lists them, so that those of deleted workflows and outputs are found again. A file is
-replaced or removed only if it carries the mark of `generated.py`, or `render -o DIR/` lists it in its folder's index.
+replaced or removed only if it carries the mark of `output_folder`, or `render -o DIR/` lists it in its folder's index.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def changes(root: str, texts: Mapping[str, str]) -> Outcome[tuple[Change, ...]]:
     kept = [each for each in gone if not _is_ours(each, ours)]
     blocked = [each.path for each in made if not _is_ours(each, ours)]
     blocked += _blocking(root, wanted, {each.path for each in gone if each not in kept})
-    found = (*(_in_the_way(root, path) for path in blocked), *_leading_out(root, (*wanted, *stale)))
+    found = (*(_foreign(root, path) for path in blocked), *_links_out(root, (*wanted, *stale)))
     if found:
         return Outcome(None, tuple(found))
     needed = (*(each for each in made if each.old != each.new), *(each for each in gone if each not in kept))
@@ -61,20 +61,15 @@ def changes(root: str, texts: Mapping[str, str]) -> Outcome[tuple[Change, ...]]:
 
 def _listed(root: str) -> Outcome[tuple[str, ...]]:
     """The files that the index lists. The two sides of a merge conflict in it are both believed."""
-    text = _text(root, INDEX) or ""
-    lines = [line for line in text.splitlines() if line and not line.startswith("#") and not _CONFLICT(line)]
-    strange = next((line for line in lines if not _possible(line)), None)
-    if strange is None:
-        return Outcome(tuple(dict.fromkeys(lines)))
-    message = f'"{os.path.join(root, INDEX)}" lists "{strange}", which bayplan never wrote'
-    return Outcome(None, (error("O806", (), message, hint="take the line out"),))
+    text = "\n".join(line for line in (_text(root, INDEX) or "").splitlines() if not _CONFLICT(line))
+    return output_folder.read_index(os.path.join(root, INDEX), text, _possible, "take the line out")
 
 
 def _possible(path: str) -> bool:
     """Whether bayplan could have written a file of this name."""
     parts = path.split("/")
-    strange = os.path.isabs(path) or os.path.normpath(path) != path or not path.isprintable()
-    return not strange and os.pardir not in parts and ".git" not in parts
+    impossible = os.path.isabs(path) or os.path.normpath(path) != path or not path.isprintable()
+    return not impossible and os.pardir not in parts and ".git" not in parts
 
 
 def _adopted(root: str, texts: Mapping[str, str]) -> Outcome[tuple[str, ...]]:
@@ -115,12 +110,12 @@ def above(path: str) -> Iterator[str]:
         yield path
 
 
-def _in_the_way(root: str, path: str) -> Diagnostic:
+def _foreign(root: str, path: str) -> Diagnostic:
     message = f'"{os.path.join(root, path)}" is in the way: `bayplan generate` did not write it'
     return error("O804", (), message, hint="move it or remove it, or choose another place in bayplan.yaml")
 
 
-def _leading_out(root: str, paths: Sequence[str]) -> Iterator[Diagnostic]:
+def _links_out(root: str, paths: Sequence[str]) -> Iterator[Diagnostic]:
     """A988: links may lead anywhere; what is written and removed lies below the project's folder."""
     inside = os.path.join(os.path.realpath(root or os.curdir), "")
     for place in sorted({os.path.dirname(path) for path in paths}):
@@ -136,26 +131,20 @@ def _kept(root: str, change: Change) -> Diagnostic:
 
 def apply(root: str, needed: Sequence[Change]) -> None:
     """Makes the changes: every text is on the disk before the first file is touched. OSError, ValueError."""
-    made = os.path.join(root, f".bayplan-{os.getpid()}")
-    written = [each for each in needed if each.new is not None]
-    os.mkdir(made)
-    try:
-        for number, each in enumerate(written):
-            output_folder.pour(os.path.join(made, str(number)), [each.new or ""])
+    new = {each.path: each.new for each in needed if each.new is not None}
+    stale = [each.path for each in needed if each.new is None]
+
+    def move(written: Sequence[str]) -> None:
         _check_folders(root, needed)
-        _announce(root, needed)
-        for each in needed:
-            if each.new is None:
-                os.unlink(os.path.join(root, each.path))
-        for number, each in enumerate(written):
-            _move(os.path.join(made, str(number)), os.path.join(root, each.path))
-        for each in needed:
-            if each.new is None:
-                _tidy(root, each.path)
-    finally:
-        for name in os.listdir(made):
-            os.unlink(os.path.join(made, name))
-        os.rmdir(made)
+        _list_old_and_new(root, needed)
+        for path in stale:
+            os.unlink(os.path.join(root, path))
+        for source, path in zip(written, new, strict=True):
+            _move(source, os.path.join(root, path))
+        for path in stale:
+            _remove_empty_folders(root, path)
+
+    output_folder.staged(root, new.values(), move)
 
 
 def _check_folders(root: str, needed: Sequence[Change]) -> None:
@@ -166,7 +155,7 @@ def _check_folders(root: str, needed: Sequence[Change]) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
-def _announce(root: str, needed: Sequence[Change]) -> None:
+def _list_old_and_new(root: str, needed: Sequence[Change]) -> None:
     """Should the moving be interrupted, old and new files alike are known as ours."""
     index = next((each for each in needed if each.path == INDEX), None)
     if index is not None:
@@ -182,7 +171,7 @@ def _move(source: str, path: str) -> None:
     os.replace(source, real)
 
 
-def _tidy(root: str, path: str) -> None:
+def _remove_empty_folders(root: str, path: str) -> None:
     """Removes folders that nothing is left in, up to the project's own."""
     for each in above(path):
         try:

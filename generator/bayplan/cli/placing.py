@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
-from bayplan.cli import options
+from bayplan.cli import inputs, options
 from bayplan.cli.options import Given
-from bayplan.core.diagnostics import Outcome
+from bayplan.core.values import NamedTuple
 from bayplan.model.augment import AugmentRequest
+from bayplan.report import Batch
 from bayplan.text.document import Document
 
 
-def request(given: Given, topology: Document | None, policy: Document | None) -> Outcome[AugmentRequest]:
-    """The request, still without objects. None where an option is wrong, or a file that one names cannot be used."""
+class Placing(NamedTuple):
+    """`request`: still without objects; None where an option is wrong, or a file that one names cannot be used.
+
+    `documents`: subject -> the topology and the policy, as far as they could be read.
+    """
+
+    request: AugmentRequest | None
+    documents: dict[str, Document]
+    batches: tuple[Batch, ...]
+
+
+def placing(given: Given, path: str) -> Placing:
+    """The request with the topology in the file and the policy that the options name."""
+    topology, about_topology = inputs.topology_of(path)
+    policy, about_policy = inputs.policy_of(given)
     target, accept = options.target(given), options.accept(given)
-    wrong = (*target.diagnostics, *accept.diagnostics)
-    unread = topology is None or (policy is None and given.on("policy"))
+    batches = (*about_topology, *about_policy, Batch((*target.diagnostics, *accept.diagnostics)))
+    read = (("topology", topology), ("policy", policy))
+    documents = {subject: document for subject, document in read if document is not None}
+    unread = policy is None and given.on("policy")
     if unread or topology is None or target.value is None or accept.value is None:
-        return Outcome(None, wrong)
-    made = AugmentRequest(
+        return Placing(None, documents, batches)
+    request = AugmentRequest(
         objects=(),
         topology=topology,
         policy=policy,
@@ -26,4 +42,4 @@ def request(given: Given, topology: Document | None, policy: Document | None) ->
         accept=accept.value,
         hooks=given.on("include-hooks"),
     )
-    return Outcome(made, wrong)
+    return Placing(request, documents, batches)

@@ -149,9 +149,9 @@ def _count(pods: int) -> str:
 def run(given: Given) -> int:
     """Shows the plans of all workflows."""
     read = inputs.read_all(given)
-    asked = inputs.requests(given, read)
-    compiled, found = compile_all(asked.value or (), read)
-    batches = [Batch(asked.diagnostics), *read.batches, *found]
+    requested = inputs.requests(given, read)
+    compiled, found = compile_all(requested.value or (), read)
+    batches = [Batch(requested.diagnostics), *read.batches, *found]
     planned = [value.planned for _, value in compiled]
     show = as_json if given.one("format", "tree") == "json" else as_tree
     return finish(given, batches, lambda: output.write([show(planned)]))

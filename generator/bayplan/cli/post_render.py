@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from bayplan.cli import files
+from bayplan.cli import files, output
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
-from bayplan.clients import pieces
-from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors, warning
+from bayplan.clients import MARK
+from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
 from bayplan.report import Batch
 from bayplan.text.document import Document
 
-NAMED = (
+RELATED_KINDS = (
     "ComputeDomain",
     "PodGroup",
     "ResourceClaim",
@@ -31,7 +33,7 @@ def run(given: Given) -> int:
     """Passes standard input on, with what annotations and the policy ask for."""
     given = given if given.on("topology") or given.on("policy") else _with_policy(given)
     named: tuple[str, tuple[Batch, ...]] = given.one("topology"), ()
-    path, batches = named if given.on("topology") else _of_project(given)
+    path, batches = named if given.on("topology") else _project_topology(given)
     wrong = _wrong(given, path)
     raw = _stream() if path is not None and not wrong else Outcome(b"")
     batches += (Batch((*wrong, *raw.diagnostics), {"stream": Document(files.STDIN, "", 0, None)}),)
@@ -39,11 +41,11 @@ def run(given: Given) -> int:
         return finish(given, batches)
     if not raw.value.strip():
         return finish(given, [*batches, Batch((_empty(),))])
-    if given.on("policy") or pieces.MARK in raw.value:
-        return _placed(given, path, raw.value, batches)
-    there = files.raw_of(path, "topology")  # nothing is asked of it, but a wrong name should not wait until it matters
-    batch = Batch(there.diagnostics, {"topology": Document(path, "", 0, None)})
-    return finish(given, [*batches, batch], _writer(raw.value))
+    if given.on("policy") or MARK in raw.value:
+        return _augment(given, path, raw.value, batches)
+    raw_topology = files.raw_of(path, "topology")  # unused here, but a wrong name should not wait until it matters
+    batch = Batch(raw_topology.diagnostics, {"topology": Document(path, "", 0, None)})
+    return finish(given, [*batches, batch], _write_stdout(raw.value))
 
 
 def _stream() -> Outcome[bytes]:
@@ -55,7 +57,7 @@ def _stream() -> Outcome[bytes]:
     return Outcome(None, (error("R104", ("stream",), message, hint="let Helm run the post-renderer itself"),))
 
 
-def _of_project(given: Given) -> tuple[str | None, tuple[Batch, ...]]:
+def _project_topology(given: Given) -> tuple[str | None, tuple[Batch, ...]]:
     """The topology that the project file names. Nothing of the pipeline is loaded where -t says it already."""
     from bayplan.cli import inputs
 
@@ -86,41 +88,127 @@ def _empty() -> Diagnostic:
     return warning("A973", (), message, hint=hint)
 
 
-def _placed(given: Given, path: str, raw: bytes, batches: tuple[Batch, ...]) -> int:
+def _augment(given: Given, path: str, raw: bytes, batches: tuple[Batch, ...]) -> int:
     """Reads what is needed, has the engine place what is asked for, and writes everything."""
     from bayplan.augment import augment
-    from bayplan.cli import inputs, placing
+    from bayplan.cli.placing import placing
     from bayplan.clients import helm as stream
 
-    topology, about = inputs.topology_of(path)
-    policy, more = inputs.policy_of(given)
-    read, found = stream.parse(files.STDIN, raw, _watched(policy))
-    said, sources = stream.placed(read, (*found, *stream.strangers(read)))
-    asked = placing.request(given, topology, policy)
-    batches = (*batches, *about, *more, Batch(asked.diagnostics), Batch(said, sources))
-    if asked.value is None or has_errors(said):
+    needed = placing(given, path)
+    read, found = stream.parse(files.STDIN, raw, _relevant_kind(needed.documents.get("policy")))
+    diagnostics, sources = stream.located(read, (*found, *stream.own_files(read)))
+    batches = (*batches, *needed.batches, Batch(diagnostics, sources))
+    if needed.request is None or has_errors(diagnostics):
         return finish(given, batches)
-    made, origins = augment(asked.value._replace(objects=tuple(stream.objects(read)), shared=given.on(SHARED)))
-    said, sources = stream.placed(read, made.diagnostics)
-    sources |= {subject: each for subject, each in (("topology", topology), ("policy", policy)) if each is not None}
-    batches = (*batches, Batch(said, sources, origins))
-    if made.value is None:
+    request = needed.request._replace(objects=tuple(stream.objects(read)), shared=given.on(SHARED))
+    augmented, origins = augment(request)
+    diagnostics, sources = stream.located(read, augmented.diagnostics)
+    batches = (*batches, Batch(diagnostics, {**sources, **needed.documents}, origins))
+    if augmented.value is None:
         return finish(given, batches)
-    changed = any(made.value)
-    return finish(given, batches, _writer(b"".join(stream.written(read, made.value)) if changed else raw))
+    changed = any(augmented.value)
+    return finish(given, batches, _write_stdout(b"".join(stream.written(read, augmented.value)) if changed else raw))
 
 
-def _watched(policy: Document | None) -> Callable[[str], bool]:
+def _relevant_kind(policy: Document | None) -> Callable[[str], bool]:
     """Whether objects of a kind may have to be placed, or say something about those that have."""
     from bayplan.kube.objects import items, text
     from bayplan.kube.workloads import REFUSED, WORKLOADS
 
     rules: Any = items(policy.data, "spec", "rules") if policy else ()
     named = {text(rule, "match", "kind") for rule in rules}
-    return frozenset({*NAMED, *(kind for _, kind in (*WORKLOADS, *REFUSED)), *named}).__contains__
+    return frozenset({*RELATED_KINDS, *(kind for _, kind in (*WORKLOADS, *REFUSED)), *named}).__contains__
 
 
-def _writer(raw: bytes) -> Callable[[], tuple[Diagnostic, ...]]:
-    from bayplan.cli import output as stdout
+def _write_stdout(raw: bytes) -> Callable[[], tuple[Diagnostic, ...]]:
+    return lambda: output.write_bytes([raw])
 
-    return lambda: stdout.write_bytes([raw])
+
+# What post-render says is kept in a file, because Helm 4 shows nothing of it (internal/plugin, `runPostrenderer`).
+
+PLUGIN = "HELM_PLUGIN_NAME"
+"""Helm 4 sets this variable, Helm 3 does not."""
+
+
+class Tee:
+    """Standard error that remembers what was written to it."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+        self.written: list[str] = []
+
+    def write(self, text: str) -> int:
+        """To both."""
+        size = self.stream.write(text) if self.stream is not None else len(text)
+        self.written.append(text)
+        return int(size)
+
+    def isatty(self) -> bool:
+        """Whether people read it."""
+        return self.stream is not None and bool(self.stream.isatty())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+def keep_stderr(argv: Sequence[str], run: Callable[[Sequence[str]], int]) -> int:
+    """Runs a command line; whatever it says is kept."""
+    real, tee = sys.stderr, Tee(sys.stderr)
+    sys.stderr = tee
+    try:
+        code = run(argv)
+    finally:
+        sys.stderr = real
+    if tee.written:
+        _keep("".join(tee.written), argv, code)
+    return code
+
+
+def path() -> str:
+    """The file, as the XDG base directory specification has it."""
+    home = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    return os.path.join(home, "bayplan", "last-error.txt")
+
+
+def _keep(text: str, argv: Sequence[str], code: int) -> None:
+    """Writes the file, and to the terminal where Helm holds standard error back. It is no error if neither can be."""
+    import re
+
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
+    head = f"`bayplan {' '.join(argv)}` in {_folder()} ended with exit code {code}:\n"
+    try:
+        where = path()
+        os.makedirs(os.path.dirname(where), exist_ok=True)
+        beside = f"{where}.{os.getpid()}"
+        with open(beside, "w", encoding="utf-8", errors="replace") as file:
+            file.write(head + plain)
+        os.replace(beside, where)
+    except (OSError, ValueError):
+        pass
+    if PLUGIN in os.environ:
+        _show(plain)
+
+
+def _folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return "a folder that is gone"
+
+
+def _show(text: str) -> None:
+    try:
+        with open("/dev/tty", "w", encoding="utf-8", errors="replace") as terminal:
+            terminal.write(text)
+    except OSError:
+        pass
+
+
+def last_error(given: Given) -> int:
+    """`bayplan last-error`: prints what is kept."""
+    try:
+        with open(path(), encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    except OSError:
+        return finish(given, [Batch((info("O820", (), "no post-render has had anything to say"),))])
+    return finish(given, [], lambda: output.write([text]))

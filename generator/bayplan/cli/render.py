@@ -1,21 +1,61 @@
-"""`bayplan render`: workflows and a topology in, every manifest out."""
+"""Workflows in, text out: `bayplan render`, `bayplan delete-plan` and `bayplan import`."""
 
 from __future__ import annotations
 
+from bayplan import pipeline
 from bayplan.cli import inputs, output
 from bayplan.cli.compiling import compile_all, join
 from bayplan.cli.finish import finish
+from bayplan.cli.inputs import Inputs
 from bayplan.cli.options import Given
+from bayplan.model.topology import ClusterTopology
 from bayplan.report import Batch
 
 
 def run(given: Given) -> int:
-    """Renders all workflows or none."""
+    """`bayplan render`: writes every manifest of all workflows, or nothing."""
     read = inputs.read_all(given)
-    asked = inputs.requests(given, read, cluster_objects=given.on("cluster-objects"))
-    compiled, found = compile_all(asked.value or (), read)
-    batches = [Batch((*asked.diagnostics, *output.wrong(given))), *read.batches, *found]
-    if len(compiled) != len(asked.value or ()) or not compiled:
+    requested = inputs.requests(given, read, cluster_objects=given.on("cluster-objects"))
+    compiled, found = compile_all(requested.value or (), read)
+    batches = [Batch((*requested.diagnostics, *output.option_errors(given))), *read.batches, *found]
+    if len(compiled) != len(requested.value or ()) or not compiled:
         return finish(given, batches)
     documents, colliding = join(compiled)
     return finish(given, [*batches, *colliding], output.writer(given, documents))
+
+
+def delete_plan(given: Given) -> int:
+    """`bayplan delete-plan`: the commands that delete what render writes, a line each, in an order that works."""
+    from bayplan.manifests import lifecycle
+
+    read = inputs.read_all(given)
+    requested = inputs.requests(given, read)
+    compiled, found = compile_all(requested.value or (), read)
+    batches = [Batch(requested.diagnostics), *read.batches, *found]
+    documents, colliding = join(compiled)
+    lines = (f"{line}\n" for line in lifecycle.delete_plan(documents))
+    return finish(given, [*batches, *colliding], lambda: output.write(lines))
+
+
+def import_workflows(given: Given) -> int:
+    """`bayplan import`: prints all workflows as native ones, or none."""
+    from bayplan.text.emit import emit
+    from bayplan.workflows import native
+
+    read = inputs.read_all(given, needs_topology=False)
+    topology, about = _topology(read)
+    batches = [Batch(output.option_errors(given)), *read.batches, *about]
+    documents = []
+    for document in read.workflows:
+        outcome, origins = pipeline.check_workflow(document, given.one("from"), read.context(topology))
+        batches.append(Batch(outcome.diagnostics, read.sources(document), origins))
+        documents += [native.write(outcome.value)] if outcome.value else []
+    return finish(given, batches, output.file_writer(given, emit(documents)) if documents else None)
+
+
+def _topology(read: Inputs) -> tuple[ClusterTopology | None, list[Batch]]:
+    """The cluster, where one is named: a format may say things that only it can resolve."""
+    if read.topology is None:
+        return None, []
+    outcome, origins = pipeline.check_topology(read.topology)
+    return outcome.value, [Batch(outcome.diagnostics, read.sources(), origins)]

@@ -13,33 +13,33 @@ INTERRUPTED = 130
 def run(argv: Sequence[str]) -> int:
     """Runs a command line. Nothing that it is given makes it raise, but for click's completions, which exit."""
     if argv[:1] == ["post-render"]:
-        from bayplan.cli import last_error as keeping
+        from bayplan.cli import post_render
 
-        return keeping.keep(argv, _guarded)
-    return _guarded(argv)
+        return post_render.keep_stderr(argv, _run_guarded)
+    return _run_guarded(argv)
 
 
 def krm(argv: Sequence[str]) -> int:
     """Runs `bayplan krm`. kustomize gives it no arguments, and then no table of commands is loaded."""
     if argv:
         return run(["krm", *argv])
-    return _answered(lambda: execute(Given(Command("krm", "krm", ""), (), {})))
+    return _guarded_call(lambda: execute(Given(Command("krm", "krm", ""), (), {})))
 
 
-def _guarded(argv: Sequence[str]) -> int:
-    return _answered(lambda: _dispatch(argv))
+def _run_guarded(argv: Sequence[str]) -> int:
+    return _guarded_call(lambda: _dispatch(argv))
 
 
-def _answered(work: Callable[[], int]) -> int:
+def _guarded_call(work: Callable[[], int]) -> int:
     """The exit code of the work, or of what is said about its failure."""
     try:
         return work()
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as problem:
-        from bayplan.cli import failures as mishaps
+        from bayplan.cli import failures
 
-        return mishaps.answer(problem)
+        return failures.exit_code_of(problem)
 
 
 def _dispatch(argv: Sequence[str]) -> int:
@@ -57,8 +57,8 @@ def _dispatch(argv: Sequence[str]) -> int:
 
 def execute(given: Given) -> int:
     """Runs the command's own module; no other is loaded."""
-    module = __import__(f"bayplan.cli.{given.command.module}", fromlist=["run"])
-    code: int = module.run(given)
+    module, _, function = given.command.module.partition(".")
+    code: int = getattr(__import__(f"bayplan.cli.{module}", fromlist=["run"]), function or "run")(given)
     return code
 
 

@@ -11,9 +11,8 @@ from bayplan.cli.options import Given
 from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.core.phrases import suggest
 from bayplan.kube.kinds import KINDS
-from bayplan.model.backend import Backend
+from bayplan.model.backend import FEATURES, Backend, Feature, Support
 from bayplan.model.existing import LED, TITLES
-from bayplan.model.features import FEATURES, Feature, Support
 from bayplan.model.target import KNOWN, Target
 from bayplan.report import Batch
 

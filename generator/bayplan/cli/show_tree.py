@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bayplan.core.phrases import count, listing
-from bayplan.fabrics.requests import pools_of
-from bayplan.model.fabric import Fabric
-from bayplan.model.topology import HOST_LEVEL, ClusterTopology
+from bayplan.fabrics import pools_of
+from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Fabric
 from bayplan.topologies.hostlist import compress
 from bayplan.topologies.inventory import Amount, LevelCount, PoolCount, Unit
 

@@ -15,7 +15,8 @@ from bayplan.cli import files
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error
 from bayplan.model.formats import HEAD, SourceFile
 from bayplan.report import Batch
-from bayplan.text.document import LARGEST, Document, Lines, read, read_text, text_of
+from bayplan.text.document import Document, read, read_text
+from bayplan.text.source import LARGEST, Lines, text_of
 
 PIECE = 2**22
 """Bytes that are read at a time."""

@@ -13,7 +13,7 @@ from bayplan.topologies import comparing
 
 def run(given: Given) -> int:
     """Writes the difference; 1 where there is one."""
-    batches = [Batch(output.wrong(given))]
+    batches = [Batch(output.option_errors(given))]
     if given.words == ("-", "-"):
         message = "- is standard input, which can be read only once"
         return finish(given, [Batch((error("A922", ("argument", "-"), message),))])

@@ -13,7 +13,7 @@ def run(given: Given) -> int:
     """Writes the objects of the file named, else of the project's."""
     target = options.target(given)
     document, batches = inputs.one_topology(given)
-    batches = (Batch((*target.diagnostics, *output.wrong(given))), *batches)
+    batches = (Batch((*target.diagnostics, *output.option_errors(given))), *batches)
     if document is None or target.value is None:
         return finish(given, batches)
     outcome, origins = pipeline.export(document, given.one("to"), target.value)

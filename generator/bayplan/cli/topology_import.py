@@ -27,7 +27,7 @@ DOMAINS = "domains: []"
 def run(given: Given) -> int:
     """Writes the topology, or the one after --update with what the sources add."""
     asked = topology_sources.asked(given)
-    batches = [Batch((*output.wrong(given), *asked.diagnostics, *_twice(given)))]
+    batches = [Batch((*output.option_errors(given), *asked.diagnostics, *_twice(given)))]
     if asked.value is None or has_errors(batches[0].diagnostics):
         return finish(given, batches)
     picked, found = topology_sources.pick(given)
@@ -55,7 +55,7 @@ def _new(given: Given, picked: Sequence[Picked], asked: Asked, batches: list[Bat
     topology = made.topology._replace(name=name, read=read)
     data = native.write(topology)
     if any(pool.domains for pool in topology.pools):
-        judged = pipeline.judge_topology(topology)
+        judged = pipeline.topology_findings(topology)
         judged += () if has_errors(judged) else schemas.validate(native.SCHEMA, data, "topology")
         batches.append(topology_merging.at_sources(judged, made, picked))
         if has_errors(judged):

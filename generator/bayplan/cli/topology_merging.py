@@ -61,7 +61,7 @@ def over(
         made = Outcome(made.value, (*still_true, *_unnamed(old, made.value, parts)))
     batch = _quoted(made.diagnostics, picked)
     batches.append(batch._replace(sources={**batch.sources, "topology": document}))
-    judged = pipeline.judge_topology(made.value.topology) if made.value else ()
+    judged = pipeline.topology_findings(made.value.topology) if made.value else ()
     if made.value is None or has_errors(judged):
         batches += [at_sources(judged, made.value, picked)] if made.value else []
         return None

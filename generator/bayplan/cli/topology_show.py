@@ -16,7 +16,7 @@ from bayplan.topologies import inventory
 
 def run(given: Given) -> int:
     """Shows the file named, of whatever format, else the project's."""
-    batches = [Batch(output.wrong(given))]
+    batches = [Batch(output.option_errors(given))]
     word = given.words[0] if given.words else _of_project(given, batches)
     topology = any_topology.load(given, word, None, batches).topology if word else None
     if topology is None:

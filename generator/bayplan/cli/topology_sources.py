@@ -80,7 +80,7 @@ def day(given: Given, option: str) -> tuple[Diagnostic, ...]:
 
 def _level(word: str, found: list[Diagnostic]) -> Iterator[Level]:
     """`[NAME=]KEY[,nvlink]`."""
-    from bayplan.schemas.patterns import is_label_key
+    from bayplan.schemas import is_label_key
     from bayplan.topologies.grouping import dns_label
     from bayplan.topologies.kueue import level_name
 

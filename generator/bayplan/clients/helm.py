@@ -14,14 +14,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.clients.pieces import MARK, kinds, split
+from bayplan.clients import MARK
 from bayplan.core.diagnostics import AT, Diagnostic, Route, error, warning
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import flattened, get, mapping, put, text, without_annotations
 from bayplan.kube.objects import number as number_of
 from bayplan.model.augment import Added, Augmented
 from bayplan.model.manifest import Object
-from bayplan.text.document import Document, SourceMap, Span, read, text_of
+from bayplan.text.document import Document, SourceMap, Span, read
+from bayplan.text.source import text_of
 
 # Annotations that Helm reads and no cluster needs: objects are judged without them, and keep them.
 #
@@ -34,23 +35,23 @@ FILE = "postrenderer.helm.sh/postrender-filename"
 HOOK = ("helm.sh/hook", "helm.sh/hook-weight", "helm.sh/hook-delete-policy")
 """Annotations of hooks. Helm runs those of one kind by weight, the lightest first (pkg/action/hooks.go, `execHook`)."""
 
-COMPANIONS = ("ComputeDomain", "PodGroup", "ResourceClaimTemplate")
+AUXILIARY = ("ComputeDomain", "PodGroup", "ResourceClaimTemplate")
 """Kinds of objects that are made for workloads."""
 
 
-def bare(data: Mapping[str, Any]) -> Mapping[str, Any]:
+def without_helm(data: Mapping[str, Any]) -> Mapping[str, Any]:
     """The object without what is for Helm alone."""
-    return without_annotations(data, for_helm(data))
+    return without_annotations(data, helm_annotations(data))
 
 
-def for_helm(data: Any) -> dict[str, Any]:
+def helm_annotations(data: Any) -> dict[str, Any]:
     """Those of an object: its template, and on an object that was made for a hook also what makes it one."""
     annotations = mapping(data, "metadata", "annotations")
-    names = (FILE, *HOOK) if text(data, "kind") in COMPANIONS else (FILE,)
+    names = (FILE, *HOOK) if text(data, "kind") in AUXILIARY else (FILE,)
     return {name: annotations[name] for name in names if name in annotations}
 
 
-def dressed(data: Mapping[str, Any], extra: Mapping[str, Any]) -> Mapping[str, Any]:
+def with_annotations(data: Mapping[str, Any], extra: Mapping[str, Any]) -> Mapping[str, Any]:
     """The object with such annotations."""
     if not extra:
         return data
@@ -63,7 +64,7 @@ def template_of(data: Any) -> str:
     return text(data, "metadata", "annotations", FILE)
 
 
-def of_workload(workload: Any, document: Any) -> dict[str, str]:
+def auxiliary_annotations(workload: Any, document: Any) -> dict[str, str]:
     """What goes on the objects that are made for a workload: its template; a hook's are hooks, and run before it."""
     template = template_of(workload) or template_of(document)
     annotations = mapping(workload, "metadata", "annotations")
@@ -98,27 +99,27 @@ def parse(name: str, raw: bytes, watched: Callable[[str], bool]) -> tuple[Stream
     wrong = [_too_large(number) for number in numbers if len(pieces[number]) > LARGEST]
     if wrong:
         return Stream(name, pieces, {}), tuple(wrong)
-    documents = _together(name, pieces, numbers)
+    documents = _read_together(name, pieces, numbers)
     if documents is not None:
         return Stream(name, pieces, documents), ()
     documents, found = {}, list[Diagnostic]()
     for number in numbers:
-        documents[number], said = _one(name, pieces[number], number)
+        documents[number], said = _read_one(name, pieces[number], number)
         found += said
     return Stream(name, pieces, {key: data for key, data in documents.items() if data is not None}), tuple(found)
 
 
-def _together(name: str, pieces: Sequence[bytes], numbers: Sequence[int]) -> dict[int, Any] | None:
+def _read_together(name: str, pieces: Sequence[bytes], numbers: Sequence[int]) -> dict[int, Any] | None:
     """All of them in one go, which is faster; None where that cannot be told from one by one."""
     chosen = [pieces[number] for number in numbers]
-    if any(piece.startswith(b"%") or any(map(piece.__contains__, _ALONE)) or _bare_returns(piece) for piece in chosen):
+    if any(piece.startswith(b"%") or any(map(piece.__contains__, _UNSAFE)) or _bare_returns(piece) for piece in chosen):
         return None
-    begun = (piece if piece.startswith(b"---") else b"---\n" + piece for piece in chosen)
-    found = read(name, b"\n".join(begun), "manifest", own=False).value if chosen else ()
+    texts = (piece if piece.startswith(b"---") else b"---\n" + piece for piece in chosen)
+    found = read(name, b"\n".join(texts), "manifest", own=False).value if chosen else ()
     return None if found is None else {numbers[each.index]: each.data for each in found}
 
 
-_ALONE = (b"\n...", b"\n%", b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xa9")
+_UNSAFE = (b"\n...", b"\n%", b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xa9")
 """What may hide a border from those who look for lines; the last are line breaks of Unicode, which YAML 1.1 takes."""
 
 
@@ -127,7 +128,7 @@ def _bare_returns(piece: bytes) -> bool:
     return b"\r" in piece and piece.count(b"\r") != piece.count(b"\r\n")
 
 
-def _one(name: str, piece: bytes, number: int) -> tuple[Any, tuple[Diagnostic, ...]]:
+def _read_one(name: str, piece: bytes, number: int) -> tuple[Any, tuple[Diagnostic, ...]]:
     """The data of a piece; None for one without any. R107: there are several, which Helm takes for one, too."""
     found = read(name, piece, subject(number), own=False)
     if found.value is None:
@@ -150,18 +151,12 @@ def subject(number: int) -> str:
     return f"manifest:{number}"
 
 
-# In
-
-
 def objects(stream: Stream) -> Iterator[Object]:
     """The objects that were read, items of Lists one by one, without what Helm put into them."""
     for number, data in stream.documents.items():
         for one in flattened(Object((subject(number),), data)):
             if isinstance(one.data, dict) and ("kind" in one.data or "apiVersion" in one.data):
-                yield one._replace(data=bare(one.data))
-
-
-# Out
+                yield one._replace(data=without_helm(one.data))
 
 
 def written(stream: Stream, made: Augmented) -> Iterator[bytes]:
@@ -186,7 +181,7 @@ def _rewritten(stream: Stream, changed: Mapping[int, list[tuple[Route, Any]]]) -
     for number, changes in changed.items():
         old = new = stream.documents[number]
         for path, data in changes:
-            new = put(new, path, dressed(data, for_helm(get(old, *path))))
+            new = put(new, path, with_annotations(data, helm_annotations(get(old, *path))))
         tasks.append((stream.pieces[number].removeprefix(_BOM).decode(), old, new))
     texts = (text.encode() for text in rewrite_all(tasks))
     marks = (_BOM if stream.pieces[number].startswith(_BOM) else b"" for number in changed)
@@ -202,8 +197,8 @@ def _preceded(stream: Stream, number: int, piece: bytes, added: Iterable[Added])
     document = stream.documents[number]
     texts = []
     for new in added:
-        extra = of_workload(get(document, *new.beside[1:]), document)
-        texts.append(comment + "".join(emit([dressed(new.data, extra)])))
+        extra = auxiliary_annotations(get(document, *new.beside[1:]), document)
+        texts.append(comment + "".join(emit([with_annotations(new.data, extra)])))
     if piece.startswith(b"---"):
         return "".join(f"---\n{text}" for text in texts).encode() + piece
     mark = _BOM if piece.startswith(_BOM) else b""
@@ -212,10 +207,7 @@ def _preceded(stream: Stream, number: int, piece: bytes, added: Iterable[Added])
     return mark + (before + "---\n".join(texts) + end).encode() + piece[len(mark) :]
 
 
-# Where things stand
-
-
-def strangers(stream: Stream) -> Iterator[Diagnostic]:
+def own_files(stream: Stream) -> Iterator[Diagnostic]:
     """A972: files of ours among the manifests, which no cluster knows."""
     for number, data in stream.documents.items():
         if text(data, "apiVersion").startswith("bayplan.dev/"):
@@ -224,20 +216,20 @@ def strangers(stream: Stream) -> Iterator[Diagnostic]:
             yield warning("A972", (subject(number), "kind"), message, hint=hint)
 
 
-def placed(stream: Stream, found: Iterable[Diagnostic]) -> tuple[tuple[Diagnostic, ...], dict[str, Document]]:
+def located(stream: Stream, found: Iterable[Diagnostic]) -> tuple[tuple[Diagnostic, ...], dict[str, Document]]:
     """The diagnostics with places of the whole stream, and a document for each piece that they speak of."""
-    said = tuple(found)
-    routes = [route for each in said for route in (each.route, *(note.route for note in each.notes)) if route]
+    diagnostics = tuple(found)
+    routes = [route for each in diagnostics for route in (each.route, *(note.route for note in each.notes)) if route]
     numbers = {number_of(route) for route in routes if str(route[0]).startswith("manifest:")}
     if not numbers:
-        return said, {}
+        return diagnostics, {}
     lines, before = {}, 0
     for number, piece in enumerate(stream.pieces):
         lines[number] = before
         before += piece.count(b"\n")
     whole = text_of(b"".join(stream.pieces))
     return (
-        tuple(_shifted(each, lines) for each in said),
+        tuple(_shifted(each, lines) for each in diagnostics),
         {subject(number): _document(stream, number, whole, lines[number]) for number in numbers},
     )
 
@@ -267,3 +259,50 @@ def _document(stream: Stream, number: int, whole: str, before: int) -> Document:
         return span._replace(line=span.line + before, end_line=span.end_line + before), remark
 
     return Document(stream.name, whole, number, stream.documents.get(number), SourceMap(text_of(piece), back))
+
+
+# A stream of documents -> pieces, one a document, and what a glance tells of each.
+
+_BORDER = rb"\n(?=---(?:[ \t\r\n]|\Z))"
+_ENDED = rb"\n\.\.\.(?:[ \t][^\n]*)?\r?\n"
+_TOP = rb"""(?:\A|\n)["']?kind["']?[ \t]*:[ \t]*["']?(\w+)"""
+_ANY = rb"""\bkind["']?\s*:\s*["']?(\w+)"""
+"""Patterns that most runs do not need are compiled when they are."""
+
+
+def split(raw: bytes) -> Iterator[bytes]:
+    """The pieces, of which most begin with a line `---`; together they are the stream.
+
+    Helm and kubectl cut at these lines too. A directive (`%YAML`) stays with the document that it is about, and the one
+    before it, which ends with a line `...`, is a piece of its own.
+    """
+    start = before = 0
+    for border in re.finditer(_BORDER, raw):
+        chunk, offset, before = raw[before : border.end()], before, border.end()
+        if b"%" in chunk and _only_directives(chunk):
+            ended = re.search(_ENDED, chunk)
+            if ended:
+                yield raw[start : offset + ended.end()]
+                start = offset + ended.end()
+            continue
+        yield raw[start:before]
+        start = before
+    if start < len(raw):
+        yield raw[start:]
+
+
+def _only_directives(piece: bytes) -> bool:
+    """Whether a piece ends with a directive, so that its document is still to come."""
+    lines = [line for line in piece.splitlines() if line.strip() and not line.lstrip().startswith(b"#")]
+    return bool(lines) and lines[-1].removeprefix(b"\xef\xbb\xbf").startswith(b"%")
+
+
+def kinds(piece: bytes) -> set[str]:
+    """The kinds of the objects that a piece may hold, by a glance.
+
+    A `kind` at the beginning of a line is that of the document, and decides unless it is a List; without one, as in
+    JSON, any `kind` may be.
+    """
+    top = set(re.findall(_TOP, piece))
+    found = top if top and not any(kind.endswith(b"List") for kind in top) else set(re.findall(_ANY, piece))
+    return {kind.decode() for kind in found}

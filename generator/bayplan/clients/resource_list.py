@@ -8,16 +8,16 @@ Source: kustomize 5.8.1, cmd/config/docs/api-conventions/functions-spec.md and k
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.core.values import NamedTuple
-from bayplan.model.manifest import Item as manifest_Item
+from bayplan.model import manifest
 from bayplan.model.manifest import Many, Slot
 from bayplan.text.document import Document, read
 
-__all__ = ["Item", "ResourceList", "UnfitError", "known", "listed", "parse", "stream", "streamed"]
-
+if TYPE_CHECKING:
+    from bayplan.report.findings import Finding
 
 # Objects -> JSON in one line that YAML readers take for the same: what is written into a ResourceList.
 #
@@ -48,7 +48,7 @@ except (ImportError, TypeError):
     _encode = JSONEncoder(ensure_ascii=False, check_circular=False, allow_nan=False, default=_plain).iterencode
 
 
-def lines(item: manifest_Item) -> Iterator[str]:
+def lines(item: manifest.Item) -> Iterator[str]:
     """The object, or each of many, without a line feed. UnfitError: an infinity or no number; a file."""
     if isinstance(item, Many):
         pieces = _merged(_pieces(item.skeleton))
@@ -159,10 +159,10 @@ def parse(raw: bytes) -> Outcome[ResourceList]:
         config = _data([tail]) if tail else [None]
         if config is not None:
             return Outcome(ResourceList(items, config[0], head))
-    return _whole(raw)
+    return _parse_all(raw)
 
 
-def _whole(raw: bytes) -> Outcome[ResourceList]:
+def _parse_all(raw: bytes) -> Outcome[ResourceList]:
     """The list from its data."""
     if not raw.strip():
         hint = "kustomize calls this command; to render a file yourself, use `bayplan render`"
@@ -212,7 +212,7 @@ def _foreign(number: int, data: Any) -> Diagnostic:
     return error("A962", route, f"item {number} has no {what}", hint="kustomize takes no object without them")
 
 
-_SHARING = (": &", ": *", "- &", "- *")
+_ALIASES = (": &", ": *", "- &", "- *")
 """What may be an anchor or an alias: an item cannot be read by itself that shares something with another."""
 
 _ITEMS, _CONFIG = "\nitems:\n", "\nfunctionConfig:\n"
@@ -231,7 +231,7 @@ def _split(raw: bytes) -> tuple[str, tuple[Item, ...], str] | None:
     version = lines[0].removeprefix("apiVersion: ")
     if not found or lines[1:] != [f"kind: {KIND}"] or not version.startswith(GROUP):
         return None
-    if any(mark in text for mark in _SHARING) or "\r" in text:
+    if any(mark in text for mark in _ALIASES) or "\r" in text:
         return None
     below = (each[:2] == "  " or not each for each in tail.split("\n"))
     chunks = _chunks(body)
@@ -257,17 +257,17 @@ def _data(texts: Sequence[str]) -> list[Any] | None:
     return [each.data for each in found.value] if found.value and len(found.value) == len(texts) else None
 
 
-def known(items: Sequence[Item], wanted: Callable[[str], bool]) -> Outcome[tuple[Item, ...]]:
+def parsed(items: Sequence[Item], wanted: Callable[[str], bool]) -> Outcome[tuple[Item, ...]]:
     """The items with the data of those whose text is wanted; parsed in one go, or one by one to say what is wrong."""
-    asked = [number for number, each in enumerate(items) if each.data is None and wanted(each.text)]
-    if not asked:
+    numbers = [number for number, each in enumerate(items) if each.data is None and wanted(each.text)]
+    if not numbers:
         return Outcome(tuple(items))
-    found = read(NAME, "\n".join(items[number].text for number in asked).encode(), SUBJECT, own=False)
+    found = read(NAME, "\n".join(items[number].text for number in numbers).encode(), SUBJECT, own=False)
     data = found.value[0].data if found.value else None
-    if not isinstance(data, list) or len(data) != len(asked):
+    if not isinstance(data, list) or len(data) != len(numbers):
         return Outcome(None, found.diagnostics or (error("A962", (SUBJECT,), "the items cannot be told apart"),))
-    wrong = tuple(_foreign(number, each) for number, each in zip(asked, data, strict=True) if not _is_object(each))
-    table = dict(zip(asked, data, strict=True))
+    wrong = tuple(_foreign(number, each) for number, each in zip(numbers, data, strict=True) if not _is_object(each))
+    table = dict(zip(numbers, data, strict=True))
     return Outcome(
         None if wrong else tuple(each._replace(data=table.get(n, each.data)) for n, each in enumerate(items)), wrong
     )
@@ -306,3 +306,25 @@ def streamed(items: Iterable[Item | str]) -> Iterator[str]:
     """The text of a plain stream, all in JSON."""
     for each in items:
         yield f"---\n{each if isinstance(each, str) else line(each.data)}\n"
+
+
+# Findings -> the `results` of a ResourceList, for callers that read them (kpt, `kustomize fn run --results-dir`).
+#
+# A result has a file and no line: line and column stand among its tags. Source: kyaml/fn/framework/result.go at 5.8.1.
+
+
+def results(found: Iterable[Finding]) -> list[dict[str, Any]]:
+    """One result a finding."""
+    return [_result(each) for each in found]
+
+
+def _result(found: Finding) -> dict[str, Any]:
+    place = found.place
+    where = {"line": str(place.line), "column": str(place.column)} if place and place.line else {}
+    hint = {"hint": found.hint} if found.hint else {}
+    return {
+        "message": found.message,
+        "severity": found.severity,
+        **({"file": {"path": place.file}} if place else {}),
+        "tags": {"code": found.code, **where, **hint},
+    }

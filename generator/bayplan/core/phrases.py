@@ -62,7 +62,7 @@ def one_line(text: str) -> str:
     return shown if len(shown) <= _LINE else f"{shown[:_LINE]}..."
 
 
-def lined(found: Diagnostic) -> Diagnostic:
+def single_line(found: Diagnostic) -> Diagnostic:
     """The finding in sentences of one line each, whatever names of others were put into them."""
     notes = tuple(note._replace(message=one_line(note.message)) for note in found.notes)
     return found._replace(message=one_line(found.message), hint=one_line(found.hint), notes=notes)

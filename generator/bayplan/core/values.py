@@ -1,4 +1,4 @@
-"""`typing.NamedTuple`, made in a twentieth of its time.
+"""`typing.NamedTuple`, made in a twentieth of its time, and mappings whose values are modules.
 
 The standard one compiles a constructor and the annotations of each class anew in every process: with some hundred
 classes that is half of a bare interpreter start. Type checkers see the standard one; at run time a class is made of
@@ -8,7 +8,9 @@ item getters and one constructor. Python 3.14 keeps annotations elsewhere, and g
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING or sys.version_info >= (3, 14):
     from typing import NamedTuple as NamedTuple
@@ -70,3 +72,32 @@ else:
         "__getnewargs__": lambda self: tuple(self),
         "__class_getitem__": classmethod(lambda cls, parameters: cls),
     }
+
+
+T = TypeVar("T")
+
+
+class Modules(Mapping[str, T]):
+    """The modules of a package by name, each imported when it is asked for: a run needs one or two of them.
+
+    `attribute`: the value is that of the module. A dash in a name is an underscore in the module's.
+    """
+
+    def __init__(self, package: str, names: tuple[str, ...], attribute: str = "") -> None:
+        self.package, self.names, self.attribute = package, names, attribute
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self.names:
+            raise KeyError(name)
+        module: Any = import_module(f"{self.package}.{name.replace('-', '_')}")
+        value: T = getattr(module, self.attribute) if self.attribute else module
+        return value
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)

@@ -1,38 +1,184 @@
-"""Secondary networks of pods: each kind of fabric returns PodParts."""
+"""Secondary networks of pods: what a podSet requests of its fabric, and what the nodes on a fabric offer."""
 
 from __future__ import annotations
 
-from bayplan.fabrics.requests import Wanted, amounts, bounded, fabric_of, offering, on_host, rails_of, wanted
-from bayplan.model.manifest import Manifest, PodParts
-from bayplan.model.target import Target
+from collections import Counter
+from collections.abc import Mapping
+
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get
+from bayplan.model.plan import allocator
+from bayplan.model.topology import ClusterTopology, Fabric, Pool, Rail
+from bayplan.model.workflow import Attachment, PodSet
+
+ONE = 1000
+"""Amounts of node resources are in thousandths."""
+
+PRIMARY = "eth0"
+"""How container runtimes call the interface on the primary network (CRI-O and containerd pass it to the CNI)."""
 
 
-def parts(asked: Wanted) -> PodParts:
-    """What a pod on the fabric carries. The kinds are loaded when a workload has a fabric."""
-    from bayplan.fabrics.kinds import KINDS
+DRANET, DRA = "dranet", "dra"
 
-    return KINDS[asked.fabric.kind].parts(asked)
+LOCK = "IPC_LOCK"
+"""Verbs pin memory, and that takes this capability; a privileged pod is not needed (network-operator 26.4,
+example/rdma-test-pod1.yml)."""
 
 
-def claim_template(asked: Wanted, gpus: Manifest | None, target: Target) -> Manifest | None:
-    """The claim template to make beside the pods, for kinds that need one. It holds what `gpus`, the one of the pods'
-    accelerators, asks for."""
-    if asked.fabric.kind != "dranet":
+class FabricRequest(NamedTuple):
+    """What one podSet asks of its fabric, with what the cluster says of both."""
+
+    attachment: Attachment
+    fabric: Fabric
+    rails: tuple[Rail, ...]  # that are attached, in the order of the file
+    pool: Pool
+    namespace: str
+    primary: str = PRIMARY  # the pod's interface on the primary network
+    vendor: str = ""  # of its accelerator; empty: it has none
+    cards: int = 0  # accelerators a pod
+    claim: str = ""  # the name of its claim template
+    spec: PodSet = PodSet("")
+    together: bool = False  # its accelerators are claimed, too: one claim holds both, so that they can be neighbours
+
+
+def fabric_request(
+    spec: PodSet, topology: ClusterTopology, namespace: str = "", pool: str = "", claim: str = ""
+) -> FabricRequest | None:
+    """That of a podSet; None where it asks for no fabric, or for one that there is not."""
+    attachment, own_pool, fabric = spec.fabric, topology.pool(pool), fabric_of(spec, topology)
+    if attachment is None or fabric is None:
         return None
-    from bayplan.fabrics import dranet
+    known = topology.namespaces.get(namespace)
+    kind = topology.accelerators.get(spec.accelerator.name) if spec.accelerator else None
+    return FabricRequest(
+        attachment,
+        fabric,
+        rails_of(attachment, fabric),
+        own_pool or topology.pools[0],
+        namespace,
+        (known.primary_interface if known else "") or PRIMARY,
+        kind.vendor if kind else "",
+        spec.accelerator.per_pod if spec.accelerator else 0,
+        claim,
+        spec,
+        fabric.kind == DRANET and bool(kind and spec.accelerator and allocator(spec.accelerator, kind) == DRA),
+    )
 
-    return dranet.claim_template(asked, gpus, target)
+
+def fabric_of(spec: PodSet, topology: ClusterTopology) -> Fabric | None:
+    """The fabric that a podSet asks for; None where it asks for none, or for one that there is not."""
+    return topology.fabrics.get(spec.fabric.name) if spec.fabric else None
 
 
-__all__ = [
-    "Wanted",
-    "amounts",
-    "bounded",
-    "claim_template",
-    "fabric_of",
-    "offering",
-    "on_host",
-    "parts",
-    "rails_of",
-    "wanted",
-]
+def rails_of(attachment: Attachment, fabric: Fabric) -> tuple[Rail, ...]:
+    """The rails asked for; numbers that there are not are left out."""
+    if not attachment.rails:
+        return fabric.rails
+    return tuple(rail for number, rail in enumerate(fabric.rails) if number in attachment.rails)
+
+
+def amounts(spec: PodSet, topology: ClusterTopology) -> dict[str, int]:
+    """Extended resources that a pod asks for to get onto its fabric.
+
+    A card of its own is counted; of a shared pool one share is enough, for it brings all cards of the pool
+    (k8s-rdma-shared-dev-plugin, pkg/resources/server.go).
+    """
+    fabric = fabric_of(spec, topology)
+    return resources(fabric, rails_of(spec.fabric, fabric)) if spec.fabric and fabric else {}
+
+
+def resources(fabric: Fabric, rails: tuple[Rail, ...]) -> dict[str, int]:
+    """Extended resource -> how much of it a pod on these rails asks for."""
+    counted = Counter(rail.resource for rail in rails if rail.resource)
+    return {name: 1 if fabric.shared else count for name, count in counted.items()}
+
+
+def bounded(spec: PodSet, topology: ClusterTopology, pool: Pool | None, master: int = 0) -> dict[str, int]:
+    """What a node has so many of, whatever its file says: (name, bound) of what a pod asks of it.
+
+    Cards that are claimed are no resource of the node: a rail that names its card is one pod's, and of others a node
+    has as many as its fabric has rails. A port of a pod in its node's network is taken for all; `master`: where rank 0
+    of such pods listens.
+    """
+    fabric = fabric_of(spec, topology)
+    bounds: dict[str, int] = {}
+    if spec.fabric and fabric and fabric.kind == DRANET:
+        for number, rail in enumerate(fabric.rails):
+            if not spec.fabric.rails or number in spec.fabric.rails:
+                named = rail.hca or rail.device or rail.selectors
+                key = f"1:rail {number} of {fabric.name}" if named else f"{len(fabric.rails)}:rail of {fabric.name}"
+                bounds[key] = bounds.get(key, 0) + 1
+    if on_host(spec, fabric, pool):
+        ports = (*spec.ports.values(), *((master,) if master else ()))
+        bounds |= {f"1:port {port} of the node": 1 for port in ports}
+    return bounds
+
+
+def on_host(spec: PodSet, fabric: Fabric | None, pool: Pool | None) -> bool:
+    """Whether pods use their node's network: as their own template says, their pool's, or their fabric."""
+    templates = (spec.template, pool.template if pool else {})
+    said = next((found for each in templates if (found := get(each, "spec", "hostNetwork")) is not None), None)
+    return bool(said) or (said is None and fabric is not None and fabric.kind == "hostnetwork")
+
+
+def offering(topology: ClusterTopology) -> ClusterTopology:
+    """The topology whose nodes offer the resources of their fabrics' rails too, unless the file states them."""
+    if not any(rail.resource for fabric in topology.fabrics.values() for rail in fabric.rails):
+        return topology
+    return topology._replace(pools=tuple(_offering(pool, topology.fabrics) for pool in topology.pools))
+
+
+def _offering(pool: Pool, fabrics: Mapping[str, Fabric]) -> Pool:
+    names = fabrics if pool.node.fabrics is None else pool.node.fabrics
+    implied: dict[str, int] = {}
+    for fabric in (fabrics[name] for name in names if name in fabrics):
+        shares = fabric.shares * ONE or pool.node.resources.get("pods", 110 * ONE)
+        own = resources(fabric, fabric.rails)
+        implied |= {name: shares if fabric.shared else count * ONE for name, count in own.items()}
+    offered = {**implied, **pool.node.resources}
+    return pool._replace(node=pool.node._replace(resources=dict(sorted(offered.items()))))
+
+
+# Which nodes hang on which fabric, and what the kinds of fabrics have in common.
+
+NETWORKED = ("macvlan", "ipoib", "hostdevice", "sriov", "spectrumx")
+"""Kinds whose rails are networks of Multus."""
+
+
+MOVING = ("hostdevice", "sriov", "spectrumx")
+"""Those that move a device into the pod for each attachment: one of those that the pod was given."""
+
+
+def pools_of(topology: ClusterTopology, fabric: str) -> tuple[Pool, ...]:
+    """The pools whose nodes hang on a fabric."""
+    return tuple(each for each in topology.pools if each.node.fabrics is None or fabric in each.node.fabrics)
+
+
+def nodes_of(topology: ClusterTopology, fabric: str) -> int:
+    """How many nodes those are."""
+    return sum(len(domain.nodes) for pool in pools_of(topology, fabric) for domain in pool.domains)
+
+
+def selectors_of(topology: ClusterTopology, fabric: str) -> tuple[Mapping[str, str], ...]:
+    """The labels of the nodes on a fabric, one mapping for each kind of node; empty where nodes cannot be told."""
+    pools = pools_of(topology, fabric)
+    found = [dict(each.node.node_selector) for each in pools]
+    if not all(found) or len(pools) == len(topology.pools) == 1:
+        return tuple(found[:1]) if found and found[0] else ()
+    return tuple(each for number, each in enumerate(found) if each not in found[:number])
+
+
+def network_of(rail: Rail, topology: ClusterTopology) -> tuple[str, str]:
+    """Namespace and name of a rail's network; a network that names no namespace stands in the default one."""
+    space, _, name = rail.network.rpartition("/")
+    return space or topology.defaults.get("namespace", ""), name
+
+
+def shares_verbs(fabric: Fabric) -> bool:
+    """Whether the shared device plugin gives pods its RDMA devices: that of one pod alone has one share."""
+    return fabric.kind in ("macvlan", "ipoib") or (fabric.kind == "none" and fabric.shared)
+
+
+def pins(request: FabricRequest) -> bool:
+    """Whether the rails are RDMA, rather than a network for TCP alone."""
+    return any(rail.hca or rail.resource for rail in request.rails)

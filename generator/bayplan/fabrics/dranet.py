@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bayplan.fabrics import FabricRequest
 from bayplan.fabrics.pods import pod
-from bayplan.fabrics.requests import Wanted
 from bayplan.kube.pod import resource_api
-from bayplan.model.fabric import Rail
 from bayplan.model.manifest import Manifest, PodParts
 from bayplan.model.target import Target
-from bayplan.model.topology import Pool
+from bayplan.model.topology import Pool, Rail
 
 CLAIM = "nic"
 CLASS = "dranet"
@@ -28,38 +27,38 @@ MOST_REQUESTS = 32
 """Requests, and constraints, of one claim (resource.k8s.io/v1, types.go)."""
 
 
-def parts(asked: Wanted) -> PodParts:
+def parts(request: FabricRequest) -> PodParts:
     """The claim, unless that of the GPUs holds the cards too."""
-    names = interfaces(asked)
-    made = pod(asked, names[0] if names else "", locked=True)
-    claim = {"name": CLAIM, "resourceClaimTemplateName": asked.claim}
-    return made._replace(claims=() if asked.together else (claim,))
+    names = interfaces(request)
+    made = pod(request, names[0] if names else "", locked=True)
+    claim = {"name": CLAIM, "resourceClaimTemplateName": request.claim}
+    return made._replace(claims=() if request.together else (claim,))
 
 
-def interfaces(asked: Wanted) -> tuple[str, ...]:
+def interfaces(request: FabricRequest) -> tuple[str, ...]:
     """As the claim renames them; else they keep the name that they have on the node."""
-    return tuple(name for rail in asked.rails if (name := rail.interface or rail.device))
+    return tuple(name for rail in request.rails if (name := rail.interface or rail.device))
 
 
-def claim_template(asked: Wanted, gpus: Manifest | None, target: Target) -> Manifest:
+def claim_template(request: FabricRequest, gpus: Manifest | None, target: Target) -> Manifest:
     """The ResourceClaimTemplate of the cards, or of GPUs and cards."""
     api = resource_api(target)
-    cards = [_shaped(api, f"{CLAIM}-{number}", _request(asked, rail)) for number, rail in enumerate(asked.rails)]
+    cards = [_shaped(api, f"{CLAIM}-{number}", _request(request, rail)) for number, rail in enumerate(request.rails)]
     singles = list(_singles(gpus)) if gpus else []
-    settings = list(_settings(asked))
+    settings = list(_settings(request))
     devices = {
         "requests": [*singles, *cards],
-        **({"constraints": pairs} if (pairs := list(_pairs(asked, len(singles)))) else {}),
+        **({"constraints": pairs} if (pairs := list(_pairs(request, len(singles)))) else {}),
         **({"config": settings} if settings else {}),
     }
-    name = gpus["metadata"]["name"] if gpus else asked.claim
+    name = gpus["metadata"]["name"] if gpus else request.claim
     head = {"apiVersion": api, "kind": "ResourceClaimTemplate", "metadata": {"name": name}}
     return {**head, "spec": {"spec": {"devices": devices}}}
 
 
-def requests(asked: Wanted) -> int:
+def requests(request: FabricRequest) -> int:
     """How many the claim has."""
-    return len(asked.rails) + (asked.cards if asked.together else 0)
+    return len(request.rails) + (request.cards if request.together else 0)
 
 
 def neighbours(pool: Pool) -> bool:
@@ -73,17 +72,17 @@ def _shaped(api: str, name: str, request: Mapping[str, Any]) -> dict[str, Any]:
     return {"name": name, **request} if flat else {"name": name, "exactly": request}
 
 
-def _request(asked: Wanted, rail: Rail) -> dict[str, Any]:
-    chosen = [{"cel": {"expression": each}} for each in selectors(asked, rail)]
+def _request(request: FabricRequest, rail: Rail) -> dict[str, Any]:
+    chosen = [{"cel": {"expression": each}} for each in selectors(request, rail)]
     return {
-        "deviceClassName": asked.fabric.device_class or CLASS,
+        "deviceClassName": request.fabric.device_class or CLASS,
         **({"selectors": chosen} if chosen else {}),
         "allocationMode": "ExactCount",
         "count": 1,
     }
 
 
-def selectors(asked: Wanted, rail: Rail) -> tuple[str, ...]:
+def selectors(request: FabricRequest, rail: Rail) -> tuple[str, ...]:
     """Which card: the rail's own words, else its RDMA device or interface; and its NUMA node, where roots differ.
 
     An attribute that a device lacks would be an error, and end the search for all: `has` comes first.
@@ -92,7 +91,7 @@ def selectors(asked: Wanted, rail: Rail) -> tuple[str, ...]:
         return rail.selectors
     named = {"rdmaDevice": rail.hca} if rail.hca else {"ifName": rail.device} if rail.device else {}
     found = [_equals(key, f'"{value}"') for key, value in named.items()]
-    if rail.numa is not None and not neighbours(asked.pool):
+    if rail.numa is not None and not neighbours(request.pool):
         found.append(_equals("numaNode", str(rail.numa)))
     return tuple(found)
 
@@ -113,25 +112,25 @@ def _singles(gpus: Manifest) -> Iterator[dict[str, Any]]:
             number += 1
 
 
-def _pairs(asked: Wanted, gpus: int) -> Iterator[dict[str, Any]]:
+def _pairs(request: FabricRequest, gpus: int) -> Iterator[dict[str, Any]]:
     """Each card with the GPU next to it, by the order of their numbers; without numbers, card by card. Of slices of
     GPUs nobody knows whether they tell their PCIe root."""
-    sliced = asked.spec.accelerator is not None and bool(asked.spec.accelerator.profile)
-    if sliced or not neighbours(asked.pool):
+    sliced = request.spec.accelerator is not None and bool(request.spec.accelerator.profile)
+    if sliced or not neighbours(request.pool):
         return
-    numbers = sorted({rail.gpu for rail in asked.rails if rail.gpu is not None})
-    for place, rail in enumerate(asked.rails):
+    numbers = sorted({rail.gpu for rail in request.rails if rail.gpu is not None})
+    for place, rail in enumerate(request.rails):
         gpu = numbers.index(rail.gpu) if rail.gpu is not None else place
         if gpu < gpus:
             yield {"requests": [f"gpu-{gpu}", f"{CLAIM}-{place}"], "matchAttribute": PCIE_ROOT}
 
 
-def _settings(asked: Wanted) -> Iterator[dict[str, Any]]:
+def _settings(request: FabricRequest) -> Iterator[dict[str, Any]]:
     """The name and the packet size of interfaces. The driver refuses keys that it does not know, as the pod starts."""
-    for number, rail in enumerate(asked.rails):
+    for number, rail in enumerate(request.rails):
         interface = {
             **({"name": rail.interface} if rail.interface else {}),
-            **({"mtu": asked.fabric.mtu} if asked.fabric.mtu else {}),
+            **({"mtu": request.fabric.mtu} if request.fabric.mtu else {}),
         }
         if interface:
             opaque = {"driver": DRIVER, "parameters": {"interface": interface}}

@@ -6,14 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from bayplan.core.phrases import listing
-from bayplan.fabrics.requests import Wanted, resources
+from bayplan.fabrics import LOCK, FabricRequest, resources
 from bayplan.kube.objects import items, text
 from bayplan.kube.pod import SHM, entries, main_patches
 from bayplan.model.manifest import PodParts
-
-LOCK = "IPC_LOCK"
-"""Verbs pin memory, and that takes this capability; a privileged pod is not needed (network-operator 26.4,
-example/rdma-test-pod1.yml)."""
 
 SHARED_MEMORY = "/dev/shm"
 """Where NCCL exchanges what stays on the node; a container's own is 64 MiB."""
@@ -29,80 +25,75 @@ MOST_HCAS = 32
 """As many as NCCL reads of NCCL_IB_HCA (NCCL 2.30, `env.rst`)."""
 
 
-def pod(asked: Wanted, interface: str = "", locked: bool = False) -> PodParts:
+def pod(request: FabricRequest, interface: str = "", locked: bool = False) -> PodParts:
     """What pods on any fabric carry. `interface`: the first that the fabric brings; `locked`: whether the kind pins
     memory, which the file may deny."""
-    fabric = asked.fabric
+    fabric = request.fabric
     lock = locked if fabric.ipc_lock is None else fabric.ipc_lock
-    counted = resources(fabric, asked.rails)
+    counted = resources(fabric, request.rails)
     return PodParts(
         resources={name: str(amount) for name, amount in counted.items()},
         capabilities=(LOCK,) if lock else (),
-        env=entries(variables(asked, interface)),
-        **shared_memory(asked),
+        env=entries(variables(request, interface)),
+        **shared_memory(request),
     )
 
 
-def shared_memory(asked: Wanted) -> dict[str, Any]:
+def shared_memory(request: FabricRequest) -> dict[str, Any]:
     """A /dev/shm as large as the file says, where the podSet has none of its own."""
-    if asked.spec.shm or has_own(asked, SHARED_MEMORY):
+    if request.spec.shm or has_own(request, SHARED_MEMORY):
         return {}
-    size = {"sizeLimit": asked.fabric.shm} if asked.fabric.shm else {}
+    size = {"sizeLimit": request.fabric.shm} if request.fabric.shm else {}
     volume = {"name": SHM, "emptyDir": {"medium": "Memory", **size}}
     return {"volumes": (volume,), "mounts": ({"name": SHM, "mountPath": SHARED_MEMORY},)}
 
 
-def has_own(asked: Wanted, path: str) -> bool:
+def has_own(request: FabricRequest, path: str) -> bool:
     """Whether a template mounts something there."""
-    patches = main_patches(asked.spec, asked.pool)
+    patches = main_patches(request.spec, request.pool)
     return any(text(each, "mountPath") == path for patch in patches for each in items(patch, "volumeMounts"))
 
 
-def variables(asked: Wanted, interface: str) -> Mapping[str, str]:
+def variables(request: FabricRequest, interface: str) -> Mapping[str, str]:
     """What NCCL and Gloo are told; what the topology says wins.
 
     NCCL takes names by their beginning unless "=" stands before them (`net1` is `net10`, too); Gloo takes one name as
     it is, and neither "=" nor "^" (NCCL 2.30, `env.rst`; gloo, transport/tcp).
     """
-    own = interface if asked.asked.bootstrap == "fabric" else asked.primary
+    own = interface if request.attachment.bootstrap == "fabric" else request.primary
     sockets = {"GLOO_SOCKET_IFNAME": own} if own else {}
-    if asked.vendor in NCCL:
+    if request.vendor in NCCL:
         sockets |= {"NCCL_SOCKET_IFNAME": f"={own}"} if own else {}
-        sockets |= devices(asked)
-    return {**sockets, **asked.fabric.env}
+        sockets |= devices(request)
+    return {**sockets, **request.fabric.env}
 
 
-def on_node(asked: Wanted) -> Mapping[str, str]:
+def on_node(request: FabricRequest) -> Mapping[str, str]:
     """What they are told where processes run in their node's network without a pod, whatever kind the fabric is."""
-    node = asked._replace(primary="", fabric=asked.fabric._replace(kind="hostnetwork"))
-    hosts = asked.fabric.kind == "hostnetwork"
-    names = ((rail.interface if hosts else "") or rail.device for rail in asked.rails)
+    node = request._replace(primary="", fabric=request.fabric._replace(kind="hostnetwork"))
+    hosts = request.fabric.kind == "hostnetwork"
+    names = ((rail.interface if hosts else "") or rail.device for rail in request.rails)
     return variables(node, next(filter(None, names), ""))
 
 
-def devices(asked: Wanted) -> dict[str, str]:
+def devices(request: FabricRequest) -> dict[str, str]:
     """The RDMA devices of the attached rails, and no others: a container sees those of the whole node
     (k8s-rdma-shared-dev-plugin#93)."""
-    found = hcas(asked)
+    found = hcas(request)
     return {"NCCL_IB_HCA": f"={','.join(found)}"} if found else {}
 
 
-def hcas(asked: Wanted) -> tuple[str, ...]:
+def hcas(request: FabricRequest) -> tuple[str, ...]:
     """The RDMA devices of the attached rails, each once."""
-    return tuple(dict.fromkeys(each for each in (hca(asked, n) for n in range(len(asked.rails))) if each))
+    return tuple(dict.fromkeys(each for each in (hca(request, n) for n in range(len(request.rails))) if each))
 
 
-def hca(asked: Wanted, number: int) -> str:
+def hca(request: FabricRequest, number: int) -> str:
     """Spectrum-X calls the device of a rail after it (spectrum-x-operator, v1alpha2)."""
-    rail = asked.rails[number]
-    if rail.hca or asked.fabric.kind != "spectrumx" or not rail.network:
+    rail = request.rails[number]
+    if rail.hca or request.fabric.kind != "spectrumx" or not rail.network:
         return rail.hca
     return f"rdma_{rail.network.rpartition('/')[2]}"
-
-
-def pins(asked: Wanted) -> bool:
-    """Whether the rails are RDMA, rather than a network for TCP alone."""
-    return any(rail.hca or rail.resource for rail in asked.rails)
 
 
 def hca_difference(value: str, there: tuple[str, ...]) -> str:

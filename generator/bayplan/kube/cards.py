@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from bayplan.kube.kinds.parts import GANG_LABEL
+from bayplan.kube.kinds import GANG_LABEL
 from bayplan.kube.objects import is_kind, items, mapping, number_in, text
 from bayplan.kube.vendors import names
 from bayplan.model.manifest import Object

@@ -15,6 +15,7 @@ from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get, group, items, kind, mapping, name, namespace, text
 from bayplan.kube.objects import text as text_of
+from bayplan.kube.pod import NETWORKS as NETWORKS
 from bayplan.model.manifest import Object
 
 # The annotation by which pods ask Multus for networks, read as Multus 4.3 reads it (pkg/k8sclient/k8sclient.go).
@@ -22,7 +23,6 @@ from bayplan.model.manifest import Object
 # A text with a bracket, a brace or a quote in it is a JSON list; any other is a list of
 # `[NAMESPACE/]NAME[@INTERFACE]`.
 
-NETWORKS = "k8s.v1.cni.cncf.io/networks"
 RESOURCE = "k8s.v1.cni.cncf.io/resourceName"
 """On a NetworkAttachmentDefinition: the extended resource whose device the network moves into the pod."""
 

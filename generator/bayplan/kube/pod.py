@@ -81,6 +81,9 @@ APART: Mapping[str, Any] = {
 }
 """No second pod that wants a whole node, even where requests would leave room for one."""
 
+NETWORKS = "k8s.v1.cni.cncf.io/networks"
+"""The annotation by which pods ask Multus for networks."""
+
 HOST_DNS = "ClusterFirstWithHostNet"
 """Without it a pod in its node's network asks the node's DNS servers, which know no pod (Kubernetes, "DNS for Services
 and Pods")."""

@@ -18,12 +18,6 @@ from bayplan.model.manifest import Object
 
 CountPath = tuple[str | int, ...]
 
-MOST_PODS = 1_000_000
-"""Ten times the largest Kubernetes clusters that were shown: more is a slip of the finger."""
-
-MOST_GANGS = 10_000
-"""Of one workload that others wrote: each is proven, and more than these would take minutes."""
-
 
 class Amount(NamedTuple):
     """`copies` alike sets of `replicas` pods each. None: nobody can tell."""
@@ -181,7 +175,7 @@ class PodTemplate(NamedTuple):
         return bool(self.path)
 
 
-def templates(objects: Iterable[Object]) -> tuple[PodTemplate, ...]:
+def templates_in(objects: Iterable[Object]) -> tuple[PodTemplate, ...]:
     """All pod templates of the objects, in their order."""
     return tuple(each for one in objects for each in _of(one))
 

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 from bayplan.core.diagnostics import Diagnostic
 from bayplan.linting import claims, networks, nvlink, objects, schedulers, workloads
-from bayplan.linting import schedulers as gangs
-from bayplan.linting.objects import Rule, World
+from bayplan.linting.objects import LintContext, Rule
 
 RULES: tuple[Rule, ...] = (
     objects.check,
     schedulers.check,
-    gangs.check_gangs,
+    schedulers.check_gangs,
     workloads.check_jobsets,
     workloads.check_labels,
     claims.check,
@@ -25,7 +24,7 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def lint(world: World) -> Iterator[Diagnostic]:
+def lint(context: LintContext) -> Iterator[Diagnostic]:
     """What is wrong with objects in themselves and with each other. Without pools, nothing is said about nodes."""
     for rule in RULES:
-        yield from rule(world)
+        yield from rule(context)

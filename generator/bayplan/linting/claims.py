@@ -7,18 +7,18 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import count, did_you_mean, suggest
-from bayplan.kube.objects import get, items, mapping, number_in, text
+from bayplan.kube.objects import get, items, mapping, name, named, namespace, number_in, text, title
 from bayplan.kube.templates import PodTemplate, containers
-from bayplan.linting.objects import CHANNEL, World, beside, name, named, namespace, title, together
+from bayplan.linting.objects import CHANNEL, LintContext, in_namespace, same_namespace
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool
 
 API = "resource.k8s.io"
-SINCE = {"v1beta1": "1.32", "v1beta2": "1.33", "v1": "1.34"}
+SERVED_SINCE = {"v1beta1": "1.32", "v1beta2": "1.33", "v1": "1.34"}
 """Version of the API -> the Kubernetes that first serves it."""
 
-GONE = ("v1alpha1", "v1alpha2")
+REMOVED = ("v1alpha1", "v1alpha2")
 CLASSIC = "gpu.resource.nvidia.com"
 """Kinds of the driver's first claims, GpuClaimParameters and others: no release since 25.3 knows them."""
 
@@ -36,13 +36,13 @@ CONFIGS: Mapping[str, tuple[str, ...]] = {
 """Kind -> its fields (NVIDIA DRA driver, api/nvidia.com/resource/v1beta1). An unknown one is fatal at prepare."""
 
 
-def check(world: World) -> Iterator[Diagnostic]:
+def check(context: LintContext) -> Iterator[Diagnostic]:
     """M804, M805, M811, M813."""
-    for template in world.templates:
-        yield from _use(template)
-    for one in world.objects:
+    for template in context.templates:
+        yield from _claim_use(template)
+    for one in context.objects:
         if text(one.data, "apiVersion").startswith((f"{API}/", f"{CLASSIC}/")):
-            yield from _dialect(one, world.target)
+            yield from _api_version(one, context.target)
 
 
 def claims(template: PodTemplate) -> Iterator[tuple[Route, Mapping[str, Any]]]:
@@ -52,7 +52,7 @@ def claims(template: PodTemplate) -> Iterator[tuple[Route, Mapping[str, Any]]]:
             yield (*template.spec_route, "resourceClaims", index), each
 
 
-def _use(template: PodTemplate) -> Iterator[Diagnostic]:
+def _claim_use(template: PodTemplate) -> Iterator[Diagnostic]:
     """A device reaches a container only through both: the pod's claim and the container's."""
     declared = {text(each, "name"): route for route, each in claims(template) if text(each, "name")}
     used: set[str] = set()
@@ -67,26 +67,26 @@ def _use(template: PodTemplate) -> Iterator[Diagnostic]:
                 hint = suggest(name, declared, "declared") or "add it to `resourceClaims` of the pod"
                 yield error("M805", (*route, "resources", "claims", index, "name"), message, hint=hint)
     for name, route in declared.items():
-        if name not in used and not _grouped(template):
+        if name not in used and not _in_pod_group(template):
             message = f'the pod declares the claim "{name}", and no container uses it'
             hint = f"a container sees the devices only with `resources: {{claims: [{{name: {name}}}]}}`"
             yield error("M804", (*route, "name"), message, hint=hint)
 
 
-def _grouped(template: PodTemplate) -> bool:
+def _in_pod_group(template: PodTemplate) -> bool:
     """Since 1.36 a PodGroup may hold claims that its pods merely name."""
     return bool(mapping(template.spec, "schedulingGroup"))
 
 
-def _dialect(one: Object, target: Target) -> Iterator[Diagnostic]:
+def _api_version(one: Object, target: Target) -> Iterator[Diagnostic]:
     version = text(one.data, "apiVersion").rpartition("/")[2]
     route: Route = (*one.route, "apiVersion")
     served = "resource.k8s.io/v1" if target.since("kubernetes", "1.34") else "resource.k8s.io/v1beta1"
-    if version in GONE:
+    if version in REMOVED:
         message = f"no Kubernetes that bayplan knows serves {text(one.data, 'apiVersion')}"
         yield error("M811", route, message, hint=f"rewrite it for {served}")
         return
-    if version in SINCE and not target.since("kubernetes", SINCE[version]):
+    if version in SERVED_SINCE and not target.since("kubernetes", SERVED_SINCE[version]):
         message = f"Kubernetes {target.version('kubernetes')} does not serve {API}/{version}"
         yield error("M811", route, message, hint=f"use {served}")
     yield from _requests(one, version)
@@ -156,9 +156,9 @@ GPU = "nvidia.com/gpu"
 MISSING = "without the template the pods are not scheduled"
 
 
-def domains(world: World) -> Sequence[Object]:
+def domains(context: LintContext) -> Sequence[Object]:
     """The ComputeDomains."""
-    return world.of(COMPUTE_DOMAINS_API, "ComputeDomain")
+    return context.of(COMPUTE_DOMAINS_API, "ComputeDomain")
 
 
 def channel(domain: Object) -> str:
@@ -166,45 +166,45 @@ def channel(domain: Object) -> str:
     return text(domain.data, *CHANNEL)
 
 
-def claimed(world: World, template: PodTemplate) -> list[tuple[Route, Object]]:
+def claimed(context: LintContext, template: PodTemplate) -> list[tuple[Route, Object]]:
     """The ComputeDomains that the pods of a template claim a channel of, with the places of the claims."""
     found = []
     for route, each in claims(template):
-        asked = text(each, "resourceClaimTemplateName")
-        mine = beside(world.channels.get(asked, ()) if asked else (), namespace(template.object))
-        found += [(route, one) for one in list(mine)[:1]]
+        requested = text(each, "resourceClaimTemplateName")
+        own_claims = in_namespace(context.channels.get(requested, ()) if requested else (), namespace(template.object))
+        found += [(route, one) for one in list(own_claims)[:1]]
     return found
 
 
-def check_compute_domains(world: World) -> Iterator[Diagnostic]:
+def check_compute_domains(context: LintContext) -> Iterator[Diagnostic]:
     """M800 to M803, M806, M807, M809, M810, M812."""
-    for domain in domains(world):
-        yield from _shape(domain, world)
-    yield from _clashes(world)
-    users: dict[Route, list[PodTemplate]] = {}
-    for template in world.templates:
-        yield from _templates(world, template)
-        yield from _pinned(template)
-        mine = claimed(world, template)
-        yield from _several(mine)
-        for _, domain in mine:
-            users.setdefault(domain.route, []).append(template)
-        if mine:
-            yield from _part_of_a_node(template, mine[0][0], world.topology)
-    for domain in domains(world):
-        yield from _nodes(domain, users.get(domain.route, []), world)
+    for domain in domains(context):
+        yield from _domain_fields(domain, context)
+    yield from _template_clashes(context)
+    claimants: dict[Route, list[PodTemplate]] = {}
+    for template in context.templates:
+        yield from _missing_templates(context, template)
+        yield from _driver_label(template)
+        own_claims = claimed(context, template)
+        yield from _two_channels(own_claims)
+        for _, domain in own_claims:
+            claimants.setdefault(domain.route, []).append(template)
+        if own_claims:
+            yield from _part_of_a_node(template, own_claims[0][0], context.topology)
+    for domain in domains(context):
+        yield from _node_count(domain, claimants.get(domain.route, []), context)
 
 
-def _shape(domain: Object, world: World) -> Iterator[Diagnostic]:
+def _domain_fields(domain: Object, context: LintContext) -> Iterator[Diagnostic]:
     """M807 and M810: fields that a release of the driver does not take, or wants."""
-    spec, since = get(domain.data, "spec"), world.target.since
+    spec, since = get(domain.data, "spec"), context.target.since
     if not channel(domain):
         message = f"{title(domain)} names no claim template for its channel"
         hint = "add `channel: {resourceClaimTemplate: {name: ...}}`, and claim that template in the pods"
         yield error("M810", (*domain.route, "spec", "channel"), message, hint=hint)
     mode = get(spec, "channel", "allocationMode")
     if mode is not None and not since("draDriver", "25.8"):
-        message = f"the driver {world.target.version('draDriver')} has no `allocationMode`, and drops it"
+        message = f"the driver {context.target.version('draDriver')} has no `allocationMode`, and drops it"
         hint = "remove it, or install the driver 25.8 or later"
         yield warning("M810", (*domain.route, "spec", "channel", "allocationMode"), message, hint=hint)
     elif mode is not None and mode not in MODES:
@@ -212,34 +212,36 @@ def _shape(domain: Object, world: World) -> Iterator[Diagnostic]:
         hint = did_you_mean(str(mode), MODES)
         yield error("M810", (*domain.route, "spec", "channel", "allocationMode"), message, hint=hint)
     if get(spec, "numNodes") is None and not since("draDriver", "0.4"):
-        message = f"{title(domain)} has no `numNodes`, which the driver {world.target.version('draDriver')} requires"
+        message = f"{title(domain)} has no `numNodes`, which the driver {context.target.version('draDriver')} requires"
         hint = "set 0" if since("draDriver", "25.8") else "set the number of its nodes"
         yield error("M807", (*domain.route, "spec"), message, hint=hint)
 
 
-def _clashes(world: World) -> Iterator[Diagnostic]:
+def _template_clashes(context: LintContext) -> Iterator[Diagnostic]:
     """M800 and M801: the controller makes the template, and fails for ever when somebody else has."""
-    for domain in domains(world):
-        same = world.channels[channel(domain)] if channel(domain) else ()
+    for domain in domains(context):
+        same = context.channels[channel(domain)] if channel(domain) else ()
         for other in same[: next((n for n, each in enumerate(same) if each is domain), 0)]:
-            if together(namespace(domain), namespace(other)):
+            if same_namespace(namespace(domain), namespace(other)):
                 message = f'two ComputeDomains want to make the claim template "{channel(domain)}"'
                 note = Note("the other one is here", (*other.route, *CHANNEL))
                 hint = "give each a template of its own"
                 yield error("M801", (*domain.route, *CHANNEL), message, hint=hint, notes=(note,))
                 break
-    for template in world.of("resource.k8s.io", "ResourceClaimTemplate"):
-        makers = list(beside(world.channels.get(name(template), ()) if name(template) else (), namespace(template)))
+    for template in context.of("resource.k8s.io", "ResourceClaimTemplate"):
+        makers = list(
+            in_namespace(context.channels.get(name(template), ()) if name(template) else (), namespace(template))
+        )
         if makers:
             message = f"{title(template)} is written by hand, and {title(makers[0])} makes one of that name"
             note = Note("the ComputeDomain names it here", (*makers[0].route, *CHANNEL))
             hint = "remove it: the controller fails as long as it is there, and no channel ever comes"
             yield error("M800", named(template), message, hint=hint, notes=(note,))
         else:
-            yield from _by_hand(template)
+            yield from _handmade_channel(template)
 
 
-def _by_hand(template: Object) -> Iterator[Diagnostic]:
+def _handmade_channel(template: Object) -> Iterator[Diagnostic]:
     """A channel belongs to a ComputeDomain, whose UID nobody knows before it exists."""
     for index, each in enumerate(items(template.data, "spec", "spec", "devices", "requests")):
         for path in (("deviceClassName",), ("exactly", "deviceClassName")):
@@ -250,35 +252,39 @@ def _by_hand(template: Object) -> Iterator[Diagnostic]:
                 yield warning("M800", route, message, hint=hint)
 
 
-def _templates(world: World, template: PodTemplate) -> Iterator[Diagnostic]:
+def _missing_templates(context: LintContext, template: PodTemplate) -> Iterator[Diagnostic]:
     """M802 and M803: claims of templates that are not there."""
     where, claim_template = namespace(template.object), ("resource.k8s.io", "ResourceClaimTemplate")
     for route, each in claims(template):
-        asked, here = text(each, "resourceClaimTemplateName"), (*route, "resourceClaimTemplateName")
-        far = [*world.channels.get(asked, ()), *world.names.get((*claim_template, asked), ())]
-        if not asked or any(beside(far, where)):
+        requested, here = text(each, "resourceClaimTemplateName"), (*route, "resourceClaimTemplateName")
+        elsewhere = [*context.channels.get(requested, ()), *context.names.get((*claim_template, requested), ())]
+        if not requested or any(in_namespace(elsewhere, where)):
             continue
-        if far:
-            message = f'the claim template "{asked}" is in namespace "{namespace(far[0])}", the pods are in "{where}"'
-            note = Note("it comes of this", named(far[0]))
+        if elsewhere:
+            other = namespace(elsewhere[0])
+            message = f'the claim template "{requested}" is in namespace "{other}", the pods are in "{where}"'
+            note = Note("it comes of this", named(elsewhere[0]))
             yield error("M803", here, message, hint="claims and pods share a namespace", notes=(note,))
         else:
-            message = f'nothing among the manifests makes the claim template "{asked}"'
-            made = {*map(channel, beside(domains(world), where)), *map(name, beside(world.of(*claim_template), where))}
-            near = did_you_mean(asked, made)
+            message = f'nothing among the manifests makes the claim template "{requested}"'
+            made = {
+                *map(channel, in_namespace(domains(context), where)),
+                *map(name, in_namespace(context.of(*claim_template), where)),
+            }
+            near = did_you_mean(requested, made)
             yield warning("M802", here, message, hint=near or MISSING)
 
 
-def _several(mine: Sequence[tuple[Route, Object]]) -> Iterator[Diagnostic]:
+def _two_channels(own_claims: Sequence[tuple[Route, Object]]) -> Iterator[Diagnostic]:
     """A node has one channel, for all ComputeDomains together."""
-    if len(mine) > 1:
-        names = " and ".join(title(one) for _, one in mine[:2])
+    if len(own_claims) > 1:
+        names = " and ".join(title(one) for _, one in own_claims[:2])
         message = f"the pods claim channels of {names}, and a node has one channel"
-        note = Note("the other claim is here", mine[0][0])
-        yield error("M809", mine[1][0], message, hint="keep one of the claims", notes=(note,))
+        note = Note("the other claim is here", own_claims[0][0])
+        yield error("M809", own_claims[1][0], message, hint="keep one of the claims", notes=(note,))
 
 
-def _pinned(template: PodTemplate) -> Iterator[Diagnostic]:
+def _driver_label(template: PodTemplate) -> Iterator[Diagnostic]:
     """The kubelet plugin puts the label on a node, and takes it away."""
     for key, held in (("nodeSelector", mapping(template.spec, "nodeSelector")), ("metadata", template.labels)):
         if NODE_LABEL in held:
@@ -292,10 +298,10 @@ def _part_of_a_node(template: PodTemplate, claim: Route, topology: ClusterTopolo
     """M806: whoever has the channel should have the GPUs; nobody else can use them with NVLink."""
     pools = [pool for pool in _pools(template, topology) if any(level.nvlink for level in pool.levels)]
     whole = min((pool.node.accelerators for pool in pools if pool.node.accelerators), default=0)
-    asked = gpus(template)
-    if not whole or asked is None or asked >= whole:
+    requested = gpus(template)
+    if not whole or requested is None or requested >= whole:
         return
-    message = f"the pod claims its node's one channel with {asked} of the {whole} GPUs"
+    message = f"the pod claims its node's one channel with {requested} of the {whole} GPUs"
     hint = "ask for all GPUs of the node: no other pod there can get a channel"
     yield warning("M806", claim, message, hint=hint)
 
@@ -308,38 +314,38 @@ def gpus(template: PodTemplate) -> int | None:
     for route, container in containers(template):
         if "initContainers" in route:
             continue
-        asked = get(container, "resources", "limits", GPU)
-        asked = get(container, "resources", "requests", GPU) if asked is None else asked
-        if asked is not None and not str(asked).isdecimal():
+        requested = get(container, "resources", "limits", GPU)
+        requested = get(container, "resources", "requests", GPU) if requested is None else requested
+        if requested is not None and not str(requested).isdecimal():
             return None
-        total += int(str(asked)[:9]) if asked is not None else 0
+        total += int(str(requested)[:9]) if requested is not None else 0
     return total
 
 
 def _pools(template: PodTemplate, topology: ClusterTopology) -> list[Pool]:
     """The pools that the pods may go to, as far as their nodeSelector tells."""
-    wanted = mapping(template.spec, "nodeSelector")
-    return [pool for pool in topology.pools if not _contradicts(wanted, pool)]
+    selector = mapping(template.spec, "nodeSelector")
+    return [pool for pool in topology.pools if not _contradicts(selector, pool)]
 
 
-def _contradicts(wanted: Mapping[str, object], pool: Pool) -> bool:
-    return any(key in wanted and wanted[key] != value for key, value in pool.node.node_selector.items())
+def _contradicts(selector: Mapping[str, object], pool: Pool) -> bool:
+    return any(key in selector and selector[key] != value for key, value in pool.node.node_selector.items())
 
 
-def _nodes(domain: Object, users: Sequence[PodTemplate], world: World) -> Iterator[Diagnostic]:
+def _node_count(domain: Object, claimants: Sequence[PodTemplate], context: LintContext) -> Iterator[Diagnostic]:
     """M807: one claiming pod a node, so the pods are the nodes."""
-    asked = number_in(domain.data, "spec", "numNodes")
-    counts = [each.pods for each in users]
-    if asked is None or not users or None in counts:
+    requested = number_in(domain.data, "spec", "numNodes")
+    counts = [each.pods for each in claimants]
+    if requested is None or not claimants or None in counts:
         return
     pods = sum(each for each in counts if each is not None)
     route: Route = (*domain.route, "spec", "numNodes")
-    if world.target.since("draDriver", "25.8"):
-        if asked not in (0, pods):
-            message = f"{title(domain)} counts on {count(asked, 'node')}, and {count(pods, 'pod')} claim a channel"
+    if context.target.since("draDriver", "25.8"):
+        if requested not in (0, pods):
+            message = f"{title(domain)} counts on {count(requested, 'node')}, and {count(pods, 'pod')} claim a channel"
             hint = "set 0: since the driver 25.8 the number decides only when the status says Ready"
             yield warning("M807", route, message, hint=hint)
-    elif asked != pods:
-        message = f"{title(domain)} waits for {count(asked, 'node')}, and {count(pods, 'pod')} claim a channel"
+    elif requested != pods:
+        message = f"{title(domain)} waits for {count(requested, 'node')}, and {count(pods, 'pod')} claim a channel"
         hint = f"set {pods}: below 25.8 no pod starts before that many nodes have joined, and no more may"
         yield error("M807", route, message, hint=hint)

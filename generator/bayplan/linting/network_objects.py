@@ -16,8 +16,8 @@ from bayplan.kube import networks as ip
 from bayplan.kube.networks import MULTUS, NVIDIA, Network, networks, parsed
 from bayplan.kube.networks import RESOURCE as DEVICE
 from bayplan.kube.objects import get, group, items, kind, mapping, name, named, number_in, text, title
-from bayplan.linting.network_scene import Asking, Scene
-from bayplan.linting.objects import World
+from bayplan.linting.networks import AttachedPods, NetworkIndex
+from bayplan.linting.objects import LintContext
 from bayplan.model.manifest import Object
 
 RESOURCE = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
@@ -41,22 +41,22 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def check_objects(world: World, known: Scene) -> Iterator[Diagnostic]:
+def check_objects(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
     """M848, M850, M854."""
-    for one in world.objects:
+    for one in context.objects:
         if group(one) == NVIDIA and kind(one) in KINDS:
             yield from _namespace(one)
-            yield from _fields(one, world)
+            yield from _fields(one, context)
             if kind(one) == "HostDeviceNetwork":
                 yield from _resource(one)
             if kind(one) == "MacvlanNetwork":
                 yield from _macvlan(one)
         if group(one) == NVIDIA and kind(one) in ("NicClusterPolicy", "NicNodePolicy"):
-            yield from _policy(one, world)
+            yield from _policy(one, context)
         if (group(one), kind(one)) == (MULTUS, "NetworkAttachmentDefinition"):
             yield from _definition(one)
-    for each in networks(world.objects):
-        yield from _links(each, known)
+    for each in networks(context.objects):
+        yield from _links(each, described)
         yield from _mtu(each)
 
 
@@ -72,14 +72,14 @@ def _namespace(one: Object) -> Iterator[Diagnostic]:
         yield warning("M850", route, message, hint="add `networkNamespace:`")
 
 
-def _fields(one: Object, world: World) -> Iterator[Diagnostic]:
+def _fields(one: Object, context: LintContext) -> Iterator[Diagnostic]:
     for key in mapping(one.data, "spec"):
         route = (*one.route, "spec", key)
         if key not in FIELDS[kind(one)]:
             message = f"{kind(one)} has no field `{key}`"
             yield error("M850", route, message, hint=f"it has {', '.join(FIELDS[kind(one)])}")
-        elif key == "metaPlugins" and not world.target.since("networkOperator", CHAINING):
-            message = f"the Network Operator {world.target.version('networkOperator')} has no `metaPlugins`"
+        elif key == "metaPlugins" and not context.target.since("networkOperator", CHAINING):
+            message = f"the Network Operator {context.target.version('networkOperator')} has no `metaPlugins`"
             hint = f"upgrade to {CHAINING}, or write the NetworkAttachmentDefinition with its plugins by hand"
             yield error("M854", route, message, hint=hint)
 
@@ -129,12 +129,12 @@ def _mtu(one: Network) -> Iterator[Diagnostic]:
         yield error("M850", (*one.object.route, "spec", at), message, hint="such as 1500, 4092 or 9000")
 
 
-def _links(one: Network, known: Scene) -> Iterator[Diagnostic]:
+def _links(one: Network, described: NetworkIndex) -> Iterator[Diagnostic]:
     """M848: macvlan over an InfiniBand port fails, and an IPoIB interface has only such a port (network-operator#1017).
 
     Names of InfiniBand interfaces begin with `ib` (systemd.net-naming-scheme)."""
     route = (*one.object.route, "spec", "master")
-    links = next((each.link_type for each in known.by_name.get(one.name, ()) if each.fabric), "")
+    links = next((each.link_type for each in described.by_name.get(one.name, ()) if each.fabric), "")
     infiniband = one.master.startswith("ib") or links == "infiniband"
     if one.kind == "macvlan" and infiniband:
         message = f'macvlan works over Ethernet, and "{one.master}" is an InfiniBand port'
@@ -146,7 +146,7 @@ def _links(one: Network, known: Scene) -> Iterator[Diagnostic]:
         yield error("M850", route, f"{title(one.object)} names no `master`", hint="such as ibs3f0")
 
 
-def _policy(one: Object, world: World) -> Iterator[Diagnostic]:
+def _policy(one: Object, context: LintContext) -> Iterator[Diagnostic]:
     name = text(one.data, "metadata", "name")
     if kind(one) == "NicClusterPolicy" and name != "nic-cluster-policy":
         message = f'the operator looks at the NicClusterPolicy "nic-cluster-policy" alone, and this is "{name}"'
@@ -155,7 +155,7 @@ def _policy(one: Object, world: World) -> Iterator[Diagnostic]:
         message = f'"{name}" has {len(name)} characters; the operator makes labels of it and takes 30'
         yield error("M850", named(one), message, hint="shorten it")
     if kind(one) == "NicNodePolicy":
-        for other in world.of(NVIDIA, "NicClusterPolicy"):
+        for other in context.of(NVIDIA, "NicClusterPolicy"):
             for key in ("ofedDriver", "rdmaSharedDevicePlugin", "sriovDevicePlugin"):
                 if key in mapping(one.data, "spec") and key in mapping(other.data, "spec"):
                     message = f"both {title(other)} and {title(one)} have `{key}`, and the operator refuses the second"
@@ -171,19 +171,19 @@ TYPES = ("nv-ipam", "whereabouts", "static", "host-local", "dhcp")
 POOLS = "nv-ipam.nvidia.com"
 
 
-def check_addresses(world: World, known: Scene) -> Iterator[Diagnostic]:
+def check_addresses(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
     """M849, M855."""
-    for each in networks(world.objects):
-        yield from _network(each, world, known)
-    for pool in world.of(POOLS, "IPPool"):
-        yield from _ip_pool(pool, world)
-    for pool in world.of(POOLS, "CIDRPool"):
-        yield from _cidr_pool(pool, world)
-    for asking in known.asking:
-        yield from _together(asking)
+    for each in networks(context.objects):
+        yield from _network(each, context, described)
+    for pool in context.of(POOLS, "IPPool"):
+        yield from _ip_pool(pool, context)
+    for pool in context.of(POOLS, "CIDRPool"):
+        yield from _cidr_pool(pool, context)
+    for pods in described.attached:
+        yield from _together(pods)
 
 
-def _network(one: Network, world: World, known: Scene) -> Iterator[Diagnostic]:
+def _network(one: Network, context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
     if one.ipam is None or not one.ipam.strip():
         return
     config = parsed(one.ipam)
@@ -200,9 +200,9 @@ def _network(one: Network, world: World, known: Scene) -> Iterator[Diagnostic]:
         hint = did_you_mean(kind, TYPES) or f"known: {listing(TYPES, 'and')}"
         yield (warning if kind else error)("M849", one.ipam_route, message, hint=hint)
     elif kind == "whereabouts":
-        yield from _whereabouts(one, config, known)
+        yield from _whereabouts(one, config, described)
     elif kind == "nv-ipam":
-        yield from _pool(one, config, world)
+        yield from _pool(one, config, context)
 
 
 def _pasted(one: Network, config: Mapping[str, Any]) -> Iterator[Diagnostic]:
@@ -216,7 +216,7 @@ def _pasted(one: Network, config: Mapping[str, Any]) -> Iterator[Diagnostic]:
         yield error("M849", one.ipam_route, message, hint="take it out")
 
 
-def _whereabouts(one: Network, config: Mapping[str, Any], known: Scene) -> Iterator[Diagnostic]:
+def _whereabouts(one: Network, config: Mapping[str, Any], described: NetworkIndex) -> Iterator[Diagnostic]:
     text_ = text(config, "range") or text(config, "ipRanges", 0, "range")
     start, dash, _ = text_.partition("-")
     net = ip.subnet(text_.rpartition("-")[2] if dash else text_)
@@ -231,13 +231,14 @@ def _whereabouts(one: Network, config: Mapping[str, Any], known: Scene) -> Itera
         yield warning("M849", one.ipam_route, message, hint=hint)
     span = ip.within(net, text(config, "range_start") or (start if dash else ""), text(config, "range_end"))
     out = [each for each in items(config, "exclude") if isinstance(each, str)]
-    yield from _room(one, ip.left(span, list(ip.excluded(out))), str(net), known)
+    yield from _room(one, ip.left(span, list(ip.excluded(out))), str(net), described)
 
 
-def _room(one: Network, free: int, net: str, known: Scene) -> Iterator[Diagnostic]:
+def _room(one: Network, free: int, net: str, described: NetworkIndex) -> Iterator[Diagnostic]:
     """Pods of the manifests on the network against its addresses."""
     wanted = [
-        (each.template.pods, sum(f is not None and f.network == one for f in each.found)) for each in known.asking
+        (each.template.pods, sum(f is not None and f.network == one for f in each.networks))
+        for each in described.attached
     ]
     needed = sum(pods * times for pods, times in wanted if pods is not None)
     if needed > free or not free:
@@ -245,14 +246,14 @@ def _room(one: Network, free: int, net: str, known: Scene) -> Iterator[Diagnosti
         yield error("M849", one.ipam_route, message, hint="take a larger range, or exclude less")
 
 
-def _pool(one: Network, config: Mapping[str, Any], world: World) -> Iterator[Diagnostic]:
+def _pool(one: Network, config: Mapping[str, Any], context: LintContext) -> Iterator[Diagnostic]:
     called = text(config, "poolName")
     if not called:
         yield error("M849", one.ipam_route, f"`ipam` of {title(one.object)} names no pool", hint="add `poolName`")
         return
     kind = {"cidrpool": "CIDRPool"}.get(text(config, "poolType").lower(), "IPPool")
-    pools = {name(each): each for each in (*world.of(POOLS, "IPPool"), *world.of(POOLS, "CIDRPool"))}
-    same = {name(each) for each in world.of(POOLS, kind)}
+    pools = {name(each): each for each in (*context.of(POOLS, "IPPool"), *context.of(POOLS, "CIDRPool"))}
+    same = {name(each) for each in context.of(POOLS, kind)}
     if called in pools and called not in same:
         message = f'the pool "{called}" is a {get(pools[called].data, "kind")}, and `ipam` asks for a {kind}'
         other = "ippool" if kind == "CIDRPool" else "cidrpool"
@@ -264,14 +265,14 @@ def _pool(one: Network, config: Mapping[str, Any], world: World) -> Iterator[Dia
         )
 
 
-def _ip_pool(pool: Object, world: World) -> Iterator[Diagnostic]:
+def _ip_pool(pool: Object, context: LintContext) -> Iterator[Diagnostic]:
     spec, route = mapping(pool.data, "spec"), (*pool.route, "spec")
     net, block = ip.subnet(text(spec, "subnet")), number_in(spec, "perNodeBlockSize") or 0
     if net is None:
         yield error("M849", (*route, "subnet"), f"{title(pool)} has no subnet", hint="such as 10.0.0.0/24")
         yield from _routes(pool, "gateway")
         return
-    room, nodes = ip.hosts(net).size, _nodes(world, spec)
+    room, nodes = ip.hosts(net).size, _nodes(context, spec)
     if block < 1 or block > room:
         message = f"nodes get {block} addresses each, and {net} has {room}"
         yield error("M849", (*route, "perNodeBlockSize"), message, hint=f"1 to {room}")
@@ -299,7 +300,7 @@ def _routes(pool: Object, key: str) -> Iterator[Diagnostic]:
         yield error("M849", (*pool.route, "spec"), message, hint=f"add `{key}`")
 
 
-def _cidr_pool(pool: Object, world: World) -> Iterator[Diagnostic]:
+def _cidr_pool(pool: Object, context: LintContext) -> Iterator[Diagnostic]:
     spec, route = mapping(pool.data, "spec"), (*pool.route, "spec")
     cidr, prefix = text(spec, "cidr"), number_in(spec, "perNodeNetworkPrefix") or 0
     net = ip.subnet(cidr)
@@ -309,22 +310,22 @@ def _cidr_pool(pool: Object, world: World) -> Iterator[Diagnostic]:
     if net is not None and not net.prefixlen <= prefix <= net.max_prefixlen:
         message = f"a node cannot have a subnet of /{prefix} out of {net}"
         yield error("M849", (*route, "perNodeNetworkPrefix"), message, hint=f"{net.prefixlen} to {net.max_prefixlen}")
-    elif net is not None and (nodes := _nodes(world, spec)) > 1 << (prefix - net.prefixlen):
+    elif net is not None and (nodes := _nodes(context, spec)) > 1 << (prefix - net.prefixlen):
         message = f"{net} holds {1 << (prefix - net.prefixlen)} subnets of /{prefix}, and there are {nodes} nodes"
         yield error("M849", (*route, "cidr"), message, hint="take a larger subnet, or a longer prefix for each node")
     yield from _routes(pool, "gatewayIndex")
 
 
-def _nodes(world: World, spec: Mapping[str, Any]) -> int:
+def _nodes(context: LintContext, spec: Mapping[str, Any]) -> int:
     """Nodes of the topology that take from a pool; none where the pool chooses among them."""
     if get(spec, "nodeSelector"):
         return 0
-    return sum(len(domain.nodes) for pool in world.topology.pools for domain in pool.domains)
+    return sum(len(domain.nodes) for pool in context.topology.pools for domain in pool.domains)
 
 
-def _together(asking: Asking) -> Iterator[Diagnostic]:
+def _together(pods: AttachedPods) -> Iterator[Diagnostic]:
     """M855: several interfaces in one subnet answer for each other, unless plugins see to it (nccl#2158)."""
-    ranged = [(one, net) for one in asking.found if one and one.network and (net := _range(one.network))]
+    ranged = [(one, net) for one in pods.networks if one and one.network and (net := _range(one.network))]
     for (one, first), (other, second) in combinations(ranged, 2):
         chained = {*(one.network.chained if one.network else ()), *(other.network.chained if other.network else ())}
         routed = "sbr" in chained or bool(one.fabric and one.fabric.source_routing)
@@ -333,7 +334,7 @@ def _together(asking: Asking) -> Iterator[Diagnostic]:
             message = f'the pod has two interfaces of "{one.title}"' if same else f'"{one.title}" and "{other.title}"'
             message += f" are both in {first}" if not same else f", both in {first}"
             hint = "give each rail a subnet, or chain the plugins tuning and sbr behind the first (`metaPlugins`)"
-            route: Route = asking.route
+            route: Route = pods.route
             yield (info if same else warning)("M855", route, message, hint=hint)
             return
 

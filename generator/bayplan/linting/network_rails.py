@@ -8,37 +8,37 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, warning
 from bayplan.core.phrases import did_you_mean, listing
+from bayplan.fabrics import pools_of
 from bayplan.fabrics.pods import MASTERS, hca_difference
-from bayplan.fabrics.requests import pools_of
 from bayplan.kube import networks as ip
 from bayplan.kube.networks import LONGEST, NETWORKS, read
 from bayplan.kube.objects import get, group, items, kind, mapping, namespace, number_in, text
 from bayplan.kube.templates import PodTemplate, containers
-from bayplan.linting.network_scene import Asking, Scene, asked
-from bayplan.linting.objects import World
-from bayplan.model.fabric import Fabric
+from bayplan.linting.networks import AttachedPods, NetworkIndex, device_requests
+from bayplan.linting.objects import LintContext
+from bayplan.model.topology import Fabric
 
 COUNT = "nvidia.com/gpu"
 
 
-def check_rails(world: World, known: Scene) -> Iterator[Diagnostic]:
+def check_rails(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
     """M862."""
-    for asking in known.asking:
-        attached = [one for one in asking.found if one and one.rail and one.fabric]
+    for pods in described.attached:
+        attached = [one for one in pods.networks if one and one.rail and one.fabric]
         for name in dict.fromkeys(one.fabric.name for one in attached if one.fabric):
-            fabric = world.topology.fabrics[name]
+            fabric = context.topology.fabrics[name]
             left = len(fabric.rails) - len({one.name for one in attached if one.fabric == fabric})
-            cards = _whole(asking, fabric, world)
+            cards = _all_gpus(pods, fabric, context)
             if left > 0 and cards:
                 message = f'the pod takes all {cards} GPUs of its node and leaves out {left} of the rails of "{name}"'
-                yield warning("M862", asking.route, message, hint="attach them all: no other pod has use for them")
+                yield warning("M862", pods.route, message, hint="attach them all: no other pod has use for them")
 
 
-def _whole(asking: Asking, fabric: Fabric, world: World) -> int:
+def _all_gpus(pods: AttachedPods, fabric: Fabric, context: LintContext) -> int:
     """The GPUs of a node, if the pod asks for all of them; 0 where it does not."""
-    wanted = asked(asking.template)
-    for pool in pools_of(world.topology, fabric.name):
-        kind = world.topology.accelerators.get(pool.node.accelerator)
+    wanted = device_requests(pods.template)
+    for pool in pools_of(context.topology, fabric.name):
+        kind = context.topology.accelerators.get(pool.node.accelerator)
         cards = pool.node.accelerators
         if kind and cards > 1 and wanted.get(kind.resources.get("count", COUNT), 0) >= cards:
             return cards
@@ -54,66 +54,70 @@ MNNVL = "NCCL_MNNVL_ENABLE"
 PRIMARY = "eth0"
 
 
-def check_variables(world: World, known: Scene) -> Iterator[Diagnostic]:
+def check_variables(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
     """M852, M861, M863."""
-    asking = {each.template.route: each for each in known.asking}
-    for template in world.templates:
+    pods = {each.template.route: each for each in described.attached}
+    for template in context.templates:
         for route, container in containers(template):
-            for index, each in enumerate(items(container, "env")):
-                here = (*route, "env", index, "value")
+            for number, each in enumerate(items(container, "env")):
+                here = (*route, "env", number, "value")
                 if text(each, "value"):
-                    yield from _variable(world, asking.get(template.route), each, here)
-                    yield from _nvlink(template, each, here)
+                    yield from _nccl_variable(context, pods.get(template.route), each, here)
+                    yield from _mnnvl(template, each, here)
 
 
-def _variable(world: World, asking: Asking | None, entry: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
+def _nccl_variable(
+    context: LintContext, pods: AttachedPods | None, entry: Mapping[str, Any], route: Route
+) -> Iterator[Diagnostic]:
     name, value = text(entry, "name"), text(entry, "value")
     if name == GLOO and value[0] in "=^":
         message = f'Gloo takes the name of one interface, and "{value}" is none'
         yield error("M852", route, message, hint=f"write {value.lstrip('=^') if value[0] == '=' else PRIMARY}")
-    elif name == GID and not any(GID in each.env for each in world.topology.fabrics.values()):
+    elif name == GID and not any(GID in each.env for each in context.topology.fabrics.values()):
         message = "NCCL finds the GID by itself since 2.21; a number that is right on one node is wrong on another"
         yield warning("M852", route, message, hint="take the variable out")
-    elif name in (GLOO, NCCL) and asking is not None and get(asking.template.spec, "hostNetwork") is not True:
-        yield from _interfaces(world, asking, name, value, route)
-    elif name == HCA and asking is not None:
-        yield from _devices(asking, value, route)
-    elif name in MASTERS and asking is not None:
-        yield from _master(world, asking, name, value, route)
+    elif name in (GLOO, NCCL) and pods is not None and get(pods.template.spec, "hostNetwork") is not True:
+        yield from _interfaces(context, pods, name, value, route)
+    elif name == HCA and pods is not None:
+        yield from _hca(pods, value, route)
+    elif name in MASTERS and pods is not None:
+        yield from _master_address(context, pods, name, value, route)
 
 
-def _devices(asking: Asking, value: str, route: Route) -> Iterator[Diagnostic]:
+def _hca(pods: AttachedPods, value: str, route: Route) -> Iterator[Diagnostic]:
     """The list against the rails of the topology that are attached."""
-    rails = [one.rail for one in asking.found if one and one.rail and one.rail.hca]
-    there = tuple(rail.hca for rail in rails) if rails and len(rails) == len(asking.found) else ()
+    rails = [one.rail for one in pods.networks if one and one.rail and one.rail.hca]
+    present = tuple(rail.hca for rail in rails) if rails and len(rails) == len(pods.networks) else ()
     if value[0] not in "=^":
         first = value.partition(",")[0]
         message = f'NCCL takes "{first}" in {HCA} for the beginning of a name: "{first}0" is meant, too'
-        hint = f'write "={",".join(there)}"' if there else 'write "=" before the whole names'
+        hint = f'write "={",".join(present)}"' if present else 'write "=" before the whole names'
         yield warning("M852", route, message, hint=hint)
-    if there and (why := hca_difference(value, there)):
+    if present and (why := hca_difference(value, present)):
         message = f"{HCA} and the rails that the pod is on differ: {why}"
-        yield error("M852", route, message, hint=f'write "={",".join(there)}"')
+        yield error("M852", route, message, hint=f'write "={",".join(present)}"')
 
 
-def _master(world: World, asking: Asking, name: str, value: str, route: Route) -> Iterator[Diagnostic]:
+def _master_address(
+    context: LintContext, pods: AttachedPods, name: str, value: str, route: Route
+) -> Iterator[Diagnostic]:
     """M861: an address on a rail, which nobody is known to have."""
     host = ip.address(value.rpartition(":")[0] or value)
-    nets = [net for one in asking.found if one and one.rail and (net := ip.subnet(one.rail.subnet))]
-    if host and any(host in net for net in nets) and host not in _fixed(world):
+    nets = [net for one in pods.networks if one and one.rail and (net := ip.subnet(one.rail.subnet))]
+    if host and any(host in net for net in nets) and host not in _static_addresses(context):
         message = f"{name} is {host}, an address of a rail, and no pod is known to have it"
         hint = "name the Service of rank 0: RDMA does not follow it; or have rank 0 ask for the address (`ips`)"
         yield error("M861", route, message, hint=hint)
 
 
-def _fixed(world: World) -> frozenset[Any]:
+def _static_addresses(context: LintContext) -> frozenset[Any]:
     """Addresses that some pod asks for."""
-    given = (text(each.annotations, NETWORKS) for each in world.templates)
+    given = (text(each.annotations, NETWORKS) for each in context.templates)
     ips = (one for each in filter(None, given) for found in read(each).selections for one in items(found.data, "ips"))
     return frozenset(ip.address(one.partition("/")[0]) for one in ips if isinstance(one, str))
 
 
-def _nvlink(template: PodTemplate, entry: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
+def _mnnvl(template: PodTemplate, entry: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
     """M863: channels of a ComputeDomain are claimed, so a pod without claims is in none (NCCL 2.30, `env.rst`)."""
     if text(entry, "name") == MNNVL and text(entry, "value") == "1" and not items(template.spec, "resourceClaims"):
         message = f"{MNNVL}=1 fails outside of a ComputeDomain, and the pod claims no channel of one"
@@ -121,16 +125,19 @@ def _nvlink(template: PodTemplate, entry: Mapping[str, Any], route: Route) -> It
         yield warning("M863", route, message, hint=hint)
 
 
-def _interfaces(world: World, asking: Asking, name: str, value: str, route: Route) -> Iterator[Diagnostic]:
+def _interfaces(context: LintContext, pods: AttachedPods, name: str, value: str, route: Route) -> Iterator[Diagnostic]:
     exact = value.startswith("=") or name == GLOO
-    if value.startswith("^") or asking.annotation.faults:  # M842: how its networks are counted is not known
+    if value.startswith("^") or pods.annotation.faults:  # M842: how its networks are counted is not known
         return
     words = [each for each in value.lstrip("=").split(",") if each]
-    home = world.topology.namespaces.get(namespace(asking.template.object))
-    there = [home.primary_interface if home and home.primary_interface else PRIMARY, *asking.annotation.interfaces()]
-    lost = [each for each in words if not any(one == each if exact else one.startswith(each) for one in there)]
-    if lost:
-        message = f'{name} names "{lost[0]}", and the pod has {listing(there, "and", 4)}'
+    namespace_policy = context.topology.namespaces.get(namespace(pods.template.object))
+    present = [
+        namespace_policy.primary_interface if namespace_policy and namespace_policy.primary_interface else PRIMARY,
+        *pods.annotation.interfaces(),
+    ]
+    missing = [each for each in words if not any(one == each if exact else one.startswith(each) for one in present)]
+    if missing:
+        message = f'{name} names "{missing[0]}", and the pod has {listing(present, "and", 4)}'
         yield error("M852", route, message, hint="name an interface that the pod has")
     elif not exact:
         message = f'{name} means every interface that begins with "{words[0] if words else value}"'
@@ -161,27 +168,29 @@ ARP_IGNORE, ARP_ANNOUNCE, LEAST = (0, 1, 2, 3, 8), (0, 1, 2), 68
 Fault = tuple[tuple[str | int, ...], str, str]
 
 
-def check_claims(world: World) -> Iterator[Diagnostic]:
+def check_claims(context: LintContext) -> Iterator[Diagnostic]:
     """M856, M857."""
-    close = not any(level.nvlink for pool in world.topology.pools for level in pool.levels)
-    for one in world.objects:
+    one_pcie_root = not any(level.nvlink for pool in context.topology.pools for level in pool.levels)
+    for one in context.objects:
         path = DEVICES.get(kind(one)) if group(one) == API else None
         if path is None:
             continue
         devices, route = mapping(one.data, *path), (*one.route, *path)
         for index, each in enumerate(items(devices, "config")):
             if text(each, "opaque", "driver") == DRIVER:
-                yield from _config(get(each, "opaque", "parameters"), (*route, "config", index, "opaque", "parameters"))
-        yield from _constraints(devices, route, close)
+                yield from _network_config(
+                    get(each, "opaque", "parameters"), (*route, "config", index, "opaque", "parameters")
+                )
+        yield from _constraints(devices, route, one_pcie_root)
 
 
-def _config(data: Any, route: Route) -> Iterator[Diagnostic]:
-    for path, message, hint in _faults(data):
+def _network_config(data: Any, route: Route) -> Iterator[Diagnostic]:
+    for path, message, hint in _config_faults(data):
         text_ = f"dranet refuses its settings when the pod starts: {message}"
         yield error("M856", (*route, *path), text_, hint=hint)
 
 
-def _faults(data: Any) -> Iterator[Fault]:
+def _config_faults(data: Any) -> Iterator[Fault]:
     if not isinstance(data, Mapping):
         yield (), "they are no mapping", "such as `interface: {name: net1}`"
         return
@@ -218,12 +227,12 @@ def _interface(data: Mapping[str, Any]) -> Iterator[Fault]:
     mtu = number_in(data, "mtu")
     if mtu is not None and mtu < LEAST:
         yield ("interface", "mtu"), f"an MTU of {mtu} is too small", f"{LEAST} or more"
-    for key, known in (("arpIgnore", ARP_IGNORE), ("arpAnnounce", ARP_ANNOUNCE)):
-        if number_in(data, key) is not None and number_in(data, key) not in known:
-            yield ("interface", key), f"`{key}` is one of {', '.join(map(str, known))}", ""
+    for key, allowed in (("arpIgnore", ARP_IGNORE), ("arpAnnounce", ARP_ANNOUNCE)):
+        if number_in(data, key) is not None and number_in(data, key) not in allowed:
+            yield ("interface", key), f"`{key}` is one of {', '.join(map(str, allowed))}", ""
 
 
-def _constraints(devices: Mapping[str, Any], route: Route, close: bool) -> Iterator[Diagnostic]:
+def _constraints(devices: Mapping[str, Any], route: Route, one_pcie_root: bool) -> Iterator[Diagnostic]:
     """M857: all devices of all requests that a constraint names must have the same value."""
     requests = {text(each, "name"): mapping(each, "exactly") or mapping(each) for each in items(devices, "requests")}
     for index, each in enumerate(items(devices, "constraints")):
@@ -236,7 +245,7 @@ def _constraints(devices: Mapping[str, Any], route: Route, close: bool) -> Itera
             message = f'all devices of "{many[0]}" would have to hang off one PCIe root'
             hint = "make a request and a constraint for each pair of a GPU and a card"
             yield error("M857", here, message, hint=hint)
-        elif not close and len(named) > 1:
+        elif not one_pcie_root and len(named) > 1:
             message = "on nodes with NVLink between them, GPUs and cards hang off different PCIe roots"
             hint = "remove the constraint, and select cards by `dra.net/numaNode`"
             yield error("M857", here, message, hint=hint)

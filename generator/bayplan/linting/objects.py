@@ -8,34 +8,17 @@ from typing import TypeVar
 from bayplan.core.diagnostics import Diagnostic, Note, error, warning
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import flattened, get, group, identity, kind, mapping, name, named, namespace, text, title
-from bayplan.kube.templates import PodTemplate, templates
+from bayplan.kube.templates import PodTemplate, templates_in
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
 from bayplan.text.document import Document
 
-__all__ = [
-    "CHANNEL",
-    "Rule",
-    "World",
-    "beside",
-    "group",
-    "grouped",
-    "kind",
-    "name",
-    "named",
-    "namespace",
-    "title",
-    "together",
-    "world",
-]
-
-
 K = TypeVar("K")
 V = TypeVar("V")
 
 
-class World(NamedTuple):
+class LintContext(NamedTuple):
     """All objects of a run, the cluster and its versions. A topology without pools says nothing about nodes."""
 
     objects: tuple[Object, ...]
@@ -51,9 +34,9 @@ class World(NamedTuple):
         """The objects of a kind."""
         return self.kinds.get((group, kind), ())
 
-    def called(self, group: str, kind: str, name: str, where: str) -> list[Object]:
+    def find(self, group: str, kind: str, name: str, where: str) -> list[Object]:
         """Those of a name that may stand in a namespace."""
-        return list(beside(self.names.get((group, kind, name), ()), where))
+        return list(in_namespace(self.names.get((group, kind, name), ()), where))
 
     def labels(self) -> Mapping[str, frozenset[str] | None]:
         """Label of a level -> its values on the nodes; None where a pool leaves its nodes out."""
@@ -71,16 +54,16 @@ class World(NamedTuple):
         return {label: None if label in open_labels else frozenset(found) for label, found in values.items()}
 
 
-Rule = Callable[[World], Iterator[Diagnostic]]
-"""What one family of mistakes is found by."""
+Rule = Callable[[LintContext], Iterator[Diagnostic]]
+"""One family of checks."""
 
 
-def world(objects: Iterable[Object], topology: ClusterTopology, target: Target) -> World:
+def lint_context(objects: Iterable[Object], topology: ClusterTopology, target: Target) -> LintContext:
     """The index."""
     every = tuple(objects)
-    pods = templates(every)
+    pods = templates_in(every)
     domains = [one for one in every if (group(one), kind(one)) == ("resource.nvidia.com", "ComputeDomain")]
-    return World(
+    return LintContext(
         every,
         topology,
         target,
@@ -104,21 +87,21 @@ def grouped(key: Callable[[V], K], values: Iterable[V]) -> dict[K, list[V]]:
     return made
 
 
-def together(one: str, other: str) -> bool:
+def same_namespace(one: str, other: str) -> bool:
     """Whether two namespaces may be the same: one that is left open may be any."""
     return not one or not other or one == other
 
 
-def beside(found: Iterable[Object], where: str) -> Iterator[Object]:
+def in_namespace(found: Iterable[Object], where: str) -> Iterator[Object]:
     """Those that may stand in a namespace."""
-    return (each for each in found if together(namespace(each), where))
+    return (each for each in found if same_namespace(namespace(each), where))
 
 
 # Whether each object says what it is, and whether two are the same.
 
-OURS = "bayplan.dev/"
+BAYPLAN_API = "bayplan.dev/"
 
-STORED = frozenset(
+NAMED_API_GROUPS = frozenset(
     {
         *("", "apps", "batch", "jobset.x-k8s.io", "leaderworkerset.x-k8s.io", "trainer.kubeflow.org", "kubeflow.org"),
         *("scheduling.run.ai", "kai.scheduler", "resource.nvidia.com", "resource.k8s.io", "kueue.x-k8s.io"),
@@ -142,7 +125,7 @@ def collect(documents: Sequence[Document]) -> Collected:
     wrong: list[Diagnostic] = []
     for number, document in enumerate(documents):
         for each in flattened(Object((f"manifest:{number}",), document.data)):
-            found = foreign(each)
+            found = not_an_object(each)
             if found:
                 wrong.append(found)
             else:
@@ -150,9 +133,9 @@ def collect(documents: Sequence[Document]) -> Collected:
     return Collected(tuple(objects), tuple(wrong))
 
 
-def foreign(one: Object) -> Diagnostic | None:
+def not_an_object(one: Object) -> Diagnostic | None:
     """M702 for what is no Kubernetes object at all."""
-    if text(one.data, "apiVersion").startswith(OURS):
+    if text(one.data, "apiVersion").startswith(BAYPLAN_API):
         message = f"this is a {kind(one) or 'file'} of bayplan, not a manifest"
         command = {"Workflow": "check", "ClusterTopology": "topology check"}.get(kind(one))
         hint = f"`bayplan {command}` says whether it is sound" if command else ""
@@ -169,11 +152,11 @@ def _shape(data: object) -> str:
     return "list" if isinstance(data, list) else "text" if isinstance(data, str) else "plain value"
 
 
-def check(world: World) -> Iterator[Diagnostic]:
+def check(context: LintContext) -> Iterator[Diagnostic]:
     """M703 and M704."""
-    for one in world.objects:
-        yield from _half(one)
-    keys = grouped(lambda one: identity(one.data), filter(name, world.objects))
+    for one in context.objects:
+        yield from _incomplete(one)
+    keys = grouped(lambda one: identity(one.data), filter(name, context.objects))
     for (_, _, where, _), same in keys.items():
         for other in same[1:]:
             place = f' in namespace "{where}"' if where else ""
@@ -182,15 +165,19 @@ def check(world: World) -> Iterator[Diagnostic]:
             yield warning("M704", named(other), f"{title(other)} is there twice{place}", hint=hint, notes=(note,))
 
 
-def _half(one: Object) -> Iterator[Diagnostic]:
+def _incomplete(one: Object) -> Iterator[Diagnostic]:
     """An API server takes none of these."""
     if not text(one.data, "apiVersion"):
         hint = "`version:` is not it: write `apiVersion:`" if get(one.data, "version") is not None else ""
         yield error("M703", one.route, f"this {kind(one) or 'object'} has no `apiVersion`", hint=hint)
     elif not kind(one):
         yield error("M703", one.route, f"this object of {text(one.data, 'apiVersion')} has no `kind`")
-    elif group(one) in STORED and kind(one) != "List" and not (name(one) or text(one.data, "metadata", "generateName")):
+    elif group(one) in NAMED_API_GROUPS and kind(one) != "List" and not (name(one) or _generate_name(one)):
         given = get(one.data, "metadata", "name")
         why = "has a name that is no text" if given is not None else "has no `metadata.name`"
         hint = "put it in quotes" if given is not None else "an API server refuses it; add a name, or a `generateName`"
         yield error("M703", one.route if given is None else named(one), f"this {kind(one)} {why}", hint=hint)
+
+
+def _generate_name(one: Object) -> str:
+    return text(one.data, "metadata", "generateName")

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, info, warning
 from bayplan.core.phrases import did_you_mean
-from bayplan.kube.objects import text
+from bayplan.kube.objects import kind, text, title
 from bayplan.kube.templates import PodTemplate
-from bayplan.linting.objects import World, grouped, kind, title
+from bayplan.linting.objects import LintContext, grouped
 from bayplan.model.topology import ClusterTopology
 
 DEFAULT = "default-scheduler"
@@ -25,23 +25,23 @@ NAMES = (
 """The names under which the schedulers are installed unless somebody renames them (their charts)."""
 
 
-def names(topology: ClusterTopology, scheduler: str, usual: str) -> tuple[str, ...]:
+def scheduler_names(topology: ClusterTopology, scheduler: str, default: str) -> tuple[str, ...]:
     """The names that a scheduler may have: its own, and the one that the topology file gives it."""
-    given = topology.schedulers.get(scheduler, {}).get("schedulerName")
-    return (str(given),) if given else (usual,)
+    declared = topology.schedulers.get(scheduler, {}).get("schedulerName")
+    return (str(declared),) if declared else (default,)
 
 
-def asked(template: PodTemplate) -> str:
+def scheduler_of(template: PodTemplate) -> str:
     """The scheduler that its pods are given to. A Volcano Job says it once for all tasks."""
     own = text(template.spec, "schedulerName")
     return own or text(template.object.data, "spec", "schedulerName") or DEFAULT
 
 
-def check(world: World) -> Iterator[Diagnostic]:
+def check(context: LintContext) -> Iterator[Diagnostic]:
     """M705: a name that no scheduler has leaves pods pending without any event."""
-    given = {str(each.get("schedulerName", "")) for each in world.topology.schedulers.values()}
+    given = {str(each.get("schedulerName", "")) for each in context.topology.schedulers.values()}
     known = dict.fromkeys((*NAMES, *sorted(given - {""})))
-    for template in world.templates:
+    for template in context.templates:
         name = text(template.spec, "schedulerName")
         if name and name not in known:
             route = (*template.spec_route, "schedulerName")
@@ -53,18 +53,19 @@ def check(world: World) -> Iterator[Diagnostic]:
 
 # Workloads that are given to several schedulers at once (M706).
 
-LED = ("MPIJob", "RayCluster")
+LAUNCHED = ("MPIJob", "RayCluster")
 """Kinds whose launcher or head is often left to another scheduler, on purpose."""
 
 
-def check_gangs(world: World) -> Iterator[Diagnostic]:
+def check_gangs(context: LintContext) -> Iterator[Diagnostic]:
     """M706: whoever starts gangs sees a part of the workload, and waits for the rest or starts without it."""
-    owned = [each for each in world.templates if each.owned and kind(each.object) not in LED]
+    owned = [each for each in context.templates if each.owned and kind(each.object) not in LAUNCHED]
     for templates in grouped(lambda each: each.object.route, owned).values():
         first = templates[0]
         for other in templates[1:]:
-            if asked(other) != asked(first):
-                message = f'pods of {title(first.object)} are given to "{asked(other)}", others to "{asked(first)}"'
+            own, rest = scheduler_of(other), scheduler_of(first)
+            if own != rest:
+                message = f'pods of {title(first.object)} are given to "{own}", others to "{rest}"'
                 note = Note("the others are here", _scheduler(first))
                 hint = f"no scheduler sees the whole: set `schedulerName` everywhere ({DEFAULT} has what names none)"
                 yield warning("M706", _scheduler(other), message, hint=hint, notes=(note,))

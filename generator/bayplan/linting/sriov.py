@@ -14,7 +14,7 @@ from bayplan.core.phrases import did_you_mean, listing
 from bayplan.core.values import NamedTuple
 from bayplan.kube.networks import NVIDIA, SRIOV, parsed
 from bayplan.kube.objects import get, items, kind, mapping, namespace, number_in, text, title
-from bayplan.linting.objects import World, together
+from bayplan.linting.objects import LintContext, same_namespace
 from bayplan.model.manifest import Object
 
 NAME = re.compile(r"[a-zA-Z0-9]([a-zA-Z0-9_-]*[a-zA-Z0-9])?")
@@ -23,15 +23,15 @@ LINKS = {"SriovNetwork": "eth", "SriovIBNetwork": "ib"}
 REQUIRED = ("resourceName", "nodeSelector", "numVfs", "nicSelector")
 
 
-def check_sriov(world: World) -> Iterator[Diagnostic]:
+def check_sriov(context: LintContext) -> Iterator[Diagnostic]:
     """M848, M850."""
-    policies = world.of(SRIOV, "SriovNetworkNodePolicy")
+    policies = context.of(SRIOV, "SriovNetworkNodePolicy")
     for one in policies:
         yield from _policy(one)
     for each in LINKS:
-        for one in world.of(SRIOV, each):
+        for one in context.of(SRIOV, each):
             yield from _name(one)
-            yield from _behind(one, [policy for policy in policies if _same(policy, one)], bool(policies))
+            yield from _policy_of(one, [policy for policy in policies if _serves(policy, one)], bool(policies))
 
 
 def _name(one: Object) -> Iterator[Diagnostic]:
@@ -61,10 +61,10 @@ def _policy(one: Object) -> Iterator[Diagnostic]:
     if text(spec, "linkType").lower() == "ib" and text(spec, "eSwitchMode") == "switchdev":
         message = "`eSwitchMode: switchdev` is for Ethernet links"
         yield error("M850", (*route, "eSwitchMode"), message, hint="take it out")
-    yield from _functions(one)
+    yield from _virtual_functions(one)
 
 
-def _functions(one: Object) -> Iterator[Diagnostic]:
+def _virtual_functions(one: Object) -> Iterator[Diagnostic]:
     """Ranges of functions in names of ports: `ens1f0#0-3`."""
     spec, route = mapping(one.data, "spec"), (*one.route, "spec")
     most = number_in(spec, "numVfs")
@@ -82,15 +82,15 @@ def _functions(one: Object) -> Iterator[Diagnostic]:
             yield error("M850", (*route, "nicSelector", "pfNames", index), message, hint="such as ens1f0#0-3")
 
 
-def _same(policy: Object, network: Object) -> bool:
+def _serves(policy: Object, network: Object) -> bool:
     found = text(policy.data, "spec", "resourceName") == text(network.data, "spec", "resourceName")
-    return found and together(namespace(policy), namespace(network))
+    return found and same_namespace(namespace(policy), namespace(network))
 
 
-def _behind(one: Object, policies: list[Object], any_: bool) -> Iterator[Diagnostic]:
+def _policy_of(one: Object, policies: list[Object], policies_exist: bool) -> Iterator[Diagnostic]:
     name = text(one.data, "spec", "resourceName")
     route: Route = (*one.route, "spec", "resourceName")
-    if any_ and not policies:
+    if policies_exist and not policies:
         message = f'no policy here makes functions of the resource "{name}"'
         yield warning("M850", route, message, hint="add a SriovNetworkNodePolicy with that `resourceName`")
     for policy in policies:
@@ -139,20 +139,20 @@ PLUGINS: Mapping[str, Plugin] = {
 }
 
 
-def check_plugins(world: World) -> Iterator[Diagnostic]:
+def check_plugins(context: LintContext) -> Iterator[Diagnostic]:
     """M851, and M850 for networks whose resource no plugin offers."""
     offered: dict[str, set[str]] = {}
-    told = False
-    for kind in ("NicClusterPolicy", "NicNodePolicy"):
-        for one in world.of(NVIDIA, kind):
+    sriov_config = False
+    for policy in ("NicClusterPolicy", "NicNodePolicy"):
+        for one in context.of(NVIDIA, policy):
             for key, plugin in PLUGINS.items():
                 config = get(one.data, "spec", key, "config")
                 if config is not None:
                     yield from _config(one, key, plugin, config)
-                    told |= key == "sriovDevicePlugin"
+                    sriov_config |= key == "sriovDevicePlugin"
                     _offer(offered, plugin, parsed(config) if isinstance(config, str) else None)
-    for one in world.of(NVIDIA, "HostDeviceNetwork") if told else ():
-        yield from _taken(one, offered)
+    for one in context.of(NVIDIA, "HostDeviceNetwork") if sriov_config else ():
+        yield from _offered(one, offered)
 
 
 def _offer(offered: dict[str, set[str]], plugin: Plugin, config: Any) -> None:
@@ -161,7 +161,7 @@ def _offer(offered: dict[str, set[str]], plugin: Plugin, config: Any) -> None:
         offered.setdefault(text(each, "resourceName"), set()).add(prefix)
 
 
-def _taken(one: Object, offered: Mapping[str, set[str]]) -> Iterator[Diagnostic]:
+def _offered(one: Object, offered: Mapping[str, set[str]]) -> Iterator[Diagnostic]:
     """FAB05: the operator writes nvidia.com/ before the name, whatever the plugin does."""
     name, route = text(one.data, "spec", "resourceName"), (*one.route, "spec", "resourceName")
     if name and name not in offered:
@@ -184,10 +184,10 @@ def _config(one: Object, key: str, plugin: Plugin, config: Any) -> Iterator[Diag
     if not items(data, plugin.entries):
         message = f"`{key}.config` lists no resources"
         yield error("M851", route, message, hint=f"add `{plugin.entries}`")
-    for number_, each in enumerate(items(data, plugin.entries)):
+    for number, each in enumerate(items(data, plugin.entries)):
         for message, hint, grave in _entry(key, plugin, each):
-            tell = error if grave else warning
-            yield tell("M851", route, f"entry {number_} of `{key}.config`: {message}", hint=hint)
+            severity = error if grave else warning
+            yield severity("M851", route, f"entry {number} of `{key}.config`: {message}", hint=hint)
 
 
 def _entry(key: str, plugin: Plugin, entry: Any) -> Iterator[tuple[str, str, bool]]:

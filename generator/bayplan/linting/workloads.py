@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import did_you_mean, listing, shorten
 from bayplan.kube import validation
-from bayplan.kube.objects import api_group, get, items, mapping, number_in, text
+from bayplan.kube.objects import api_group, get, items, mapping, name, named, number_in, text, title
 from bayplan.kube.templates import PodTemplate, containers
-from bayplan.linting.objects import World, name, named, title
-from bayplan.linting.schedulers import DEFAULT, asked
+from bayplan.linting.objects import LintContext
+from bayplan.linting.schedulers import DEFAULT, scheduler_of
 from bayplan.model.manifest import Object
-from bayplan.workflows.torchx.shell_names import broken
+from bayplan.workflows.torchx.marks import broken_variables
 
-LONGEST = 63
+NAME_LIMIT = 63
 DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 EXCLUSIVE = {
     "jobset.x-k8s.io": "alpha.jobset.sigs.k8s.io/exclusive-topology",
@@ -24,18 +24,18 @@ EXCLUSIVE = {
 """API group -> the annotation that gives each Job, or group, a domain of its own by affinity (JobSet 0.12, LWS 0.9)."""
 
 
-def check_jobsets(world: World) -> Iterator[Diagnostic]:
+def check_jobsets(context: LintContext) -> Iterator[Diagnostic]:
     """M709 to M711."""
-    for one in world.of("jobset.x-k8s.io", "JobSet"):
-        yield from _long(one)
-        yield from _nameless(one)
-    for template in world.templates:
+    for one in context.of("jobset.x-k8s.io", "JobSet"):
+        yield from _long_names(one)
+        yield from _unnamed_rules(one)
+    for template in context.templates:
         yield from _exclusive(template)
 
 
-def _long(one: Object) -> Iterator[Diagnostic]:
+def _long_names(one: Object) -> Iterator[Diagnostic]:
     """`<jobset>-<replicatedJob>-<job>-<index>-<5 letters>` (JobSet 0.12, pkg/webhooks/jobset_webhook.go)."""
-    if name(one) and not DNS_1035.fullmatch(name(one)[:LONGEST].rstrip("-") or "-"):
+    if name(one) and not DNS_1035.fullmatch(name(one)[:NAME_LIMIT].rstrip("-") or "-"):
         message = f'a JobSet cannot be called "{shorten(name(one))}"'
         hint = "its Jobs and Service are called after it: begin with a letter, then letters, digits and hyphens"
         yield error("M709", named(one), message, hint=hint)
@@ -45,17 +45,17 @@ def _long(one: Object) -> Iterator[Diagnostic]:
         indexed = get(each, "template", "spec", "completionMode") != "NonIndexed"
         stem = f"{name(one)}-{job}-{max(0, (1 if copies is None else copies) - 1)}"
         longest = f"{stem}-{max(0, (pods or 1) - 1)}-xxxxx" if indexed else stem
-        if job and name(one) and len(longest) > LONGEST:
+        if job and name(one) and len(longest) > NAME_LIMIT:
             what = "pod" if indexed else "Job"
             message = (
                 f'a {what} of replicatedJob "{shorten(job)}" would be called "{longest}": {len(longest)} characters'
             )
-            over = len(longest) - LONGEST
-            hint = f"{LONGEST} are allowed: shorten the names of the JobSet and the replicatedJob by {over}"
+            over = len(longest) - NAME_LIMIT
+            hint = f"{NAME_LIMIT} are allowed: shorten the names of the JobSet and the replicatedJob by {over}"
             yield error("M709", (*one.route, "spec", "replicatedJobs", index, "name"), message, hint=hint)
 
 
-def _nameless(one: Object) -> Iterator[Diagnostic]:
+def _unnamed_rules(one: Object) -> Iterator[Diagnostic]:
     """The CRD wants a name, JobSet's webhook fills it in: what validates offline or dry-runs elsewhere refuses it."""
     for index, each in enumerate(items(one.data, "spec", "failurePolicy", "rules")):
         if get(each, "name") is None:
@@ -68,9 +68,9 @@ def _nameless(one: Object) -> Iterator[Diagnostic]:
 def _exclusive(template: PodTemplate) -> Iterator[Diagnostic]:
     """Two that place the same pods: the affinity was made for a scheduler that knows no levels."""
     for route, label in exclusive(template):
-        rival = _rival(template)
-        if rival:
-            message = f'each Job gets a "{label}" of its own by affinity, and {rival} places the same pods by levels'
+        other = _other_scheduler(template)
+        if other:
+            message = f'each Job gets a "{label}" of its own by affinity, and {other} places the same pods by levels'
             hint = "keep one of the two: remove the annotation, or give the pods to the default scheduler"
             yield error("M710", route, message, hint=hint)
 
@@ -84,9 +84,9 @@ def exclusive(template: PodTemplate) -> Iterator[tuple[Route, str]]:
             yield (*template.object.route, *path, "metadata", "annotations", key), label
 
 
-def _rival(template: PodTemplate) -> str:
+def _other_scheduler(template: PodTemplate) -> str:
     """Who else would place the pods; empty when nobody does. Of Kueue, its own rules say."""
-    scheduler = asked(template)
+    scheduler = scheduler_of(template)
     return "" if scheduler == DEFAULT else f'the scheduler "{scheduler}"'
 
 
@@ -94,70 +94,70 @@ def _rival(template: PodTemplate) -> str:
 
 WELL_KNOWN = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region", "kubernetes.io/hostname")
 AFFINITY = "requiredDuringSchedulingIgnoredDuringExecution"
-Known = Mapping[str, frozenset[str] | None]
+LevelValues = Mapping[str, frozenset[str] | None]
 
 
-def check_labels(world: World) -> Iterator[Diagnostic]:
+def check_labels(context: LintContext) -> Iterator[Diagnostic]:
     """M712. Only levels are judged: of other labels the topology does not know every node's value."""
-    known = world.labels()
-    if not any(pool.domains for pool in world.topology.pools):
+    levels = context.labels()
+    if not any(pool.domains for pool in context.topology.pools):
         return
-    seen: set[Route] = set()
-    for template in world.templates:
-        yield from _selected(template, known)
-        yield from _affinity(template, known)
-        for route, label in _keys(template):
-            if route not in seen and label not in known and label not in WELL_KNOWN:
-                seen.add(route)
-                yield _unknown(route, label, known)
+    reported: set[Route] = set()
+    for template in context.templates:
+        yield from _node_selector(template, levels)
+        yield from _node_affinity(template, levels)
+        for route, label in _topology_keys(template):
+            if route not in reported and label not in levels and label not in WELL_KNOWN:
+                reported.add(route)
+                yield _unknown(route, label, levels)
 
 
-def _unknown(route: Route, label: str, known: Known) -> Diagnostic:
-    near = did_you_mean(label, known)
+def _unknown(route: Route, label: str, levels: LevelValues) -> Diagnostic:
+    near = did_you_mean(label, levels)
     message = f'"{label}" is the label of no level of the topology'
     if near:
         return warning("M712", route, message, hint=near)
     return info("M712", route, message, hint="nodes without the label belong to no domain: check that yours carry it")
 
 
-def _selected(template: PodTemplate, known: Known) -> Iterator[Diagnostic]:
+def _node_selector(template: PodTemplate, levels: LevelValues) -> Iterator[Diagnostic]:
     for label, value in mapping(template.spec, "nodeSelector").items():
-        values = known.get(label)
+        values = levels.get(label)
         if isinstance(value, str) and values is not None and value not in values:
-            yield _nowhere((*template.spec_route, "nodeSelector", label), label, [value], known)
+            yield _no_such_node((*template.spec_route, "nodeSelector", label), label, [value], levels)
 
 
-def _affinity(template: PodTemplate, known: Known) -> Iterator[Diagnostic]:
+def _node_affinity(template: PodTemplate, levels: LevelValues) -> Iterator[Diagnostic]:
     """Terms are alternatives, so all must be impossible."""
     path = ("affinity", "nodeAffinity", AFFINITY, "nodeSelectorTerms")
     terms = items(template.spec, *path)
-    wrong = [_impossible(term, known) for term in terms]
+    wrong = [_impossible(term, levels) for term in terms]
     for index, found in enumerate(wrong if all(wrong) else ()):
         for number, values in found[:1]:
             label = text(terms[index], "matchExpressions", number, "key")
             route = (*template.spec_route, *path, index, "matchExpressions", number, "values")
-            yield _nowhere(route, label, values, known)
+            yield _no_such_node(route, label, values, levels)
 
 
-def _impossible(term: object, known: Known) -> list[tuple[int, Sequence[str]]]:
+def _impossible(term: object, levels: LevelValues) -> list[tuple[int, Sequence[str]]]:
     """The expressions of a term that no node meets."""
     found: list[tuple[int, Sequence[str]]] = []
     for number, each in enumerate(items(term, "matchExpressions")):
-        there, values = known.get(text(each, "key")), [str(value) for value in items(each, "values")]
-        if get(each, "operator") == "In" and there is not None and values and not there.intersection(values):
+        present, values = levels.get(text(each, "key")), [str(value) for value in items(each, "values")]
+        if get(each, "operator") == "In" and present is not None and values and not present.intersection(values):
             found.append((number, values))
     return found
 
 
-def _nowhere(route: Route, label: str, values: Sequence[str], known: Known) -> Diagnostic:
-    near = did_you_mean(values[0], known[label] or ())
+def _no_such_node(route: Route, label: str, values: Sequence[str], levels: LevelValues) -> Diagnostic:
+    near = did_you_mean(values[0], levels[label] or ())
     message = f'no node of the topology has {listing(values, most=3)} as its "{label}"'
     if near:
         return error("M712", route, message, hint=near)
     return warning("M712", route, message, hint="unless there are other nodes, none can take the pods")
 
 
-def _keys(template: PodTemplate) -> Iterator[tuple[Route, str]]:
+def _topology_keys(template: PodTemplate) -> Iterator[tuple[Route, str]]:
     """Labels whose values make domains: of affinities that must hold, of spread, of exclusive placement."""
     for kind in ("podAffinity", "podAntiAffinity"):
         for index, each in enumerate(items(template.spec, "affinity", kind, AFFINITY)):
@@ -175,17 +175,17 @@ def _keys(template: PodTemplate) -> Iterator[tuple[Route, str]]:
 RDMA = "/dev/infiniband"
 
 
-def check_refused(world: World) -> Iterator[Diagnostic]:
+def check_refused(context: LintContext) -> Iterator[Diagnostic]:
     """W571 (rule TX02), W598 (rule TX01), W599."""
-    for template in world.templates:
+    for template in context.templates:
         for label in validation.labels(template.labels):
             yield error("W598", (*template.route, "metadata", "labels", *label.path), label.message, hint=label.hint)
         for each in validation.references(template.spec):
             yield error("W599", (*template.spec_route, *each.path), each.message, hint=each.hint)
-        yield from _devices(template)
+        yield from _rdma_mounts(template)
 
 
-def _devices(template: PodTemplate) -> Iterator[Diagnostic]:
+def _rdma_mounts(template: PodTemplate) -> Iterator[Diagnostic]:
     """W571: RDMA devices of the node by a folder."""
     paths = {text(each, "name"): text(each, "hostPath", "path") for each in items(template.spec, "volumes")}
     for route, container in containers(template):
@@ -200,10 +200,10 @@ def _devices(template: PodTemplate) -> Iterator[Diagnostic]:
 # Volcano Jobs and AppWrappers that TorchX wrote: what shells make of a role's name in them.
 
 
-def check_torchx(world: World) -> Iterator[Diagnostic]:
+def check_torchx(context: LintContext) -> Iterator[Diagnostic]:
     """W573 (rule TX01)."""
-    for template in world.templates:
-        yield from broken(template)
+    for template in context.templates:
+        yield from broken_variables(template)
 
 
 # Pods with cards of HAMi: what its webhook refuses, what it reads otherwise, what does nothing.
@@ -224,13 +224,13 @@ CODES: Mapping[str, str] = {
 """Family of rules (accelerators/rules) -> code."""
 
 
-def check_hami(world: World) -> Iterator[Diagnostic]:
+def check_hami(context: LintContext) -> Iterator[Diagnostic]:
     """M870 to M882."""
-    for template in world.templates:
-        yield from _template(template, world)
-    for one in world.objects:
+    for template in context.templates:
+        yield from _hami(template, context)
+    for one in context.objects:
         notes = mapping(one.data, "metadata", "annotations")
-        below = [each for each in world.templates if each.object is one and each.owned]
+        below = [each for each in context.templates if each.object is one and each.owned]
         for key in POLICIES:
             if key in notes and below and not any(key in each.annotations for each in below):
                 message = f"{key} stands on {title(one)}, and HAMi reads it on pods alone"
@@ -242,14 +242,14 @@ POLICIES = ("hami.io/node-scheduler-policy", "hami.io/gpu-scheduler-policy", "ha
 """Annotations that people put on a Job or a Deployment (HAMi#882)."""
 
 
-def _template(template: PodTemplate, world: World) -> Iterator[Diagnostic]:
-    from bayplan.accelerators.hami_rules import faults, look
+def _hami(template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
+    from bayplan.accelerators.hami_rules import faults, hami_pod
 
-    seen = look(template.data, world.topology.accelerators.values(), world.target)
-    for each in faults(seen):
+    pod = hami_pod(template.data, context.topology.accelerators.values(), context.target)
+    for each in faults(pod):
         yield Diagnostic(CODES[each.rule], each.severity, each.message, (*template.route, *each.path), hint=each.hint)
-    for ask in seen.asks:
-        most = _most(ask.names.cards, world)
+    for ask in pod.asks:
+        most = _largest_node(ask.names.cards, context)
         if most is not None and ask.cards > most:
             message = (
                 f"{ask.cards} cards ({ask.names.cards}) are asked for, and no node of the topology has more than {most}"
@@ -258,9 +258,9 @@ def _template(template: PodTemplate, world: World) -> Iterator[Diagnostic]:
             yield error("M881", (*template.route, *ask.place), message, hint=hint)
 
 
-def _most(resource: str, world: World) -> int | None:
+def _largest_node(resource: str, context: LintContext) -> int | None:
     """Cards of the node that has most of those that the resource counts; None where the topology does not know it."""
-    kinds = world.topology.accelerators
+    kinds = context.topology.accelerators
     own = {name for name, kind in kinds.items() if kind.resources.get("count", "nvidia.com/gpu") == resource}
-    pools = [pool.node.accelerators for pool in world.topology.pools if pool.node.accelerator in own]
+    pools = [pool.node.accelerators for pool in context.topology.pools if pool.node.accelerator in own]
     return max(pools, default=None)

@@ -8,9 +8,17 @@ from bayplan import fabrics
 from bayplan.accelerators import CLAIMS, PARTS
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
-from bayplan.kube.kinds import KINDS, Kind, Piece, instances
-from bayplan.kube.kinds.parts import GROUP_LABEL, POD_SET_LABEL, gang_labels
-from bayplan.kube.kinds.pods import RANK_COLUMN
+from bayplan.kube.kinds import (
+    GROUP_LABEL,
+    KINDS,
+    POD_SET_LABEL,
+    RANK_COLUMN,
+    SBATCH,
+    Kind,
+    Piece,
+    gang_labels,
+    instances,
+)
 from bayplan.kube.objects import given
 from bayplan.kube.pod import (
     COMPUTE_DOMAIN_API,
@@ -33,18 +41,18 @@ CHANNEL = "compute-domain"
 """The name of a pod's claim on its ComputeDomain channel."""
 
 
-def weave(plan: Plan, shape: Shape, lowered: Lowered) -> Iterator[Manifest | Many]:
+def assemble(plan: Plan, shape: Shape, lowered: Lowered) -> Iterator[Manifest | Many]:
     """The workload documents of a plan."""
     for workload in shape.workloads:
-        loom = loom_of(plan, workload)
+        context = context_of(plan, workload)
         pieces = {
-            (gang.name, pods.name): _piece(loom, gang, pods, lowered.marks[gang.name, pods.name])
+            (gang.name, pods.name): _piece(context, gang, pods, lowered.marks[gang.name, pods.name])
             for gang, pods in instances(workload)
         }
-        yield from loom.kind.write(workload, pieces)
+        yield from context.kind.write(workload, pieces)
 
 
-class Loom(NamedTuple):
+class WorkloadContext(NamedTuple):
     """What all podSet instances of one workload share."""
 
     plan: Plan
@@ -55,23 +63,23 @@ class Loom(NamedTuple):
     shelled: frozenset[Route]  # podSets whose ranks a shell must add up
 
 
-def loom_of(plan: Plan, workload: Workload) -> Loom:
+def context_of(plan: Plan, workload: Workload) -> WorkloadContext:
     """The loom for a workload."""
     kind = KINDS[workload.kind]
     everyone = {(gang.name, pods.name): pods for gang, pods in instances(workload)}
     shelled = arithmetic(everyone.values()) if kind.INDEX else frozenset()
-    return Loom(plan, workload, kind, {gang.name: gang for gang in workload.gangs}, everyone, shelled)
+    return WorkloadContext(plan, workload, kind, {gang.name: gang for gang in workload.gangs}, everyone, shelled)
 
 
-def _piece(loom: Loom, gang: GangPlan, pods: Pods, marks: Marks) -> Piece:
-    plan = loom.plan
+def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -> Piece:
+    plan = context.plan
     pool = plan.topology.pool(pods.pool)
     if pool is None:
         raise AssertionError(f"unbound pool {pods.pool!r}")
-    ranked, command = _ranks(loom, pods)
+    ranked, command = _ranks(context, pods)
     user = PodParts(env=entries(pods.spec.env))
     parts = combine(
-        PodParts(labels=_labels(plan, gang, pods), spec=_spec(loom, gang)),
+        PodParts(labels=_labels(plan, gang, pods), spec=_spec(context, gang)),
         own_parts(pods.spec, pool, config_map_name(gang, pods)),
         _accelerator(plan, gang, pods),
         _fabric(plan, gang, pods),
@@ -90,9 +98,9 @@ def _labels(plan: Plan, gang: GangPlan, pods: Pods) -> dict[str, str]:
     return {**plan.workflow.labels, **gang_labels(plan, gang), **group, POD_SET_LABEL: pods.spec.name}
 
 
-def _spec(loom: Loom, gang: GangPlan) -> dict[str, str]:
-    plan = loom.plan
-    priority, service = plan.workflow.priority_class, loom.kind.subdomain(loom.workload, gang)
+def _spec(context: WorkloadContext, gang: GangPlan) -> dict[str, str]:
+    plan = context.plan
+    priority, service = plan.workflow.priority_class, context.kind.subdomain(context.workload, gang)
     namespace = plan.topology.namespaces.get(plan.namespace)
     account = namespace.service_account if namespace else ""
     fields = {"subdomain": service, "priorityClassName": priority, "serviceAccountName": account}
@@ -109,11 +117,13 @@ def _accelerator(plan: Plan, gang: GangPlan, pods: Pods) -> PodParts:
 
 def _fabric(plan: Plan, gang: GangPlan, pods: Pods) -> PodParts:
     """What the podSet's secondary network takes, but for variables that the user sets."""
-    asked = fabrics.wanted(pods.spec, plan.topology, plan.namespace, pods.pool, network_claim_name(gang, pods))
+    asked = fabrics.fabric_request(pods.spec, plan.topology, plan.namespace, pods.pool, network_claim_name(gang, pods))
     if asked is None:
         return PodParts()
-    made, taken = fabrics.parts(asked), user_names(pods.spec)
-    local = local_address(asked.asked.address)
+    from bayplan.fabrics import kinds
+
+    made, taken = kinds.parts(asked), user_names(pods.spec)
+    local = local_address(asked.attachment.address)
     return made._replace(env=tuple(each for each in (local, *made.env) if each["name"] not in taken))
 
 
@@ -124,17 +134,17 @@ def _channel(pods: Pods) -> PodParts:
     return PodParts(claims=({"name": CHANNEL, "resourceClaimTemplateName": pods.compute_domain},))
 
 
-def _ranks(loom: Loom, pods: Pods) -> tuple[PodParts, tuple[str, ...]]:
+def _ranks(context: WorkloadContext, pods: Pods) -> tuple[PodParts, tuple[str, ...]]:
     ranks = pods.ranks
     if ranks is None:
         return PodParts(), pods.spec.command
     master = ranks.master
-    leader = loom.pods[master.gang, master.pods]
-    numbers = loom.kind.numbers(pods) if pods.route in loom.shelled and pods.total > 1 else None
+    leader = context.pods[master.gang, master.pods]
+    numbers = context.kind.numbers(pods) if pods.route in context.shelled and pods.total > 1 else None
     copy: int | str = numbers.copy if ranks.each and numbers else master.number // leader.replicas
-    gang, number = loom.gangs[master.gang], master.number % leader.replicas
-    host = _address(leader) or loom.kind.host(loom.workload, gang, leader, copy, number)
-    made = rank_env(pods, ranks, host, _own_number(loom.kind, pods), numbers)
+    gang, number = context.gangs[master.gang], master.number % leader.replicas
+    host = _address(leader) or context.kind.host(context.workload, gang, leader, copy, number)
+    made = rank_env(pods, ranks, host, _own_number(context.kind, pods), numbers)
     return PodParts(env=made.env), made.command
 
 
@@ -151,9 +161,6 @@ def _own_number(kind: Kind, pods: Pods) -> Slot | int | str:
 
 
 # The objects that go with a gang whatever schedules it: ComputeDomains, GPU claim templates, ConfigMaps, clean-up.
-
-OUTSIDE = ("sbatch",)
-"""Workload kinds that run outside Kubernetes."""
 
 
 def compute_domain(domain: ComputeDomain, target: Target) -> Manifest:
@@ -179,10 +186,16 @@ def claim_templates(plan: Plan, gang: GangPlan, target: Target) -> Iterator[Mani
     """One for each podSet whose GPUs or network cards are claimed rather than counted; one for both, where both are."""
     for pods in _each_template(gang):
         gpus = _gpu_claim(plan, gang, pods, target)
-        asked = fabrics.wanted(pods.spec, plan.topology, plan.namespace, pods.pool, network_claim_name(gang, pods))
-        together = asked is not None and asked.together
-        cards = fabrics.claim_template(asked, gpus if together else None, target) if asked else None
-        yield from filter(None, (cards,) if together else (gpus, cards))
+        asked = fabrics.fabric_request(
+            pods.spec, plan.topology, plan.namespace, pods.pool, network_claim_name(gang, pods)
+        )
+        if asked is None:
+            yield from filter(None, (gpus,))
+            continue
+        from bayplan.fabrics import kinds
+
+        cards = kinds.claim_template(asked, gpus if asked.together else None, target)
+        yield from filter(None, (cards,) if asked.together else (gpus, cards))
 
 
 def _gpu_claim(plan: Plan, gang: GangPlan, pods: Pods, target: Target) -> Manifest | None:
@@ -213,9 +226,9 @@ def _each_template(gang: GangPlan) -> list[Pods]:
     return list({pods.template: pods for pods in all_pods(gang.root)}.values())
 
 
-def companions(plan: Plan, shape: Shape, target: Target) -> Iterator[Manifest]:
+def auxiliary_objects(plan: Plan, shape: Shape, target: Target) -> Iterator[Manifest]:
     """All of them, with the labels of their gang. Gangs whose workload is no Kubernetes object have none."""
-    outside = {gang.name for each in shape.workloads if each.kind in OUTSIDE for gang in each.gangs}
+    outside = {gang.name for each in shape.workloads if each.kind == SBATCH for gang in each.gangs}
     for gang in (each for each in plan.gangs if each.name not in outside):
         for domain in gang.compute_domains:
             yield labelled(compute_domain(domain, target), gang_labels(plan, gang))

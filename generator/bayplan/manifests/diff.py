@@ -12,7 +12,7 @@ from typing import Any
 
 from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
-from bayplan.kube.kinds.parts import WORKFLOW_LABEL
+from bayplan.kube.kinds import WORKFLOW_LABEL
 from bayplan.kube.objects import get, identity, text
 from bayplan.model.manifest import Manifest, Object
 
@@ -32,7 +32,7 @@ class Field(NamedTuple):
     after: Any
 
 
-class Contrast(NamedTuple):
+class Diff(NamedTuple):
     """Two sets of manifests. Titles are such as `JobSet "pretrain" in ml`."""
 
     missing: tuple[str, ...]  # would be written, and are not there
@@ -45,7 +45,7 @@ class Contrast(NamedTuple):
         return not (self.missing or self.left or self.changed)
 
 
-def contrast(wanted: Iterable[Manifest], found: Sequence[Object], namespace: str) -> Contrast:
+def difference(wanted: Iterable[Manifest], found: Sequence[Object], namespace: str) -> Diff:
     """The difference; `namespace`: that of objects which name none. Other people's objects are nobody's business."""
     ours = {_key(each, namespace): each for each in wanted}
     theirs = {_key(one.data, namespace): one for one in found}
@@ -62,7 +62,7 @@ def contrast(wanted: Iterable[Manifest], found: Sequence[Object], namespace: str
             live = bool(text(there, "metadata", "uid"))
             fields = tuple(_fields("", _located(there, key), _located(each, key), live))
             changed += [(_title(key, each), fields)] if fields else []
-    return Contrast(
+    return Diff(
         tuple(_title(key, each) for key, each in ours.items() if key not in theirs), tuple(left), tuple(changed)
     )
 

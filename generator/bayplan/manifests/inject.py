@@ -8,17 +8,17 @@ from typing import Any
 
 from bayplan.core.values import NamedTuple
 from bayplan.kube import cards
-from bayplan.kube.kinds.parts import GANG_LABEL
-from bayplan.kube.networks import NETWORKS, same
+from bayplan.kube.kinds import GANG_LABEL
+from bayplan.kube.networks import same
 from bayplan.kube.objects import get, items, mapping, put, text
-from bayplan.kube.pod import HOST_DNS, joined_affinity
+from bayplan.kube.pod import HOST_DNS, NETWORKS, joined_affinity
 from bayplan.manifests.assemble import CHANNEL
-from bayplan.model.augment import Path, Roster, Seat
+from bayplan.model.augment import Path, TemplateSlot, WorkloadTemplates
 from bayplan.model.manifest import Absent, Manifest, Marks, Meta, Object, PodParts
 from bayplan.model.topology import ClusterTopology
 
 
-class Wish(NamedTuple):
+class RequiredValue(NamedTuple):
     """A value that must stand at a path. `join`: how it goes together with what is there; None: it must be the same,
     as `alike` sees it."""
 
@@ -36,11 +36,11 @@ class Conflict(NamedTuple):
     wanted: Any
 
 
-class Dressed(NamedTuple):
+class SlotMarks(NamedTuple):
     """What one pod template is to carry. `channel`: the claim template of its ComputeDomain; `gang`: its label;
     `fabric`: its way onto a secondary network, without variables."""
 
-    seat: Seat
+    slot: TemplateSlot
     marks: Marks
     pool: PodParts
     channel: str = ""
@@ -48,7 +48,7 @@ class Dressed(NamedTuple):
     fabric: PodParts = PodParts()
 
 
-class Adorned(NamedTuple):
+class Injected(NamedTuple):
     """An object, its data with all marks, and what contradicted them."""
 
     object: Object
@@ -69,132 +69,138 @@ SAME: Mapping[str, Callable[[Any, Any], bool]] = {NETWORKS: same}
 """Annotations that can be written in more ways than one."""
 
 
-def adorned(roster: Roster, dressed: Sequence[Dressed], topology: ClusterTopology, adopt: bool) -> tuple[Adorned, ...]:
+def inject(
+    templates: WorkloadTemplates, slot_marks: Sequence[SlotMarks], topology: ClusterTopology, adopt: bool
+) -> tuple[Injected, ...]:
     """The workload with all marks; where its pod templates stand in another object, the two. With `adopt` marks replace
     what contradicts them."""
-    own = [wish for each in dressed for wish in _owner(each)]
-    inside = [wish for each in dressed for wish in _template(roster.object.data, each, topology)]
-    if roster.placed is roster.object:
-        return (_granted(roster.object, (*own, *inside), adopt),)
-    return _granted(roster.placed, own, adopt), _granted(roster.object, inside, adopt)
+    own = [requirement for each in slot_marks for requirement in _owner(each)]
+    inside = [requirement for each in slot_marks for requirement in _template(templates.object.data, each, topology)]
+    if templates.placed is templates.object:
+        return (_injected(templates.object, (*own, *inside), adopt),)
+    return _injected(templates.placed, own, adopt), _injected(templates.object, inside, adopt)
 
 
-def _granted(one: Object, wishes: Iterable[Wish], adopt: bool) -> Adorned:
+def _injected(one: Object, requirements: Iterable[RequiredValue], adopt: bool) -> Injected:
     data: Any = one.data
     conflicts: list[Conflict] = []
-    for wish in wishes:
-        there, blocked = _there(data, wish)
+    for requirement in requirements:
+        there, blocked = _current(data, requirement)
         if blocked:
             conflicts.append(blocked)
-        elif isinstance(wish.value, Absent):
-            wrong = there is not None and there not in wish.value.but
-            data = _without(data, wish.path) if wrong and adopt else data
-            conflicts += [Conflict(wish.path, there, "nothing")] if wrong and not adopt else []
-        elif there is not None and not wish.join and wish.alike(there, wish.value):
+        elif isinstance(requirement.value, Absent):
+            wrong = there is not None and there not in requirement.value.but
+            data = _without(data, requirement.path) if wrong and adopt else data
+            conflicts += [Conflict(requirement.path, there, "nothing")] if wrong and not adopt else []
+        elif there is not None and not requirement.join and requirement.alike(there, requirement.value):
             continue
-        elif there is None or wish.join or adopt:
-            value = wish.join(there, wish.value) if wish.join and there is not None else wish.value
-            data = data if value == there else put(data, wish.path, value)
+        elif there is None or requirement.join or adopt:
+            value = (
+                requirement.join(there, requirement.value)
+                if requirement.join and there is not None
+                else requirement.value
+            )
+            data = data if value == there else put(data, requirement.path, value)
         else:
-            conflicts.append(Conflict(wish.path, there, wish.value))
-    return Adorned(one, data, tuple(conflicts))
+            conflicts.append(Conflict(requirement.path, there, requirement.value))
+    return Injected(one, data, tuple(conflicts))
 
 
-def _there(data: Any, wish: Wish) -> tuple[Any, Conflict | None]:
+def _current(data: Any, requirement: RequiredValue) -> tuple[Any, Conflict | None]:
     """What is in the place; and what stands in the way, or in the place, and is of another type: it would be lost."""
-    for length, key in enumerate(wish.path):
+    for length, key in enumerate(requirement.path):
         if data is None:
             return None, None
         if not isinstance(data, list if isinstance(key, int) else dict):
-            free = isinstance(wish.value, Absent)
-            return None, None if free else Conflict(wish.path[:length], data, {key: wish.value})
+            free = isinstance(requirement.value, Absent)
+            return None, None if free else Conflict(requirement.path[:length], data, {key: requirement.value})
         data = get(data, key)
-    lost = data is not None and not isinstance(wish.value, Absent) and not _alike(data, wish.value)
-    return data, Conflict(wish.path, data, wish.value) if lost else None
+    lost = data is not None and not isinstance(requirement.value, Absent) and not _same_type(data, requirement.value)
+    return data, Conflict(requirement.path, data, requirement.value) if lost else None
 
 
-def _alike(there: Any, wanted: Any) -> bool:
+def _same_type(there: Any, wanted: Any) -> bool:
     """Whether both are mappings, with alike values under the keys they share, or lists, or plain values."""
     if isinstance(wanted, Mapping):
         pairs = ((there.get(key), value) for key, value in wanted.items()) if isinstance(there, dict) else ()
-        return isinstance(there, dict) and all(own is None or _alike(own, value) for own, value in pairs)
+        return isinstance(there, dict) and all(own is None or _same_type(own, value) for own, value in pairs)
     if isinstance(wanted, list | tuple):
         return isinstance(there, list)
     return not isinstance(there, dict | list)
 
 
-def _owner(each: Dressed) -> Iterator[Wish]:
+def _owner(each: SlotMarks) -> Iterator[RequiredValue]:
     yield from _meta((), each.marks.owner)
-    yield from _rivals(())
+    yield from _no_exclusive_placement(())
     yield from _fields(("spec",), each.marks.owner.spec)
 
 
-def _template(data: Any, each: Dressed, topology: ClusterTopology) -> Iterator[Wish]:
-    if each.seat.job is not None:
-        yield from _meta(each.seat.job, each.marks.job)
-        yield from _rivals(each.seat.job)
-        yield from _fields(each.seat.job, each.marks.job.spec)
+def _template(data: Any, each: SlotMarks, topology: ClusterTopology) -> Iterator[RequiredValue]:
+    if each.slot.job is not None:
+        yield from _meta(each.slot.job, each.marks.job)
+        yield from _no_exclusive_placement(each.slot.job)
+        yield from _fields(each.slot.job, each.marks.job.spec)
     yield from _pod(data, each, topology)
 
 
-def _rivals(at: Path) -> Iterator[Wish]:
+def _no_exclusive_placement(at: Path) -> Iterator[RequiredValue]:
     return _fields((*at, "metadata", "annotations"), dict.fromkeys(EXCLUSIVE, Absent()))
 
 
-def _meta(at: Path, meta: Meta) -> Iterator[Wish]:
+def _meta(at: Path, meta: Meta) -> Iterator[RequiredValue]:
     yield from _fields((*at, "metadata", "labels"), meta.labels)
     yield from _fields((*at, "metadata", "annotations"), meta.annotations)
 
 
-def _fields(at: Path, fields: Mapping[str, Any]) -> Iterator[Wish]:
-    return (Wish((*at, key), value) for key, value in fields.items())
+def _fields(at: Path, fields: Mapping[str, Any]) -> Iterator[RequiredValue]:
+    return (RequiredValue((*at, key), value) for key, value in fields.items())
 
 
-def _pod(data: Any, each: Dressed, topology: ClusterTopology) -> Iterator[Wish]:
-    parts, at = each.marks.pod, each.seat.path
+def _pod(data: Any, each: SlotMarks, topology: ClusterTopology) -> Iterator[RequiredValue]:
+    parts, at = each.marks.pod, each.slot.path
     gang = {GANG_LABEL: each.gang} if each.gang else {}
     yield from _meta(at, Meta({**gang, **parts.labels}, parts.annotations))
     spec = {key: value for key, value in parts.spec.items() if key != "affinity"}
     yield from _fields((*at, "spec"), spec)
     yield from _fields((*at, "spec", "nodeSelector"), each.pool.node_selector)
     if "affinity" in parts.spec:
-        yield Wish((*at, "spec", "affinity"), parts.spec["affinity"], _affinity)
+        yield RequiredValue((*at, "spec", "affinity"), parts.spec["affinity"], _affinity)
     if tolerations := [dict(one) for one in (*each.pool.tolerations, *parts.tolerations)]:
-        yield Wish((*at, "spec", "tolerations"), tolerations, _union)
-    yield from _attached(data, each, topology)
+        yield RequiredValue((*at, "spec", "tolerations"), tolerations, _union)
+    yield from _network_requirements(data, each, topology)
     yield from _unlimited(data, at, parts.unlimited)
     if each.channel:
         yield from _claims(data, each, topology)
 
 
-def _attached(data: Any, each: Dressed, topology: ClusterTopology) -> Iterator[Wish]:
+def _network_requirements(data: Any, each: SlotMarks, topology: ClusterTopology) -> Iterator[RequiredValue]:
     """The way onto a secondary network, for every container that has cards, or the first."""
-    parts, at = each.fabric, each.seat.path
+    parts, at = each.fabric, each.slot.path
     for key, value in parts.annotations.items():
-        yield Wish((*at, "metadata", "annotations", key), value, alike=SAME.get(key, eq))
+        yield RequiredValue((*at, "metadata", "annotations", key), value, alike=SAME.get(key, eq))
     yield from _fields((*at, "spec"), parts.spec)
     if parts.spec.get("hostNetwork"):
-        yield Wish((*at, "spec", "dnsPolicy"), HOST_DNS, _kept)
+        yield RequiredValue((*at, "spec", "dnsPolicy"), HOST_DNS, _keep_current)
     if parts.claims:
-        yield Wish((*at, "spec", "resourceClaims"), [dict(one) for one in parts.claims], _named)
+        yield RequiredValue((*at, "spec", "resourceClaims"), [dict(one) for one in parts.claims], _named)
     chosen = _with_cards(data, at, topology)
     bare = [n for n in chosen if not _has(get(data, *at, "spec", "containers", n), parts.mounts)]
     if parts.volumes and bare:
-        yield Wish((*at, "spec", "volumes"), [dict(one) for one in parts.volumes], _named)
-    yield from _counted(data, (*at, "spec", "containers", chosen[0], "resources"), parts.resources)
+        yield RequiredValue((*at, "spec", "volumes"), [dict(one) for one in parts.volumes], _named)
+    yield from _device_requirements(data, (*at, "spec", "containers", chosen[0], "resources"), parts.resources)
     for number in chosen:
         own = (*at, "spec", "containers", number)
         if parts.claims:
-            yield Wish((*own, "resources", "claims"), [{"name": one["name"]} for one in parts.claims], _named)
+            yield RequiredValue((*own, "resources", "claims"), [{"name": one["name"]} for one in parts.claims], _named)
         if parts.mounts and number in bare:
-            yield Wish((*own, "volumeMounts"), [dict(one) for one in parts.mounts], _union)
+            yield RequiredValue((*own, "volumeMounts"), [dict(one) for one in parts.mounts], _union)
         if parts.capabilities:
-            yield Wish((*own, "securityContext", "capabilities", "add"), list(parts.capabilities), _union)
+            yield RequiredValue((*own, "securityContext", "capabilities", "add"), list(parts.capabilities), _union)
         if parts.privileged:
-            yield Wish((*own, "securityContext", "privileged"), True)
+            yield RequiredValue((*own, "securityContext", "privileged"), True)
 
 
-def _kept(there: Any, _: Any) -> Any:
+def _keep_current(there: Any, _: Any) -> Any:
     """What is there, and the wish where nothing is."""
     return there
 
@@ -205,41 +211,41 @@ def _has(container: Any, mounts: Iterable[Mapping[str, Any]]) -> bool:
     return all(each["mountPath"] in paths for each in mounts)
 
 
-def _counted(data: Any, at: Path, resources: Mapping[str, str]) -> Iterator[Wish]:
+def _device_requirements(data: Any, at: Path, resources: Mapping[str, str]) -> Iterator[RequiredValue]:
     """Of one container: attachments are the pod's, and each takes one of all devices that it was given."""
     for key in ("requests", "limits"):
         for name, amount in resources.items():
             if str(get(data, *at, key, name)) != amount:
-                yield Wish((*at, key, name), amount)
+                yield RequiredValue((*at, key, name), amount)
 
 
 def _with_cards(data: Any, at: Path, topology: ClusterTopology) -> list[int]:
     """Containers with accelerators, counted or claimed; without one, the first."""
     containers = items(data, *at, "spec", "containers")
     counted = [n for n, container in enumerate(containers) if cards.asks(container, topology)]
-    claiming = [n for n, container in enumerate(containers) if _claims_more(container)]
+    claiming = [n for n, container in enumerate(containers) if _has_other_claim(container)]
     return counted or claiming or [0]
 
 
-def _unlimited(data: Any, at: Path, names: frozenset[str]) -> Iterator[Wish]:
+def _unlimited(data: Any, at: Path, names: frozenset[str]) -> Iterator[RequiredValue]:
     """Resources that must have no limit: where they have one, it is in the way."""
     containers = (*at, "spec", "containers")
     for number, container in enumerate(items(data, *containers)):
         limits = mapping(container, "resources", "limits")
         for name in sorted(names.intersection(limits)):
-            yield Wish((*containers, number, "resources", "limits", name), Absent())
+            yield RequiredValue((*containers, number, "resources", "limits", name), Absent())
 
 
-def _claims(data: Any, each: Dressed, topology: ClusterTopology) -> Iterator[Wish]:
+def _claims(data: Any, each: SlotMarks, topology: ClusterTopology) -> Iterator[RequiredValue]:
     """The claim, and its use by every container with cards, counted or claimed; without one, by the first."""
-    at = (*each.seat.path, "spec")
+    at = (*each.slot.path, "spec")
     claim = {"name": CHANNEL, "resourceClaimTemplateName": each.channel}
-    yield Wish((*at, "resourceClaims"), [claim], _named)
-    for number in _with_cards(data, each.seat.path, topology):
-        yield Wish((*at, "containers", number, "resources", "claims"), [{"name": CHANNEL}], _named)
+    yield RequiredValue((*at, "resourceClaims"), [claim], _named)
+    for number in _with_cards(data, each.slot.path, topology):
+        yield RequiredValue((*at, "containers", number, "resources", "claims"), [{"name": CHANNEL}], _named)
 
 
-def _claims_more(container: Any) -> bool:
+def _has_other_claim(container: Any) -> bool:
     """Whether a container uses a claim besides that of the channel."""
     return any(text(each, "name") != CHANNEL for each in items(container, "resources", "claims"))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from bayplan.kube.kinds.parts import GANG_LABEL
+from bayplan.kube.kinds import GANG_LABEL
 from bayplan.manifests.order import CLUSTER_SCOPED, ORDER, head
 from bayplan.model.manifest import File, Item, Manifest, Many, Shape
 from bayplan.model.plan import Plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from bayplan.checks.amounts import CONFIG_MAP_LIMIT, decoded
+from bayplan.checks.templates import CONFIG_MAP_LIMIT, decoded
 from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.kube.pod import COMPUTE_DOMAIN_API
 from bayplan.model.manifest import File, Item, Manifest, Many, Meta, Slot
@@ -51,12 +51,12 @@ CLUSTER_SCOPED = (
 ACCEPTED = "bayplan.dev/accepted"
 
 
-NOTHING = Meta()
+NO_META = Meta()
 
 
-def arrange(documents: Iterable[Item], namespace: str = "", given: Meta = NOTHING) -> tuple[Item, ...]:
+def in_apply_order(documents: Iterable[Item], namespace: str = "", common: Meta = NO_META) -> tuple[Item, ...]:
     """Sorted by kind, otherwise as they came. The given labels and annotations go on all objects."""
-    placed = [_placed(document, namespace, given) for document in documents]
+    placed = [_placed(document, namespace, common) for document in documents]
     return tuple(sorted(placed, key=lambda document: ORDER.index(head(document)["kind"])))
 
 
@@ -73,16 +73,16 @@ def head(document: Item) -> Manifest:
     return document.skeleton if isinstance(document, Many) else document
 
 
-def _placed(document: Item, namespace: str, given: Meta) -> Item:
+def _placed(document: Item, namespace: str, common: Meta) -> Item:
     own = head(document)
     if own["kind"] in CLUSTER_SCOPED:
         return document
     placed_in = {"namespace": namespace} if namespace else {}
     metadata = {"name": own["metadata"]["name"], **placed_in, **own["metadata"]}
-    if given.labels:
-        metadata["labels"] = {**given.labels, **metadata.get("labels", {})}
-    if given.annotations:
-        metadata["annotations"] = {**given.annotations, **metadata.get("annotations", {})}
+    if common.labels:
+        metadata["labels"] = {**common.labels, **metadata.get("labels", {})}
+    if common.annotations:
+        metadata["annotations"] = {**common.annotations, **metadata.get("annotations", {})}
     placed = {**own, "metadata": metadata}
     return document._replace(skeleton=placed) if isinstance(document, Many) else placed
 

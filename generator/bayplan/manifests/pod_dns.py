@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from bayplan.core.diagnostics import Route
 from bayplan.kube.kinds import KINDS
 from bayplan.model.manifest import Shape, Workload
-from bayplan.model.plan import GangPlan, Plan, Unit, all_pods, instance, once
+from bayplan.model.plan import GangPlan, Plan, all_pods, edit_unit, instance, once
 from bayplan.model.workflow import PodSet, pod_of
 
 Replace = Callable[[str], str]
@@ -36,7 +36,9 @@ def _specs(workload: Workload, gang: GangPlan) -> Specs:
 
 
 def _gang(gang: GangPlan, specs: Mapping[str, Specs]) -> GangPlan:
-    return gang._replace(root=_unit(gang.root, specs[gang.name])) if specs[gang.name] else gang
+    own = specs[gang.name]
+    replaced = edit_unit(gang.root, pods=lambda pods: pods._replace(spec=own[pods.route])) if own else gang.root
+    return gang._replace(root=replaced)
 
 
 def _names(workload: Workload, gang: GangPlan) -> dict[str, str]:
@@ -52,13 +54,6 @@ def replacing(names: Mapping[str, str]) -> Replace:
     """One pass from left to right: of texts that begin at one place the longest counts, and no name is searched."""
     find = re.compile("|".join(re.escape(text) for text in sorted(names, key=len, reverse=True)))
     return lambda text: find.sub(lambda match: names[match[0]], text)
-
-
-def _unit(unit: Unit, specs: Specs) -> Unit:
-    return unit._replace(
-        pods=tuple(pods._replace(spec=specs[pods.route]) for pods in unit.pods),
-        groups=tuple(units._replace(members=tuple(_unit(m, specs) for m in units.members)) for units in unit.groups),
-    )
 
 
 def _pod_set(spec: PodSet, replace: Replace) -> PodSet:

@@ -12,7 +12,7 @@ from bayplan.text.document import Document
 Path = tuple[str | int, ...]
 
 
-class Seat(NamedTuple):
+class TemplateSlot(NamedTuple):
     """One pod template of a workload: a podSet whose pods its controller makes.
 
     `path` leads from the object to the mapping that has `metadata` and `spec`. The controller makes `copies` alike sets
@@ -35,7 +35,7 @@ class Seat(NamedTuple):
         return self.replicas * self.copies
 
 
-class Roster(NamedTuple):
+class WorkloadTemplates(NamedTuple):
     """A workload as its pods: what a reader in `kube/workloads` finds.
 
     `gangs`: how many gangs of these seats it makes (the groups of a LeaderWorkerSet); `gang_label`: the pod label that
@@ -44,7 +44,7 @@ class Roster(NamedTuple):
 
     kind: str  # the word in messages and in `workload-KIND` rows: jobset, lws, pytorchjob
     object: Object
-    seats: tuple[Seat, ...]
+    slots: tuple[TemplateSlot, ...]
     gangs: int = 1
     gang_label: str = ""
     queue: str = ""  # that its kind has a field for
@@ -53,7 +53,7 @@ class Roster(NamedTuple):
     @property
     def idle(self) -> bool:
         """Whether it makes no pods, so that there is nothing to place."""
-        return not (self.seats and self.gangs)
+        return not (self.slots and self.gangs)
 
     @property
     def placed(self) -> Object:

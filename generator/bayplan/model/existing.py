@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bayplan.core.values import NamedTuple
-from bayplan.model.backend import Lower
-from bayplan.model.features import Feature, Support, Word
+from bayplan.model.backend import Feature, Lower, Support, Word
 from bayplan.model.manifest import Absent, Lowered, Marks, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target

@@ -6,23 +6,11 @@ from typing import Any
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.model.plan import GangPlan
-from bayplan.text.items import File, Item, Manifest, Many, Slot
-
-__all__ = [
-    "Absent",
-    "File",
-    "Item",
-    "Lowered",
-    "Manifest",
-    "Many",
-    "Marks",
-    "Meta",
-    "Object",
-    "PodParts",
-    "Shape",
-    "Slot",
-    "Workload",
-]
+from bayplan.text import File as File
+from bayplan.text import Item as Item
+from bayplan.text import Manifest as Manifest
+from bayplan.text import Many as Many
+from bayplan.text import Slot as Slot
 
 
 class Object(NamedTuple):

@@ -1,12 +1,18 @@
 """A workflow bound to a cluster: every group instance named, placed, ranked. No scheduler word in it."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.model.topology import AcceleratorKind, ClusterTopology
 from bayplan.model.workflow import Accelerator, Gang, PodSet, Workflow
+
+MOST_PODS = 1_000_000
+"""Ten times the largest Kubernetes clusters that were shown: more is a slip of the finger."""
+
+MOST_GANGS = 10_000
+"""Of one workload that others wrote: each is proven, and more than these would take minutes."""
 
 
 class PodRef(NamedTuple):
@@ -125,6 +131,26 @@ def all_pods(unit: Unit) -> Iterator[Pods]:
     """All podSet instances at and below a unit, in rank order."""
     for each in walk(unit):
         yield from each.pods
+
+
+def edit_unit(
+    root: Unit,
+    unit: Callable[[Unit], Unit] = lambda each: each,
+    units: Callable[[Units], Units] = lambda each: each,
+    pods: Callable[[Pods], Pods] = lambda each: each,
+) -> Unit:
+    """The unit with every unit, group and podSet instance at and below it replaced."""
+
+    def inside(one: Unit) -> Unit:
+        groups = tuple(each._replace(members=tuple(map(inside, each.members))) for each in map(units, one.groups))
+        return unit(one)._replace(groups=groups, pods=tuple(map(pods, one.pods)))
+
+    return inside(root)
+
+
+def edit_plan(plan: Plan, **edits: Callable[[Any], Any]) -> Plan:
+    """The plan with `edit_unit` done to each of its gangs."""
+    return plan._replace(gangs=tuple(gang._replace(root=edit_unit(gang.root, **edits)) for gang in plan.gangs))
 
 
 def minimum(unit: Unit, counted: Callable[[Pods], bool] = lambda pods: True) -> int:

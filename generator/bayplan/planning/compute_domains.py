@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, info, warning
-from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, Unit, all_pods, once, walk
+from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, Unit, all_pods, edit_unit, once, walk
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import Gang, Group
 from bayplan.planning.bind import joined
 from bayplan.planning.fit.problem import capacity, demand, per_node
 
-Wishes = dict[Route, str]
+Requested = dict[Route, str]
 OFF = "\x00off"
 
 
@@ -24,28 +24,28 @@ def assign(plan: Plan) -> Outcome[Plan]:
     found: list[Diagnostic] = []
     gangs = []
     for gang in plan.gangs:
-        wishes = _wishes(gang.gang, gang.route)
-        root = _claiming(gang, gang.root, "", wishes, plan.topology)
+        requested = _requested(gang.gang, gang.route)
+        root = _claiming(gang, gang.root, "", requested, plan.topology)
         gangs.append(gang._replace(root=root, compute_domains=_domains(gang, root)))
         if gang.copy == 0:
-            found += _findings(gangs[-1], wishes, plan.topology)
+            found += _findings(gangs[-1], requested, plan.topology)
     return Outcome(plan._replace(gangs=tuple(gangs)), tuple(found))
 
 
-def _wishes(node: Gang | Group, route: Route) -> Wishes:
+def _requested(node: Gang | Group, route: Route) -> Requested:
     """`computeDomain` by the route of its gang or group."""
-    below = [_wishes(group, (*route, "groups", i)) for i, group in enumerate(node.groups)]
+    below = [_requested(group, (*route, "groups", i)) for i, group in enumerate(node.groups)]
     return {route: node.compute_domain, **{k: v for each in below for k, v in each.items()}}
 
 
-def _claiming(gang: GangPlan, unit: Unit, inherited: str, wishes: Wishes, topology: ClusterTopology) -> Unit:
+def _claiming(gang: GangPlan, unit: Unit, inherited: str, requested: Requested, topology: ClusterTopology) -> Unit:
     """The unit with its GPU pods claiming from the ComputeDomain decided here, or above."""
-    name = _decided(gang, unit, inherited, wishes[unit.route], topology)
+    name = _decided(gang, unit, inherited, requested[unit.route], topology)
     claim = "" if name == OFF else name
     return unit._replace(
         pods=tuple(pods._replace(compute_domain=claim) if _whole(pods) else pods for pods in unit.pods),
         groups=tuple(
-            units._replace(members=tuple(_claiming(gang, m, name, wishes, topology) for m in units.members))
+            units._replace(members=tuple(_claiming(gang, m, name, requested, topology) for m in units.members))
             for units in unit.groups
         ),
     )
@@ -56,13 +56,13 @@ def _whole(pods: Pods) -> bool:
     return pods.spec.accelerator is not None and pods.spec.accelerator.whole
 
 
-def _decided(gang: GangPlan, unit: Unit, inherited: str, wish: str, topology: ClusterTopology) -> str:
+def _decided(gang: GangPlan, unit: Unit, inherited: str, requested: str, topology: ClusterTopology) -> str:
     """The name of the ComputeDomain for a unit's pods; empty: still open further down; OFF: none."""
-    if wish == "never":
+    if requested == "never":
         return OFF
-    if wish == "gang":
+    if requested == "gang":
         return gang.name
-    if wish == "group":
+    if requested == "group":
         return joined(gang.name, unit.name)
     if inherited:
         return inherited
@@ -100,13 +100,7 @@ def share(plan: Plan) -> Plan:
 
 def _claiming_from(unit: Unit, name: str) -> Unit:
     """The unit with the claims of its pods on another ComputeDomain."""
-    return unit._replace(
-        pods=tuple(pods._replace(compute_domain=name) if pods.compute_domain else pods for pods in unit.pods),
-        groups=tuple(
-            units._replace(members=tuple(_claiming_from(member, name) for member in units.members))
-            for units in unit.groups
-        ),
-    )
+    return edit_unit(unit, pods=lambda pods: pods._replace(compute_domain=name) if pods.compute_domain else pods)
 
 
 def _domains(gang: GangPlan, root: Unit) -> tuple[ComputeDomain, ...]:
@@ -157,7 +151,7 @@ def _nodes_of(pods: Pods, pool: Pool, topology: ClusterTopology) -> int:
     return -(-pods.replicas // max(each, 1))
 
 
-def _findings(gang: GangPlan, wishes: Wishes, topology: ClusterTopology) -> Iterator[Diagnostic]:
+def _findings(gang: GangPlan, requested: Requested, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """What the user should know of the ComputeDomains of a gang (its first copy speaks for all)."""
     for pods in once(all_pods(gang.root)):
         yield from _channel_rule(pods, topology)
@@ -181,7 +175,7 @@ def _findings(gang: GangPlan, wishes: Wishes, topology: ClusterTopology) -> Iter
             " NVLink does not work across them",
             hint="add `placement: {required: LEVEL}` with a level marked `nvlink` in the topology",
         )
-    if not gang.compute_domains and set(wishes.values()) == {"auto"}:
+    if not gang.compute_domains and set(requested.values()) == {"auto"}:
         yield from _unused_nvlink(gang, topology)
 
 

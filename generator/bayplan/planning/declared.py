@@ -10,14 +10,13 @@ from bayplan.core.values import NamedTuple
 from bayplan.fabrics import fabric_of
 from bayplan.kube.objects import get, items, text
 from bayplan.kube.pod import container_name
-from bayplan.model.fabric import Fabric
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import ClusterTopology, Fabric
 from bayplan.model.workflow import PodSet
 
 GLOO = "GLOO_SOCKET_IFNAME"
 
 
-class Said(NamedTuple):
+class DeclaredValue(NamedTuple):
     """A variable's value. `topology`: its fabric or its pool says it, not the workflow."""
 
     value: str
@@ -43,7 +42,7 @@ def layers(pods: PodSet, route: Route, topology: ClusterTopology, pool: str) -> 
     return Layer(topology.pools[number].template, at, "template of its pool"), own
 
 
-def written(found: tuple[Layer, ...], *path: str) -> tuple[Any, Route]:
+def template_value(found: tuple[Layer, ...], *path: str) -> tuple[Any, Route]:
     """What the last template that says anything there says, and where; None where none does."""
     for each in reversed(found):
         value = get(each.template, *path)
@@ -52,22 +51,22 @@ def written(found: tuple[Layer, ...], *path: str) -> tuple[Any, Route]:
     return None, ()
 
 
-def said(pods: PodSet, route: Route, topology: ClusterTopology, pool: str) -> Mapping[str, Said]:
+def declared_values(pods: PodSet, route: Route, topology: ClusterTopology, pool: str) -> Mapping[str, DeclaredValue]:
     """Variable -> its value: the template's, else the podSet's, else that of the fabric."""
     fabric = fabric_of(pods, topology)
     found = dict(_of_fabric(fabric)) if fabric else {}
-    found |= {name: Said(value, (*route, "env", name)) for name, value in pods.env.items()}
+    found |= {name: DeclaredValue(value, (*route, "env", name)) for name, value in pods.env.items()}
     for each in layers(pods, route, topology, pool):
         found |= dict(_of_template(each, container_name(pods)))
     return found
 
 
-def _of_fabric(fabric: Fabric) -> Iterator[tuple[str, Said]]:
+def _of_fabric(fabric: Fabric) -> Iterator[tuple[str, DeclaredValue]]:
     at: Route = ("topology", "spec", "fabrics", fabric.name, "env")
-    return ((name, Said(value, (*at, name), True)) for name, value in fabric.env.items())
+    return ((name, DeclaredValue(value, (*at, name), True)) for name, value in fabric.env.items())
 
 
-def _of_template(layer: Layer, own: str) -> Iterator[tuple[str, Said]]:
+def _of_template(layer: Layer, own: str) -> Iterator[tuple[str, DeclaredValue]]:
     """Of the generated container: one without a name, or of its name."""
     at: Route = (*layer.route, "spec", "containers")
     for index, container in enumerate(items(layer.template, "spec", "containers")):
@@ -75,4 +74,4 @@ def _of_template(layer: Layer, own: str) -> Iterator[tuple[str, Said]]:
             for number, entry in enumerate(items(container, "env")):
                 name, value = text(entry, "name"), text(entry, "value")
                 if name and value:
-                    yield name, Said(value, (*at, index, "env", number, "value"), layer.route[0] == "topology")
+                    yield name, DeclaredValue(value, (*at, index, "env", number, "value"), layer.route[0] == "topology")

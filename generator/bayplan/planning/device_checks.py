@@ -11,12 +11,12 @@ from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, allocator, once
 from bayplan.model.target import Target
 from bayplan.model.topology import AcceleratorKind
 from bayplan.model.workflow import Accelerator
-from bayplan.planning.declared import said
+from bayplan.planning.declared import declared_values
 
 
 def gaps(plan: Plan, scheduler: str, title: str, target: Target) -> Iterator[Diagnostic]:
     """F760 to F766, for each podSet once. Whole cards of a device plugin are anybody's."""
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for pods in once(pods for gang in plan.gangs for pods in all_pods(gang.root)):
         asked = pods.spec.accelerator
         kind = plan.topology.accelerators.get(asked.name) if asked else None
@@ -26,8 +26,8 @@ def gaps(plan: Plan, scheduler: str, title: str, target: Target) -> Iterator[Dia
             yield from _gates(pods, asked, kind, target)
             switch = SWITCHES.get((scheduler, kind.vendor))
             refused = any(each.severity == "error" for each in lost)
-            if switch and allocator(asked, kind) == "hami" and switch not in told and not refused:
-                told.add(switch)
+            if switch and allocator(asked, kind) == "hami" and switch not in reported and not refused:
+                reported.add(switch)
                 yield _notice(switch, (*pods.route, "accelerator"))
 
 
@@ -150,10 +150,10 @@ def _members(everyone: list[Pods]) -> Iterator[Diagnostic]:
     """W524: who meets in one rendezvous is attached, or nobody is."""
     ranked = [pods for pods in everyone if pods.ranks]
     for master in dict.fromkeys(pods.ranks and pods.ranks.master for pods in ranked):
-        yield from _alike([pods for pods in ranked if pods.ranks and pods.ranks.master == master])
+        yield from _attached_alike([pods for pods in ranked if pods.ranks and pods.ranks.master == master])
 
 
-def _alike(meeting: list[Pods]) -> Iterator[Diagnostic]:
+def _attached_alike(meeting: list[Pods]) -> Iterator[Diagnostic]:
     members = once(meeting)
     attached = next((pods for pods in members if pods.spec.fabric), None)
     for pods in members if attached else ():
@@ -171,12 +171,12 @@ def _first(plan: Plan, gang: GangPlan, everyone: list[Pods]) -> Iterator[Diagnos
         if not pods.spec.fabric or not pods.spec.fabric.address:
             continue
         master = pods.ranks.master if pods.ranks else None
-        alike = [each for each in everyone if each.route == pods.route]
+        same_pod_set = [each for each in everyone if each.route == pods.route]
         copies = sum(each.gang.name == gang.gang.name for each in plan.gangs)
         why = ""
-        if master is None or master.pods not in {each.name for each in alike}:
+        if master is None or master.pods not in {each.name for each in same_pod_set}:
             why = f'rank 0 is not in podSet "{pods.spec.name}"'
-        elif len(alike) > 1 or copies > 1 or pods.replicas > 1:
+        elif len(same_pod_set) > 1 or copies > 1 or pods.replicas > 1:
             why = f'there are several pods of podSet "{pods.spec.name}", and an address is one pod\'s'
         if why:
             hint = "give rank 0 a podSet of its own, the first of its gang, with `replicas: 1`"
@@ -189,10 +189,12 @@ def _ports(plan: Plan) -> Iterator[Diagnostic]:
     pods apart by the ports that containers name."""
     masters = [pods for gang in plan.gangs for pods in all_pods(gang.root) if _master(pods) and _beside(plan, pods)]
     for pods in once(masters):
-        alike = sum(each.route == pods.route for each in masters)
+        same_pod_set = sum(each.route == pods.route for each in masters)
         port = master_port(pods)
-        if alike > 1 and port not in pods.spec.ports.values():
-            message = f'{alike} pods of podSet "{pods.spec.name}" listen on port {port} of the node, and two fit one'
+        if same_pod_set > 1 and port not in pods.spec.ports.values():
+            message = (
+                f'{same_pod_set} pods of podSet "{pods.spec.name}" listen on port {port} of the node, and two fit one'
+            )
             hint = f"name it, so that the scheduler keeps them apart: `ports: {{master: {port}}}`"
             yield warning("W548", pods.route, message, hint=hint)
 
@@ -214,11 +216,11 @@ def _beside(plan: Plan, pods: Pods) -> bool:
 def _nvlink(plan: Plan, pods: Pods) -> Iterator[Diagnostic]:
     """W541: NCCL fails where it is told that there is NVLink between nodes, and there is no ComputeDomain; it finds out
     itself (NCCL 2.30, `env.rst`: 2, the default)."""
-    told = said(pods.spec, pods.route, plan.topology, pods.pool).get(MNNVL)
-    if told and told.value == "1" and not pods.compute_domain:
+    declared = declared_values(pods.spec, pods.route, plan.topology, pods.pool).get(MNNVL)
+    if declared and declared.value == "1" and not pods.compute_domain:
         message = f'{MNNVL}=1 fails outside of a ComputeDomain, and podSet "{pods.spec.name}" is in none'
         hint = "leave it out: NCCL uses NVLink between nodes wherever there is any; or see `computeDomain`"
-        yield warning("W541", told.route, message, hint=hint)
+        yield warning("W541", declared.route, message, hint=hint)
 
 
 def _all_rails(plan: Plan, pods: Pods) -> Iterator[Diagnostic]:

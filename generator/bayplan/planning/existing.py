@@ -9,21 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, warning
-from bayplan.model.augment import Roster, Seat
+from bayplan.model.augment import TemplateSlot, WorkloadTemplates
+from bayplan.model.backend import Need
 from bayplan.model.existing import LED, UNNUMBERED
-from bayplan.model.features import Need
 from bayplan.model.manifest import Shape, Workload
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, edit_unit, walk
 from bayplan.model.workflow import GANGS, Gang, Group
 from bayplan.planning import compute_domains
 from bayplan.planning.shape import fold
 
 
-def merged(plan: Plan, roster: Roster) -> Plan:
+def merge_compute_domains(plan: Plan, templates: WorkloadTemplates) -> Plan:
     """The plan with one ComputeDomain for a gang where pods of one template would claim from several, and with one for
     all gangs where these share their templates."""
-    claimed = compute_domains.merge(plan) if any(_torn(gang) for gang in plan.gangs) else plan
-    if roster.gangs < 2 or not any(gang.compute_domains for gang in plan.gangs):
+    claimed = compute_domains.merge(plan) if any(_has_several_domains(gang) for gang in plan.gangs) else plan
+    if templates.gangs < 2 or not any(gang.compute_domains for gang in plan.gangs):
         return claimed
     return compute_domains.share(claimed)
 
@@ -32,7 +32,7 @@ def shared_domains(plan: Plan) -> Iterator[Diagnostic]:
     """F744 and F745: groups or gangs that would have a ComputeDomain each, and whose pods come of one template."""
     gang = plan.gangs[0]
     count = sum(len(each.compute_domains) for each in plan.gangs)
-    if not (_torn(gang) or (len(plan.gangs) > 1 and count > 1)):
+    if not (_has_several_domains(gang) or (len(plan.gangs) > 1 and count > 1)):
         return
     what = f"{len(plan.gangs)} gangs" if len(plan.gangs) > 1 else f"{count} groups"
     message = f'the pods of {what} of "{plan.workflow.name}" come of one pod template and can claim from one'
@@ -63,60 +63,60 @@ def _asked(unit: Unit, gang: GangPlan) -> bool:
     return unit is not gang.root and node.compute_domain == "group"
 
 
-def _torn(gang: GangPlan) -> bool:
+def _has_several_domains(gang: GangPlan) -> bool:
     found: dict[str, set[str]] = {}
     for pods in all_pods(gang.root):
         found.setdefault(pods.spec.name, set()).add(pods.compute_domain)
     return any(len(names) > 1 for names in found.values())
 
 
-def seated(plan: Plan, roster: Roster) -> Outcome[Shape]:
+def existing_shape(plan: Plan, templates: WorkloadTemplates) -> Outcome[Shape]:
     """One workload of that kind, which holds all gangs of the plan. P523: groups of one template that are not alike."""
     gangs = tuple(map(fold, plan.gangs))
-    wrong = tuple(_uneven(gangs[0], roster))
-    workload = Workload(roster.kind, plan.workflow.name, gangs)
+    wrong = tuple(_uneven(gangs[0], templates))
+    workload = Workload(templates.kind, plan.workflow.name, gangs)
     return Outcome(None if wrong else Shape((workload,), given=True), wrong)
 
 
-def _uneven(gang: GangPlan, roster: Roster) -> Iterator[Diagnostic]:
-    for seat in roster.seats:
-        mine = [pods for pods in all_pods(gang.root) if pods.spec.name == seat.name]
+def _uneven(gang: GangPlan, templates: WorkloadTemplates) -> Iterator[Diagnostic]:
+    for slot in templates.slots:
+        mine = [pods for pods in all_pods(gang.root) if pods.spec.name == slot.name]
         if len(mine) > 1:
             sizes = ", ".join(str(pods.replicas) for pods in mine)
-            message = f'the {seat.total} pods of "{seat.name}" come of one pod template and cannot be cut into {sizes}'
+            message = f'the {slot.total} pods of "{slot.name}" come of one pod template and cannot be cut into {sizes}'
             yield error("P523", mine[-1].route, message, hint="choose a size that divides the number of pods")
 
 
-def needs(shape: Shape, roster: Roster) -> Iterator[Need]:
+def needs(shape: Shape, templates: WorkloadTemplates) -> Iterator[Need]:
     """What the workload's own shape asks of a scheduler."""
     gang = shape.workloads[0].gangs[0]
-    kind, subject = roster.kind, f'{roster.kind} "{gang.name}"'
-    yield Need(f"place-{kind}", len(roster.seats), gang.route, subject=subject)
-    if roster.gangs > 1:
-        yield Need(f"gangs-{kind}", roster.gangs, gang.route, subject=subject)
+    kind, subject = templates.kind, f'{templates.kind} "{gang.name}"'
+    yield Need(f"place-{kind}", len(templates.slots), gang.route, subject=subject)
+    if templates.gangs > 1:
+        yield Need(f"gangs-{kind}", templates.gangs, gang.route, subject=subject)
     for unit in walk(gang.root):
         if unit.copies > 1:
-            whole = all(_is_copy(pods, roster) for pods in all_pods(unit))
-            asked = f"copies-{kind}" if whole else f"ranks-{_cut(unit, roster)}"
+            whole = all(_is_copy(pods, templates) for pods in all_pods(unit))
+            asked = f"copies-{kind}" if whole else f"ranks-{_cut(unit, templates)}"
             yield Need(asked, unit.copies, unit.route, subject=f'group "{unit.name}"')
 
 
-def _cut(unit: Unit, roster: Roster) -> str:
+def _cut(unit: Unit, templates: WorkloadTemplates) -> str:
     """What groups of ranks are cut from."""
-    if roster.kind == "lws" and len(roster.seats) > 1:
+    if templates.kind == "lws" and len(templates.slots) > 1:
         return LED
-    return roster.kind if all(seat_of(pods, roster).numbered for pods in all_pods(unit)) else UNNUMBERED
+    return templates.kind if all(slot_of(pods, templates).numbered for pods in all_pods(unit)) else UNNUMBERED
 
 
-def _is_copy(pods: Pods, roster: Roster) -> bool:
+def _is_copy(pods: Pods, templates: WorkloadTemplates) -> bool:
     """Whether each instance is one of the copies that the controller makes and labels."""
-    seat = seat_of(pods, roster)
-    return bool(seat.copy_label) and (pods.copies, pods.replicas) == (seat.copies, seat.replicas)
+    slot = slot_of(pods, templates)
+    return bool(slot.copy_label) and (pods.copies, pods.replicas) == (slot.copies, slot.replicas)
 
 
-def seat_of(pods: Pods, roster: Roster) -> Seat:
+def slot_of(pods: Pods, templates: WorkloadTemplates) -> TemplateSlot:
     """The pod template that a podSet instance stands for."""
-    return next(seat for seat in roster.seats if seat.name == pods.spec.name)
+    return next(slot for slot in templates.slots if slot.name == pods.spec.name)
 
 
 def shares(unit: Unit) -> bool:
@@ -141,32 +141,20 @@ def renamed(plan: Plan, shape: Shape, name: str) -> tuple[Plan, Shape]:
 
 def _gang(gang: GangPlan, old: str, new: str) -> GangPlan:
     domains = tuple(each._replace(name=_name(each.name, old, new)) for each in gang.compute_domains)
+    claiming = any(pods.compute_domain for pods in all_pods(gang.root))
     return gang._replace(
         name=_name(gang.name, old, new),
         gang=gang.gang._replace(name=new),
-        root=_unit(gang.root, old, new) if domains or _claims(gang.root) else gang.root,
+        root=_unit(gang.root, old, new) if domains or claiming else gang.root,
         compute_domains=domains,
     )
 
 
-def _claims(unit: Unit) -> bool:
-    below = (member for units in unit.groups for member in units.members)
-    return any(pods.compute_domain for pods in unit.pods) or any(map(_claims, below))
-
-
 def _unit(unit: Unit, old: str, new: str) -> Unit:
-    return unit._replace(
-        pods=tuple(_pods(pods, old, new) for pods in unit.pods),
-        groups=tuple(
-            units._replace(members=tuple(_unit(member, old, new) for member in units.members)) for units in unit.groups
-        ),
-    )
+    def rename(pods: Pods) -> Pods:
+        return pods._replace(compute_domain=_name(pods.compute_domain, old, new)) if pods.compute_domain else pods
 
-
-def _pods(pods: Pods, old: str, new: str) -> Pods:
-    if not pods.compute_domain:
-        return pods
-    return pods._replace(compute_domain=_name(pods.compute_domain, old, new))
+    return edit_unit(unit, pods=rename)
 
 
 def _name(name: str, old: str, new: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from bayplan import fabrics
 from bayplan.core.diagnostics import Diagnostic, Route, Severity
-from bayplan.model.features import FEATURES, Feature, Need, Support
+from bayplan.model.backend import FEATURES, Feature, Need, Support
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, allocator, once, title, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool
@@ -139,7 +139,7 @@ def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
 
 def _fabric_needs(plan: Plan, pods: Pods) -> Iterator[Need]:
     """What its way onto the fabric takes."""
-    asked = fabrics.wanted(pods.spec, plan.topology, plan.namespace, pods.pool)
+    asked = fabrics.fabric_request(pods.spec, plan.topology, plan.namespace, pods.pool)
     if asked is None:
         return
     at, subject = (*pods.route, "fabric"), f'podSet "{pods.spec.name}"'
@@ -150,7 +150,7 @@ def _fabric_needs(plan: Plan, pods: Pods) -> Iterator[Need]:
         yield Need("pod-network", networks, at, subject=subject)
     if counted:
         yield Need("network-cards", counted, at, subject=subject)
-    if asked.asked.address:
+    if asked.attachment.address:
         yield Need("fixed-address", 1, (*at, "address"), subject=subject)
 
 

@@ -22,7 +22,7 @@ NAME_ONE = (
 )
 
 
-class Found(NamedTuple):
+class PodSetPool(NamedTuple):
     """A podSet of the file, where it stands, and the nearest `pool` named for it."""
 
     route: Route
@@ -66,9 +66,7 @@ def _nameless(spec: PodSet) -> bool:
     return spec.accelerator is not None and not spec.accelerator.name
 
 
-def _chosen(
-    pools: Mapping[Route, str | Diagnostic | None], topology: ClusterTopology
-) -> Iterator[tuple[Route, str]]:
+def _chosen(pools: Mapping[Route, str | Diagnostic | None], topology: ClusterTopology) -> Iterator[tuple[Route, str]]:
     """Those of a pool that there is."""
     return ((route, name) for route, name in pools.items() if isinstance(name, str) and topology.pool(name))
 
@@ -86,16 +84,16 @@ def _of_pool(spec: PodSet, pool: Pool | None) -> PodSet:
     return spec._replace(accelerator=spec.accelerator._replace(name=pool.node.accelerator))
 
 
-def pod_sets(node: Gang | Group, route: Route, nearest: str) -> Iterator[Found]:
+def pod_sets(node: Gang | Group, route: Route, nearest: str) -> Iterator[PodSetPool]:
     """All podSets at and below a gang or group, in file order."""
     here = node.pool or nearest
     for i, spec in enumerate(node.pod_sets):
-        yield Found((*route, "podSets", i), spec, spec.pool or here)
+        yield PodSetPool((*route, "podSets", i), spec, spec.pool or here)
     for i, group in enumerate(node.groups):
         yield from pod_sets(group, (*route, "groups", i), here)
 
 
-def _own_pool(found: Found, topology: ClusterTopology) -> str | Diagnostic | None:
+def _own_pool(found: PodSetPool, topology: ClusterTopology) -> str | Diagnostic | None:
     """What the podSet alone decides; None when it must follow its gang."""
     if found.named:
         return _fitting(found, topology, found.named)
@@ -117,7 +115,7 @@ def _able(spec: PodSet, pool: Pool) -> bool:
     return pool.node.accelerator == (spec.accelerator.name if spec.accelerator else "")
 
 
-def _fitting(found: Found, topology: ClusterTopology, name: str) -> str | Diagnostic:
+def _fitting(found: PodSetPool, topology: ClusterTopology, name: str) -> str | Diagnostic:
     """The pool, if its nodes carry the accelerator asked for."""
     pool = topology.pool(name)
     if pool and found.spec.accelerator and not _able(found.spec, pool):
@@ -135,7 +133,7 @@ def _asked(spec: PodSet) -> str:
     return f'accelerator "{spec.accelerator.name}"' if spec.accelerator.name else "accelerators"
 
 
-def _undecided(found: Found, able: list[str]) -> Diagnostic:
+def _undecided(found: PodSetPool, able: list[str]) -> Diagnostic:
     what = _asked(found.spec)
     if not able:
         message = f'podSet "{found.spec.name}" asks for {what}; no pool has it'
@@ -144,7 +142,7 @@ def _undecided(found: Found, able: list[str]) -> Diagnostic:
     return error("P503", found.route, message, hint=NAME_ONE)
 
 
-def _follow(found: Found, topology: ClusterTopology, leaders: set[str]) -> str | Diagnostic:
+def _follow(found: PodSetPool, topology: ClusterTopology, leaders: set[str]) -> str | Diagnostic:
     """A podSet without accelerator, and no pool made for it, goes where the rest of its gang goes."""
     if len(leaders) == 1:
         return next(iter(leaders))
@@ -162,7 +160,7 @@ def _quoted(names: Iterator[str] | list[str] | Mapping[str, object]) -> str:
 #
 # On cards that equal shares fill, each counts as the nth part where n of them find room: shares of 40% count as a
 # half. Shares of different sizes count as what they are, for one may fill what the others leave; then the sum is right
-# and the cut is not known, and the proof only likely (`blind_spots.py`).
+# and the cut is not known, and the proof only likely (`unseen` of `workload_checks.py`).
 
 ONE = 1000
 Node = TypeVar("Node", Gang, Group)
@@ -170,7 +168,7 @@ Sizes = Mapping[str, frozenset[tuple[int, int]]]
 """Accelerator -> the sizes of all shares that the workflow asks of it."""
 
 
-def apportioned(workflow: Workflow, topology: ClusterTopology) -> Workflow:
+def with_card_portions(workflow: Workflow, topology: ClusterTopology) -> Workflow:
     """The workflow with `portion` in each accelerator of which not whole cards are asked."""
     kinds = topology.accelerators
     asked = [each.accelerator for gang in workflow.gangs for each in _pod_sets(gang) if each.accelerator]
@@ -230,7 +228,7 @@ def _size(asked: Accelerator, kind: AcceleratorKind) -> tuple[int, int]:
     return (shares.slots(asked, kind), shares.fraction(asked, kind))
 
 
-def cut(workflow: Workflow, topology: ClusterTopology) -> frozenset[str]:
+def irregularly_shared(workflow: Workflow, topology: ClusterTopology) -> frozenset[str]:
     """Accelerators whose cards the workflow cuts in a way that sums do not tell.
 
     Sums tell all where shares are equal and each pod takes one, or where no pod takes whole cards besides.
@@ -239,17 +237,24 @@ def cut(workflow: Workflow, topology: ClusterTopology) -> frozenset[str]:
     for each in (spec.accelerator for gang in workflow.gangs for spec in _pod_sets(gang)):
         if each and each.name in topology.accelerators:
             by_name.setdefault(each.name, []).append(each)
-    return frozenset(name for name, asked in by_name.items() if _ragged(asked, topology.accelerators[name]))
+    return frozenset(name for name, asked in by_name.items() if _is_irregular(asked, topology.accelerators[name]))
 
 
-def _ragged(asked: list[Accelerator], kind: AcceleratorKind) -> bool:
+def _is_irregular(asked: list[Accelerator], kind: AcceleratorKind) -> bool:
     parts = [each for each in asked if each.memory or each.cores]
     slices = [each for each in asked if each.profile and allocator(each, kind) == "dra"]
     mixed = len(parts) < len(asked) and any(each.per_pod > 1 for each in parts)
-    return bool(slices) or len({each.portion for each in parts}) > 1 or (bool(parts) and mixed) or _untold(parts, kind)
+    return (
+        bool(slices)
+        or len({each.portion for each in parts}) > 1
+        or (bool(parts) and mixed)
+        or _has_unknown_size(parts, kind)
+    )
 
 
-def _untold(parts: list[Accelerator], kind: AcceleratorKind) -> bool:
+def _has_unknown_size(parts: list[Accelerator], kind: AcceleratorKind) -> bool:
+    if not parts:
+        return False
     from bayplan.accelerators import hami as shares
 
-    return any(not shares.told(each, kind) for each in parts)
+    return any(not shares.is_exact(each, kind) for each in parts)

@@ -85,7 +85,7 @@ def _version(component: str, version: str) -> tuple[Diagnostic, ...]:
     return ()
 
 
-def assumed(target: Target, components: Iterable[str]) -> tuple[Diagnostic, ...]:
+def assumed_versions(target: Target, components: Iterable[str]) -> tuple[Diagnostic, ...]:
     """Components whose version decides something and was not given."""
     return tuple(
         info(
@@ -140,7 +140,7 @@ def is_label(name: str) -> bool:
     return len(name) <= 63 and plain.isascii() and plain.isalnum() and plain == plain.lower() and "-" not in ends
 
 
-def blame_namespace(asked: str, found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+def reattribute_namespace(asked: str, found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """What is said of the workflow's namespace, said of the command line where that named it."""
     own = ("workflow", "metadata", "namespace")
     return tuple(each._replace(route=NAMESPACE) if asked and each.route == own else each for each in found)

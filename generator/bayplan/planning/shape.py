@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import KINDS, Kind, instances
-from bayplan.model.features import Need, Support
+from bayplan.model.backend import Need, Support
 from bayplan.model.manifest import Shape, Workload
-from bayplan.model.plan import GangPlan, Plan, Pods, Ranks, Unit, Units, all_pods, instance, once
+from bayplan.model.plan import GangPlan, Plan, Pods, Ranks, Unit, Units, all_pods, edit_unit, instance, once
 from bayplan.model.target import Target
 from bayplan.model.workflow import Workflow
 from bayplan.planning.fidelity import compare, find_row, kind_needs
@@ -44,25 +45,16 @@ def _units(units: Units) -> Units:
 
 def _renamed(unit: Unit, old: str, new: str) -> Unit:
     """The unit under the name of its group."""
-    return unit._replace(
-        name=new + unit.name.removeprefix(old),
-        pods=tuple(pods._replace(name=new + pods.name.removeprefix(old)) for pods in unit.pods),
-        groups=tuple(
-            units._replace(
-                name=new + units.name.removeprefix(old),
-                members=tuple(_renamed(member, old, new) for member in units.members),
-            )
-            for units in unit.groups
-        ),
-    )
+
+    def rename(each: Any) -> Any:
+        return each._replace(name=new + each.name.removeprefix(old))
+
+    return edit_unit(unit, unit=rename, units=rename, pods=rename)
 
 
 def _bare(unit: Unit) -> Unit:
     """The unit without ranks and without the names of what was folded in it."""
-    return unit._replace(
-        pods=tuple(pods._replace(ranks=None, instances=("",) * len(pods.instances)) for pods in unit.pods),
-        groups=tuple(units._replace(members=tuple(map(_bare, units.members))) for units in unit.groups),
-    )
+    return edit_unit(unit, pods=lambda pods: pods._replace(ranks=None, instances=("",) * len(pods.instances)))
 
 
 def _merged(first: Unit, copies: Sequence[Sequence[Pods]]) -> Unit | None:
@@ -100,12 +92,7 @@ def _stride(numbers: Sequence[int], inner: int, copies: int) -> int | None:
 
 
 def _with(unit: Unit, folded: dict[str, Pods]) -> Unit:
-    return unit._replace(
-        pods=tuple(folded.get(pods.name, pods) for pods in unit.pods),
-        groups=tuple(
-            units._replace(members=tuple(_with(member, folded) for member in units.members)) for units in unit.groups
-        ),
-    )
+    return edit_unit(unit, pods=lambda pods: folded.get(pods.name, pods))
 
 
 def _mastered(root: Unit) -> Unit:
@@ -175,9 +162,12 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
         tuple(Workload(kind, _name(plan, family), _folded(family, kind, offer)) for family in copies)
         for kind in tuple(asked) or offer.kinds
     ]
-    gaps = [tuple(_gaps(workloads, plan, offer, target)) for workloads in candidates]
-    best = min(range(len(candidates)), key=lambda number: (*_gravity(gaps[number]), number))
-    return Outcome(candidates[best] if _known(candidates[best][0], offer, target) else None, gaps[best])
+    best, least = candidates[0], tuple(_gaps(candidates[0], plan, offer, target))
+    for candidate in candidates[1:] if least else ():
+        gaps = tuple(_gaps(candidate, plan, offer, target))
+        if _gravity(gaps) < _gravity(least):
+            best, least = candidate, gaps
+    return Outcome(best if _known(best[0], offer, target) else None, least)
 
 
 def _known(workload: Workload, offer: Offer, target: Target) -> bool:

@@ -5,18 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import partial
+from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, warning
 from bayplan.core.phrases import count
-from bayplan.kube.kinds import KINDS, instances, sbatch
+from bayplan.kube.kinds import KINDS, SBATCH, instances
+from bayplan.kube.objects import text
 from bayplan.kube.pod import main_patches
 from bayplan.kube.ranks import arithmetic, shell_names
 from bayplan.model.backend import Backend
 from bayplan.model.manifest import Shape, Workload
-from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, minimum, once, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, edit_plan, minimum, once, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import PodSet
+from bayplan.planning.fit import Impossible, prove
+from bayplan.planning.pools import irregularly_shared
 
 # What a command tells torchrun of a rendezvous, against the pods that meet (PyTorch, torch/distributed/run.py).
 
@@ -220,7 +224,7 @@ def _shared(workload: Workload) -> Iterator[Diagnostic]:
 
 def components(plan: Plan, shape: Shape, backend: Backend) -> list[str]:
     """The components whose versions decided something in the plan."""
-    if all(workload.kind == sbatch.NAME for workload in shape.workloads):
+    if all(workload.kind == SBATCH for workload in shape.workloads):
         return [backend.declared.component]  # nothing of Kubernetes comes of it
     names = ["kubernetes", backend.declared.component]
     if any(pods.compute_domain for gang in plan.gangs for pods in all_pods(gang.root)):
@@ -228,3 +232,69 @@ def components(plan: Plan, shape: Shape, backend: Backend) -> list[str]:
     if any(workload.kind == "jobset" for workload in shape.workloads):
         names.append("jobset")
     return names
+
+
+# What narrows the choice of nodes and is not part of the proof: a warning each, since the fit is then only likely.
+
+KEYS = ("nodeSelector", "affinity", "topologySpreadConstraints")
+"""Fields of a pod's spec by which Kubernetes leaves out nodes (Kubernetes, "Assigning Pods to Nodes")."""
+
+POOL = "make the nodes that it selects a pool of the topology, and name that with `pool`"
+SPREAD = "pods that are to share a domain cannot be spread over several: remove it, or use `ScheduleAnyway`"
+
+
+SHARES = "ask for shares of one size, each pod of one card; give the memory of a card in the topology"
+
+
+def unmodelled_constraints(plan: Plan) -> Iterator[Diagnostic]:
+    """For each podSet the fields of its template that leave out nodes which the proof counts; cards that are cut."""
+    irregular = irregularly_shared(plan.workflow, plan.topology)
+    for pods in once(pods for gang in plan.gangs for pods in all_pods(gang.root)):
+        asked = pods.spec.accelerator
+        if asked and asked.name in irregular and not asked.whole:
+            message = (
+                f'the proof adds up the parts of cards that podSet "{pods.spec.name}" takes; it does not cut cards'
+            )
+            yield warning("W564", (*pods.route, "accelerator"), message, hint=SHARES)
+        for key in _own(pods, plan.topology):
+            what = f'the proof does not see the {key} in the template of podSet "{pods.spec.name}"'
+            message = f'{what}; it counts every usable node of pool "{pods.pool}"'
+            hint = SPREAD if key == "topologySpreadConstraints" else POOL
+            yield warning("P518", (*pods.route, "template", "spec", key), message, hint=hint)
+
+
+def _own(pods: Pods, topology: ClusterTopology) -> Iterator[str]:
+    """The keys that say more than the pool does: every node of a pool has the pool's labels."""
+    spec = pods.spec.template.get("spec") or {}
+    pool = topology.pool(pods.pool)
+    known = pool.node.node_selector if pool else {}
+    for key in KEYS:
+        found = spec.get(key)
+        if found and not (key == "nodeSelector" and found.items() <= known.items()):
+            yield from [key] if key != "topologySpreadConstraints" or any(map(_strict, found)) else []
+
+
+def _strict(constraint: Any) -> bool:
+    """Whether a constraint leaves out nodes, rather than to like some better."""
+    return text(constraint, "whenUnsatisfiable") != "ScheduleAnyway"
+
+
+# Preferences that no placement can meet: a warning each, since the scheduler will fall back without a word.
+
+
+def unmet_preferences(plan: Plan) -> Iterator[Diagnostic]:
+    """For a plan that fits: each preferred level of the file that would not, were it required."""
+    for gang in plan.gangs:
+        units = {unit.route: unit for unit in walk(gang.root) if unit.preferred} if gang.copy == 0 else {}
+        for route, unit in units.items():
+            required = partial(_preferred_required, route)
+            if isinstance(prove(edit_plan(plan, unit=required)), Impossible):
+                what = f'a "{unit.name.rpartition("-")[0]}"' if unit.name else f'gang "{gang.gang.name}"'
+                message = f'{what} cannot be in one "{unit.preferred}" as preferred; its pods will spread over several'
+                hint = f'`bayplan explain P516`; or prefer a coarser level than "{unit.preferred}"'
+                yield warning("P516", (*route, "placement", "preferred"), message, hint=hint)
+
+
+def _preferred_required(route: Route, unit: Unit) -> Unit:
+    """That one preference as a requirement."""
+    return unit._replace(required=unit.preferred) if unit.route == route else unit

@@ -89,38 +89,38 @@ def _source_route(route: Route, origins: Mapping[str, Mapping[Route, Route]]) ->
     return (*found[0], *found[1]) if found else route
 
 
-def _places(asked: Sequence[Route], sources: Mapping[str, Document]) -> list[tuple[Place | None, str]]:
+def _places(routes: Sequence[Route], sources: Mapping[str, Document]) -> list[tuple[Place | None, str]]:
     """The places of the routes, each with what is remarked on it; every text is read once."""
-    wanted: dict[str, set[Route]] = {}
-    for route in asked:
+    paths: dict[str, set[Route]] = {}
+    for route in routes:
         if route and AT not in route and route[0] in sources:
-            wanted.setdefault(str(route[0]), set()).add(route[1:])
-    spans = _spans(sources, wanted)
+            paths.setdefault(str(route[0]), set()).add(route[1:])
+    spans = _spans(sources, paths)
     texts = {
-        text: re.split(r"\r\n?|\n", text) for text in {sources[str(r[0])].text for r in asked if r and r[0] in sources}
+        text: re.split(r"\r\n?|\n", text) for text in {sources[str(r[0])].text for r in routes if r and r[0] in sources}
     }
     lines = {subject: texts[document.text] for subject, document in sources.items() if document.text in texts}
-    return [_place(route, sources, spans, lines) for route in asked]
+    return [_place(route, sources, spans, lines) for route in routes]
 
 
 def _spans(
-    sources: Mapping[str, Document], wanted: Mapping[str, set[Route]]
+    sources: Mapping[str, Document], paths: Mapping[str, set[Route]]
 ) -> dict[str, dict[Route, tuple[Span, str]]]:
     """The spans of paths by subject. Documents of one text are looked up in one pass over it."""
     found: dict[str, dict[Route, tuple[Span, str]]] = {}
     together: dict[str, list[str]] = {}
-    for subject in wanted:
+    for subject in paths:
         document = sources[subject]
         if document.source_map is None:
             together.setdefault(document.text, []).append(subject)
         else:
-            found[subject] = spans_of(document, wanted[subject])
+            found[subject] = spans_of(document, paths[subject])
     for text, subjects in together.items():
-        asked = [(sources[subject].index, path) for subject in subjects for path in wanted[subject]]
-        spans = locate_all(text, asked) if text else {}
+        indexed = [(sources[subject].index, path) for subject in subjects for path in paths[subject]]
+        spans = locate_all(text, indexed) if text else {}
         for subject in subjects:
             index = sources[subject].index
-            found[subject] = {path: (spans[index, path], "") for path in wanted[subject] if (index, path) in spans}
+            found[subject] = {path: (spans[index, path], "") for path in paths[subject] if (index, path) in spans}
     return found
 
 

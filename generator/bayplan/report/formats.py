@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -126,6 +125,8 @@ def json_report(findings: Sequence[Finding]) -> str:
 
 
 def _dump(value: Any) -> str:
+    import json
+
     return json.dumps(value, indent=2) + "\n"
 
 

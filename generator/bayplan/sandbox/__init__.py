@@ -1,18 +1,13 @@
 """Runs a template of somebody else's in a process of its own, with little time and little memory.
 
-    run       the parent's side: starts the child, hands it a request, takes its reply or ends it
-    child     the child's side: imports Jinja, sets its limits, answers requests
-    limits    what a child may take
-    tasks     render a template; say which lines of it wrote what
-    missing   all variables that lack a value, in one run
-    marks     the marks in a template that come out in what it writes
-    handles   objects whose text is an address
-    plain     values of YAML, sent as JSON
+    parent      starts the child, hands it a request, takes its reply or ends it
+    child       imports Jinja, sets its limits, answers requests
+    undefined   all variables that lack a value, in one run; objects whose text is an address
 
-Requests and replies are JSON. A request: `task` ("render" or "trace"), `template`, `variables` (as `plain` has them).
-A reply to "render" has `text` and `names` (variables that the template looks up), to "trace" see `marks`; where that
-cannot be done, `failure` and what there is to say of it: `message`, `line`, `offset`, `found`. The task "each" has
-`items`, each a request with limits of its own, and its reply as many `replies`.
+Requests and replies are JSON. A request: `task` ("render" or "trace"), `template`, `variables` (see `child.unpack`).
+A reply to "render" has `text` and `names` (variables that the template looks up), to "trace" see `child.trace`; where
+that cannot be done, `failure` and what there is to say of it: `message`, `line`, `offset`, `found`. The task "each"
+has `items`, each a request with limits of its own, and its reply as many `replies`.
 """
 
 from __future__ import annotations

@@ -11,17 +11,17 @@ from importlib.machinery import PathFinder
 from time import monotonic
 from typing import Any
 
-START, PATIENCE = 30.0, 10.0
+START_TIMEOUT, REPLY_TIMEOUT = 30.0, 10.0
 """Seconds on the wall for a child to be ready, and for each reply; its own limit is processor time, and far shorter."""
 
 _NEEDED = ("jinja2", "markupsafe")
 _SOURCE = "import sys; sys.path += sys.argv[1:]; from bayplan.sandbox.child import main; main()"
 _OUT_OF_TIME = ("SIGPROF", "SIGXCPU")
 
-_PIECE, _ATOMIC = 2**16, 512
+_READ_SIZE, _ATOMIC = 2**16, 512
 """Bytes that are read at once, and that a pipe which is ready takes without waiting (POSIX: PIPE_BUF)."""
 
-ENDS = ("memory", "time", "died")
+FINAL_FAILURES = ("memory", "time", "died")
 """Failures after which a child replies no more."""
 
 
@@ -29,24 +29,24 @@ def run(request: Mapping[str, Any]) -> Mapping[str, Any]:
     """The reply to one request; to the task "each" as many `replies` as it has `items`, which are requests."""
     if request.get("task") == "each":
         return {"replies": _each(request["items"])}
-    return _asked([request])[0]
+    return _run_all([request])[0]
 
 
 def _each(requests: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The replies, by one child where none of them ends it."""
     replies: list[Mapping[str, Any]] = []
     while len(replies) < len(requests):
-        found = _asked(requests[len(replies) :])
+        found = _run_all(requests[len(replies) :])
         failure = found[-1].get("failure")
         if failure == "start":
             return [*replies, *found, *found[-1:] * (len(requests) - len(replies) - len(found))]
-        if len(found) > 1 and failure in ENDS:
+        if len(found) > 1 and failure in FINAL_FAILURES:
             found.pop()  # it may be those before it that took the memory: the next child has it first
         replies += found
     return replies
 
 
-def _asked(requests: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _run_all(requests: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The replies to the first of the requests, at least to one: after one of the failures of `ENDS` there is none."""
     paths = [_folder(name) for name in _NEEDED]
     if not all(paths):
@@ -55,12 +55,12 @@ def _asked(requests: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     command = [sys.executable or "python", *flags, _SOURCE, _own_folder(), *dict.fromkeys(map(str, paths))]
     pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
     try:
-        child = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere, env=_surroundings())
+        child = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere, env=_child_environment())
     except (OSError, ValueError) as problem:
         return [{"failure": "start", "message": f"no process can be started: {problem}"}]
     with child:
         try:
-            return _talk(child, json.dumps(requests).encode(), len(requests))
+            return _replies_of(child, json.dumps(requests).encode(), len(requests))
         finally:
             child.kill()
 
@@ -72,7 +72,7 @@ def _folder(package: str) -> str | None:
     return os.path.dirname(os.path.dirname(spec.origin)) if spec is not None and spec.origin else None
 
 
-def _surroundings() -> dict[str, str]:
+def _child_environment() -> dict[str, str]:
     """The environment of the child: nothing that changes Python, one order of sets and one time zone everywhere."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     return {**kept, "PYTHONHASHSEED": "0", "TZ": "UTC"}
@@ -83,30 +83,30 @@ def _own_folder() -> str:
     return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-def _talk(child: subprocess.Popen[bytes], request: bytes, wanted: int) -> list[Mapping[str, Any]]:
+def _replies_of(child: subprocess.Popen[bytes], request: bytes, wanted: int) -> list[Mapping[str, Any]]:
     """The child reads all, says that it is ready by an empty line, and writes a line for each reply."""
-    written, late = _exchanged(child, request)
+    written, late = _communicate(child, request)
     replies = written.split(b"\n")[1:-1]
     found: list[Mapping[str, Any]] = [json.loads(each) for each in replies]
-    if len(found) == wanted or (found and found[-1].get("failure") in ENDS):
+    if len(found) == wanted or (found and found[-1].get("failure") in FINAL_FAILURES):
         return found
     if late:
         child.kill()
-    return [*found, _ended(child.wait(), late, begun=b"\n" in written)]
+    return [*found, _failure_of(child.wait(), late, begun=b"\n" in written)]
 
 
-def _ended(code: int, late: bool, *, begun: bool) -> Mapping[str, Any]:
+def _failure_of(code: int, late: bool, *, begun: bool) -> Mapping[str, Any]:
     """What kept a child from a reply. A code of 0 says nothing: the caller ignores SIGCHLD, and gets no other."""
     if late or _signal(code) in _OUT_OF_TIME or (begun and not code):
         return {"failure": "time"} if begun else {"failure": "start", "message": "the process did not become ready"}
     return {"failure": "died" if begun else "start", "message": f"the process ended with {_signal(code) or code}"}
 
 
-def _exchanged(child: subprocess.Popen[bytes], request: bytes) -> tuple[bytes, bool]:
+def _communicate(child: subprocess.Popen[bytes], request: bytes) -> tuple[bytes, bool]:
     """All that the child writes, and whether it was late. It takes no thread, for there may be none to have."""
     if os.name == "nt":  # where only threads can wait for pipes
         try:
-            return child.communicate(request, START + PATIENCE)[0], False
+            return child.communicate(request, START_TIMEOUT + REPLY_TIMEOUT)[0], False
         except subprocess.TimeoutExpired:
             child.kill()
             return child.communicate()[0], True
@@ -114,7 +114,7 @@ def _exchanged(child: subprocess.Popen[bytes], request: bytes) -> tuple[bytes, b
 
     assert child.stdin is not None
     assert child.stdout is not None
-    written, left, end = bytearray(), memoryview(request), monotonic() + START
+    written, left, end = bytearray(), memoryview(request), monotonic() + START_TIMEOUT
     with getattr(selectors, "PollSelector", selectors.SelectSelector)() as selector:
         selector.register(child.stdout, selectors.EVENT_READ)
         selector.register(child.stdin, selectors.EVENT_WRITE)
@@ -124,19 +124,19 @@ def _exchanged(child: subprocess.Popen[bytes], request: bytes) -> tuple[bytes, b
                 return bytes(written), True
             for key, _ in ready:
                 if key.fileobj is child.stdout:
-                    piece = os.read(key.fd, _PIECE)
+                    piece = os.read(key.fd, _READ_SIZE)
                     if not piece:
                         return bytes(written), False
                     written += piece
-                    end = monotonic() + PATIENCE if b"\n" in piece else end
+                    end = monotonic() + REPLY_TIMEOUT if b"\n" in piece else end
                     continue
-                left = _handed(key.fd, left)
+                left = _send(key.fd, left)
                 if not left:
                     selector.unregister(child.stdin)
                     child.stdin.close()
 
 
-def _handed(pipe: int, left: memoryview) -> memoryview:
+def _send(pipe: int, left: memoryview) -> memoryview:
     """What is left after as much as the pipe takes; nothing, if nobody reads it."""
     try:
         return left[os.write(pipe, left[:_ATOMIC]) :]

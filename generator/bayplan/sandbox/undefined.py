@@ -45,7 +45,7 @@ def survey(make: Make, template: str, variables: Mapping[str, Any]) -> dict[str,
         whole = False
     tree = make(StrictUndefined).parse(template)
     certain = set(_certain(tree.body))
-    found = _distinct(_placed(note, tree) for note in notes if note["sure"] or note["name"] in certain)
+    found = _distinct(_with_nearest_line(note, tree) for note in notes if note["sure"] or note["name"] in certain)
     unsure = not whole or any(note["decides"] for note in notes)
     also = _wanted(tree) - set(env.globals) - set(variables) - {each["name"] for each in found} if unsure else set()
     return {"found": found, "also": sorted(also)}
@@ -59,7 +59,7 @@ def _wanted(tree: nodes.Template) -> set[str]:
 def _read(node: nodes.Node) -> Iterator[str]:
     if isinstance(node, nodes.Name):
         yield node.name
-    elif isinstance(node, nodes.Test) or _defaulted(node):
+    elif isinstance(node, nodes.Test) or _has_default(node):
         for argument in node.args:  # type: ignore[attr-defined]
             yield from _read(argument)
     else:
@@ -67,7 +67,7 @@ def _read(node: nodes.Node) -> Iterator[str]:
             yield from _read(child)
 
 
-def _defaulted(node: nodes.Node) -> bool:
+def _has_default(node: nodes.Node) -> bool:
     return isinstance(node, nodes.Filter) and node.name in ("default", "d")
 
 
@@ -79,7 +79,7 @@ def _distinct(found: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(first.values())
 
 
-def _placed(note: dict[str, Any], tree: nodes.Template) -> dict[str, Any]:
+def _with_nearest_line(note: dict[str, Any], tree: nodes.Template) -> dict[str, Any]:
     """The nearest line with the name: Jinja counts an expression of several lines as one."""
     line: int = note["line"]
     places = [node.lineno for node in tree.find_all(nodes.Name) if node.name == note["name"]]
@@ -179,7 +179,7 @@ def _names(node: nodes.Node) -> Iterator[str]:
         yield from _names(node.test)
     elif isinstance(node, nodes.And | nodes.Or):
         yield from _names(node.left)
-    elif not (isinstance(node, nodes.Test) or _defaulted(node)):
+    elif not (isinstance(node, nodes.Test) or _has_default(node)):
         for child in node.iter_child_nodes():
             yield from _names(child)
 
@@ -227,7 +227,7 @@ class _Iterable(Handle):
         return iter(self.inner)
 
 
-def held(value: Any) -> Any:
+def wrapped(value: Any) -> Any:
     """The value, or the handle on it."""
     if isinstance(value, (*_PLAIN, Handle)) or not _AT.search(repr(value)):
         return value
@@ -237,19 +237,19 @@ def held(value: Any) -> Any:
     return made
 
 
-def bare(value: Any) -> Any:
+def unwrapped(value: Any) -> Any:
     """What a handle stands for."""
     return value.inner if isinstance(value, Handle) else value
 
 
-def holding(functions: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+def wrapping(functions: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
     """Filters that give a handle where they would give its object."""
-    return {name: _holding(function) for name, function in functions.items()}
+    return {name: _wrapping(function) for name, function in functions.items()}
 
 
-def _holding(function: Callable[..., Any]) -> Callable[..., Any]:
+def _wrapping(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def filtered(*args: Any, **kwargs: Any) -> Any:
-        return held(function(*args, **kwargs))
+        return wrapped(function(*args, **kwargs))
 
     return filtered

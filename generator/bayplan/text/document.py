@@ -9,9 +9,8 @@ from typing import Any
 
 from bayplan.core.diagnostics import AT, Note, Outcome, error, has_errors
 from bayplan.core.values import NamedTuple
-from bayplan.text import json
+from bayplan.text import scalars
 from bayplan.text.source import (
-    LARGEST,
     EncodingError,
     Errors,
     Lines,
@@ -20,23 +19,7 @@ from bayplan.text.source import (
     check_characters,
     check_surrogates,
     decode,
-    text_of,
 )
-
-__all__ = [
-    "LARGEST",
-    "Document",
-    "SourceMap",
-    "Lines",
-    "Span",
-    "load",
-    "locate",
-    "locate_all",
-    "spans_of",
-    "read",
-    "text_of",
-    "read_text",
-]
 
 _LONG = 10_000
 """Characters from which on it pays to read by lines what can be read so."""
@@ -135,10 +118,10 @@ def _trees(name: str, errors: Errors, own: bool) -> list[Any]:
     """The data of every document; JSON where it is JSON, else YAML."""
     text = errors.text
     notes: tuple[Note, ...] = ()
-    if json.begins(text):
+    if scalars.looks_like_json(text):
         try:
-            return [json.load(text)]
-        except json.InvalidDataError:
+            return [scalars.load_json(text)]
+        except scalars.InvalidDataError:
             from bayplan.text import yaml
 
             return yaml.read_json(text, own, errors)
@@ -169,10 +152,10 @@ def events(text: str) -> Iterator[Any]:
     from bayplan.text import yaml
 
     try:
-        if json.begins(text):
-            json.load(text)
+        if scalars.looks_like_json(text):
+            scalars.load_json(text)
             return yaml.json_events(text)
-    except json.InvalidDataError:
+    except scalars.InvalidDataError:
         return yaml.json_events(text)
     except ValueError:
         pass

@@ -12,7 +12,7 @@ from itertools import count, islice
 from typing import Any
 
 from bayplan.core.values import NamedTuple
-from bayplan.text.items import File, Item, Many, Slot
+from bayplan.text import File, Item, Many, Slot
 
 _CHARACTERS = 1_000_000
 _PIECES = 32_768  # some 30 characters each

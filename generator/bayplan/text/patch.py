@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.core.values import NamedTuple
-from bayplan.text import document, json
+from bayplan.text import document, scalars
 from bayplan.text.buffer import Buffer, Site, UnpatchableError, Writer, newline_of
 from bayplan.text.edits import Edit, Step, Work, changed, grouped, inserted, removes, staying
 from bayplan.text.positions import Node, compose
@@ -148,7 +148,7 @@ class _Patch(Buffer):
     def __init__(
         self, text: str, expand: frozenset[str] = frozenset(), coarse: bool = False, strict: bool = False
     ) -> None:
-        super().__init__(text, Writer(text, json.begins(text) and not strict), rows=strict)
+        super().__init__(text, Writer(text, scalars.looks_like_json(text) and not strict), rows=strict)
         self.expand, self.coarse, self.strict = expand, coarse, strict
 
     def change(self, node: Node, site: Site, old: Any, new: Any, work: Work = ()) -> None:

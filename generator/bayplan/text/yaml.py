@@ -25,7 +25,8 @@ from yaml.events import (
 from bayplan.core.diagnostics import Note
 from bayplan.core.phrases import shorten
 from bayplan.core.values import NamedTuple
-from bayplan.text import json, scalars
+from bayplan.text import scalars
+from bayplan.text import scalars as json
 from bayplan.text.scalars import MERGE, Memo
 from bayplan.text.source import DEEPEST, Errors, InvalidScalar, Mark, StopReadingError
 

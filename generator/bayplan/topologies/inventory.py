@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.core.values import NamedTuple
-from bayplan.fabrics.requests import pools_of
-from bayplan.model.fabric import Fabric
-from bayplan.model.topology import ClusterTopology, Pool
+from bayplan.fabrics import pools_of
+from bayplan.model.topology import ClusterTopology, Fabric, Pool
 from bayplan.topologies import hostlist
 
 Path = tuple[str, ...]

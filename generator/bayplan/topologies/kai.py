@@ -55,7 +55,7 @@ def _labels(data: Any) -> list[str]:
 
 def _faults(route: Route, data: Any) -> Iterator[Diagnostic]:
     """What KAI's CRD refuses."""
-    from bayplan.schemas.patterns import is_label_key
+    from bayplan.schemas import is_label_key
 
     labels = _labels(data)
     wrong = next((label for label in labels if not is_label_key(label)), None)

@@ -13,9 +13,8 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info, warning
 from bayplan.kube.objects import get, items, mapping, number_in, text
-from bayplan.model.fabric import SHARING, Fabric, Ipam, Rail
 from bayplan.model.formats import Asked, Part, SourceFile
-from bayplan.model.topology import ClusterTopology, Domain, NodeShape, Pool
+from bayplan.model.topology import SHARING, ClusterTopology, Domain, Fabric, Ipam, NodeShape, Pool, Rail
 from bayplan.topologies import grouping
 from bayplan.topologies.network_operator import NAMESPACE
 

@@ -14,9 +14,8 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Route, info, warning
 from bayplan.core.phrases import listing
 from bayplan.core.values import NamedTuple
-from bayplan.model.fabric import Fabric
 from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
+from bayplan.model.topology import ClusterTopology, Domain, Fabric, Level, NodeShape, Pool
 from bayplan.topologies import SOURCES, grouping, koordinator, kueue, native
 from bayplan.topologies.grouping import PLACEHOLDER, upwards
 from bayplan.topologies.hypernodes.writing import place

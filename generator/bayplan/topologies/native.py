@@ -7,10 +7,20 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.kube import quantity
-from bayplan.model.fabric import Fabric, Ipam, Rail
 from bayplan.model.formats import Asked, Context, Part, Read, SourceFile
 from bayplan.model.rows import Table, fields, keys, ordered, plain, text, texts
-from bayplan.model.topology import AcceleratorKind, ClusterTopology, Domain, Level, Namespace, NodeShape, Pool
+from bayplan.model.topology import (
+    AcceleratorKind,
+    ClusterTopology,
+    Domain,
+    Fabric,
+    Ipam,
+    Level,
+    Namespace,
+    NodeShape,
+    Pool,
+    Rail,
+)
 from bayplan.topologies import hostlist
 
 NAME = "native"

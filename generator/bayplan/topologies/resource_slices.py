@@ -14,9 +14,8 @@ from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, ha
 from bayplan.core.phrases import listing
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get, is_kind, items, mapping, number_in, text
-from bayplan.model.fabric import Fabric, Rail
 from bayplan.model.formats import Asked, Part, SourceFile
-from bayplan.model.topology import Level
+from bayplan.model.topology import Fabric, Level, Rail
 from bayplan.topologies import grouping
 from bayplan.topologies.grouping import Known, kube_objects
 

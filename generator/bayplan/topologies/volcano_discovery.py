@@ -13,7 +13,7 @@ from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_erro
 from bayplan.kube.objects import is_kind, items, mapping, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
-from bayplan.schemas.patterns import is_label_key
+from bayplan.schemas import is_label_key
 from bayplan.text.document import read
 from bayplan.topologies.grouping import kube_objects
 from bayplan.topologies.kueue import label_pool

@@ -7,20 +7,17 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors
-from bayplan.core.phrases import lined, listing
+from bayplan.core.phrases import listing, single_line
 from bayplan.core.values import NamedTuple
 from bayplan.kube import workloads
 from bayplan.kube.objects import get, group, kind, mapping, name, namespace, text, title
-from bayplan.model.augment import Roster, Seat
+from bayplan.model.augment import TemplateSlot, WorkloadTemplates
 from bayplan.model.encoding import camel_case
 from bayplan.model.manifest import Object
 from bayplan.model.policy import RULES, Policy
 from bayplan.model.workflow import GANGS, Attachment, Gang, Group, PodSet, Workflow
 from bayplan.workflows import requests
-from bayplan.workflows.requests import GroupWish, Wish, devices, wish
-
-__all__ = ["Selected", "select"]
-
+from bayplan.workflows.requests import GroupRequest, PlacementRequest, devices, placement_request
 
 # A workload and what is asked for it, as a Workflow of one gang.
 
@@ -34,146 +31,151 @@ class Built(NamedTuple):
     origins: Mapping[Route, Route]
 
 
-class Part(NamedTuple):
-    """A group to be, and the podSets in it. `wish`: None where none asks for anything."""
+class GroupPart(NamedTuple):
+    """A group to be, and the podSets in it. `request`: None where none asks for anything."""
 
     group: Group
-    seats: tuple[Seat, ...]
-    wish: GroupWish | None
+    slots: tuple[TemplateSlot, ...]
+    request: GroupRequest | None
 
 
-def build(roster: Roster, wish: Wish) -> Outcome[Built]:
+def build(templates: WorkloadTemplates, request: PlacementRequest) -> Outcome[Built]:
     """The workflow. A946: a group of no podSet; A947: two groups of one name."""
-    parts, wrong = _parts(roster, wish) if wish.groups else ((), ())
+    parts, wrong = _parts(templates, request) if request.groups else ((), ())
     if wrong:
         return Outcome(None, wrong)
-    said = {key: each.value for key, each in wish.said.items()}
-    fabric = said.pop("fabric", "")
-    whole = {key: said[key] for key in ("placement", "compute_domain", "pool") if key in said}
-    inside = {"groups": tuple(_filled(each, roster, fabric) for each in parts)}
+    values = {key: each.value for key, each in request.fields.items()}
+    fabric = values.pop("fabric", "")
+    whole = {key: values[key] for key in ("placement", "compute_domain", "pool") if key in values}
+    inside = {"groups": tuple(each.group._replace(pod_sets=_pod_sets(templates, each.slots, fabric)) for each in parts)}
     gang = Gang(
-        name(roster.placed),
-        workload=roster.kind,
-        replicas=roster.gangs,
+        name(templates.placed),
+        workload=templates.kind,
+        replicas=templates.gangs,
         rendezvous="none",
         **whole,
-        **(inside if parts else {"pod_sets": _pod_sets(roster, roster.seats, fabric)}),
+        **(inside if parts else {"pod_sets": _pod_sets(templates, templates.slots, fabric)}),
     )
     workflow = Workflow(
-        name(roster.placed),
-        namespace(roster.placed),
-        scheduler=said.get("scheduler", ""),
-        queue=said.get("queue", ""),
-        priority_class=_priority(roster),
+        name(templates.placed),
+        namespace(templates.placed),
+        scheduler=values.get("scheduler", ""),
+        queue=values.get("queue", ""),
+        priority_class=_priority(templates),
         gangs=(gang,),
     )
-    return Outcome(Built(workflow, dict(_origins(roster, wish, parts))))
+    return Outcome(Built(workflow, dict(_origins(templates, request, parts))))
 
 
-def _pod_sets(roster: Roster, seats: Sequence[Seat], fabric: str) -> tuple[PodSet, ...]:
-    attached = _attached(roster) if fabric else ()
+def _pod_sets(templates: WorkloadTemplates, slots: Sequence[TemplateSlot], fabric: str) -> tuple[PodSet, ...]:
+    attached: Sequence[TemplateSlot] = ()
+    if fabric:  # launchers and parameter servers beside pods with devices need none
+        attached = [each for each in templates.slots if devices(templates, each)] or templates.slots
     return tuple(
-        PodSet(s.name, s.total, fabric=Attachment(fabric) if s in attached else None, template=_template(roster, s))
-        for s in seats
+        PodSet(s.name, s.total, fabric=Attachment(fabric) if s in attached else None, template=_template(templates, s))
+        for s in slots
     )
 
 
-def _attached(roster: Roster) -> Sequence[Seat]:
-    """Launchers and parameter servers beside pods with devices need no fabric."""
-    return [each for each in roster.seats if devices(roster, each)] or roster.seats
-
-
-def _template(roster: Roster, seat: Seat) -> dict[str, Any]:
+def _template(templates: WorkloadTemplates, slot: TemplateSlot) -> dict[str, Any]:
     """What of the pod template says which resources the pods ask for."""
-    spec = mapping(roster.object.data, *seat.path, "spec")
+    spec = mapping(templates.object.data, *slot.path, "spec")
     return {"spec": {key: spec[key] for key in ("containers", "initContainers") if spec.get(key)}}
 
 
-def _priority(roster: Roster) -> str:
+def _priority(templates: WorkloadTemplates) -> str:
     """The PriorityClass that all pods have."""
-    found = {text(roster.object.data, *seat.path, "spec", "priorityClassName") for seat in roster.seats}
+    found = {text(templates.object.data, *slot.path, "spec", "priorityClassName") for slot in templates.slots}
     return found.pop() if len(found) == 1 else ""
 
 
-def _filled(part: Part, roster: Roster, fabric: str) -> Group:
-    return part.group._replace(pod_sets=_pod_sets(roster, part.seats, fabric))
-
-
-def _parts(roster: Roster, wish: Wish) -> tuple[tuple[Part, ...], tuple[Diagnostic, ...]]:
+def _parts(
+    templates: WorkloadTemplates, request: PlacementRequest
+) -> tuple[tuple[GroupPart, ...], tuple[Diagnostic, ...]]:
     """Each podSet goes to the first group whose patterns take it; what none takes stands in a group of its own."""
-    owners = [_owner(seat, wish.groups) for seat in roster.seats]
-    parts: list[Part] = []
-    for index, seat in enumerate(roster.seats):
+    owners = [_owner(slot, request.groups) for slot in templates.slots]
+    parts: list[GroupPart] = []
+    for index, slot in enumerate(templates.slots):
         owner = owners[index]
         if owner is None:
-            parts.append(Part(Group(seat.name), (seat,), None))
-        elif "size" in wish.groups[owner].said:
-            parts.append(Part(_group(wish.groups[owner], seat.name, owners.count(owner)), (seat,), wish.groups[owner]))
+            parts.append(GroupPart(Group(slot.name), (slot,), None))
+        elif "size" in request.groups[owner].fields:
+            parts.append(
+                GroupPart(_group(request.groups[owner], slot.name, owners.count(owner)), (slot,), request.groups[owner])
+            )
         elif owner not in owners[:index]:
-            seats = tuple(each for each, taken in zip(roster.seats, owners, strict=True) if taken == owner)
-            parts.append(Part(_group(wish.groups[owner], "", 1), seats, wish.groups[owner]))
-    if wish.every_group:
-        parts = [each._replace(group=each.group._replace(compute_domain=wish.every_group.value)) for each in parts]
-    return tuple(parts), (*_unused(roster, wish, owners), *_same(roster, parts))
+            slots = tuple(each for each, taken in zip(templates.slots, owners, strict=True) if taken == owner)
+            parts.append(GroupPart(_group(request.groups[owner], "", 1), slots, request.groups[owner]))
+    if request.every_group:
+        parts = [each._replace(group=each.group._replace(compute_domain=request.every_group.value)) for each in parts]
+    return tuple(parts), (*_unused_groups(templates, request, owners), *_duplicate_groups(templates, parts))
 
 
-def _owner(seat: Seat, groups: Sequence[GroupWish]) -> int | None:
+def _owner(slot: TemplateSlot, groups: Sequence[GroupRequest]) -> int | None:
     numbered = enumerate(groups)
-    return next((n for n, each in numbered if any(fnmatchcase(seat.name, p) for p in each.pod_sets)), None)
+    return next((n for n, each in numbered if any(fnmatchcase(slot.name, p) for p in each.pod_sets)), None)
 
 
-def _group(wish: GroupWish, seat: str, shared: int) -> Group:
+def _group(request: GroupRequest, slot: str, shared: int) -> Group:
     """`shared`: how many podSets are cut alike; each then has groups of its own."""
-    said = {key: each.value for key, each in wish.said.items()}
-    called = f"{said.pop('name')}-{seat}" if shared > 1 else said.pop("name")
-    return Group(called, **said)
+    values = {key: each.value for key, each in request.fields.items()}
+    called = f"{values.pop('name')}-{slot}" if shared > 1 else values.pop("name")
+    return Group(called, **values)
 
 
-def _unused(roster: Roster, wish: Wish, owners: Sequence[int | None]) -> Iterator[Diagnostic]:
-    names = listing([seat.name for seat in roster.seats], "and")
-    for number, each in enumerate(wish.groups):
+def _unused_groups(
+    templates: WorkloadTemplates, request: PlacementRequest, owners: Sequence[int | None]
+) -> Iterator[Diagnostic]:
+    names = listing([slot.name for slot in templates.slots], "and")
+    for number, each in enumerate(request.groups):
         if number not in owners:
-            message = f'group "{each.said["name"].value}" takes none of the podSets of {title(roster.placed)}: {names}'
+            message = (
+                f'group "{each.fields["name"].value}" takes none of the podSets of {title(templates.placed)}: {names}'
+            )
             hint = "a podSet belongs to the first group whose `podSets` match its name"
             yield error("A946", (*each.route, "podSets"), message, hint=hint)
 
 
-def _same(roster: Roster, parts: Sequence[Part]) -> Iterator[Diagnostic]:
+def _duplicate_groups(templates: WorkloadTemplates, parts: Sequence[GroupPart]) -> Iterator[Diagnostic]:
     seen: set[str] = set()
-    for part in sorted(parts, key=lambda each: each.wish is not None):
-        if part.group.name in seen and part.wish:
-            message = f'{title(roster.placed)} would have two groups "{part.group.name}"'
+    for part in sorted(parts, key=lambda each: each.request is not None):
+        if part.group.name in seen and part.request:
+            message = f'{title(templates.placed)} would have two groups "{part.group.name}"'
             hint = "podSets outside all groups are groups of their own name: choose another"
-            yield error("A947", part.wish.said["name"].route, message, hint=hint)
+            yield error("A947", part.request.fields["name"].route, message, hint=hint)
         seen.add(part.group.name)
 
 
-def _origins(roster: Roster, wish: Wish, parts: Sequence[Part]) -> Iterator[tuple[Route, Route]]:
-    """Workflow route -> where it was said, or what of the workload it is about. What was said comes first."""
-    for key, each in wish.said.items():
+def _origins(
+    templates: WorkloadTemplates, request: PlacementRequest, parts: Sequence[GroupPart]
+) -> Iterator[tuple[Route, Route]]:
+    """Workflow route -> where it was requested, or what of the workload it is about. What was requested comes first."""
+    for key, each in request.fields.items():
         top = ("workflow", "spec") if key in ("scheduler", "queue") else GANG
-        yield from _said((*top, camel_case(key)), each.route)
+        yield from _requested((*top, camel_case(key)), each.route)
     for number, part in enumerate(parts):
-        yield from _of_part((*GANG, "groups", number), roster, wish, part)
+        yield from _group_origins((*GANG, "groups", number), templates, request, part)
     if not parts:
-        yield from _seats(GANG, roster, wish, roster.seats)
-    whole = roster.placed.route
+        yield from _pod_set_origins(GANG, templates, request, templates.slots)
+    whole = templates.placed.route
     for key in ("name", "namespace"):
         yield ("workflow", "metadata", key), (*whole, "metadata", key)
     for top in (("workflow",), ("workflow", "spec"), GANGS, GANG):
         yield top, (*whole, "metadata", "name")
 
 
-def _of_part(group: Route, roster: Roster, wish: Wish, part: Part) -> Iterator[tuple[Route, Route]]:
-    for key, each in (part.wish.said if part.wish else {}).items():
-        yield from _said((*group, camel_case(key)), each.route)
-    if wish.every_group:
-        yield (*group, "computeDomain"), wish.every_group.route
-    yield from _seats(group, roster, wish, part.seats)
-    yield group, part.wish.route if part.wish else _place(roster, part.seats[0])
+def _group_origins(
+    group: Route, templates: WorkloadTemplates, request: PlacementRequest, part: GroupPart
+) -> Iterator[tuple[Route, Route]]:
+    for key, each in (part.request.fields if part.request else {}).items():
+        yield from _requested((*group, camel_case(key)), each.route)
+    if request.every_group:
+        yield (*group, "computeDomain"), request.every_group.route
+    yield from _pod_set_origins(group, templates, request, part.slots)
+    yield group, part.request.route if part.request else _place(templates, part.slots[0])
 
 
-def _said(route: Route, where: Route) -> Iterator[tuple[Route, Route]]:
+def _requested(route: Route, where: Route) -> Iterator[tuple[Route, Route]]:
     """An annotation is one text: both levels of a placement stand in it."""
     yield route, where
     if where[0] != "policy" and route[-1] == "placement":
@@ -181,20 +183,22 @@ def _said(route: Route, where: Route) -> Iterator[tuple[Route, Route]]:
         yield (*route, "preferred"), where
 
 
-def _seats(owner: Route, roster: Roster, wish: Wish, seats: Sequence[Seat]) -> Iterator[tuple[Route, Route]]:
-    for index, seat in enumerate(seats):
-        route, place = (*owner, "podSets", index), _place(roster, seat)
+def _pod_set_origins(
+    owner: Route, templates: WorkloadTemplates, request: PlacementRequest, slots: Sequence[TemplateSlot]
+) -> Iterator[tuple[Route, Route]]:
+    for index, slot in enumerate(slots):
+        route, place = (*owner, "podSets", index), _place(templates, slot)
         yield route, place
         yield (*route, "template"), place
-        if "fabric" in wish.said:
-            yield (*route, "fabric"), wish.said["fabric"].route
+        if "fabric" in request.fields:
+            yield (*route, "fabric"), request.fields["fabric"].route
         for key in ("name", "replicas"):
-            there = (*seat.path[:-1], key)
-            yield (*route, key), (*roster.object.route, *there) if get(roster.object.data, *there) else place
+            there = (*slot.path[:-1], key)
+            yield (*route, key), (*templates.object.route, *there) if get(templates.object.data, *there) else place
 
 
-def _place(roster: Roster, seat: Seat) -> Route:
-    return (*roster.object.route, *seat.path)
+def _place(templates: WorkloadTemplates, slot: TemplateSlot) -> Route:
+    return (*templates.object.route, *slot.path)
 
 
 class Selected(NamedTuple):
@@ -204,7 +208,7 @@ class Selected(NamedTuple):
     `adopt`: what the workload says already may be replaced.
     """
 
-    roster: Roster
+    templates: WorkloadTemplates
     workflow: Workflow
     origins: Mapping[Route, Route]
     scheduler: str = ""
@@ -225,42 +229,42 @@ def select(
     `shared`: whether the policy is for other manifests too, and may select nothing here.
     """
     found: list[Selected] = []
-    said: list[Diagnostic] = []
+    reported: list[Diagnostic] = []
     matched: list[tuple[Object, tuple[int, ...]]] = []
     for one in objects:
         numbers = requests.matching(one, policy, namespace) if policy else ()
         matched.append((one, numbers))
-        if numbers or requests.first(one):
+        if numbers or requests.first_annotation(one):
             made = _selected(one, objects, policy, numbers[0] if numbers else None, hooks)
-            said += made.diagnostics
+            reported += made.diagnostics
             found += [made.value] if made.value else []
         elif (group(one), kind(one)) in workloads.WORKLOADS:
-            said += requests.misplaced(one)
-    said += requests.findings(policy, matched, shared) if policy else ()
-    return Outcome(None if has_errors(said) else tuple(found), tuple(map(lined, said)))
+            reported += requests.misplaced(one)
+    reported += requests.findings(policy, matched, shared) if policy else ()
+    return Outcome(None if has_errors(reported) else tuple(found), tuple(map(single_line, reported)))
 
 
 def _selected(
     one: Object, objects: Sequence[Object], policy: Policy | None, rule: int | None, hooks: bool
 ) -> Outcome[Selected]:
     asked, early = requests.read(one), (*requests.misplaced(one), *_hook(one, rule, hooks))
-    roster = workloads.read(one, objects)
-    said = (*asked.diagnostics, *early, *roster.diagnostics)
-    if has_errors(said) or asked.value is None or roster.value is None or roster.value.idle:
-        return Outcome(None, said)
-    wanted = wish(roster.value, policy, rule, asked.value)
-    built = build(roster.value, wanted.value) if wanted.value else None
-    said = (*said, *wanted.diagnostics, *(built.diagnostics if built else ()))
+    templates = workloads.read(one, objects)
+    reported = (*asked.diagnostics, *early, *templates.diagnostics)
+    if has_errors(reported) or asked.value is None or templates.value is None or templates.value.idle:
+        return Outcome(None, reported)
+    wanted = placement_request(templates.value, policy, rule, asked.value)
+    built = build(templates.value, wanted.value) if wanted.value else None
+    reported = (*reported, *wanted.diagnostics, *(built.diagnostics if built else ()))
     if wanted.value is None or built is None or built.value is None:
-        return Outcome(None, said)
+        return Outcome(None, reported)
     workflow, origins = built.value
     adopt = wanted.value.adopt
-    return Outcome(Selected(roster.value, workflow, origins, workflow.scheduler, workflow.queue, adopt), said)
+    return Outcome(Selected(templates.value, workflow, origins, workflow.scheduler, workflow.queue, adopt), reported)
 
 
 def _hook(one: Object, rule: int | None, hooks: bool) -> Iterator[Diagnostic]:
     """A945."""
-    if requests.hook(one) and not hooks:
-        asked = requests.first(one) or (*RULES, rule or 0)
+    if requests.is_helm_hook(one) and not hooks:
+        asked = requests.first_annotation(one) or (*RULES, rule or 0)
         message = f"{title(one)} is a hook of Helm, which runs it alone and waits for it"
         yield error("A945", asked, message, hint="leave it out, or place hooks too with `--include-hooks`")

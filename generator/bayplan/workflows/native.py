@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bayplan.core.diagnostics import Outcome, Route
+from bayplan import schemas
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors, origin
 from bayplan.kube.pod import MERGE_KEYS
 from bayplan.model.encoding import decode, encode
 from bayplan.model.formats import Context, Read
@@ -34,11 +36,37 @@ def read(data: Any, _context: Context = Context()) -> Outcome[Read[Workflow]]:  
     return Outcome(Read(decode(Workflow, {**data["metadata"], **spec, "gangs": gangs}), origins))
 
 
+def finish(
+    data: Any, origins: Mapping[Route, Route], found: Sequence[Diagnostic], whole: Route, *, parallel: bool = False
+) -> Outcome[Read[Workflow]]:
+    """The workflow in native data that another format was translated into, and what was `found` on the way.
+
+    What the native format cannot hold is reported where `origins` say that it comes from, or at `whole`. `parallel`:
+    below the places that `origins` know the routes of both formats go on alike.
+    """
+
+    def source(route: Route) -> Route:
+        known = origin(route, origins)
+        return (*known[0], *(known[1] if parallel else ())) if known else whole
+
+    invalid = (each._replace(route=source(each.route)) for each in schemas.validate(KIND, data, "workflow"))
+    found = (*found, *invalid)
+    if has_errors(found):
+        return Outcome(None, found)
+    made = read(data).value
+    return Outcome(made and Read(made.value, {**made.origins, **origins}), found)
+
+
+def document(metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The native document with these parts."""
+    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec}
+
+
 def write(workflow: Workflow) -> dict[str, Any]:
     """The native document; `read(write(w))` gives w."""
     spec = encode(workflow)
     metadata = {key: spec.pop(key) for key in METADATA if key in spec}
-    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec}
+    return document(metadata, spec)
 
 
 def _inherit(owners: list[Any], defaults: Any, route: Route, origins: dict[Route, Route]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""What is asked for one workload: by its annotations, and by the rule that matches it."""
+"""The placement that is requested for a workload, by its annotations and by the rule of a policy that matches it."""
 
 from __future__ import annotations
 
@@ -11,18 +11,16 @@ from bayplan.core.diagnostics import KEY, Diagnostic, Note, Outcome, Route, erro
 from bayplan.core.phrases import count, did_you_mean, listing, shorten
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import group, items, kind, mapping, name, namespace, title
-from bayplan.kube.templates import templates
+from bayplan.kube.templates import templates_in
 from bayplan.kube.workloads import WORKLOADS
-from bayplan.model.augment import Roster, Seat
+from bayplan.model.augment import TemplateSlot, WorkloadTemplates
 from bayplan.model.encoding import camel_case
 from bayplan.model.manifest import Object
 from bayplan.model.policy import RULES, GangRule, GroupRule, Policy, Rule
 from bayplan.model.workflow import Placement
 
-# What a workload's annotations ask for: `bayplan.dev/placement` and its siblings.
-
 PREFIX = "bayplan.dev/"
-OWN = frozenset(
+OWN_ANNOTATIONS = frozenset(
     {
         *("accepted", "gang", "group", "level", "path", "pod-set", "separate", "subgroup", "subgroup-policy"),
         *("leaves", "levels", "nvlink-domain"),
@@ -34,17 +32,17 @@ OWN = frozenset(
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 DOTTED = re.compile(r"[a-z0-9]([-.a-z0-9]{0,61}[a-z0-9])?")
 DOMAINS = ("auto", "group", "gang", "never")
-MOST = 1_000_000
+MAX_GROUP_SIZE = 1_000_000
 
 
-class Said(NamedTuple):
-    """A wish, and where it was said."""
+class RequestedValue(NamedTuple):
+    """A value, and where it is requested."""
 
     value: Any
     route: Route
 
 
-class UnfitError(ValueError):
+class InvalidValueError(ValueError):
     """Why a text is none of what stands there, and what would be."""
 
     def __init__(self, message: str, hint: str) -> None:
@@ -52,44 +50,41 @@ class UnfitError(ValueError):
         self.hint = hint
 
 
-def first(one: Object) -> Route | None:
+def first_annotation(one: Object) -> Route | None:
     """The first annotation that asks for a placement, even one that is misspelt."""
     for key in mapping(one.data, "metadata", "annotations"):
-        if isinstance(key, str) and key.startswith(PREFIX) and key[len(PREFIX) :] not in OWN:
+        if isinstance(key, str) and key.startswith(PREFIX) and key[len(PREFIX) :] not in OWN_ANNOTATIONS:
             return (*one.route, "metadata", "annotations", key)
     return None
 
 
-def read(one: Object) -> Outcome[Mapping[str, Said]]:
-    """Word -> what was said. A940: an unknown word; A941: a value that it does not take."""
+def read(one: Object) -> Outcome[Mapping[str, RequestedValue]]:
+    """Word -> the value that it requests. A940: an unknown word; A941: a value that it does not take."""
     route = (*one.route, "metadata", "annotations")
-    found: dict[str, Said] = {}
+    found: dict[str, RequestedValue] = {}
     wrong: list[Diagnostic] = []
     for key, value in mapping(one.data, "metadata", "annotations").items():
         if not isinstance(key, str) or not key.startswith(PREFIX):
             continue
         word = key[len(PREFIX) :]
-        if word in OWN:
+        if word in OWN_ANNOTATIONS:
             continue
-        if word not in WORDS:
-            wrong.append(_unknown((*route, key, KEY), key))
+        if word not in ANNOTATIONS:
+            hint = did_you_mean(key, [PREFIX + each for each in ANNOTATIONS]) or f"known: {listing(ANNOTATIONS, 'and')}"
+            message = f'bayplan knows no annotation "{shorten(key)}"'
+            wrong.append(error("A940", (*route, key, KEY), message, hint=hint))
             continue
         try:
-            found[word] = Said(_value(word, value), (*route, key))
-        except UnfitError as unfit:
+            found[word] = RequestedValue(_value(word, value), (*route, key))
+        except InvalidValueError as unfit:
             wrong.append(error("A941", (*route, key), str(unfit), hint=unfit.hint))
     return Outcome(None if wrong else found, tuple(wrong))
 
 
-def _unknown(route: Route, key: str) -> Diagnostic:
-    hint = did_you_mean(key, [PREFIX + word for word in WORDS]) or f"known: {listing(WORDS, 'and')}"
-    return error("A940", route, f'bayplan knows no annotation "{shorten(key)}"', hint=hint)
-
-
 def _value(word: str, value: Any) -> Any:
     if not isinstance(value, str):
-        raise UnfitError(f"the value of {PREFIX}{word} is no text", "put it in quotes: annotations are texts")
-    return WORDS[word](value.strip())
+        raise InvalidValueError(f"the value of {PREFIX}{word} is no text", "put it in quotes: annotations are texts")
+    return ANNOTATIONS[word](value.strip())
 
 
 def _placement(value: str) -> Placement:
@@ -100,22 +95,29 @@ def _placement(value: str) -> Placement:
         if not equals or key not in Placement._fields:
             near = did_you_mean(key, Placement._fields) if equals else ""
             shown = f'"{shorten(part.strip())}" says neither `required=LEVEL` nor `preferred=LEVEL`'
-            raise UnfitError(shown, near or "write it as required=spine,preferred=rack")
+            raise InvalidValueError(shown, near or "write it as required=spine,preferred=rack")
         if key in found:
-            raise UnfitError(f'"{key}" is there twice', "name one level for each")
+            raise InvalidValueError(f'"{key}" is there twice', "name one level for each")
         found[key] = _matching(NAME, "the name of a level")(level)
     return Placement(**found)
 
 
 def _size(value: str) -> int:
-    if not (value.isascii() and value.isdigit() and len(value) <= len(str(MOST)) and 1 <= int(value) <= MOST):
-        raise UnfitError(f'"{shorten(value)}" is no number of pods', f"use a whole number from 1 to {MOST}")
+    if not (
+        value.isascii()
+        and value.isdigit()
+        and len(value) <= len(str(MAX_GROUP_SIZE))
+        and 1 <= int(value) <= MAX_GROUP_SIZE
+    ):
+        raise InvalidValueError(
+            f'"{shorten(value)}" is no number of pods', f"use a whole number from 1 to {MAX_GROUP_SIZE}"
+        )
     return int(value)
 
 
 def _domain(value: str) -> str:
     if value not in DOMAINS:
-        raise UnfitError(f'"{shorten(value)}" says not who shares a ComputeDomain', f"use {listing(DOMAINS)}")
+        raise InvalidValueError(f'"{shorten(value)}" says not who shares a ComputeDomain', f"use {listing(DOMAINS)}")
     return value
 
 
@@ -123,13 +125,13 @@ def _matching(pattern: re.Pattern[str], what: str) -> Callable[[str], str]:
     def check(value: str) -> str:
         if not pattern.fullmatch(value):
             shown = f'"{shorten(value)}" is not {what}' if value else f"{what} is missing"
-            raise UnfitError(shown, "use lower-case letters, digits and dashes, 63 at most")
+            raise InvalidValueError(shown, "use lower-case letters, digits and dashes, 63 at most")
         return value
 
     return check
 
 
-WORDS: Mapping[str, Callable[[str], Any]] = {
+ANNOTATIONS: Mapping[str, Callable[[str], Any]] = {
     "placement": _placement,
     "group-size": _size,
     "group-placement": _placement,
@@ -142,97 +144,106 @@ WORDS: Mapping[str, Callable[[str], Any]] = {
 """Word after the prefix -> what makes a value of its text."""
 
 
-ASKED = frozenset(PREFIX + word for word in WORDS)
+ANNOTATION_KEYS = frozenset(PREFIX + word for word in ANNOTATIONS)
 
 
 def misplaced(one: Object) -> Iterator[Diagnostic]:
     """A948: what is asked for where nobody looks, among labels or on pod templates."""
-    yield from _among(one, mapping(one.data, "metadata", "labels"), (*one.route, "metadata", "labels"), "a label")
-    for each in templates((one,)):
+    yield from _among_labels(
+        one, mapping(one.data, "metadata", "labels"), (*one.route, "metadata", "labels"), "a label"
+    )
+    for each in templates_in((one,)):
         if each.owned:
             at = (*each.route, "metadata")
-            yield from _among(one, each.labels, (*at, "labels"), "a label of its pods")
-            yield from _among(one, each.annotations, (*at, "annotations"), "an annotation of its pods")
+            yield from _among_labels(one, each.labels, (*at, "labels"), "a label of its pods")
+            yield from _among_labels(one, each.annotations, (*at, "annotations"), "an annotation of its pods")
 
 
-def _among(one: Object, kept: Mapping[str, Any], route: Route, what: str) -> Iterator[Diagnostic]:
-    for key in sorted(ASKED & kept.keys()):
+def _among_labels(one: Object, kept: Mapping[str, Any], route: Route, what: str) -> Iterator[Diagnostic]:
+    for key in sorted(ANNOTATION_KEYS & kept.keys()):
         message = f"{key} is {what} here, and {title(one)} is placed by its own annotations"
         yield error("A948", (*route, key, KEY), message, hint="move it to `metadata.annotations` of the workload")
 
 
-class GroupWish(NamedTuple):
-    """A group, and the podSets it is made of. `said`: field -> wish."""
+class GroupRequest(NamedTuple):
+    """A group, and the podSets it is made of. `fields`: field -> value."""
 
-    said: Mapping[str, Said]
+    fields: Mapping[str, RequestedValue]
     pod_sets: tuple[str, ...]  # patterns
     route: Route
 
 
-class Wish(NamedTuple):
-    """Everything that is asked for. `said`: field of `GangRule` -> wish."""
+class PlacementRequest(NamedTuple):
+    """Everything that is asked for. `fields`: field of `GangRule` -> value."""
 
-    said: Mapping[str, Said] = {}
-    groups: tuple[GroupWish, ...] = ()
-    every_group: Said | None = None  # who shares a ComputeDomain, for all groups
+    fields: Mapping[str, RequestedValue] = {}
+    groups: tuple[GroupRequest, ...] = ()
+    every_group: RequestedValue | None = None  # who shares a ComputeDomain, for all groups
     adopt: bool = False
 
 
-def wish(roster: Roster, policy: Policy | None, rule: int | None, said: Mapping[str, Said]) -> Outcome[Wish]:
+def placement_request(
+    templates: WorkloadTemplates, policy: Policy | None, rule: int | None, annotations: Mapping[str, RequestedValue]
+) -> Outcome[PlacementRequest]:
     """Annotations win over the rule, key by key. A942: which groups are meant is not clear."""
-    of_rule = Wish() if policy is None or rule is None else _of_rule(policy, rule)
-    own = {word.replace("-", "_"): each for word, each in said.items()}
-    groups = _groups(roster, of_rule.groups, own.pop("group_size", None), own.pop("group_placement", None))
+    of_rule = PlacementRequest() if policy is None or rule is None else _of_rule(policy, rule)
+    own = {word.replace("-", "_"): each for word, each in annotations.items()}
+    groups = _groups(templates, of_rule.groups, own.pop("group_size", None), own.pop("group_placement", None))
     if groups.value is None:
         return Outcome(None, groups.diagnostics)
     every = own.pop("compute_domain", None) if groups.value else None
-    return Outcome(Wish({**of_rule.said, **own}, groups.value, every, of_rule.adopt))
+    return Outcome(PlacementRequest({**of_rule.fields, **own}, groups.value, every, of_rule.adopt))
 
 
-def _of_rule(policy: Policy, index: int) -> Wish:
+def _of_rule(policy: Policy, index: int) -> PlacementRequest:
     rule, route = policy.rules[index], (*RULES, index)
     groups = tuple(_group(each, (*route, "groups", number)) for number, each in enumerate(rule.groups))
-    return Wish(_given(rule.gang, (*route, "gang")), groups, adopt=rule.adopt)
+    return PlacementRequest(_of_fields(rule.gang, (*route, "gang")), groups, adopt=rule.adopt)
 
 
-def _group(rule: GroupRule, route: Route) -> GroupWish:
-    return GroupWish(_given(rule, route), rule.pod_sets, route)
+def _group(rule: GroupRule, route: Route) -> GroupRequest:
+    return GroupRequest(_of_fields(rule, route), rule.pod_sets, route)
 
 
-def _given(rule: GangRule | GroupRule, route: Route) -> dict[str, Said]:
+def _of_fields(rule: GangRule | GroupRule, route: Route) -> dict[str, RequestedValue]:
     found = ((field, getattr(rule, field)) for field in rule._fields if field != "pod_sets")
-    return {field: Said(each, (*route, camel_case(field))) for field, each in found if each not in ("", None)}
+    return {field: RequestedValue(each, (*route, camel_case(field))) for field, each in found if each not in ("", None)}
 
 
 def _groups(
-    roster: Roster, groups: tuple[GroupWish, ...], size: Said | None, placement: Said | None
-) -> Outcome[tuple[GroupWish, ...]]:
+    templates: WorkloadTemplates,
+    groups: tuple[GroupRequest, ...],
+    size: RequestedValue | None,
+    placement: RequestedValue | None,
+) -> Outcome[tuple[GroupRequest, ...]]:
     """The rule's groups with what the annotations say of them; without a rule, the groups that annotations make."""
     first = size or placement
     if first is None:
         return Outcome(groups)
     own = {key: each for key, each in (("size", size), ("placement", placement)) if each}
     if len(groups) > 1:
-        message = f"the policy cuts {title(roster.placed)} into several groups, and an annotation says one thing of all"
+        message = (
+            f"the policy cuts {title(templates.placed)} into several groups, and an annotation says one thing of all"
+        )
         note = Note("the groups are here", groups[0].route[:-1])
         return _unclear(first.route, message, "say it in the policy, for each group", (note,))
     if groups:
-        return Outcome((groups[0]._replace(said={**groups[0].said, **own}),))
+        return Outcome((groups[0]._replace(fields={**groups[0].fields, **own}),))
     if size is None:
-        message = f"nothing says how many pods of {title(roster.placed)} make a group"
+        message = f"nothing says how many pods of {title(templates.placed)} make a group"
         return _unclear(first.route, message, f"add {PREFIX}group-size, or use {PREFIX}placement for all of them")
-    meant = [each for each in roster.seats if devices(roster, each)] or list(roster.seats)
+    meant = [each for each in templates.slots if devices(templates, each)] or list(templates.slots)
     if len(meant) != 1:
         names = listing([each.name for each in meant], "and")
-        message = f"{title(roster.placed)} has the podSets {names}, and a group-size cuts one"
+        message = f"{title(templates.placed)} has the podSets {names}, and a group-size cuts one"
         return _unclear(first.route, message, "say in a policy which podSets make the groups")
-    made = {"name": Said(meant[0].name, size.route), **own}
-    return Outcome((GroupWish(made, (meant[0].name,), size.route),))
+    made = {"name": RequestedValue(meant[0].name, size.route), **own}
+    return Outcome((GroupRequest(made, (meant[0].name,), size.route),))
 
 
-def devices(roster: Roster, seat: Seat) -> bool:
+def devices(templates: WorkloadTemplates, slot: TemplateSlot) -> bool:
     """Whether pods ask for more than their share of a machine: a resource of a vendor, or a claim."""
-    spec = mapping(roster.object.data, *seat.path, "spec")
+    spec = mapping(templates.object.data, *slot.path, "spec")
     if items(spec, "resourceClaims"):
         return True
     return any(
@@ -290,15 +301,12 @@ def findings(
             if policy.rules[found[0]]._replace(match=policy.rules[later].match) != policy.rules[later]:
                 shadowed.setdefault((found[0], later), []).append(one)
     for (first, later), objects in shadowed.items():
-        yield _shadowed(first, later, objects)
+        more = f" and {count(len(objects) - 1, 'other')}" if objects[1:] else ""
+        message = f"rule {later + 1} matches {title(objects[0])}{more} too, but rule {first + 1} comes first"
+        note = Note("the first rule that matches holds", (*RULES, first))
+        yield info("A944", (*RULES, later), message, notes=(note,))
 
 
-def _shadowed(first: int, later: int, objects: Sequence[Object]) -> Diagnostic:
-    more = f" and {count(len(objects) - 1, 'other')}" if objects[1:] else ""
-    message = f"rule {later + 1} matches {title(objects[0])}{more} too, but rule {first + 1} comes first"
-    return info("A944", (*RULES, later), message, notes=(Note("the first rule that matches holds", (*RULES, first)),))
-
-
-def hook(one: Object) -> bool:
+def is_helm_hook(one: Object) -> bool:
     """Whether Helm runs the object as a hook."""
     return "helm.sh/hook" in mapping(one.data, "metadata", "annotations")

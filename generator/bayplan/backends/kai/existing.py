@@ -13,8 +13,8 @@ from bayplan.backends.kai import pod_group
 from bayplan.backends.kai.pod_group import POD_GROUP, QUEUE, SKIP, SUBGROUP, topology_of
 from bayplan.kube.kinds import instances
 from bayplan.kube.objects import given
+from bayplan.model.backend import Support
 from bayplan.model.existing import Existing, carries, refuses
-from bayplan.model.features import Support
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, PodParts, Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
 from bayplan.model.target import Target

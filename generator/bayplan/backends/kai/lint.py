@@ -28,10 +28,10 @@ from bayplan.backends.kai.lint_topology import check_constraints, check_queues, 
 from bayplan.backends.kai.pod_group import NODE_POOL, POD_GROUP, QUEUE, SKIP, SUBGROUP
 from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, warning
 from bayplan.core.phrases import did_you_mean, listing
-from bayplan.kube.objects import get, items, mapping, text
+from bayplan.kube.objects import get, group, items, mapping, named, namespace, text, title
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.claims import claims
-from bayplan.linting.objects import Rule, World, group, named, namespace, title
+from bayplan.linting.objects import LintContext, Rule
 from bayplan.model.manifest import Object
 
 # Fields that the CRDs do not have, or not yet: an API server drops them without a word (M814)
@@ -67,41 +67,45 @@ CHOICES: Mapping[str, Sequence[object]] = {
 }
 
 
-def check_fields(world: World) -> Iterator[Diagnostic]:
+def check_fields(context: LintContext) -> Iterator[Diagnostic]:
     """M814. Source: the CRDs of v0.10.5 to v0.17.0."""
-    for pod_group in pod_groups(world):
+    for pod_group in pod_groups(context):
         for node in (root(pod_group), *subgroups(pod_group)):
-            yield from _known_fields(node.data, SUB_GROUP_FIELDS if node.name else POD_GROUP_FIELDS, node.route, world)
+            yield from _known_fields(
+                node.data, SUB_GROUP_FIELDS if node.name else POD_GROUP_FIELDS, node.route, context
+            )
             own = mapping(node.data, "topologyConstraint")
-            yield from _known_fields(own, CONSTRAINT_FIELDS, (*node.route, "topologyConstraint"), world)
+            yield from _known_fields(own, CONSTRAINT_FIELDS, (*node.route, "topologyConstraint"), context)
         yield from _choices(pod_group.data, (*pod_group.route, "spec"))
         yield from _durations(pod_group.data, (*pod_group.route, "spec"))
-    for one in world.of(API, "Queue"):
+    for one in context.of(API, "Queue"):
         route: Route = (*one.route, "spec")
-        yield from _known_fields(mapping(one.data, "spec"), QUEUE_FIELDS, route, world)
+        yield from _known_fields(mapping(one.data, "spec"), QUEUE_FIELDS, route, context)
         own = mapping(one.data, "spec", "resources")
-        yield from _known_fields(own, RESOURCES_FIELDS, (*route, "resources"), world)
+        yield from _known_fields(own, RESOURCES_FIELDS, (*route, "resources"), context)
         for key in RESOURCES_FIELDS:
-            yield from _known_fields(mapping(own, key), RESOURCE_FIELDS, (*route, "resources", key), world)
-    for one in world.of(*KAI_TOPOLOGY):
+            yield from _known_fields(mapping(own, key), RESOURCE_FIELDS, (*route, "resources", key), context)
+    for one in context.of(*KAI_TOPOLOGY):
         for index, each in enumerate(items(one.data, "spec", "levels")):
             later = (
-                mapping(each) if world.target.since("kai", "0.17") else {k: 0 for k in mapping(each) if k != "alias"}
+                mapping(each) if context.target.since("kai", "0.17") else {k: 0 for k in mapping(each) if k != "alias"}
             )
-            yield from _known_fields(later, LEVEL_FIELDS, (*one.route, "spec", "levels", index), world)
+            yield from _known_fields(later, LEVEL_FIELDS, (*one.route, "spec", "levels", index), context)
 
 
-def _known_fields(data: Mapping[str, object], known: Versions, route: Route, world: World) -> Iterator[Diagnostic]:
-    version = world.target.version("kai")
+def _known_fields(
+    data: Mapping[str, object], known: Versions, route: Route, context: LintContext
+) -> Iterator[Diagnostic]:
+    version = context.target.version("kai")
     for key in data:
         since, until = known.get(key, ALWAYS)
         if key not in known:
             hint = did_you_mean(key, known) or f"known: {listing(known, 'and')}"
             yield error("M814", (*route, key), f'KAI has no field "{key}" here, and an API server drops it', hint=hint)
-        elif since and not world.target.since("kai", since):
+        elif since and not context.target.since("kai", since):
             message = f'KAI {version} has no "{key}", and an API server drops it'
             yield warning("M814", (*route, key), message, hint=f"it came with KAI {since}")
-        elif until and world.target.since("kai", until):
+        elif until and context.target.since("kai", until):
             message = f'KAI {version} has no "{key}" any more, and an API server drops it'
             yield warning("M814", (*route, key), message, hint=f"it went with KAI {until}; remove it")
 
@@ -174,16 +178,16 @@ READ_FROM_OWNER = {
 SEGMENTED = {("kubeflow.org", "PyTorchJob"), ("leaderworkerset.x-k8s.io", "LeaderWorkerSet")}
 
 
-def check_keys(world: World) -> Iterator[Diagnostic]:
+def check_keys(context: LintContext) -> Iterator[Diagnostic]:
     """M815."""
     places: dict[Route, object] = {}
-    for one in world.objects:
+    for one in context.objects:
         places[one.route] = one.data
-    for template in world.templates:
+    for template in context.templates:
         for depth in (len(template.path), 4 if get(template.object.data, "kind") == "JobSet" else len(template.path)):
             path = template.path[:depth]
             places[(*template.object.route, *path)] = get(template.object.data, *path)
-        if for_kai(template, world) and template.owned and not group_of(template):
+        if for_kai(template, context) and template.owned and not group_of(template):
             yield from _unread_annotations(template)
             yield from _segments(template)
     for route, data in places.items():
@@ -257,11 +261,11 @@ def _min_member(value: object, route: Route) -> Iterator[Diagnostic]:
 CLAIM_API = "resource.k8s.io"
 
 
-def check_claims(world: World) -> Iterator[Diagnostic]:
+def check_claims(context: LintContext) -> Iterator[Diagnostic]:
     """KAI#2100: up to 0.17 the allocator is built with no feature of DRA but the plain request."""
     seen: set[Route] = set()
-    for template in world.templates:
-        if not for_kai(template, world):
+    for template in context.templates:
+        if not for_kai(template, context):
             continue
         for route, each in claims(template):
             for kind, key in (
@@ -269,16 +273,16 @@ def check_claims(world: World) -> Iterator[Diagnostic]:
                 ("ResourceClaim", "resourceClaimName"),
             ):
                 asked = text(each, key)
-                found = world.called(CLAIM_API, kind, asked, namespace(template.object)) if asked else []
+                found = context.find(CLAIM_API, kind, asked, namespace(template.object)) if asked else []
                 for one in found[:1]:
                     if one.route not in seen:
                         seen.add(one.route)
-                        yield from _unsupported_requests(one, route, world)
-                        yield from _shared_claim(one, route, world)
+                        yield from _unsupported_requests(one, route, context)
+                        yield from _shared_claim(one, route, context)
 
 
-def _unsupported_requests(one: Object, used_at: Route, world: World) -> Iterator[Diagnostic]:
-    if world.target.since("kai", "0.18"):
+def _unsupported_requests(one: Object, used_at: Route, context: LintContext) -> Iterator[Diagnostic]:
+    if context.target.since("kai", "0.18"):
         return
     inner = ("spec", "spec", "devices") if text(one.data, "kind") == "ResourceClaimTemplate" else ("spec", "devices")
     note = Note("pods for KAI claim it here", used_at)
@@ -290,9 +294,9 @@ def _unsupported_requests(one: Object, used_at: Route, world: World) -> Iterator
                 yield error("M819", route, message, hint="ask for one class with `exactly`", notes=(note,))
 
 
-def _shared_claim(one: Object, used_at: Route, world: World) -> Iterator[Diagnostic]:
+def _shared_claim(one: Object, used_at: Route, context: LintContext) -> Iterator[Diagnostic]:
     """Since 0.13 a claim that pods share counts for the queue that its label names."""
-    if text(one.data, "kind") != "ResourceClaim" or not world.target.since("kai", "0.13"):
+    if text(one.data, "kind") != "ResourceClaim" or not context.target.since("kai", "0.13"):
         return
     classes = [
         text(each, *path)

@@ -9,12 +9,12 @@ from bayplan.backends.kai.pod_group import POD_GROUP, SKIP, SUBGROUP, topology_n
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import count, did_you_mean, listing, shorten, suggest
 from bayplan.core.values import NamedTuple
-from bayplan.kube.objects import get, items, mapping, number_in, text
+from bayplan.kube.objects import get, items, kind, mapping, name, namespace, number_in, text, title
 from bayplan.kube.objects import named as name_route
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.claims import claimed
-from bayplan.linting.objects import World, beside, grouped, kind, name, namespace, title, together
-from bayplan.linting.schedulers import asked, names
+from bayplan.linting.objects import LintContext, grouped, in_namespace, same_namespace
+from bayplan.linting.schedulers import scheduler_names, scheduler_of
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOSTNAME_LABEL
 
@@ -37,9 +37,9 @@ class Node(NamedTuple):
         return f'subgroup "{self.name}" of {whole}' if self.name else whole
 
 
-def pod_groups(world: World) -> Sequence[Object]:
+def pod_groups(context: LintContext) -> Sequence[Object]:
     """KAI's PodGroups."""
-    return world.of(API, "PodGroup")
+    return context.of(API, "PodGroup")
 
 
 def root(group: Object) -> Node:
@@ -84,23 +84,23 @@ class Levels(NamedTuple):
         return self.labels.index(label) if label in self.labels else None
 
 
-def known_levels(world: World) -> dict[str, Levels]:
+def known_levels(context: LintContext) -> dict[str, Levels]:
     """Topologies by name: those of the manifests, else those that the topology file would export."""
     found: dict[str, Levels] = {}
-    for pool in world.topology.pools:
+    for pool in context.topology.pools:
         labels = tuple(level.label for level in pool.levels)
-        found[topology_name(world.topology, pool.name)] = Levels((*labels, HOSTNAME_LABEL), {})
-    own = KAI_TOPOLOGY if world.target.since("kai", "0.12") else KUEUE_TOPOLOGY
-    for one in world.of(*own):
+        found[topology_name(context.topology, pool.name)] = Levels((*labels, HOSTNAME_LABEL), {})
+    own = KAI_TOPOLOGY if context.target.since("kai", "0.12") else KUEUE_TOPOLOGY
+    for one in context.of(*own):
         each = [level for level in items(one.data, "spec", "levels") if text(level, "nodeLabel")]
         aliases = {text(level, "alias"): text(level, "nodeLabel") for level in each if text(level, "alias")}
         found[name(one)] = Levels(tuple(text(level, "nodeLabel") for level in each), aliases, one.route)
     return found
 
 
-def for_kai(template: PodTemplate, world: World) -> bool:
+def for_kai(template: PodTemplate, context: LintContext) -> bool:
     """Whether its pods are given to KAI."""
-    return asked(template) in names(world.topology, "kai", "kai-scheduler")
+    return scheduler_of(template) in scheduler_names(context.topology, "kai", "kai-scheduler")
 
 
 def group_of(template: PodTemplate) -> str:
@@ -113,10 +113,10 @@ def subgroup_of(template: PodTemplate) -> str:
     return text(template.labels, SUBGROUP)
 
 
-def members(group: Object, world: World) -> list[PodTemplate]:
+def members(group: Object, context: LintContext) -> list[PodTemplate]:
     """The templates whose pods name a PodGroup."""
-    where = namespace(group)
-    return [t for t in world.members.get(name(group), ()) if name(group) and together(namespace(t.object), where)]
+    members = context.members.get(name(group), ()) if name(group) else ()
+    return [each for each in members if same_namespace(namespace(each.object), namespace(group))]
 
 
 def whole(value: object) -> int:
@@ -130,9 +130,9 @@ LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 LONGEST_NAME = 63
 
 
-def check_subgroups(world: World) -> Iterator[Diagnostic]:
+def check_subgroups(context: LintContext) -> Iterator[Diagnostic]:
     """What the webhook refuses (podgroup_webhook.go), and names that no pod can carry as a label."""
-    for group in pod_groups(world):
+    for group in pod_groups(context):
         for index, each in enumerate(items(group.data, "spec", "subGroups")):
             if not text(each, "name"):
                 yield error("M715", (*group.route, "spec", "subGroups", index), "this subgroup has no name")
@@ -172,22 +172,22 @@ def _parent(group: Object, node: Node, nodes: dict[str, Node]) -> Iterator[Diagn
 MINIMUMS = ("minMember", "minSubGroup")
 
 
-def check_minimums(world: World) -> Iterator[Diagnostic]:
+def check_minimums(context: LintContext) -> Iterator[Diagnostic]:
     """Since 0.15 the webhook refuses most of it; before, KAI looked at leaves alone and said nothing."""
-    for group in pod_groups(world):
+    for group in pod_groups(context):
         nodes = list(subgroups(group))
         for node in (root(group), *nodes):
             children = [each for each in nodes if each.parent == node.name]
-            yield from _least_values(node, world)
-            if world.target.since("kai", "0.15"):
+            yield from _least_values(node, context)
+            if context.target.since("kai", "0.15"):
                 yield from _one_minimum(group, node, children)
         yield from _root_minimum(group, nodes)
-        yield from _stale_gang(group, nodes, world)
+        yield from _stale_gang(group, nodes, context)
 
 
-def _least_values(node: Node, world: World) -> Iterator[Diagnostic]:
+def _least_values(node: Node, context: LintContext) -> Iterator[Diagnostic]:
     """The CRD's least numbers: 1 at the root up to 0.17, 1 at leaves up to 0.14."""
-    least = 1 if not node.name or not world.target.since("kai", "0.15") else 0
+    least = 1 if not node.name or not context.target.since("kai", "0.15") else 0
     for key in MINIMUMS:
         value = get(node.data, key)
         stated = number_in(node.data, key)
@@ -229,10 +229,10 @@ def _root_minimum(group: Object, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
         yield warning("M716", (*group.route, "spec", "minMember"), message, hint=hint)
 
 
-def _stale_gang(group: Object, nodes: Sequence[Node], world: World) -> Iterator[Diagnostic]:
+def _stale_gang(group: Object, nodes: Sequence[Node], context: LintContext) -> Iterator[Diagnostic]:
     """A gang that runs without optional leaves counts as stale, since that test knows no minSubGroup
     (pkg/scheduler/actions/stalegangeviction)."""
-    if text(group.data, "spec", "stalenessGracePeriod").startswith("-") or not world.target.since("kai", "0.15"):
+    if text(group.data, "spec", "stalenessGracePeriod").startswith("-") or not context.target.since("kai", "0.15"):
         return
     for node in (root(group), *nodes):
         children = [each for each in nodes if each.parent == node.name]
@@ -241,7 +241,7 @@ def _stale_gang(group: Object, nodes: Sequence[Node], world: World) -> Iterator[
             message = (
                 f"{node.title(group)} may start with {wanted} of {count(len(children), 'subgroup')}, and KAI evicts"
             )
-            newer = world.target.since("kai", "0.17")
+            newer = context.target.since("kai", "0.17")
             hint = 'set `stalenessGracePeriod: "-1s"`' if newer else "require all subgroups, or use KAI 0.17"
             yield warning("M716", (*node.route, "minSubGroup"), f"{message} it after a minute as stale", hint=hint)
 
@@ -249,29 +249,29 @@ def _stale_gang(group: Object, nodes: Sequence[Node], world: World) -> Iterator[
 # Pods and the PodGroup that they name: whether it exists (M707), pods enough (M708), one ComputeDomain (M809)
 
 
-def check_members(world: World) -> Iterator[Diagnostic]:
+def check_members(context: LintContext) -> Iterator[Diagnostic]:
     """M707 to M809. KAI says nothing of a PodGroup that does not come, and starts no gang below its minimum."""
-    named = [each for each in world.templates if group_of(each)]
+    named = [each for each in context.templates if group_of(each)]
     for (where, pod_group), templates in grouped(lambda t: (namespace(t.object), group_of(t)), named).items():
-        if not world.called(API, "PodGroup", pod_group, where):
-            yield from _missing_pod_group(pod_group, where, templates[0], world)
-    for group in pod_groups(world):
-        yield from _too_few_pods(group, members(group, world))
-        yield from _one_compute_domain(members(group, world), world)
-        yield from _fewer_pods_at_the_end(group, members(group, world))
+        if not context.find(API, "PodGroup", pod_group, where):
+            yield from _missing_pod_group(pod_group, where, templates[0], context)
+    for group in pod_groups(context):
+        yield from _too_few_pods(group, members(group, context))
+        yield from _one_compute_domain(members(group, context), context)
+        yield from _fewer_pods_at_the_end(group, members(group, context))
 
 
-def _missing_pod_group(pod_group: str, where: str, template: PodTemplate, world: World) -> Iterator[Diagnostic]:
+def _missing_pod_group(pod_group: str, where: str, template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
     route: Route = (*template.route, "metadata", "annotations", POD_GROUP)
-    elsewhere = world.names.get((API, "PodGroup", pod_group), ())
+    elsewhere = context.names.get((API, "PodGroup", pod_group), ())
     if elsewhere:
         message = f'PodGroup "{pod_group}" is in namespace "{namespace(elsewhere[0])}", its pods in "{where}"'
         note = Note("the PodGroup is here", name_route(elsewhere[0]))
         yield error("M707", route, message, hint="a PodGroup and its pods share a namespace", notes=(note,))
         return
     message = f'no PodGroup "{pod_group}" of KAI is among the manifests'
-    near = did_you_mean(pod_group, {name(each) for each in beside(pod_groups(world), where)})
-    if pod_groups(world):
+    near = did_you_mean(pod_group, {name(each) for each in in_namespace(pod_groups(context), where)})
+    if pod_groups(context):
         yield warning("M707", route, message, hint=near or "the pods wait until there is one")
     else:
         yield info("M707", route, message, hint="the pods wait until there is one; pass its file too")
@@ -302,10 +302,10 @@ def _below_minimum(
         yield error("M708", route, message, hint="the gang never starts: lower `minMember`, or add pods", notes=notes)
 
 
-def _one_compute_domain(group_pods: Sequence[PodTemplate], world: World) -> Iterator[Diagnostic]:
+def _one_compute_domain(group_pods: Sequence[PodTemplate], context: LintContext) -> Iterator[Diagnostic]:
     """Pods that are placed as one group, on several NVLink domains for all that their claims say."""
     for subgroup, templates in grouped(subgroup_of, group_pods).items():
-        found = [claim for each in templates for claim in claimed(world, each)[:1]]
+        found = [claim for each in templates for claim in claimed(context, each)[:1]]
         for route, domain in found[1:]:
             if domain.route != found[0][1].route:
                 what = f'subgroup "{subgroup}"' if subgroup else f'PodGroup "{group_of(templates[0])}"'
@@ -335,33 +335,35 @@ def _fewer_pods_at_the_end(group: Object, group_pods: Sequence[PodTemplate]) -> 
 # What pods that name a PodGroup must carry besides (M701, M816), and names that two namespaces share (M818)
 
 
-def check_pods(world: World) -> Iterator[Diagnostic]:
+def check_pods(context: LintContext) -> Iterator[Diagnostic]:
     """Each mark that is missing leaves the pods waiting, most of them without an event."""
-    for template in world.templates:
+    for template in context.templates:
         if group_of(template):
-            yield from _scheduler_name(template, world)
-            yield from _skip_annotation(template, world)
-            for group in world.called(API, "PodGroup", group_of(template), namespace(template.object))[:1]:
+            yield from _scheduler_name(template, context)
+            yield from _skip_annotation(template, context)
+            for group in context.find(API, "PodGroup", group_of(template), namespace(template.object))[:1]:
                 yield from _leaf_subgroup(template, group)
-    yield from _ambiguous_names(world)
+    yield from _ambiguous_names(context)
 
 
-def _scheduler_name(template: PodTemplate, world: World) -> Iterator[Diagnostic]:
-    if not for_kai(template, world):
-        wanted = " or ".join(f'"{each}"' for each in names(world.topology, "kai", "kai-scheduler"))
-        message = f'the pods name a PodGroup of KAI, and are given to "{asked(template)}"'
+def _scheduler_name(template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
+    if not for_kai(template, context):
+        wanted = " or ".join(f'"{each}"' for each in scheduler_names(context.topology, "kai", "kai-scheduler"))
+        message = f'the pods name a PodGroup of KAI, and are given to "{scheduler_of(template)}"'
         has = text(template.spec, "schedulerName")
         route = (*template.spec_route, "schedulerName") if has else template.spec_route
         yield error("M816", route, message, hint=f"set `schedulerName` to {wanted}: no other looks at the PodGroup")
 
 
-def _skip_annotation(template: PodTemplate, world: World) -> Iterator[Diagnostic]:
+def _skip_annotation(template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
     """Otherwise KAI makes a PodGroup of its own for the controller's pods (podgrouper/pod_controller.go)."""
-    if not template.owned or not for_kai(template, world):
+    if not template.owned or not for_kai(template, context):
         return
     route: Route = (*template.route, "metadata", "annotations", POD_GROUP)
-    if not world.target.since("kai", "0.15"):
-        message = f"KAI {world.target.version('kai')} takes the pods of a {kind(template.object)} out of this PodGroup"
+    if not context.target.since("kai", "0.15"):
+        message = (
+            f"KAI {context.target.version('kai')} takes the pods of a {kind(template.object)} out of this PodGroup"
+        )
         hint = "below 0.15 only pods without an owner keep it: write Pods, or use KAI 0.15"
         yield error("M816", route, message, hint=hint)
         return
@@ -400,12 +402,12 @@ def _leaf_subgroup(template: PodTemplate, group: Object) -> Iterator[Diagnostic]
     yield error("M701", route, message, hint=hint, notes=(note,))
 
 
-def _ambiguous_names(world: World) -> Iterator[Diagnostic]:
+def _ambiguous_names(context: LintContext) -> Iterator[Diagnostic]:
     """KAI up to 0.17 keeps PodGroups by name alone (KAI#2095)."""
-    if world.target.since("kai", "0.18"):
+    if context.target.since("kai", "0.18"):
         return
-    for same in grouped(name, filter(name, pod_groups(world))).values():
-        others = [each for each in same[1:] if not together(namespace(each), namespace(same[0]))]
+    for same in grouped(name, filter(name, pod_groups(context))).values():
+        others = [each for each in same[1:] if not same_namespace(namespace(each), namespace(same[0]))]
         for other in others:
             note = Note("the other is here", name_route(same[0]))
             message = f'PodGroups of two namespaces are called "{name(other)}", and KAI mixes them up'

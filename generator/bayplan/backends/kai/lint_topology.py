@@ -30,10 +30,10 @@ from bayplan.backends.kai.pod_group import QUEUE
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import did_you_mean, suggest
 from bayplan.core.values import NamedTuple
-from bayplan.kube.objects import api_group, get, items, mapping, number_in, text
+from bayplan.kube.objects import api_group, get, items, mapping, name, number_in, text, title
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.claims import gpus
-from bayplan.linting.objects import World, name, title
+from bayplan.linting.objects import LintContext
 from bayplan.linting.workloads import WELL_KNOWN
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOST, HOSTNAME_LABEL, Pool
@@ -41,21 +41,21 @@ from bayplan.model.topology import HOST, HOSTNAME_LABEL, Pool
 MOST_LEVELS = 16
 
 
-def check_topologies(world: World) -> Iterator[Diagnostic]:
+def check_topologies(context: LintContext) -> Iterator[Diagnostic]:
     """M713 and M714. KAI 0.10 reads Kueue's Topologies, which Kueue's rules are about."""
-    has_topologies = world.target.since("kai", "0.12")
-    for one in world.of(*KAI_TOPOLOGY):
+    has_topologies = context.target.since("kai", "0.12")
+    for one in context.of(*KAI_TOPOLOGY):
         if not has_topologies:
-            message = f"KAI {world.target.version('kai')} has no Topology of its own and reads Kueue's"
+            message = f"KAI {context.target.version('kai')} has no Topology of its own and reads Kueue's"
             yield error("M713", (*one.route, "apiVersion"), message, hint="use kueue.x-k8s.io/v1alpha1, or KAI 0.12")
             continue
-        yield from _level_list(one, world)
-        yield from _node_labels(one, world)
-    for one in () if has_topologies else world.of(*KUEUE_TOPOLOGY):
-        yield from _node_labels(one, world)
+        yield from _level_list(one, context)
+        yield from _node_labels(one, context)
+    for one in () if has_topologies else context.of(*KUEUE_TOPOLOGY):
+        yield from _node_labels(one, context)
 
 
-def _level_list(one: Object, world: World) -> Iterator[Diagnostic]:
+def _level_list(one: Object, context: LintContext) -> Iterator[Diagnostic]:
     """The CRD with its CEL rules, and the webhook for aliases (0.17, topology_validator.go)."""
     levels = items(one.data, "spec", "levels")
     route: Route = (*one.route, "spec", "levels")
@@ -74,14 +74,14 @@ def _level_list(one: Object, world: World) -> Iterator[Diagnostic]:
             message = f'"{label}" is the finest level there is, and others follow'
             yield error("M713", here, message, hint="move it to the end")
         if alias:
-            yield from _alias(alias, aliases[:index], labels, (*route, index, "alias"), world)
+            yield from _alias(alias, aliases[:index], labels, (*route, index, "alias"), context)
 
 
 def _alias(
-    alias: str, before: Sequence[str], labels: Sequence[str], route: Route, world: World
+    alias: str, before: Sequence[str], labels: Sequence[str], route: Route, context: LintContext
 ) -> Iterator[Diagnostic]:
-    if not world.target.since("kai", "0.17"):
-        message = f"KAI {world.target.version('kai')} has no aliases, and constraints that use this one name no level"
+    if not context.target.since("kai", "0.17"):
+        message = f"KAI {context.target.version('kai')} has no aliases, and constraints that use this one name no level"
         yield warning("M713", route, message, hint="write the node label in constraints, or use KAI 0.17")
     elif alias in before:
         yield error("M713", route, f'two levels have the alias "{alias}"', hint="rename one")
@@ -89,10 +89,10 @@ def _alias(
         yield error("M713", route, f'the alias "{alias}" is the node label of a level', hint="remove it")
 
 
-def _node_labels(one: Object, world: World) -> Iterator[Diagnostic]:
+def _node_labels(one: Object, context: LintContext) -> Iterator[Diagnostic]:
     """A node that lacks any of the labels is invisible to the Topology (pkg/scheduler/plugins/topology)."""
-    pools = [pool for pool in world.topology.pools if pool.domains]
-    known = world.labels()
+    pools = [pool for pool in context.topology.pools if pool.domains]
+    known = context.labels()
     route: Route = (*one.route, "spec", "levels")
     labels = [text(each, "nodeLabel") for each in items(one.data, "spec", "levels")]
     unknown = [(index, label) for index, label in enumerate(labels) if label and label not in known]
@@ -169,29 +169,29 @@ def _read_constraint(data: Mapping[str, object], route: Route, keys: tuple[str, 
     return Constraint(topology, required, preferred, route, keys)
 
 
-def check_constraints(world: World) -> Iterator[Diagnostic]:
+def check_constraints(context: LintContext) -> Iterator[Diagnostic]:
     """M717 and M718. What no webhook sees: most of it shows in KAI's log alone, and the pods just wait."""
-    levels = known_levels(world)
-    for group in pod_groups(world):
+    levels = known_levels(context)
+    for group in pod_groups(context):
         nodes = {node.name: node for node in subgroups(group)}
         for node in (root(group), *nodes.values()):
             own = constraint_of(node)
             if own:
-                yield from _single_constraint(own, levels, world)
+                yield from _single_constraint(own, levels, context)
                 enclosing = (*ancestors(node, nodes), *([root(group)] if node.name else []))
                 yield from _nested_constraint(own, [each for up in enclosing if (each := constraint_of(up))], levels)
-    for own in _annotated(world):
-        yield from _single_constraint(own, levels, world)
+    for own in _annotated(context):
+        yield from _single_constraint(own, levels, context)
 
 
-def _annotated(world: World) -> Iterator[Constraint]:
+def _annotated(context: LintContext) -> Iterator[Constraint]:
     """On workloads for KAI, and since 0.16 on the Job templates of JobSets (podgrouper/plugins/jobset)."""
     seen: set[Route] = set()
-    for template in world.templates:
+    for template in context.templates:
         places: list[tuple[str | int, ...]] = [()] if template.owned else []
-        if get(template.object.data, "kind") == "JobSet" and world.target.since("kai", "0.16"):
+        if get(template.object.data, "kind") == "JobSet" and context.target.since("kai", "0.16"):
             places.append(template.path[:4])
-        for path in places if for_kai(template, world) else ():
+        for path in places if for_kai(template, context) else ():
             data = mapping(template.object.data, *path, "metadata", "annotations")
             route: Route = (*template.object.route, *path, "metadata", "annotations")
             if any(text(data, key) for key in PLACEMENT_ANNOTATIONS) and route not in seen:
@@ -199,7 +199,7 @@ def _annotated(world: World) -> Iterator[Constraint]:
                 yield _read_constraint(data, route, PLACEMENT_ANNOTATIONS)
 
 
-def _single_constraint(own: Constraint, topologies: Mapping[str, Levels], world: World) -> Iterator[Diagnostic]:
+def _single_constraint(own: Constraint, topologies: Mapping[str, Levels], context: LintContext) -> Iterator[Diagnostic]:
     level = own.required or own.preferred
     if not own.topology:
         if level:
@@ -211,7 +211,7 @@ def _single_constraint(own: Constraint, topologies: Mapping[str, Levels], world:
         message = f'Topology "{own.topology}" is named without a level, and KAI then places nothing'
         yield error("M717", own.at(0), message, hint=f"add `{own.keys[1]}` or `{own.keys[2]}`")
     elif own.topology in topologies:
-        yield from _level_names(own, topologies[own.topology], world)
+        yield from _level_names(own, topologies[own.topology], context)
     elif topologies:
         message = f'there is no Topology "{own.topology}" in the manifests or in the topology file'
         near = did_you_mean(own.topology, topologies)
@@ -219,14 +219,14 @@ def _single_constraint(own: Constraint, topologies: Mapping[str, Levels], world:
         yield (error if near else warning)("M717", own.at(0), message, hint=hint)
 
 
-def _level_names(own: Constraint, levels: Levels, world: World) -> Iterator[Diagnostic]:
+def _level_names(own: Constraint, levels: Levels, context: LintContext) -> Iterator[Diagnostic]:
     for part, level in ((1, own.required), (2, own.preferred)):
         if level and levels.depth(level) is None:
             message = f'Topology "{own.topology}" has no level "{level}", and KAI then places nothing'
             hint = suggest(level, (*levels.labels, *levels.aliases), "levels")
             yield error("M717", own.at(part), message, hint=hint)
-        elif level in levels.aliases and not world.target.since("kai", "0.17"):
-            message = f'"{level}" is an alias, and KAI {world.target.version("kai")} knows none'
+        elif level in levels.aliases and not context.target.since("kai", "0.17"):
+            message = f'"{level}" is an alias, and KAI {context.target.version("kai")} knows none'
             yield error("M717", own.at(part), message, hint=f'write "{levels.aliases[level]}"')
     outer, inner = levels.depth(own.required), levels.depth(own.preferred)
     if own.required and own.preferred and outer is not None and inner is not None:
@@ -234,7 +234,7 @@ def _level_names(own: Constraint, levels: Levels, world: World) -> Iterator[Diag
             message = f'"{own.preferred}" is preferred and coarser than "{own.required}", which is required'
             hint = "KAI then places nothing: prefer the same level or a finer one"
             yield error("M718", own.at(2), message, hint=hint)
-        elif inner == outer and not world.target.since("kai", "0.13"):
+        elif inner == outer and not context.target.since("kai", "0.13"):
             message = f'"{own.preferred}" is required and preferred, which KAI below 0.13 refuses'
             yield error("M718", own.at(2), message, hint=f"remove `{own.keys[2]}`, or use KAI 0.13 or later")
 
@@ -264,41 +264,43 @@ SINGLE_POD_GANGS = {("batch", "Job"), ("apps", "Deployment"), ("apps", "Stateful
 """Kinds of which the podgrouper makes gangs that start with one pod; of a Deployment one for each pod (KAI#2109)."""
 
 
-def check_unsatisfiable(world: World) -> Iterator[Diagnostic]:
+def check_unsatisfiable(context: LintContext) -> Iterator[Diagnostic]:
     """M817."""
-    levels = known_levels(world)
-    for group in pod_groups(world):
-        group_pods = members(group, world)
+    levels = known_levels(context)
+    for group in pod_groups(context):
+        group_pods = members(group, context)
         for node in (root(group), *subgroups(group)):
             own = constraint_of(node)
             if own and own.required:
-                yield from _shared_finer_level(own, levels, world)
+                yield from _shared_finer_level(own, levels, context)
         yield from _pods_beyond_minimum(group, group_pods)
         yield from _unequal_gpus(group, group_pods)
-    for template in world.templates:
-        if for_kai(template, world) and not group_of(template):
+    for template in context.templates:
+        if for_kai(template, context) and not group_of(template):
             yield from _grouped_by_kai(template)
 
 
-def _shared_finer_level(own: Constraint, topologies: Mapping[str, Levels], world: World) -> Iterator[Diagnostic]:
+def _shared_finer_level(
+    own: Constraint, topologies: Mapping[str, Levels], context: LintContext
+) -> Iterator[Diagnostic]:
     """`lowestCommonDomainID`: where all nodes share the next level too, KAI starts below the required one."""
     levels = topologies.get(own.topology)
     depth = levels.depth(own.required) if levels else None
     if own.preferred or not levels or depth is None or depth + 1 >= len(levels.labels):
         return
-    if not world.target.since("kai", "0.10.4"):
+    if not context.target.since("kai", "0.10.4"):
         return
-    values = _label_values(levels.labels[depth + 1], world)
+    values = _label_values(levels.labels[depth + 1], context)
     if len(values) == 1:
         message = f'all nodes share one "{levels.labels[depth + 1]}", and KAI then finds no domain of "{own.required}"'
-        newer = world.target.since("kai", "0.13")
+        newer = context.target.since("kai", "0.13")
         hint = f"set `{own.keys[2]}` to the same level" if newer else "prefer the level instead of requiring it"
         yield error("M817", own.at(1), message, hint=hint)
 
 
-def _label_values(label: str, world: World) -> frozenset[str]:
+def _label_values(label: str, context: LintContext) -> frozenset[str]:
     """The values of a level on all nodes; empty where some are unknown."""
-    return world.labels().get(label) or frozenset()
+    return context.labels().get(label) or frozenset()
 
 
 def _pods_beyond_minimum(group: Object, group_pods: list[PodTemplate]) -> Iterator[Diagnostic]:
@@ -368,27 +370,27 @@ INSTALLED = {"default-queue": "default-parent-queue"}
 """What KAI's chart installs: the leaf and its parent."""
 
 
-def check_queues(world: World) -> Iterator[Diagnostic]:
+def check_queues(context: LintContext) -> Iterator[Diagnostic]:
     """M719."""
-    queues = {name(one): one for one in world.of(API, "Queue") if name(one)}
-    parents = _parent_queues(queues, world)
+    queues = {name(one): one for one in context.of(API, "Queue") if name(one)}
+    parents = _parent_queues(queues, context)
     for one in queues.values():
-        yield from _queue_parent(one, queues, world)
-    for group in pod_groups(world):
+        yield from _queue_parent(one, queues, context)
+    for group in pod_groups(context):
         queue, route = text(group.data, "spec", "queue"), (*group.route, "spec", "queue")
         if queue:
-            yield from _requested_queue(queue, route, parents, queues, world)
+            yield from _requested_queue(queue, route, parents, queues, context)
         else:
             message = f"{title(group)} is in no queue, and KAI then never looks at it"
             yield error("M719", (*group.route, "spec"), message, hint="add `queue:` with the name of a leaf Queue")
-        yield from _different_queue(group, queue, world)
-    yield from _queue_labels(parents, queues, world)
+        yield from _different_queue(group, queue, context)
+    yield from _queue_labels(parents, queues, context)
 
 
-def _parent_queues(queues: Mapping[str, Object], world: World) -> dict[str, Route]:
+def _parent_queues(queues: Mapping[str, Object], context: LintContext) -> dict[str, Route]:
     """Queues that have others below them, with the place that says so."""
     found: dict[str, Route] = dict.fromkeys(INSTALLED.values(), ())
-    declared = world.topology.schedulers.get("kai", {}).get("parentQueue")
+    declared = context.topology.schedulers.get("kai", {}).get("parentQueue")
     if declared:
         found[str(declared)] = ("topology", "spec", "schedulers", "kai", "parentQueue")
     for one in queues.values():
@@ -397,9 +399,9 @@ def _parent_queues(queues: Mapping[str, Object], world: World) -> dict[str, Rout
     return found
 
 
-def _queue_parent(one: Object, queues: Mapping[str, Object], world: World) -> Iterator[Diagnostic]:
+def _queue_parent(one: Object, queues: Mapping[str, Object], context: LintContext) -> Iterator[Diagnostic]:
     above, route = text(one.data, "spec", "parentQueue"), (*one.route, "spec", "parentQueue")
-    if get(one.data, "spec", "resources") is None and world.target.since("kai", "0.14"):
+    if get(one.data, "spec", "resources") is None and context.target.since("kai", "0.14"):
         hint = "add `resources: {gpu: ..., cpu: ..., memory: ...}`; -1 is no limit"
         yield error("M719", (*one.route, "spec"), f"{title(one)} has no `resources`, which KAI requires", hint=hint)
     seen = {name(one)}
@@ -410,7 +412,7 @@ def _queue_parent(one: Object, queues: Mapping[str, Object], world: World) -> It
     if at == name(one):
         hint = "KAI drops all queues of the circle: let one have no parent"
         yield error("M719", route, f"{title(one)} is below itself", hint=hint)
-    declared = str(world.topology.schedulers.get("kai", {}).get("parentQueue") or "")
+    declared = str(context.topology.schedulers.get("kai", {}).get("parentQueue") or "")
     if above and above not in queues and above not in (*INSTALLED.values(), declared):
         near = did_you_mean(above, [each for each in (*queues, declared) if each != name(one)])
         message = f'no Queue "{above}" is among the manifests'
@@ -419,10 +421,10 @@ def _queue_parent(one: Object, queues: Mapping[str, Object], world: World) -> It
 
 
 def _requested_queue(
-    queue: str, route: Route, parents: Mapping[str, Route], queues: Mapping[str, Object], world: World
+    queue: str, route: Route, parents: Mapping[str, Route], queues: Mapping[str, Object], context: LintContext
 ) -> Iterator[Diagnostic]:
     """A queue for pods must be a leaf, and one that there is."""
-    named = world.topology.queues
+    named = context.topology.queues
     if queue in parents:
         notes = (Note("it is a parent here", parents[queue]),) if parents[queue] else ()
         message = f'"{queue}" is the parent of queues; KAI skips what is in it'
@@ -437,9 +439,9 @@ def _requested_queue(
             yield info("M719", route, f'no Queue "{queue}" is among the manifests', hint=near)
 
 
-def _different_queue(group: Object, queue: str, world: World) -> Iterator[Diagnostic]:
+def _different_queue(group: Object, queue: str, context: LintContext) -> Iterator[Diagnostic]:
     """Pods may say one thing and their PodGroup another."""
-    for template in members(group, world):
+    for template in members(group, context):
         own = text(template.labels, QUEUE)
         if own and queue and own != queue:
             route: Route = (*template.route, "metadata", "labels", QUEUE)
@@ -448,15 +450,17 @@ def _different_queue(group: Object, queue: str, world: World) -> Iterator[Diagno
             yield warning("M719", route, message, hint="make them the same", notes=(note,))
 
 
-def _queue_labels(parents: Mapping[str, Route], queues: Mapping[str, Object], world: World) -> Iterator[Diagnostic]:
+def _queue_labels(
+    parents: Mapping[str, Route], queues: Mapping[str, Object], context: LintContext
+) -> Iterator[Diagnostic]:
     """Pods without a PodGroup of their own: the workload's label, else the pods' (default_grouper.go)."""
     seen: set[Route] = set()
-    for template in world.templates:
-        if not for_kai(template, world) or group_of(template):
+    for template in context.templates:
+        if not for_kai(template, context) or group_of(template):
             continue
         for path in ((), template.path):
             queue = text(template.object.data, *path, "metadata", "labels", QUEUE)
             route: Route = (*template.object.route, *path, "metadata", "labels", QUEUE)
             if queue and route not in seen:
                 seen.add(route)
-                yield from _requested_queue(queue, route, parents, queues, world)
+                yield from _requested_queue(queue, route, parents, queues, context)

@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any
 
 from bayplan.core.values import NamedTuple
-from bayplan.kube.kinds.parts import gang_labels
+from bayplan.kube.kinds import gang_labels
 from bayplan.kube.objects import given
-from bayplan.model.features import Need
+from bayplan.model.backend import Need
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, allocator, minimum, once, walk
 from bayplan.model.target import Target

@@ -9,8 +9,18 @@ from __future__ import annotations
 
 from bayplan.backends.koordinator.needs import cluster_needs, needs, notices
 from bayplan.backends.koordinator.pod_group import lower
-from bayplan.model.backend import Backend, Cluster, Declaration
-from bayplan.model.features import Feature, Support, exact
+from bayplan.model.backend import (
+    Backend,
+    Cluster,
+    Declaration,
+    Feature,
+    Support,
+    approximate,
+    exact,
+    never,
+    not_yet_here,
+    not_yet_upstream,
+)
 from bayplan.topologies.koordinator import write
 
 FEATURES = {
@@ -41,154 +51,112 @@ SUPPORT = (
         "workload-jobset workload-job workload-pods",
     ),
     Support("koordinator-inner-levels", component="koordinator", since="1.8"),
-    Support("koordinator-inner-levels", "absent", word="not yet upstream", reason=MULTIPLES, hint=NO_MULTIPLE),
-    Support(
+    not_yet_upstream("koordinator-inner-levels", MULTIPLES, NO_MULTIPLE),
+    not_yet_upstream(
         "koordinator-unlike-groups",
-        "absent",
-        word="not yet upstream",
-        reason="one podCountMultiple a layer holds for all pods of a gang, so only groups of one size, at one level,"
+        "one podCountMultiple a layer holds for all pods of a gang, so only groups of one size, at one level,"
         " and without pods beside them stay whole",
-        hint="make the groups alike, or make a gang of its own of each kind of group",
+        "make the groups alike, or make a gang of its own of each kind of group",
     ),
-    Support(
+    not_yet_upstream(
         "koordinator-unlike-pods",
-        "absent",
-        word="not yet upstream",
-        reason="Koordinator counts the free places of a node as if all pods of the gang were like its first one",
-        hint="give all pods of the gang the same requests and pool, or place only the gang that needs it",
+        "Koordinator counts the free places of a node as if all pods of the gang were like its first one",
+        "give all pods of the gang the same requests and pool, or place only the gang that needs it",
     ),
-    Support(
+    not_yet_upstream(
         "koordinator-inner-preferred",
-        "absent",
-        word="not yet upstream",
-        reason="only the gang as a whole is packed; groups have multiples, which always hold",
-        hint="use `required` on the group, or leave it out",
+        "only the gang as a whole is packed; groups have multiples, which always hold",
+        "use `required` on the group, or leave it out",
     ),
-    Support(
+    not_yet_upstream(
         "optional-groups",
-        "absent",
-        word="not yet upstream",
-        reason="a gang group waits for all of its gangs",
-        hint="make the group whole: leave its `minReplicas` out",
+        "a gang group waits for all of its gangs",
+        "make the group whole: leave its `minReplicas` out",
     ),
-    Support(
-        "koordinator-elastic-placed",
-        "absent",
-        word="not yet upstream",
-        reason=ALL_AT_ONCE,
-        hint="leave `minReplicas` out, or the placement",
-    ),
-    Support(
+    not_yet_upstream("koordinator-elastic-placed", ALL_AT_ONCE, "leave `minReplicas` out, or the placement"),
+    not_yet_upstream(
         "separate",
-        "absent",
-        word="not yet upstream",
-        reason="Koordinator packs groups and has no way to keep them apart",
-        hint="leave `separate` out: groups that fill more than half of a domain are apart by arithmetic",
+        "Koordinator packs groups and has no way to keep them apart",
+        "leave `separate` out: groups that fill more than half of a domain are apart by arithmetic",
     ),
-    Support(
+    never(
         "mixed-pools",
-        "absent",
-        word="never",
-        reason="one ClusterNetworkTopology describes the whole cluster, and a node that lacks one of its labels is"
-        " left out",
-        hint="put the pods of each pool in a gang of their own",
+        "one ClusterNetworkTopology describes the whole cluster, and a node that lacks one of its labels is left out",
+        "put the pods of each pool in a gang of their own",
     ),
-    Support(
+    never(
         "koordinator-one-chain",
-        "absent",
-        word="never",
-        reason='the one ClusterNetworkTopology of a cluster, "default", is a single chain of layers, and a node that'
+        'the one ClusterNetworkTopology of a cluster, "default", is a single chain of layers, and a node that'
         " lacks the label of one is left out without a word",
-        hint="give all pools that have levels the same list of level names, whose labels may differ, or leave the"
+        "give all pools that have levels the same list of level names, whose labels may differ, or leave the"
         " levels of a pool out",
     ),
-    Support(
+    never(
         "koordinator-layer-names",
-        "absent",
-        word="never",
-        reason="layers are called after levels in CamelCase, and two of these come out alike or like a layer that"
+        "layers are called after levels in CamelCase, and two of these come out alike or like a layer that"
         " Koordinator itself has",
-        hint="rename the level",
+        "rename the level",
     ),
-    Support(
+    never(
         "repeated-values",
-        "absent",
-        word="never",
-        reason="Koordinator keeps domains by layer and label value, so equal values under two parents become one"
+        "Koordinator keeps domains by layer and label value, so equal values under two parents become one"
         " domain under the first",
-        hint="label the nodes with values that are unique in the cluster, such as spine-a.r1",
+        "label the nodes with values that are unique in the cluster, such as spine-a.r1",
     ),
-    Support(
+    never(
         "koordinator-mixed-names",
-        "absent",
-        word="never",
-        reason="Koordinator fills domains in the alphabetical order of pod names, and here pods of another group come"
-        " between",
-        hint="rename the group or the podSet, so that no group's name goes on where another's ends",
+        "Koordinator fills domains in the alphabetical order of pod names, and here pods of another group come between",
+        "rename the group or the podSet, so that no group's name goes on where another's ends",
     ),
     Support("rank-order", up_to=10),
-    Support(
+    approximate(
         "rank-order",
-        "approximate",
-        report="info",
-        reason='pods are placed in the alphabetical order of their names, so "replica-10" comes before "replica-2";'
+        'pods are placed in the alphabetical order of their names, so "replica-10" comes before "replica-2";'
         " every group stays whole",
+        report="info",
     ),
-    Support(
+    approximate(
         "compute-domain",
-        "approximate",
-        component="koordinator",
-        since="1.8",
-        reason="its planner looks at the claims of a gang's first pod alone; pods that take whole nodes come out right,"
+        "its planner looks at the claims of a gang's first pod alone; pods that take whole nodes come out right,"
         " but upstream does not test that",
-        hint="use `computeDomain: never` where the pods do without NVLink between nodes",
+        "use `computeDomain: never` where the pods do without NVLink between nodes",
         report="warning",
+        component="koordinator",
+        since="1.8",
     ),
-    Support(
-        "compute-domain",
-        "absent",
-        word="not yet upstream",
-        reason=KUBERNETES_1_28,
-        hint="target Koordinator 1.8, or use `computeDomain: never`",
-    ),
-    Support(
+    not_yet_upstream("compute-domain", KUBERNETES_1_28, "target Koordinator 1.8, or use `computeDomain: never`"),
+    approximate(
         "network-claim",
-        "approximate",
+        "its planner does not count claimed network cards, so it may plan more pods on a node than get one",
+        "let pods take whole nodes, or use a device plugin",
+        report="warning",
         component="koordinator",
         since="1.8",
-        report="warning",
-        reason="its planner does not count claimed network cards, so it may plan more pods on a node than get one",
-        hint="let pods take whole nodes, or use a device plugin",
     ),
-    Support("network-claim", "absent", word="not yet upstream", reason=KUBERNETES_1_28, hint="use a device plugin"),
-    Support(
+    not_yet_upstream("network-claim", KUBERNETES_1_28, "use a device plugin"),
+    approximate(
         "gpu-claim",
-        "approximate",
+        "GPUs claimed through DRA do not count against an ElasticQuota",
+        "use the device plugin where quotas matter",
+        report="warning",
         component="koordinator",
         since="1.8",
-        report="warning",
-        reason="GPUs claimed through DRA do not count against an ElasticQuota",
-        hint="use the device plugin where quotas matter",
     ),
-    Support("gpu-claim", "absent", word="not yet upstream", reason=KUBERNETES_1_28, hint="use the device plugin"),
-    Support(
+    not_yet_upstream("gpu-claim", KUBERNETES_1_28, "use the device plugin"),
+    not_yet_upstream(
         "koordinator-claims-placed",
-        "absent",
-        word="not yet upstream",
-        reason="its planner does not count claimed GPUs, so it plans more pods on a node than have room there, and the"
+        "its planner does not count claimed GPUs, so it plans more pods on a node than have room there, and the"
         " gang waits for ever",
-        hint="use the device plugin, or leave the placement out",
+        "use the device plugin, or leave the placement out",
     ),
-    Support(
+    not_yet_here(
         "numa",
-        "absent",
-        word="not yet here",
-        reason="Koordinator has NUMA policies of its own on nodes and pods",
-        hint="label the nodes with node.koordinator.sh/numa-topology-policy",
+        "Koordinator has NUMA policies of its own on nodes and pods",
+        "label the nodes with node.koordinator.sh/numa-topology-policy",
     ),
-    Support("workload-lws", "absent", word="not yet here", reason="bayplan writes no LWS for Koordinator"),
-    Support("workload-volcano-job", "absent", word="never", reason="a Volcano Job is for Volcano"),
-    Support("workload-sbatch", "absent", word="never", reason="a batch script is for Slurm"),
+    not_yet_here("workload-lws", "bayplan writes no LWS for Koordinator"),
+    never("workload-volcano-job", "a Volcano Job is for Volcano"),
+    never("workload-sbatch", "a batch script is for Slurm"),
 )
 
 BACKEND = Backend(

@@ -8,8 +8,8 @@ stays whole by itself.
 from __future__ import annotations
 
 from bayplan.backends.koordinator.pod_group import QUOTA, lower
+from bayplan.model.backend import Support
 from bayplan.model.existing import PLAIN, Existing, carries, refuses
-from bayplan.model.features import Support
 
 SUPPORT: tuple[Support, ...] = (
     *carries("place", *PLAIN),

@@ -15,7 +15,7 @@ from bayplan.backends.koordinator.pod_group import GROUPS, MATCH, MODE, MUST, PO
 from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
 from bayplan.core.values import NamedTuple
 from bayplan.kube import objects as safe
-from bayplan.linting.objects import Rule, World
+from bayplan.linting.objects import LintContext, Rule
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
@@ -39,14 +39,14 @@ FIELDS: Mapping[str, frozenset[str]] = {
 LAYERS = ("spec", "networkTopologySpec")
 
 
-def check_topologies(world: World) -> Iterator[Diagnostic]:
+def check_topologies(context: LintContext) -> Iterator[Diagnostic]:
     """Every ClusterNetworkTopology, alone and against the nodes."""
-    for each in world.objects:
+    for each in context.objects:
         if is_topology(each.data):
             yield from _object_name(each)
             yield from _known_fields(each)
             yield from _layer_chain(each)
-            yield from _layer_labels(each, world.topology)
+            yield from _layer_labels(each, context.topology)
 
 
 def _object_name(each: Object) -> Iterator[Diagnostic]:
@@ -158,9 +158,9 @@ PodGroups = dict[str, list[PodGroup]]
 """PodGroups by name, over all namespaces."""
 
 
-def check_gangs(world: World) -> Iterator[Diagnostic]:
+def check_gangs(context: LintContext) -> Iterator[Diagnostic]:
     """Every PodGroup alone, with the gangs of its group, and with the pods that name it."""
-    objects, topology = world.objects, world.topology
+    objects, topology = context.objects, context.topology
     groups: PodGroups = {}
     for group in _pod_groups(objects):
         groups.setdefault(group.key[1], []).append(group)
@@ -174,7 +174,7 @@ def check_gangs(world: World) -> Iterator[Diagnostic]:
     for group in (group for named in groups.values() for group in named):
         yield from _annotations(group)
         yield from _minimum(group)
-        yield from _topology_spec(group, layers, world.target)
+        yield from _topology_spec(group, layers, context.target)
         yield from _gang_group(group, groups)
         yield from _pod_counts(group, members.get(group.key, []))
     for key, pods in members.items():

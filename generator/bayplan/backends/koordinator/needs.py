@@ -19,7 +19,7 @@ from bayplan.backends.koordinator.pod_group import (
     uses_dra,
 )
 from bayplan.core.diagnostics import Diagnostic, error, info
-from bayplan.model.features import Need
+from bayplan.model.backend import Need
 from bayplan.model.manifest import Shape
 from bayplan.model.plan import GangPlan, Plan, all_pods, once, title, walk
 from bayplan.model.target import Target

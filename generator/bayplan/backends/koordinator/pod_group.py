@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.values import NamedTuple
-from bayplan.kube.kinds.parts import gang_labels
+from bayplan.kube.kinds import gang_labels
 from bayplan.kube.objects import given
 from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, allocator, once, walk

@@ -9,8 +9,18 @@ from collections.abc import Mapping
 
 from bayplan.backends.kueue.lower import lower
 from bayplan.backends.kueue.needs import cluster_needs, cluster_objects, needs, notices, prove
-from bayplan.model.backend import Backend, Cluster, Declaration
-from bayplan.model.features import Feature, Support, exact
+from bayplan.model.backend import (
+    Backend,
+    Cluster,
+    Declaration,
+    Feature,
+    Support,
+    approximate,
+    exact,
+    never,
+    not_yet_here,
+    not_yet_upstream,
+)
 
 FEATURES: Mapping[str, Feature] = {
     "unlike-pair": Feature("a placement over two podSets that are no leader and its workers", code="F650"),
@@ -33,243 +43,183 @@ NESTED_SLICES = (
 )
 
 PODS = (
-    Support(
-        "gang",
-        "approximate",
-        report="info",
-        reason="it admits all pods at once, but kube-scheduler starts them one by one",
-    ),
+    approximate("gang", "it admits all pods at once, but kube-scheduler starts them one by one", report="info"),
     Support("rank-order"),
-    Support("optional-pods", "absent", word="never", reason=ELASTIC, hint="leave `minReplicas` out"),
+    never("optional-pods", ELASTIC, "leave `minReplicas` out"),
     Support("optional-pods-placed"),  # the pods themselves are refused
-    Support("optional-groups", "absent", word="never", reason=ELASTIC, hint="leave `minReplicas` out"),
-    Support(
-        "numa", "absent", word="never", reason="NUMA is the kubelet's to align", hint="set its topology manager policy"
-    ),
-    Support(
+    never("optional-groups", ELASTIC, "leave `minReplicas` out"),
+    never("numa", "NUMA is the kubelet's to align", "set its topology manager policy"),
+    not_yet_here(
         "bare-pod-sets",
-        "absent",
-        word="not yet here",
-        reason="Kueue tells the podSets of a group of pods apart by what their pods ask for, not by name",
-        hint="use `workload: jobset`",
+        "Kueue tells the podSets of a group of pods apart by what their pods ask for, not by name",
+        "use `workload: jobset`",
     ),
 )
 PLACEMENT = (
     *exact(
         "group-depth uneven-groups required-level preferred-level repeated-values",
     ),
-    Support(
+    not_yet_upstream(
         "group-preferred",
-        "absent",
-        word="not yet upstream",
-        reason="slices of a podSet have required levels only; Kueue packs them tightly below its level anyway",
-        hint="leave it out, or require the level",
+        "slices of a podSet have required levels only; Kueue packs them tightly below its level anyway",
+        "leave it out, or require the level",
     ),
-    Support(
+    not_yet_upstream(
         "slice-preferred",
-        "absent",
-        word="not yet upstream",
-        reason="slices of a podSet have required levels only",
-        hint="require the level, or prefer one for the whole gang",
+        "slices of a podSet have required levels only",
+        "require the level, or prefer one for the whole gang",
     ),
-    Support(
+    not_yet_upstream(
         "required-and-preferred",
-        "absent",
-        word="not yet upstream",
-        reason="the two annotations exclude each other; below a required level Kueue packs as tightly as it can",
-        hint="leave the preferred level out",
+        "the two annotations exclude each other; below a required level Kueue packs as tightly as it can",
+        "leave the preferred level out",
     ),
-    Support(
+    not_yet_upstream(
         "separate",
-        "absent",
-        word="not yet upstream",
-        reason="slices may share a domain, and nothing keeps them apart",
-        hint="leave `separate` out: groups that fill more than half of a domain are apart by arithmetic",
+        "slices may share a domain, and nothing keeps them apart",
+        "leave `separate` out: groups that fill more than half of a domain are apart by arithmetic",
     ),
-    Support(
+    never(
         "mixed-pools",
-        "absent",
-        word="never",
-        reason="a podSet runs on one flavor, which has one Topology",
-        hint="put the pods of each pool in a group of their own, without a placement over both",
+        "a podSet runs on one flavor, which has one Topology",
+        "put the pods of each pool in a group of their own, without a placement over both",
     ),
     Support("mixed-pod-sets", up_to=2),
-    Support("mixed-pod-sets", "absent", word="not yet upstream", reason=ONE_BY_ONE, hint=UNFOLD),
-    Support(
+    not_yet_upstream("mixed-pod-sets", ONE_BY_ONE, UNFOLD),
+    not_yet_upstream(
         "unlike-pair",
-        "absent",
-        word="not yet upstream",
-        reason="of two podSets in one domain, one must have a single pod; both run in one pool, and neither has slices,"
+        "of two podSets in one domain, one must have a single pod; both run in one pool, and neither has slices,"
         " which several instances of their group would be",
-        hint="write each instance as a group of its own with `replicas: 1`, or leave the group's placement out",
+        "write each instance as a group of its own with `replicas: 1`, or leave the group's placement out",
     ),
-    Support(
+    not_yet_upstream(
         "unlike-slices",
-        "absent",
-        word="not yet upstream",
-        reason="slices of a podSet are all of one size, and their ranks follow each other",
-        hint="make the groups equal, or place each group and not what is around them",
+        "slices of a podSet are all of one size, and their ranks follow each other",
+        "make the groups equal, or place each group and not what is around them",
     ),
     Support("slice-layers", up_to=1),
     Support("slice-layers", up_to=3, component="kueue", since="0.19"),
-    Support(
+    not_yet_upstream(
         "slice-layers",
-        "absent",
-        word="not yet upstream",
-        reason=f"{NESTED_SLICES}, and there are 3 layers at most",
-        hint="target Kueue 0.19, name the gate in the topology's `schedulers: {kueue: {featureGates}}`, or nest less",
+        f"{NESTED_SLICES}, and there are 3 layers at most",
+        "target Kueue 0.19, name the gate in the topology's `schedulers: {kueue: {featureGates}}`, or nest less",
     ),
     Support("gated-slice-layers", up_to=1),
     Support("gated-slice-layers", up_to=3, component="kueue", since="0.17"),
-    Support(
+    not_yet_upstream(
         "gated-slice-layers",
-        "absent",
-        word="not yet upstream",
-        reason=f"{NESTED_SLICES}, and there are 3 layers at most",
-        hint="target Kueue 0.17 or later, or nest less",
+        f"{NESTED_SLICES}, and there are 3 layers at most",
+        "target Kueue 0.17 or later, or nest less",
     ),
 )
 CLAIMS = (
     *exact(
         "network-cards pod-network fixed-address",
     ),
-    Support(
+    approximate(
         "compute-domain",
-        "approximate",
+        "Kueue below 0.18 does not see the claims of its channels, so they count against no quota",
+        "nothing to do where a node has one claiming pod",
+        report="warning",
         component="kueue",
         until="0.18",
-        report="warning",
-        reason="Kueue below 0.18 does not see the claims of its channels, so they count against no quota",
-        hint="nothing to do where a node has one claiming pod",
     ),
-    Support(
+    not_yet_upstream(
         "compute-domain",
-        "absent",
+        "Kueue 0.18 refuses claims with a device configuration, which every channel has",
+        "target Kueue 0.19, or 0.17",
         component="kueue",
         until="0.19",
-        word="not yet upstream",
-        reason="Kueue 0.18 refuses claims with a device configuration, which every channel has",
-        hint="target Kueue 0.19, or 0.17",
     ),
     Support("compute-domain"),
-    Support(
+    approximate(
         "several-compute-domains",
-        "approximate",
-        report="warning",
-        reason="the groups share one pod template and so one ComputeDomain of the gang;"
+        "the groups share one pod template and so one ComputeDomain of the gang;"
         " NVLink stays whole inside each group, for the required level keeps it there",
-        hint="nothing to do, or `computeDomain: gang` says so in the file",
+        "nothing to do, or `computeDomain: gang` says so in the file",
+        report="warning",
     ),
-    Support(
+    never(
         "compute-domain-each",
-        "absent",
-        word="never",
-        reason="the groups share one pod template, which names one claim",
-        hint="leave `computeDomain: group` out: one for the gang does the same inside each group",
+        "the groups share one pod template, which names one claim",
+        "leave `computeDomain: group` out: one for the gang does the same inside each group",
     ),
-    Support(
+    not_yet_upstream(
         "network-claim",
-        "absent",
-        word="not yet upstream",
-        reason="claimed network cards do not count when Kueue looks for a domain, and Kueue 0.18 admits no workload"
+        "claimed network cards do not count when Kueue looks for a domain, and Kueue 0.18 admits no workload"
         " whose claims have constraints or settings",
-        hint="use a fabric whose cards are extended resources",
+        "use a fabric whose cards are extended resources",
     ),
-    Support(
+    not_yet_upstream(
         "gpu-claim",
-        "absent",
-        word="not yet upstream",
-        reason="claimed GPUs do not count when Kueue looks for a domain, so it would fill domains that are full",
-        hint="use `allocator: device-plugin`",
+        "claimed GPUs do not count when Kueue looks for a domain, so it would fill domains that are full",
+        "use `allocator: device-plugin`",
     ),
 )
 QUEUES = (
     Support("queue"),
-    Support(
-        "no-queue",
-        "absent",
-        word="never",
-        reason="it leaves work without a queue alone",
-        hint="set `spec.queue`, or `defaults.queue` in the topology",
-    ),
+    never("no-queue", "it leaves work without a queue alone", "set `spec.queue`, or `defaults.queue` in the topology"),
     Support("priority"),
-    Support(
+    never(
         "preemptible",
-        "absent",
-        word="never",
-        reason="who may be preempted is for the ClusterQueue to say",
-        hint="leave it out, and set `preemption` in the ClusterQueue",
+        "who may be preempted is for the ClusterQueue to say",
+        "leave it out, and set `preemption` in the ClusterQueue",
     ),
-    Support(
+    approximate(
         "admitted-together",
-        "approximate",
+        "a JobSet is admitted as one workload, so it waits for quota and room for all of its gangs",
+        "render them apart with `--gang NAME` where that is too much",
         report="info",
-        reason="a JobSet is admitted as one workload, so it waits for quota and room for all of its gangs",
-        hint="render them apart with `--gang NAME` where that is too much",
     ),
 )
 CLUSTER = (
     # Levels of an assignment: 8 up to 0.14.2, then 16 (CRD workloads.kueue.x-k8s.io), as many as a Topology has.
     Support("level-count", up_to=8),
     Support("level-count", up_to=16, component="kueue", since="0.14.3"),
-    Support(
+    never(
         "level-count",
-        "absent",
-        word="never",
-        reason="a Topology holds 16 levels, and up to Kueue 0.14.2 an assignment holds 8",
-        hint="leave out levels nobody uses",
+        "a Topology holds 16 levels, and up to Kueue 0.14.2 an assignment holds 8",
+        "leave out levels nobody uses",
     ),
     # A level in a Workload: no bound in v1beta1, 63 characters in v1beta2; 316 in a Topology.
     Support("label-key-length", up_to=316, component="kueue", until="0.15"),
     Support("label-key-length", up_to=63),
-    Support(
+    never(
         "label-key-length",
-        "absent",
-        word="never",
-        reason="a workload names levels of 63 characters at most, prefix and slash counted",
-        hint="copy the label of the nodes into one with a shorter key",
+        "a workload names levels of 63 characters at most, prefix and slash counted",
+        "copy the label of the nodes into one with a shorter key",
     ),
     Support("node-name-length"),
     Support("flavor-count", up_to=64),
-    Support(
+    never(
         "flavor-count",
-        "absent",
-        word="never",
-        reason="a ClusterQueue has 64 flavors for one set of resources, and each pool is one",
-        hint="put pools of equal nodes and levels together",
+        "a ClusterQueue has 64 flavors for one set of resources, and each pool is one",
+        "put pools of equal nodes and levels together",
     ),
     Support("flavor-size", up_to=8),
-    Support(
+    never(
         "flavor-size",
-        "absent",
-        word="never",
-        reason="a ResourceFlavor holds 8 labels and 8 tolerations",
-        hint="one label that all nodes of the pool have is enough",
+        "a ResourceFlavor holds 8 labels and 8 tolerations",
+        "one label that all nodes of the pool have is enough",
     ),
 )
 KINDS = (
     Support("workload-jobset", up_to=8),
     Support("workload-jobset", up_to=10, component="kueue", since="0.18"),
     Support("workload-jobset", up_to=18, component="kueue", since="0.19"),
-    Support(
+    never(
         "workload-jobset",
-        "absent",
-        word="never",
-        reason="each replicatedJob is a podSet, and a Workload holds 8 (10 since Kueue 0.18, 18 since 0.19)",
-        hint="make the groups equal, so that they become one podSet",
+        "each replicatedJob is a podSet, and a Workload holds 8 (10 since Kueue 0.18, 18 since 0.19)",
+        "make the groups equal, so that they become one podSet",
     ),
     Support("workload-job", up_to=1),
-    Support(
-        "workload-job",
-        "absent",
-        word="never",
-        reason="each Job is a workload of its own, and no two are admitted together",
-        hint="use `workload: jobset`",
+    never(
+        "workload-job", "each Job is a workload of its own, and no two are admitted together", "use `workload: jobset`"
     ),
     Support("workload-pods"),
-    Support("workload-lws", "absent", word="not yet here", reason="it makes a workload of each group of an LWS"),
-    Support("workload-volcano-job", "absent", word="never", reason="a Volcano Job is for Volcano"),
-    Support("workload-sbatch", "absent", word="never", reason="a batch script is for Slurm"),
+    not_yet_here("workload-lws", "it makes a workload of each group of an LWS"),
+    never("workload-volcano-job", "a Volcano Job is for Volcano"),
+    never("workload-sbatch", "a batch script is for Slurm"),
 )
 SUPPORT = (*PODS, *PLACEMENT, *CLAIMS, *QUEUES, *CLUSTER, *KINDS)
 

@@ -12,8 +12,8 @@ from typing import Any
 from bayplan.backends.kueue.lower import QUEUE, TOPOLOGY_ANNOTATIONS, Request, requests, topology_annotations
 from bayplan.core.diagnostics import Diagnostic, info
 from bayplan.kube.kinds import instances
+from bayplan.model.backend import Support, never, not_yet_upstream
 from bayplan.model.existing import LED, TITLES, UNNUMBERED, Existing, carries, refuses
-from bayplan.model.features import Support
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, PodParts, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
@@ -40,22 +40,18 @@ def _placed_kinds() -> Iterator[Support]:
         for since, most in MOST_POD_SETS:
             first = max(since, RUNTIME_PATCHES) if kind == "trainjob" else since
             yield Support(f"place-{kind}", up_to=most - extra, component="kueue" if first else "", since=first)
-    yield Support(
+    yield not_yet_upstream(
         "place-trainjob",
-        "absent",
+        "Kueue below 0.17 speaks to Trainer 2.0 and 2.1 alone, whose TrainJobs have no `runtimePatches`",
+        "target Kueue 0.17 or later, or use a JobSet",
         component="kueue",
         until=RUNTIME_PATCHES,
-        word="not yet upstream",
-        reason="Kueue below 0.17 speaks to Trainer 2.0 and 2.1 alone, whose TrainJobs have no `runtimePatches`",
-        hint="target Kueue 0.17 or later, or use a JobSet",
     )
     for kind in MANY_TEMPLATES:
-        yield Support(
+        yield never(
             f"place-{kind}",
-            "absent",
-            word="never",
-            reason="it has more pod templates than a Workload of Kueue holds podSets",
-            hint="merge equal pod templates into one of more pods, or split the workload",
+            "it has more pod templates than a Workload of Kueue holds podSets",
+            "merge equal pod templates into one of more pods, or split the workload",
         )
 
 
@@ -70,19 +66,15 @@ SUPPORT: tuple[Support, ...] = (
     *carries("copies", "jobset", "trainjob"),
     *refuses("copies", "its pods carry no number of a copy", "use a JobSet", but=("jobset", "trainjob")),
     *carries("ranks", *SLICED),
-    Support(
+    not_yet_upstream(
         f"ranks-{LED}",
-        "absent",
-        word="not yet upstream",
-        reason="beside a leader of another template the workers count from 1, and Kueue would cut groups of any pods",
-        hint="leave the leader's template out where it may be a worker's, or give the groups no size",
+        "beside a leader of another template the workers count from 1, and Kueue would cut groups of any pods",
+        "leave the leader's template out where it may be a worker's, or give the groups no size",
     ),
-    Support(
+    never(
         f"ranks-{UNNUMBERED}",
-        "absent",
-        word="never",
-        reason="Kueue tells neighbours by an index from 0 on, and would cut groups of any pods",
-        hint="set `completionMode: Indexed`; of an MPIJob, leave `runLauncherAsWorker` out; or give the groups no size",
+        "Kueue tells neighbours by an index from 0 on, and would cut groups of any pods",
+        "set `completionMode: Indexed`; of an MPIJob, leave `runLauncherAsWorker` out; or give the groups no size",
     ),
     *refuses(
         "ranks",

@@ -10,7 +10,7 @@ from bayplan.backends.kueue.lower import LEVEL_LENGTH
 from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
 from bayplan.core.phrases import listing, suggest
 from bayplan.kube.objects import get, items, mapping, text
-from bayplan.linting.objects import Rule, World
+from bayplan.linting.objects import LintContext, Rule
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
@@ -21,10 +21,10 @@ MOST_LABELS = 8
 MOST_KEY = 316
 
 
-def check_cluster_objects(world: World) -> Iterator[Diagnostic]:
+def check_cluster_objects(context: LintContext) -> Iterator[Diagnostic]:
     """Everything that is wrong with the cluster objects."""
-    topology, target = world.topology, world.target
-    ours = [each for each in world.objects if text(each.data, "apiVersion").startswith(API)]
+    topology, target = context.topology, context.target
+    ours = [each for each in context.objects if text(each.data, "apiVersion").startswith(API)]
     for each in ours:
         yield from _version(each, target)
         if is_topology(each):

@@ -32,7 +32,7 @@ from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
 from bayplan.core.phrases import count, did_you_mean, listing, suggest
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get, items, mapping, number_in, text
-from bayplan.linting.objects import World
+from bayplan.linting.objects import LintContext
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST, ClusterTopology
@@ -42,9 +42,9 @@ ANNOTATIONS: Route = ("metadata", "annotations")
 LABELS: Route = ("metadata", "labels")
 
 
-def check_workloads(world: World) -> Iterator[Diagnostic]:
+def check_workloads(context: LintContext) -> Iterator[Diagnostic]:
     """Everything that is wrong with the workloads among the objects."""
-    objects, topology, target = world.objects, world.topology, world.target
+    objects, topology, target = context.objects, context.topology, context.target
     lists = level_lists(objects, topology)
     gates: dict[str, bool] = dict(topology.gates("kueue"))
     queues = _queues(objects, topology)

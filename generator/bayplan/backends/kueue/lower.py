@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.core.values import NamedTuple
-from bayplan.kube.kinds import instances
-from bayplan.kube.kinds.pods import NUMBER_COLUMN
+from bayplan.kube.kinds import NUMBER_COLUMN, instances
 from bayplan.kube.objects import given
 from bayplan.model.manifest import Lowered, Marks, Meta, PodParts, Shape, Slot
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from bayplan.backends.kueue.lower import LAYER_GATE, PodSet, PodSets, is_pair, pod_sets_of, requests
 from bayplan.core.diagnostics import Diagnostic, error, info
-from bayplan.model.features import Need
+from bayplan.model.backend import Need
 from bayplan.model.manifest import Manifest, Shape
 from bayplan.model.plan import GangPlan, Plan, Unit, title, walk
 from bayplan.model.target import Target

@@ -9,8 +9,18 @@ from collections.abc import Mapping
 
 from bayplan.backends.native.groups import lower
 from bayplan.backends.native.needs import cluster_needs, needs, notices
-from bayplan.model.backend import Backend, Cluster, Declaration
-from bayplan.model.features import Feature, Support, exact
+from bayplan.model.backend import (
+    Backend,
+    Cluster,
+    Declaration,
+    Feature,
+    Support,
+    approximate,
+    exact,
+    never,
+    not_yet_here,
+    not_yet_upstream,
+)
 
 KUBERNETES = "kubernetes"
 GREEDY = (
@@ -37,222 +47,170 @@ SUPPORT = (
         "level-count workload-job workload-pods",
     ),
     Support("gang", component=KUBERNETES, since="1.35"),
-    Support(
+    never(
         "gang",
-        "absent",
-        word="never",
-        reason="the Workload API came with Kubernetes 1.35",
-        hint="target Kubernetes 1.35 or later, or choose another scheduler",
+        "the Workload API came with Kubernetes 1.35",
+        "target Kubernetes 1.35 or later, or choose another scheduler",
     ),
     Support("required-level", component=KUBERNETES, since="1.36"),
-    Support(
+    not_yet_upstream(
         "required-level",
-        "absent",
-        word="not yet upstream",
-        reason="PodGroups have levels since Kubernetes 1.36; before, pods are only counted",
-        hint="target Kubernetes 1.36 or later, or choose another scheduler",
+        "PodGroups have levels since Kubernetes 1.36; before, pods are only counted",
+        "target Kubernetes 1.36 or later, or choose another scheduler",
     ),
-    Support(
+    not_yet_upstream(
         "preferred-level",
-        "absent",
-        word="not yet upstream",
-        reason="a PodGroup names the one level that it must share, and none that it should",
-        hint="make it `required`, or leave it out",
+        "a PodGroup names the one level that it must share, and none that it should",
+        "make it `required`, or leave it out",
     ),
-    Support(
-        "required-and-preferred",
-        "absent",
-        word="not yet upstream",
-        reason="a PodGroup names one level",
-        hint="leave out the preferred level",
-    ),
-    Support(
+    not_yet_upstream("required-and-preferred", "a PodGroup names one level", "leave out the preferred level"),
+    not_yet_upstream(
         "group-preferred",
-        "absent",
-        word="not yet upstream",
-        reason="a PodGroup names the one level that it must share, and none that it should",
-        hint="make it `required`, or leave it out",
+        "a PodGroup names the one level that it must share, and none that it should",
+        "make it `required`, or leave it out",
     ),
     Support("group-depth", up_to=1, component=KUBERNETES, since="1.36"),
     Support("group-depth", up_to=4, component=KUBERNETES, since="1.37"),
-    Support(
+    never(
         "group-depth",
-        "absent",
+        "a tree of groups is at most 4 deep",
+        "drop a level between the outermost and the innermost",
         component=KUBERNETES,
         since="1.37",
-        word="never",
-        reason="a tree of groups is at most 4 deep",
-        hint="drop a level between the outermost and the innermost",
     ),
-    Support(
+    not_yet_upstream(
         "group-depth",
-        "absent",
+        "PodGroups have levels since Kubernetes 1.36, and groups within groups since 1.37",
+        "target Kubernetes 1.37",
         component=KUBERNETES,
         until="1.36",
-        word="not yet upstream",
-        reason="PodGroups have levels since Kubernetes 1.36, and groups within groups since 1.37",
-        hint="target Kubernetes 1.37",
     ),
-    Support(
+    not_yet_upstream(
         "group-depth",
-        "absent",
-        word="not yet upstream",
-        reason="groups within groups (CompositePodGroup) came with Kubernetes 1.37",
-        hint="target Kubernetes 1.37, or keep the outermost level alone",
+        "groups within groups (CompositePodGroup) came with Kubernetes 1.37",
+        "target Kubernetes 1.37, or keep the outermost level alone",
     ),
     Support("groups-together", component=KUBERNETES, since="1.37"),
     Support("groups-together", component=KUBERNETES, until="1.36"),  # 1.35 counts all pods of a gang together
-    Support(
+    not_yet_upstream(
         "groups-together",
-        "absent",
-        word="not yet upstream",
-        reason="below Kubernetes 1.37 each placed group is a gang of its own, and nothing ties them together",
-        hint="target Kubernetes 1.37, give the gang itself a level, or make each group a gang",
+        "below Kubernetes 1.37 each placed group is a gang of its own, and nothing ties them together",
+        "target Kubernetes 1.37, give the gang itself a level, or make each group a gang",
     ),
     Support("group-objects", up_to=4),
-    Support(
+    never(
         "group-objects",
-        "absent",
-        word="never",
-        reason="a tree of groups is at most 4 deep, and groups with minimums of their own take objects too",
-        hint="nest fewer groups, or leave `minReplicas` out",
+        "a tree of groups is at most 4 deep, and groups with minimums of their own take objects too",
+        "nest fewer groups, or leave `minReplicas` out",
     ),
     Support("templates", up_to=8),
-    Support(
+    never(
         "templates",
-        "absent",
-        word="never",
-        reason="a Workload lists at most 8 templates side by side",
-        hint="nest groups, make several alike, or split the gang",
+        "a Workload lists at most 8 templates side by side",
+        "nest groups, make several alike, or split the gang",
     ),
     Support("template-name-length", up_to=63),
-    Support(
+    never(
         "template-name-length",
-        "absent",
-        word="never",
-        reason="a template's name is a DNS label of 63 characters at most",
-        hint="shorten the names of the groups",
+        "a template's name is a DNS label of 63 characters at most",
+        "shorten the names of the groups",
     ),
-    Support(
+    approximate(
         "uneven-groups",
-        "approximate",
-        report="info",
-        reason="kube-scheduler places groups in the order of their creation and takes none back, so where room is"
+        "kube-scheduler places groups in the order of their creation and takes none back, so where room is"
         " scarce a small group may take the domain that a large one needs",
-        hint="name the largest group first",
-    ),
-    Support(
-        "unequal-pods",
-        "approximate",
+        "name the largest group first",
         report="info",
-        reason="kube-scheduler places the pods of a group one after the other and takes none back, so where room is"
-        " scarce they may not be placed although they fit",
-        hint="put podSets of different size into groups of their own",
     ),
-    Support(
+    approximate(
+        "unequal-pods",
+        "kube-scheduler places the pods of a group one after the other and takes none back, so where room is"
+        " scarce they may not be placed although they fit",
+        "put podSets of different size into groups of their own",
+        report="info",
+    ),
+    approximate(
         "optional-pods-placed",
-        "approximate",
-        reason="kube-scheduler chooses a domain for the pods that must start, and the others wait if it has no room; or"
+        "kube-scheduler chooses a domain for the pods that must start, and the others wait if it has no room; or"
         " they take the room that the next group needs",
-        hint="leave `minReplicas` out where every pod matters",
+        "leave `minReplicas` out where every pod matters",
     ),
     Support("several-minimums", component=KUBERNETES, since="1.37"),
-    Support(
+    not_yet_upstream(
         "several-minimums",
-        "absent",
-        word="not yet upstream",
-        reason="below Kubernetes 1.37 a group has one minimum, which any of its pods can fill",
-        hint="target Kubernetes 1.37, or leave `minReplicas` out",
+        "below Kubernetes 1.37 a group has one minimum, which any of its pods can fill",
+        "target Kubernetes 1.37, or leave `minReplicas` out",
     ),
-    Support("optional-groups", "approximate", report="warning", component=KUBERNETES, since="1.37", reason=GREEDY),
-    Support(
+    approximate("optional-groups", GREEDY, report="warning", component=KUBERNETES, since="1.37"),
+    not_yet_upstream(
         "optional-groups",
-        "absent",
-        word="not yet upstream",
-        reason="below Kubernetes 1.37 there is no minimum of groups",
-        hint="target Kubernetes 1.37, or make the group whole",
+        "below Kubernetes 1.37 there is no minimum of groups",
+        "target Kubernetes 1.37, or make the group whole",
     ),
-    Support(
+    not_yet_upstream(
         "separate",
-        "absent",
-        word="not yet upstream",
-        reason="kube-scheduler keeps groups together and has no way to keep them apart",
-        hint="leave `separate` out: groups that fill more than half of a domain are apart by arithmetic",
+        "kube-scheduler keeps groups together and has no way to keep them apart",
+        "leave `separate` out: groups that fill more than half of a domain are apart by arithmetic",
     ),
-    Support(
+    never(
         "repeated-domains",
-        "absent",
-        word="never",
-        reason="kube-scheduler tells domains apart by the value of one label, so equal values under different parents"
+        "kube-scheduler tells domains apart by the value of one label, so equal values under different parents"
         " are one domain to it",
-        hint="place what is around it by the coarser level (Kubernetes 1.37), or give the label unique values",
+        "place what is around it by the coarser level (Kubernetes 1.37), or give the label unique values",
     ),
-    Support(
+    approximate(
         "levels-as-objects",
-        "approximate",
+        "it has no object for a topology and reads the labels of nodes as they are: there is nothing to apply",
+        "see that the nodes carry the labels of the levels: `kubectl get nodes -L LABEL`",
         report="info",
-        reason="it has no object for a topology and reads the labels of nodes as they are: there is nothing to apply",
-        hint="see that the nodes carry the labels of the levels: `kubectl get nodes -L LABEL`",
     ),
-    Support(
+    never(
         "numa",
-        "absent",
-        word="never",
-        reason="kube-scheduler does not see NUMA nodes; the kubelet's Topology Manager aligns what a node gets",
-        hint="set the kubelet's topologyManagerPolicy on these nodes, and leave `numa` out",
+        "kube-scheduler does not see NUMA nodes; the kubelet's Topology Manager aligns what a node gets",
+        "set the kubelet's topologyManagerPolicy on these nodes, and leave `numa` out",
     ),
-    Support(
+    approximate(
         "queue",
-        "approximate",
+        "kube-scheduler has no queues: work starts once it fits, within the ResourceQuotas of its namespace",
+        "leave the queue out, or put Kueue in front",
         report="warning",
-        reason="kube-scheduler has no queues: work starts once it fits, within the ResourceQuotas of its namespace",
-        hint="leave the queue out, or put Kueue in front",
     ),
     Support("priority", component=KUBERNETES, since="1.37"),
     Support("priority", component=KUBERNETES, until="1.36"),
-    Support(
+    approximate(
         "priority",
-        "approximate",
-        report="info",
-        reason="in Kubernetes 1.36 the pods carry the priority; where the feature gate WorkloadAwarePreemption is on,"
+        "in Kubernetes 1.36 the pods carry the priority; where the feature gate WorkloadAwarePreemption is on,"
         " that of their groups counts instead, which is written only if the topology says so",
-        hint="say it: `schedulers: {native: {featureGates: {WorkloadAwarePreemption: true}}}`",
+        "say it: `schedulers: {native: {featureGates: {WorkloadAwarePreemption: true}}}`",
+        report="info",
     ),
-    Support(
+    never(
         "never-preempted",
-        "absent",
-        word="never",
-        reason="kube-scheduler preempts by priority alone",
-        hint="name a priority class above all others in `spec.priorityClassName`, and leave `preemptible` out",
+        "kube-scheduler preempts by priority alone",
+        "name a priority class above all others in `spec.priorityClassName`, and leave `preemptible` out",
     ),
     Support("label-key-length", up_to=317),
     Support("node-name-length", up_to=253),
-    Support(
+    not_yet_here(
         "workload-jobset",
-        "absent",
+        "Kubernetes 1.35 marks pods with `workloadRef`, which JobSet 0.11 alone keeps; 0.12 drops it",
+        "use `workload: job` or `workload: pods`, or target Kubernetes 1.36",
         component=KUBERNETES,
         since="1.35",
         until="1.36",
-        word="not yet here",
-        reason="Kubernetes 1.35 marks pods with `workloadRef`, which JobSet 0.11 alone keeps; 0.12 drops it",
-        hint="use `workload: job` or `workload: pods`, or target Kubernetes 1.36",
     ),
     Support("workload-jobset", component="jobset", since="0.12"),
-    Support(
+    never(
         "workload-jobset",
-        "absent",
-        word="never",
-        reason="JobSet below 0.12 drops `schedulingGroup` from its pod templates without a word",
-        hint="target JobSet 0.12 or later, or use `workload: job` or `workload: pods`",
+        "JobSet below 0.12 drops `schedulingGroup` from its pod templates without a word",
+        "target JobSet 0.12 or later, or use `workload: job` or `workload: pods`",
     ),
-    Support(
+    never(
         "workload-lws",
-        "absent",
-        word="never",
-        reason="a LeaderWorkerSet has one pod template for all of its groups, so its pods can name one PodGroup only",
+        "a LeaderWorkerSet has one pod template for all of its groups, so its pods can name one PodGroup only",
     ),
-    Support("workload-volcano-job", "absent", word="never", reason="a Volcano Job is for Volcano"),
-    Support("workload-sbatch", "absent", word="never", reason="a batch script is for Slurm"),
+    never("workload-volcano-job", "a Volcano Job is for Volcano"),
+    never("workload-sbatch", "a batch script is for Slurm"),
 )
 
 BACKEND = Backend(

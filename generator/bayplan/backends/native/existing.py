@@ -7,8 +7,8 @@ A CRD drops `schedulingGroup` from its pod templates unless it knows the field: 
 from __future__ import annotations
 
 from bayplan.backends.native.groups import COMPONENT, SINCE_LEVELS, SINCE_WORKLOADS, lower
+from bayplan.model.backend import Support, never
 from bayplan.model.existing import TITLES, Existing, carries, for_default_scheduler, refuses
-from bayplan.model.features import Support
 from bayplan.model.manifest import Lowered, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
@@ -25,21 +25,11 @@ USE_1_36 = "target Kubernetes 1.36 or later, or use a Job"
 
 
 def _crd_kinds(kind: str, since: str) -> tuple[Support, ...]:
-    early = Support(
+    early = never(f"place-{kind}", NO_WORKLOAD_REF, USE_1_36, component=COMPONENT, until=SINCE_LEVELS)
+    late = never(
         f"place-{kind}",
-        "absent",
-        component=COMPONENT,
-        until=SINCE_LEVELS,
-        word="never",
-        reason=NO_WORKLOAD_REF,
-        hint=USE_1_36,
-    )
-    late = Support(
-        f"place-{kind}",
-        "absent",
-        word="never",
-        reason=f"its CRD below {since} drops `schedulingGroup` from pod templates without a word",
-        hint=f"target {since} or later (`versions: {{{kind}: ...}}`)",
+        f"its CRD below {since} drops `schedulingGroup` from pod templates without a word",
+        f"target {since} or later (`versions: {{{kind}: ...}}`)",
     )
     return early, Support(f"place-{kind}", component=kind, since=since), late
 
@@ -48,17 +38,9 @@ def _trainjob() -> tuple[Support, ...]:
     """The runtime's CRD and that of the JobSet that is made of it keep the field."""
     late = "below Trainer 2.3 and JobSet 0.12 their CRDs drop `schedulingGroup` from pod templates without a word"
     hint = "target Trainer 2.3 and JobSet 0.12 or later, or use a JobSet"
-    lost = Support("place-trainjob", "absent", word="never", reason=late, hint=hint)
+    lost = never("place-trainjob", late, hint)
     return (
-        Support(
-            "place-trainjob",
-            "absent",
-            component=COMPONENT,
-            until=SINCE_LEVELS,
-            word="never",
-            reason=NO_WORKLOAD_REF,
-            hint=USE_1_36,
-        ),
+        never("place-trainjob", NO_WORKLOAD_REF, USE_1_36, component=COMPONENT, until=SINCE_LEVELS),
         lost._replace(component="jobset", until="0.12"),
         Support("place-trainjob", component="trainer", since="2.3"),
         lost,

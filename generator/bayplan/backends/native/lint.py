@@ -26,7 +26,7 @@ from bayplan.backends.native.lint_index import (
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
 from bayplan.kube.objects import get, items, mapping, number_in, text
 from bayplan.kube.pod import COMPUTE_DOMAIN_API
-from bayplan.linting.objects import Rule, World
+from bayplan.linting.objects import LintContext, Rule
 
 # M780: fields of another version of Kubernetes, and templates whose CRD drops them
 
@@ -399,9 +399,9 @@ def _same_scheduler(first: PodSpec, pods: PodSpec) -> Iterator[Diagnostic]:
         yield error("M788", at, message, hint="name one scheduler in all of them", notes=(Note(one, first.route),))
 
 
-def check_objects(world: World) -> Iterator[Diagnostic]:
+def check_objects(context: LintContext) -> Iterator[Diagnostic]:
     """Every finding in the objects that kube-scheduler reads."""
-    objects = indexed(world.objects, world.topology, world.target)
+    objects = indexed(context.objects, context.topology, context.target)
     if objects.groups or any(each.named for each in objects.pods):
         for rule in (_versions, _workload_templates, _groups, _pods):
             yield from rule(objects)

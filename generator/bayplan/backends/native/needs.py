@@ -23,7 +23,7 @@ from bayplan.backends.native.groups import (
 )
 from bayplan.core.diagnostics import Diagnostic, error, info
 from bayplan.core.values import NamedTuple
-from bayplan.model.features import Need
+from bayplan.model.backend import Need
 from bayplan.model.manifest import Shape
 from bayplan.model.plan import GangPlan, Plan, Unit, all_pods, once, title, walk
 from bayplan.model.target import Target

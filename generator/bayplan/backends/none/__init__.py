@@ -12,11 +12,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.values import NamedTuple
-from bayplan.kube.kinds.parts import GANG_LABEL, GROUP_LABEL
+from bayplan.kube.kinds import GANG_LABEL, GROUP_LABEL
 from bayplan.kube.objects import given
 from bayplan.kube.pod import REQUIRED
-from bayplan.model.backend import Backend, Declaration
-from bayplan.model.features import Feature, Need, Support, exact
+from bayplan.model.backend import Backend, Declaration, Feature, Need, Support, approximate, exact, never, not_yet_here
 from bayplan.model.manifest import Lowered, Marks, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, once, title, walk
 from bayplan.model.target import Target
@@ -36,94 +35,67 @@ SUPPORT = (
         "network-claim pod-network fixed-address gpu-claim no-queue priority label-key-length node-name-length",
         "level-count workload-jobset workload-job workload-pods",
     ),
-    Support(
+    approximate(
         "gang",
-        "approximate",
-        report="warning",
-        reason="the default scheduler starts pods one by one, as room allows, and those that run keep their nodes while"
+        "the default scheduler starts pods one by one, as room allows, and those that run keep their nodes while"
         " they wait for the rest",
-        hint=ANOTHER,
+        ANOTHER,
+        report="warning",
     ),
     Support("group-depth", up_to=1),
-    Support(
-        "group-depth",
-        "approximate",
-        report="info",
-        reason="an outer level is no more than a preference",
-    ),
-    Support(
+    approximate("group-depth", "an outer level is no more than a preference", report="info"),
+    approximate(
         "required-level",
-        "approximate",
-        report="warning",
-        reason="it is pod affinity: the first pod chooses the domain, whether or not it has room for the others, and"
+        "it is pod affinity: the first pod chooses the domain, whether or not it has room for the others, and"
         " the rest follow it or wait for ever",
-        hint=ANOTHER,
+        ANOTHER,
+        report="warning",
     ),
-    Support(
+    approximate(
         "outer-level",
-        "approximate",
-        reason="a pod counts for pod affinity only if it matches all required terms, so the first pod of every further"
+        "a pod counts for pod affinity only if it matches all required terms, so the first pod of every further"
         " group would ignore the outer one; it is written as a preference",
-        hint=f"require only the innermost level, or {ANOTHER}",
+        f"require only the innermost level, or {ANOTHER}",
     ),
-    Support(
-        "preferred-level",
-        "approximate",
-        report="info",
-        reason="it is one score among those of the default scheduler",
-    ),
-    Support(
-        "group-preferred",
-        "approximate",
-        report="info",
-        reason="it is one score among those of the default scheduler",
-    ),
-    Support(
+    approximate("preferred-level", "it is one score among those of the default scheduler", report="info"),
+    approximate("group-preferred", "it is one score among those of the default scheduler", report="info"),
+    approximate(
         "optional-pods-placed",
-        "approximate",
-        reason="the first pods choose a domain, and further ones wait if it has no room for them",
-        hint="leave `minReplicas` out where every pod matters",
+        "the first pods choose a domain, and further ones wait if it has no room for them",
+        "leave `minReplicas` out where every pod matters",
     ),
     Support("level-labels", up_to=1),
-    Support(
+    never(
         "level-labels",
-        "absent",
-        word="never",
-        reason="a term of pod affinity has one node label, and these pools have several for the level",
-        hint="give the level the same label in all pools, or leave `separate` out",
+        "a term of pod affinity has one node label, and these pools have several for the level",
+        "give the level the same label in all pools, or leave `separate` out",
     ),
-    Support(
+    never(
         "numa",
-        "absent",
-        word="never",
-        reason="the kubelet's topology manager decides it for the whole node",
-        hint="set `topologyManagerPolicy` on the nodes of the pool, and leave `numa` out",
+        "the kubelet's topology manager decides it for the whole node",
+        "set `topologyManagerPolicy` on the nodes of the pool, and leave `numa` out",
     ),
-    Support(
+    approximate(
         "queue",
-        "approximate",
+        "the default scheduler knows no queues, so it is left out",
+        "limit namespaces with a ResourceQuota",
         report="warning",
-        reason="the default scheduler knows no queues, so it is left out",
-        hint="limit namespaces with a ResourceQuota",
     ),
-    Support(
+    approximate(
         "preemptible",
-        "approximate",
+        "whom a pod may preempt is said by its PriorityClass alone",
+        "set `spec.priorityClassName`",
         report="warning",
-        reason="whom a pod may preempt is said by its PriorityClass alone",
-        hint="set `spec.priorityClassName`",
     ),
     Support("group-label-length", up_to=63),
-    Support(
+    never(
         "group-label-length",
-        "absent",
-        word="never",
-        reason="pod affinity selects a group by a label, whose value has 63 characters at most",
-        hint="shorten the names of the groups",
+        "pod affinity selects a group by a label, whose value has 63 characters at most",
+        "shorten the names of the groups",
     ),
-    Support("workload-lws", "absent", word="not yet here", reason="bayplan writes no LeaderWorkerSets"),
-    Support("workload-volcano-job", "absent", word="never", reason="a Volcano Job is for Volcano"),
-    Support("workload-sbatch", "absent", word="never", reason="an sbatch script is for Slurm"),
+    not_yet_here("workload-lws", "bayplan writes no LeaderWorkerSets"),
+    never("workload-volcano-job", "a Volcano Job is for Volcano"),
+    never("workload-sbatch", "an sbatch script is for Slurm"),
 )
 
 

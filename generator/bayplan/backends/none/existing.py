@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bayplan.backends.none import lower, podset_paths
-from bayplan.kube.kinds.parts import GROUP_LABEL
+from bayplan.kube.kinds import GROUP_LABEL
+from bayplan.model.backend import Support
 from bayplan.model.existing import PLAIN, Existing, carries, for_default_scheduler, refuses
-from bayplan.model.features import Support
 from bayplan.model.manifest import Lowered, Marks, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target

@@ -9,8 +9,18 @@ from collections.abc import Mapping
 
 from bayplan.backends.slurm.needs import cluster_needs, needs, notices, prove
 from bayplan.backends.slurm.script import lower
-from bayplan.model.backend import Backend, Cluster, Declaration
-from bayplan.model.features import Feature, Support, exact
+from bayplan.model.backend import (
+    Backend,
+    Cluster,
+    Declaration,
+    Feature,
+    Support,
+    approximate,
+    exact,
+    never,
+    not_yet_here,
+    not_yet_upstream,
+)
 from bayplan.model.manifest import File
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
@@ -50,14 +60,14 @@ def _since_version(feature: str, version: str, reason: str, hint: str) -> tuple[
     """Exact from a version on, absent before."""
     return (
         Support(feature, component="slurm", since=version),
-        Support(feature, "absent", word="not yet upstream", reason=reason, hint=hint),
+        not_yet_upstream(feature, reason, hint),
     )
 
 
 def _kinds() -> tuple[Support, ...]:
     hint = "leave `workload` out"
     kinds = ("job", "jobset", "pods", "lws", "volcano-job")
-    return tuple(Support(f"workload-{kind}", "absent", word="never", reason=KUBERNETES, hint=hint) for kind in kinds)
+    return tuple(never(f"workload-{kind}", KUBERNETES, hint) for kind in kinds)
 
 
 PLACED = (
@@ -73,48 +83,37 @@ PLACED = (
         "target Slurm 25.05, whose topology.yaml has one topology a pool, or give each pool a cluster of its own",
     ),
     Support("shared-partition", up_to=1),
-    Support(
+    never(
         "shared-partition",
-        "absent",
-        word="never",
-        reason="Slurm picks nodes by partition, and knows no pools",
-        hint="name a partition for each: `schedulers: {slurm: {pools: {POOL: {partition: NAME}}}}` in the topology, or"
+        "Slurm picks nodes by partition, and knows no pools",
+        "name a partition for each: `schedulers: {slurm: {pools: {POOL: {partition: NAME}}}}` in the topology, or"
         " a `constraint` in `backends: {slurm: ...}`",
     ),
-    Support(
+    approximate(
         "preferred-level",
-        "approximate",
-        reason="topology/block knows no preference: what fits one planning size stays in one block, anything larger"
+        "topology/block knows no preference: what fits one planning size stays in one block, anything larger"
         " goes anywhere; topology/tree waits for few leaf switches, for some time",
-        hint="require the level, or leave it out",
+        "require the level, or leave it out",
     ),
-    Support(
+    never(
         "tree-placement",
-        "absent",
-        word="never",
-        reason="--switches bounds the number of leaf switches, and only until its time is over",
-        hint="set `schedulers: {slurm: {plugin: block}}` and configure topology/block, or prefer the level",
+        "--switches bounds the number of leaf switches, and only until its time is over",
+        "set `schedulers: {slurm: {plugin: block}}` and configure topology/block, or prefer the level",
     ),
-    Support(
+    never(
         "unlike-shapes",
-        "absent",
-        word="never",
-        reason="the sections of a heterogeneous job are placed one by one and share no block",
-        hint="make the podSets alike and their groups of one size, or leave the placement over them out",
+        "the sections of a heterogeneous job are placed one by one and share no block",
+        "make the podSets alike and their groups of one size, or leave the placement over them out",
     ),
-    Support(
+    never(
         "nested-placement",
-        "absent",
-        word="never",
-        reason="a job is cut into segments once, and only all of them together share an aggregated block",
-        hint="leave out one of the placements, or make each of the outer groups a gang of its own",
+        "a job is cut into segments once, and only all of them together share an aggregated block",
+        "leave out one of the placements, or make each of the outer groups a gang of its own",
     ),
-    Support(
+    never(
         "large-segment",
-        "absent",
-        word="never",
-        reason="Slurm keeps nodes together that fit one of its BlockSizes, and the level has none of that size",
-        hint="raise the level's `plan` up to the nodes of its smallest domain, or make the group smaller",
+        "Slurm keeps nodes together that fit one of its BlockSizes, and the level has none of that size",
+        "raise the level's `plan` up to the nodes of its smallest domain, or make the group smaller",
     ),
     *_since_version(
         "padded-level",
@@ -134,29 +133,24 @@ PLACED = (
         "--spread-segments came with Slurm 25.11",
         "target Slurm 25.11, or leave it out: groups that fill more than half of a block are apart by arithmetic",
     ),
-    Support(
+    never(
         "separate-above-block",
-        "absent",
-        word="never",
-        reason="--spread-segments keeps segments in different base blocks, which may share what is above",
-        hint="separate by the finest level",
+        "--spread-segments keeps segments in different base blocks, which may share what is above",
+        "separate by the finest level",
     ),
     Support("scattered-names", component="slurm", until="25.05"),
-    Support(
+    approximate(
         "scattered-names",
-        "approximate",
+        "Slurm numbers the nodes of a job by name, unless TopologyParam has BlockAsNodeRank",
+        "set TopologyParam=BlockAsNodeRank in slurm.conf, or give the nodes of a block neighbouring names",
+        report="warning",
         component="slurm",
         since="25.11",
-        reason="Slurm numbers the nodes of a job by name, unless TopologyParam has BlockAsNodeRank",
-        hint="set TopologyParam=BlockAsNodeRank in slurm.conf, or give the nodes of a block neighbouring names",
-        report="warning",
     ),
-    Support(
+    not_yet_upstream(
         "scattered-names",
-        "absent",
-        word="not yet upstream",
-        reason="Slurm 25.05 numbers the nodes of a job by name, so a group of ranks would not be a segment",
-        hint="give the nodes of a block names that follow each other, or target Slurm 25.11",
+        "Slurm 25.05 numbers the nodes of a job by name, so a group of ranks would not be a segment",
+        "give the nodes of a block names that follow each other, or target Slurm 25.11",
     ),
 )
 CHANNELS = (
@@ -169,97 +163,72 @@ CHANNELS = (
         "target Slurm 25.11, or leave `computeDomain: group` out",
     ),
     Support("shared-channel", component="slurm", since="25.11", up_to=1),
-    Support(
+    approximate(
         "shared-channel",
-        "approximate",
-        reason="the groups share the one IMEX channel of their job; where they are placed keeps NVLink whole",
-        hint="target Slurm 25.11, and let segments and ComputeDomains be the same groups",
+        "the groups share the one IMEX channel of their job; where they are placed keeps NVLink whole",
+        "target Slurm 25.11, and let segments and ComputeDomains be the same groups",
         report="warning",
     ),
-    Support(
+    never(
         "torn-channel",
-        "absent",
-        word="never",
-        reason="each section of a heterogeneous job has an IMEX channel of its own",
-        hint="make the pods of a ComputeDomain alike, or set `computeDomain: never`",
+        "each section of a heterogeneous job has an IMEX channel of its own",
+        "make the pods of a ComputeDomain alike, or set `computeDomain: never`",
     ),
 )
 PODS = (
-    Support("optional-pods", "absent", word="not yet here", reason=FIXED, hint=WHOLE),
+    not_yet_here("optional-pods", FIXED, WHOLE),
     Support("optional-pods-placed"),
-    Support("optional-groups", "absent", word="not yet here", reason=FIXED, hint=WHOLE),
-    Support("network-cards", "approximate", report="info", reason=CARDS),
-    Support("network-claim", "approximate", report="info", reason=CARDS),
-    Support(
+    not_yet_here("optional-groups", FIXED, WHOLE),
+    approximate("network-cards", CARDS, report="info"),
+    approximate("network-claim", CARDS, report="info"),
+    approximate(
         "pod-network",
-        "approximate",
+        "tasks are in their node's network: nothing is attached, and NCCL and Gloo choose the interface",
+        "where they choose the wrong one, name that of the nodes in the podSet's `env`",
         report="info",
-        reason="tasks are in their node's network: nothing is attached, and NCCL and Gloo choose the interface",
-        hint="where they choose the wrong one, name that of the nodes in the podSet's `env`",
     ),
-    Support(
+    never(
         "fixed-address",
-        "absent",
-        word="never",
-        reason="a task has the addresses of its node",
-        hint="leave `address` out: rank 0 is found by the name of its node",
+        "a task has the addresses of its node",
+        "leave `address` out: rank 0 is found by the name of its node",
     ),
     Support("gpu-claim"),
-    Support(
+    not_yet_here(
         "numa",
-        "absent",
-        word="not yet here",
-        reason="Slurm binds tasks by its own options",
-        hint="leave `numa` out; GPUs and cores of a task are near each other where gres.conf names the cores",
+        "Slurm binds tasks by its own options",
+        "leave `numa` out; GPUs and cores of a task are near each other where gres.conf names the cores",
     ),
-    Support(
+    approximate(
         "shared-nodes",
-        "approximate",
-        reason="each node takes that many of them, so they are packed where Kubernetes might have spread them",
-        hint="set `wholeNode: true` for one a node",
+        "each node takes that many of them, so they are packed where Kubernetes might have spread them",
+        "set `wholeNode: true` for one a node",
         report="info",
     ),
-    Support(
-        "pod-template",
-        "absent",
-        word="never",
-        reason=KUBERNETES,
-        hint="leave `template` out, and say with `env`, `files` and `resources` what Slurm needs",
+    never(
+        "pod-template", KUBERNETES, "leave `template` out, and say with `env`, `files` and `resources` what Slurm needs"
     ),
-    Support(
+    approximate(
         "task-restart",
-        "approximate",
-        reason="a task that fails ends its job; only the whole gang can start again",
-        hint="set `maxRestarts` to start the gang again",
+        "a task that fails ends its job; only the whole gang can start again",
+        "set `maxRestarts` to start the gang again",
         report="warning",
     ),
-    Support(
-        "no-command",
-        "absent",
-        word="never",
-        reason="srun starts a command, not an image",
-        hint="write the `command` that the image would run",
-    ),
-    Support(
+    never("no-command", "srun starts a command, not an image", "write the `command` that the image would run"),
+    approximate(
         "own-network",
-        "approximate",
-        reason="tasks use the network and the /dev/shm of their node",
-        hint="pick ports that are free on the nodes",
+        "tasks use the network and the /dev/shm of their node",
+        "pick ports that are free on the nodes",
         report="info",
     ),
-    Support(
+    never(
         "no-container",
-        "absent",
-        word="never",
-        reason="`container: none` runs the command on the node, which knows no image and no mounted files",
-        hint="leave `backends: {slurm: {container: none}}` out where the cluster has pyxis, or the image and files",
+        "`container: none` runs the command on the node, which knows no image and no mounted files",
+        "leave `backends: {slurm: {container: none}}` out where the cluster has pyxis, or the image and files",
     ),
-    Support(
+    not_yet_here(
         "other-resources",
-        "absent",
-        word="not yet here",
-        reason="Slurm knows extended resources only as gres of its own configuration",
-        hint="leave them out; a job reaches the devices of its nodes",
+        "Slurm knows extended resources only as gres of its own configuration",
+        "leave them out; a job reaches the devices of its nodes",
     ),
 )
 SUPPORT = (
@@ -269,34 +238,26 @@ SUPPORT = (
     *PLACED,
     *CHANNELS,
     *PODS,
-    Support(
+    approximate(
         "priority",
-        "approximate",
-        reason="Slurm knows no priority classes; its multifactor plugin and the QOS decide",
-        hint="name a QOS, `backends: {slurm: {qos: high}}`",
+        "Slurm knows no priority classes; its multifactor plugin and the QOS decide",
+        "name a QOS, `backends: {slurm: {qos: high}}`",
         report="warning",
     ),
-    Support(
+    approximate(
         "preemptible",
-        "approximate",
-        reason="in Slurm the QOS or the partition says who preempts whom",
-        hint="name a QOS, `backends: {slurm: {qos: high}}`",
+        "in Slurm the QOS or the partition says who preempts whom",
+        "name a QOS, `backends: {slurm: {qos: high}}`",
         report="warning",
     ),
     Support("many-nodes", up_to=65_536),
-    Support(
-        "many-nodes",
-        "absent",
-        word="never",
-        reason="a Slurm cluster has at most 65,536 nodes",
-        hint="split the cluster, or leave pools out of this file",
+    never(
+        "many-nodes", "a Slurm cluster has at most 65,536 nodes", "split the cluster, or leave pools out of this file"
     ),
-    Support(
+    never(
         "mapped-names",
-        "absent",
-        word="never",
-        reason="every node needs one name that no other has",
-        hint="correct `schedulers: {slurm: {names: ...}}` in the topology",
+        "every node needs one name that no other has",
+        "correct `schedulers: {slurm: {names: ...}}` in the topology",
     ),
     *_kinds(),
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bayplan.model.backend import Support
 from bayplan.model.existing import Existing, refuses
-from bayplan.model.features import Support
 
 WHY = "Slurm runs batch scripts, no objects of Kubernetes"
 HINT = "use `-s slurm-bridge`, by which Slurm places pods, or render a Workflow as a script"

@@ -11,7 +11,7 @@ from bayplan.backends.slurm.script import partition_of
 from bayplan.backends.slurm.tasks import task
 from bayplan.core.diagnostics import Diagnostic, error, info, warning
 from bayplan.core.values import NamedTuple
-from bayplan.model.features import Need
+from bayplan.model.backend import Need
 from bayplan.model.manifest import Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, once, title
 from bayplan.model.target import Target

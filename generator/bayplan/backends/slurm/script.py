@@ -12,14 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from bayplan.backends.slurm.jobs import Job, Section, Step, amounts, is_exclusive, jobs
 from bayplan.backends.slurm.tasks import common_master, here_document, host_nodes, master_lists, task
-from bayplan.kube.kinds.parts import GANG_LABEL, WORKFLOW_LABEL
+from bayplan.kube.kinds import GANG_LABEL, WORKFLOW_LABEL
 from bayplan.kube.pod import file_key
 from bayplan.kube.shell import quote
 from bayplan.model.manifest import File, Lowered, Marks, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, all_pods
+from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, edit_plan
 from bayplan.model.target import Target
 from bayplan.model.workflow import Binary
-from bayplan.planning.fit.certificate import edited
 from bayplan.topologies.slurm.layout import settings
 
 
@@ -40,16 +39,16 @@ def with_network_env(plan: Plan) -> Plan:
     """The plan with what NCCL and Gloo are told of the cards of the nodes, but for what the user says."""
     if not any(pods.spec.fabric for gang in plan.gangs for pods in all_pods(gang.root)):
         return plan
-    from bayplan.fabrics import wanted
+    from bayplan.fabrics import fabric_request
     from bayplan.fabrics.pods import on_node
 
     def with_env(pods: Pods) -> Pods:
-        asked = wanted(pods.spec, plan.topology, plan.namespace, pods.pool)
+        asked = fabric_request(pods.spec, plan.topology, plan.namespace, pods.pool)
         if asked is None:
             return pods
         return pods._replace(spec=pods.spec._replace(env={**on_node(asked), **pods.spec.env}))
 
-    return edited(plan, pods=with_env)
+    return edit_plan(plan, pods=with_env)
 
 
 def _cancel(names: Iterable[str]) -> tuple[str, ...]:

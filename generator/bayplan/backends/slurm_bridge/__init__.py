@@ -8,8 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bayplan.backends.slurm_bridge.pod_group import lower, needs, notices, prove
-from bayplan.model.backend import Backend, Declaration
-from bayplan.model.features import Feature, Support, exact
+from bayplan.model.backend import (
+    Backend,
+    Declaration,
+    Feature,
+    Support,
+    approximate,
+    exact,
+    never,
+    not_yet_here,
+    not_yet_upstream,
+)
 
 FEATURES: Mapping[str, Feature] = {
     "slurm-jobs": Feature("a gang whose groups need a domain each", "Slurm jobs", "F720"),
@@ -40,214 +49,126 @@ SUPPORT = (
         "label-key-length node-name-length level-count workload-jobset workload-job workload-pods",
     ),
     Support("slurm-jobs", up_to=1),
-    Support(
+    not_yet_upstream(
         "slurm-jobs",
-        "absent",
-        word="not yet upstream",
-        reason="every such group is a Slurm job of its own, and jobs start without regard to each other: some may run"
+        "every such group is a Slurm job of its own, and jobs start without regard to each other: some may run"
         " while the others wait",
-        hint=f"{SLURM} and --segment keeps its groups whole, or make each group a gang",
+        f"{SLURM} and --segment keeps its groups whole, or make each group a gang",
     ),
     Support("group-depth", up_to=1),
-    Support(
+    approximate(
         "group-depth",
-        "approximate",
+        "only the innermost required levels become Slurm jobs; Slurm is told nothing of the others",
         report="info",
-        reason="only the innermost required levels become Slurm jobs; Slurm is told nothing of the others",
     ),
-    Support(
+    approximate(
         "required-level",
-        "approximate",
-        report="warning",
-        reason="Slurm is told no level; a job of no more nodes than a base block stays in one block, as long as the"
+        "Slurm is told no level; a job of no more nodes than a base block stays in one block, as long as the"
         " topology of its partition is block",
-        hint="check it with `scontrol show topology`",
+        "check it with `scontrol show topology`",
+        report="warning",
     ),
-    Support(
-        "outer-jobs",
-        "absent",
-        word="not yet upstream",
-        reason="Slurm jobs know nothing of each other, so nothing brings their blocks together",
-        hint=SLURM,
+    not_yet_upstream(
+        "outer-jobs", "Slurm jobs know nothing of each other, so nothing brings their blocks together", SLURM
     ),
-    Support(
+    not_yet_upstream(
         "one-block",
-        "absent",
-        word="not yet upstream",
-        reason="Slurm splits such a job over several blocks, and slurm-bridge has no annotation for a segment",
-        hint="make the group no larger than a base block, or use `-s slurm`",
+        "Slurm splits such a job over several blocks, and slurm-bridge has no annotation for a segment",
+        "make the group no larger than a base block, or use `-s slurm`",
     ),
-    Support(
+    never(
         "known-blocks",
-        "absent",
-        word="never",
-        reason="without topology/block Slurm takes any nodes",
-        hint="state it in the topology, `schedulers: {slurm: {plugin: block}}`, if it is so",
+        "without topology/block Slurm takes any nodes",
+        "state it in the topology, `schedulers: {slurm: {plugin: block}}`, if it is so",
     ),
     Support("one-node", up_to=1),
-    Support(
-        "one-node",
-        "absent",
-        word="never",
-        reason="slurm-bridge asks Slurm for a node for every pod",
-        hint="make one pod of them",
-    ),
-    Support(
+    never("one-node", "slurm-bridge asks Slurm for a node for every pod", "make one pod of them"),
+    not_yet_upstream(
         "one-pool",
-        "absent",
-        word="not yet upstream",
-        reason="slurm-bridge reads no node selector and gives any pod of a job any of its nodes, which the kubelet then"
+        "slurm-bridge reads no node selector and gives any pod of a job any of its nodes, which the kubelet then"
         " refuses",
-        hint="put the pods of each pool in a gang of their own, with a partition of their own",
+        "put the pods of each pool in a gang of their own, with a partition of their own",
     ),
-    Support(
-        "preferred-level",
-        "absent",
-        word="never",
-        reason="Slurm is told no level; topology/block packs what it can by itself",
-    ),
-    Support(
-        "group-preferred",
-        "absent",
-        word="never",
-        reason="one job has no groups in it",
-        hint="use `-s slurm`, whose --segment keeps groups whole",
-    ),
-    Support("required-and-preferred", "absent", word="never", reason="Slurm is told no level to prefer"),
-    Support(
+    never("preferred-level", "Slurm is told no level; topology/block packs what it can by itself"),
+    never("group-preferred", "one job has no groups in it", "use `-s slurm`, whose --segment keeps groups whole"),
+    never("required-and-preferred", "Slurm is told no level to prefer"),
+    approximate(
         "rank-order",
-        "approximate",
+        "a group is a job of its own and stays whole; Slurm puts the pods of a job on its nodes in no order",
         report="info",
-        reason="a group is a job of its own and stays whole; Slurm puts the pods of a job on its nodes in no order",
     ),
-    Support(
+    approximate(
         "optional-pods",
-        "approximate",
+        "the Slurm job asks for a node for every pod, so all of them wait for the last",
+        "ask for as many replicas as must run",
         report="warning",
-        reason="the Slurm job asks for a node for every pod, so all of them wait for the last",
-        hint="ask for as many replicas as must run",
     ),
-    Support(
-        "optional-pods-placed",
-        "approximate",
-        reason="the Slurm job asks for a node for every pod at once",
-    ),
-    Support(
+    approximate("optional-pods-placed", "the Slurm job asks for a node for every pod at once"),
+    approximate(
         "optional-groups",
-        "approximate",
+        "groups that need a domain each start one by one anyway, and others only together",
         report="warning",
-        reason="groups that need a domain each start one by one anyway, and others only together",
     ),
-    Support(
+    not_yet_upstream(
         "separate",
-        "absent",
-        word="not yet upstream",
-        reason="nothing tells Slurm to keep jobs, or parts of one, on different blocks",
-        hint="use `-s slurm`, which has --spread-segments",
+        "nothing tells Slurm to keep jobs, or parts of one, on different blocks",
+        "use `-s slurm`, which has --spread-segments",
     ),
-    Support("compute-domain", "absent", word="not yet upstream", reason=CLAIMS, hint="set `computeDomain: never`"),
-    Support("several-compute-domains", "absent", word="not yet upstream", reason=CLAIMS),
-    Support("compute-domain-each", "absent", word="not yet upstream", reason=CLAIMS),
-    Support(
+    not_yet_upstream("compute-domain", CLAIMS, "set `computeDomain: never`"),
+    not_yet_upstream("several-compute-domains", CLAIMS),
+    not_yet_upstream("compute-domain-each", CLAIMS),
+    approximate(
         "network-cards",
-        "approximate",
+        "Slurm knows nothing of them: where two pods share a node, the kubelet refuses the one that gets none",
+        "let each pod take the whole node",
         report="warning",
-        reason="Slurm knows nothing of them: where two pods share a node, the kubelet refuses the one that gets none",
-        hint="let each pod take the whole node",
     ),
-    Support("network-claim", "absent", word="not yet upstream", reason=CLAIMS, hint="use a device plugin"),
-    Support(
+    not_yet_upstream("network-claim", CLAIMS, "use a device plugin"),
+    not_yet_upstream(
         "gpu-claim",
-        "absent",
-        word="not yet upstream",
-        reason=CLAIMS,
-        hint="use `allocator: device-plugin`; with `resources: {count:"
+        CLAIMS,
+        "use `allocator: device-plugin`; with `resources: {count:"
         " deviceclass.resource.kubernetes.io/gpu.nvidia.com}` slurm-bridge 1.1 makes the claim itself",
     ),
     Support("counted-gpus", up_to=2, component="slurmBridge", since="1.1"),
-    Support(
+    not_yet_upstream(
         "counted-gpus",
-        "absent",
-        word="not yet upstream",
-        reason="slurm-bridge makes a gres of nvidia.com/gpu and amd.com/gpu alone, and since 1.1 of the device class"
+        "slurm-bridge makes a gres of nvidia.com/gpu and amd.com/gpu alone, and since 1.1 of the device class"
         " gpu.nvidia.com; Slurm would choose nodes without such cards",
-        hint="ask for whole cards by one of these resources",
+        "ask for whole cards by one of these resources",
     ),
-    Support(
-        "numa",
-        "absent",
-        word="not yet upstream",
-        reason="Slurm is told nothing of NUMA nodes",
-        hint="leave `numa` out",
-    ),
-    Support(
+    not_yet_upstream("numa", "Slurm is told nothing of NUMA nodes", "leave `numa` out"),
+    approximate(
         "priority",
-        "approximate",
+        "a PriorityClass orders only the submission; what Slurm goes by is its own priority",
+        "set `backends: {slurm-bridge: {priority: ...}}` (1.2) or `qos`",
         report="warning",
-        reason="a PriorityClass orders only the submission; what Slurm goes by is its own priority",
-        hint="set `backends: {slurm-bridge: {priority: ...}}` (1.2) or `qos`",
     ),
-    Support(
+    never(
         "preemptible",
-        "absent",
-        word="never",
-        reason="in Slurm the QOS or the partition says whose jobs may be preempted",
-        hint="set `backends: {slurm-bridge: {qos: ...}}` and leave `preemptible` out",
+        "in Slurm the QOS or the partition says whose jobs may be preempted",
+        "set `backends: {slurm-bridge: {qos: ...}}` and leave `preemptible` out",
     ),
-    Support(
-        "restarted-pods",
-        "absent",
-        component="slurmBridge",
-        until="1.2",
-        word="not yet upstream",
-        reason=ENDED,
-        hint=NEWER,
-    ),
-    Support(
-        "restarted-pods",
-        "absent",
-        component="jobset",
-        until="0.12",
-        word="not yet upstream",
-        reason=ENDED,
-        hint=NEWER,
-    ),
-    Support(
+    not_yet_upstream("restarted-pods", ENDED, NEWER, component="slurmBridge", until="1.2"),
+    not_yet_upstream("restarted-pods", ENDED, NEWER, component="jobset", until="0.12"),
+    not_yet_upstream(
         "template-placement",
-        "absent",
-        word="not yet upstream",
-        reason="slurm-bridge enables no plugin that reads it; where Slurm picks other nodes, the kubelet refuses pods",
-        hint="say it in Slurm's words, with a partition or `backends: {slurm-bridge: {constraints: ...}}`",
+        "slurm-bridge enables no plugin that reads it; where Slurm picks other nodes, the kubelet refuses pods",
+        "say it in Slurm's words, with a partition or `backends: {slurm-bridge: {constraints: ...}}`",
     ),
-    Support(
-        "template-claims",
-        "absent",
-        word="not yet upstream",
-        reason=CLAIMS,
-        hint="ask for devices by extended resources",
-    ),
+    not_yet_upstream("template-claims", CLAIMS, "ask for devices by extended resources"),
     Support("restarted-pods", up_to=1, component="kubernetes", since="1.36", until="1.37"),
-    Support("restarted-pods", "absent", word="not yet upstream", reason=ENDED, hint=NEWER),
+    not_yet_upstream("restarted-pods", ENDED, NEWER),
     # 63 characters of a label's value, of which a dash and eight digits tell namespaces apart
     Support("job-name-length", up_to=54),
-    Support(
+    never(
         "job-name-length",
-        "absent",
-        word="never",
-        reason="pods name their PodGroup in a label of 63 characters, of which 9 tell namespaces apart",
-        hint="shorten the names of workflow, gang or group",
+        "pods name their PodGroup in a label of 63 characters, of which 9 tell namespaces apart",
+        "shorten the names of workflow, gang or group",
     ),
-    Support(
-        "workload-lws",
-        "absent",
-        word="not yet here",
-        reason="bayplan writes no LeaderWorkerSets",
-        hint="use `workload: jobset`",
-    ),
-    Support("workload-volcano-job", "absent", word="never", reason="a Volcano Job is for Volcano"),
-    Support(
-        "workload-sbatch", "absent", word="never", reason="an sbatch script is for Slurm itself", hint="use `-s slurm`"
-    ),
+    not_yet_here("workload-lws", "bayplan writes no LeaderWorkerSets", "use `workload: jobset`"),
+    never("workload-volcano-job", "a Volcano Job is for Volcano"),
+    never("workload-sbatch", "an sbatch script is for Slurm itself", "use `-s slurm`"),
 )
 
 BACKEND = Backend(

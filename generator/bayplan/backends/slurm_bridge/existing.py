@@ -7,8 +7,8 @@ Pods of other kinds than these are Slurm jobs one by one, or of whatever shape s
 from __future__ import annotations
 
 from bayplan.backends.slurm_bridge.pod_group import lower
+from bayplan.model.backend import Support
 from bayplan.model.existing import Existing, carries, refuses
-from bayplan.model.features import Support
 
 KINDS = ("job", "jobset", "pod")
 NO_GROUPS = "a Slurm job has no groups in it, and pods of one template name one PodGroup, which is one Slurm job"

@@ -12,7 +12,7 @@ from bayplan.core.phrases import did_you_mean
 from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
 from bayplan.kube.objects import get, is_kind, items, mapping, number_in, pod_templates, text
-from bayplan.linting.objects import Rule, World
+from bayplan.linting.objects import LintContext, Rule
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 
@@ -42,10 +42,10 @@ class Pods(NamedTuple):
         return (*self.owner.route, *self.path)
 
 
-def check_objects(world: World) -> Iterator[Diagnostic]:
+def check_objects(context: LintContext) -> Iterator[Diagnostic]:
     """M820 to M826."""
-    objects, target = world.objects, world.target
-    name = world.topology.schedulers.get("slurm-bridge", {}).get("schedulerName", "slurm-bridge-scheduler")
+    objects, target = context.objects, context.target
+    name = context.topology.schedulers.get("slurm-bridge", {}).get("schedulerName", "slurm-bridge-scheduler")
     every = [Pods(each, path, found) for each in objects for path, found in pod_templates(each.data)]
     mine = [pods for pods in every if text(pods.data, "spec", "schedulerName") == name]
     for pods in every:

@@ -18,9 +18,9 @@ from typing import Any
 from bayplan.accelerators import DEVICE_PLUGIN
 from bayplan.core.diagnostics import Diagnostic, error, info
 from bayplan.core.values import NamedTuple
-from bayplan.kube.kinds.parts import gang_labels
+from bayplan.kube.kinds import gang_labels
 from bayplan.kube.objects import given
-from bayplan.model.features import Need
+from bayplan.model.backend import Need
 from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, allocator, once, title, walk
 from bayplan.model.target import Target

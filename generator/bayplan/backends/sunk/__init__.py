@@ -12,8 +12,18 @@ from bayplan.accelerators import DEVICE_PLUGIN
 from bayplan.backends.slurm_bridge.pod_group import ignored_placement_fields, template_fields
 from bayplan.core.diagnostics import Diagnostic, info
 from bayplan.kube.objects import given
-from bayplan.model.backend import Backend, Declaration
-from bayplan.model.features import Feature, Need, Support, exact
+from bayplan.model.backend import (
+    Backend,
+    Declaration,
+    Feature,
+    Need,
+    Support,
+    approximate,
+    exact,
+    never,
+    not_yet_here,
+    not_yet_upstream,
+)
 from bayplan.model.manifest import Lowered, Marks, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, allocator, once
 from bayplan.model.target import Target
@@ -35,101 +45,68 @@ SUPPORT = (
         "no-queue label-key-length node-name-length level-count workload-jobset workload-job workload-pods",
     ),
     Support("gang", up_to=1),
-    Support(
+    not_yet_here(
         "gang",
-        "absent",
-        word="not yet here",
-        reason="every pod is a Slurm job of its own, which starts when there is room for it alone; SUNK 7.6 and 8.2 can"
+        "every pod is a Slurm job of its own, which starts when there is room for it alone; SUNK 7.6 and 8.2 can"
         " start the pods of one Job together, which bayplan does not ask for yet",
-        hint=SLURM,
+        SLURM,
     ),
-    Support("group-depth", "absent", word="never", reason=LEVEL, hint=SLURM),
-    Support("required-level", "absent", word="not yet upstream", reason=LEVEL, hint=SLURM),
-    Support("preferred-level", "absent", word="not yet upstream", reason=LEVEL, hint=SLURM),
-    Support("group-preferred", "absent", word="not yet upstream", reason=LEVEL, hint=SLURM),
-    Support("required-and-preferred", "absent", word="not yet upstream", reason=LEVEL, hint=SLURM),
-    Support("rank-order", "absent", word="not yet upstream", reason=LEVEL, hint=SLURM),
-    Support("optional-pods-placed", "absent", word="not yet upstream", reason=LEVEL, hint=SLURM),
-    Support("separate", "absent", word="not yet upstream", reason=LEVEL, hint=SLURM),
-    Support("mixed-pools", "absent", word="not yet upstream", reason=LEVEL, hint=SLURM),
-    Support(
-        "compute-domain",
-        "absent",
-        word="not yet upstream",
-        reason=DEVICES,
-        hint="set `computeDomain: never`, or use `-s slurm`",
-    ),
-    Support("several-compute-domains", "absent", word="not yet upstream", reason=DEVICES),
-    Support("compute-domain-each", "absent", word="not yet upstream", reason=DEVICES),
-    Support(
+    never("group-depth", LEVEL, SLURM),
+    not_yet_upstream("required-level", LEVEL, SLURM),
+    not_yet_upstream("preferred-level", LEVEL, SLURM),
+    not_yet_upstream("group-preferred", LEVEL, SLURM),
+    not_yet_upstream("required-and-preferred", LEVEL, SLURM),
+    not_yet_upstream("rank-order", LEVEL, SLURM),
+    not_yet_upstream("optional-pods-placed", LEVEL, SLURM),
+    not_yet_upstream("separate", LEVEL, SLURM),
+    not_yet_upstream("mixed-pools", LEVEL, SLURM),
+    not_yet_upstream("compute-domain", DEVICES, "set `computeDomain: never`, or use `-s slurm`"),
+    not_yet_upstream("several-compute-domains", DEVICES),
+    not_yet_upstream("compute-domain-each", DEVICES),
+    approximate(
         "network-cards",
-        "approximate",
+        "Slurm knows nothing of them: where two pods share a node, the kubelet refuses the one that gets none",
+        "let each pod take the whole node",
         report="warning",
-        reason="Slurm knows nothing of them: where two pods share a node, the kubelet refuses the one that gets none",
-        hint="let each pod take the whole node",
     ),
-    Support(
-        "network-claim",
-        "absent",
-        word="not yet upstream",
-        reason="the Pod Scheduler makes a gres of nvidia.com/gpu requests alone",
-        hint="use a device plugin",
+    not_yet_upstream(
+        "network-claim", "the Pod Scheduler makes a gres of nvidia.com/gpu requests alone", "use a device plugin"
     ),
-    Support(
-        "gpu-claim",
-        "absent",
-        word="not yet upstream",
-        reason="the Pod Scheduler makes a gres of nvidia.com/gpu requests alone",
-        hint="use `allocator: device-plugin`",
+    not_yet_upstream(
+        "gpu-claim", "the Pod Scheduler makes a gres of nvidia.com/gpu requests alone", "use `allocator: device-plugin`"
     ),
-    Support(
+    not_yet_upstream(
         "sunk-gpus",
-        "absent",
-        word="not yet upstream",
-        reason="the Pod Scheduler makes a gres of nvidia.com/gpu requests alone",
-        hint="use cards that are offered as nvidia.com/gpu",
+        "the Pod Scheduler makes a gres of nvidia.com/gpu requests alone",
+        "use cards that are offered as nvidia.com/gpu",
     ),
-    Support(
+    not_yet_upstream(
         "sunk-placement",
-        "absent",
-        word="not yet upstream",
-        reason="the Pod Scheduler does not read it; pods get stuck on nodes that it does not allow",
-        hint="say it in Slurm's words, with a partition or a reservation",
+        "the Pod Scheduler does not read it; pods get stuck on nodes that it does not allow",
+        "say it in Slurm's words, with a partition or a reservation",
     ),
-    Support(
+    never(
         "missing-requests",
-        "absent",
-        word="never",
-        reason="the Pod Scheduler schedules no pod without both, greater than zero",
-        hint="add `resources: {cpu: ..., memory: ...}`",
+        "the Pod Scheduler schedules no pod without both, greater than zero",
+        "add `resources: {cpu: ..., memory: ...}`",
     ),
-    Support(
+    never(
         "grace-period",
-        "absent",
-        word="never",
-        reason="terminationGracePeriodSeconds must be less than Slurm's KillWait by more than 5 seconds",
-        hint="shorten it, or state a longer `schedulers: {sunk: {killWait: ...}}`",
+        "terminationGracePeriodSeconds must be less than Slurm's KillWait by more than 5 seconds",
+        "shorten it, or state a longer `schedulers: {sunk: {killWait: ...}}`",
     ),
-    Support("numa", "absent", word="not yet upstream", reason="Slurm is told nothing of NUMA nodes", hint=SLURM),
-    Support(
-        "priority",
-        "approximate",
-        report="warning",
-        reason="what Slurm goes by is its own priority",
-        hint="set `backends: {sunk: {qos: ...}}`",
+    not_yet_upstream("numa", "Slurm is told nothing of NUMA nodes", SLURM),
+    approximate(
+        "priority", "what Slurm goes by is its own priority", "set `backends: {sunk: {qos: ...}}`", report="warning"
     ),
-    Support(
+    never(
         "preemptible",
-        "absent",
-        word="never",
-        reason="in Slurm the QOS or the partition says whose jobs may be preempted",
-        hint="set `backends: {sunk: {qos: ...}}` and leave `preemptible` out",
+        "in Slurm the QOS or the partition says whose jobs may be preempted",
+        "set `backends: {sunk: {qos: ...}}` and leave `preemptible` out",
     ),
-    Support("workload-lws", "absent", word="not yet here", reason="bayplan writes no LeaderWorkerSets"),
-    Support("workload-volcano-job", "absent", word="never", reason="a Volcano Job is for Volcano"),
-    Support(
-        "workload-sbatch", "absent", word="never", reason="an sbatch script is for Slurm itself", hint="use `-s slurm`"
-    ),
+    not_yet_here("workload-lws", "bayplan writes no LeaderWorkerSets"),
+    never("workload-volcano-job", "a Volcano Job is for Volcano"),
+    never("workload-sbatch", "an sbatch script is for Slurm itself", "use `-s slurm`"),
 )
 
 

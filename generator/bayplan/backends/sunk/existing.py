@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bayplan.backends.sunk import lower
+from bayplan.model.backend import Support
 from bayplan.model.existing import PLAIN, Existing, carries, refuses
-from bayplan.model.features import Support
 
 ONE_BY_ONE = "every pod is a Slurm job of its own, which knows nothing of groups"
 HINT = "leave the groups out, or use `-s slurm`: SUNK runs sbatch scripts too"

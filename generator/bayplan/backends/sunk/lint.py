@@ -10,7 +10,7 @@ from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
 from bayplan.core.phrases import did_you_mean
 from bayplan.kube import quantity
 from bayplan.kube.objects import get, items, mapping, number_in, pod_templates, text
-from bayplan.linting.objects import Rule, World
+from bayplan.linting.objects import LintContext, Rule
 
 NUMBERS = ("timeout",)
 EXCLUSIVE = ("none", "user", "ok")
@@ -19,11 +19,11 @@ DEFAULT_GRACE_PERIOD = 30
 """What Kubernetes takes where a pod says nothing."""
 
 
-def check_pods(world: World) -> Iterator[Diagnostic]:
+def check_pods(context: LintContext) -> Iterator[Diagnostic]:
     """M827 to M831, of pods that carry SUNK's annotations or name its scheduler."""
-    own = world.topology.schedulers.get("sunk", {})
+    own = context.topology.schedulers.get("sunk", {})
     names = (own.get("schedulerName") or SCHEDULER,)
-    for each in world.objects:
+    for each in context.objects:
         for path, pods in pod_templates(each.data):
             route: Route = (*each.route, *path)
             annotations = {

@@ -9,8 +9,18 @@ from collections.abc import Mapping
 
 from bayplan.backends.volcano.needs import cluster_needs, cluster_objects, needs, notices
 from bayplan.backends.volcano.pod_group import lower
-from bayplan.model.backend import Backend, Cluster, Declaration
-from bayplan.model.features import Feature, Support, exact
+from bayplan.model.backend import (
+    Backend,
+    Cluster,
+    Declaration,
+    Feature,
+    Support,
+    approximate,
+    exact,
+    never,
+    not_yet_here,
+    not_yet_upstream,
+)
 
 FEATURES: Mapping[str, Feature] = {
     "volcano-release": Feature("gangs with subgroups or partitions", code="F641", firm=True),
@@ -37,130 +47,102 @@ SUPPORT = (
     # volcano-sh/volcano#4871 (1.14.1), #5189 and #5190 (1.14.2, 1.15.0), #5401 and #5402 (1.14.3, 1.15.1).
     Support("volcano-release", component="volcano", since="1.15.1"),
     Support("volcano-release", component="volcano", since="1.14.3", until="1.15"),
-    Support(
+    not_yet_upstream(
         "volcano-release",
-        "absent",
-        word="not yet upstream",
-        reason=RELEASE,
-        hint="install and target Volcano 1.14.3, or 1.15.1 and later (`versions: {volcano: ...}`, with the patch)",
+        RELEASE,
+        "install and target Volcano 1.14.3, or 1.15.1 and later (`versions: {volcano: ...}`, with the patch)",
     ),
     Support("group-depth", up_to=2),
-    Support(
+    not_yet_upstream(
         "group-depth",
-        "absent",
-        word="not yet upstream",
-        reason="a PodGroup has one level for the gang and one for its subgroups",
-        hint="drop the placement in between: the finer one keeps its groups together all the same",
+        "a PodGroup has one level for the gang and one for its subgroups",
+        "drop the placement in between: the finer one keeps its groups together all the same",
     ),
     Support("nested-subgroups", up_to=1),
-    Support(
+    not_yet_upstream(
         "nested-subgroups",
-        "absent",
-        word="not yet upstream",
-        reason="a pod belongs to one subgroup, and subgroups hold no others",
-        hint="put the outer placement on the gang, or drop one of the two",
+        "a pod belongs to one subgroup, and subgroups hold no others",
+        "put the outer placement on the gang, or drop one of the two",
     ),
-    Support(
+    not_yet_here(
         "host-tier",
-        "absent",
-        word="not yet here",
-        reason="HyperNodes end at the finest level above the host; one for each node would be tried one by one",
-        hint="make one pod of it, or require the next coarser level",
+        "HyperNodes end at the finest level above the host; one for each node would be tried one by one",
+        "make one pod of it, or require the next coarser level",
     ),
-    Support(
+    approximate(
         "preferred-level",
-        "approximate",
-        reason="soft mode names no level: Volcano tries the finest domains first and widens until the pods fit",
+        "soft mode names no level: Volcano tries the finest domains first and widens until the pods fit",
+        "use `required` where the level matters",
         report="warning",
-        hint="use `required` where the level matters",
     ),
-    Support(
+    approximate(
         "required-and-preferred",
-        "approximate",
-        reason="within the required level Volcano tries the finest domains first, whichever level is preferred",
+        "within the required level Volcano tries the finest domains first, whichever level is preferred",
+        "leave `preferred` out: finer domains are tried first anyway",
         report="info",
-        hint="leave `preferred` out: finer domains are tried first anyway",
     ),
-    Support(
+    approximate(
         "optional-pods-placed",
-        "approximate",
-        reason="Volcano chooses a domain for the pods that must start, and the others wait if it has no room for them",
-        hint="leave `minReplicas` out where every pod matters",
+        "Volcano chooses a domain for the pods that must start, and the others wait if it has no room for them",
+        "leave `minReplicas` out where every pod matters",
     ),
-    Support(
+    approximate(
         "optional-roles",
-        "approximate",
-        reason="a subgroup counts its pods together, of whichever podSet they are",
-        hint="leave `minReplicas` of the podSets or of the group out",
+        "a subgroup counts its pods together, of whichever podSet they are",
+        "leave `minReplicas` of the podSets or of the group out",
     ),
-    Support(
+    not_yet_upstream(
         "separate",
-        "absent",
-        word="not yet upstream",
-        reason="Volcano packs subgroups and has no way to keep them apart (volcano#5349)",
-        hint="leave `separate` out: groups that fill more than half of a domain are apart by arithmetic",
+        "Volcano packs subgroups and has no way to keep them apart (volcano#5349)",
+        "leave `separate` out: groups that fill more than half of a domain are apart by arithmetic",
     ),
-    Support(
+    never(
         "uneven-depth",
-        "absent",
-        word="never",
-        reason="a tier is one number for the whole cluster, counted from the finest level, so it would have two",
-        hint="give pools that share a level the same levels below it, or leave levels out where nothing is placed",
+        "a tier is one number for the whole cluster, counted from the finest level, so it would have two",
+        "give pools that share a level the same levels below it, or leave levels out where nothing is placed",
     ),
-    Support(
+    never(
         "repeated-discovered",
-        "absent",
-        word="never",
-        reason="discovery from labels takes two domains of one value for one domain",
-        hint="use `hyperNodes: emit`, or make the values unique",
+        "discovery from labels takes two domains of one value for one domain",
+        "use `hyperNodes: emit`, or make the values unique",
     ),
-    Support(
+    never(
         "weightless-pods",
-        "absent",
-        word="never",
-        reason="Volcano takes a pod without requests for best effort and places it without a look at HyperNodes;"
+        "Volcano takes a pod without requests for best effort and places it without a look at HyperNodes;"
         " claims are no requests",
-        hint="give the podSet `resources`, such as cpu",
+        "give the podSet `resources`, such as cpu",
     ),
     Support("gpu-claim", component="volcano", since="1.15"),
-    Support(
+    approximate(
         "gpu-claim",
-        "approximate",
+        "GPUs claimed through DRA do not count against the queue below Volcano 1.15",
+        "target Volcano 1.15.1, or use the device plugin",
+        report="warning",
         component="volcano",
-        reason="GPUs claimed through DRA do not count against the queue below Volcano 1.15",
-        report="warning",
-        hint="target Volcano 1.15.1, or use the device plugin",
     ),
-    Support(
+    approximate(
         "numa",
-        "approximate",
-        reason="Volcano aligns CPUs alone, and only on nodes whose kubelet has this very policy and static CPUs",
+        "Volcano aligns CPUs alone, and only on nodes whose kubelet has this very policy and static CPUs",
+        "set the kubelet's topologyManagerPolicy to the same word",
         report="warning",
-        hint="set the kubelet's topologyManagerPolicy to the same word",
     ),
-    Support(
+    never(
         "whole-cpus",
-        "absent",
-        word="never",
-        reason="Volcano refuses a topologyPolicy for containers whose CPU request is no whole number",
-        hint='give the podSet whole CPUs, such as `resources: {cpu: "8"}`',
+        "Volcano refuses a topologyPolicy for containers whose CPU request is no whole number",
+        'give the podSet whole CPUs, such as `resources: {cpu: "8"}`',
     ),
     Support("unit-name-length", up_to=63),
-    Support(
+    never(
         "unit-name-length",
-        "absent",
-        word="never",
-        reason="a subgroup is known by a label, whose value has 63 characters at most",
-        hint="shorten the names of the groups",
+        "a subgroup is known by a label, whose value has 63 characters at most",
+        "shorten the names of the groups",
     ),
-    Support(
+    not_yet_upstream(
         "workload-lws",
-        "absent",
-        word="not yet upstream",
-        reason="the LeaderWorkerSet controller makes one PodGroup for each of its groups, without a topology",
-        hint=USE_JOBSET,
+        "the LeaderWorkerSet controller makes one PodGroup for each of its groups, without a topology",
+        USE_JOBSET,
     ),
-    Support("workload-sbatch", "absent", word="never", reason="an sbatch script is for Slurm", hint=USE_JOBSET),
+    never("workload-sbatch", "an sbatch script is for Slurm", USE_JOBSET),
 )
 
 BACKEND = Backend(

@@ -13,8 +13,8 @@ from bayplan.backends.volcano import pod_group
 from bayplan.backends.volcano.pod_group import VOLCANO_JOB, Policy, network_topology, policies, subgroup_of_podset
 from bayplan.kube.kinds.jobset import JOB_INDEX
 from bayplan.kube.objects import given
+from bayplan.model.backend import Support
 from bayplan.model.existing import PLAIN, Existing, carries, refuses
-from bayplan.model.features import Support
 from bayplan.model.manifest import Lowered, Marks, Meta, Shape
 from bayplan.model.plan import GangPlan, Plan, Unit, all_pods
 from bayplan.model.target import Target

@@ -9,7 +9,7 @@ from bayplan.backends.volcano.pod_group import POD_GROUP
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get, is_kind, items, mapping, number_in, pod_templates, text
-from bayplan.linting.objects import Rule, World
+from bayplan.linting.objects import LintContext, Rule
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
 from bayplan.topologies.hypernodes import GROUP, Labels, faults, seen
@@ -335,9 +335,9 @@ def _partitions(task: Any, policy: Any, at: Route, what: str) -> Iterator[Diagno
 # The rules
 
 
-def check_objects(world: World) -> Iterator[Diagnostic]:
+def check_objects(context: LintContext) -> Iterator[Diagnostic]:
     """HyperNodes as a tree on the topology's nodes; PodGroups with their pods, and Volcano Jobs, against that tree."""
-    objects, topology = world.objects, world.topology
+    objects, topology = context.objects, context.topology
     hyper_nodes = [seen(each) for each in objects if is_kind(each.data, GROUP, "HyperNode")]
     yield from faults(hyper_nodes, _labels_by_node(topology) or None)
     tiers = _tiers_of(topology)

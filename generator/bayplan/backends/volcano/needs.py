@@ -8,7 +8,7 @@ from bayplan.backends.volcano.pod_group import VOLCANO_JOB, GroupInstance, group
 from bayplan.core.diagnostics import Diagnostic, Route, error, info
 from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
-from bayplan.model.features import Need
+from bayplan.model.backend import Need
 from bayplan.model.manifest import Manifest, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, allocator, once, title, walk
 from bayplan.model.target import Target

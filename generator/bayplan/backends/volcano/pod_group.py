@@ -11,7 +11,7 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route, error
 from bayplan.core.values import NamedTuple
-from bayplan.kube.kinds.parts import GROUP_LABEL, gang_labels
+from bayplan.kube.kinds import GROUP_LABEL, gang_labels
 from bayplan.kube.objects import given
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, minimum

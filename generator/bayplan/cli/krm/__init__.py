@@ -7,29 +7,20 @@ configuration, and the objects are a plain stream.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bayplan import schemas
 from bayplan.cli import files
 from bayplan.cli.finish import finish
-from bayplan.cli.krm.inputs import Answer, Job
+from bayplan.cli.krm.job import API_VERSION, KINDS, Answer, Job
 from bayplan.cli.options import Given
 from bayplan.clients import resource_list
-from bayplan.clients.resource_list import ResourceList
+from bayplan.clients.resource_list import Item, ResourceList
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.core.phrases import suggest
 from bayplan.report import Batch
 from bayplan.text.document import Document
-
-API_VERSION = "bayplan.dev/v1alpha1"
-KINDS: Mapping[str, str] = {
-    "ExpandWorkflows": "expand",
-    "PlaceWorkloads": "place",
-    "ValidateWorkloads": "validate",
-    "Workflow": "generate",
-}
-"""Kind of the function's configuration -> the module that does it."""
 
 
 def run(given: Given) -> int:
@@ -40,8 +31,8 @@ def run(given: Given) -> int:
     job = _job(given, asked.value)
     if job.value is None:
         return _refuse(Job(given, asked.value.config or {}, asked.value.items), job.diagnostics)
-    module = __import__(f"bayplan.cli.krm.{KINDS[job.value.config['kind']]}", fromlist=["run"])
-    answer: Answer = module.run(job.value)
+    module, _, function = KINDS[job.value.config["kind"]].partition(".")
+    answer: Answer = getattr(__import__(f"bayplan.cli.krm.{module}", fromlist=[function]), function)(job.value)
     return _write(job.value, answer)
 
 
@@ -51,7 +42,7 @@ def _function() -> Outcome[ResourceList]:
 
 
 def _plugin(path: str) -> Outcome[ResourceList]:
-    """What a plugin of the older kind is given: a file with its configuration, and a stream that may be empty."""
+    """The input of a plugin of the older kind: a file with its configuration, and a stream that may be empty."""
     raw = files.raw_of("-", resource_list.SUBJECT)
     config = files.load(path, "function", own=False)
     if raw.value is None or not config[0]:
@@ -97,15 +88,15 @@ def _unknown(config: Any) -> Diagnostic:
 def _merged(given: Given, config: Mapping[str, Any]) -> Given:
     """The options with those of the configuration; the command line wins."""
     spec = config.get("spec", {}) if config["kind"] != "Workflow" else {}
-    said: dict[str, tuple[str, ...]] = {
+    options: dict[str, tuple[str, ...]] = {
         **{key: (spec[key],) for key in ("topology", "scheduler", "policy") if key in spec},
         **{option: ("",) for key, option in _SWITCHES.items() if spec.get(key)},
     }
     if "target" in spec:
-        said["target"] = tuple(f"{name}={version}" for name, version in spec["target"].items())
+        options["target"] = tuple(f"{name}={version}" for name, version in spec["target"].items())
     if "accept" in spec:
-        said["accept"] = tuple(spec["accept"])
-    return given._replace(options={**said, **given.options})
+        options["accept"] = tuple(spec["accept"])
+    return given._replace(options={**options, **given.options})
 
 
 _SWITCHES = {"strict": "strict", "clusterObjects": "cluster-objects", "includeHooks": "include-hooks"}
@@ -119,10 +110,11 @@ def _write(job: Job, answer: Answer) -> int:
     batches = answer.batches
     results: list[Any] = []
     if any(batch.diagnostics for batch in batches):
-        from bayplan.cli.krm import inputs as places
+        from bayplan.cli.krm.kustomizations import with_files
+        from bayplan.report.findings import findings
 
-        batches = places.found(job, batches)
-        results = _results(batches)
+        batches = with_files(job, batches)
+        results = resource_list.results(findings(batches))
     if answer.items is not None:
         return finish(job.given, batches, lambda: stdout.write(_text(job, answer.items or (), results)))
     code = finish(job.given, batches)
@@ -131,15 +123,8 @@ def _write(job: Job, answer: Answer) -> int:
     return code
 
 
-def _text(job: Job, items: Any, results: list[Any]) -> Any:
+def _text(job: Job, items: Sequence[Item | str], results: list[Any]) -> Iterable[str]:
     if job.plugin:
         return resource_list.streamed(items)
     silent = job.config["kind"] == "ValidateWorkloads" and not items
     return () if silent else resource_list.listed(job.version, items, results)
-
-
-def _results(batches: Any) -> list[Any]:
-    from bayplan.clients.results import results
-    from bayplan.report.findings import findings
-
-    return results(findings(batches))

@@ -1,64 +1,76 @@
-"""ExpandWorkflows: every Workflow among the items makes room for its manifests."""
+"""ExpandWorkflows: manifests take the place of every Workflow among the items, or join them (`Workflow`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from bayplan.cli import inputs
 from bayplan.cli.compiling import compile_all, join
 from bayplan.cli.inputs import Inputs
-from bayplan.cli.krm.inputs import Answer, Job, is_workflow, without_wire
+from bayplan.cli.krm.job import Answer, Job, is_workflow, without_wire
 from bayplan.clients import resource_list
-from bayplan.clients.resource_list import lines
+from bayplan.clients.resource_list import Item, lines
 from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.model.manifest import File
-from bayplan.model.manifest import Item as Made
 from bayplan.report import Batch
 from bayplan.text.document import Document
 
 
 def run(job: Job) -> Answer:
     """All workflows are expanded, or none."""
-    known = resource_list.known(job.items, lambda text: "kind: Workflow" in text)
+    known = resource_list.parsed(job.items, lambda text: "kind: Workflow" in text)
     if known.value is None:
         return Answer(None, [Batch(known.diagnostics)])
     found = [number for number, each in enumerate(known.value) if is_workflow(each.data)]
     if not found:
         return Answer(job.items, [])
     workflows = [Document("Workflow", "", number, without_wire(known.value[number].data)) for number in found]
-    made, batches = manifests(job, workflows)
+    made, batches = _manifests(job, workflows)
     if made is None:
         return Answer(None, batches)
-    place = found[0]
-    kept = [
-        [each for number, each in enumerate(known.value) if number not in found and (number > place) is after]
-        for after in (False, True)
-    ]
-    return Answer([*kept[0], *made, *kept[1]], batches)
+    before, after = known.value[: found[0]], known.value[found[0] :]
+    return Answer([*before, *made, *(each for each in after if not is_workflow(each.data))], batches)
 
 
-def manifests(job: Job, workflows: Sequence[Document]) -> tuple[list[str] | None, list[Batch]]:
+PLUGIN_KEYS = ("argsOneLiner", "argsFromFile")
+"""Keys by which the configuration of an older plugin names its arguments."""
+
+
+def generate(job: Job) -> Answer:
+    """kustomize shows a generator its own configuration as the only item; that one is left out."""
+    known = resource_list.parsed(job.items, lambda text: "kind: Workflow" in text)
+    if known.value is None:
+        return Answer(None, [Batch(known.diagnostics)])
+    own = without_wire({key: value for key, value in job.config.items() if key not in PLUGIN_KEYS})
+    made, batches = _manifests(job, [Document("Workflow", "", 0, own)])
+    if made is None:
+        return Answer(None, batches)
+    return Answer([*(each for each in known.value if not _is_copy(each, job.config)), *made], batches)
+
+
+def _is_copy(item: Item, config: Any) -> bool:
+    """The same object, but for what annotations travel with it."""
+    return isinstance(item.data, dict) and without_wire(item.data) == without_wire(config)
+
+
+def _manifests(job: Job, workflows: Sequence[Document]) -> tuple[list[str] | None, list[Batch]]:
     """The objects of the workflows in JSON, if all of them compile."""
     path, batches = inputs.needed_topology(job.given)
     if path is None:
         return None, list(batches)
     topology, more = inputs.topology_of(path)
     read = Inputs(tuple(workflows), topology, ())
-    asked = inputs.requests(job.given, read, cluster_objects=job.given.on("cluster-objects"))
-    compiled, found = compile_all(asked.value or (), read)
-    all_batches = [*batches, *more, Batch(asked.diagnostics), *found]
-    if asked.value is None or len(compiled) != len(workflows):
+    requested = inputs.requests(job.given, read, cluster_objects=job.given.on("cluster-objects"))
+    compiled, found = compile_all(requested.value or (), read)
+    all_batches = [*batches, *more, Batch(requested.diagnostics), *found]
+    if requested.value is None or len(compiled) != len(workflows):
         return None, all_batches
     documents, colliding = join(compiled)
     wrong = [Batch((_file(each),)) for each in documents if isinstance(each, File)]
     if wrong or colliding:
         return None, [*all_batches, *colliding, *wrong]
-    return list(_json(documents)), all_batches
-
-
-def _json(documents: Sequence[Made]) -> Iterator[str]:
-    for document in documents:
-        yield from lines(document)
+    return [line for document in documents for line in lines(document)], all_batches
 
 
 def _file(file: File) -> Diagnostic:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bayplan.augment import augment
-from bayplan.cli import inputs, placing
-from bayplan.cli.krm.inputs import Answer, Job, wire, without_wire
+from bayplan.cli import inputs
+from bayplan.cli.krm.job import Answer, Job, wire, without_wire
+from bayplan.cli.placing import placing
 from bayplan.clients import resource_list
 from bayplan.clients.resource_list import Item, line
 from bayplan.kube.objects import flattened, get, put
@@ -23,22 +24,19 @@ def run(job: Job) -> Answer:
     path, batches = inputs.needed_topology(job.given)
     if path is None:
         return Answer(None, list(batches))
-    topology, more = inputs.topology_of(path)
-    policy, about_policy = inputs.policy_of(job.given)
-    known = resource_list.known(job.items, lambda _: True)
-    asked = placing.request(job.given, topology, policy)
-    batches = (*batches, *more, *about_policy, Batch((*asked.diagnostics, *known.diagnostics)))
-    if known.value is None or asked.value is None or topology is None:
+    needed = placing(job.given, path)
+    parsed = resource_list.parsed(job.items, lambda _: True)
+    batches = (*batches, *needed.batches, Batch(parsed.diagnostics))
+    if parsed.value is None or needed.request is None:
         return Answer(None, batches)
-    documents = [Document("item", "", number, without_wire(each.data)) for number, each in enumerate(known.value)]
+    documents = [Document("item", "", number, without_wire(each.data)) for number, each in enumerate(parsed.value)]
     objects = tuple(_objects(documents))
-    request = asked.value._replace(objects=objects, namespace="")  # kustomize has set those that there are
+    request = needed.request._replace(objects=objects, namespace="")  # kustomize has set those that there are
     outcome, origins = augment(request)
     sources = {f"manifest:{number}": document for number, document in enumerate(documents)}
-    beside = {"topology": topology, **({"policy": policy} if policy else {})}
-    said = Batch(outcome.diagnostics, {**sources, **beside}, origins)
-    items = None if outcome.value is None else _merged(known.value, outcome.value)
-    return Answer(items, [*batches, said])
+    reported = Batch(outcome.diagnostics, {**sources, **needed.documents}, origins)
+    items = None if outcome.value is None else _merged(parsed.value, outcome.value)
+    return Answer(items, [*batches, reported])
 
 
 def _objects(documents: Sequence[Document]) -> Iterable[Object]:
@@ -48,15 +46,15 @@ def _objects(documents: Sequence[Document]) -> Iterable[Object]:
             yield from flattened(Object((f"manifest:{number}",), document.data))
 
 
-def _merged(items: Sequence[Item], made: Augmented) -> list[Item | str]:
+def _merged(items: Sequence[Item], augmented: Augmented) -> list[Item | str]:
     """The items in their order, with what changed and what is new."""
     changed: dict[int, Any] = {}
-    for change in made.changes:
+    for change in augmented.changes:
         number, path = number_of(change.route), change.route[1:]
         whole = changed.get(number, items[number].data)
         changed[number] = put(whole, path, _with_wire(change.data, get(whole, *path)))
     added: dict[int, list[str]] = {}
-    for new in made.added:
+    for new in augmented.added:
         added.setdefault(number_of(new.beside), []).append(line(new.data))
     merged: list[Item | str] = []
     for number, item in enumerate(items):

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 
 from bayplan import pipeline
-from bayplan.cli import inputs, options
-from bayplan.cli.krm import inputs as sources
-from bayplan.cli.krm.inputs import Answer, Job, is_workflow, without_wire
+from bayplan.cli.krm.job import Answer, Job, is_workflow, without_wire
+from bayplan.cli.krm.kustomizations import kustomization, listed_paths, objects
+from bayplan.cli.lint import lint_request
 from bayplan.clients import resource_list
 from bayplan.clients.resource_list import Item
 from bayplan.core.diagnostics import Diagnostic, error
@@ -25,30 +25,28 @@ def run(job: Job) -> Answer:
         message = "ValidateWorkloads stands under `transformers:`, where every object would be deleted"
         wrong = error("A964", ("function", "kind"), message, hint="list it under `validators:`")
         return Answer(None, [Batch((wrong,), {"function": Document("function", "", 0, job.config)})])
-    path, batches = inputs.topology_path(job.given)
-    topology, more = inputs.topology_of(path) if path is not None else (None, ())
-    target, accept = options.target(job.given), options.accept(job.given, "FM")
-    known = resource_list.known(job.items, lambda _: True)
-    batches = (*batches, *more, Batch((*target.diagnostics, *accept.diagnostics, *known.diagnostics)))
-    if known.value is None or target.value is None or accept.value is None or (path is not None and topology is None):
+    parsed = resource_list.parsed(job.items, lambda _: True)
+    documents = tuple(map(_document, parsed.value or ()))
+    request, batches = lint_request(job.given, documents)
+    batches.append(Batch(parsed.diagnostics))
+    if parsed.value is None or request is None:
         return Answer(None, batches)
-    documents = tuple(map(_document, known.value))
-    scheduler = job.given.one("scheduler")
-    request = pipeline.LintRequest(documents, topology, scheduler, target.value, accept.value)
     outcome, origins = pipeline.lint(request)
     subjects = {f"manifest:{number}": document for number, document in enumerate(documents)}
-    raw = tuple(_unexpanded(number, each) for number, each in enumerate(documents) if is_workflow(each.data))
-    whole = {each.route for each in raw}
+    unexpanded = tuple(_unexpanded(number, each) for number, each in enumerate(documents) if is_workflow(each.data))
+    whole = {each.route for each in unexpanded}
     found = tuple(each for each in outcome.diagnostics if each.route not in whole)
-    said = Batch((*found, *raw), {**subjects, **({"topology": topology} if topology else {})}, origins)
-    return Answer(_echo(job), [*batches, said])
+    reported = Batch(
+        (*found, *unexpanded), {**subjects, **({"topology": request.topology} if request.topology else {})}, origins
+    )
+    return Answer(_echo(job), [*batches, reported])
 
 
 def _deletes(job: Job) -> bool:
     """Whether the kustomization takes what this function prints for all the objects that there are."""
-    here = sources.kustomization(os.curdir)
-    paths = sources.words(here.data, "transformers") if here else ()
-    listed = [each.data for path in paths for each in sources.objects(path)]
+    here = kustomization(os.curdir)
+    paths = listed_paths(os.curdir, here.data, "transformers") if here else ()
+    listed = [each.data for path in paths for each in objects(path)]
     return any(isinstance(each, dict) and without_wire(each) == without_wire(job.config) for each in listed)
 
 

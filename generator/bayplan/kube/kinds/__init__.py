@@ -3,14 +3,107 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from bayplan.kube.kinds import job, jobset, pods, sbatch, volcano_job
-from bayplan.kube.kinds.parts import Piece, instances
+from bayplan.core.values import Modules, NamedTuple
 from bayplan.kube.ranks import Numbers
-from bayplan.model.features import Support
-from bayplan.model.manifest import Manifest, Many, Workload
-from bayplan.model.plan import GangPlan, Pods
+from bayplan.model.backend import Support, never
+from bayplan.model.manifest import Manifest, Many, Meta, Workload
+from bayplan.model.plan import GangPlan, Plan, Pods, all_pods
+
+SBATCH = "sbatch"
+"""The kind that runs outside Kubernetes."""
+
+GANG_LABEL = "bayplan.dev/gang"
+GROUP_LABEL = "bayplan.dev/group"
+POD_SET_LABEL = "bayplan.dev/pod-set"
+WORKFLOW_LABEL = "bayplan.dev/workflow"
+INDEX_ANNOTATION = "batch.kubernetes.io/job-completion-index"
+INDEX_FIELD = f"metadata.annotations['{INDEX_ANNOTATION}']"
+INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
+
+NAME_COLUMN, RANK_COLUMN, NUMBER_COLUMN = 0, 1, 2
+"""Columns of the rows of bare pods: name, rank, number in its podSet."""
+
+ENDS = never(
+    "always-restart", "the pods of a Job must be able to end", "use restartPolicy OnFailure, or `workload: pods`"
+)
+"""Of the kinds that are made of Jobs."""
+
+
+def name_rows(why: str) -> tuple[Support, ...]:
+    """Pod names, and so hostnames, are DNS labels (RFC 1123)."""
+    shorter = "shorten the names of workflow, gang, group or podSet"
+    feature = "pod-name-length"
+    return Support(feature, up_to=63), never(feature, why, shorter)
+
+
+class Piece(NamedTuple):
+    """One podSet instance ready to be written: its pod template, and what its owners carry besides."""
+
+    template: Manifest
+    owner: Meta = Meta()
+    job: Meta = Meta()
+
+
+def gang_labels(plan: Plan, gang: GangPlan) -> dict[str, str]:
+    """What every object of a gang carries."""
+    return {WORKFLOW_LABEL: plan.workflow.name, GANG_LABEL: gang.name}
+
+
+def instances(workload: Workload) -> Iterator[tuple[GangPlan, Pods]]:
+    """Every podSet instance of a workload with its gang, in rank order."""
+    for gang in workload.gangs:
+        for pods in all_pods(gang.root):
+            yield gang, pods
+
+
+def meta(name: str, *metas: Meta) -> dict[str, Any]:
+    """Object metadata: the name, and all labels and annotations there are."""
+    labels = {key: value for each in metas for key, value in each.labels.items()}
+    annotations = {key: value for each in metas for key, value in each.annotations.items()}
+    head = {"name": name} if name else {}
+    return head | ({"labels": labels} if labels else {}) | ({"annotations": annotations} if annotations else {})
+
+
+def job_spec(gang: GangPlan, replicas: int, template: Manifest) -> dict[str, Any]:
+    """An Indexed Job that fails with its first pod: whether the gang starts again is not the Job's to say."""
+    deadline = gang.gang.active_deadline_seconds
+    whole = template["spec"].get("restartPolicy") != "OnFailure"  # there, each restart of a container would count
+    return {
+        "parallelism": replicas,
+        "completions": replicas,
+        "completionMode": "Indexed",
+        **({"backoffLimit": 0} if whole else {}),
+        **({} if deadline is None else {"activeDeadlineSeconds": deadline}),
+        "template": template,
+    }
+
+
+def pod_deadline(gang: GangPlan, spec: Manifest) -> dict[str, int]:
+    """Where pods alone have a deadline: the gang's, or the template's where it is sooner. In a Job both would hold."""
+    given = [each for each in (gang.gang.active_deadline_seconds, spec.get("activeDeadlineSeconds")) if each]
+    return {"activeDeadlineSeconds": min(given)} if given else {}
+
+
+def service_name(gang: GangPlan) -> str:
+    """The headless Service of a gang whose pods look each other up, and of no other."""
+    return gang.name if gang.gang.rendezvous != "none" or gang.gang.hosts else ""
+
+
+def headless_service(gang: GangPlan, labels: Mapping[str, str]) -> dict[str, Any]:
+    """Gives the pods of a gang their DNS names, before they are ready too: rank 0 is looked up while all start."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": gang.name, "labels": dict(labels)},
+        "spec": {
+            "clusterIP": "None",
+            "publishNotReadyAddresses": True,
+            "selector": {GANG_LABEL: gang.name},
+        },
+    }
+
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -53,6 +146,4 @@ class Kind(Protocol):
         """The documents of the workload."""
 
 
-KINDS: Mapping[str, Kind] = {each.NAME: each for each in (jobset, job, pods, volcano_job, sbatch)}
-
-__all__ = ["KINDS", "Kind", "Numbers", "Piece", "instances"]
+KINDS: Mapping[str, Kind] = Modules(__name__, ("jobset", "job", "pods", "volcano-job", SBATCH))

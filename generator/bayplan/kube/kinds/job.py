@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from bayplan.kube.kinds.parts import (
+from bayplan.kube.kinds import (
     ENDS,
     INDEX_FIELD,
     INDEX_VARIABLE,
@@ -17,7 +17,7 @@ from bayplan.kube.kinds.parts import (
     service_name,
 )
 from bayplan.kube.ranks import Numbers, running_number, running_on
-from bayplan.model.features import Support
+from bayplan.model.backend import Support, never
 from bayplan.model.manifest import Manifest, Workload
 from bayplan.model.plan import GangPlan, Pods
 
@@ -26,25 +26,13 @@ TITLE = "Job"
 INDEX = INDEX_FIELD
 SEPARATE = "each Job lives on its own; only a JobSet ties them together"
 SUPPORT = (
-    Support("depends-on", "absent", word="never", reason=SEPARATE, hint="use `workload: jobset`"),
-    Support("lead", "absent", word="never", reason=SEPARATE, hint="use `workload: jobset`"),
-    Support(
-        "restarts",
-        "absent",
-        word="never",
-        reason="a Job starts single pods again, not its gang",
-        hint="use `workload: jobset`",
-    ),
+    never("depends-on", SEPARATE, "use `workload: jobset`"),
+    never("lead", SEPARATE, "use `workload: jobset`"),
+    never("restarts", "a Job starts single pods again, not its gang", "use `workload: jobset`"),
     Support("deadline"),
     Support("ttl"),
     ENDS,
-    Support(
-        "adopt",
-        "absent",
-        word="never",
-        reason="a Job is only a part of its gang, so it cannot own what belongs to the gang",
-        hint="use a JobSet",
-    ),
+    never("adopt", "a Job is only a part of its gang, so it cannot own what belongs to the gang", "use a JobSet"),
     *name_rows("a pod is called <job>-<index>-<5 letters>, and its hostname is a DNS label of 63 characters at most"),
 )
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.kube.kinds.parts import ENDS, INDEX_FIELD, INDEX_VARIABLE, Piece, instances, job_spec, meta, name_rows
+from bayplan.kube.kinds import ENDS, INDEX_FIELD, INDEX_VARIABLE, Piece, instances, job_spec, meta, name_rows
 from bayplan.kube.ranks import Numbers
-from bayplan.model.features import Support
+from bayplan.model.backend import Support, not_yet_upstream
 from bayplan.model.manifest import Manifest, Workload
 from bayplan.model.plan import GangPlan, Pods, all_pods
 
@@ -24,12 +24,10 @@ APART = "render the gangs apart with `--gang NAME` and start one after the other
 SUPPORT = (
     Support("depends-on", up_to=1, component="jobset", until="0.9"),
     Support("depends-on", up_to=5, component="jobset", since="0.9"),
-    Support(
+    not_yet_upstream(
         "depends-on",
-        "absent",
-        word="not yet upstream",
-        reason="a replicatedJob takes at most 5 predecessors (1 below JobSet 0.9), and each podSet instance is one",
-        hint=APART,
+        "a replicatedJob takes at most 5 predecessors (1 below JobSet 0.9), and each podSet instance is one",
+        APART,
     ),
     Support("lead"),
     Support("restarts"),

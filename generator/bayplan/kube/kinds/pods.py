@@ -6,31 +6,33 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import Route
-from bayplan.kube.kinds.parts import Piece, headless_service, instances, meta, name_rows, pod_deadline, service_name
+from bayplan.kube.kinds import (
+    NAME_COLUMN,
+    Piece,
+    headless_service,
+    instances,
+    meta,
+    name_rows,
+    pod_deadline,
+    service_name,
+)
 from bayplan.kube.ranks import Numbers
-from bayplan.model.features import Support
+from bayplan.model.backend import Support, never
 from bayplan.model.manifest import Manifest, Many, Meta, Slot, Workload
 from bayplan.model.plan import GangPlan, Pods
 
 NAME = "pods"
 TITLE = "set of bare pods"
 INDEX = ""
-NAME_COLUMN, RANK_COLUMN, NUMBER_COLUMN = 0, 1, 2
 ALONE = "no controller stands behind bare pods"
 SUPPORT = (
-    Support("depends-on", "absent", word="never", reason=ALONE, hint="render the gangs apart with `--gang NAME`"),
-    Support("lead", "absent", word="never", reason=ALONE, hint="use a JobSet, where the scheduler takes one"),
-    Support("restarts", "absent", word="never", reason=ALONE, hint="use a JobSet, where the scheduler takes one"),
+    never("depends-on", ALONE, "render the gangs apart with `--gang NAME`"),
+    never("lead", ALONE, "use a JobSet, where the scheduler takes one"),
+    never("restarts", ALONE, "use a JobSet, where the scheduler takes one"),
     Support("deadline"),
-    Support("ttl", "absent", word="never", reason=ALONE, hint="use a Job or JobSet, where the scheduler takes one"),
+    never("ttl", ALONE, "use a Job or JobSet, where the scheduler takes one"),
     Support("always-restart"),
-    Support(
-        "adopt",
-        "absent",
-        word="never",
-        reason="a pod is only a part of its gang, so it cannot own what belongs to the gang",
-        hint="use a JobSet",
-    ),
+    never("adopt", "a pod is only a part of its gang, so it cannot own what belongs to the gang", "use a JobSet"),
     *name_rows("the pod's name is its hostname too, a DNS label of 63 characters at most"),
 )
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from bayplan.kube.kinds.parts import Piece
+from bayplan.kube.kinds import SBATCH, Piece
 from bayplan.kube.ranks import Numbers
-from bayplan.model.features import Support
+from bayplan.model.backend import Support, never
 from bayplan.model.manifest import Manifest, Many, Workload
 from bayplan.model.plan import GangPlan, Pods
 
-NAME = "sbatch"
+NAME = SBATCH
 TITLE = "sbatch script"
 INDEX = ""
 SUPPORT = (
@@ -20,20 +20,8 @@ SUPPORT = (
     Support("restarts"),
     Support("deadline"),
     Support("ttl"),
-    Support(
-        "always-restart",
-        "absent",
-        word="never",
-        reason="a Slurm job must be able to end",
-        hint="use restartPolicy Never and `maxRestarts`",
-    ),
-    Support(
-        "adopt",
-        "absent",
-        word="never",
-        reason="a Slurm job leaves no objects behind that somebody would have to own",
-        hint="leave `cleanup` out",
-    ),
+    never("always-restart", "a Slurm job must be able to end", "use restartPolicy Never and `maxRestarts`"),
+    never("adopt", "a Slurm job leaves no objects behind that somebody would have to own", "leave `cleanup` out"),
     Support("pod-name-length"),
 )
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.kube.kinds.parts import Piece, instances, meta, name_rows, pod_deadline, service_name
+from bayplan.kube.kinds import Piece, instances, meta, name_rows, pod_deadline, service_name
 from bayplan.kube.ranks import Numbers, running_number, running_on
-from bayplan.model.features import Support
+from bayplan.model.backend import Support, not_yet_here
 from bayplan.model.manifest import Manifest, Workload
 from bayplan.model.plan import GangPlan, Pods
 
@@ -22,30 +22,24 @@ PLUGINS = {"svc": ["--publish-not-ready-addresses=true", "--disable-network-poli
 own Job (Volcano 1.15, job/plugins/svc/svc.go)."""
 
 SUPPORT = (
-    Support(
+    not_yet_here(
         "depends-on",
-        "absent",
-        word="not yet here",
-        reason="each gang is a Volcano Job of its own, and its tasks wait for tasks of the same Job alone",
-        hint="use `workload: jobset`, or render the gangs apart with `--gang NAME`",
+        "each gang is a Volcano Job of its own, and its tasks wait for tasks of the same Job alone",
+        "use `workload: jobset`, or render the gangs apart with `--gang NAME`",
     ),
-    Support(
+    not_yet_here(
         "lead",
-        "absent",
-        word="not yet here",
-        reason="a task's end can end the Job, but not before each of the lead's tasks has ended",
-        hint="use `workload: jobset`",
+        "a task's end can end the Job, but not before each of the lead's tasks has ended",
+        "use `workload: jobset`",
     ),
     Support("restarts"),
     Support("deadline"),
     Support("ttl"),
     Support("always-restart"),
-    Support(
+    not_yet_here(
         "adopt",
-        "absent",
-        word="not yet here",
-        reason="only a JobSet is made to own what belongs to its gang",
-        hint="use `workload: jobset`, or leave `cleanup` out",
+        "only a JobSet is made to own what belongs to its gang",
+        "use `workload: jobset`, or leave `cleanup` out",
     ),
     *name_rows("a pod is called <job>-<task>-<number>, and its hostname is a DNS label of 63 characters at most"),
 )

@@ -9,7 +9,7 @@ from bayplan.core.phrases import listing
 from bayplan.kube.objects import group, kind, title
 from bayplan.kube.workloads import kubernetes, training
 from bayplan.kube.workloads.parts import Objects, Reader
-from bayplan.model.augment import Roster
+from bayplan.model.augment import WorkloadTemplates
 from bayplan.model.manifest import Object
 
 WORKLOADS: Mapping[tuple[str, str], Reader] = {
@@ -34,7 +34,7 @@ REFUSED: Mapping[tuple[str, str], Reader] = {
 """Kinds whose pods make no gang: an error with the reason."""
 
 
-def read(one: Object, beside: Objects = ()) -> Outcome[Roster]:
+def read(one: Object, beside: Objects = ()) -> Outcome[WorkloadTemplates]:
     """The pods of a workload. W500: it is of a kind that bayplan cannot place; W501 to W519: why it cannot be read."""
     key = group(one), kind(one)
     reader = WORKLOADS.get(key) or REFUSED.get(key)
@@ -44,6 +44,3 @@ def read(one: Object, beside: Objects = ()) -> Outcome[Roster]:
     message = f"{title(one)} is asked to be placed, and bayplan does not know which pods it makes"
     hint = f"it places {listing(kinds, 'and')}"
     return Outcome(None, (error("W500", (*one.route, "kind"), message, hint=hint),))
-
-
-__all__ = ["REFUSED", "WORKLOADS", "Objects", "Reader", "read"]

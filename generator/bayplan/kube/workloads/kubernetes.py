@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.kube.objects import get, items, mapping, number_in, text, title
 from bayplan.kube.templates import amount, of_replicated_job
-from bayplan.kube.workloads.parts import Objects, numbered, one_by_one, roster, seat
-from bayplan.model.augment import Path, Roster, Seat
+from bayplan.kube.workloads.parts import Objects, numbered, one_by_one, slot, templates
+from bayplan.model.augment import Path, TemplateSlot, WorkloadTemplates
 from bayplan.model.manifest import Object
 
 
-def stateful_set(one: Object, _: Objects) -> Outcome[Roster]:
+def stateful_set(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
     """One podSet, called `worker`."""
-    return roster("statefulset", one, [seat(one, "worker", ("spec", "template"))], _in_order(one))
+    return templates("statefulset", one, [slot(one, "worker", ("spec", "template"))], _in_order(one))
 
 
 def _in_order(one: Object) -> Iterator[Diagnostic]:
@@ -28,7 +28,7 @@ def _in_order(one: Object) -> Iterator[Diagnostic]:
         yield one_by_one(one, route, what, "set `podManagementPolicy: Parallel`; the field cannot be changed later")
 
 
-def deployment(one: Object, _: Objects) -> Outcome[Roster]:
+def deployment(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
     """W501."""
     message = (
         f"{title(one)} makes no gang: a rollout replaces its pods one by one, from one ReplicaSet to the next, "
@@ -43,10 +43,10 @@ def deployment(one: Object, _: Objects) -> Outcome[Roster]:
 TEMPLATE: Path = ("spec", "template")
 
 
-def job(one: Object, _: Objects) -> Outcome[Roster]:
+def job(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
     """One podSet, called `worker`: the pods that run at once."""
     indexed = get(one.data, "spec", "completionMode") == "Indexed"
-    return roster("job", one, [numbered(seat(one, "worker", TEMPLATE, job=()), indexed)], waves(one, ("spec",)))
+    return templates("job", one, [numbered(slot(one, "worker", TEMPLATE, job=()), indexed)], waves(one, ("spec",)))
 
 
 def waves(one: Object, spec: Path) -> Iterator[Diagnostic]:
@@ -60,7 +60,7 @@ def waves(one: Object, spec: Path) -> Iterator[Diagnostic]:
         yield error("W504", (*one.route, *spec, key), message, hint=hint)
 
 
-def cron_job(one: Object, _: Objects) -> Outcome[Roster]:
+def cron_job(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
     """W501."""
     message = f"{title(one)} makes a new Job for each run, and what is written for one gang holds for one Job"
     hint = "let the CronJob start a JobSet or a Workflow that bayplan rendered, or leave the placement out"
@@ -70,9 +70,9 @@ def cron_job(one: Object, _: Objects) -> Outcome[Roster]:
 # A Pod alone: a gang of one.
 
 
-def pod(one: Object, _: Objects) -> Outcome[Roster]:
+def pod(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
     """One podSet, called `worker`."""
-    return roster("pod", one, [seat(one, "worker", ())])
+    return templates("pod", one, [slot(one, "worker", ())])
 
 
 # JobSet (jobset.x-k8s.io): a podSet for each replicatedJob; its Jobs are the copies.
@@ -81,18 +81,18 @@ COPY = "jobset.sigs.k8s.io/job-index"
 SPEC: Path = ("spec",)
 
 
-def jobset(one: Object, _: Objects) -> Outcome[Roster]:
+def jobset(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
     """The podSets are called as the replicatedJobs are."""
-    return roster("jobset", one, seats(one, SPEC), said(one, SPEC))
+    return templates("jobset", one, slots(one, SPEC), said(one, SPEC))
 
 
-def seats(one: Object, spec: Path) -> Iterator[Seat | Diagnostic]:
+def slots(one: Object, spec: Path) -> Iterator[TemplateSlot | Diagnostic]:
     """One for each replicatedJob of a JobSet's spec at a path."""
     for index, each in enumerate(items(one.data, *spec, "replicatedJobs")):
         job = (*spec, "replicatedJobs", index, "template")
         path = (*job, "spec", "template")
         indexed = get(one.data, *job, "spec", "completionMode") != "NonIndexed"  # JobSet's webhook completes it
-        yield numbered(seat(one, text(each, "name"), path, COPY, job, of_replicated_job(one.data, path)), indexed)
+        yield numbered(slot(one, text(each, "name"), path, COPY, job, of_replicated_job(one.data, path)), indexed)
 
 
 def said(one: Object, spec: Path) -> Iterator[Diagnostic]:
@@ -116,20 +116,20 @@ GANG = "leaderworkerset.sigs.k8s.io/group-index"
 LWS_TEMPLATE: Path = ("spec", "leaderWorkerTemplate")
 
 
-def leader_worker_set(one: Object, _: Objects) -> Outcome[Roster]:
+def leader_worker_set(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
     """The podSets `leader` and `worker`; without a leader's template the leader is a worker."""
     found = tuple(_seats(one))
     gangs = amount(one.data, (*LWS_TEMPLATE, "workerTemplate")).copies
-    return roster("lws", one, found, _lws_in_order(one), gangs=gangs or 0, gang_label=GANG)
+    return templates("lws", one, found, _lws_in_order(one), gangs=gangs or 0, gang_label=GANG)
 
 
-def _seats(one: Object) -> Iterator[Seat | Diagnostic]:
+def _seats(one: Object) -> Iterator[TemplateSlot | Diagnostic]:
     """In the order of the pods' numbers. Copies are gangs here."""
     names = {"leaderTemplate": "leader", "workerTemplate": "worker"}
     for key, called in names.items():
         if key == "workerTemplate" or mapping(one.data, *LWS_TEMPLATE, key):
-            found = seat(one, called, (*LWS_TEMPLATE, key))
-            yield found._replace(copies=1) if isinstance(found, Seat) else found
+            found = slot(one, called, (*LWS_TEMPLATE, key))
+            yield found._replace(copies=1) if isinstance(found, TemplateSlot) else found
 
 
 def _lws_in_order(one: Object) -> Iterator[Diagnostic]:

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, warning
 from bayplan.core.phrases import shorten
 from bayplan.kube.objects import get, items, name, named, number_in, text, title
-from bayplan.kube.templates import MOST_GANGS, MOST_PODS, Amount, amount
-from bayplan.model.augment import Path, Roster, Seat
+from bayplan.kube.templates import Amount, amount
+from bayplan.model.augment import Path, TemplateSlot, WorkloadTemplates
 from bayplan.model.manifest import Object
+from bayplan.model.plan import MOST_GANGS, MOST_PODS
 
 Objects = Sequence[Object]
-Reader = Callable[[Object, Objects], Outcome[Roster]]
+Reader = Callable[[Object, Objects], Outcome[WorkloadTemplates]]
 """A workload, and everything that was read with it."""
 
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -22,9 +23,9 @@ GROWS = "pods that are added later find their place without the gang"
 COUNTED = ("replicas", "size", "parallelism", "completions", "numOfHosts", "minReplicas", "maxReplicas")
 
 
-def seat(
+def slot(
     one: Object, called: str, path: Path, copy_label: str = "", job: Path | None = None, pods: Amount | None = None
-) -> Seat | Diagnostic:
+) -> TemplateSlot | Diagnostic:
     """The podSet of a pod template; `pods`: where the object alone says not how many there are.
 
     W502: nobody can tell its number of pods; W503: there is no template; W509: it cannot be called so.
@@ -39,13 +40,13 @@ def seat(
         return error("W509", _deepest(one, path), message, hint=hint)
     found = pods or amount(one.data, path)
     if found.total is None or found.replicas is None or found.copies is None:
-        return unknown(one, _culprit(one, path))
-    return Seat(called, path, found.replicas, found.copies, copy_label, job)
+        return unknown(one, _bad_count(one, path))
+    return TemplateSlot(called, path, found.replicas, found.copies, copy_label, job)
 
 
-def numbered(found: Seat | Diagnostic, indexed: bool) -> Seat | Diagnostic:
+def numbered(found: TemplateSlot | Diagnostic, indexed: bool) -> TemplateSlot | Diagnostic:
     """The seat, whose pods carry their number or do not."""
-    return found._replace(numbered=indexed) if isinstance(found, Seat) else found
+    return found._replace(numbered=indexed) if isinstance(found, TemplateSlot) else found
 
 
 def _missing(one: Object, route: Route) -> Diagnostic:
@@ -65,7 +66,7 @@ def _deepest(one: Object, path: Path) -> Route:
     return (*one.route, *path[:there])
 
 
-def _culprit(one: Object, path: Path) -> Route:
+def _bad_count(one: Object, path: Path) -> Route:
     """The number above a template that is none."""
     places = ((*path[:n], key) for n in range(len(path), 0, -1) for key in COUNTED)
     return (*one.route, *next((each for each in places if _wrong(one, each)), path))
@@ -76,24 +77,24 @@ def _wrong(one: Object, path: Path) -> bool:
     return get(one.data, *path) is not None and (found is None or found < 0)
 
 
-def roster(
-    kind: str, one: Object, found: Iterable[Seat | Diagnostic], said: Iterable[Diagnostic] = (), **more: object
-) -> Outcome[Roster]:
+def templates(
+    kind: str, one: Object, found: Iterable[TemplateSlot | Diagnostic], said: Iterable[Diagnostic] = (), **more: object
+) -> Outcome[WorkloadTemplates]:
     """The workload's pods. `said`: what else there is to say; `more`: `gangs` and `gang_label`."""
     every = tuple(found)
     wrong = [each for each in every if isinstance(each, Diagnostic)]
     if not every:
         wrong.append(_missing(one, (*one.route, "spec")))
-    seats = tuple(each for each in every if isinstance(each, Seat) and each.total)
-    made = Roster(kind, one, seats, **more)  # type: ignore[arg-type]
+    slots = tuple(each for each in every if isinstance(each, TemplateSlot) and each.total)
+    made = WorkloadTemplates(kind, one, slots, **more)  # type: ignore[arg-type]
     wrong += [*said, *_named(one, made), *_many(made), *([] if wrong else _empty(made))]
     return Outcome(None if has_errors(wrong) else made, tuple(dict.fromkeys(wrong)))
 
 
-def _named(one: Object, made: Roster) -> Iterator[Diagnostic]:
+def _named(one: Object, made: WorkloadTemplates) -> Iterator[Diagnostic]:
     """W509 and W511."""
     seen: set[str] = set()
-    for each in made.seats:
+    for each in made.slots:
         if each.name in seen:
             message = f'two parts of {title(one)} are called "{each.name}"'
             yield error("W509", (*one.route, *each.path), message, hint="give each a name of its own")
@@ -117,9 +118,9 @@ def _nameless(one: Object) -> Iterator[Diagnostic]:
         yield error("W511", named(one), message, hint=hint)
 
 
-def _many(made: Roster) -> Iterator[Diagnostic]:
+def _many(made: WorkloadTemplates) -> Iterator[Diagnostic]:
     """W309."""
-    total = made.gangs * sum(each.total for each in made.seats)
+    total = made.gangs * sum(each.total for each in made.slots)
     if made.gangs > MOST_GANGS:
         message = f"{title(made.placed)} makes {made.gangs} gangs; the most that can be planned is {MOST_GANGS}"
         yield error("W309", made.placed.route, message, hint="check its replicas")
@@ -128,7 +129,7 @@ def _many(made: Roster) -> Iterator[Diagnostic]:
         yield error("W309", made.placed.route, message, hint="check every replicas")
 
 
-def _empty(made: Roster) -> Iterator[Diagnostic]:
+def _empty(made: WorkloadTemplates) -> Iterator[Diagnostic]:
     """W505."""
     if made.idle:
         message = f"{title(made.object)} makes no pods, so there is nothing to place"
@@ -137,12 +138,12 @@ def _empty(made: Roster) -> Iterator[Diagnostic]:
         )
 
 
-Found = Sequence[Seat | Diagnostic]
+Found = Sequence[TemplateSlot | Diagnostic]
 
 
-def fewer(one: Object, path: Path, seats: Found) -> Iterator[Diagnostic]:
+def fewer(one: Object, path: Path, slots: Found) -> Iterator[Diagnostic]:
     """W506: a number at the path says that fewer pods are enough to start."""
-    least, every = number_in(one.data, *path), sum(each.total for each in seats if isinstance(each, Seat))
+    least, every = number_in(one.data, *path), sum(each.total for each in slots if isinstance(each, TemplateSlot))
     if least is not None and 0 < least < every:
         message = f"{title(one)} may start with {least} of {every} pods; all of them are planned"
         yield warning("W506", (*one.route, *path), message, hint="plan it so, or lower `replicas`")

@@ -8,70 +8,70 @@ from bayplan.core.diagnostics import Diagnostic, Note, Outcome, error, info, war
 from bayplan.kube.cards import meets
 from bayplan.kube.objects import get, group, items, kind, mapping, name, named, namespace, number_in, text, title
 from bayplan.kube.workloads import kubernetes
-from bayplan.kube.workloads.parts import GROWS, Found, Objects, fewer, numbered, one_by_one, roster, seat, unknown
-from bayplan.model.augment import Path, Roster, Seat
+from bayplan.kube.workloads.parts import GROWS, Found, Objects, fewer, numbered, one_by_one, slot, templates, unknown
+from bayplan.model.augment import Path, TemplateSlot, WorkloadTemplates
 from bayplan.model.manifest import Object
 
 FIRST = ("master", "launcher")
 """Replica types whose pods have the first ranks."""
 
 
-def pytorch_job(one: Object, _: Objects) -> Outcome[Roster]:
+def pytorch_job(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
     """`master` and `worker`."""
-    seats = tuple(_seats(one, "pytorchReplicaSpecs"))
-    return roster("pytorchjob", one, seats, _elastic(one, seats))
+    slots = tuple(_seats(one, "pytorchReplicaSpecs"))
+    return templates("pytorchjob", one, slots, _elastic(one, slots))
 
 
-def mpi_job(one: Object, _: Objects) -> Outcome[Roster]:
+def mpi_job(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
     """`launcher` and `worker`. A launcher that starts when all workers are ready is no part of their gang (W506)."""
-    seats = tuple(_seats(one, "mpiReplicaSpecs"))
+    slots = tuple(_seats(one, "mpiReplicaSpecs"))
     if text(one.data, "spec", "launcherCreationPolicy") != "WaitForWorkersReady":
-        return roster("mpijob", one, seats, _elastic(one, seats))
-    workers = [each for each in seats if not (isinstance(each, Seat) and each.name == "launcher")]
+        return templates("mpijob", one, slots, _elastic(one, slots))
+    workers = [each for each in slots if not (isinstance(each, TemplateSlot) and each.name == "launcher")]
     message = f"the launcher of {title(one)} starts when all workers are ready, so the gang is the workers alone"
     hint = "use `launcherCreationPolicy: AtStartup` to place the launcher with them"
     late = info("W506", (*one.route, "spec", "launcherCreationPolicy"), message, hint=hint)
-    return roster("mpijob", one, workers, (late, *_elastic(one, workers)))
+    return templates("mpijob", one, workers, (late, *_elastic(one, workers)))
 
 
-def _seats(one: Object, key: str) -> Iterator[Seat | Diagnostic]:
+def _seats(one: Object, key: str) -> Iterator[TemplateSlot | Diagnostic]:
     """Keys in any case mean the same (training-operator 1.9, `setTypeNamesToCamelCase`)."""
     types = [each for each in mapping(one.data, "spec", key) if isinstance(each, str)]
     for each in sorted(types, key=lambda each: (each.lower() not in FIRST, each.lower())):
-        found = seat(one, each.lower(), ("spec", key, each, "template"))
+        found = slot(one, each.lower(), ("spec", key, each, "template"))
         yield numbered(found, get(one.data, "spec", "runLauncherAsWorker") is not True)  # it is 0, and workers follow
 
 
-def _elastic(one: Object, seats: Found) -> Iterator[Diagnostic]:
+def _elastic(one: Object, slots: Found) -> Iterator[Diagnostic]:
     """W506."""
     if get(one.data, "spec", "elasticPolicy"):
         message = f"{title(one)} is elastic; only its `replicas` are planned, as one gang"
         yield warning("W506", (*one.route, "spec", "elasticPolicy"), message, hint=GROWS)
-    yield from fewer(one, ("spec", "runPolicy", "schedulingPolicy", "minAvailable"), seats)
+    yield from fewer(one, ("spec", "runPolicy", "schedulingPolicy", "minAvailable"), slots)
 
 
 # RayCluster and RayJob (ray.io): the head, and a podSet for each worker group.
 
 
-def ray_cluster(one: Object, _: Objects) -> Outcome[Roster]:
+def ray_cluster(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
     """`head`, and the worker groups by their names."""
-    return roster("raycluster", one, _ray_seats(one, ("spec",)), _scaled(one, ("spec",)))
+    return templates("raycluster", one, _ray_seats(one, ("spec",)), _scaled(one, ("spec",)))
 
 
-def ray_job(one: Object, _: Objects) -> Outcome[Roster]:
+def ray_job(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
     """Those of the cluster that it brings. The pod that submits the job is no part of the gang."""
     spec: Path = ("spec", "rayClusterSpec")
     if get(one.data, "spec", "clusterSelector"):
         message = f"{title(one)} runs in a RayCluster that is there, and makes no cluster of its own"
         route = (*one.route, "spec", "clusterSelector")
         return Outcome(None, (error("W503", route, message, hint="place that RayCluster instead"),))
-    return roster("rayjob", one, _ray_seats(one, spec), _scaled(one, spec))
+    return templates("rayjob", one, _ray_seats(one, spec), _scaled(one, spec))
 
 
-def _ray_seats(one: Object, spec: Path) -> Iterator[Seat | Diagnostic]:
-    yield seat(one, "head", (*spec, "headGroupSpec", "template"))
+def _ray_seats(one: Object, spec: Path) -> Iterator[TemplateSlot | Diagnostic]:
+    yield slot(one, "head", (*spec, "headGroupSpec", "template"))
     for index, each in enumerate(items(one.data, *spec, "workerGroupSpecs")):
-        yield seat(one, text(each, "groupName"), (*spec, "workerGroupSpecs", index, "template"))
+        yield slot(one, text(each, "groupName"), (*spec, "workerGroupSpecs", index, "template"))
 
 
 def _scaled(one: Object, spec: Path) -> Iterator[Diagnostic]:
@@ -100,7 +100,7 @@ OFFERED: Path = ("spec", "mlPolicy", "numNodes")
 MPI: Path = ("spec", "mlPolicy", "mpi")
 
 
-def train_job(one: Object, objects: Objects) -> Outcome[Roster]:
+def train_job(one: Object, objects: Objects) -> Outcome[WorkloadTemplates]:
     """The podSets of the runtime, which is what the roster holds. W507: it is not there; W508: it is not its own."""
     runtime = next((each for each in objects if _is_runtime(each, one)), None)
     if runtime is None:
@@ -110,8 +110,8 @@ def train_job(one: Object, objects: Objects) -> Outcome[Roster]:
     wrong = (*_shared(one, runtime, objects), *_patched(one), *_grouped(one, runtime))
     if wrong:
         return Outcome(None, wrong)
-    seats = [_counted(each, one, runtime) for each in kubernetes.seats(runtime, SPEC)]
-    return roster("trainjob", runtime, seats, kubernetes.said(runtime, SPEC), workload=one)
+    slots = [_counted(each, one, runtime) for each in kubernetes.slots(runtime, SPEC)]
+    return templates("trainjob", runtime, slots, kubernetes.said(runtime, SPEC), workload=one)
 
 
 def _reference(one: Object) -> tuple[str, str]:
@@ -164,9 +164,9 @@ def _grouped(one: Object, runtime: Object) -> Iterator[Diagnostic]:
         yield error("W510", (*runtime.route, "spec", "podGroupPolicy"), message, hint=hint)
 
 
-def _counted(found: Seat | Diagnostic, one: Object, runtime: Object) -> Seat | Diagnostic:
+def _counted(found: TemplateSlot | Diagnostic, one: Object, runtime: Object) -> TemplateSlot | Diagnostic:
     """The seat with as many pods as Trainer gives it, where the runtime's Job does not say that itself."""
-    if not isinstance(found, Seat) or found.job is None:
+    if not isinstance(found, TemplateSlot) or found.job is None:
         return found
     places = _by_mpi if get(runtime.data, *MPI) is not None else _by_role
     for holder, path in places(found, one, runtime):
@@ -182,46 +182,46 @@ def _counted(found: Seat | Diagnostic, one: Object, runtime: Object) -> Seat | D
 Places = tuple[tuple[Object, Path], ...]
 
 
-def _by_role(seat: Seat, one: Object, runtime: Object) -> Places:
+def _by_role(slot: TemplateSlot, one: Object, runtime: Object) -> Places:
     """The trainer's pods are as many as the TrainJob has nodes, else the runtime (Trainer 2.2, plugins/torch)."""
-    return ((one, ASKED), (runtime, OFFERED)) if _trains(seat, runtime) else ()
+    return ((one, ASKED), (runtime, OFFERED)) if _trains(slot, runtime) else ()
 
 
-def _by_mpi(seat: Seat, one: Object, runtime: Object) -> Places:
+def _by_mpi(slot: TemplateSlot, one: Object, runtime: Object) -> Places:
     """The TrainJob's nodes are those of the Job `node`, less the launcher's where it is one of them; the launcher's own
     are as many as the runtime says (Trainer 2.2, plugins/mpi and core/trainingruntime.go)."""
-    asked: Places = ((one, ASKED),) if seat.name == "node" else ()
-    return (*asked, (runtime, OFFERED)) if _trains(seat, runtime) else asked
+    asked: Places = ((one, ASKED),) if slot.name == "node" else ()
+    return (*asked, (runtime, OFFERED)) if _trains(slot, runtime) else asked
 
 
-def _trains(seat: Seat, runtime: Object) -> bool:
-    return seat.job is not None and text(runtime.data, *seat.job, "metadata", "labels", STEP) == "trainer"
+def _trains(slot: TemplateSlot, runtime: Object) -> bool:
+    return slot.job is not None and text(runtime.data, *slot.job, "metadata", "labels", STEP) == "trainer"
 
 
 # Volcano's Job (batch.volcano.sh): a podSet for each task.
 
 
-def volcano_job(one: Object, _: Objects) -> Outcome[Roster]:
+def volcano_job(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
     """The podSets are called as the tasks are."""
-    seats = tuple(_volcano_job_seats(one))
-    said, queue = (*_in_order(one), *_fewer(one, seats)), text(one.data, "spec", "queue")
-    return roster("volcano-job", one, seats, said, queue=queue)
+    slots = tuple(_volcano_job_seats(one))
+    said, queue = (*_in_order(one), *_fewer(one, slots)), text(one.data, "spec", "queue")
+    return templates("volcano-job", one, slots, said, queue=queue)
 
 
-def _volcano_job_seats(one: Object) -> Iterator[Seat | Diagnostic]:
+def _volcano_job_seats(one: Object) -> Iterator[TemplateSlot | Diagnostic]:
     """A task without a name is `default` and its number (Volcano 1.15, webhooks/admission/jobs/mutate)."""
     for index, each in enumerate(items(one.data, "spec", "tasks")):
         called = f"default{index}" if get(each, "name") in (None, "") else text(each, "name")
-        yield seat(one, called, ("spec", "tasks", index, "template"), job=("spec", "tasks", index))
+        yield slot(one, called, ("spec", "tasks", index, "template"), job=("spec", "tasks", index))
 
 
-def _fewer(one: Object, seats: Found) -> Iterator[Diagnostic]:
+def _fewer(one: Object, slots: Found) -> Iterator[Diagnostic]:
     """W506: of the Job, else of its tasks, whose numbers are added up."""
     if get(one.data, "spec", "minAvailable"):
-        yield from fewer(one, ("spec", "minAvailable"), seats)
+        yield from fewer(one, ("spec", "minAvailable"), slots)
         return
-    for each in seats:
-        if isinstance(each, Seat):
+    for each in slots:
+        if isinstance(each, TemplateSlot):
             yield from fewer(one, (*each.path[:-1], "minAvailable"), (each,))
 
 

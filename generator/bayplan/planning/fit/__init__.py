@@ -2,21 +2,60 @@
 
 from __future__ import annotations
 
-from bayplan.core.diagnostics import Diagnostic
-from bayplan.model.plan import Plan
-from bayplan.planning.fit.problem import capacity, demand
-from bayplan.planning.fit.prove import Stage
-from bayplan.planning.fit.verdict import Fits, Impossible, Undecided, prove
-from bayplan.planning.fit.witness import Run
+from typing import TYPE_CHECKING
 
-__all__ = ["prove", "diagnose", "Fits", "Impossible", "Undecided", "Stage", "Run", "demand", "capacity"]
+from bayplan.core.diagnostics import Diagnostic
+from bayplan.core.values import NamedTuple
+from bayplan.model.plan import Plan
+from bayplan.planning.fit.search import Stage, answers, ground_of
+from bayplan.planning.fit.witness import NoRoom, Unknown
+
+if TYPE_CHECKING:
+    from bayplan.planning.fit.certificate import Certificate
+
+
+class Fits(NamedTuple):
+    """A placement for every set of gangs that may run at the same time; verified."""
+
+    witness: tuple[Stage, ...]
+
+
+class Impossible(NamedTuple):
+    """No placement exists."""
+
+    certificate: Certificate
+
+
+class Undecided(NamedTuple):
+    """Neither a placement nor a proof that there is none was found within the budget."""
+
+    why: str
+    hint: str = ""
+
+
+def prove(plan: Plan) -> Fits | Impossible | Undecided:
+    """Whether all replicas of all gangs fit the usable nodes of the topology."""
+    witness: list[Stage] = []
+    unknown: Undecided | None = None
+    for gangs, found in answers(plan):
+        if isinstance(found, NoRoom):
+            from bayplan.planning.fit.certificate import certify  # only now: success costs nothing
+
+            return Impossible(certify(gangs, plan, ground_of(plan)))
+        if isinstance(found, Unknown):
+            unknown = unknown or Undecided(found.why, found.hint)
+        else:
+            witness.append(Stage(tuple(gang.name for gang in gangs), found.runs))
+    return unknown or Fits(tuple(witness))
 
 
 def diagnose(plan: Plan) -> tuple[Diagnostic, ...]:
     """Nothing when the plan fits; else what lacks where, and which proven change would help."""
-    found = prove(plan)
-    if isinstance(found, Fits):
+    result = prove(plan)
+    if isinstance(result, Fits):
         return ()
-    from bayplan.planning.fit.explain import explained  # only now: success costs nothing
+    from bayplan.planning.fit import explain  # only now: success costs nothing
 
-    return explained(plan, found)
+    if isinstance(result, Undecided):
+        return (explain.undecided(plan, result.why, result.hint),)
+    return explain.impossible(plan, result.certificate)

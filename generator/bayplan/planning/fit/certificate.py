@@ -7,44 +7,32 @@ from functools import partial
 
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, edit_plan, walk
 from bayplan.model.topology import HOST_LEVEL
-from bayplan.planning.fit.problem import Part, Problem, Vector, capacity, demand, per_node, problem
-from bayplan.planning.fit.prove import BUDGET, QUICK, holds, lacks
-from bayplan.planning.fit.space import Place, Space
+from bayplan.planning.fit.problem import Part, Place, Problem, Space, Vector, capacity, demand, per_node, problem
+from bayplan.planning.fit.search import BUDGET, QUICK, holds, lacks
 from bayplan.planning.fit.witness import solve
 
 # Plans that ask a little less: coarser levels, fewer instances, fewer pods, only what must start.
 
 
-def edited(
-    plan: Plan,
-    unit: Callable[[Unit], Unit] = lambda each: each,
-    units: Callable[[Units], Units] = lambda each: each,
-    pods: Callable[[Pods], Pods] = lambda each: each,
-) -> Plan:
-    """The plan with every unit, group and podSet instance replaced."""
-
-    def inside(one: Unit) -> Unit:
-        groups = tuple(each._replace(members=tuple(map(inside, each.members))) for each in map(units, one.groups))
-        return unit(one)._replace(groups=groups, pods=tuple(map(pods, one.pods)))
-
-    return plan._replace(gangs=tuple(gang._replace(root=inside(gang.root)) for gang in plan.gangs))
-
-
 def requiring(plan: Plan, route: Route, level: str) -> Plan:
     """The units of that route require another level; "" is none."""
-    return edited(plan, unit=lambda each: each._replace(required=level, separate="") if each.route == route else each)
+    return edit_plan(
+        plan, unit=lambda each: each._replace(required=level, separate="") if each.route == route else each
+    )
 
 
 def with_members(plan: Plan, route: Route, count: int) -> Plan:
     """The group of that route has only so many instances."""
-    return edited(plan, units=lambda each: each._replace(members=each.members[:count]) if each.route == route else each)
+    return edit_plan(
+        plan, units=lambda each: each._replace(members=each.members[:count]) if each.route == route else each
+    )
 
 
 def with_pods(plan: Plan, route: Route, count: int) -> Plan:
     """The podSet of that route has only so many pods an instance."""
-    return edited(
+    return edit_plan(
         plan, pods=lambda each: each._replace(replicas=min(count, each.replicas)) if each.route == route else each
     )
 
@@ -61,7 +49,7 @@ def with_size(plan: Plan, route: Route, size: int) -> Plan:
         members = tuple(first._replace(name=f"{units.name}-{i}", pods=(each,)) for i, each in enumerate(pods))
         return units._replace(minimum=len(members), members=members)
 
-    return edited(plan, units=cut)
+    return edit_plan(plan, units=cut)
 
 
 def is_cut(units: Units) -> bool:
@@ -89,7 +77,7 @@ def with_copies(plan: Plan, route: Route, count: int) -> Plan:
 
 def least(plan: Plan) -> Plan:
     """Only what must start together: `minReplicas` of every group and podSet."""
-    return edited(
+    return edit_plan(
         plan,
         units=lambda each: each._replace(members=each.members[: each.minimum]),
         pods=lambda each: each._replace(replicas=each.minimum),

@@ -6,27 +6,24 @@ from collections.abc import Iterator
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
 from bayplan.kube import quantity
-from bayplan.model.plan import Plan, Pods, all_pods, walk
-from bayplan.planning.fit.certificate import Certificate, Change, Lack, Near, edited, least, most
+from bayplan.model.plan import Plan, Pods, all_pods, edit_plan, walk
+from bayplan.planning.fit.certificate import Certificate, Change, Lack, Near, least, most
 from bayplan.planning.fit.problem import BOUNDED, CHANNEL, WHOLE, capacity, demand, per_node
-from bayplan.planning.fit.prove import FULL, holds
-from bayplan.planning.fit.verdict import Impossible, Undecided
+from bayplan.planning.fit.search import FULL, holds
 
 
-def explained(plan: Plan, found: Impossible | Undecided) -> tuple[Diagnostic, ...]:
-    """Why a plan does not fit; a warning where what must start does."""
-    if isinstance(found, Undecided):
-        return (undecided(plan, found),)
+def undecided(plan: Plan, why: str, hint: str) -> Diagnostic:
+    """Neither a placement nor a proof that there is none."""
+    route = plan.gangs[0].route if plan.gangs else ()
+    return error("P557", route, f"cannot decide whether the plan fits: {why}", hint=hint)
+
+
+def impossible(plan: Plan, certificate: Certificate) -> tuple[Diagnostic, ...]:
+    """Why a plan does not fit; only warnings where what must start does."""
     reduced = least(plan)
     if reduced != plan and holds(reduced, FULL):
         return tuple(_shrunk(plan, reduced))
-    return (refused(plan, found.certificate),)
-
-
-def undecided(plan: Plan, found: Undecided) -> Diagnostic:
-    """Neither a placement nor a proof that there is none."""
-    route = plan.gangs[0].route if plan.gangs else ()
-    return error("P557", route, f"cannot decide whether the plan fits: {found.why}", hint=found.hint)
+    return (refused(plan, certificate),)
 
 
 def refused(plan: Plan, why: Certificate) -> Diagnostic:
@@ -179,7 +176,7 @@ def _elastic(plan: Plan) -> Iterator[tuple[Route, int]]:
 
 
 def _sized(plan: Plan, counts: dict[Route, int]) -> Plan:
-    return edited(
+    return edit_plan(
         plan,
         units=lambda each: each._replace(members=each.members[: counts.get(each.route)]),
         pods=lambda each: each._replace(replicas=min(each.replicas, counts.get(each.route, each.replicas))),

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from bayplan.core.values import NamedTuple
 from bayplan.model.plan import Pods
-from bayplan.planning.fit.problem import Part, Problem
-from bayplan.planning.fit.space import Place
+from bayplan.planning.fit.problem import Part, Place, Problem
 from bayplan.planning.fit.witness import Meter, Run, TooLongError
 
 STEPS = 300_000

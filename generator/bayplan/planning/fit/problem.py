@@ -11,8 +11,7 @@ from bayplan.kube import pod, quantity
 from bayplan.kube.ranks import master_port
 from bayplan.model.manifest import PodParts
 from bayplan.model.plan import GangPlan, Pods, Unit, all_pods
-from bayplan.model.topology import ClusterTopology, NodeShape, Pool
-from bayplan.planning.fit.space import Space
+from bayplan.model.topology import HOST_LEVEL, ClusterTopology, NodeShape, Pool
 
 # What one pod asks of a node, and what one node offers: the only code that the search and the verifier share.
 #
@@ -154,6 +153,95 @@ def _added(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 def _highest(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:
     return {name: max(left.get(name, 0), right.get(name, 0)) for name in {**left, **right}}
 
+
+# The cluster as a tree of places. Places that offer the same share a `kind`, so equal racks are solved once.
+
+SPARE = "spare"
+Step = tuple[str, str]  # node label, value
+
+
+class Place(NamedTuple):
+    """A domain. Pools whose label lists start alike share places; `hosts` are the usable nodes right below it."""
+
+    path: tuple[Step, ...]
+    children: tuple[Place, ...]
+    hosts: tuple[tuple[int, tuple[str, ...]], ...]  # number of the pool, node names
+    kind: int
+
+
+class Kind(NamedTuple):
+    """What all places of one kind have below them: how many of which kind. `~p` stands for a node of pool number p."""
+
+    depth: int
+    groups: tuple[tuple[int, int], ...]
+
+
+class Space(NamedTuple):
+    """Some pools of a topology. The root has depth 0, a pool's first level depth 1."""
+
+    pools: tuple[Pool, ...]
+    root: Place
+    kinds: tuple[Kind, ...]
+
+    def number(self, pool: str) -> int:
+        """Which pool that is; -1 for one that the space leaves out."""
+        return next((i for i, each in enumerate(self.pools) if each.name == pool), -1)
+
+    def depth(self, pools: Iterable[int], level: str) -> int | None:
+        """The depth at which nodes of all these pools share a domain of that level; None where they cannot."""
+        depths = {_level_depth(self.pools[pool], level) for pool in pools}
+        return depths.pop() if len(depths) == 1 else None
+
+    def host_depth(self, pool: int) -> int:
+        """The depth of a pool's nodes."""
+        return len(self.pools[pool].levels) + 1
+
+
+def _level_depth(pool: Pool, level: str) -> int | None:
+    names = [each.name for each in pool.levels] + [HOST_LEVEL]
+    return names.index(level) + 1 if level in names else None
+
+
+def space(topology: ClusterTopology, names: Iterable[str], policy: bool = True) -> Space:
+    """The usable nodes of the named pools. Without `policy`, spare nodes and those above `plan` are usable too."""
+    wanted = set(names)
+    pools = tuple(pool for pool in topology.pools if pool.name in wanted)
+    top: dict[Any, Any] = {}
+    for number, pool in enumerate(pools):
+        labels = [level.label for level in pool.levels]
+        for path, nodes in usable(pool, policy).items():
+            branch = top
+            for step in zip(labels, path, strict=False):
+                branch = branch.setdefault(step, {})
+            branch[number] = nodes
+    kinds: dict[Kind, int] = {}
+    root = _build_place(top, (), kinds)
+    return Space(pools, root, tuple(kinds))
+
+
+def usable(pool: Pool, policy: bool = True) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """Path of each finest domain -> its nodes that may be planned, in file order."""
+    out = {node for why, nodes in pool.unusable.items() if policy or why != SPARE for node in nodes}
+    merged: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for domain in sorted(pool.domains, key=lambda each: (each.path, each.nodes[:1])):
+        kept = domain.nodes if out.isdisjoint(domain.nodes) else tuple(n for n in domain.nodes if n not in out)
+        merged[domain.path] = merged[domain.path] + kept if domain.path in merged else kept
+    most = pool.levels[-1].plan if pool.levels and policy else None
+    return merged if most is None else {path: nodes[:most] for path, nodes in merged.items()}
+
+
+def _build_place(branch: Mapping[Any, Any], path: tuple[Step, ...], kinds: dict[Kind, int]) -> Place:
+    steps = sorted(key for key in branch if isinstance(key, tuple))
+    children = tuple(_build_place(branch[step], (*path, step), kinds) for step in steps)
+    hosts = tuple((key, branch[key]) for key in sorted(key for key in branch if isinstance(key, int)))
+    counted: dict[int, int] = {}
+    for child in children:
+        counted[child.kind] = counted.get(child.kind, 0) + 1
+    groups = tuple(sorted(counted.items())) + tuple((~pool, len(nodes)) for pool, nodes in hosts if nodes)
+    return Place(path, children, hosts, kinds.setdefault(Kind(len(path), groups), len(kinds)))
+
+
+# The gangs as numbered items.
 
 Vector = tuple[int, ...]
 Content = tuple[tuple[int, int], ...]  # item, how many of it: sorted

@@ -7,8 +7,7 @@ from typing import Any
 
 from bayplan.core.values import NamedTuple
 from bayplan.planning.fit.problem import Problem, Vector
-from bayplan.planning.fit.prove import Answer, NoRoom, Placed, Unknown
-from bayplan.planning.fit.witness import Choice, Solved, placement
+from bayplan.planning.fit.witness import Answer, Choice, NoRoom, Placed, Solved, Unknown, placement
 
 HINT = "install `bayplan[solver]`, which decides more; or give pods of one group equal requests"
 SIMPLER = "give pods of one group equal requests, or render the gangs apart with `--gang`"

@@ -6,8 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 
 from bayplan.core.values import NamedTuple
-from bayplan.planning.fit.problem import Part, Problem, Type, Vector
-from bayplan.planning.fit.space import Place
+from bayplan.planning.fit.problem import Part, Place, Problem, Type, Vector
 
 # Which amounts a domain can hold at once, exactly: Pareto fronts of vectors, added up the tree.
 #
@@ -176,6 +175,26 @@ class Run(NamedTuple):
     pool: str
     nodes: tuple[str, ...]
     each: int
+
+
+class Placed(NamedTuple):
+    """It fits, for example so. No runs when only the answer was asked for."""
+
+    runs: tuple[Run, ...] = ()
+
+
+class NoRoom(NamedTuple):
+    """It does not fit."""
+
+
+class Unknown(NamedTuple):
+    """Not decided within the budget, nor by a solver."""
+
+    why: str
+    hint: str = ""
+
+
+Answer = Placed | NoRoom | Unknown
 
 
 Batch = tuple[str, str, int]  # gang, podSet instance, how many pods

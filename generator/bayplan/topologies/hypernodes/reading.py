@@ -14,7 +14,7 @@ from bayplan.kube.objects import is_kind, items, mapping, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOSTNAME_LABEL
-from bayplan.schemas.patterns import is_dns_subdomain
+from bayplan.schemas import is_dns_subdomain
 from bayplan.topologies import hostlist, native
 from bayplan.topologies.grouping import PLACEHOLDER, dns_label, natural
 from bayplan.topologies.hypernodes import (

@@ -10,7 +10,7 @@ from bayplan.core.phrases import did_you_mean, listing, shorten, suggest
 from bayplan.kube.objects import get, is_kind, items, mapping, text
 from bayplan.model.formats import HEAD, Asked, Part, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
-from bayplan.schemas.patterns import LABEL_VALUE, is_label_key
+from bayplan.schemas import LABEL_VALUE, is_label_key
 from bayplan.topologies import native
 from bayplan.topologies.kubernetes_nodes import AllNodes, NodeCounter, NodeGroup, reading, trees
 from bayplan.topologies.kubernetes_nodes import pools as nodes_pools

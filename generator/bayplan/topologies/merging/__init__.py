@@ -13,9 +13,8 @@ from functools import reduce
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
-from bayplan.model.fabric import Fabric, Ipam, Rail
 from bayplan.model.formats import Part
-from bayplan.model.topology import AcceleratorKind, NodeShape, Pool
+from bayplan.model.topology import AcceleratorKind, Fabric, Ipam, NodeShape, Pool, Rail
 from bayplan.topologies.alignment import relation
 from bayplan.topologies.grouping import NAMELESS
 from bayplan.topologies.merging import pools

@@ -6,14 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from bayplan.fabrics.requests import NETWORKED, network_of, pools_of, selectors_of
+from bayplan.fabrics import NETWORKED, network_of, pools_of, selectors_of
 from bayplan.kube import networks as ip
 from bayplan.kube.networks import RESOURCE
 from bayplan.kube.objects import given
-from bayplan.model.fabric import Fabric, Rail
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import ClusterTopology, Fabric, Rail
 
 Made = Mapping[str, Any]
 

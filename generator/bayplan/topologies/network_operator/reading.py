@@ -12,10 +12,9 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube import networks as ip
 from bayplan.kube.networks import MULTUS, NVIDIA, SRIOV, Network, networks, parsed
 from bayplan.kube.objects import get, group, items, kind, mapping, name, namespace, number_in, text, title
-from bayplan.model.fabric import Fabric, Ipam, Rail
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Object
-from bayplan.model.topology import ClusterTopology, NodeShape, Pool
+from bayplan.model.topology import ClusterTopology, Fabric, Ipam, NodeShape, Pool, Rail
 from bayplan.topologies.grouping import kube_objects, natural
 from bayplan.topologies.network_operator import NAMESPACE
 

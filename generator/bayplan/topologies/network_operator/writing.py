@@ -12,12 +12,11 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, has_errors, info, warning
 from bayplan.core.phrases import listing
-from bayplan.fabrics.requests import NETWORKED, network_of, shares_verbs
+from bayplan.fabrics import NETWORKED, network_of, shares_verbs
 from bayplan.kube.objects import given
-from bayplan.model.fabric import Fabric, Rail
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import ClusterTopology, Fabric, Rail
 from bayplan.topologies import network_operator
 from bayplan.topologies.network_operator import CHAINING, VENDOR, chains
 from bayplan.topologies.network_operator import json_text as text

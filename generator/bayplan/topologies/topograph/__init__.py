@@ -11,7 +11,7 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import ClusterTopology, Level
-from bayplan.schemas.patterns import is_label_key
+from bayplan.schemas import is_label_key
 from bayplan.topologies import native
 from bayplan.topologies.fabric_managers import LevelNames, RenamedNames, Row, left_out, node_name, pools, stem, value
 from bayplan.topologies.grouping import PLACEHOLDER, dns_label

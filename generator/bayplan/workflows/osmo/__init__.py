@@ -1,8 +1,8 @@
 """NVIDIA OSMO workflows (6.4), read as they are.
 
-    text/         the file's text -> sections, variables, template, data (only where the file claims to be one)
-    rules/        OSMO's own rules, what it accepts in silence, and what needs its running service
-    translate/    task groups -> gangs, tasks -> podSets, topology keys -> groups with a placement
+    text         the file's text -> sections, variables, template, data (only where the file claims to be one)
+    rules        OSMO's own rules, what it accepts in silence, and what needs its running service
+    translate    task groups -> gangs, tasks -> podSets, topology keys -> groups with a placement
 
 This module is imported for every workflow, so it imports the rest on demand.
 """

@@ -13,7 +13,7 @@ from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import Placement
 from bayplan.workflows.osmo.pool.levels import near
 from bayplan.workflows.osmo.source import Requirement, Task, TaskGroup, label, requirements, stem, unique
-from bayplan.workflows.osmo.tasks import Piece, named
+from bayplan.workflows.osmo.tasks import NativeData, named
 
 # Topology keys -> levels of the cluster, coarse to fine.
 #
@@ -209,7 +209,7 @@ class Pods(NamedTuple):
 
     name: str
     tasks: tuple[Task, ...]
-    piece: Piece
+    piece: NativeData
 
 
 class Node(NamedTuple):
@@ -229,7 +229,7 @@ class Gang(NamedTuple):
     node: Node
 
 
-def gang(group: TaskGroup, levels: Levels, pieces: Mapping[str, Piece]) -> Gang:
+def gang(group: TaskGroup, levels: Levels, pieces: Mapping[str, NativeData]) -> Gang:
     """The gang of a task group; `pieces` has every task's podSet by the task's name."""
     found = domains(group.tasks, levels)
     free = tuple(task for task in group.tasks if not task.requirements)
@@ -292,7 +292,7 @@ def tasks(node: Node) -> Iterator[Task]:
 class _Folding:
     """Makes podSets of one gang's tasks: equal ones in one, but for the lead, whose end is the gang's."""
 
-    def __init__(self, group: TaskGroup, pieces: Mapping[str, Piece]) -> None:
+    def __init__(self, group: TaskGroup, pieces: Mapping[str, NativeData]) -> None:
         self.lead, self.pieces, self.bare = group.lead, pieces, group.bare
         self.taken = {label(task.name) for task in group.tasks}
         self.used: set[str] = set()

@@ -7,26 +7,15 @@ silence and likely was not meant, and what takes its running service.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import count, listing, shorten, suggest
 from bayplan.workflows.osmo import task_rules
-from bayplan.workflows.osmo.places import (
-    ROOT,
-    Group,
-    Task,
-    Workflow,
-    bare_tasks,
-    entries,
-    gathered,
-    groups,
-    resources,
-    tasks,
-)
-from bayplan.workflows.osmo.plain import plain, text
-from bayplan.workflows.osmo.units import DECIMAL_UNITS, UNITS, k8s_name, quantity, seconds, split_amount
+from bayplan.workflows.osmo.source import ROOT, Task, TaskGroup, Workflow, read
+from bayplan.workflows.osmo.task_rules import gathered
+from bayplan.workflows.osmo.units import DECIMAL_UNITS, UNITS, k8s_name, plain, quantity, seconds, split_amount, text
 
 # Tasks and groups: which of the two, their names, the lead (OSMO 6.4, src/utils/job/workflow.py and task.py).
 
@@ -39,12 +28,12 @@ SUFFIX = "-group"
 
 def check_choice(workflow: Workflow) -> Iterator[Diagnostic]:
     """W401: either tasks or groups."""
-    if workflow.get("tasks") and workflow.get("groups"):
+    if workflow.spec.get("tasks") and workflow.spec.get("groups"):
         message = "found both `tasks` and `groups`, expected one of them"
         hint = "make each task outside of groups a group of its own"
         yield error("W401", (*ROOT, "groups"), message, hint=hint, notes=(Note("tasks are here", (*ROOT, "tasks")),))
-    elif not workflow.get("tasks") and not workflow.get("groups"):
-        route: Route = (*ROOT, *[key for key in ("tasks", "groups") if key in workflow][:1])
+    elif not workflow.spec.get("tasks") and not workflow.spec.get("groups"):
+        route: Route = (*ROOT, *[key for key in ("tasks", "groups") if key in workflow.spec][:1])
         yield error("W401", route, "found neither `tasks` nor `groups`", hint="add `tasks:` with a task or more")
 
 
@@ -58,23 +47,23 @@ def check_names(workflow: Workflow) -> Iterator[Diagnostic]:
             message = f'two tasks or groups are called "{name}"{same}'
             hint = "give each a name of its own; case does not count, and - and _ are the same"
             yield error("W402", (*route, "name"), message, hint=hint, notes=(Note("the first", (*there, "name")),))
-    for task in tasks(workflow):
+    for task in workflow.tasks:
         if k8s_name(task.name) == RESERVED:
             message = f'"{task.name}" is the name of a container of OSMO'
             yield error("W404", (*task.route, "name"), message, hint="choose another name")
 
 
 def _names(workflow: Workflow) -> Iterator[tuple[str, Route]]:
-    for group in groups(workflow):
+    for group in workflow.groups:
         yield group.data["name"], group.route
         yield from ((task.name, task.route) for task in group.tasks)
-    yield from ((task.name, task.route) for task in bare_tasks(workflow))
+    yield from ((task.name, task.route) for task in workflow.bare_tasks)
 
 
-def check_made_names(workflow: Workflow) -> Iterator[Diagnostic]:
+def check_group_names(workflow: Workflow) -> Iterator[Diagnostic]:
     """W403, W405: the name of the group that OSMO makes for a task is nobody else's, and no longer than a name."""
-    taken = {k8s_name(task.name): task for task in bare_tasks(workflow)}
-    for task in bare_tasks(workflow):
+    taken = {k8s_name(task.name): task for task in workflow.bare_tasks}
+    for task in workflow.bare_tasks:
         name = f"{task.name}{SUFFIX}"
         other = taken.get(k8s_name(name))
         if other:
@@ -89,13 +78,13 @@ def check_made_names(workflow: Workflow) -> Iterator[Diagnostic]:
 
 def check_lead(workflow: Workflow) -> Iterator[Diagnostic]:
     """W406: one lead among the tasks of a group; a single task leads itself."""
-    for group in groups(workflow):
+    for group in workflow.groups:
         leads = [task for task in group.tasks if task.data.get("lead")]
         if len(group.tasks) > 1 and len(leads) != 1:
-            yield _leads(group, [task.name for task in leads])
+            yield _lead_finding(group, [task.name for task in leads])
 
 
-def _leads(group: Group, leads: list[str]) -> Diagnostic:
+def _lead_finding(group: TaskGroup, leads: list[str]) -> Diagnostic:
     found = f"{count(len(leads), 'lead')}: {listing(leads, 'and')}" if leads else "no lead"
     message = f'group "{group.data["name"]}" has {found}; expected one task with `lead: true`'
     hint = "keep it on the task whose end is the end of the group" if leads else "add it to one of the tasks"
@@ -104,8 +93,8 @@ def _leads(group: Group, leads: list[str]) -> Diagnostic:
 
 def check_overwritten(workflow: Workflow) -> Iterator[Diagnostic]:
     """W433: keys whose value OSMO overwrites when a workflow is submitted."""
-    places = [(*ROOT, key) for key in ("pool", "backend") if workflow.get(key)]
-    for task in tasks(workflow):
+    places = [(*ROOT, key) for key in ("pool", "backend") if workflow.spec.get(key)]
+    for task in workflow.tasks:
         places += [(*task.route, key) for key in ("backend", "resources") if task.data.get(key)]
     message = "OSMO overwrites this when the workflow is submitted, so it says nothing"
     hint = "remove it; the pool is chosen on submission, and `resource` names what a task gets"
@@ -136,14 +125,14 @@ def _shown(value: Any) -> str:
 
 
 def _durations(workflow: Workflow) -> Iterator[tuple[Any, Route]]:
-    yield from ((value, (*ROOT, "timeout", key)) for key, value in workflow.get("timeout", {}).items())
-    for entry, route in entries(workflow, "checkpoint"):
+    yield from ((value, (*ROOT, "timeout", key)) for key, value in workflow.spec.get("timeout", {}).items())
+    for entry, route in workflow.entries("checkpoint"):
         yield entry["frequency"], (*route, "frequency")
 
 
 def check_zero(workflow: Workflow) -> Iterator[Diagnostic]:
     """W428: a timeout of zero. OSMO takes the pool's default for it."""
-    for key, value in workflow.get("timeout", {}).items():
+    for key, value in workflow.spec.get("timeout", {}).items():
         if seconds(value) == 0:
             message = "a timeout of zero is none: OSMO takes the default of the pool"
             yield warning("W428", (*ROOT, "timeout", key), message, hint="remove it, or say how long")
@@ -156,13 +145,13 @@ DEFAULT = "default"
 
 def check_references(workflow: Workflow) -> Iterator[Diagnostic]:
     """W411: what a task names is there. Without any `resources` there is an empty default."""
-    known = workflow.get("resources", {DEFAULT: {}})
-    for task in tasks(workflow):
+    known = workflow.spec.get("resources", {DEFAULT: {}})
+    for task in workflow.tasks:
         name = task.data.get("resource", DEFAULT)
         if name in known:
             continue
         if "resource" in task.data:
-            written = map(shorten, workflow.get("resources", ()))
+            written = map(shorten, workflow.spec.get("resources", ()))
             hint = suggest(name, written, "resources") or "add it to `resources` of the workflow"
             yield error("W411", (*task.route, "resource"), f'there is no resource "{shorten(name)}"', hint=hint)
         else:
@@ -174,8 +163,8 @@ def check_references(workflow: Workflow) -> Iterator[Diagnostic]:
 
 def check_unused(workflow: Workflow) -> Iterator[Diagnostic]:
     """W412: a resource that no task names."""
-    used = {task.data.get("resource", DEFAULT) for task in tasks(workflow)}
-    places = [route for name, _, route in resources(workflow) if name not in used]
+    used = {task.data.get("resource", DEFAULT) for task in workflow.tasks}
+    places = [route for name, _, route in workflow.resources() if name not in used]
     hint = "remove it, or name it in `resource` of the tasks that need it"
     yield from gathered(info, "W412", places, "no task has this resource", hint)
 
@@ -187,7 +176,7 @@ Keys = tuple[str, ...]
 
 def check_repeated(workflow: Workflow) -> Iterator[Diagnostic]:
     """W417: a key twice in one resource. OSMO takes it, and keeps one of the two."""
-    for _, resource, route in resources(workflow):
+    for _, resource, route in workflow.resources():
         first: dict[str, int] = {}
         for index, entry in enumerate(resource.get("topology", ())):
             there = first.setdefault(entry["key"], index)
@@ -201,7 +190,7 @@ def check_repeated(workflow: Workflow) -> Iterator[Diagnostic]:
 def check_uniform(workflow: Workflow) -> Iterator[Diagnostic]:
     """W418: all tasks with a topology have the same keys, in the whole workflow."""
     first: dict[Keys, Task] = {}
-    for task in tasks(workflow):
+    for task in workflow.tasks:
         keys = _keys(workflow, task)
         if keys:
             first.setdefault(keys, task)
@@ -220,7 +209,7 @@ def _words(keys: Keys) -> str:
 
 
 def _keys(workflow: Workflow, task: Task) -> Keys:
-    resource = workflow.get("resources", {}).get(task.data.get("resource", DEFAULT), {})
+    resource = workflow.spec.get("resources", {}).get(task.data.get("resource", DEFAULT), {})
     return tuple(sorted({entry["key"] for entry in resource.get("topology", ())}))
 
 
@@ -241,7 +230,7 @@ def check_units(workflow: Workflow) -> Iterator[Diagnostic]:
 
 
 def _amounts(workflow: Workflow) -> Iterator[tuple[str, Route]]:
-    for _, resource, route in resources(workflow):
+    for _, resource, route in workflow.resources():
         for key in ("memory", "storage"):
             if key in resource:
                 yield resource[key], (*route, key)
@@ -289,7 +278,7 @@ def _unit(value: str) -> str:
 
 def check_cache(workflow: Workflow) -> Iterator[Diagnostic]:
     """W416: a cache is a percentage of the storage, from 0 to 100, or an amount."""
-    for task in tasks(workflow):
+    for task in workflow.tasks:
         value = task.data.get("cacheSize", "")
         if value and not _percentage(value) and quantity(value) is None:
             message = f'"{shorten(value)}" is no size of a cache'
@@ -302,53 +291,12 @@ def _percentage(value: str) -> bool:
     return found is not None and int(found[1]) <= 100
 
 
-RULES: tuple[Callable[[Mapping[str, Any]], Iterator[Diagnostic]], ...] = (
-    check_choice,
-    check_names,
-    check_made_names,
-    check_lead,
-    check_overwritten,
-    task_rules.check_sources,
-    task_rules.check_order,
-    task_rules.check_patterns,
-    check_references,
-    check_unused,
-    check_units,
-    check_bytes,
-    check_tiny,
-    check_decimal,
-    check_cache,
-    check_repeated,
-    check_uniform,
-    task_rules.check_forms,
-    task_rules.check_overlaps,
-    task_rules.check_paths,
-    task_rules.check_twins,
-    task_rules.check_contents,
-    task_rules.check_mounts,
-    check_forms,
-    check_zero,
-    task_rules.check_token_names,
-    task_rules.check_spelling,
-    task_rules.check_run,
-    task_rules.check_inputs,
-    task_rules.check_previous,
-    task_rules.check_outputs,
-    task_rules.check_collected,
-    task_rules.check_transfer,
-    task_rules.check_queue,
-    task_rules.check_barrier,
-    task_rules.check_failures,
-    task_rules.check_reschedule,
-    task_rules.check_credentials,
-    task_rules.check_credential_names,
-    task_rules.check_folders,
-)
-"""Every rule. Each takes the workflow in the types of `plain`."""
-
-
 def check(data: Mapping[str, Any]) -> Iterator[Diagnostic]:
-    """All findings in data that the schema accepted. Routes are ("workflow", "workflow", "tasks", 0, ...)."""
-    workflow = plain(data)["workflow"]
-    for rule in RULES:
-        yield from rule(workflow)
+    """All findings in data that the schema accepted. Routes are ("workflow", "workflow", "tasks", 0, ...).
+
+    Every function here and in `task_rules` whose name begins with `check_` is a rule.
+    """
+    workflow = read(plain(data)["workflow"])
+    for name, rule in (*globals().items(), *vars(task_rules).items()):
+        if name.startswith("check_"):
+            yield from rule(workflow)

@@ -14,7 +14,6 @@ from bayplan.core.diagnostics import AT, KEY, Diagnostic, Note, Outcome, Route, 
 from bayplan.core.phrases import did_you_mean
 from bayplan.core.values import NamedTuple
 from bayplan.text.document import Path, SourceMap, Span, locate_all
-from bayplan.text.document import load as document_load
 from bayplan.text.document import load as load_yaml
 
 KNOWN = ("workflow", "default-values", "version")
@@ -77,12 +76,12 @@ def _keys(found: list[Section], subject: str) -> Iterable[Diagnostic]:
     """Keys that OSMO does not know, or meets twice."""
     first: dict[str, Section] = {}
     for each in found:
-        place = _place(subject, each)
+        place = key_place(each, subject)
         if each.key not in KNOWN:
             message = f'unknown section "{each.key}"; OSMO knows workflow, default-values and version'
             yield error("R121", place, message, hint=_hint(each.key))
         elif each.key in first:
-            note = Note("it was first given here", _place(subject, first[each.key]))
+            note = Note("it was first given here", key_place(first[each.key], subject))
             yield error("R122", place, f'section "{each.key}" is given twice', hint="keep one of them", notes=(note,))
         first.setdefault(each.key, each)
 
@@ -91,10 +90,6 @@ def _hint(key: str) -> str:
     if key in _BELOW:
         return f"indent it: {key} belongs below `workflow:`"
     return did_you_mean(key, KNOWN) or "remove it, or indent it where it belongs to the text of a file"
-
-
-def _place(subject: str, section: Section) -> Route:
-    return (subject, AT, section.line, 1, section.line, len(section.key) + 1)
 
 
 def _preamble(text: str, subject: str) -> Iterable[Diagnostic]:
@@ -110,11 +105,11 @@ def _preamble(text: str, subject: str) -> Iterable[Diagnostic]:
 
 def _version(section: Section, subject: str) -> Iterable[Diagnostic]:
     """OSMO drops this section unread, so a version that it does not have is no error there."""
-    loaded = document_load(section.padded, subject, TWICE).value
+    loaded = load_yaml(section.padded, subject, TWICE).value
     value = loaded[0].get("version") if loaded and isinstance(loaded[0], dict) else None
     if isinstance(value, bool) or str(value) not in (str(VERSION), f"{VERSION}.0"):
         message = f"OSMO drops the version unread; this is not {VERSION}, and the file is read as version {VERSION}"
-        yield warning("R124", _place(subject, section), message, hint=f"write `version: {VERSION}`, or remove it")
+        yield warning("R124", key_place(section, subject), message, hint=f"write `version: {VERSION}`, or remove it")
 
 
 # Places in a template, as far as Jinja tells them: lines; and lines of what it wrote.
@@ -123,7 +118,7 @@ BREAK = re.compile(r"\r\n?|\n")
 """What ends a line. The file's text has line feeds only, but a template may write the others."""
 
 
-def head(section: Section, subject: str) -> Route:
+def key_place(section: Section, subject: str) -> Route:
     """The key of a section."""
     return (subject, AT, section.line, 1, section.line, len(section.key) + 1)
 
@@ -166,7 +161,7 @@ def load(source_map: SourceMap, text: str, subject: str) -> Outcome[dict[str, An
     """`{"workflow": ...}`. R103 to R119: no YAML; R132: a key given twice; R133: a key that is no text; R139: more."""
     loaded = load_yaml(source_map.text, subject, TWICE)
     written, source = BREAK.split(source_map.text), text.split("\n")
-    found = _alike(home(each, source_map, written, source) for each in loaded.diagnostics)
+    found = _merge_equal(relocate(each, source_map, written, source) for each in loaded.diagnostics)
     if loaded.value is None:
         return Outcome(None, tuple(found))
     if len(loaded.value) > 1:
@@ -180,20 +175,20 @@ def load(source_map: SourceMap, text: str, subject: str) -> Outcome[dict[str, An
             error("R123", (subject, AT, *source_map.back(Span(1, 1, 1, 2))[0]), "this is no key of YAML", hint=hint)
         )
         return Outcome(None, tuple(found))
-    odd = ((path, key) for path, key in _strange_keys(data, ()) if path[-1:] not in [(each,) for each in _SPELLED])
+    odd = ((path, key) for path, key in _non_text_keys(data, ()) if path[-1:] not in [(each,) for each in _SPELLED])
     strange = {(*path, str(key), KEY): key for path, key in islice(odd, _MOST)}
-    found += refused(strange, source_map, subject)
+    found += non_text_key_findings(strange, source_map, subject)
     return Outcome(None if strange else _with_text_keys(data), tuple(found))
 
 
-def refused(keys: Mapping[Path, Any], source_map: SourceMap, subject: str) -> Iterator[Diagnostic]:
+def non_text_key_findings(keys: Mapping[Path, Any], source_map: SourceMap, subject: str) -> Iterator[Diagnostic]:
     """R133 for each path with its key that is no text."""
     for key, span in zip(keys.values(), spans(source_map, list(keys)), strict=True):
         message = f"this key is {_described(key)}, expected text; OSMO refuses it here"
-        yield error("R133", route(subject, span), message, hint="write it in quotes")
+        yield error("R133", (subject, AT, *span), message, hint="write it in quotes")
 
 
-def unmoved(span: Span) -> tuple[Span, str]:
+def identity(span: Span) -> tuple[Span, str]:
     """The way back where a text stands as in the file."""
     return span, ""
 
@@ -204,17 +199,12 @@ def spans(source_map: SourceMap, paths: list[Path]) -> list[Span]:
     return [source_map.back(located[0, path])[0] for path in paths]
 
 
-def route(subject: str, span: Span) -> Route:
-    """The route of a place in the file."""
-    return (subject, AT, *span)
-
-
-def home(found: Diagnostic, source_map: SourceMap, written: Sequence[str], source: Sequence[str]) -> Diagnostic:
+def relocate(found: Diagnostic, source_map: SourceMap, written: Sequence[str], source: Sequence[str]) -> Diagnostic:
     """A finding in the lines that were written, brought back into the file's; where its line is another, that is said.
 
     An empty line says nothing.
     """
-    here, remark = _home(found.route, source_map)
+    here, remark = _relocated(found.route, source_map)
     line = _line(written, found.route).strip()
     other = line and line != _line(source, here).strip()
     said = tuple(Note(each) for each in (remark, f"rendered, the line is `{line[:200]}`" if other else "") if each)
@@ -224,11 +214,11 @@ def home(found: Diagnostic, source_map: SourceMap, written: Sequence[str], sourc
 
 
 def _note(note: Note, source_map: SourceMap) -> Note:
-    here, remark = _home(note.route, source_map)
+    here, remark = _relocated(note.route, source_map)
     return Note(f"{note.message} ({remark})" if remark else note.message, here)
 
 
-def _home(there: Route, source_map: SourceMap) -> tuple[Route, str]:
+def _relocated(there: Route, source_map: SourceMap) -> tuple[Route, str]:
     """The route in the file, and what the source map remarks."""
     if AT not in there:
         return there, ""
@@ -242,7 +232,7 @@ def _line(lines: Sequence[str], there: Route) -> str:
     return lines[int(there[2]) - 1] if 0 < int(there[2]) <= len(lines) else ""
 
 
-def _alike(found: Iterable[Diagnostic]) -> list[Diagnostic]:
+def _merge_equal(found: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Each finding once, though a loop may have written it many times."""
     same: dict[tuple[str, Route, str], list[Diagnostic]] = {}
     for each in found:
@@ -258,17 +248,17 @@ def _second(source_map: SourceMap) -> Span:
     return source_map.back(Span(line, 1, line, 4))[0]
 
 
-def _strange_keys(data: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+def _non_text_keys(data: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
     """The mappings that hold keys which are no texts, with the first of them."""
     if isinstance(data, dict):
         odd = [key for key in data if not isinstance(key, str)]
         if odd:
             yield path, odd[0]
         for key, value in data.items():
-            yield from _strange_keys(value, (*path, str(key)))
+            yield from _non_text_keys(value, (*path, str(key)))
     elif isinstance(data, list):
         for number, value in enumerate(data):
-            yield from _strange_keys(value, (*path, number))
+            yield from _non_text_keys(value, (*path, number))
 
 
 def _with_text_keys(data: Any) -> Any:

@@ -10,10 +10,9 @@ from bayplan.core.phrases import did_you_mean, listing
 from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Context
 from bayplan.model.topology import ClusterTopology
-from bayplan.workflows.osmo.places import ROOT
 from bayplan.workflows.osmo.pool.rendering import Render
-from bayplan.workflows.osmo.pool.values import SUBJECT, Ask, PoolConfig, Share
-from bayplan.workflows.osmo.source import Action, Portion, Task, TaskGroup, amounts, gpus, kept_off
+from bayplan.workflows.osmo.pool.values import SUBJECT, PoolConfig, Share, TaskRequest
+from bayplan.workflows.osmo.source import ROOT, Action, Allocation, Task, TaskGroup, amounts, exclude_nodes, gpus
 from bayplan.workflows.osmo.units import k8s_name, seconds
 
 # Where an OSMO workflow is to run: the topology, and OSMO's own pool configuration if it is given beside.
@@ -48,16 +47,16 @@ def site(spec: Mapping[str, Any], context: Context) -> Outcome[Site]:
     document = context.beside.get(SUBJECT)
     if document is None:
         return Outcome(Site(context.topology))
-    from bayplan.workflows.osmo import pool
+    from bayplan.workflows.osmo.pool import levels, library, reading
 
-    config = pool.read(document, str(spec.get("pool") or ""))
+    config = reading.read(document, str(spec.get("pool") or ""))
     if config.value is None:
         return Outcome(None, config.diagnostics)
     keys, render = tuple(key.key for key in config.value.keys), context.render
     if context.topology is None:
         return Outcome(Site(None, config.value, keys, render=render), config.diagnostics)
-    joined = pool.levels(config.value, context.topology)
-    found = (*config.diagnostics, *joined.diagnostics, *pool.group_templates(config.value))
+    joined = levels.levels(config.value, context.topology)
+    found = (*config.diagnostics, *joined.diagnostics, *library.group_template_findings(config.value))
     if joined.value is None:
         return Outcome(None, found)
     return Outcome(Site(context.topology, config.value, keys, joined.value, render), found)
@@ -69,9 +68,9 @@ def limits(spec: Mapping[str, Any], config: PoolConfig | None) -> Outcome[Limits
     execution, queue = seconds(given.get("exec_timeout")) or None, seconds(given.get("queue_timeout")) or None
     found: tuple[Diagnostic, ...] = ()
     if config:
-        from bayplan.workflows.osmo import pool
+        from bayplan.workflows.osmo.pool import levels
 
-        bounded, found = pool.timeouts(config, execution, queue, (*ROOT, "timeout"))
+        bounded, found = levels.timeouts(config, execution, queue, (*ROOT, "timeout"))
         execution, queue = (_whole(bounded.execution), _whole(bounded.queue)) if bounded else (None, None)
     total = None if execution is None or queue is None else min(execution + queue, LONGEST)
     return Outcome(Limits(execution and min(execution, LONGEST), total), found)
@@ -84,7 +83,7 @@ def _whole(value: float | None) -> int | None:
 MEMORY = "/dev/shm"
 
 
-def portions(groups: Sequence[TaskGroup], workflow: str, here: Site) -> Outcome[Mapping[str, Portion]]:
+def allocations(groups: Sequence[TaskGroup], workflow: str, here: Site) -> Outcome[Mapping[str, Allocation]]:
     """The portion of every task by its name; None when any has none. A finding of several tasks comes once."""
     tasks = [(task, group) for group in groups for task in group.tasks]
     made = _configured(tasks, workflow, here, here.config) if here.config else _plain(tasks, here)
@@ -96,13 +95,13 @@ def portions(groups: Sequence[TaskGroup], workflow: str, here: Site) -> Outcome[
 def _quotas(groups: Iterable[TaskGroup], config: PoolConfig | None) -> Iterator[Diagnostic]:
     """W452 of every task group."""
     if config:
-        from bayplan.workflows.osmo import pool
+        from bayplan.workflows.osmo.pool import reading
 
         for group in groups:
-            yield from pool.quota(config, group.name, sum(map(gpus, group.tasks)), (*group.route, "name"))
+            yield from reading.quota(config, group.name, sum(map(gpus, group.tasks)), (*group.route, "name"))
 
 
-def _plain(tasks: Sequence[tuple[Task, TaskGroup]], here: Site) -> list[Outcome[Portion]]:
+def _plain(tasks: Sequence[tuple[Task, TaskGroup]], here: Site) -> list[Outcome[Allocation]]:
     """What tasks ask for, each in the pool that is called as its platform."""
     found = []
     for task, _ in tasks:
@@ -110,8 +109,8 @@ def _plain(tasks: Sequence[tuple[Task, TaskGroup]], here: Site) -> list[Outcome[
         pool = pool_of(at, here.topology, task.resource.get("platform", ""), {})
         doubts = tuple(_mounts(task))
         mounts = tuple(task.data.get("volumeMounts", ()))
-        template = kept_off({}, task.resource.get("nodesExcluded", ()))
-        given = Portion(pool.value or "", amounts(task), gpus(task), template, _exit_actions(task, {}), mounts)
+        template = exclude_nodes({}, task.resource.get("nodesExcluded", ()))
+        given = Allocation(pool.value or "", amounts(task), gpus(task), template, _exit_actions(task, {}), mounts)
         found.append(Outcome(None if has_errors(doubts) or pool.value is None else given, (*doubts, *pool.diagnostics)))
     return found
 
@@ -131,27 +130,27 @@ def _mounts(task: Task) -> Iterator[Diagnostic]:
 
 def _configured(
     tasks: Sequence[tuple[Task, TaskGroup]], workflow: str, here: Site, config: PoolConfig
-) -> list[Outcome[Portion]]:
+) -> list[Outcome[Allocation]]:
     """What the platforms' pod templates make of what tasks ask for; all templates are rendered in one go."""
-    from bayplan.workflows.osmo import pool
+    from bayplan.workflows.osmo.pool import sharing
 
-    asks = [_ask(task, group, workflow) for task, group in tasks]
-    shared = pool.shares(config, asks, here.topology, here.render)
+    asks = [_task_request(task, group, workflow) for task, group in tasks]
+    shared = sharing.shares(config, asks, here.topology, here.render)
     if shared.value is None:
         return [Outcome(None, shared.diagnostics)]
-    made = [_portion(task, share, here, config) for (task, _), share in zip(tasks, shared.value, strict=True)]
+    made = [_allocation(task, share, here, config) for (task, _), share in zip(tasks, shared.value, strict=True)]
     return [made[0]._replace(diagnostics=(*shared.diagnostics, *made[0].diagnostics)), *made[1:]]
 
 
-def _portion(task: Task, share: Share, here: Site, config: PoolConfig) -> Outcome[Portion]:
-    template, selector = _unnamed(share.template, k8s_name(task.name))
+def _allocation(task: Task, share: Share, here: Site, config: PoolConfig) -> Outcome[Allocation]:
+    template, selector = _without_container_name(share.template, k8s_name(task.name))
     platform, at = _platform(task, config)
     own = pool_of(at, here.topology, platform, selector)
     cards = gpus(task) if share.accelerators is None else share.accelerators
     actions = _exit_actions(task, config.default_exit_actions)
-    template = kept_off(template, task.resource.get("nodesExcluded", ()))
+    template = exclude_nodes(template, task.resource.get("nodesExcluded", ()))
     origins = {**share.origins, ("pool",): at}
-    made = Portion(own.value or "", share.resources, cards, template, actions, share.mounts, origins)
+    made = Allocation(own.value or "", share.resources, cards, template, actions, share.mounts, origins)
     return Outcome(None if own.value is None else made, own.diagnostics)
 
 
@@ -162,11 +161,11 @@ def _platform(task: Task, config: PoolConfig) -> tuple[str, Route]:
     return config.default_platform, config.places.get("default_platform", config.route)
 
 
-def _ask(task: Task, group: TaskGroup, workflow: str) -> Ask:
+def _task_request(task: Task, group: TaskGroup, workflow: str) -> TaskRequest:
     data, resource = task.data, task.resource
     at = task.resource_route if resource else task.route
     own = {"privileged": "privileged", "host_network": "hostNetwork", "cache": "cacheSize"}
-    return Ask(
+    return TaskRequest(
         route=task.route,
         task=task.name,
         container=k8s_name(task.name),
@@ -193,7 +192,7 @@ def _ask(task: Task, group: TaskGroup, workflow: str) -> Ask:
     )
 
 
-def _unnamed(template: Mapping[str, Any], container: str) -> tuple[dict[str, Any], Mapping[str, str]]:
+def _without_container_name(template: Mapping[str, Any], container: str) -> tuple[dict[str, Any], Mapping[str, str]]:
     """The template with the user's container first and without its name, so that equal tasks are equal; and the
     labels that it selects nodes by."""
     spec = dict(template.get("spec") or {})
@@ -222,10 +221,10 @@ def pool_of(at: Route, topology: ClusterTopology | None, platform: str, selector
     if k8s_name(platform) in names:
         return Outcome(k8s_name(platform))
     alike = [p.name for p in topology.pools if selector and selector.items() <= dict(p.node.node_selector).items()]
-    return Outcome(alike[0]) if len(alike) == 1 else _stray(at, platform, names)
+    return Outcome(alike[0]) if len(alike) == 1 else _unknown_platform(at, platform, names)
 
 
-def _stray(at: Route, platform: str, names: list[str]) -> Outcome[str]:
+def _unknown_platform(at: Route, platform: str, names: list[str]) -> Outcome[str]:
     """W465 where one pool takes every platform, W467 where there is a choice."""
     if len(names) == 1:
         message = f'the topology has no pool "{platform}"; the pods run in its only one, "{names[0]}"'

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.kube.pod import REQUIRED
-from bayplan.workflows.osmo.places import ROOT
 from bayplan.workflows.osmo.units import exit_codes, quantity
+
+ROOT: Route = ("workflow", "workflow")
 
 
 class Requirement(NamedTuple):
@@ -23,7 +24,7 @@ class Requirement(NamedTuple):
 
 
 class Task(NamedTuple):
-    """One task, and the resource that it names."""
+    """One task, the resource that it names, and the number of its task group."""
 
     name: str
     data: Mapping[str, Any]
@@ -31,10 +32,12 @@ class Task(NamedTuple):
     resource: Mapping[str, Any]
     resource_route: Route
     requirements: tuple[Requirement, ...]
+    group: int = 0
 
 
 class TaskGroup(NamedTuple):
-    """Tasks that start together. A task outside of groups is the only one of a group of its own (OSMO's parse)."""
+    """Tasks that start together. A task outside of groups is the only one of a group of its own (OSMO's parse), which
+    has no data."""
 
     name: str
     data: Mapping[str, Any]
@@ -48,43 +51,73 @@ class TaskGroup(NamedTuple):
         return next((task for task in self.tasks if task.data.get("lead")), None) if len(self.tasks) > 1 else None
 
 
-def task_groups(spec: Mapping[str, Any]) -> tuple[TaskGroup, ...]:
-    """All of a workflow, in file order."""
+class Workflow(NamedTuple):
+    """A workflow in the types of `plain`. Tasks outside of groups are numbered after the groups, as OSMO does."""
+
+    spec: Mapping[str, Any]
+    task_groups: tuple[TaskGroup, ...]
+
+    @property
+    def groups(self) -> tuple[TaskGroup, ...]:
+        """The groups as they are written."""
+        return tuple(group for group in self.task_groups if group.data)
+
+    @property
+    def bare_tasks(self) -> tuple[Task, ...]:
+        """The tasks outside of groups."""
+        return tuple(task for group in self.task_groups if not group.data for task in group.tasks)
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """All tasks, in the order of the groups that they run in."""
+        return tuple(task for group in self.task_groups for task in group.tasks)
+
+    def entries(self, key: str) -> Iterator[tuple[Any, Route]]:
+        """The entries of a list of every task, with their places."""
+        for task in self.tasks:
+            for index, entry in enumerate(task.data.get(key, ())):
+                yield entry, (*task.route, key, index)
+
+    def resources(self) -> Iterator[tuple[str, Mapping[str, Any], Route]]:
+        """Name, data and place of every resource."""
+        for name, resource in self.spec.get("resources", {}).items():
+            yield name, resource, (*ROOT, "resources", name)
+
+
+def read(spec: Mapping[str, Any]) -> Workflow:
+    """The tasks and groups of a workflow, in file order."""
     resources = spec.get("resources", {})
-    if spec.get("groups"):
-        return tuple(_group(group, (*ROOT, "groups", index), resources) for index, group in enumerate(spec["groups"]))
-    return tuple(
-        _alone(_task(task, (*ROOT, "tasks", index), resources), len(spec["tasks"]) > 1)
-        for index, task in enumerate(spec["tasks"])
-    )
 
+    def task(data: Mapping[str, Any], route: Route, group: int) -> Task:
+        name = data.get("resource", "default")
+        resource = resources.get(name, {})
+        place: Route = (*ROOT, "resources", name)
+        return Task(data["name"], data, route, resource, place, requirements(name, resource), group)
 
-def _alone(task: Task, beside_others: bool) -> TaskGroup:
-    return TaskGroup(task.name, {}, task.route, (task,), beside_others)
-
-
-def _group(data: Mapping[str, Any], route: Route, resources: Mapping[str, Any]) -> TaskGroup:
-    tasks = enumerate(data["tasks"])
-    return TaskGroup(
-        data["name"], data, route, tuple(_task(task, (*route, "tasks", i), resources) for i, task in tasks)
-    )
-
-
-def _task(data: Mapping[str, Any], route: Route, resources: Mapping[str, Any]) -> Task:
-    name = data.get("resource", "default")
-    resource = resources.get(name, {})
-    return Task(data["name"], data, route, resource, (*ROOT, "resources", name), requirements(name, resource))
+    made: list[TaskGroup] = []
+    for number, group in enumerate(spec.get("groups", ())):
+        route: Route = (*ROOT, "groups", number)
+        tasks = (task(each, (*route, "tasks", index), number) for index, each in enumerate(group["tasks"]))
+        made.append(TaskGroup(group["name"], group, route, tuple(tasks)))
+    bare = spec.get("tasks", ())
+    for index, each in enumerate(bare):
+        own = task(each, (*ROOT, "tasks", index), len(made))
+        made.append(TaskGroup(own.name, {}, own.route, (own,), len(bare) > 1))
+    return Workflow(spec, tuple(made))
 
 
 def requirements(name: str, resource: Mapping[str, Any]) -> tuple[Requirement, ...]:
     """The topology of a resource."""
-    entries = enumerate(resource.get("topology", ()))
-    return tuple(_requirement(each, (*ROOT, "resources", name, "topology", number)) for number, each in entries)
-
-
-def _requirement(entry: Mapping[str, str], route: Route) -> Requirement:
-    required = entry.get("requirementType", "required") == "required"
-    return Requirement(entry["key"], entry.get("group", "default"), required, route)
+    topology: Route = (*ROOT, "resources", name, "topology")
+    return tuple(
+        Requirement(
+            each["key"],
+            each.get("group", "default"),
+            each.get("requirementType", "required") == "required",
+            (*topology, number),
+        )
+        for number, each in enumerate(resource.get("topology", ()))
+    )
 
 
 # Names of OSMO -> DNS labels, short enough that the names made from them fit Kubernetes.
@@ -106,7 +139,7 @@ def label(name: str) -> str:
     return made if made and made == plain else _hashed(made or "group", name)
 
 
-def cut(name: str, most: int, taken: Collection[str] = ()) -> str:
+def shorten_name(name: str, most: int, taken: Collection[str] = ()) -> str:
     """The name, or its beginning with a hash, in `most` characters; another hash where others have that one."""
     if len(name) <= most:
         return name
@@ -153,7 +186,7 @@ RUN = "trap 'kill -TERM $child 2>/dev/null; wait $child; exit 143' TERM; \"$@\" 
 FAILURE = "exit $((code ? code : 1))"
 
 
-def wrapped(command: Iterable[str], actions: Iterable[Action]) -> list[str]:
+def with_exit_codes(command: Iterable[str], actions: Iterable[Action]) -> list[str]:
     """The command, behind a shell if its exit codes must be turned."""
     ordered = tuple((action, exit_codes(codes) or ()) for action, codes in actions)
     if all(bool(_outcome(code, ordered)) == bool(code) for code in range(256 if ordered else 0)):
@@ -184,7 +217,7 @@ AMOUNTS = (("cpu", "cpu"), ("memory", "memory"), ("ephemeral-storage", "storage"
 """Kubernetes' name and OSMO's, in the order in which they are written."""
 
 
-class Portion(NamedTuple):
+class Allocation(NamedTuple):
     """The pool that a task runs in (empty: the only one that can hold it), and what goes into its podSet."""
 
     pool: str = ""
@@ -208,7 +241,7 @@ def gpus(task: Task) -> int:
     return task.resource.get("gpu") or 0
 
 
-def kept_off(template: Mapping[str, Any], nodes: Sequence[str]) -> dict[str, Any]:
+def exclude_nodes(template: Mapping[str, Any], nodes: Sequence[str]) -> dict[str, Any]:
     """The template, its pods kept off these nodes. One that is no pod template stays as it is, for checks to refuse."""
     one = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": sorted(nodes)}
     path = ("spec", "affinity", "nodeAffinity", REQUIRED)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import binascii
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 from bayplan.core.diagnostics import KEY as DIAGNOSTICS_KEY
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
-from bayplan.core.phrases import did_you_mean, listing, shorten, suggest
-from bayplan.workflows.osmo.places import ROOT, Task, Workflow, entries, gathered, groups, tasks
-from bayplan.workflows.osmo.tokens import HOST, INPUT, UUID, WORKFLOW_ID, Token, almost, find, texts
+from bayplan.core.phrases import count, did_you_mean, listing, shorten, suggest
+from bayplan.workflows.osmo.source import ROOT, Task, Workflow
+from bayplan.workflows.osmo.tokens import HOST, INPUT, UUID, WORKFLOW_ID, Token, find, misspelt, texts
 from bayplan.workflows.osmo.units import exit_codes, k8s_name, seconds
 
 DATA = "/osmo/data"
@@ -22,15 +22,30 @@ DATA = "/osmo/data"
 OUTPUT = f"{DATA}/output/"
 
 
+SHOWN = 3
+"""So many further places are named."""
+
+
+def gathered(
+    say: Callable[..., Diagnostic], code: str, routes: Sequence[Route], message: str, hint: str
+) -> Iterator[Diagnostic]:
+    """One finding at the first place; its message counts the others, and notes name some of them."""
+    if routes:
+        rest = routes[1:]
+        more = f" (and in {count(len(rest), 'other place')})" if rest else ""
+        notes = tuple(Note("another one", route) for route in rest[:SHOWN])
+        yield say(code, routes[0], f"{message}{more}", hint=hint, notes=notes)
+
+
 def check_paths(workflow: Workflow) -> Iterator[Diagnostic]:
     """W423: a file has a path, and neither it nor the mount of a Secret lies below /osmo."""
-    for file, route in entries(workflow, "files"):
+    for file, route in workflow.entries("files"):
         path = file["path"]
         if not path.startswith(OUTPUT):
             yield from _path(path, (*route, "path"), is_file=True)
         elif path.endswith("/"):
             yield _no_file(path, (*route, "path"))
-    for task in tasks(workflow):
+    for task in workflow.tasks:
         for name, target in task.data.get("credentials", {}).items():
             if isinstance(target, str):
                 yield from _path(target, (*task.route, "credentials", name), is_file=False)
@@ -55,9 +70,9 @@ def _no_file(path: str, route: Route) -> Diagnostic:
     return error("W423", route, f'"{shorten(path)}" is a folder, expected a file', hint="add the name of the file")
 
 
-def check_twins(workflow: Workflow) -> Iterator[Diagnostic]:
+def check_duplicate_files(workflow: Workflow) -> Iterator[Diagnostic]:
     """W424: two files of a task at one path."""
-    for task in tasks(workflow):
+    for task in workflow.tasks:
         first: dict[str, int] = {}
         for index, file in enumerate(task.data.get("files", ())):
             path = "/".join(part for part in file["path"].split("/") if part)
@@ -71,7 +86,7 @@ def check_twins(workflow: Workflow) -> Iterator[Diagnostic]:
 
 def check_contents(workflow: Workflow) -> Iterator[Diagnostic]:
     """W425: contents with `base64: true` are base64. Line breaks do not matter, as in Kubernetes."""
-    for file, route in entries(workflow, "files"):
+    for file, route in workflow.entries("files"):
         if file.get("base64"):
             try:
                 binascii.a2b_base64("".join(file["contents"].splitlines()), strict_mode=True)
@@ -82,7 +97,7 @@ def check_contents(workflow: Workflow) -> Iterator[Diagnostic]:
 
 def check_mounts(workflow: Workflow) -> Iterator[Diagnostic]:
     """W426: a mount is a path, or two with a colon between."""
-    for mount, route in entries(workflow, "volumeMounts"):
+    for mount, route in workflow.entries("volumeMounts"):
         parts = mount.split(":")
         if len(parts) > 2 or not all(parts):
             hint = "write the folder on the node, or that and the folder in the container: /mnt/data:/data"
@@ -94,7 +109,7 @@ def check_mounts(workflow: Workflow) -> Iterator[Diagnostic]:
 
 def check_sources(workflow: Workflow) -> Iterator[Diagnostic]:
     """W407: an input is from a task or a URL."""
-    for entry, route in entries(workflow, "inputs"):
+    for entry, route in workflow.entries("inputs"):
         given = [key for key in ("task", "url") if key in entry]
         if len(given) != 1:
             found = "both `task` and `url`" if given else "neither `task` nor `url`"
@@ -104,20 +119,22 @@ def check_sources(workflow: Workflow) -> Iterator[Diagnostic]:
 def check_order(workflow: Workflow) -> Iterator[Diagnostic]:
     """W408: the task of an input exists; W409: it runs in an earlier group."""
     known: dict[str, Task] = {}
-    for task in tasks(workflow):
+    for task in workflow.tasks:
         known.setdefault(task.name, task)
-    teams = {group.data["name"] for group in groups(workflow)}
-    for task in tasks(workflow):
+    group_names = {group.data["name"] for group in workflow.groups}
+    for task in workflow.tasks:
         for index, entry in enumerate(task.data.get("inputs", ())):
             name = entry.get("task", "")
             if name and ":" not in name:
-                yield from _order(task, name, (*task.route, "inputs", index, "task"), known, teams)
+                yield from _order(task, name, (*task.route, "inputs", index, "task"), known, group_names)
 
 
-def _order(task: Task, name: str, route: Route, known: Mapping[str, Task], teams: set[str]) -> Iterator[Diagnostic]:
+def _order(
+    task: Task, name: str, route: Route, known: Mapping[str, Task], group_names: set[str]
+) -> Iterator[Diagnostic]:
     source = known.get(name)
     if source is None:
-        of_group = "it is the name of a group; name one of its tasks" if name in teams else ""
+        of_group = "it is the name of a group; name one of its tasks" if name in group_names else ""
         hint = of_group or suggest(name, [each for each in known if each != task.name], "tasks")
         yield error("W408", route, f'there is no task "{name}"', hint=hint or "remove the input")
     elif source.group >= task.group:
@@ -135,7 +152,7 @@ def _order(task: Task, name: str, route: Route, known: Mapping[str, Task], teams
 def check_patterns(workflow: Workflow) -> Iterator[Diagnostic]:
     """W410: `regex` is a regular expression (as Python reads them)."""
     for key in ("inputs", "outputs", "checkpoint"):
-        for entry, route in entries(workflow, key):
+        for entry, route in workflow.entries(key):
             problem = _problem(entry.get("regex", ""))
             if problem:
                 message = f'"{shorten(entry["regex"])}" is not a regular expression: {shorten(problem)}'
@@ -180,14 +197,14 @@ def check_credential_names(workflow: Workflow) -> Iterator[Diagnostic]:
 
 
 def _credentials(workflow: Workflow) -> Iterator[tuple[str, Any, Route]]:
-    for task in tasks(workflow):
+    for task in workflow.tasks:
         for name, target in task.data.get("credentials", {}).items():
             yield name, target, (*task.route, "credentials", name)
 
 
 def check_folders(workflow: Workflow) -> Iterator[Diagnostic]:
     """W454 and W455: a Secret takes the whole of its folder; OSMO puts its files beside what is there."""
-    for task in tasks(workflow):
+    for task in workflow.tasks:
         folders = {name: path for name, path in task.data.get("credentials", {}).items() if isinstance(path, str)}
         for name, path in folders.items():
             route: Route = (*task.route, "credentials", name)
@@ -220,7 +237,7 @@ ACTIONS = ("COMPLETE", "FAIL", "RESCHEDULE")
 
 def check_forms(workflow: Workflow) -> Iterator[Diagnostic]:
     """W419, W420 and W422 of every task."""
-    for task in tasks(workflow):
+    for task in workflow.tasks:
         yield from forms(task.data.get("exitActions", {}), (*task.route, "exitActions"))
 
 
@@ -243,7 +260,7 @@ def forms(actions: Mapping[str, str], route: Route) -> Iterator[Diagnostic]:
 
 def check_overlaps(workflow: Workflow) -> Iterator[Diagnostic]:
     """W421 of every task."""
-    for task in tasks(workflow):
+    for task in workflow.tasks:
         yield from overlaps(task.data.get("exitActions", {}), (*task.route, "exitActions"))
 
 
@@ -268,14 +285,14 @@ def _common(these: str, those: str) -> list[int]:
 
 def check_token_names(workflow: Workflow) -> Iterator[Diagnostic]:
     """W429: a host token names a task of the same group, an input token an input of its task; each is told once."""
-    everybody = tasks(workflow)
-    for task in everybody:
+    all_tasks = workflow.tasks
+    for task in all_tasks:
         told: set[tuple[str, str]] = set()
-        known = {HOST: _mates(task, everybody), INPUT: _inputs(task)}
+        known = {HOST: _group_tasks(task, all_tasks), INPUT: _inputs(task)}
         for token, route in _tokens(task):
             if token.kind in known and token.name not in known[token.kind] and (token.kind, token.name) not in told:
                 told.add((token.kind, token.name))
-                yield _unknown(token, route, known[token.kind], everybody)
+                yield _unknown(token, route, known[token.kind], all_tasks)
 
 
 def _tokens(task: Task) -> Iterator[tuple[Token, Route]]:
@@ -283,8 +300,8 @@ def _tokens(task: Task) -> Iterator[tuple[Token, Route]]:
         yield from ((token, route) for token in find(text))
 
 
-def _mates(task: Task, everybody: tuple[Task, ...]) -> list[str]:
-    return [each.name for each in everybody if each.group == task.group]
+def _group_tasks(task: Task, all_tasks: tuple[Task, ...]) -> list[str]:
+    return [each.name for each in all_tasks if each.group == task.group]
 
 
 def _inputs(task: Task) -> list[str]:
@@ -293,29 +310,29 @@ def _inputs(task: Task) -> list[str]:
     return [*map(str, range(len(given))), *(each["task"].rpartition(":")[2] for each in given if "task" in each)]
 
 
-def _unknown(token: Token, route: Route, known: list[str], everybody: tuple[Task, ...]) -> Diagnostic:
+def _unknown(token: Token, route: Route, known: list[str], all_tasks: tuple[Task, ...]) -> Diagnostic:
     if token.kind == INPUT:
         message = f"{token.text} names no input of this task, so it stays as it is"
         return warning("W429", route, message, hint=suggest(token.name, known, "inputs") or "the task has no inputs")
     message = f"{token.text} names no task of this group, so it stays as it is"
     elsewhere = "a task has an address for the tasks of its own group only; put them into one group"
-    known_elsewhere = token.name in {each.name for each in everybody}
+    known_elsewhere = token.name in {each.name for each in all_tasks}
     return warning("W429", route, message, hint=elsewhere if known_elsewhere else suggest(token.name, known, "tasks"))
 
 
 def check_spelling(workflow: Workflow) -> Iterator[Diagnostic]:
     """W430: what looks like a token and is none."""
-    for task in tasks(workflow):
+    for task in workflow.tasks:
         for text, route in texts(task.data, task.route):
-            for each in sorted(set(almost(text))):
+            for each in sorted(set(misspelt(text))):
                 message = f"{shorten(each)} looks like a token of OSMO and is none, so it stays as it is"
                 tokens = ("{{workflow_id}}", "{{output}}", "{{input:0}}", "{{host:task}}")
                 yield warning("W430", route, message, hint=did_you_mean(each, tokens) or f"tokens: {', '.join(tokens)}")
 
 
-def check_run(workflow: Workflow) -> Iterator[Diagnostic]:
+def check_run_tokens(workflow: Workflow) -> Iterator[Diagnostic]:
     """W431: nothing replaces the token uuid; W432: the workflow's id is its name."""
-    found = [(token.kind, route) for task in tasks(workflow) for token, route in _tokens(task)]
+    found = [(token.kind, route) for task in workflow.tasks for token, route in _tokens(task)]
     message = "nothing replaces {{uuid}}: OSMO 6.4 passes it on as it is, and so does bayplan"
     hint = "make a random word in the command, or use {{workflow_id}}"
     yield from gathered(warning, "W431", [route for kind, route in found if kind == UUID], message, hint)
@@ -329,7 +346,7 @@ def check_run(workflow: Workflow) -> Iterator[Diagnostic]:
 
 def check_queue(workflow: Workflow) -> Iterator[Diagnostic]:
     """W447: how long a group may wait. Kubernetes counts that together with how long it may run."""
-    timeout = workflow.get("timeout", {})
+    timeout = workflow.spec.get("timeout", {})
     if seconds(timeout.get("queue_timeout")) and not seconds(timeout.get("exec_timeout")):
         message = "Kubernetes has no limit for waiting alone, so this one is lost"
         hint = "add `exec_timeout`: the sum of both can be carried"
@@ -340,7 +357,7 @@ def check_barrier(workflow: Workflow) -> Iterator[Diagnostic]:
     """W448: tasks that do not wait for each other."""
     places = [
         (*group.route, "barrier")
-        for group in groups(workflow)
+        for group in workflow.groups
         if len(group.tasks) > 1 and not group.data.get("barrier", True)
     ]
     message = "the tasks of a group start all or none here, whether they wait for each other or not"
@@ -351,7 +368,7 @@ def check_barrier(workflow: Workflow) -> Iterator[Diagnostic]:
 def check_failures(workflow: Workflow) -> Iterator[Diagnostic]:
     """W449: a group that goes on when a task fails, which is OSMO's default."""
     places: list[Route] = []
-    for group in groups(workflow):
+    for group in workflow.groups:
         if len(group.tasks) > 1 and group.data.get("ignoreNonleadStatus", True):
             key = "ignoreNonleadStatus" if "ignoreNonleadStatus" in group.data else "name"
             places.append((*group.route, key))
@@ -364,7 +381,7 @@ def check_reschedule(workflow: Workflow) -> Iterator[Diagnostic]:
     """W450: tasks that OSMO would start again."""
     places = [
         (*task.route, "exitActions", action)
-        for task in tasks(workflow)
+        for task in workflow.tasks
         for action in task.data.get("exitActions", {})
         if action.upper() == "RESCHEDULE"
     ]
@@ -376,7 +393,7 @@ def check_credentials(workflow: Workflow) -> Iterator[Diagnostic]:
     """W451: the Secrets that must exist in the namespace."""
     found = [
         (name, target, (*task.route, "credentials", name))
-        for task in tasks(workflow)
+        for task in workflow.tasks
         for name, target in task.data.get("credentials", {}).items()
     ]
     secrets = list(dict.fromkeys(k8s_name(name) for name, _, _ in found))
@@ -404,31 +421,31 @@ SHARED = "put the data on storage that all tasks mount (volumeMounts, or a volum
 
 def check_inputs(workflow: Workflow) -> Iterator[Diagnostic]:
     """W441: nothing is downloaded into an input's folder."""
-    places = [route for entry, route in entries(workflow, "inputs") if ":" not in entry.get("task", "")]
+    places = [route for entry, route in workflow.entries("inputs") if ":" not in entry.get("task", "")]
     message = "OSMO brings the data of an input; a manifest cannot. The task finds an empty folder /osmo/data/input/<n>"
     yield from gathered(warning, "W441", places, message, f"{SHARED}, or fetch them in the command")
 
 
-def check_previous(workflow: Workflow) -> Iterator[Diagnostic]:
+def check_other_workflows(workflow: Workflow) -> Iterator[Diagnostic]:
     """W443: the task of another workflow, whose data only OSMO knows."""
-    places = [route for entry, route in entries(workflow, "inputs") if ":" in entry.get("task", "")]
+    places = [route for entry, route in workflow.entries("inputs") if ":" in entry.get("task", "")]
     message = "this input is from an earlier workflow, which OSMO looks up; the task finds an empty folder in its place"
     yield from gathered(warning, "W443", places, message, f"{SHARED}, and let that workflow write there")
 
 
 def check_outputs(workflow: Workflow) -> Iterator[Diagnostic]:
     """W442: nothing is uploaded from the output's folder."""
-    places = [route for _, route in entries(workflow, "outputs")]
+    places = [route for _, route in workflow.entries("outputs")]
     message = "OSMO uploads an output after the command; a manifest cannot. /osmo/data/output is lost with the pod"
     yield from gathered(warning, "W442", places, message, "upload it in the command, or write to storage that stays")
 
 
-def check_collected(workflow: Workflow) -> Iterator[Diagnostic]:
+def check_collections(workflow: Workflow) -> Iterator[Diagnostic]:
     """W444: checkpoints; W445: figures."""
-    places = [route for _, route in entries(workflow, "checkpoint")]
+    places = [route for _, route in workflow.entries("checkpoint")]
     message = "OSMO uploads checkpoints while the command runs; a manifest cannot"
     yield from gathered(warning, "W444", places, message, "write them to storage that stays, from the command itself")
-    places = [route for _, route in entries(workflow, "kpis")]
+    places = [route for _, route in workflow.entries("kpis")]
     message = "OSMO collects these figures; a manifest cannot"
     yield from gathered(warning, "W445", places, message, "print them, or send them from the command")
 
@@ -436,7 +453,7 @@ def check_collected(workflow: Workflow) -> Iterator[Diagnostic]:
 def check_transfer(workflow: Workflow) -> Iterator[Diagnostic]:
     """W446: how inputs would be downloaded and kept."""
     places = [
-        (*task.route, key) for task in tasks(workflow) for key in ("downloadType", "cacheSize") if task.data.get(key)
+        (*task.route, key) for task in workflow.tasks for key in ("downloadType", "cacheSize") if task.data.get(key)
     ]
     message = "this says how OSMO downloads inputs; nothing is downloaded here, so it has no effect"
     yield from gathered(warning, "W446", places, message, "nothing replaces it; it may stay for OSMO")

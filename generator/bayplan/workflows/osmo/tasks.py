@@ -8,7 +8,7 @@ from typing import Any
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.workflows.osmo import tokens
-from bayplan.workflows.osmo.source import AMOUNTS, Portion, Task, wrapped
+from bayplan.workflows.osmo.source import AMOUNTS, Allocation, Task, with_exit_codes
 from bayplan.workflows.osmo.task_rules import DATA
 from bayplan.workflows.osmo.tokens import Token
 from bayplan.workflows.osmo.units import k8s_name
@@ -62,9 +62,9 @@ def _credentials(task: Task) -> Iterator[tuple[str, Any]]:
 DATA_VOLUME = "osmo-data"
 
 
-def template(task: Task, portion: Portion, deadline: int | None) -> dict[str, Any]:
+def template(task: Task, allocation: Allocation, deadline: int | None) -> dict[str, Any]:
     """What the platform gives and the task adds. `deadline`: seconds that the pod may run."""
-    volumes, mounts = [*_volumes(task, portion)], [*_mounts(task, portion)]
+    volumes, mounts = [*_volumes(task, allocation)], [*_mounts(task, allocation)]
     env = [{"name": name, "valueFrom": source} for name, source in sorted(variables(task).items())]
     container = {
         **({"securityContext": {"privileged": True}} if task.data.get("privileged") else {}),
@@ -77,7 +77,7 @@ def template(task: Task, portion: Portion, deadline: int | None) -> dict[str, An
         **({"volumes": volumes} if volumes else {}),
         **({"containers": [container]} if container else {}),
     }
-    return laid_over(portion.template, {"spec": spec} if spec else {})
+    return laid_over(allocation.template, {"spec": spec} if spec else {})
 
 
 def laid_over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,19 +106,19 @@ def named(template: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return {**template, "spec": {**template["spec"], "containers": called}}
 
 
-def _volumes(task: Task, portion: Portion) -> Iterator[dict[str, Any]]:
+def _volumes(task: Task, allocation: Allocation) -> Iterator[dict[str, Any]]:
     if _data_paths(task):
         yield {"name": DATA_VOLUME, "emptyDir": {}}
     yield from volumes(task)
-    for number, mount in enumerate(portion.mounts):
+    for number, mount in enumerate(allocation.mounts):
         yield {"name": f"osmo-host-{number}", "hostPath": {"path": mount.partition(":")[0]}}
 
 
-def _mounts(task: Task, portion: Portion) -> Iterator[dict[str, Any]]:
+def _mounts(task: Task, allocation: Allocation) -> Iterator[dict[str, Any]]:
     for path in _data_paths(task):
         yield {"name": DATA_VOLUME, "mountPath": f"{DATA}/{path}", "subPath": path}
     yield from mounts(task)
-    for number, mount in enumerate(portion.mounts):
+    for number, mount in enumerate(allocation.mounts):
         source, _, target = mount.partition(":")
         yield {"name": f"osmo-host-{number}", "mountPath": target or source}
 
@@ -133,28 +133,28 @@ def _data_paths(task: Task) -> list[str]:
 # Where the parts of a podSet come from: the task, its resource, or its platform's pod template.
 
 
-def origins(task: Task, portion: Portion, template: Any) -> dict[Route, Route]:
+def origins(task: Task, allocation: Allocation, template: Any) -> dict[Route, Route]:
     """Routes in the podSet -> routes in the sources; `template` is the podSet's."""
     files: dict[Route, Route] = {
         ("files", file["path"]): (*task.route, "files", i) for i, file in enumerate(task.data.get("files", ()))
     }
     return {
         (): task.route,
-        ("pool",): portion.origins.get(("pool",), (*task.resource_route, "platform")),
-        **dict(_asked(task, portion)),
+        ("pool",): allocation.origins.get(("pool",), (*task.resource_route, "platform")),
+        **dict(_asked(task, allocation)),
         ("env",): (*task.route, "environment"),
         **files,
-        **dict(_template(template, ("template",), ("template",), task.route, portion.origins)),
+        **dict(_template(template, ("template",), ("template",), task.route, allocation.origins)),
     }
 
 
-def _asked(task: Task, portion: Portion) -> Iterator[tuple[Route, Route]]:
+def _asked(task: Task, allocation: Allocation) -> Iterator[tuple[Route, Route]]:
     """The amounts: what the resource says, else what the platform gives."""
     asked: dict[Route, str] = {("accelerator",): "gpu", **{("resources", kube): own for kube, own in AMOUNTS}}
-    yield from ((route, place) for route, place in portion.origins.items() if route[0] == "resources")
+    yield from ((route, place) for route, place in allocation.origins.items() if route[0] == "resources")
     for route, own in asked.items():
         stated: Route = (*task.resource_route, own)
-        place = stated if own in task.resource else portion.origins.get(route, stated)
+        place = stated if own in task.resource else allocation.origins.get(route, stated)
         yield route, place
         if route == ("accelerator",):
             yield (*route, "count"), place
@@ -182,29 +182,29 @@ NO_GPUS = ("NVIDIA_VISIBLE_DEVICES", "")
 """OSMO sets it where a task asks for no GPU, so that images which show all of them show none."""
 
 
-class Piece(NamedTuple):
+class NativeData(NamedTuple):
     """Native data, and routes in it -> routes in the source."""
 
     data: Mapping[str, Any]
     origins: Mapping[Route, Route]
 
 
-def pod_set(task: Task, portion: Portion, workflow: str, deadline: int | None) -> Piece:
+def pod_set(task: Task, allocation: Allocation, workflow: str, deadline: int | None) -> NativeData:
     """The podSet without its name. `workflow` is the name that `{{workflow_id}}` becomes."""
     spec = _resolved(task, workflow)
-    gpus = portion.accelerators
+    gpus = allocation.accelerators
     data = {
-        "pool": portion.pool,
+        "pool": allocation.pool,
         "accelerator": {"count": gpus} if gpus else None,
-        "resources": dict(portion.resources),
+        "resources": dict(allocation.resources),
         "image": spec["image"],
-        "command": wrapped(spec["command"], portion.exit_actions),
+        "command": with_exit_codes(spec["command"], allocation.exit_actions),
         "args": spec.get("args"),
         "env": _environment(task._replace(data=spec), gpus),
         "files": {file["path"]: _contents(file) for file in spec.get("files", ())},
-        "template": template(task._replace(data=spec), portion, deadline),
+        "template": template(task._replace(data=spec), allocation, deadline),
     }
-    return Piece({key: value for key, value in data.items() if value}, origins(task, portion, data["template"]))
+    return NativeData({key: value for key, value in data.items() if value}, origins(task, allocation, data["template"]))
 
 
 def _environment(task: Task, gpus: int) -> dict[str, str]:

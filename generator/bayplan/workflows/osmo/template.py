@@ -12,15 +12,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from bayplan.core.diagnostics import AT, KEY, Diagnostic, Outcome, Route, error, warning
+from bayplan.core.diagnostics import AT, KEY, Diagnostic, Outcome, error, warning
 from bayplan.core.phrases import did_you_mean
 from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Source
-from bayplan.text.document import Path, SourceMap, Span, load, locate_all
-from bayplan.workflows.osmo import sections as data
-from bayplan.workflows.osmo import sections as places
+from bayplan.text.document import Path, SourceMap, load, locate_all
+from bayplan.workflows.osmo import sections as file_sections
 from bayplan.workflows.osmo import tokens
-from bayplan.workflows.osmo.sections import TWICE, Section, Sections, head, unmoved
+from bayplan.workflows.osmo.sections import TWICE, Section, Sections, identity, key_place
 
 # The variables of a template: those of `default-values`, overridden by those of the command line.
 
@@ -43,7 +42,7 @@ def _defaults(section: Section, subject: str) -> Outcome[Variables]:
     loaded = load(section.padded, subject, TWICE)
     if loaded.value is None:
         return Outcome(None, loaded.diagnostics)
-    route: Route = (subject, AT, section.line, 1, section.line, len(section.key) + 1)
+    route = key_place(section, subject)
     if len(loaded.value) > 1:
         wrong = error("R139", route, "default-values holds a second YAML document", hint="remove the line `---`")
         return Outcome(None, (*loaded.diagnostics, wrong))
@@ -52,17 +51,16 @@ def _defaults(section: Section, subject: str) -> Outcome[Variables]:
         return Outcome({}, loaded.diagnostics)
     if not isinstance(value, dict):
         hint = "write one `name: value` a line below it, indented"
-        message = f"default-values must be a mapping of names to values, and is {_kind(value)}"
+        kind = (
+            "a list" if isinstance(value, list) else "a text" if isinstance(value, str) else f"the single value {value}"
+        )
+        message = f"default-values must be a mapping of names to values, and is {kind}"
         return Outcome(None, (*loaded.diagnostics, error("R125", route, message, hint=hint)))
-    strange = _strange(value, section, subject)
+    names: dict[Path, Any] = {("default-values", str(key), KEY): key for key in value if not isinstance(key, str)}
+    place = SourceMap(section.padded, identity)
+    # Jinja takes none of the variables where a name is no text, whatever the template uses
+    strange = tuple(file_sections.non_text_key_findings(names, place, subject))
     return Outcome(None if strange else value, (*loaded.diagnostics, *strange))
-
-
-def _strange(value: Mapping[Any, Any], section: Section, subject: str) -> tuple[Diagnostic, ...]:
-    """Names that are no texts: Jinja takes none of the variables then, whatever the template uses."""
-    odd = [name for name in value if not isinstance(name, str)]
-    names: dict[Path, Any] = {("default-values", str(name), KEY): name for name in odd}
-    return tuple(data.refused(names, SourceMap(section.padded, data.unmoved), subject))
 
 
 def origin(name: str, sections: Sections, set_by_user: Mapping[str, Any]) -> str:
@@ -72,12 +70,6 @@ def origin(name: str, sections: Sections, set_by_user: Mapping[str, Any]) -> str
     path = ("default-values", name, KEY)
     text = sections.defaults.padded if sections.defaults else ""
     return f'"{name}" is given at line {locate_all(text, [(0, path)], loaded=True)[0, path].line}'
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, list):
-        return "a list"
-    return "a text" if isinstance(value, str) else f"the single value {value}"
 
 
 # Runtime tokens such as {{output}}: they look like Jinja, and are filled in when a pod runs.
@@ -93,7 +85,7 @@ MARKERS = ("{%", "{{", "{#")
 """What begins something for Jinja to do."""
 
 
-class Hidden(NamedTuple):
+class MaskedTemplate(NamedTuple):
     """A template without tokens, variable -> the token that it stands for, and what all these variables begin with."""
 
     template: str
@@ -101,7 +93,7 @@ class Hidden(NamedTuple):
     stem: str
 
 
-class Meant(NamedTuple):
+class Misspelt(NamedTuple):
     """What looks like a token and is none: its extent (offsets), and the token that was likely meant."""
 
     start: int
@@ -109,7 +101,7 @@ class Meant(NamedTuple):
     token: str
 
 
-def hide(text: str) -> Hidden:
+def mask_tokens(text: str) -> MaskedTemplate:
     """Puts a variable of its own in the place of each token; lines stay lines."""
     stem = _stem(text)
     names: dict[str, str] = {}
@@ -117,11 +109,11 @@ def hide(text: str) -> Hidden:
     def variable(found: re.Match[str]) -> str:
         if found[1] is None:
             return found[0]
-        name = names.setdefault(found[0], f"{stem}{len(names)}")
-        return f"{{{{{name}{_line_feeds(found[0])}}}}}"
+        name, line_feeds = names.setdefault(found[0], f"{stem}{len(names)}"), "\n" * found[0].count("\n")
+        return f"{{{{{name}{line_feeds}}}}}"
 
     template = TOKEN.sub(variable, text)
-    return Hidden(template, {name: token for token, name in names.items()}, stem)
+    return MaskedTemplate(template, {name: token for token, name in names.items()}, stem)
 
 
 def _stem(text: str) -> str:
@@ -130,11 +122,7 @@ def _stem(text: str) -> str:
     return next(f"runtime_token{number}_" for number in count() if str(number) not in taken)
 
 
-def _line_feeds(token: str) -> str:
-    return "\n" * token.count("\n")
-
-
-class Revealed(NamedTuple):
+class UnmaskedText(NamedTuple):
     """A text with its tokens again: where they begin in it (offsets), and what leads there from what Jinja wrote."""
 
     text: str
@@ -148,7 +136,7 @@ class Revealed(NamedTuple):
         return written + (self.shifts[behind - 1] if behind else 0)
 
 
-def reveal(text: str, hidden: Hidden) -> Revealed:
+def unmask_tokens(text: str, hidden: MaskedTemplate) -> UnmaskedText:
     """Tokens again where Jinja left variables alone: in a raw block or a text."""
     starts: list[int] = []
     ends: list[int] = []
@@ -162,86 +150,72 @@ def reveal(text: str, hidden: Hidden) -> Revealed:
         return made
 
     shown = re.sub(rf"{{{{({hidden.stem}[0-9]+)\n*}}}}", token, text)
-    return Revealed(shown, starts, ends, shifts[1:])
+    return UnmaskedText(shown, starts, ends, shifts[1:])
 
 
-def rest(text: str) -> str:
+def without_tokens(text: str) -> str:
     """The text without its tokens, each a character that is neither a brace nor a sign of Jinja's."""
     return TOKEN.sub(lambda found: found[0] if found[1] is None else "\0", text)
 
 
 def plain(text: str) -> bool:
     """Whether Jinja would only put the tokens back."""
-    left = rest(text)
+    left = without_tokens(text)
     return not any(marker in left for marker in MARKERS) and "{\0" not in left
 
 
-def meant(text: str) -> Iterator[Meant]:
+def misspelt_tokens(text: str) -> Iterator[Misspelt]:
     """What was likely meant for a token, as `{{ host:a }}` or `{{ output }}`, and is one to nobody."""
-    for found in tokens.LIKE.finditer(text):
+    for found in tokens.LOOKALIKE.finditer(text):
         kind, colon, name = re.sub(r"\s", "", found[0][2:-2]).partition(":")
         kind = kind.lower().replace("-", "_").replace("workflowid", "workflow_id").removesuffix("s")
         token = f"{{{{{kind}{colon}{name}}}}}"
         if tokens.TOKEN.fullmatch(token) and token != found[0]:
-            yield Meant(*found.span(), token)
+            yield Misspelt(*found.span(), token)
 
 
 def render(text: str, sections: Sections, given: Variables, subject: str, source: Source) -> Outcome[SourceMap]:
     """The workflow's section, and the way back. R126 to R131: there is none; A931: a variable without use."""
     section = sections.workflow
     if not any(marker in text for marker in (*MARKERS, "default-values")):
-        return Outcome(SourceMap(section.padded, unmoved), _unused((), source))
+        return Outcome(SourceMap(section.padded, identity), _unused((), source))
     if plain(section.text):
-        return Outcome(SourceMap(section.padded.removesuffix("\n"), unmoved), _unused((), source))
+        return Outcome(SourceMap(section.padded.removesuffix("\n"), identity), _unused((), source))
     if source.render is None:
-        return Outcome(None, (error("R131", head(section, subject), "nothing is there to render templates with"),))
-    hidden = hide(section.padded)
-    request = _request("render", hidden, given)
+        return Outcome(None, (error("R131", key_place(section, subject), "nothing is there to render templates with"),))
+    from bayplan.workflows.osmo import template_origins
+
+    hidden = mask_tokens(section.padded)
+    variables = template_origins.pack({**given, **hidden.tokens})
+    request = {"task": "render", "template": hidden.template, "variables": variables}
     reply = source.render(request)
     if "failure" in reply:
-        from bayplan.workflows.osmo import template_origins as failures
-
-        return Outcome(None, failures.explain_failures(_shown(reply, hidden), text, section, given, subject))
+        reply = _with_column(reply, hidden)
+        return Outcome(None, template_origins.explain_failures(reply, text, section, given, subject))
     written: str = reply["text"]
-    shown = reveal(written, hidden)
-    back = _back(text, shown, source, {**request, "task": "trace", "clean": written}, _origins(sections, given, source))
-    made = SourceMap(shown.text, back)
-    from bayplan.workflows.osmo import template_origins as strange
+    shown = unmask_tokens(written, hidden)
 
-    return Outcome(made, (*_unused(reply["names"], source), *strange.in_raw(made, shown.starts, subject)))
+    def trace(request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A second rendering, whose offsets know nothing of tokens in raw blocks."""
+        reply = source.render(request) if source.render else {}
+        return {**reply, "pieces": [(shown.offset(at), number) for at, number in reply.get("pieces") or ()]}
+
+    def value_origin(name: str) -> str:
+        """Nothing of names that the template itself brings."""
+        return origin(name, sections, source.variables) if name in given else ""
+
+    traced = {**request, "task": "trace", "clean": written}
+    made = SourceMap(shown.text, template_origins.back(text, shown.text, trace, traced, value_origin))
+    raw = template_origins.raw_block_findings(made, shown.starts, subject)
+    return Outcome(made, (*_unused(reply["names"], source), *raw))
 
 
-def _request(task: str, hidden: Hidden, given: Variables) -> dict[str, Any]:
-    from bayplan.workflows.osmo import template_origins as packing
-
-    return {"task": task, "template": hidden.template, "variables": packing.pack({**given, **hidden.tokens})}
-
-
-def _shown(reply: Mapping[str, Any], hidden: Hidden) -> Mapping[str, Any]:
+def _with_column(reply: Mapping[str, Any], hidden: MaskedTemplate) -> Mapping[str, Any]:
     """The reply with the column that Jinja gave up at, in place of an offset in the template without tokens."""
     if "offset" not in reply:
         return reply
-    before = reveal(hidden.template[: reply["offset"]], hidden).text
+    before = unmask_tokens(hidden.template[: reply["offset"]], hidden).text
     return {**reply, "column": len(before) - before.rfind("\n")}
-
-
-def _back(
-    text: str, shown: Revealed, source: Source, request: Mapping[str, Any], told: Callable[[str], str]
-) -> Callable[[Span], tuple[Span, str]]:
-    """The way back, by a second rendering, whose offsets know nothing of tokens in raw blocks. See `source_map`."""
-    from bayplan.workflows.osmo import template_origins as source_map
-
-    def trace(request: Mapping[str, Any]) -> Mapping[str, Any]:
-        reply = source.render(request) if source.render else {}
-        pieces = reply.get("pieces") or []
-        return {**reply, "pieces": [(shown.offset(offset), number) for offset, number in pieces]}
-
-    return source_map.back(text, shown.text, trace, request, told)
-
-
-def _origins(sections: Sections, given: Variables, source: Source) -> Callable[[str], str]:
-    """Where variables have their values from; nothing of names that the template itself brings."""
-    return lambda name: origin(name, sections, source.variables) if name in given else ""
 
 
 def _unused(names: Any, source: Source) -> tuple[Diagnostic, ...]:
@@ -258,18 +232,20 @@ def _unused(names: Any, source: Source) -> tuple[Diagnostic, ...]:
 ReadFile = Callable[[str], Outcome[bytes]]
 
 
-class Filled(NamedTuple):
+class LocalFiles(NamedTuple):
     """The data with contents for every localpath, and path of contents -> path of the localpath."""
 
     data: dict[str, Any]
     moved: Mapping[Path, Path]
 
 
-def fill(data: dict[str, Any], source_map: SourceMap, subject: str, read_file: ReadFile | None) -> Outcome[Filled]:
+def inline_local_files(
+    data: dict[str, Any], source_map: SourceMap, subject: str, read_file: ReadFile | None
+) -> Outcome[LocalFiles]:
     """R134 no such file, R135 one elsewhere, R136 contents as well, R137 no text; all of them in one run."""
     entries = list(_entries(data))
     if not entries:
-        return Outcome(Filled(data, {}))
+        return Outcome(LocalFiles(data, {}))
     texts: dict[str, Outcome[str]] = {}
     filled: dict[Path, Mapping[str, Any]] = {}
     wrong: list[tuple[Path, Diagnostic]] = []
@@ -281,12 +257,10 @@ def fill(data: dict[str, Any], source_map: SourceMap, subject: str, read_file: R
             continue
         kept = {key: value for key, value in entry.items() if key != "localpath"}
         filled[path] = {**kept, "contents": text.value}
-    spans = places.spans(source_map, [path for path, _ in wrong])
-    found = tuple(
-        each._replace(route=places.route(subject, span)) for (_, each), span in zip(wrong, spans, strict=True)
-    )
+    spans = file_sections.spans(source_map, [path for path, _ in wrong])
+    found = tuple(each._replace(route=(subject, AT, *span)) for (_, each), span in zip(wrong, spans, strict=True))
     moved = {(*path, "contents"): (*path, "localpath") for path in filled}
-    return Outcome(Filled(_with(data, (), filled), moved), found)
+    return Outcome(LocalFiles(_with(data, (), filled), moved), found)
 
 
 def _entries(data: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:

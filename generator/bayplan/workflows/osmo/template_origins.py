@@ -1,6 +1,6 @@
 """Places in what a template wrote -> places in the template. Only a finding pays for it: with a second rendering.
 
-That rendering carries marks (`bayplan.sandbox.marks`), so that whatever is written has a known line. Where marks would
+That rendering carries marks (`bayplan.sandbox.child`), so that whatever is written has a known line. Where marks would
 change what is written, the lines of both texts are aligned instead, and the place is called a guess.
 """
 
@@ -17,8 +17,7 @@ from bayplan.core.phrases import did_you_mean, listing
 from bayplan.core.values import NamedTuple
 from bayplan.text.document import SourceMap, Span
 from bayplan.workflows.osmo import sections, template
-from bayplan.workflows.osmo.sections import BREAK, Section, head
-from bayplan.workflows.osmo.sections import place as sections_place
+from bayplan.workflows.osmo.sections import BREAK, Section, key_place
 from bayplan.workflows.osmo.template import TOKEN, Variables
 from bayplan.workflows.osmo.tokens import OUTPUT, UUID, WORKFLOW_ID
 
@@ -177,12 +176,12 @@ def ordinal(number: int) -> str:
 def _aligned(lines: Sequence[str], source: Sequence[str]) -> Origins:
     """The line that reads the same; where there is none, the line after the last that does."""
     guess = "the template could not be followed: the place is a guess"
-    if len(lines) + len(source) > _MOST_ALIGNED or _alike(lines, source) > _MOST_ALIKE:
+    if len(lines) + len(source) > _MOST_ALIGNED or _merge_equal(lines, source) > _MOST_ALIKE:
         return lambda line, column: Origin(min(line, len(source)), None, guess)
     from difflib import SequenceMatcher
 
     matches: dict[int, int] = {}
-    matcher = SequenceMatcher(_blank, lines, source, autojunk=False)
+    matcher = SequenceMatcher(lambda line: not line.strip(), lines, source, autojunk=False)
     for first, second, size in matcher.get_matching_blocks():
         matches.update((first + n, second + n) for n in range(size) if lines[first + n])
 
@@ -195,15 +194,10 @@ def _aligned(lines: Sequence[str], source: Sequence[str]) -> Origins:
     return origin
 
 
-def _alike(lines: Sequence[str], source: Sequence[str]) -> int:
+def _merge_equal(lines: Sequence[str], source: Sequence[str]) -> int:
     """How many pairs of lines read the same."""
     counted = Counter(source)
-    return sum(counted[line] for line in lines if not _blank(line))
-
-
-def _blank(line: str) -> bool:
-    """Such lines are alike and mean nothing."""
-    return not line.strip()
+    return sum(counted[line] for line in lines if line.strip())
 
 
 def place(span: Span, lines: Sequence[str], source: Sequence[str], origins: Origins) -> tuple[Span, str]:
@@ -238,14 +232,8 @@ _INDENTED = re.compile(r"^[ \t]+default-values:", re.MULTILINE)
 
 def explain_undefined(
     reply: Mapping[str, Any], text: str, section: Section, given: Variables, subject: str
-) -> tuple[Diagnostic, ...]:
-    """R126 for each variable, and each part of one, that is surely used and is not there."""
-    return tuple(_findings(reply, text, section, given, subject))
-
-
-def _findings(
-    reply: Mapping[str, Any], text: str, section: Section, given: Variables, subject: str
 ) -> Iterator[Diagnostic]:
+    """R126 for each variable, and each part of one, that is surely used and is not there."""
     names = [name for name in given if isinstance(name, str)]
     misplaced = _misplaced(section, subject)
     also = reply["also"]
@@ -254,7 +242,7 @@ def _findings(
         name, message = each["name"], each["message"]
         own = (*misplaced, *(notes if also and not number else ()))
         place = sections.place(text, each["line"], subject, name or f".{_quoted(message)}")
-        route = place or sections.head(section, subject)
+        route = place or key_place(section, subject)
         if name:
             hint = _hint(name, names, bool(misplaced))
             if name in RUNTIME:
@@ -303,8 +291,8 @@ def explain_failures(
     """R126 to R131, by what the process replied."""
     kind, message = reply["failure"], reply.get("message", "").rstrip(".")
     if kind == "undefined":
-        return explain_undefined(reply, text, section, given, subject)
-    route = sections_place(text, reply.get("line") or 0, subject) or head(section, subject)
+        return tuple(explain_undefined(reply, text, section, given, subject))
+    route = sections.place(text, reply.get("line") or 0, subject) or key_place(section, subject)
     if kind == "syntax":
         return (_broken(text, route, message, reply.get("column", 0)),)
     if kind == "security":
@@ -331,7 +319,11 @@ def _broken(text: str, route: Route, message: str, column: int) -> Diagnostic:
     """R127 at the column, if that is known, else at what was likely meant for a runtime token, else as it is."""
     subject, _, line, *_ = route
     source = text.split("\n")[int(line) - 1]
-    token = next((each for each in template.meant(source) if ":" in each.token), None) if "got ':'" in message else None
+    token = (
+        next((each for each in template.misspelt_tokens(source) if ":" in each.token), None)
+        if "got ':'" in message
+        else None
+    )
     if token is not None:
         route = (subject, AT, line, token.start + 1, line, token.end + 1)
         hint = f"write {token.token}: a runtime token takes no spaces"
@@ -353,7 +345,7 @@ def _other_hint(message: str) -> str:
     return "install jinja2: `pip install 'jinja2>=3.1,<4'`" if "not installed" in message else ""
 
 
-# Variables as JSON, as `bayplan.sandbox.plain` unpacks them. A date is told by what it can do, without a clock.
+# Variables as JSON, as `bayplan.sandbox.child` unpacks them. A date is told by what it can do, without a clock.
 
 
 def pack(value: Any) -> Any:
@@ -375,7 +367,7 @@ _MOST = 100
 """Tokens whose places are looked for."""
 
 
-def in_raw(made: SourceMap, starts: Sequence[int], subject: str) -> tuple[Diagnostic, ...]:
+def raw_block_findings(made: SourceMap, starts: Sequence[int], subject: str) -> tuple[Diagnostic, ...]:
     """R138: OSMO's variable for a token stays a variable in a raw block. `starts`: where these tokens stand."""
     found: dict[Span, str] = {}
     for start in starts[:_MOST]:
@@ -385,12 +377,11 @@ def in_raw(made: SourceMap, starts: Sequence[int], subject: str) -> tuple[Diagno
     more = (Note(f"{len(starts) - _MOST} more like it"),) if len(starts) > _MOST else ()
     message = "a runtime token stands in a raw block or a text of Jinja's, where OSMO loses it; here it is kept"
     hint = "take it out of there: tokens need no raw block"
-    told = [warning("R138", (subject, AT, *span), message, hint=hint, notes=_notes(found[span])) for span in found]
+    told = [
+        warning("R138", (subject, AT, *span), message, hint=hint, notes=(Note(found[span]),) if found[span] else ())
+        for span in found
+    ]
     return (*told[:-1], *(each._replace(notes=(*each.notes, *more)) for each in told[-1:]))
-
-
-def _notes(remark: str) -> tuple[Note, ...]:
-    return (Note(remark),) if remark else ()
 
 
 def _span(text: str, start: int, end: int) -> Span:

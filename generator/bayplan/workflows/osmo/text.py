@@ -1,34 +1,20 @@
 """The text of an OSMO file -> data `{"workflow": {...}}`, by the steps of OSMO's own client and service.
 
-    sections    the top-level keys, split before anything is YAML
-    variables   default-values and --set
-    tokens      {{output}} and its kind, which OSMO fills in when the pod runs
-    template    Jinja, in a process of its own
-    strange     lost tokens in what a template wrote
-    failures    what to say of a template that cannot be rendered
-    undefined   and of variables without a value
-    spots       places in a template
-    data        YAML as PyYAML reads it, keys that are no texts
-    local       files beside the workflow
-    leftover    what OSMO would render a second time
-    source_map  places in the rendered text -> places in the file
+    sections           the top-level keys, split before anything is YAML; YAML as PyYAML reads it
+    tokens             {{output}} and its kind, which OSMO fills in when the pod runs
+    template           default-values and --set, Jinja, files beside the workflow
+    template_origins   places in the rendered text -> places in the file; why a template cannot be rendered
 
 Source: OSMO 6.4, src/lib/utils/workflow.py, src/utils/job/workflow.py (TemplateSpec), src/cli/workflow.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, has_errors, warning
 from bayplan.model.formats import Source
 from bayplan.text.document import Document, Path, read_text
-from bayplan.workflows.osmo import sections, template
-from bayplan.workflows.osmo import sections as data
-from bayplan.workflows.osmo import template as local
-from bayplan.workflows.osmo import tokens as runtime
-from bayplan.workflows.osmo.template import MARKERS, rest
+from bayplan.workflows.osmo import sections, template, tokens
+from bayplan.workflows.osmo.template import MARKERS, without_tokens
 
 # What is left for Jinja to do in the data: OSMO renders a workflow again when the client hands it in.
 #
@@ -39,9 +25,9 @@ from bayplan.workflows.osmo.template import MARKERS, rest
 _MOST = 20
 
 
-def find(document: Document, subject: str) -> tuple[Diagnostic, ...]:
+def template_again(document: Document, subject: str) -> tuple[Diagnostic, ...]:
     """R138 for each text that holds more than runtime tokens; the last one that is told says how many follow."""
-    marked = [(path, text) for path, text in _texts(document.data, ()) if _marker(rest(text))]
+    marked = [(path, text) for text, path in tokens.texts(document.data, ()) if _marker(without_tokens(text))]
     found = [_warning((subject, *path), text) for path, text in marked[:_MOST]]
     if len(marked) > _MOST:
         found[-1] = found[-1]._replace(notes=(Note(f"{len(marked) - _MOST} more like it"),))
@@ -50,29 +36,17 @@ def find(document: Document, subject: str) -> tuple[Diagnostic, ...]:
 
 def _warning(route: Path, text: str) -> Diagnostic:
     """Spaces inside the braces do not matter when a pod starts, so a token with spaces is one here."""
-    marker = _marker(runtime.replace(rest(text), lambda token: None if token.kind == runtime.UUID else "\0"))
+    marker = _marker(tokens.replace(without_tokens(text), lambda token: None if token.kind == tokens.UUID else "\0"))
     if marker:
         message = f'OSMO renders this text again, and "{marker}" in it is Jinja\'s then; here it stands as it is'
         return warning("R138", route, message, hint=f"let the text do without {marker}")
-    token = runtime.find(rest(text))[0].text
+    token = tokens.find(without_tokens(text))[0].text
     message = f"OSMO renders this text again, and {token} is Jinja's then; here it is taken for a runtime token"
     return warning("R138", route, message, hint=f"write {token.replace(' ', '')}, without spaces and in no raw block")
 
 
 def _marker(left: str) -> str:
     return next((each for each in MARKERS if each in left), "")
-
-
-def _texts(data: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    if isinstance(data, str):
-        if "{" in data:
-            yield path, data
-    elif isinstance(data, dict):
-        for key, value in data.items():
-            yield from _texts(value, (*path, key))
-    elif isinstance(data, list):
-        for number, value in enumerate(data):
-            yield from _texts(value, (*path, number))
 
 
 MOST = 1000
@@ -105,13 +79,13 @@ def _read(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tuple[
     found += made.diagnostics
     if made.value is None:
         return Outcome(None, tuple(found))
-    loaded = data.load(made.value, text, subject)
+    loaded = sections.load(made.value, text, subject)
     found += loaded.diagnostics
     if loaded.value is None:
         return Outcome(None, tuple(found))
-    filled = local.fill(loaded.value, made.value, subject, source.read_file)
+    filled = template.inline_local_files(loaded.value, made.value, subject, source.read_file)
     found += filled.diagnostics
     if filled.value is None or has_errors(found):
         return Outcome(None, tuple(found))
     document = Document(name, text, 0, filled.value.data, made.value._replace(moved=filled.value.moved))
-    return Outcome((document,), (*found, *find(document, subject)))
+    return Outcome((document,), (*found, *template_again(document, subject)))

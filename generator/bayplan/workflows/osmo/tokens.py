@@ -22,7 +22,7 @@ UUID = "uuid"
 TOKEN = re.compile(r"\{\{ *(?:(workflow_id|output|uuid)|(host|input):([a-zA-Z0-9_-]+)) *\}\}")
 """Whatever OSMO may replace, and `{{uuid}}`."""
 
-LIKE = re.compile(
+LOOKALIKE = re.compile(
     r"\{\{\s*(?:(?:workflow[-_ ]?id|outputs?|uuid)\s*|(?:host|input)s?\s*:[^{}\n]{0,100})\}\}", re.IGNORECASE
 )
 """What was likely meant to be a token."""
@@ -57,9 +57,9 @@ def _token(found: re.Match[str]) -> Token:
     return Token(found[1] or found[2], found[3] or "", found[0])
 
 
-def almost(text: str) -> tuple[str, ...]:
+def misspelt(text: str) -> tuple[str, ...]:
     """What looks like a token and is none, as `{{hosts:a}}` or `{{ host: a }}`."""
-    return tuple(each for each in LIKE.findall(text) if not TOKEN.fullmatch(each)) if "{{" in text else ()
+    return tuple(each for each in LOOKALIKE.findall(text) if not TOKEN.fullmatch(each)) if "{{" in text else ()
 
 
 def texts(value: Any, route: Route) -> Iterator[tuple[str, Route]]:

@@ -1,55 +1,44 @@
-"""OSMO data -> native data -> Workflow, so that what an OSMO file says and what `bayplan import` prints is one thing.
-
-source.py      the data as task groups, tasks and requirements
-levels.py      topology keys -> levels, coarse to fine
-tree.py        requirements -> domains, scoped by the domains around them
-portion.py     what a task gets of its cluster; platforms.py: from which pool
-pod_sets.py    a task -> a podSet; template.py, exit_codes.py: its less common parts; places.py: where all come from
-gangs.py       a task group -> a gang, equal tasks folded
-names.py       DNS labels; shorten.py: short enough
-hosts.py       {{host:task}} -> the pod that it means
-"""
+"""OSMO data -> native data -> Workflow: what an OSMO file says and what `bayplan import` prints is one thing."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from bayplan import schemas
-from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, has_errors, info, origin, warning
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, has_errors, info, warning
 from bayplan.model.formats import Context, Read
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import GANGS, Workflow
 from bayplan.workflows import native
-from bayplan.workflows.osmo import gangs as levels
 from bayplan.workflows.osmo import gangs as lowering
 from bayplan.workflows.osmo import rules, tokens
 from bayplan.workflows.osmo.gangs import Gang, Node, tasks
-from bayplan.workflows.osmo.places import ROOT
-from bayplan.workflows.osmo.plain import plain
 from bayplan.workflows.osmo.pool.values import SUBJECT
-from bayplan.workflows.osmo.site import Site, limits, portions, site
-from bayplan.workflows.osmo.source import LONGEST, SHORTEST, Portion, Task, TaskGroup, cut, label, task_groups
-from bayplan.workflows.osmo.tasks import Piece, pod_set
-from bayplan.workflows.osmo.units import k8s_name
+from bayplan.workflows.osmo.site import Site, allocations, limits, site
+from bayplan.workflows.osmo.source import LONGEST, ROOT, SHORTEST, Allocation, Task, TaskGroup, label, shorten_name
+from bayplan.workflows.osmo.source import read as read_source
+from bayplan.workflows.osmo.tasks import NativeData, pod_set
+from bayplan.workflows.osmo.units import k8s_name, plain
 
 # Groups whose tasks share nodes: a ComputeDomain would give the one channel of each node to one of them.
 
 
-def on_parts(gang: Gang, portions: Mapping[str, Portion], topology: ClusterTopology | None) -> Task | None:
+def shares_nodes(gang: Gang, allocations: Mapping[str, Allocation], topology: ClusterTopology | None) -> Task | None:
     """The first task that must share an NVLink domain with others and asks for some of its node's GPUs only."""
     if topology is None:
         return None
-    return next((task for task in _bound(gang.node, topology) if _is_part(portions[task.name], topology)), None)
+    return next(
+        (task for task in _nvlink_tasks(gang.node, topology) if _asks_for_part(allocations[task.name], topology)), None
+    )
 
 
-def _bound(node: Node, topology: ClusterTopology) -> Iterator[Task]:
+def _nvlink_tasks(node: Node, topology: ClusterTopology) -> Iterator[Task]:
     """The tasks whose required level lies inside NVLink."""
     if node.placement.required and any(_inside(pool, node.placement.required) for pool in topology.pools):
         yield from tasks(node)
     else:
         for each in node.nodes:
-            yield from _bound(each, topology)
+            yield from _nvlink_tasks(each, topology)
 
 
 def _inside(pool: Pool, level: str) -> bool:
@@ -57,10 +46,10 @@ def _inside(pool: Pool, level: str) -> bool:
     return pool.level(level) is not None and bool(linked) and pool.depth(level) >= linked[0]
 
 
-def _is_part(portion: Portion, topology: ClusterTopology) -> bool:
-    named = topology.pool(portion.pool) if portion.pool else None
+def _asks_for_part(allocation: Allocation, topology: ClusterTopology) -> bool:
+    named = topology.pool(allocation.pool) if allocation.pool else None
     pools = [named] if named else [pool for pool in topology.pools if pool.node.accelerator]
-    return 0 < portion.accelerators < min((pool.node.accelerators for pool in pools), default=0)
+    return 0 < allocation.accelerators < min((pool.node.accelerators for pool in pools), default=0)
 
 
 def findings(found: Mapping[str, Task]) -> Iterator[Diagnostic]:
@@ -110,41 +99,43 @@ def _below(value: Any) -> Iterator[str]:
 MOST_NOTES = 3
 
 
-def fitted(workflow: str, gangs: tuple[Gang, ...]) -> tuple[str, tuple[Gang, ...]]:
+def fit_names(workflow: str, gangs: tuple[Gang, ...]) -> tuple[str, tuple[Gang, ...]]:
     """The workflow's name and the gangs with all names of at most so many characters that every pod's name fits.
 
     Kubernetes wants 63; what cannot be had with names of SHORTEST characters is for the checks of the plan to refuse.
     """
     for most in range(63, SHORTEST - 1, -1):
-        short = cut(workflow, most), _all_cut(gangs, most)
+        short = shorten_name(workflow, most), _shorten_all(gangs, most)
         if _longest(*short) <= LONGEST:
             break
     return short
 
 
-def _all_cut(gangs: tuple[Gang, ...], most: int) -> tuple[Gang, ...]:
-    names = _names([gang.node.name for gang in gangs], most)
+def _shorten_all(gangs: tuple[Gang, ...], most: int) -> tuple[Gang, ...]:
+    names = _short_names([gang.node.name for gang in gangs], most)
     return tuple(
-        gang._replace(node=_cut(gang.node, most, set())._replace(name=name))
+        gang._replace(node=_shorten_names(gang.node, most, set())._replace(name=name))
         for gang, name in zip(gangs, names, strict=True)
     )
 
 
-def _cut(node: Node, most: int, pods: set[str]) -> Node:
+def _shorten_names(node: Node, most: int, pods: set[str]) -> Node:
     """The names below a node. No two podSets of a gang have one name: its lead is one of them."""
-    own = _names([each.name for each in node.pods], most, pods)
-    below = _names([each.name for each in node.nodes], most)
+    own = _short_names([each.name for each in node.pods], most, pods)
+    below = _short_names([each.name for each in node.nodes], most)
     return node._replace(
         pods=tuple(each._replace(name=name) for each, name in zip(node.pods, own, strict=True)),
-        nodes=tuple(_cut(each, most, pods)._replace(name=name) for each, name in zip(node.nodes, below, strict=True)),
+        nodes=tuple(
+            _shorten_names(each, most, pods)._replace(name=name) for each, name in zip(node.nodes, below, strict=True)
+        ),
     )
 
 
-def _names(names: list[str], most: int, taken: set[str] | None = None) -> list[str]:
+def _short_names(names: list[str], most: int, taken: set[str] | None = None) -> list[str]:
     """The names of siblings, cut."""
     made, used = [], set() if taken is None else taken
     for name in names:
-        made.append(cut(name, most, used))
+        made.append(shorten_name(name, most, used))
         used.add(made[-1])
     return made
 
@@ -167,7 +158,7 @@ def _shorten_below(node: Node) -> Iterator[int]:
             yield len(each.name) + len("-0-") + length
 
 
-def renamed(workflow: str, short: str, gangs: tuple[Gang, ...]) -> Iterator[Diagnostic]:
+def renaming_findings(workflow: str, short: str, gangs: tuple[Gang, ...]) -> Iterator[Diagnostic]:
     """W461: the names that bayplan made differ from OSMO's by more than case and underscores."""
     changes: list[tuple[str, str, Route]] = []
     if k8s_name(workflow) != short:
@@ -210,65 +201,49 @@ def read(data: Any, context: Context) -> Outcome[Read[Workflow]]:
         return Outcome(None, (*ruled, *translated.diagnostics))
     native_data, origins = translated.value
     if SUBJECT in context.beside:
-        ruled = tuple(each for each in ruled if not _settled(each, native_data))
-    found = (*ruled, *translated.diagnostics, *_invalid(native_data, origins))
-    if has_errors(found):
-        return Outcome(None, found)
-    made = native.read(native_data).value
-    return Outcome(made and Read(made.value, {**made.origins, **origins}), found)
+        ruled = tuple(each for each in ruled if not _set_by_pool(each, native_data))
+    return native.finish(native_data, origins, (*ruled, *translated.diagnostics), ROOT)
 
 
-def _settled(found: Diagnostic, data: Mapping[str, Any]) -> bool:
+def _set_by_pool(found: Diagnostic, data: Mapping[str, Any]) -> bool:
     """Whether a pool configuration gives what a rule misses: a timeout (W447), a meaning to `pool` (W433)."""
     limited = any("activeDeadlineSeconds" in gang for gang in data["spec"]["gangs"])
     return (found.code == "W447" and limited) or (found.code == "W433" and found.route == (*ROOT, "pool"))
 
 
-def _invalid(data: Mapping[str, Any], origins: Mapping[Route, Route]) -> tuple[Diagnostic, ...]:
-    """What the native format cannot hold, at its place in the OSMO file."""
-    return tuple(
-        each._replace(route=_source(each.route, origins)) for each in schemas.validate("Workflow", data, "workflow")
-    )
-
-
-def _source(route: Route, origins: Mapping[Route, Route]) -> Route:
-    found = origin(route, origins)
-    return found[0] if found else ROOT
-
-
-def _translate(spec: Mapping[str, Any], context: Context, *, whole: bool) -> Outcome[Piece]:
+def _translate(spec: Mapping[str, Any], context: Context, *, whole: bool) -> Outcome[NativeData]:
     """The native document. Not `whole`: only what is wrong with resources on this cluster."""
-    groups = task_groups(spec)
+    groups = read_source(spec).task_groups
     here = site(spec, context)
     if here.value is None:
         return Outcome(None, here.diagnostics)
     order = _levels(groups, spec.get("resources", {}), here.value)
-    given = portions(groups, spec["name"], here.value)
-    allowed, cut = limits(spec, here.value.config)
-    found = (*here.diagnostics, *order.diagnostics, *given.diagnostics, *cut)
+    given = allocations(groups, spec["name"], here.value)
+    allowed, shorten_name = limits(spec, here.value.config)
+    found = (*here.diagnostics, *order.diagnostics, *given.diagnostics, *shorten_name)
     if order.value is None or given.value is None or allowed is None or not whole:
         return Outcome(None, found)
     name = label(spec["name"])
     tasks = [task for group in groups for task in group.tasks]
     pieces = {task.name: pod_set(task, given.value[task.name], name, allowed.execution) for task in tasks}
     made = tuple(lowering.gang(group, order.value, pieces) for group in groups)
-    short, made = fitted(name, made)
+    short, made = fit_names(name, made)
     found += tuple(d for group in groups for d in lowering.findings(group, order.value))
-    found += (*renamed(spec["name"], short, made), *_outlived(made))
-    parts = {gang.group.name: task for gang in made if (task := on_parts(gang, given.value, here.value.topology))}
+    found += (*renaming_findings(spec["name"], short, made), *_lead_findings(made))
+    parts = {gang.group.name: task for gang in made if (task := shares_nodes(gang, given.value, here.value.topology))}
     found += tuple(findings(parts))
     return Outcome(_document(spec, short, made, allowed.total, frozenset(parts)), found)
 
 
-def _levels(groups: tuple[TaskGroup, ...], resources: Mapping[str, Any], here: Site) -> Outcome[levels.Levels]:
+def _levels(groups: tuple[TaskGroup, ...], resources: Mapping[str, Any], here: Site) -> Outcome[lowering.Levels]:
     if here.topology is None:
-        return levels.assumed(groups, here.keys)
-    return levels.of_cluster(levels.used(resources), here.topology, here.levels)
+        return lowering.assumed(groups, here.keys)
+    return lowering.of_cluster(lowering.used(resources), here.topology, here.levels)
 
 
 def _document(
     spec: Mapping[str, Any], name: str, gangs: tuple[lowering.Gang, ...], deadline: int | None, parts: Collection[str]
-) -> Piece:
+) -> NativeData:
     """The native document and its origins. `parts`: the groups that get no ComputeDomain."""
     owner = _owners(gangs)
     metadata = {"name": name, **({"labels": dict(spec["labels"])} if spec.get("labels") else {})}
@@ -282,7 +257,7 @@ def _document(
         origins[(*GANGS, number, "activeDeadlineSeconds")] = (*ROOT, "timeout")
     awaited = _awaited(gangs, owner)
     body = {"gangs": [_gang(gang, owner, awaited, deadline, parts) for gang in gangs]}
-    return Piece({"apiVersion": native.API_VERSION, "kind": native.KIND, "metadata": metadata, "spec": body}, origins)
+    return NativeData(native.document(metadata, body), origins)
 
 
 def _owners(gangs: tuple[lowering.Gang, ...]) -> dict[str, str]:
@@ -305,7 +280,7 @@ def _waits(gang: lowering.Gang, owner: Mapping[str, str]) -> dict[str, Route]:
     return found
 
 
-def _outlived(gangs: tuple[lowering.Gang, ...]) -> Iterator[Diagnostic]:
+def _lead_findings(gangs: tuple[lowering.Gang, ...]) -> Iterator[Diagnostic]:
     """W469: gangs that wait for each other share a JobSet, and nothing in it stops the tasks beside a lead."""
     awaited = _awaited(gangs, _owners(gangs))
     for gang in gangs:

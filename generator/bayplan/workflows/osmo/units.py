@@ -1,53 +1,34 @@
-"""Amounts, durations, exit codes and names as OSMO 6.4 writes them.
-
-Each function takes a value as it stands in the data and gives None where OSMO would refuse it.
-"""
+"""Amounts, durations, exit codes and names as OSMO 6.4 writes them, and the data in the types that it makes of them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from math import isfinite
 from typing import Any
 
 from bayplan.kube import quantity as kube_quantity
-from bayplan.workflows.osmo.plain import text
 
+# Each of these functions takes a value as it stands in the data and gives None where OSMO would refuse it.
+
+_POWERS = {"T": 40, "G": 30, "M": 20, "K": 10}
 UNITS: Mapping[str, int] = {
-    "T": 40,
-    "Ti": 40,
-    "TiB": 40,
-    "G": 30,
-    "Gi": 30,
-    "GiB": 30,
-    "M": 20,
-    "Mi": 20,
-    "MiB": 20,
-    "K": 10,
-    "Ki": 10,
-    "KiB": 10,
+    **{f"{unit}{suffix}": power for unit, power in _POWERS.items() for suffix in ("", "i", "iB")},
     "B": 0,
     "": 0,
     "m": -10,
 }
 """Unit -> power of two in bytes. Decimal units are binary ones too (src/lib/utils/resource_quantities.py)."""
 
-DECIMAL_UNITS = ("T", "G", "M", "K")
+DECIMAL_UNITS = tuple(_POWERS)
 """Units that mean powers of ten to Kubernetes and to most readers."""
 
 _AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?)([a-zA-Z]*)")
 
 MICRO = 1_000_000
 
-_STEPS: Mapping[str, int] = {
-    "d": 86_400 * MICRO,
-    "h": 3_600 * MICRO,
-    "m": 60 * MICRO,
-    "s": MICRO,
-    "ms": 1_000,
-    "us": 1,
-}
+_STEPS: Mapping[str, int] = {"d": 86_400 * MICRO, "h": 3_600 * MICRO, "m": 60 * MICRO, "s": MICRO, "ms": 1_000, "us": 1}
 """Unit -> microseconds, the finest that Python's durations hold."""
 
 LONGEST = 10**9 * 86_400 * MICRO
@@ -128,3 +109,90 @@ def exit_codes(codes: Any) -> tuple[tuple[int, int], ...] | None:
         return None
     ranges = tuple((int(part.split("-")[0]), int(part.split("-")[-1])) for part in parts)
     return tuple((first, last) for first, last in ranges if first <= last)
+
+
+# The data in the types that OSMO makes of them (pydantic 2.12 with `coerce_numbers_to_str`, OSMO 6.4).
+#
+# OSMO takes numbers for texts, words for flags and texts for counts; here that is made good once, so that rules and
+# translation see one type a field. Keys without a value (null) are left out: each says the same as its absence.
+
+Make = Callable[[Any], Any]
+
+
+def plain(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What the schema accepted, with the same paths: texts for texts, bools for flags, ints for counts."""
+    return {"workflow": _fields(WORKFLOW, data["workflow"])}
+
+
+def text(value: Any) -> str:
+    """A scalar as OSMO writes it: 0.5 -> "0.5", True -> "True"."""
+    try:
+        return value if isinstance(value, str) else str(value)
+    except ValueError:  # Python refuses to write integers of more than 4,300 digits in decimal
+        return hex(value)
+
+
+def flag(value: Any) -> bool:
+    """True for true, 1 and the words yes, y, on, true and t; a schema has refused what is no flag."""
+    return value.lower() in ("1", "on", "t", "true", "y", "yes") if isinstance(value, str) else bool(value)
+
+
+def whole(value: Any) -> int:
+    """A count: 4, 4.0, "4" or "4.0"."""
+    return int(float(value))
+
+
+def _fields(table: Mapping[str, Make], data: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: table[key](value) if key in table else value for key, value in data.items() if value is not None}
+
+
+def _all_of(make: Make) -> Make:
+    return lambda values: [make(value) for value in values]
+
+
+def _each(make: Make) -> Make:
+    return lambda mapping: {key: make(value) for key, value in mapping.items()}
+
+
+def _record(table: Mapping[str, Make]) -> Make:
+    return lambda data: _fields(table, data)
+
+
+def _credential(value: Any) -> Any:
+    return _each(text)(value) if isinstance(value, dict) else text(value)
+
+
+RESOURCE: Mapping[str, Make] = {
+    "cpu": whole,
+    "gpu": whole,
+    "memory": text,
+    "storage": text,
+    "platform": text,
+    "nodesExcluded": _all_of(text),
+}
+FILE: Mapping[str, Make] = {"path": text, "contents": text, "base64": flag}
+TASK: Mapping[str, Make] = {
+    "image": text,
+    "command": _all_of(text),
+    "args": _all_of(text),
+    "lead": flag,
+    "environment": _each(text),
+    "resource": text,
+    "files": _all_of(_record(FILE)),
+    "credentials": _each(_credential),
+    "volumeMounts": _all_of(text),
+    "privileged": flag,
+    "hostNetwork": flag,
+    "exitActions": _each(text),
+    "kpis": _all_of(_record({"index": text, "path": text})),
+    "cacheSize": text,
+    "resources": _record(RESOURCE),
+}
+GROUP: Mapping[str, Make] = {"barrier": flag, "ignoreNonleadStatus": flag, "tasks": _all_of(_record(TASK))}
+WORKFLOW: Mapping[str, Make] = {
+    "tasks": _all_of(_record(TASK)),
+    "groups": _all_of(_record(GROUP)),
+    "resources": _each(_record(RESOURCE)),
+    "timeout": _record({}),
+}
+"""Key -> what makes its type; a key that is not listed has one already."""

@@ -1,10 +1,9 @@
 """sbatch scripts (Slurm 24.11 to 25.11), as a way in for those who come from Slurm.
 
     text        the file's text -> its `#SBATCH` directives and its body, as data
-    options     every option of sbatch, srun and pyxis, and what becomes of it
-    shell/      the body as a shell reads it: words, statements, values that are known without running anything
-    job/        directives and steps -> pods, amounts and placement
-    translate   all of it -> a native workflow
+    options     every option of sbatch, srun and pyxis, and what becomes of it; shape: how many tasks they ask for
+    shell       the body as a shell reads it; expansion, variables, body: what is known without running anything
+    steps       srun lines -> podSets; gangs: all of it -> a native workflow
 
 Nothing of a script is ever run. This module is imported for every workflow, so it imports the rest on demand.
 """
@@ -51,6 +50,6 @@ def sniff(data: Any) -> bool:
 
 def read(data: Any, context: Context) -> Outcome[Read[Workflow]]:
     """The workflow in data that the schema accepted."""
-    from bayplan.workflows.sbatch import translate
+    from bayplan.workflows.sbatch import gangs
 
-    return translate.read(data["sbatch"], context)
+    return gangs.read(data["sbatch"], context)

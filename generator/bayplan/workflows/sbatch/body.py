@@ -16,10 +16,10 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube.shell import quote
 from bayplan.workflows.sbatch import variables
 from bayplan.workflows.sbatch.expansion import MARK, NODES, RANK, Scope, Unknown, Value, text
-from bayplan.workflows.sbatch.options import STEPS, Findings, Spot
-from bayplan.workflows.sbatch.shape import Given, Options, parse, sort
+from bayplan.workflows.sbatch.options import STEPS, Findings, Position
+from bayplan.workflows.sbatch.shape import Given, Options, parse, report_options
 from bayplan.workflows.sbatch.shell import ASSIGNMENT, Statement, UnreadableError, Word, statements
-from bayplan.workflows.sbatch.variables import EACH, LAUNCHERS, QUIET, SETUP, SILENT, Body, Variables, after, base
+from bayplan.workflows.sbatch.variables import LAUNCHERS, NO_EFFECT, PER_POD, QUIET, SETUP, Body, Variables, after, base
 
 # Options of which some values are carried and others are not.
 
@@ -27,25 +27,37 @@ CHANNEL = "unique-channel-per-segment"
 """switch/nvidia_imex: an IMEX channel for each segment (Slurm 25.11), as ComputeDomains of groups are."""
 
 
-def judge(sections: Iterable[Options], findings: Findings) -> None:
-    """W603, W604, W617, W625 for directives and for options of steps."""
-    for options in sections:
-        for name, look in LOOKS.items():
-            if name in options:
-                look(options[name], findings)
+def check_options(sections: Iterable[Options], findings: Findings) -> None:
+    """W603, W604, W617, W625 for directives and for options of steps of which only some values are carried."""
+    for given in (options[name] for options in sections for name in CHECKED_OPTIONS if name in options):
+        value = shorten(given.value)
+        match given.option.name:
+            case "dependency" if given.value == "singleton":
+                message = "--dependency=singleton is lost: jobs of one name may run at the same time"
+                findings.warning("W604", given.spot, message, "create the objects once the others are gone")
+            case "dependency":
+                message = f'the job waits for others ("{value}"), whose numbers lead to no script'
+                hint = "write both as gangs of one workflow, with `dependsOn`"
+                findings.error("W625", given.spot, message, hint)
+            case "distribution":
+                _check_distribution(given, findings)
+            case "network":
+                for part in given.value.split(","):
+                    if part != CHANNEL:
+                        message = f'--network: "{shorten(part)}" is lost: it is about Slurm\'s own switches'
+                        findings.warning("W604", given.spot, message, "attach networks of the cluster with `fabric`")
+            case "nodelist" if not MARK.search(given.value):
+                message = "--nodelist cannot be carried: Slurm's names of nodes are not a placement"
+                findings.error("W603", given.spot, message, "say it with levels, `placement` and pools")
+            case "mpi" if given.value != "none":
+                message = f"--mpi={value} cannot be carried: no pod finds Slurm's {value} server"
+                findings.error("W603", given.spot, message, "let torchrun start the ranks, or write an MPIJob")
+            case "chdir":
+                message = "--chdir is lost: a pod starts in the folder of its image"
+                findings.warning("W604", given.spot, message, "write --container-workdir on the srun line")
 
 
-def _dependency(given: Given, findings: Findings) -> None:
-    if given.value == "singleton":
-        message = "--dependency=singleton is lost: jobs of one name may run at the same time"
-        findings.warning("W604", given.spot, message, "create the objects once the others are gone")
-        return
-    message = f'the job waits for others ("{shorten(given.value)}"), whose numbers lead to no script'
-    hint = "write both as gangs of one workflow, with `dependsOn`"
-    findings.error("W625", given.spot, message, hint)
-
-
-def _distribution(given: Given, findings: Findings) -> None:
+def _check_distribution(given: Given, findings: Findings) -> None:
     first = given.value.partition(":")[0].partition(",")[0]
     if first == "arbitrary":
         findings.error("W603", given.spot, "--distribution=arbitrary cannot be carried: it lists nodes", "use block")
@@ -54,39 +66,7 @@ def _distribution(given: Given, findings: Findings) -> None:
         findings.warning("W604", given.spot, message, "let one task use the whole node, and the order does not matter")
 
 
-def _network(given: Given, findings: Findings) -> None:
-    for part in given.value.split(","):
-        if part != CHANNEL:
-            message = f'--network: "{shorten(part)}" is lost: it is about Slurm\'s own switches'
-            findings.warning("W604", given.spot, message, "attach networks of the cluster with `fabric`")
-
-
-def _nodelist(given: Given, findings: Findings) -> None:
-    if not MARK.search(given.value):
-        message = "--nodelist cannot be carried: Slurm's names of nodes are not a placement"
-        findings.error("W603", given.spot, message, "say it with levels, `placement` and pools")
-
-
-def _mpi(given: Given, findings: Findings) -> None:
-    if given.value != "none":
-        message = f"--mpi={shorten(given.value)} cannot be carried: no pod finds Slurm's {shorten(given.value)} server"
-        hint = "let torchrun start the ranks, or write an MPIJob"
-        findings.error("W603", given.spot, message, hint)
-
-
-def _folder(given: Given, findings: Findings) -> None:
-    message = "--chdir is lost: a pod starts in the folder of its image"
-    findings.warning("W604", given.spot, message, "write --container-workdir on the srun line")
-
-
-LOOKS = {
-    "dependency": _dependency,
-    "distribution": _distribution,
-    "network": _network,
-    "nodelist": _nodelist,
-    "mpi": _mpi,
-    "chdir": _folder,
-}
+CHECKED_OPTIONS = ("dependency", "distribution", "network", "nodelist", "mpi", "chdir")
 
 
 SRUN = re.compile(r"\bsrun\b")
@@ -101,11 +81,11 @@ class Step(NamedTuple):
     env: Mapping[str, str]
     before: tuple[str, ...]  # lines of shell that every pod runs first
     folder: str
-    spot: Spot
+    spot: Position
     batch: int  # steps of one batch run at the same time
 
 
-class Walked(NamedTuple):
+class BodyResult(NamedTuple):
     """What a body does."""
 
     steps: tuple[Step, ...] = ()
@@ -117,7 +97,7 @@ class Walked(NamedTuple):
     stops: bool = False  # set -e
 
 
-def walk(body: Body, scope: Scope, exported: Mapping[str, str], findings: Findings) -> Walked | None:
+def run_body(body: Body, scope: Scope, exported: Mapping[str, str], findings: Findings) -> BodyResult | None:
     """What the body does. R151: no shell would read it; W609 to W613, W618, W621: what cannot be carried."""
     try:
         found = statements(body.text)
@@ -125,12 +105,12 @@ def walk(body: Body, scope: Scope, exported: Mapping[str, str], findings: Findin
         hint = "`bash -n` says more"
         findings.error("R151", body.spot(min(problem.start, len(body.text))), problem.message, hint)
         return None
-    walker = _Walker(body, scope, exported, findings)
-    walker.run(found)
-    return walker.result()
+    interpreter = _Interpreter(body, scope, exported, findings)
+    interpreter.run(found)
+    return interpreter.result()
 
 
-class _Walker(Variables):
+class _Interpreter(Variables):
     """The state of a batch shell."""
 
     def __init__(self, body: Body, scope: Scope, exported: Mapping[str, str], findings: Findings) -> None:
@@ -142,13 +122,13 @@ class _Walker(Variables):
         self.inside: tuple[str, ...] = ()
         self.calls = 0
         self.folder, self.batch, self.stops = "", 0, False
-        self.open = self.apart = False  # steps run in the background; what stands here does
-        self.quiet: dict[str, Spot] = {}
-        self.looks: dict[str, Spot] = {}
-        self.outputs: list[Spot] = []
-        self.setup: dict[str, Spot] = {}
+        self.open = self.in_background = False  # steps run in the background; what stands here does
+        self.quiet: dict[str, Position] = {}
+        self.looks: dict[str, Position] = {}
+        self.outputs: list[Position] = []
+        self.setup: dict[str, Position] = {}
 
-    def result(self) -> Walked:
+    def result(self) -> BodyResult:
         """What was found, once all statements are through."""
         for spot in list(self.setup.values())[:1]:
             shown = ", ".join(f"`{each}`" for each in self.setup)
@@ -164,7 +144,7 @@ class _Walker(Variables):
         for spot in self.outputs[:1]:
             message = "the files that output goes to are left out: what a pod prints is its log"
             self.findings.info("W613", spot, message, "`kubectl logs` shows it")
-        return Walked(
+        return BodyResult(
             tuple(self.steps), tuple(self.work), self.words, self.env(), tuple(self.before), self.folder, self.stops
         )
 
@@ -178,15 +158,15 @@ class _Walker(Variables):
             if piped and step:
                 self._filter(each)
             elif piped and base(each.name) == "srun":
-                self._fed(self.spot(each))
+                self._reads_input(self.spot(each))
             elif each.opened:
                 self._block(each)
             else:
                 self._simple(each, follows)
-            step = step if piped else self._steps(each)
+            step = step if piped else self._has_step(each)
             piped = each.end in ("|", "|&")
 
-    def _steps(self, each: Statement) -> bool:
+    def _has_step(self, each: Statement) -> bool:
         """Whether it is a step, or a block with one."""
         if each.opened:
             return bool(SRUN.search(self.body.text[each.start : each.stop]))
@@ -202,7 +182,7 @@ class _Walker(Variables):
         else:
             self.quiet.setdefault(each.name, self.spot(each))
 
-    def _fed(self, spot: Spot) -> None:
+    def _reads_input(self, spot: Position) -> None:
         message = "the step reads from the batch script, which is not there"
         self.findings.error("W610", spot, message, "let the command read it")
 
@@ -212,14 +192,14 @@ class _Walker(Variables):
             steps = SRUN.search(raw)
             self.functions[each.words[0].raw if each.words else ""] = each._replace(inner=() if steps else each.inner)
             if steps:
-                self._around(each, "a function")
+                self._inside_block(each, "a function")
         elif each.opened in ("{", "(") and (SRUN.search(raw) or not variables.file_of(each)):
-            apart = self.apart
-            self.apart = apart or each.end == "&"
+            in_background = self.in_background
+            self.in_background = in_background or each.end == "&"
             self.run(each.inner)
-            self.apart = apart
+            self.in_background = in_background
         elif SRUN.search(raw):
-            self._around(each, {"if": "a branch", "case": "a branch"}.get(each.opened, "a loop"))
+            self._inside_block(each, {"if": "a branch", "case": "a branch"}.get(each.opened, "a loop"))
         elif variables.harmless(each, self.functions):
             for name in variables.assigned(each.inner):
                 self.assign(
@@ -228,7 +208,7 @@ class _Walker(Variables):
         else:
             self.work.append(each)
 
-    def _around(self, each: Statement, what: str) -> None:
+    def _inside_block(self, each: Statement, what: str) -> None:
         hint = "write a step for each case, or put the decision into the command: `srun bash -c '...'`"
         message = f"a step stands inside {what}, and which steps there are must be known before the job starts"
         self.findings.error("W610", self.spot(each), message, hint)
@@ -262,7 +242,7 @@ class _Walker(Variables):
         elif name == "set":
             self.stops |= any(re.fullmatch(r"-[a-z]*e[a-z]*", word.raw) for word in words[1:])
         elif name == "wait":
-            self._waited()
+            self._wait()
         elif name == "cd":
             self._folder(words)
         elif name in self.functions:
@@ -273,12 +253,12 @@ class _Walker(Variables):
             self.outputs.append(self.spot(each))
         elif variables.file_of(each) and name in QUIET:
             self._work(each, words)
-        elif name in SILENT:
+        elif name in NO_EFFECT:
             pass
         elif name in QUIET:
             self.quiet.setdefault(name, self.spot(each))
-        elif name in EACH:
-            self._each(words)
+        elif name in PER_POD:
+            self._per_pod(words)
         elif name in SETUP:
             self.setup.setdefault(" ".join(word.raw for word in words)[:60], self.spot(each))
         elif name in LAUNCHERS:
@@ -319,7 +299,7 @@ class _Walker(Variables):
         if isinstance(value, str) and value.startswith("/") and "\0" not in value:
             self.folder = self.texts["PWD"] = value
 
-    def _each(self, words: list[Word]) -> None:
+    def _per_pod(self, words: list[Word]) -> None:
         found: list[str] = []
         for word in words:
             parts = self._split(word)
@@ -333,7 +313,7 @@ class _Walker(Variables):
 
     # -- steps
 
-    def _waited(self) -> None:
+    def _wait(self) -> None:
         if self.open:
             self.batch += 1
         self.open = False
@@ -346,14 +326,14 @@ class _Walker(Variables):
             self.findings.error("W610", spot, "a step stands in for one that failed", hint)
         for redirect in each.redirects:
             if redirect.operator in ("<", "<<", "<<<"):
-                self._fed(spot)
+                self._reads_input(spot)
             elif variables.file_of(each):
                 self.outputs.append(spot)
         env = {**self.env(), **{name: value for name, value in own.items() if isinstance(value, str)}}
         for value in own.values():
             if isinstance(value, Unknown):
                 self.unknown(value, spot)
-        found: list[tuple[str, Spot]] = []
+        found: list[tuple[str, Position]] = []
         known = True
         for word in words:
             parts = self._split(word)
@@ -365,16 +345,16 @@ class _Walker(Variables):
             return
         for number, component in enumerate(_components(found)):
             self._step(component, env, each, number)
-        if each.end == "&" or self.apart:
+        if each.end == "&" or self.in_background:
             self.open = True
         elif not self.open:
             self.batch += 1
 
-    def _step(self, words: list[tuple[str, Spot]], env: dict[str, str], each: Statement, number: int) -> None:
+    def _step(self, words: list[tuple[str, Position]], env: dict[str, str], each: Statement, number: int) -> None:
         spot = self.spot(each)
         options, at = parse(words, STEPS, self.findings)
-        sort((options,), self.findings, step=True)
-        judge((options,), self.findings)
+        report_options((options,), self.findings, step=True)
+        check_options((options,), self.findings)
         command = tuple(word for word, _ in words[at:])
         if not command:
             self.findings.error("W601", spot, "srun has no command", "write the program after its options")
@@ -395,7 +375,7 @@ class _Walker(Variables):
             options = {**options, "het-group": Given(STEPS["het-group"], str(number), spot)}
         self.steps.append(Step(options, command, env, tuple(self.before), self.folder, spot, self.batch))
 
-    def rank(self, spot: Spot) -> None:
+    def rank(self, spot: Position) -> None:
         """W618."""
         message = "the batch shell replaces this variable, which is 0 in it, so every task gets a 0"
         hint = "let the task replace it: srun bash -c '... $SLURM_PROCID'"
@@ -405,9 +385,9 @@ class _Walker(Variables):
 _LOGS = (">", ">>", "2>", "2>>", "&>", "&>>", "2>&", ">&")
 
 
-def _components(words: list[tuple[str, Spot]]) -> list[list[tuple[str, Spot]]]:
+def _components(words: list[tuple[str, Position]]) -> list[list[tuple[str, Position]]]:
     """The parts between colons."""
-    found: list[list[tuple[str, Spot]]] = [[]]
+    found: list[list[tuple[str, Position]]] = [[]]
     for word in words:
         if word[0] == ":":
             found.append([])

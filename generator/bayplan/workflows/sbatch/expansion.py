@@ -10,21 +10,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from bayplan.core.values import NamedTuple
-from bayplan.workflows.sbatch.shell import (
-    ARRAY,
-    BRACE,
-    COMMAND,
-    PROCESS,
-    SUM,
-    TEXT,
-    VARIABLE,
-    Piece,
-    Statement,
-    UnreadableError,
-    Word,
-    statements,
-)
-from bayplan.workflows.sbatch.shell import inside as pieces
+from bayplan.workflows.sbatch import shell
+from bayplan.workflows.sbatch.shell import Piece, Statement, UnreadableError, Word, statements
 
 # Shell arithmetic over whole numbers: + - * / %, parentheses.
 
@@ -87,7 +74,7 @@ class Unknown(NamedTuple):
 
     why: str
     hint: str = ""
-    drawn: bool = False  # by chance: any value does
+    random: bool = False  # by chance: any value does
 
 
 Value = str | Unknown
@@ -98,10 +85,10 @@ JOB, NODES, RANK, NODE, TIME = "job", "nodes", "rank", "node", "time"
 
 MARK = re.compile("\0(job|nodes|rank|node|time):([0-9.]*)\0")
 
-BY_CHANCE = ("RANDOM", "SRANDOM")
+RANDOM_VARIABLES = ("RANDOM", "SRANDOM")
 """Variables that bash draws."""
 
-LOGIN: Mapping[str, str] = {
+LOGIN_VARIABLES: Mapping[str, str] = {
     "PWD": "the folder that the script is submitted from",
     "SLURM_SUBMIT_DIR": "the folder that the script is submitted from",
     "HOME": "the user's folder on Slurm's nodes",
@@ -109,7 +96,9 @@ LOGIN: Mapping[str, str] = {
 }
 """What the login node knows, and no script."""
 
-FOLDERS = "name a folder that the nodes have, --set {0}=/FOLDER, or lay a volume of the cluster over it in `template`"
+FOLDER_HINT = (
+    "name a folder that the nodes have, --set {0}=/FOLDER, or lay a volume of the cluster over it in `template`"
+)
 
 
 def mark(kind: str, text: str = "") -> str:
@@ -132,10 +121,10 @@ class Scope(NamedTuple):
         if name in self.lists:
             return self.lists[name][0] if self.lists[name] else ""
         hint = f"give it a value with --set {name}=VALUE" if name.isidentifier() else "write the value into the script"
-        if name in BY_CHANCE:
-            return Unknown(f"${name} is drawn by chance", hint, drawn=True)
-        if name in LOGIN:
-            return Unknown(f"${name} is {LOGIN[name]}", hint if name == "USER" else FOLDERS.format(name))
+        if name in RANDOM_VARIABLES:
+            return Unknown(f"${name} is drawn by chance", hint, random=True)
+        if name in LOGIN_VARIABLES:
+            return Unknown(f"${name} is {LOGIN_VARIABLES[name]}", hint if name == "USER" else FOLDER_HINT.format(name))
         return Unknown(f"${name} has no value in the script", hint)
 
 
@@ -153,10 +142,10 @@ def text(word: Word | Sequence[Piece], scope: Scope) -> Value:
 def split(word: Word, scope: Scope) -> list[str] | Unknown:
     """The words that a word becomes: what variables hold is split at blanks where it is not quoted."""
     for piece in word.pieces:
-        if piece.kind == BRACE and (found := re.fullmatch(r"(\w+)\[[@*]\]", piece.text)) and len(word.pieces) < 3:
+        if piece.kind == shell.BRACE and (found := re.fullmatch(r"(\w+)\[[@*]\]", piece.text)) and len(word.pieces) < 3:
             held = scope.lists.get(found[1])
             return list(held) if held is not None else Unknown(f"${{{piece.text}}} has no value in the script")
-    if all(piece.quoted or piece.kind == TEXT for piece in word.pieces):
+    if all(piece.quoted or piece.kind == shell.TEXT for piece in word.pieces):
         value = text(word, scope)
         return value if isinstance(value, Unknown) else [value]
     words: list[str] = []
@@ -165,7 +154,7 @@ def split(word: Word, scope: Scope) -> list[str] | Unknown:
         value = _piece(piece, scope)
         if isinstance(value, Unknown):
             return value
-        if piece.quoted or piece.kind == TEXT:
+        if piece.quoted or piece.kind == shell.TEXT:
             words[len(words) - open_ :] = [(words[-1] if open_ else "") + value]
             open_ = True
             continue
@@ -178,17 +167,17 @@ def split(word: Word, scope: Scope) -> list[str] | Unknown:
 
 
 def _piece(piece: Piece, scope: Scope) -> Value:
-    if piece.kind == TEXT:
+    if piece.kind == shell.TEXT:
         return piece.text
-    if piece.kind == VARIABLE:
+    if piece.kind == shell.VARIABLE:
         return scope.text(piece.text)
-    if piece.kind == BRACE:
+    if piece.kind == shell.BRACE:
         return _brace(piece.text, scope)
-    if piece.kind == SUM:
+    if piece.kind == shell.SUM:
         return _sum(piece.text, scope)
-    if piece.kind == COMMAND:
+    if piece.kind == shell.COMMAND:
         return scope.output(piece.text, scope) if scope.output else Unknown(f"$({piece.text}) takes running the script")
-    shown = {PROCESS: f"<({piece.text})", ARRAY: "a list"}[piece.kind]
+    shown = {shell.PROCESS: f"<({piece.text})", shell.ARRAY: "a list"}[piece.kind]
     return Unknown(f"{shown} takes running the script")
 
 
@@ -222,7 +211,7 @@ def _brace(inside: str, scope: Scope) -> Value:
 
 def _else(inside: str, scope: Scope) -> Value:
     try:
-        return text(pieces(inside.strip("\"'")), scope)
+        return text(shell.inside(inside.strip("\"'")), scope)
     except UnreadableError:
         return Unknown(f"{inside} cannot be read")
 
@@ -282,7 +271,7 @@ def _sum(inside: str, scope: Scope) -> Value:
 ADDRESS = {"-s", "-f", "-i", "-I", "-A", "--short", "--fqdn", "--long", "--ip-address", "--all-ip-addresses"}
 """Options of hostname that still give a name or an address of the node."""
 
-SAME = {"pwd": "PWD", "whoami": "USER", "id -un": "USER", "uuidgen": "RANDOM"}
+COMMANDS_AS_VARIABLES = {"pwd": "PWD", "whoami": "USER", "id -un": "USER", "uuidgen": "RANDOM"}
 """Commands that print what a variable holds, or what does as well."""
 
 NUMBER = re.compile(r"date (-u )?[\"']?\+[\"']?(%[CdGHIjmMNsSuVwyY]|[0-9])+[\"']?")
@@ -298,7 +287,7 @@ def output(inside: str, scope: Scope) -> Value:
         f"$({' '.join(inside.split())[:60]}) takes running the script", "write what it gives into the script"
     )
     asked = " ".join(inside.split())
-    if held := SAME.get(asked) or ("RANDOM" if NUMBER.fullmatch(asked) else ""):
+    if held := COMMANDS_AS_VARIABLES.get(asked) or ("RANDOM" if NUMBER.fullmatch(asked) else ""):
         return scope.text(held)
     try:
         steps = statements(inside)
@@ -309,7 +298,7 @@ def output(inside: str, scope: Scope) -> Value:
     lines = _first(steps[0], scope)
     for step in steps[1:]:
         words = _words(step, scope)
-        lines = _filtered(words, lines) if lines is not None and words is not None else None
+        lines = _through_filter(words, lines) if lines is not None and words is not None else None
     return unknown if lines is None else "\n".join(lines)
 
 
@@ -335,7 +324,7 @@ def _first(step: Statement, scope: Scope) -> list[str] | None:
     if words[0] == "hostname" and set(words[1:]) <= ADDRESS:
         return [mark(NODE, "0.0")]
     if words[0] == "srun":
-        return _asked(words[1:])
+        return _address_by_srun(words[1:])
     if words[0] == "getent" and words[1:2] in (["hosts"], ["ahostsv4"], ["ahosts"]) and len(words) == 3:
         return [words[2]]
     if words[0] in ("echo", "printf") and not any("%" in word or word.startswith("-") for word in words[1:]):
@@ -356,7 +345,7 @@ def hosts(asked: str, scope: Scope) -> list[str] | None:
     return [mark(NODE, f"{section}.{number}") for number in range(min(many, MOST_HOSTS))]
 
 
-def _asked(words: list[str]) -> list[str] | None:
+def _address_by_srun(words: list[str]) -> list[str] | None:
     """`srun --nodes=1 --ntasks=1 -w NODE hostname --ip-address` asks a node for its address."""
     place = mark(NODE, "0.0")
     at = 0
@@ -373,7 +362,7 @@ def _asked(words: list[str]) -> list[str] | None:
     return [place] if asks and found and found[1] == NODE else None
 
 
-def _filtered(words: list[str], lines: list[str]) -> list[str] | None:
+def _through_filter(words: list[str], lines: list[str]) -> list[str] | None:
     """What head, tail, sed, awk, cut and their like let through."""
     line = " ".join(words)
     if found := re.fullmatch(r"head(?: -n ?| -| --lines=)?([0-9]{1,5})?", line):

@@ -6,17 +6,49 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.core.diagnostics import Route
+from bayplan.core.diagnostics import Outcome, Route, has_errors
 from bayplan.core.values import NamedTuple
+from bayplan.model.formats import Context, Read
 from bayplan.model.topology import Pool
+from bayplan.model.workflow import GANGS, Workflow
+from bayplan.workflows import native
 from bayplan.workflows.sbatch import pods
 from bayplan.workflows.sbatch.body import Step
 from bayplan.workflows.sbatch.expansion import NODE, RANK, mark
-from bayplan.workflows.sbatch.options import KEPT, Findings, Spot
-from bayplan.workflows.sbatch.pods import Names, Texts, amounts, command, container
+from bayplan.workflows.sbatch.options import KEPT, Findings, Position
+from bayplan.workflows.sbatch.pods import MarkResolver, Names, amounts, command, container
 from bayplan.workflows.sbatch.script import Levels, Script, largest_block, levels, pool_of
+from bayplan.workflows.sbatch.script import script as read_script
 from bayplan.workflows.sbatch.shape import Given, count, seconds
 from bayplan.workflows.sbatch.steps import Part, parts, steps_of
+
+MOST_FINDINGS = 1000
+"""Findings of one script that are listed."""
+
+
+def read(data: Mapping[str, Any], context: Context) -> Outcome[Read[Workflow]]:
+    """The workflow in the data of a script. W600 to W629."""
+    findings = Findings()
+    whole = read_script(data, context.topology, findings)
+    made = document(whole, findings) if whole else None
+    ours = whole is not None and whole.remarks is not None
+    found = tuple(each for each in findings.all()[:MOST_FINDINGS] if not (ours and each.severity == "info"))
+    if whole is None or made is None or has_errors(found):
+        return Outcome(None, found)
+    queue = {"queue": whole.queue} if whole.queue else {}
+    native_data = native.document({"name": whole.name}, {**queue, "gangs": list(made.gangs)})
+    return native.finish(native_data, _origins(whole, made), found, Position().route)
+
+
+def _origins(whole: Script, made: ScriptGangs) -> dict[Route, Route]:
+    origins: dict[Route, Route] = {("workflow", "spec"): Position().route, ("workflow", "metadata"): Position().route}
+    for own, spot in made.places.items():
+        origins[(*GANGS, *own)] = spot.route
+    for key, name in (("queue", "partition"), ("name", "job-name")):
+        if given := whole.sections[0].options.get(name):
+            origins[("workflow", "spec" if key == "queue" else "metadata", key)] = given.spot.route
+    return origins
+
 
 # Job arrays: `--array=0-7`. Where the script asks for its number there is a gang for each, else copies of one gang.
 
@@ -64,18 +96,18 @@ MASTER = mark(NODE, "0.0")
 PORT = "29500"
 
 
-class Made(NamedTuple):
+class ScriptGangs(NamedTuple):
     """Gangs as native data, and where their parts come from."""
 
     gangs: tuple[dict[str, Any], ...]
-    places: Mapping[Route, Spot]
+    places: Mapping[Route, Position]
 
 
-def document(script: Script, findings: Findings) -> Made | None:
+def document(script: Script, findings: Findings) -> ScriptGangs | None:
     """The gangs of a script; None where nothing can be said of its body."""
     array = indices(script, findings)
     gangs: list[dict[str, Any]] = []
-    places: dict[Route, Spot] = {}
+    places: dict[Route, Position] = {}
     for number, index in enumerate(array.each or (None,)):
         batches = steps_of(script, index, findings)
         if batches is None:
@@ -91,7 +123,7 @@ def document(script: Script, findings: Findings) -> Made | None:
             message = f"{len(batches)} steps follow each other, and become gangs that wait for each other"
             hint = "each finds its nodes anew, and starts only if the one before has ended well"
             findings.info("W628", batches[1][0].spot, message, hint)
-    return Made(tuple(gangs), places)
+    return ScriptGangs(tuple(gangs), places)
 
 
 def _names(script: Script, batches: Sequence[Sequence[Step]], index: int | None) -> list[str]:
@@ -105,42 +137,44 @@ class Gang(NamedTuple):
     """One gang as data, and where its parts come from."""
 
     data: dict[str, Any]
-    places: Mapping[Route, Spot]
+    places: Mapping[Route, Position]
 
 
 def _gang(script: Script, batch: Sequence[Step], name: str, waits: list[str], copies: int, findings: Findings) -> Gang:
     made = parts(script, batch, findings)
-    lone = len(made) == 1
-    texts = Texts(
-        Names(script.name, {"0.0": "$(MASTER_ADDR)"} if lone and not script.remarks and not _own_master(batch) else {})
+    single = len(made) == 1
+    texts = MarkResolver(
+        Names(
+            script.name, {"0.0": "$(MASTER_ADDR)"} if single and not script.remarks and not _own_master(batch) else {}
+        )
     )
     groups, places = [], {}
     cards = any(part.shape.gpus for part in made)
-    united = _united(script, made, findings)
+    shared_ranks = _shared_ranks(script, made, findings)
     for number, part in enumerate(made):
-        ranks = Ranks(lone, bool(part.shape.gpus) or not cards, united or part.shape.tasks)
+        ranks = Ranks(single, bool(part.shape.gpus) or not cards, shared_ranks or part.shape.tasks)
         sets = _pod_sets(script, part, ranks, texts, findings)
-        group = _group(script, part, sets, lone, findings)
+        group = _group(script, part, sets, single, findings)
         groups.append(group)
-        at = ("groups", number) if not lone else ()
+        at = ("groups", number) if not single else ()
         for key, spot in part.places.items():
             places[(*at, *key)] = spot
         places[at] = part.step.spot
     places[()] = batch[0].spot
     ours = script.remarks is not None and not any("groups" in each or "placement" in each for each in groups)
-    body = dict(groups[0]) if lone else {"groups": groups}
-    if ours and not lone:  # steps of one rendezvous, cut where the lead begins and ends
+    body = dict(groups[0]) if single else {"groups": groups}
+    if ours and not single:  # steps of one rendezvous, cut where the lead begins and ends
         body = {"podSets": [each for group in groups for each in group["podSets"]]}
-    body = {**_kept(script, made), **body} if ours else body
-    body.pop("name", None) if lone else None
+    body = {**_implicit_placement(script, made), **body} if ours else body
+    body.pop("name", None) if single else None
     data = {
         "name": name,
         **({"dependsOn": waits} if waits else {}),
         **({"replicas": copies} if copies > 1 else {}),
-        **_rendezvous(script, made, bool(united)),
-        **_life(script, findings),
+        **_rendezvous(script, made, bool(shared_ranks)),
+        **_limits(script, findings),
         **_backends(script, findings),
-        **({"hosts": hosts} if (hosts := dict(_hosts(made, lone or ours, texts, findings))) else {}),
+        **({"hosts": hosts} if (hosts := dict(_hosts(made, single or ours, texts, findings))) else {}),
         **body,
     }
     if script.remarks and script.remarks.lead is not None and script.remarks.lead < len(made):
@@ -151,7 +185,7 @@ def _gang(script: Script, batch: Sequence[Step], name: str, waits: list[str], co
     return Gang(data, places)
 
 
-def _kept(script: Script, made: Sequence[Part]) -> dict[str, Any]:
+def _implicit_placement(script: Script, made: Sequence[Part]) -> dict[str, Any]:
     """What one of our scripts keeps without an option: nodes that are its alone, though it says how much it wants of
     them, are those of a ComputeDomain, which takes a level inside which NVLink works."""
     part = made[0]
@@ -170,12 +204,12 @@ def _own_master(batch: Sequence[Step]) -> bool:
 class Ranks(NamedTuple):
     """How the tasks of a part are counted."""
 
-    lone: bool  # nothing else runs beside it
+    single: bool  # nothing else runs beside it
     ranked: bool
     tasks: int  # of the whole step
 
 
-def _united(script: Script, made: Sequence[Part], findings: Findings) -> int:
+def _shared_ranks(script: Script, made: Sequence[Part], findings: Findings) -> int:
     """The tasks of the one step that all parts are, which Slurm counts through; else 0. W623: a count that is lost.
 
     Source: Slurm 25.11, heterogeneous jobs: the components of a step share its ranks."""
@@ -195,14 +229,14 @@ def _united(script: Script, made: Sequence[Part], findings: Findings) -> int:
     return sum(part.shape.tasks for part in made if part.shape.gpus or not cards) if len(set(lines)) == 1 else 0
 
 
-def _rendezvous(script: Script, made: Sequence[Part], united: bool) -> dict[str, str]:
+def _rendezvous(script: Script, made: Sequence[Part], shared_ranks: bool) -> dict[str, str]:
     if script.remarks:
         ranked = any(branch.ranked for part in made for branch in part.branches or ())
         return {} if ranked else {"rendezvous": "none"}
-    return {"rendezvous": "group"} if len(made) > 1 and not united else {}
+    return {"rendezvous": "group"} if len(made) > 1 and not shared_ranks else {}
 
 
-def _life(script: Script, findings: Findings) -> dict[str, Any]:
+def _limits(script: Script, findings: Findings) -> dict[str, Any]:
     """How long a gang may run, and how often."""
     made: dict[str, Any] = {}
     given = script.first.options.get("time")
@@ -217,7 +251,9 @@ def _life(script: Script, findings: Findings) -> dict[str, Any]:
     return made
 
 
-def _pod_sets(script: Script, part: Part, ranks: Ranks, texts: Texts, findings: Findings) -> list[dict[str, Any]]:
+def _pod_sets(
+    script: Script, part: Part, ranks: Ranks, texts: MarkResolver, findings: Findings
+) -> list[dict[str, Any]]:
     """The podSets of a part: one, or those that share a section of a script of ours."""
     step, shape = part.step, part.shape
     pool = pool_of(script.topology, part.pool, shape.kind, shape.gpus)
@@ -228,7 +264,7 @@ def _pod_sets(script: Script, part: Part, ranks: Ranks, texts: Texts, findings: 
         findings.warning("W617", step.spot, message, "let one task use all GPUs of its node, as torchrun does")
     common = {
         **({"pool": part.pool} if part.pool else {}),
-        **amounts(shape, _whole(part, pool, findings)),
+        **amounts(shape, _whole_node(part, pool, findings)),
         **container(part.options, script.image, findings, step.spot),
     }
     if part.branches:
@@ -249,30 +285,30 @@ def _pod_sets(script: Script, part: Part, ranks: Ranks, texts: Texts, findings: 
             **({"minReplicas": least} if least < shape.tasks and not part.segment else {}),
             **common,
             ("args" if entry else "command"): words,
-            **({"env": env} if (env := _env(step, ranks.lone, texts, findings)) else {}),
+            **({"env": env} if (env := _env(step, ranks.single, texts, findings)) else {}),
         }
     ]
 
 
 def _branch(
-    branch: pods.Branch, number: int, part: Part, common: Mapping[str, Any], named: Mapping[str, str]
+    branch: pods.PodSetBranch, number: int, part: Part, common: Mapping[str, Any], named: Mapping[str, str]
 ) -> dict[str, Any]:
-    def told(text: str) -> str:
+    def resolved(text: str) -> str:
         for variable, host in named.items():
             text = text.replace(variable, host)
         return text
 
     files = {"files": dict(part.files)} if part.files else {}
-    env = {"env": {key: told(value) for key, value in branch.env.items()}} if branch.env else {}
-    command = [told(word) for word in branch.command]
+    env = {"env": {key: resolved(value) for key, value in branch.env.items()}} if branch.env else {}
+    command = [resolved(word) for word in branch.command]
     return {"name": branch.name, "replicas": number, **common, "command": command, **env, **files}
 
 
-def _env(step: Step, lone: bool, texts: Texts, findings: Findings) -> dict[str, str]:
+def _env(step: Step, single: bool, texts: MarkResolver, findings: Findings) -> dict[str, str]:
     """What the script exports, but for what bayplan sets by itself. W618."""
     found = {}
     for name, value in step.env.items():
-        if lone and ((name == "MASTER_ADDR" and value == MASTER) or (name == "MASTER_PORT" and value == PORT)):
+        if single and ((name == "MASTER_ADDR" and value == MASTER) or (name == "MASTER_PORT" and value == PORT)):
             continue
         if f"\0{RANK}:" in value:
             message = f"the batch shell sets {name} to 0 for every task; here each has the rank that bayplan gives it"
@@ -283,7 +319,7 @@ def _env(step: Step, lone: bool, texts: Texts, findings: Findings) -> dict[str, 
     return found
 
 
-def _whole(part: Part, pool: Pool | None, findings: Findings) -> bool:
+def _whole_node(part: Part, pool: Pool | None, findings: Findings) -> bool:
     """Whether a pod gets its node for itself. W604: where several pods share it, none does."""
     shape = part.shape
     fills = pool is not None and 0 < pool.node.accelerators == shape.gpus * shape.per_node
@@ -301,14 +337,14 @@ def _whole(part: Part, pool: Pool | None, findings: Findings) -> bool:
     return False
 
 
-def _group(script: Script, part: Part, sets: list[dict[str, Any]], lone: bool, findings: Findings) -> dict[str, Any]:
+def _group(script: Script, part: Part, sets: list[dict[str, Any]], single: bool, findings: Findings) -> dict[str, Any]:
     """The podSets of a part with their placement, below segments where it is cut."""
     shape, options = part.shape, part.options
     pool = pool_of(script.topology, part.pool, shape.kind, shape.gpus)
     found = levels(pool, part.segment or shape.nodes, shape.nodes)
-    apart = {"separate": found.segment} if "spread-segments" in options else {}
+    in_background = {"separate": found.segment} if "spread-segments" in options else {}
     name = part.names[0][0]
-    if part.segment and not lone and not part.branches:
+    if part.segment and not single and not part.branches:
         message = "segments are cut for the one step of a job, and here several run side by side"
         findings.error("W620", options["segment"].spot, message, "make the steps jobs of their own")
     if part.asked:
@@ -318,19 +354,19 @@ def _group(script: Script, part: Part, sets: list[dict[str, Any]], lone: bool, f
             "name": "segment" if name != "segment" else "part",
             "replicas": shape.nodes // part.segment,
             "placement": {"required": found.segment},
-            **apart,
+            **in_background,
             "podSets": sets,
         }
         together = {"placement": {"required": found.job}} if "consolidate-segments" in options else {}
         return {"name": name, **together, "groups": [inner]}
     if part.asked:
         return {"name": name, "placement": {"required": found.segment}, "podSets": sets}
-    if lone:
-        _unasked(script, part, pool, findings)
+    if single:
+        _report_implicit_segment(script, part, pool, findings)
     return _on_switches(part, sets, found, findings) or {"name": name, "podSets": sets}
 
 
-def _unasked(script: Script, part: Part, pool: Pool | None, findings: Findings) -> None:
+def _report_implicit_segment(script: Script, part: Part, pool: Pool | None, findings: Findings) -> None:
     """W629: Slurm's block topology keeps together what fits a block, asked or not."""
     nodes, own_ = part.shape.nodes, (script.topology.schedulers.get("slurm", {}) if script.topology else {})
     blocks = pool is not None and pool.levels and pool.levels[-1].nvlink and own_.get("plugin", "block") == "block"
@@ -393,7 +429,7 @@ def _backends(script: Script, findings: Findings) -> dict[str, Any]:
     return {"backends": {"slurm": kept}} if kept else {}
 
 
-def _hosts(made: Sequence[Part], flat: bool, texts: Texts, findings: Findings) -> Iterator[tuple[str, str]]:
+def _hosts(made: Sequence[Part], flat: bool, texts: MarkResolver, findings: Findings) -> Iterator[tuple[str, str]]:
     """Texts that stand for nodes -> the first pod of each. W623: no pod runs on it."""
     for which in sorted(texts.used - set(texts.names.nodes)):
         section, _, number = which.partition(".")

@@ -7,20 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.values import NamedTuple
+from bayplan.workflows.sbatch import shell
 from bayplan.workflows.sbatch.body import Step
 from bayplan.workflows.sbatch.expansion import JOB, MARK, NODE, RANK, TIME
-from bayplan.workflows.sbatch.options import Findings, Spot
+from bayplan.workflows.sbatch.options import Findings, Position
 from bayplan.workflows.sbatch.shape import Given, Options, Shape
-from bayplan.workflows.sbatch.shell import (
-    ASSIGNMENT,
-    BRACE,
-    TEXT,
-    VARIABLE,
-    Statement,
-    UnreadableError,
-    Word,
-    statements,
-)
+from bayplan.workflows.sbatch.shell import Statement, UnreadableError, Word, statements
 from bayplan.workflows.sbatch.variables import base, launches, script
 
 # Images and mounts as pyxis takes them (pyxis 0.20, enroot 3.5), in the words of Kubernetes.
@@ -91,7 +83,7 @@ _AGAIN = re.compile(r'SLURM_RESTART_COUNT:-0\}" -lt ([0-9]{1,9}) \]')
 _LED = re.compile(r'case " ([0-9 ]+) " in')
 
 
-class Branch(NamedTuple):
+class PodSetBranch(NamedTuple):
     """One podSet of a section: how many of a period's tasks are its own, and what they run."""
 
     name: str
@@ -101,7 +93,7 @@ class Branch(NamedTuple):
     ranked: bool
 
 
-class Remarks(NamedTuple):
+class ScriptComments(NamedTuple):
     """What the comments and the shell around the steps say of the workflow."""
 
     pods: tuple[tuple[tuple[str, int], ...], ...] = ()  # of each step: podSets with their pods
@@ -110,7 +102,7 @@ class Remarks(NamedTuple):
     lead: int | None = None  # the step
 
 
-def remarks(comments: str, text: str) -> Remarks:
+def remarks(comments: str, text: str) -> ScriptComments:
     """Of the comments below the directives, and of the body."""
     pods: list[tuple[tuple[str, int], ...]] = []
     pools = {}
@@ -119,10 +111,10 @@ def remarks(comments: str, text: str) -> Remarks:
         for step in re.split(r", (?=[0-9])", re.sub(r", [0-9]+ on a node$", "", found[2])):
             pods.append(tuple((name, int(number)) for number, name in _PODS.findall(step.rpartition("(")[2])))
     again, led = _AGAIN.search(text), _LED.search(text)
-    return Remarks(tuple(pods), pools, int(again[1]) if again else 0, int(led[1].split()[0]) if led else None)
+    return ScriptComments(tuple(pods), pools, int(again[1]) if again else 0, int(led[1].split()[0]) if led else None)
 
 
-def branches(text: str, names: tuple[tuple[str, int], ...]) -> tuple[Branch, ...] | None:
+def branches(text: str, names: tuple[tuple[str, int], ...]) -> tuple[PodSetBranch, ...] | None:
     """The podSets of a task's text. None where it is not of the form that bayplan writes."""
     try:
         found = statements(text)
@@ -152,45 +144,40 @@ def _counts(text: str, parts: int) -> list[int]:
     return [end - start for start, end in zip([0, *ends], ends, strict=False)]
 
 
-def _branch(part: list[Statement], name: str, count: int) -> Branch:
+def _branch(part: list[Statement], name: str, count: int) -> PodSetBranch:
     env: dict[str, str] = {}
     for each in part[:-1]:
         for word in each.words[1:]:
-            if found := ASSIGNMENT.match(word.raw):
-                env[found[1]] = told(word)[len(found[0]) :]
+            if found := shell.ASSIGNMENT.match(word.raw):
+                env[found[1]] = kubernetes_text(word)[len(found[0]) :]
     mine = {f"PET_{each}" for each in TORCH if env.get(f"PET_{each}") == f"$({each})"}
     ours = {*ALWAYS, *mine, *(each.removeprefix("PET_") for each in mine)}
-    words = [told(word) for word in part[-1].words[1:]]
+    words = [kubernetes_text(word) for word in part[-1].words[1:]]
     if words[:1] == ["env"]:
         words.pop(0)
         while words and re.match(r"[^=\s]+=", words[0]):
             key, _, value = words.pop(0).partition("=")
             env[key] = value
     kept = {key: value for key, value in env.items() if key not in ours}
-    return Branch(name, count, kept, tuple(words), "GROUP_COUNT" in env)
+    return PodSetBranch(name, count, kept, tuple(words), "GROUP_COUNT" in env)
 
 
-def told(word: Word) -> str:
+def kubernetes_text(word: Word) -> str:
     """A word in which variables are Kubernetes' `$(NAME)` and all else stands for itself."""
     made = []
     for piece in word.pieces:
-        if piece.kind == TEXT:
-            made.append(literal(piece.text))
-        elif piece.kind in (VARIABLE, BRACE):
+        if piece.kind == shell.TEXT:
+            made.append(escaped(piece.text))
+        elif piece.kind in (shell.VARIABLE, shell.BRACE):
             made.append(f"$({piece.text})")
         else:
             made.append("")
     return "".join(made)
 
 
-def literal(text: str) -> str:
+def escaped(text: str) -> str:
     """A text that Kubernetes leaves as it is in commands, arguments and variables: `$(` and `$$` are its own."""
     return re.sub(r"\$(?=[$(]|\Z)", "$$", text) if "$" in text else text
-
-
-def data_of(branch: Branch) -> dict[str, Any]:
-    """The keys of the podSet."""
-    return {"env": dict(branch.env), "command": list(branch.command)}
 
 
 TASK = {
@@ -208,10 +195,10 @@ TASK = {
 }
 """Variables of Slurm that a task may ask for, in the words of a pod: each pod is a node with one task."""
 
-USUAL = ("SLURM_PROCID", "SLURM_NODEID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_NNODES")
+COMMON_TASK_VARIABLES = ("SLURM_PROCID", "SLURM_NODEID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_NNODES")
 """What programs look for that have no launcher of their own."""
 
-_ASKED = re.compile(r"\bSLURM_\w+|\bSLURMD_NODENAME\b")
+_SLURM_VARIABLES = re.compile(r"\bSLURM_\w+|\bSLURMD_NODENAME\b")
 
 
 class Names(NamedTuple):
@@ -221,7 +208,7 @@ class Names(NamedTuple):
     nodes: Mapping[str, str] = {}  # "0.3" -> $(MASTER_ADDR) or @node-3@
 
 
-class Texts:
+class MarkResolver:
     """Marks in texts -> what stands for them; notes which were used."""
 
     def __init__(self, names: Names) -> None:
@@ -233,11 +220,11 @@ class Texts:
         """The text with Kubernetes' own words escaped."""
         parts, end = [], 0
         for found in MARK.finditer(text):
-            parts += [literal(text[end : found.start()]), self._mark(found[1], found[2])]
+            parts += [escaped(text[end : found.start()]), self._mark_text(found[1], found[2])]
             end = found.end()
-        return "".join([*parts, literal(text[end:])])
+        return "".join([*parts, escaped(text[end:])])
 
-    def _mark(self, kind: str, which: str) -> str:
+    def _mark_text(self, kind: str, which: str) -> str:
         if kind in (JOB, TIME):
             self.job |= kind == JOB
             self.time |= kind == TIME
@@ -255,7 +242,7 @@ def command(step: Step, tasks: int, ranked: bool, findings: Findings) -> list[st
     """
     words = list(step.command)
     at = script(step.command)
-    named = tuple(dict.fromkeys(_ASKED.findall(words[at]))) if at is not None else ()
+    named = tuple(dict.fromkeys(_SLURM_VARIABLES.findall(words[at]))) if at is not None else ()
     asked = tuple(name for name in named if name in TASK and name not in step.env)
     for name in named:
         if name not in TASK and name not in step.env:
@@ -266,7 +253,7 @@ def command(step: Step, tasks: int, ranked: bool, findings: Findings) -> list[st
         findings.error("W623", step.spot, message, "make the steps jobs of their own")
         return words
     if at is None and not launches(step.command) and tasks > 1 and ranked:
-        asked = USUAL
+        asked = COMMON_TASK_VARIABLES
     if not ranked and tasks > 1:
         message = f"nothing tells the {tasks} tasks apart: they have no GPUs, and others of the gang have"
         hint = "where tasks ask for their number, make the steps jobs of their own"
@@ -280,7 +267,7 @@ def command(step: Step, tasks: int, ranked: bool, findings: Findings) -> list[st
     return ["sh", "-c", "; ".join([*lines, 'exec "$@"']), "sh", *words]
 
 
-def container(options: Options, fallback: str, findings: Findings, where: Spot) -> dict[str, Any]:
+def container(options: Options, fallback: str, findings: Findings, where: Position) -> dict[str, Any]:
     """Image and template of a step. W602, W615, W622."""
     made: dict[str, Any] = {}
     if given := options.get("container-image"):
@@ -300,7 +287,8 @@ def container(options: Options, fallback: str, findings: Findings, where: Spot) 
         findings.error("W615", where, "the tasks have no image: they use what is installed on Slurm's nodes", hint)
     template = dict(_template(options, findings))
     if template:
-        made["template"] = _spec(template)
+        volumes = {"volumes": template.pop("volumes")} if "volumes" in template else {}
+        made["template"] = {"spec": {"containers": [template], **volumes}}
     return made
 
 
@@ -334,12 +322,6 @@ def _mounts(given: Given, findings: Findings) -> Iterator[tuple[str, Any]]:
     message = f"{folders}: pods mount them from their nodes (hostPath), which must have them"
     hint = "lay a PersistentVolumeClaim over the volume in `template`, where the data are not on the nodes"
     findings.warning("W622", given.spot, message, hint)
-
-
-def _spec(template: Mapping[str, Any]) -> dict[str, Any]:
-    volumes = {"volumes": template["volumes"]} if "volumes" in template else {}
-    main = {key: value for key, value in template.items() if key != "volumes"}
-    return {"spec": {"containers": [main], **volumes}}
 
 
 def amounts(shape: Shape, whole: bool) -> dict[str, Any]:

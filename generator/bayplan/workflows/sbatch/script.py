@@ -9,12 +9,12 @@ from typing import Any
 from bayplan.core.phrases import shorten
 from bayplan.core.values import NamedTuple
 from bayplan.model.topology import ClusterTopology, Pool
-from bayplan.workflows.sbatch import body as special
 from bayplan.workflows.sbatch import pods
+from bayplan.workflows.sbatch.body import check_options
 from bayplan.workflows.sbatch.expansion import JOB, NODE, NODES, RANK, Value, mark
-from bayplan.workflows.sbatch.options import DIRECTIVES, Findings, Spot
+from bayplan.workflows.sbatch.options import DIRECTIVES, Findings, Position
 from bayplan.workflows.sbatch.pods import label
-from bayplan.workflows.sbatch.shape import Given, Shape, parse, shape, sort
+from bayplan.workflows.sbatch.shape import Given, Shape, parse, report_options, shape
 
 # Segments and switches of Slurm -> levels of the topology.
 #
@@ -94,7 +94,7 @@ class Section(NamedTuple):
 
     options: Mapping[str, Given]
     shape: Shape
-    spot: Spot
+    spot: Position
     pool: str = ""
 
 
@@ -109,7 +109,7 @@ class Script(NamedTuple):
     image: str
     queue: str
     exported: Mapping[str, str]
-    remarks: pods.Remarks | None  # bayplan wrote it
+    remarks: pods.ScriptComments | None  # bayplan wrote it
     topology: ClusterTopology | None
 
     @property
@@ -121,8 +121,8 @@ class Script(NamedTuple):
 def script(data: Mapping[str, Any], topology: ClusterTopology | None, findings: Findings) -> Script | None:
     """The script, its directives judged."""
     given = _sections(data["directives"], findings)
-    sort(given, findings)
-    special.judge(given, findings)
+    report_options(given, findings)
+    check_options(given, findings)
     starts = _starts(data["directives"])
     options = given[0]
     sections = []
@@ -156,7 +156,7 @@ def script(data: Mapping[str, Any], topology: ClusterTopology | None, findings: 
 def _sections(directives: list[Any], findings: Findings) -> list[dict[str, Given]]:
     found: list[dict[str, Given]] = [{}]
     for each in directives:
-        words = [(word["text"], Spot(each["line"], word["column"])) for word in each["words"]]
+        words = [(word["text"], Position(each["line"], word["column"])) for word in each["words"]]
         if words[0][0] in SEPARATORS:
             found.append({})
             continue
@@ -169,10 +169,10 @@ def _sections(directives: list[Any], findings: Findings) -> list[dict[str, Given
     return found
 
 
-def _starts(directives: list[Any]) -> list[Spot]:
+def _starts(directives: list[Any]) -> list[Position]:
     """Where each section begins."""
     lines = [each["line"] for each in directives if each["words"][0]["text"] in SEPARATORS]
-    return [Spot(directives[0]["line"] if directives else 1), *map(Spot, lines)]
+    return [Position(directives[0]["line"] if directives else 1), *map(Position, lines)]
 
 
 def _queue(sections: tuple[Section, ...], findings: Findings) -> str:
@@ -201,7 +201,7 @@ def _exported(options: Mapping[str, Given], variables: Mapping[str, str], findin
     return {**found, **{name: value for name, value in variables.items() if name != IMAGE}}
 
 
-def variables(script_: Script) -> dict[str, Value]:
+def slurm_variables(script_: Script) -> dict[str, Value]:
     """Slurm's own variables in the batch shell (`man sbatch`, output environment variables)."""
     first, options = script_.first.shape, script_.first.options
     node = mark(NODE, "0.0")

@@ -21,7 +21,7 @@ from bayplan.workflows.sbatch.options import (
     VALUE,
     Findings,
     Option,
-    Spot,
+    Position,
     letters,
 )
 
@@ -120,7 +120,7 @@ class Given(NamedTuple):
 
     option: Option
     value: str
-    spot: Spot
+    spot: Position
 
 
 Options = Mapping[str, Given]
@@ -128,7 +128,7 @@ Options = Mapping[str, Given]
 
 
 def parse(
-    words: Sequence[tuple[str, Spot]], table: Mapping[str, Option], findings: Findings
+    words: Sequence[tuple[str, Position]], table: Mapping[str, Option], findings: Findings
 ) -> tuple[dict[str, Given], int]:
     """The options at the beginning of some words, and where the first word stands that is none. W600, W601."""
     short, at = letters(table), 0
@@ -184,7 +184,7 @@ def _short(word: str, short: Mapping[str, Option]) -> list[tuple[Option | None, 
     return made
 
 
-def sort(sections: Iterable[Options], findings: Findings, step: bool = False) -> None:
+def report_options(sections: Iterable[Options], findings: Findings, step: bool = False) -> None:
     """W603 to W606: options that are refused, lost, of no meaning, or Slurm's alone. Of a `step`, nothing is kept."""
     nothing: dict[str, Given] = {}
     kept: dict[str, Given] = {}
@@ -203,12 +203,12 @@ def sort(sections: Iterable[Options], findings: Findings, step: bool = False) ->
             nothing.setdefault(option.name, given)
         elif option.does == KEPT:
             kept.setdefault(option.name, given)
-    _listed(nothing, "W605", "of no meaning outside of Slurm", "nothing is lost without them", findings)
+    _report_names(nothing, "W605", "of no meaning outside of Slurm", "nothing is lost without them", findings)
     hint = "they stand in `backends: {slurm: ...}` of the gang"
-    _listed(kept, "W606", "kept for Slurm, and mean nothing to other schedulers", hint, findings)
+    _report_names(kept, "W606", "kept for Slurm, and mean nothing to other schedulers", hint, findings)
 
 
-def _listed(found: Mapping[str, Given], code: str, what: str, hint: str, findings: Findings) -> None:
+def _report_names(found: Mapping[str, Given], code: str, what: str, hint: str, findings: Findings) -> None:
     if found:
         first = next(iter(found.values()))
         names = ", ".join(f"--{name}" for name in found)
@@ -236,9 +236,9 @@ class Shape(NamedTuple):
         return max(1, self.tasks // self.nodes)
 
 
-def shape(options: Options, where: Spot, findings: Findings) -> Shape:
+def shape(options: Options, where: Position, findings: Findings) -> Shape:
     """What the options ask for. W602, W607, W608."""
-    asked = _Asked(options, where, findings)
+    asked = _ShapeReader(options, where, findings)
     nodes, least, tasks = asked.counts()
     found = asked.cards(nodes, tasks)
     per_node = max(1, tasks // nodes)
@@ -258,10 +258,10 @@ def shape(options: Options, where: Spot, findings: Findings) -> Shape:
     )
 
 
-class _Asked:
+class _ShapeReader:
     """Reads amounts out of options, and says what is wrong with them."""
 
-    def __init__(self, options: Options, where: Spot, findings: Findings) -> None:
+    def __init__(self, options: Options, where: Position, findings: Findings) -> None:
         self.options, self.where, self.findings = options, where, findings
 
     def number(self, name: str, least: int = 1) -> int | None:
@@ -292,9 +292,9 @@ class _Asked:
                 self.wrong("nodes", "a number of nodes, or a range such as 2-4")
             low, high = found or (1, 1)
         tasks, each = self.number("ntasks"), self.number("ntasks-per-node")
-        by_card = self.number("ntasks-per-gpu")
-        if tasks is None and by_card is not None:
-            tasks = self.by_card(by_card, high or 1)
+        per_gpu = self.number("ntasks-per-gpu")
+        if tasks is None and per_gpu is not None:
+            tasks = self.per_gpu(per_gpu, high or 1)
         if not high:
             high = low = -(-tasks // each) if tasks and each else 1 if not tasks or each is None else tasks
         if tasks is None:
@@ -313,7 +313,7 @@ class _Asked:
             tasks = high
         return high, low, tasks
 
-    def by_card(self, each: int, nodes: int) -> int:
+    def per_gpu(self, each: int, nodes: int) -> int:
         """Tasks, where so many share a GPU."""
         if each > 1:
             self.clash("ntasks-per-gpu", f"{each} tasks share a GPU, and a pod takes whole ones", "write 1", "W608")
@@ -327,23 +327,23 @@ class _Asked:
 
     def cards(self, nodes: int, tasks: int) -> Cards:
         """The GPUs of each task. Two options that say it must agree."""
-        said: dict[str, Cards] = {}
+        declared: dict[str, Cards] = {}
         for name, share in (("gpus", tasks), ("gpus-per-node", max(1, tasks // nodes)), ("gpus-per-task", 1)):
             if name in self.options:
                 found = cards(self.options[name].value)
                 if found is None:
                     self.wrong(name, "a number of GPUs such as 8 or h100:8")
                 else:
-                    said[name] = self.dealt(name, found, share)
+                    declared[name] = self.per_task(name, found, share)
         for name, share in (("gres", max(1, tasks // nodes)), ("tres-per-task", 1)):
             if name in self.options and (listed := self.listed(name)):
-                said[name] = self.dealt(name, listed, share)
-        different = {each.number for each in said.values()}
+                declared[name] = self.per_task(name, listed, share)
+        different = {each.number for each in declared.values()}
         if len(different) > 1:
-            names = " and ".join(f"--{name}" for name in said)
-            self.clash(list(said)[-1], f"{names} say different numbers of GPUs", "keep one of them")
-        kinds = [each.kind for each in said.values() if each.kind]
-        return Cards(next(iter(said.values())).number if said else 0, kinds[0] if kinds else "")
+            names = " and ".join(f"--{name}" for name in declared)
+            self.clash(list(declared)[-1], f"{names} say different numbers of GPUs", "keep one of them")
+        kinds = [each.kind for each in declared.values() if each.kind]
+        return Cards(next(iter(declared.values())).number if declared else 0, kinds[0] if kinds else "")
 
     def listed(self, name: str) -> Cards | None:
         """The GPUs among generic resources. W604: the others."""
@@ -360,7 +360,7 @@ class _Asked:
             self.findings.warning("W604", self.options[name].spot, message, hint)
         return found[0]
 
-    def dealt(self, name: str, found: Cards, share: int) -> Cards:
+    def per_task(self, name: str, found: Cards, share: int) -> Cards:
         """The part of each of so many tasks."""
         if found.number % share:
             message = f"{found.number} GPUs cannot be dealt evenly to {share} tasks"
@@ -369,12 +369,12 @@ class _Asked:
 
     def cpus(self, gpus: int) -> int:
         """The CPUs of each task."""
-        own, by_card = self.number("cpus-per-task", 0), self.number("cpus-per-gpu", 0)
+        own, per_gpu = self.number("cpus-per-task", 0), self.number("cpus-per-gpu", 0)
         tres = self.options["tres-per-task"].value if "tres-per-task" in self.options else ""
         for part in tres.split(","):
             name, _, value = part.partition("=")
             own = count(value) if name == "cpu" and own is None else own
-        return own if own is not None else (by_card or 0) * gpus
+        return own if own is not None else (per_gpu or 0) * gpus
 
     def size(self, name: str) -> int:
         """Mebibytes; 0 where it is not given."""

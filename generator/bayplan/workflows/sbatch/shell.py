@@ -1,11 +1,4 @@
-"""A batch script's body as a shell reads it. Nothing is run: what takes running is told as unknown.
-
-words.py       characters -> words of pieces (text, variables, substitutions)
-statements.py  words -> statements, in blocks where they belong to a loop, a branch or a function
-values.py      pieces -> texts, as far as they are known before the job starts
-idioms.py      substitutions that scripts look up their nodes with
-sums.py        $((arithmetic))
-"""
+"""A batch script's body as a shell reads it: words of pieces, and statements in blocks. Nothing is run."""
 
 from __future__ import annotations
 
@@ -157,9 +150,11 @@ def _word(text: str, at: int, depth: int) -> tuple[Word, int]:
             found, at = _double(text, at, depth)
             pieces += found
         elif text.startswith("$'", at):
-            end = _closed(text, _ansi_end(text, at + 2), at, "a quote")
-            pieces.append(Piece(TEXT, _ansi(text[at + 2 : end]), True))
-            at = end + 1
+            if not (ansi := _ANSI_QUOTE.match(text, at)):
+                raise UnreadableError("a quote is not closed", at)
+            escaped = re.sub(r"\\(.)", lambda found: _ANSI.get(found[1], found[0]), ansi[1], flags=re.DOTALL)
+            pieces.append(Piece(TEXT, escaped, True))
+            at = ansi.end()
         elif char in "$`":
             piece, at = _expansion(text, at, False, depth)
             pieces.append(piece)
@@ -184,16 +179,8 @@ def _closed(text: str, end: int, start: int, what: str) -> int:
     return end
 
 
-def _ansi_end(text: str, at: int) -> int:
-    found = re.compile(r"(?:[^'\\]|\\.)*'", re.DOTALL).match(text, at)
-    return found.end() - 1 if found else -1
-
-
+_ANSI_QUOTE = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "e": "\x1b", "a": "\a"}
-
-
-def _ansi(text: str) -> str:
-    return re.sub(r"\\(.)", lambda found: _ANSI.get(found[1], found[0]), text, flags=re.DOTALL)
 
 
 def _double(text: str, at: int, depth: int, quote: str = '"') -> tuple[list[Piece], int]:

@@ -8,13 +8,12 @@ from itertools import pairwise
 
 from bayplan.core.diagnostics import Route, has_errors
 from bayplan.core.values import NamedTuple
-from bayplan.workflows.sbatch import pods as own
-from bayplan.workflows.sbatch import variables as effects
-from bayplan.workflows.sbatch.body import SRUN, Step, Walked, walk
+from bayplan.workflows.sbatch import pods, variables
+from bayplan.workflows.sbatch.body import SRUN, BodyResult, Step, run_body
 from bayplan.workflows.sbatch.expansion import MARK, NODE, Scope
-from bayplan.workflows.sbatch.options import STEPS, Findings, Spot
+from bayplan.workflows.sbatch.options import STEPS, Findings, Position
 from bayplan.workflows.sbatch.pods import step_name
-from bayplan.workflows.sbatch.script import Script, Section, variables
+from bayplan.workflows.sbatch.script import Script, Section, slurm_variables
 from bayplan.workflows.sbatch.shape import Given, Shape, count, shape
 from bayplan.workflows.sbatch.variables import SHELLS, Body, base
 
@@ -31,18 +30,18 @@ def steps_of(script: Script, index: int | None, findings: Findings) -> list[list
     if shell not in SHELLS:
         return _program(script, words, findings)
     known = {} if index is None else {ARRAY[0]: str(index)}
-    scope = Scope({**variables(script), **known}, {}, len(script.sections))
+    scope = Scope({**slurm_variables(script), **known}, {}, len(script.sections))
     body, seen = Body(script.body, script.line), Findings()
-    walked = walk(body, scope, script.exported, seen)
-    if walked is None or walked.steps:
+    result = run_body(body, scope, script.exported, seen)
+    if result is None or result.steps:
         findings.found.update(seen.found)
-    if walked is None:
+    if result is None:
         return None
-    if not walked.steps:
-        return _alone(script, shell, walked, scope, body, seen, findings)
-    for each in walked.work:
+    if not result.steps:
+        return _single_task(script, shell, result, scope, body, seen, findings)
+    for each in result.work:
         name = base(each.name) if not each.opened else f"`{each.opened} ...`"
-        if written := effects.file_of(each):
+        if written := variables.file_of(each):
             message = (
                 f"{name or 'this'} writes {written} on the first node, where tasks may read it, and no pod does that"
             )
@@ -54,21 +53,21 @@ def steps_of(script: Script, index: int | None, findings: Findings) -> list[list
             )
         findings.error("W611", body.spot(each.start), message, hint)
     batches: dict[int, list[Step]] = {}
-    for step in walked.steps:
+    for step in result.steps:
         batches.setdefault(step.batch, []).append(step)
     return list(batches.values())
 
 
-def _alone(
-    script: Script, shell: str, walked: Walked, scope: Scope, body: Body, seen: Findings, findings: Findings
+def _single_task(
+    script: Script, shell: str, result: BodyResult, scope: Scope, body: Body, seen: Findings, findings: Findings
 ) -> list[list[Step]] | None:
     """A body without steps runs on the first node: all of it is the one task."""
     shape = script.first.shape
-    spot = body.spot(walked.work[0].start) if walked.work else script.first.spot
+    spot = body.spot(result.work[0].start) if result.work else script.first.spot
     if has_errors(seen.all()) and SRUN.search(script.body):
         findings.found.update(seen.found)
         return None
-    if not walked.work:
+    if not result.work:
         findings.found.update(seen.found)
         hint = "start the program with srun"
         findings.error("W614", spot, "the script starts no program", hint)
@@ -80,11 +79,11 @@ def _alone(
         hint = "start the program with srun on all nodes, or ask for one node and one task"
         findings.error("W614", spot, message, hint)
         return None
-    plain = len(walked.work) == 1 and bool(walked.words)
+    plain = len(result.work) == 1 and bool(result.words)
     wanted = ("W612", "W613") if plain else ("W612",)
     findings.found.update((each, None) for each in seen.found if plain or each.code in wanted)
     if plain:
-        return [[Step({}, walked.words, walked.env, walked.before, walked.folder, spot, 0)]]
+        return [[Step({}, result.words, result.env, result.before, result.folder, spot, 0)]]
     asked = set(re.findall(r"\bSLURM_\w+", script.body))
     known = {name: value for name in sorted(asked) if isinstance(value := scope.text(name), str)}
     return [[Step({}, (shell, "-c", script.body), {**known, **script.exported}, (), "", spot, 0)]]
@@ -96,20 +95,20 @@ def _program(script: Script, words: Sequence[str], findings: Findings) -> list[l
     shape = script.first.shape
     if not re.fullmatch(r"python[0-9.]*", name) or shape.nodes * shape.tasks > 1:
         message = f'the script is written for "{name or "nothing"}", and steps are looked for in shell scripts'
-        findings.error("W614", Spot(), message, "start it with `#!/bin/bash`, and the program with srun")
+        findings.error("W614", Position(), message, "start it with `#!/bin/bash`, and the program with srun")
         return None
-    return [[Step({}, (name, "-c", script.body), dict(script.exported), (), "", Spot(script.line), 0)]]
+    return [[Step({}, (name, "-c", script.body), dict(script.exported), (), "", Position(script.line), 0)]]
 
 
 # The steps of a batch as parts of a gang: which nodes of which section each has, and in which segments.
 
-COUNTS = ("nodes", "ntasks", "ntasks-per-node", "ntasks-per-gpu")
-CARDS = ("gpus", "gpus-per-node", "gpus-per-task", "gres", "tres-per-task")
+TASK_OPTIONS = ("nodes", "ntasks", "ntasks-per-node", "ntasks-per-gpu")
+GPU_OPTIONS = ("gpus", "gpus-per-node", "gpus-per-task", "gres", "tres-per-task")
 MEMORY = ("mem", "mem-per-cpu", "mem-per-gpu")
-HELD = ("cpus-per-task", "cpus-per-gpu", "mem-per-cpu", "mem-per-gpu", "mem", "tmp", "exclusive", "gres")
+INHERITED = ("cpus-per-task", "cpus-per-gpu", "mem-per-cpu", "mem-per-gpu", "mem", "tmp", "exclusive", "gres")
 """What a step has from its section, where it says nothing else."""
 
-CPUS = ("cpus-per-task", "cpus-per-gpu")
+CPU_OPTIONS = ("cpus-per-task", "cpus-per-gpu")
 
 
 class Part(NamedTuple):
@@ -124,11 +123,11 @@ class Part(NamedTuple):
     names: tuple[tuple[str, int], ...]
     segment: int = 0  # nodes of each, where there are several
     asked: bool = False  # --segment is there
-    branches: tuple[own.Branch, ...] = ()
+    branches: tuple[pods.PodSetBranch, ...] = ()
     files: Mapping[str, str] = {}
-    places: Mapping[Route, Spot] = {}
+    places: Mapping[Route, Position] = {}
 
-    def host(self, section: int, node: int, lone: bool) -> str:
+    def host(self, section: int, node: int, single: bool) -> str:
         """The pod on a node of the job: `worker/3`, `segment-1-worker/3`, or `server-0-server/3` beside others."""
         number = node - self.base
         if section != self.section or not 0 <= number < self.shape.nodes:
@@ -137,14 +136,14 @@ class Part(NamedTuple):
         if self.segment:
             group = "segment" if name != "segment" else "part"
             return f"{group}-{number // self.segment}-{name}/{number % self.segment * self.shape.per_node}"
-        return f"{'' if lone else f'{name}-0-'}{name}/{number * self.shape.per_node}"
+        return f"{'' if single else f'{name}-0-'}{name}/{number * self.shape.per_node}"
 
-    def members(self) -> Iterator[tuple[own.Branch, int]]:
+    def members(self) -> Iterator[tuple[pods.PodSetBranch, int]]:
         """The podSets that share the section, each with its pods in one segment or in all."""
-        pods = (self.segment or self.shape.nodes) * self.shape.per_node
+        per_segment = (self.segment or self.shape.nodes) * self.shape.per_node
         period = sum(branch.pods for branch in self.branches)
         for branch in self.branches:
-            yield branch, branch.pods * (pods // period) if period else pods
+            yield branch, branch.pods * (per_segment // period) if period else per_segment
 
 
 def parts(script: Script, batch: Sequence[Step], findings: Findings) -> list[Part]:
@@ -167,11 +166,12 @@ def parts(script: Script, batch: Sequence[Step], findings: Findings) -> list[Par
                 own_.pool,
                 ((_name(batch, step, used), 0),),
             )
-            made.append(_labelled(script, _segmented(part, own_, findings), number))
+            made.append(_with_branches(script, _segmented(part, own_, findings), number))
     for section, nodes in taken.items():
-        has = script.sections[section].shape.nodes
-        if nodes > has or _overlap([part for part in made if part.section == section]):
-            message = f"the steps that run together take more than the {has} nodes, or share some of them"
+        available = script.sections[section].shape.nodes
+        spans = sorted((part.base, part.base + part.shape.nodes) for part in made if part.section == section)
+        if nodes > available or any(one[1] > other[0] for one, other in pairwise(spans)):
+            message = f"the steps that run together take more than the {available} nodes, or share some of them"
             hint = "give each `--nodes`, and together no more than the job has"
             findings.error("W623", batch[-1].spot, message, hint)
     return made
@@ -184,22 +184,17 @@ def _name(batch: Sequence[Step], step: Step, used: dict[str, int]) -> str:
     return name if used[name] == 1 else f"{name}-{used[name]}"
 
 
-def _labelled(script: Script, part: Part, number: int) -> Part:
+def _with_branches(script: Script, part: Part, number: int) -> Part:
     """With what a script of ours says of its podSets."""
     if script.remarks is None or not part.step.command[-1:] or part.step.command[:2] != ("sh", "-c"):
         return part
     names = script.remarks.pods[number] if number < len(script.remarks.pods) else ()
-    found = own.branches(part.step.command[2], names)
+    found = pods.branches(part.step.command[2], names)
     if not found:
         return part
     pool = script.remarks.pools.get(part.section, part.pool)
     known = script.topology and script.topology.pool(pool) and len(script.topology.pools) > 1
     return part._replace(branches=found, names=((found[0].name, 0),), pool=pool if known else "")
-
-
-def _overlap(made: Sequence[Part]) -> bool:
-    ends = sorted((part.base, part.base + part.shape.nodes) for part in made)
-    return any(one[1] > other[0] for one, other in pairwise(ends))
 
 
 def _sections(script: Script, step: Step, findings: Findings) -> list[int]:
@@ -217,30 +212,30 @@ def _sections(script: Script, step: Step, findings: Findings) -> list[int]:
 
 def _shape(section: Section, step: Step, findings: Findings) -> Shape:
     """The shape of the section, unless the step says otherwise."""
-    own_ = {name: given for name, given in step.options.items() if name in (*COUNTS, *CARDS, *MEMORY, *CPUS)}
+    own_ = {
+        name: given
+        for name, given in step.options.items()
+        if name in (*TASK_OPTIONS, *GPU_OPTIONS, *MEMORY, *CPU_OPTIONS)
+    }
     if not own_:
         return section.shape
-    held = {name: given for name, given in section.options.items() if name in HELD}
+    held = {name: given for name, given in section.options.items() if name in INHERITED}
     whole, nodes = section.shape, own_.get("nodes", section.options.get("nodes"))
 
-    def said(name: str, value: int) -> Given:
+    def option(name: str, value: int) -> Given:
         return Given(STEPS[name], str(value), step.spot)
 
-    options = {name: given for name, given in held.items() if not _replaced(name, own_)}
-    options["nodes"] = nodes if nodes else said("nodes", whole.nodes)
+    families = [each for each in (GPU_OPTIONS, MEMORY, CPU_OPTIONS) if own_.keys() & set(each)]  # the step says them
+    options = {name: given for name, given in held.items() if not any(name in family for family in families)}
+    options["nodes"] = nodes if nodes else option("nodes", whole.nodes)
     if "ntasks" not in own_ and "ntasks-per-node" not in own_ and "ntasks-per-gpu" not in own_:
-        options["ntasks-per-node"] = said("ntasks-per-node", whole.per_node)
-    if whole.gpus and not any(name in own_ for name in CARDS):
+        options["ntasks-per-node"] = option("ntasks-per-node", whole.per_node)
+    if whole.gpus and not any(name in own_ for name in GPU_OPTIONS):
         options.pop("gres", None)
-        options["gpus-per-node"] = said("gpus-per-node", whole.gpus * whole.per_node)
-    options.pop("gres", None) if any(name in own_ for name in CARDS) else None
+        options["gpus-per-node"] = option("gpus-per-node", whole.gpus * whole.per_node)
+    options.pop("gres", None) if any(name in own_ for name in GPU_OPTIONS) else None
     made = shape({**options, **own_}, step.spot, findings)
     return made._replace(by_gres=whole.by_gres, kind=made.kind or whole.kind)
-
-
-def _replaced(name: str, own_: Mapping[str, Given]) -> bool:
-    """Whether an option of the section is said otherwise by the step."""
-    return any(name in family and any(each in own_ for each in family) for family in (CARDS, MEMORY, CPUS))
 
 
 def _base(step: Step, section: int, free: int, findings: Findings) -> int:

@@ -7,24 +7,12 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bayplan.kube.shell import quote
-from bayplan.workflows.sbatch.expansion import BY_CHANCE, RANK, Scope, Unknown, Value, output, split, text
-from bayplan.workflows.sbatch.options import Findings, Spot
-from bayplan.workflows.sbatch.shell import (
-    ARRAY,
-    ASSIGNMENT,
-    BRACE,
-    PROCESS,
-    TEXT,
-    Piece,
-    Redirect,
-    Statement,
-    UnreadableError,
-    Word,
-    statements,
-)
-from bayplan.workflows.sbatch.shell import inside as pieces_of
+from bayplan.workflows.sbatch import shell
+from bayplan.workflows.sbatch.expansion import RANDOM_VARIABLES, RANK, Scope, Unknown, Value, output, split, text
+from bayplan.workflows.sbatch.options import Findings, Position
+from bayplan.workflows.sbatch.shell import Piece, Redirect, Statement, UnreadableError, Word, statements
 
-DRAWN = "10000"
+RANDOM_NUMBER = "10000"
 """What stands for a number that bash draws."""
 
 PORT = "29500"
@@ -38,10 +26,10 @@ class Body:
         self.text, self.line = text, line
         self.starts = [0, *(found.end() for found in re.finditer("\n", text))]
 
-    def spot(self, offset: int) -> Spot:
+    def spot(self, offset: int) -> Position:
         """The place of an offset."""
         row = bisect_right(self.starts, offset) - 1
-        return Spot(self.line + row, offset - self.starts[row] + 1)
+        return Position(self.line + row, offset - self.starts[row] + 1)
 
 
 class Variables:
@@ -66,34 +54,36 @@ class Variables:
         held = {name: self.texts.get(name) for name in self.exports}
         return {name: value for name, value in held.items() if isinstance(value, str)}
 
-    def spot(self, statement: Statement | Word) -> Spot:
+    def spot(self, statement: Statement | Word) -> Position:
         """Where it stands."""
         return self.body.spot(statement.start)
 
     def _text(self, word: Word | Sequence[Piece], at: int) -> Value:
         """The text of a word."""
         found = text(word, self.scope)
-        return text(word, self._drawn(at)) if isinstance(found, Unknown) and found.drawn else found
+        return text(word, self._with_random_numbers(at)) if isinstance(found, Unknown) and found.random else found
 
     def _split(self, word: Word) -> list[str] | Unknown:
         """The words that a word becomes."""
         found = split(word, self.scope)
-        return split(word, self._drawn(word.start)) if isinstance(found, Unknown) and found.drawn else found
+        return (
+            split(word, self._with_random_numbers(word.start)) if isinstance(found, Unknown) and found.random else found
+        )
 
-    def _drawn(self, at: int) -> Scope:
+    def _with_random_numbers(self, at: int) -> Scope:
         """The variables, and a number in place of what bash draws."""
-        message = f"the script draws a number; here it is {DRAWN}, for all tasks and in every run"
+        message = f"the script draws a number; here it is {RANDOM_NUMBER}, for all tasks and in every run"
         self.findings.info("W621", self.body.spot(at), message, "tasks that share a number meet as before")
-        return self.scope._replace(texts={**self.texts, **dict.fromkeys(BY_CHANCE, DRAWN)})
+        return self.scope._replace(texts={**self.texts, **dict.fromkeys(RANDOM_VARIABLES, RANDOM_NUMBER)})
 
-    def unknown(self, value: Unknown, spot: Spot) -> None:
+    def unknown(self, value: Unknown, spot: Position) -> None:
         """W609."""
         self.findings.error("W609", spot, value.why, value.hint or "write what it gives into the script")
 
     def _assign(self, word: Word, found: re.Match[str]) -> None:
         name, adds = found[1], bool(found[2])
         pieces = after(word, len(found[0]))
-        if len(pieces) == 1 and pieces[0].kind == ARRAY:
+        if len(pieces) == 1 and pieces[0].kind == shell.ARRAY:
             self._list(name, pieces[0].text, adds)
             return
         value = text(pieces, self.scope) if _port(name) else self._text(pieces, word.start)
@@ -116,7 +106,7 @@ class Variables:
         """`: ${NAME:=default}` gives a variable a value that has none."""
         for word in words:
             for piece in word.pieces:
-                found = re.match(r"([A-Za-z_]\w*):?=", piece.text) if piece.kind == BRACE else None
+                found = re.match(r"([A-Za-z_]\w*):?=", piece.text) if piece.kind == shell.BRACE else None
                 if found:
                     self.assign(found[1], text([piece], self.scope), word.start)
 
@@ -143,7 +133,7 @@ class Variables:
         for word in words[1:]:
             if word.raw.startswith("-"):
                 continue
-            found = ASSIGNMENT.match(word.raw)
+            found = shell.ASSIGNMENT.match(word.raw)
             name = found[1] if found else word.raw
             if found:
                 self._assign(word, found)
@@ -152,12 +142,12 @@ class Variables:
             value = self.scope.text(name)
             if isinstance(value, str):
                 self.exports[name] = None
-            elif found and _grows(name, after(word, len(found[0]))):
-                self._grow(name, word, found)
+            elif found and _refers_to(name, after(word, len(found[0]))):
+                self._prepend(name, word, found)
             elif found:
                 self.unknown(value, self.spot(word))
 
-    def _grow(self, name: str, word: Word, found: re.Match[str]) -> None:
+    def _prepend(self, name: str, word: Word, found: re.Match[str]) -> None:
         """`export PATH=/opt/bin:$PATH`: every pod adds to what its image has."""
         scope = Scope({**self.texts, name: f"\0rank:9{len(name)}\0"}, self.lists, self.sections, output)
         value = text(after(word, len(found[0])), scope)
@@ -190,10 +180,10 @@ class Variables:
         if source is None:
             return Unknown("what is read comes from nowhere")
         if source.operator == "<<":
-            return source.here if source.plain else text(pieces_of(source.here), self.scope)
+            return source.here if source.plain else text(shell.inside(source.here), self.scope)
         if source.operator == "<<<" and source.word:
             return text(source.word, self.scope)
-        if source.operator == "<" and source.word and [p.kind for p in source.word.pieces] == [PROCESS]:
+        if source.operator == "<" and source.word and [p.kind for p in source.word.pieces] == [shell.PROCESS]:
             return output(source.word.pieces[0].text, self.scope)
         return Unknown("what a file holds is not known")
 
@@ -203,8 +193,8 @@ def after(word: Word, length: int) -> tuple[Piece, ...]:
     pieces = list(word.pieces)
     while pieces and length:
         piece = pieces.pop(0)
-        rest = piece.text[length:] if piece.kind == TEXT else ""
-        length -= min(length, len(piece.text)) if piece.kind == TEXT else length
+        rest = piece.text[length:] if piece.kind == shell.TEXT else ""
+        length -= min(length, len(piece.text)) if piece.kind == shell.TEXT else length
         if rest:
             pieces.insert(0, piece._replace(text=rest))
     return tuple(pieces)
@@ -214,74 +204,26 @@ def _port(name: str) -> bool:
     return "PORT" in name.upper()
 
 
-def _grows(name: str, pieces: Sequence[Piece]) -> bool:
+def _refers_to(name: str, pieces: Sequence[Piece]) -> bool:
     """Whether a value is made of the variable itself."""
-    return any(piece.kind != TEXT and re.match(rf"{name}\b", piece.text) for piece in pieces)
+    return any(piece.kind != shell.TEXT and re.match(rf"{name}\b", piece.text) for piece in pieces)
 
 
 # Commands that stand beside steps in scripts, and what becomes of them.
 
-SILENT = frozenset(("true", "false", ":", "wait", "exit", "return", "set", "shopt", "test", "[", "[[", "exec", "shift"))
+NO_EFFECT = frozenset(
+    ("true", "false", ":", "wait", "exit", "return", "set", "shopt", "test", "[", "[[", "exec", "shift")
+)
 """They do nothing that anybody could ask about."""
 
-QUIET = SILENT | frozenset(
-    [
-        "echo",
-        "printf",
-        "date",
-        "hostname",
-        "pwd",
-        "env",
-        "printenv",
-        "whoami",
-        "id",
-        "uname",
-        "uptime",
-        "lscpu",
-        "free",
-        "df",
-        "du",
-        "ls",
-        "cat",
-        "nvidia-smi",
-        "nvcc",
-        "which",
-        "type",
-        "sleep",
-        "squeue",
-        "sinfo",
-        "sacct",
-        "sstat",
-        "scontrol",
-        "sattach",
-        "scancel",
-        "trap",
-        "clear",
-        "nproc",
-        "ibstat",
-        "ibv_devinfo",
-        "lsof",
-        "ps",
-        "top",
-        "tee",
-        "grep",
-        "rocm-smi",
-        "ulimit",
-        "stat",
-        "wc",
-        "tail",
-        "head",
-        "sort",
-        "times",
-        "logger",
-        "local",
-        "unalias",
-        "hash",
-        "alias",
-        "kill",
-        "jobs",
-        "disown",
-    ]
+QUIET = NO_EFFECT | frozenset(
+    {
+        *("echo", "printf", "date", "hostname", "pwd", "env", "printenv", "whoami", "id", "uname", "uptime", "lscpu"),
+        *("free", "df", "du", "ls", "cat", "nvidia-smi", "nvcc", "which", "type", "sleep", "squeue", "sinfo"),
+        *("sacct", "sstat", "scontrol", "sattach", "scancel", "trap", "clear", "nproc", "ibstat", "ibv_devinfo"),
+        *("lsof", "ps", "top", "tee", "grep", "rocm-smi", "ulimit", "stat", "wc", "tail", "head", "sort", "times"),
+        *("logger", "local", "unalias", "hash", "alias", "kill", "jobs", "disown"),
+    }
 )
 """They print, look or wait: nothing that a task could miss."""
 
@@ -290,7 +232,7 @@ SETUP = frozenset(
 )
 """They set up the software of a node, which a pod has in its image."""
 
-EACH = frozenset(["mkdir", "umask"])
+PER_POD = frozenset(["mkdir", "umask"])
 """They can be done once more in every pod."""
 
 LAUNCHERS = frozenset(["mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prun", "pdsh", "clush", "ssh", "parallel"])
@@ -333,7 +275,7 @@ def script(words: tuple[str, ...]) -> int | None:
 # What commands beside the steps leave behind: files that tasks may read, since the nodes of a job share its folder.
 
 NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty")
-LOOKING = QUIET | {"export", "declare", "read", "["}
+READING = QUIET | {"export", "declare", "read", "["}
 """What may stand in a block that prints, looks and sets variables."""
 
 
@@ -364,24 +306,24 @@ def harmless(block: Statement, functions: Mapping[str, Statement], seen: set[str
         command = bool(each.words) and not each.opened and not assigns(each)
         pattern = block.opened == "case" and (each.end == ")" or (each.words[-1:] and each.words[-1].raw == "in"))
         looped = block.opened in ("for", "select") and each is block.inner[0]
-        if command and not pattern and not looped and not _looks(each, functions, seen):
+        if command and not pattern and not looped and not _only_reads(each, functions, seen):
             return False
     return True
 
 
-def _looks(each: Statement, functions: Mapping[str, Statement], seen: set[str]) -> bool:
-    name = base(next((word.raw for word in each.words if not ASSIGNMENT.match(word.raw)), ""))
+def _only_reads(each: Statement, functions: Mapping[str, Statement], seen: set[str]) -> bool:
+    name = base(next((word.raw for word in each.words if not shell.ASSIGNMENT.match(word.raw)), ""))
     if file_of(each):
         return False
     if name in functions and name not in seen:
         seen.add(name)
         return harmless(functions[name], functions, seen)
-    return name in LOOKING | seen
+    return name in READING | seen
 
 
 def assigns(each: Statement) -> bool:
     """Whether it is variables alone."""
-    return all(ASSIGNMENT.match(word.raw) for word in each.words)
+    return all(shell.ASSIGNMENT.match(word.raw) for word in each.words)
 
 
 def assigned(inner: Iterable[Statement]) -> Iterator[str]:
@@ -389,5 +331,5 @@ def assigned(inner: Iterable[Statement]) -> Iterator[str]:
     for each in inner:
         yield from assigned(each.inner)
         for word in each.words:
-            if found := ASSIGNMENT.match(word.raw):
+            if found := shell.ASSIGNMENT.match(word.raw):
                 yield found[1]

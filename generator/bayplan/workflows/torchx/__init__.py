@@ -1,8 +1,8 @@
 """TorchX applications (0.7 and 0.8), read without TorchX.
 
-    text/         the file's text -> an AppDef: a dry run, the JSON of `torchx run --stdin`, objects of TorchX'
-    components/   the components that come with TorchX, from their arguments
-    translate/    roles -> podSets, devices -> fabrics, capabilities -> pools, overlays -> templates
+    text          the file's text -> an AppDef: a dry run, the JSON of `torchx run --stdin`, objects of TorchX'
+    components    the components that come with TorchX, from their arguments
+    translate     roles -> podSets, devices -> fabrics, capabilities -> pools, overlays -> templates
 
 An AppDef as JSON (`dataclasses.asdict`) or YAML is read as it is. This module is imported for every workflow, so it
 imports the rest on demand.
@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bayplan.workflows.torchx.shell_names import APPLICATION, LABEL, NAME, REQUEST
+from bayplan.workflows.torchx.marks import APPLICATION, LABEL, REQUEST
+from bayplan.workflows.torchx.marks import NAME as NAME
 
 if TYPE_CHECKING:
     from bayplan.core.diagnostics import Outcome
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 TITLE = "a TorchX application"
 SCHEMA = "TorchXApp"
-__all__ = ["MARKS", "NAME", "SCHEMA", "TITLE", "claims", "documents", "read", "sniff", "start"]
-
 MARKS: tuple[bytes, ...] = (APPLICATION.encode(), REQUEST.encode(), LABEL.encode(), b'"component_name"')
 
 

@@ -6,26 +6,195 @@ that they return. TorchX' default image is that of the TorchX which runs, so her
 
 from __future__ import annotations
 
+import csv
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from bayplan.core.package_data import table
 from bayplan.core.phrases import suggest
 from bayplan.core.values import NamedTuple
-from bayplan.workflows.torchx import component_arguments
-from bayplan.workflows.torchx.component_arguments import (
-    FLAG,
-    LIST,
-    PAIRS,
-    REQUIRED,
-    REST,
-    TEXT,
-    WHOLE,
-    Parameters,
-    Wrong,
-    parsed,
+from bayplan.workflows.torchx.marks import EFA, INSTANCE
+
+# Arguments of a component: by name as JSON has them, or as words of a command line.
+
+TEXT, WHOLE, FLAG, PAIRS, LIST, REST = (
+    "a text",
+    "a whole number",
+    "true or false",
+    "NAME=VALUE pairs",
+    "a list",
+    "a list of words",
 )
+EXAMPLES: Mapping[str, str] = {
+    TEXT: 'such as "train.py"',
+    WHOLE: "such as 8",
+    FLAG: "such as true",
+    PAIRS: 'such as {"LOGLEVEL": "INFO"}, or LOGLEVEL=INFO',
+    LIST: 'such as ["type=volume", "src=datasets", "dst=/data"]',
+    REST: 'such as ["--epochs", "3"]',
+}
+"""How a value of a kind looks."""
+
+REQUIRED = object()
+"""The default of an argument that has none."""
+
+Parameters = Mapping[str, tuple[str, Any]]
+"""Name -> kind and default. The one of kind REST takes what has no name."""
+
+
+class InvalidArgument(NamedTuple):
+    """What is wrong with an argument: its name (empty: with all of them), why, and what to do (empty: choose another
+    argument)."""
+
+    name: str
+    message: str
+    hint: str = ""
+
+
+def parse_arguments(words: Sequence[str], parameters: Parameters) -> tuple[dict[str, Any], list[InvalidArgument]]:
+    """Words of a command line by name; what follows `--` or the first word without a name is the rest."""
+    rest = next((name for name, (kind, _) in parameters.items() if kind == REST), "")
+    found: dict[str, Any] = {}
+    left = list(words)
+    while left and left[0].startswith("-") and left[0] != "--":
+        name, equals, value = left.pop(0).lstrip("-").partition("=")
+        if not equals and not left:
+            return found, [InvalidArgument(name, "has no value")]
+        found[name] = value if equals else left.pop(0)
+    if left and left[0] == "--":
+        left.pop(0)
+    if left and not rest:
+        return found, [InvalidArgument("", f'takes no argument without a name, and "{left[0]}" is one')]
+    return ({**found, rest: left} if left else found), []
+
+
+def bind_arguments(values: Mapping[str, Any], parameters: Parameters) -> tuple[dict[str, Any], list[InvalidArgument]]:
+    """Every parameter with its value or its default, and what is wrong with them."""
+    wrong = [InvalidArgument(name, "is no argument of the component") for name in values if name not in parameters]
+    made: dict[str, Any] = {}
+    for name, (kind, default) in parameters.items():
+        if values.get(name) is None:
+            made[name] = default
+            wrong += [InvalidArgument(name, "is missing")] if default is REQUIRED else []
+        else:
+            made[name] = _as(kind, values[name])
+            wrong += [InvalidArgument(name, f"must be {kind}", EXAMPLES[kind])] if made[name] is None else []
+    return made, wrong
+
+
+def _as(kind: str, value: Any) -> Any:
+    """A value as its kind, also where it is written as a text; None where it is none."""
+    if kind == TEXT:
+        return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
+    if kind == WHOLE:
+        return _whole_number(value)
+    if kind == FLAG:
+        return value if isinstance(value, bool) else {"true": True, "false": False}.get(str(value).lower())
+    if kind == PAIRS:
+        return _pairs(value)
+    items = value.split(",") if isinstance(value, str) and kind == LIST else value
+    return [str(each) for each in items] if isinstance(items, list) else None
+
+
+def _whole_number(value: Any) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    plain = value.removeprefix("-") if isinstance(value, str) else ""
+    return int(value) if plain.isdecimal() and plain.isascii() and len(plain) < 10 else None
+
+
+def _pairs(value: Any) -> dict[str, str] | None:
+    """Pairs; a comma in a value belongs to it where no name follows."""
+    if isinstance(value, Mapping):
+        plain = all(isinstance(each, str | int | float) for each in value.values())
+        return {str(name): str(each) for name, each in value.items()} if plain else None
+    return dict(_split_pairs(value)) if isinstance(value, str) and "=" in value.split(",")[0] else None
+
+
+def _split_pairs(text: str) -> Iterator[tuple[str, str]]:
+    pieces: list[str] = []
+    for piece in text.split(","):
+        if "=" in piece or not pieces:
+            pieces.append(piece)
+        else:
+            pieces[-1] += f",{piece}"
+    for piece in pieces:
+        name, _, value = piece.partition("=")
+        yield name, value
+
+
+# The mounts of a component, as words (TorchX 0.7, specs/builders.py `parse_mounts`).
+
+WORDS = {
+    "type": "type",
+    "destination": "dst",
+    "dst": "dst",
+    "target": "dst",
+    "read_only": "readonly",
+    "readonly": "readonly",
+    "source": "src",
+    "src": "src",
+    "perm": "perm",
+}
+
+
+def parse_mounts(words: Sequence[str]) -> list[dict[str, Any]] | str:
+    """The mounts as a role holds them, or what is wrong with them."""
+    found: list[dict[str, str]] = []
+    for word in words:
+        key, _, value = word.partition("=")
+        if key not in WORDS:
+            return f'has "{key}", which is no word of a mount'
+        if WORDS[key] == "type":
+            found.append({})
+        elif not found:
+            return "must start with type=bind, type=volume or type=device"
+        found[-1][WORDS[key]] = value
+    made = [_mount(each) for each in found]
+    return next((each for each in made if isinstance(each, str)), None) or [
+        each for each in made if not isinstance(each, str)
+    ]
+
+
+def _mount(given: dict[str, str]) -> dict[str, Any] | str:
+    kind, source, to = given["type"], given.get("src"), given.get("dst")
+    if kind not in ("bind", "volume", "device"):
+        return f'has a mount of type "{kind}"; there is bind, volume and device'
+    if not source or not (to or kind == "device"):
+        return f"has a {kind} mount without {'dst' if source else 'src'}"
+    if kind == "device":
+        return {"src_path": source, "dst_path": to or source, "permissions": given.get("perm", "rwm")}
+    what = "src" if kind == "volume" else "src_path"
+    return {what: source, "dst_path": to, "read_only": "readonly" in given}
+
+
+NEURON = "aws.amazon.com/neurondevice"
+
+
+def _named_resources() -> dict[str, dict[str, Any]]:
+    """TorchX' named resources by name (0.7, specs/named_resources_aws.py and named_resources_generic.py).
+
+    They stand in `resources.csv` beside this file. Memory of AWS' is 96 % of the machine's, as TorchX counts it.
+    """
+    named: dict[str, dict[str, Any]] = {}
+    _head, *rows = csv.reader(table("workflows", "torchx", "resources.csv").splitlines())
+    for name, instance_type, *amounts in rows:
+        cpu, gpu, memory, efa, neuron = map(int, amounts)
+        devices = {device: count for device, count in ((EFA, efa), (NEURON, neuron)) if count}
+        capabilities = {INSTANCE: instance_type} if instance_type else {}
+        named[name] = {**made_resource(cpu, gpu, memory), "capabilities": capabilities, "devices": devices}
+    return named
+
+
+def made_resource(cpu: int | float, gpu: int, memory: int) -> dict[str, Any]:
+    """A resource that was asked for in numbers."""
+    return {"cpu": cpu, "gpu": gpu, "memMB": memory, "capabilities": {}, "devices": {}}
+
+
+NAMED_RESOURCES = _named_resources()
+
 
 # `dist.ddp` and `dist.spmd`: torchrun on every replica (TorchX 0.7 and 0.8, components/dist.py).
 
@@ -41,21 +210,21 @@ DEBUG: Mapping[str, str] = {
 }
 
 
-def ddp(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
+def ddp(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
     """The AppDef of `dist.ddp`."""
     if (given["script"] is None) == (given["m"] is None):
-        return Wrong("script", "or `m` must be given, one of the two")
+        return InvalidArgument("script", "or `m` must be given, one of the two")
     nodes = NODES.fullmatch(given["j"])
     if not nodes or (nodes[2] and not int(nodes[2])):
-        return Wrong(
+        return InvalidArgument(
             "j",
             f'must be [MIN:]NODESxPROCESSES, and is "{given["j"]}"',
             "such as 2x8: 2 replicas with 8 processes each",
         )
     size = resource(given)
-    mounts = parsed(given["mounts"])
-    if isinstance(size, Wrong) or isinstance(mounts, str):
-        return size if isinstance(size, Wrong) else Wrong("mounts", str(mounts))
+    mounts = parse_mounts(given["mounts"])
+    if isinstance(size, InvalidArgument) or isinstance(mounts, str):
+        return size if isinstance(size, InvalidArgument) else InvalidArgument("mounts", str(mounts))
     experiment, name = _names(given)
     env = {**given["env"], "TORCHX_TRACKING_EXPERIMENT_NAME": experiment, "TORCHX_TRACKING_RUN_NAME": name}
     env = {"LOGLEVEL": "WARNING", **env, **(DEBUG if given["debug"] else {})}
@@ -76,29 +245,29 @@ def ddp(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
     return {"name": name, "roles": [role], "metadata": given["metadata"]}
 
 
-def spmd(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
+def spmd(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
     """The AppDef of `dist.spmd`: the number of processes is that of the host's GPUs unless it is given."""
-    host = component_arguments.resource(given["h"])
+    host = NAMED_RESOURCES.get(given["h"])
     if host is None:
         return _unknown(given["h"])
     if "x" not in given["j"] and not host["gpu"]:
-        return Wrong("j", f'must be NODESxPROCESSES: "{given["h"]}" has no GPUs to count', "such as 2x8")
+        return InvalidArgument("j", f'must be NODESxPROCESSES: "{given["h"]}" has no GPUs to count', "such as 2x8")
     nodes = given["j"] if "x" in given["j"] else f"{given['j']}x{host['gpu']}"
     rest = {"rdzv_port": 29500, "rdzv_backend": "c10d", "rdzv_conf": None, "tee": 3, "cpu": 2, "gpu": 0, "memMB": 1024}
     return ddp({**rest, **given, "j": nodes, "script_args": given["args"]})
 
 
-def resource(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
+def resource(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
     """What each replica asks for: the named resource, else the numbers."""
     if not given["h"]:
-        return component_arguments.made(given["cpu"], given["gpu"], given["memMB"])
-    return component_arguments.resource(given["h"]) or _unknown(given["h"])
+        return made_resource(given["cpu"], given["gpu"], given["memMB"])
+    return NAMED_RESOURCES.get(given["h"]) or _unknown(given["h"])
 
 
-def _unknown(name: str) -> Wrong:
-    like = [each for each in component_arguments.NAMES if each.startswith(name[:5])]  # `aws_` and the family
-    hint = suggest(name, like or component_arguments.NAMES, "TorchX comes with")
-    return Wrong("h", f'is "{name}", which is no resource that TorchX comes with', hint)
+def _unknown(name: str) -> InvalidArgument:
+    like = [each for each in NAMED_RESOURCES if each.startswith(name[:5])]  # `aws_` and the family
+    hint = suggest(name, like or NAMED_RESOURCES, "TorchX comes with")
+    return InvalidArgument("h", f'is "{name}", which is no resource that TorchX comes with', hint)
 
 
 def _names(given: Mapping[str, Any]) -> tuple[str, str]:
@@ -132,20 +301,20 @@ def _command(given: Mapping[str, Any], nodes: re.Match[str], most: int) -> str:
 
 # The small components (TorchX 0.7 and 0.8, components/utils.py).
 
-SMALL = component_arguments.made(1, 0, 1024)
+SMALL = made_resource(1, 0, 1024)
 
 
-def echo(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
+def echo(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
     """One role that prints a message."""
     return _app("echo", given, SMALL, entrypoint="echo", args=[given["msg"]], num_replicas=given["num_replicas"])
 
 
-def touch(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
+def touch(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
     """One role that makes a file."""
     return _app("touch", given, SMALL, entrypoint="touch", args=[given["file"]])
 
 
-def sh(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
+def sh(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
     """One role that gives its arguments to a shell."""
     quoted = [shlex.quote(word) for word in given["args"]]
     plain = given["entrypoint"] is not None
@@ -161,29 +330,31 @@ def sh(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
     )
 
 
-def python(given: Mapping[str, Any]) -> dict[str, Any] | Wrong:
+def python(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
     """One role that runs a module, a command or a script."""
     kinds = {"script": [], "m": ["-m"], "c": ["-c"]}
     asked = [kind for kind in kinds if given[kind] is not None]
     if len(asked) != 1:
-        return Wrong("m", "or `c` or `script` must be given, one of the three")
+        return InvalidArgument("m", "or `c` or `script` must be given, one of the three")
     args = [*kinds[asked[0]], given[asked[0]], *given["args"]]
     env = {"HYDRA_MAIN_MODULE": given["m"]} if given["m"] else {}
     count = given["num_replicas"]
     made = _app("python", given, resource(given), entrypoint="python", args=args, num_replicas=count, env=env)
-    return made if isinstance(made, Wrong) else {**made, "name": given["name"]}
+    return made if isinstance(made, InvalidArgument) else {**made, "name": given["name"]}
 
 
-def _app(name: str, given: Mapping[str, Any], size: dict[str, Any] | Wrong, **role: Any) -> dict[str, Any] | Wrong:
+def _app(
+    name: str, given: Mapping[str, Any], size: dict[str, Any] | InvalidArgument, **role: Any
+) -> dict[str, Any] | InvalidArgument:
     """An application of one role, both of that name."""
-    mounts = parsed(given.get("mounts") or [])
-    if isinstance(size, Wrong) or isinstance(mounts, str):
-        return size if isinstance(size, Wrong) else Wrong("mounts", str(mounts))
+    mounts = parse_mounts(given.get("mounts") or [])
+    if isinstance(size, InvalidArgument) or isinstance(mounts, str):
+        return size if isinstance(size, InvalidArgument) else InvalidArgument("mounts", str(mounts))
     whole = {"name": name, "image": given["image"], **role, "resource": size, "mounts": mounts}
     return {"name": name, "roles": [whole], "metadata": {}}
 
 
-Build = Callable[[Mapping[str, Any]], "dict[str, Any] | Wrong"]
+Build = Callable[[Mapping[str, Any]], "dict[str, Any] | InvalidArgument"]
 
 
 class Component(NamedTuple):

@@ -15,8 +15,8 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import listing
 from bayplan.core.values import NamedTuple
-from bayplan.model.fabric import Fabric
-from bayplan.model.topology import ClusterTopology, Pool
+from bayplan.model.topology import ClusterTopology, Fabric, Pool
+from bayplan.workflows.torchx.marks import INSTANCE
 
 # The annotation by which Multus attaches networks to a pod (multus-cni 4.3, pkg/k8sclient): a comma-separated list, or
 # JSON.
@@ -74,7 +74,7 @@ CARDS = ("rdma/", "vpc.amazonaws.com/efa")
 """How the resources of network cards begin that everybody calls so."""
 
 
-class Asked(NamedTuple):
+class FabricRequest(NamedTuple):
     """What a role asks for."""
 
     devices: Mapping[str, int]
@@ -85,7 +85,7 @@ class Asked(NamedTuple):
     fabrics: tuple[str, ...] | None = None  # those that the role's pool has
 
 
-class Attached(NamedTuple):
+class FabricAttachment(NamedTuple):
     """The attachment as native data (empty: none), devices that stay resources, whether the annotation is done with."""
 
     fabric: Any = ""
@@ -94,45 +94,48 @@ class Attached(NamedTuple):
     found: tuple[Diagnostic, ...] = ()
 
 
-def attached(asked: Asked, topology: ClusterTopology | None) -> Attached:
+def attach_fabric(requested: FabricRequest, topology: ClusterTopology | None) -> FabricAttachment:
     """W594: cards that no fabric has; W595: devices and networks do not go together; W596: more shares than one;
     W597: more of a network than its name.
 
     Networks that no fabric has stay in the template, where W522 finds them.
     """
-    devices = {name: count for name, count in asked.devices.items() if count}
-    if topology is None or not (devices or asked.networks):
-        return Attached("", devices)
-    fabrics = [f for name, f in topology.fabrics.items() if asked.fabrics is None or name in asked.fabrics]
-    chosen = _chosen(fabrics, asked._replace(devices=devices))
+    devices = {name: count for name, count in requested.devices.items() if count}
+    if topology is None or not (devices or requested.networks):
+        return FabricAttachment("", devices)
+    fabrics = [f for name, f in topology.fabrics.items() if requested.fabrics is None or name in requested.fabrics]
+    chosen = _chosen(fabrics, requested._replace(devices=devices))
     if chosen is None:
-        return Attached("", devices, False, tuple(_unknown(asked, devices)))
-    return _attach(chosen, asked._replace(devices=devices))
+        return FabricAttachment("", devices, False, tuple(_unknown(requested, devices)))
+    return _attach(chosen, requested._replace(devices=devices))
 
 
-def _chosen(fabrics: Iterable[Fabric], asked: Asked) -> Fabric | None:
+def _chosen(fabrics: Iterable[Fabric], requested: FabricRequest) -> Fabric | None:
     """The fabric with the most of the devices, then of the networks."""
-    scored = [(_score(each, asked), -number, each) for number, each in enumerate(fabrics)]
+    scored = [(_score(each, requested), -number, each) for number, each in enumerate(fabrics)]
     best = max(scored, default=None, key=lambda each: each[:2])
     return best[2] if best and max(best[0]) else None
 
 
-def _score(fabric: Fabric, asked: Asked) -> tuple[int, int]:
+def _score(fabric: Fabric, requested: FabricRequest) -> tuple[int, int]:
     resources = {rail.resource for rail in fabric.rails}
-    known = sum(any(each.means(r.network, asked.namespace) for r in fabric.rails) for each in asked.networks)
-    return sum(name in resources for name in asked.devices), known
+    known = sum(any(each.means(r.network, requested.namespace) for r in fabric.rails) for each in requested.networks)
+    return sum(name in resources for name in requested.devices), known
 
 
-def _attach(fabric: Fabric, asked: Asked) -> Attached:
+def _attach(fabric: Fabric, requested: FabricRequest) -> FabricAttachment:
     resources = {rail.resource for rail in fabric.rails if rail.resource}
-    own = {name: count for name, count in asked.devices.items() if name in resources}
-    rest = {name: count for name, count in asked.devices.items() if name not in own}
-    rails, lost = _by_network(fabric, asked) if asked.networks else (_by_count(fabric, own), ())
-    wrong = tuple(_mismatch(fabric, own, rails, lost, asked))
+    own = {name: count for name, count in requested.devices.items() if name in resources}
+    rest = {name: count for name, count in requested.devices.items() if name not in own}
+    rails, lost = _by_network(fabric, requested) if requested.networks else (_by_count(fabric, own), ())
+    wrong = tuple(_mismatch(fabric, own, rails, lost, requested))
     whole = len(rails) == len(fabric.rails)
     data = fabric.name if whole else {"name": fabric.name, "rails": sorted(rails)}
-    return Attached(
-        "" if wrong else data, rest, True, (*wrong, *_shares(fabric, own, asked), *_said(fabric, rails, asked))
+    return FabricAttachment(
+        "" if wrong else data,
+        rest,
+        True,
+        (*wrong, *_shares(fabric, own, requested), *_lost_annotations(fabric, rails, requested)),
     )
 
 
@@ -147,12 +150,14 @@ def _by_count(fabric: Fabric, own: Mapping[str, int]) -> list[int]:
     return made
 
 
-def _by_network(fabric: Fabric, asked: Asked) -> tuple[list[int], tuple[Network, ...]]:
+def _by_network(fabric: Fabric, requested: FabricRequest) -> tuple[list[int], tuple[Network, ...]]:
     """A rail for each network, and the networks for which there is none (left)."""
     made: list[int] = []
     lost: list[Network] = []
-    for network in asked.networks:
-        fitting = (n for n, r in enumerate(fabric.rails) if n not in made and network.means(r.network, asked.namespace))
+    for network in requested.networks:
+        fitting = (
+            n for n, r in enumerate(fabric.rails) if n not in made and network.means(r.network, requested.namespace)
+        )
         number = next(fitting, None)
         if number is None:
             lost.append(network)
@@ -162,7 +167,7 @@ def _by_network(fabric: Fabric, asked: Asked) -> tuple[list[int], tuple[Network,
 
 
 def _mismatch(
-    fabric: Fabric, own: Mapping[str, int], rails: Sequence[int], lost: Sequence[Network], asked: Asked
+    fabric: Fabric, own: Mapping[str, int], rails: Sequence[int], lost: Sequence[Network], requested: FabricRequest
 ) -> Iterator[Diagnostic]:
     """W595 for each resource whose cards are not those of the rails, and for networks without a rail."""
     hint = (
@@ -171,53 +176,55 @@ def _mismatch(
     if lost:
         names = listing([str(each) for each in lost], "and")
         message = f'fabric "{fabric.name}" has no rail left for the network {names}'
-        yield error("W595", asked.network_route, message, hint=hint)
+        yield error("W595", requested.network_route, message, hint=hint)
     counted = Counter(fabric.rails[number].resource for number in rails)
     for name, count in own.items():
         if not fabric.shared and counted[name] != count:
-            whose = "are attached" if asked.networks else f'are in fabric "{fabric.name}"'
+            whose = "are attached" if requested.networks else f'are in fabric "{fabric.name}"'
             message = f'{count} of "{name}" are asked for, and {counted[name]} rails with it {whose}'
-            yield error("W595", (*asked.device_route, name), message, hint=hint)
+            yield error("W595", (*requested.device_route, name), message, hint=hint)
 
 
-def _shares(fabric: Fabric, own: Mapping[str, int], asked: Asked) -> Iterator[Diagnostic]:
+def _shares(fabric: Fabric, own: Mapping[str, int], requested: FabricRequest) -> Iterator[Diagnostic]:
     for name, count in own.items():
         if fabric.shared and count > 1:
             message = f'{count} of "{name}" are asked for; one share brings all cards of the pool, so one is taken'
             hint = "ask for 1: shares are places at the cards, not cards"
-            yield warning("W596", (*asked.device_route, name), message, hint=hint)
+            yield warning("W596", (*requested.device_route, name), message, hint=hint)
 
 
-def _said(fabric: Fabric, rails: Sequence[int], asked: Asked) -> Iterator[Diagnostic]:
+def _lost_annotations(fabric: Fabric, rails: Sequence[int], requested: FabricRequest) -> Iterator[Diagnostic]:
     """W597: of an attachment only its network comes along; the fabric says the order, and the interfaces' names."""
     hint = "say it in the topology's fabric, or use `template`"
-    if more := sorted({key for each in asked.networks for key in each.more}):
+    if more := sorted({key for each in requested.networks for key in each.more}):
         verb = "are" if len(more) > 1 else "is"
         message = f"the fabric attaches the networks; {listing(more, 'and')} of the annotation {verb} left out"
-        yield warning("W597", asked.network_route, message, hint=hint)
-    if len(rails) == len(asked.networks) and (other := tuple(_called_otherwise(fabric, rails, asked.networks))):
+        yield warning("W597", requested.network_route, message, hint=hint)
+    if len(rails) == len(requested.networks) and (
+        other := tuple(_renamed_interfaces(fabric, rails, requested.networks))
+    ):
         message = f"the fabric says the order and the interfaces of its networks: {', '.join(other)}"
         hint = "say `interface` of the rails in the topology, and write the networks in the order of the rails"
-        yield warning("W597", asked.network_route, message, hint=hint)
+        yield warning("W597", requested.network_route, message, hint=hint)
 
 
-def _called_otherwise(fabric: Fabric, rails: Sequence[int], given: Sequence[Network]) -> Iterator[str]:
+def _renamed_interfaces(fabric: Fabric, rails: Sequence[int], without_empty: Sequence[Network]) -> Iterator[str]:
     """Where a network's interface in the pod has another name than in the annotation."""
     names = {rail: fabric.rails[rail].interface or f"net{place}" for place, rail in enumerate(sorted(rails), 1)}
-    for place, (rail, network) in enumerate(zip(rails, given, strict=True), 1):
+    for place, (rail, network) in enumerate(zip(rails, without_empty, strict=True), 1):
         meant = network.interface or f"net{place}"
         if meant != names[rail]:
             yield f'"{network}" becomes "{names[rail]}" in place of "{meant}"'
 
 
-def _unknown(asked: Asked, devices: Mapping[str, int]) -> Iterator[Diagnostic]:
+def _unknown(requested: FabricRequest, devices: Mapping[str, int]) -> Iterator[Diagnostic]:
     for name in devices:
-        if asked.networks or name.startswith(CARDS):
+        if requested.networks or name.startswith(CARDS):
             message = (
                 f'no fabric of the topology has the resource "{name}": pods ask for it and get nothing else with it'
             )
             hint = "describe the cards in the topology's `fabrics`, and IPC_LOCK and NCCL's variables come along"
-            yield info("W594", (*asked.device_route, name), message, hint=hint)
+            yield info("W594", (*requested.device_route, name), message, hint=hint)
 
 
 # TorchX' names -> DNS labels, which Kubernetes wants.
@@ -254,13 +261,12 @@ def _hashed(stem: str, name: str) -> str:
 
 # Which pool a role runs in, and how much of a node it may ask for there.
 
-INSTANCE = "node.kubernetes.io/instance-type"
 MEGA = 10**6
 RESERVED_MILLICPU, RESERVED_MB = 100, 1024
 """What TorchX leaves to a node, as it takes roles to ask for whole ones (TorchX 0.7, kubernetes_scheduler.py)."""
 
 
-class Home(NamedTuple):
+class PoolChoice(NamedTuple):
     """The pool (empty: nobody's choice yet), labels that nodes must have besides, what was found."""
 
     name: str = ""
@@ -268,39 +274,41 @@ class Home(NamedTuple):
     found: tuple[Diagnostic, ...] = ()
 
 
-def home(resource: Mapping[str, Any], selector: Mapping[str, str], topology: ClusterTopology | None, at: Route) -> Home:
+def choose_pool(
+    resource: Mapping[str, Any], selector: Mapping[str, str], topology: ClusterTopology | None, at: Route
+) -> PoolChoice:
     """The pool whose nodes are of the instance type, or carry the labels of an overlay's nodeSelector.
 
     W580: no pool, or several, are of the instance type.
     """
     kind = str((resource.get("capabilities") or {}).get(INSTANCE) or "")
-    asked = {**({INSTANCE: kind} if kind else {}), **selector}
-    if topology is None or not asked:
-        return Home("", asked)
-    fitting = [pool for pool in topology.pools if asked.items() <= dict(pool.node.node_selector).items()]
+    requested = {**({INSTANCE: kind} if kind else {}), **selector}
+    if topology is None or not requested:
+        return PoolChoice("", requested)
+    fitting = [pool for pool in topology.pools if requested.items() <= dict(pool.node.node_selector).items()]
     if len(fitting) == 1:
-        return Home(fitting[0].name)
+        return PoolChoice(fitting[0].name)
     if kind:
         return _of_kind(kind, [pool.name for pool in fitting or topology.pools], bool(fitting), selector, topology, at)
-    return Home("", asked)
+    return PoolChoice("", requested)
 
 
 def _of_kind(
     kind: str, names: list[str], several: bool, selector: Mapping[str, str], topology: ClusterTopology, at: Route
-) -> Home:
+) -> PoolChoice:
     called = next((pool for pool in topology.pools if pool.name in (kind, label(kind))), None)
     if called:
-        return Home(called.name, selector)
+        return PoolChoice(called.name, selector)
     route: Route = (*at, "capabilities", INSTANCE)
     if len(names) == 1 and not several:
         message = f'no pool has nodes of instance type "{kind}"; the pods run in the only one, "{names[0]}"'
         hint = f"give the pool's nodes the nodeSelector {INSTANCE}: {kind}"
-        return Home(names[0], selector, (warning("W580", route, message, hint=hint),))
+        return PoolChoice(names[0], selector, (warning("W580", route, message, hint=hint),))
     quoted = listing(names, "and")
     message = f'no pool of the topology has nodes of instance type "{kind}"; it has {quoted}'
     message = f'instance type "{kind}" could be any of the pools {quoted}' if several else message
     hint = f"give one pool's nodes the nodeSelector {INSTANCE}: {kind}"
-    return Home("", {}, (error("W580", route, message, hint=hint),))
+    return PoolChoice("", {}, (error("W580", route, message, hint=hint),))
 
 
 class Amounts(NamedTuple):
@@ -328,21 +336,21 @@ def amounts(resource: Mapping[str, Any], pool: Pool | None, reserved: tuple[int,
     return Amounts(made, made.get("memory", ""), tuple(found))
 
 
-def _within(asked: int, reserved: int, offer: int | None) -> int:
-    return asked - reserved if offer is not None and asked - reserved <= offer < asked else asked
+def _within(requested: int, reserved: int, offer: int | None) -> int:
+    return requested - reserved if offer is not None and requested - reserved <= offer < requested else requested
 
 
-def _less(what: str, made: str, asked: str, route: Route) -> Diagnostic:
-    message = f"the pods ask for {made} of {what}, not for {asked}: nodes keep the rest for their own pods"
+def _less(what: str, made: str, requested: str, route: Route) -> Diagnostic:
+    message = f"the pods ask for {made} of {what}, not for {requested}: nodes keep the rest for their own pods"
     return info("W592", route, message, hint="ask for what a node offers to have it exactly")
 
 
-def node_of(home: Home, cards: bool, topology: ClusterTopology | None) -> Pool | None:
+def certain_pool(choose_pool: PoolChoice, cards: bool, topology: ClusterTopology | None) -> Pool | None:
     """The pool that a role can only run in, as far as that shows."""
     if topology is None:
         return None
-    if home.name:
-        return topology.pool(home.name)
+    if choose_pool.name:
+        return topology.pool(choose_pool.name)
     able = [pool for pool in topology.pools if bool(pool.node.accelerator) == cards]
     return able[0] if len(able) == 1 else topology.pools[0] if len(topology.pools) == 1 else None
 
@@ -353,7 +361,7 @@ ROOT: Route = ("workflow",)
 ROLES: Route = ("workflow", "roles")
 
 
-class Part(NamedTuple):
+class PodSetPart(NamedTuple):
     """Some keys of a podSet; route below the podSet -> route in the application; diagnostics."""
 
     data: Mapping[str, Any] = {}
@@ -361,6 +369,6 @@ class Part(NamedTuple):
     found: tuple[Diagnostic, ...] = ()
 
 
-def given(**parts: Any) -> dict[str, Any]:
+def without_empty(**parts: Any) -> dict[str, Any]:
     """The parts that are not empty."""
     return {key: value for key, value in parts.items() if value not in (None, "", {}, [], ())}

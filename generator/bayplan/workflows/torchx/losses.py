@@ -10,8 +10,8 @@ from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, info, warnin
 from bayplan.core.phrases import did_you_mean, listing
 from bayplan.core.values import NamedTuple
 from bayplan.kube.pod import MERGE_KEYS
-from bayplan.workflows.torchx.devices import INSTANCE, ROLES, ROOT
-from bayplan.workflows.torchx.shell_names import BROKEN
+from bayplan.workflows.torchx.devices import ROLES, ROOT
+from bayplan.workflows.torchx.marks import BROKEN, INSTANCE
 
 # What metadata asks of bayplan: keys that begin with `bayplan.dev/`, as `dist.ddp --metadata` can set them.
 #
@@ -26,7 +26,7 @@ POD_SET = {"pool": "pool", "fabric": "fabric"}
 WORDS = (*SPEC, *GANG, *LEVELS, *POD_SET)
 
 
-class Wishes(NamedTuple):
+class MetadataRequests(NamedTuple):
     """Keys of the workflow's spec, of its gang and of its podSets; where each stands; what was found."""
 
     spec: Mapping[str, Any] = {}
@@ -36,17 +36,17 @@ class Wishes(NamedTuple):
     found: tuple[Diagnostic, ...] = ()
 
 
-def of_application(app: Mapping[str, Any]) -> Wishes:
+def application_requests(app: Mapping[str, Any]) -> MetadataRequests:
     """Those of the application. W589: a word that bayplan does not know, or a value that it does not take."""
-    return _wishes(app.get("metadata") or {}, WORDS, (*ROOT, "metadata"))
+    return _metadata_requests(app.get("metadata") or {}, WORDS, (*ROOT, "metadata"))
 
 
-def of_role(role: Mapping[str, Any], route: Route) -> Wishes:
+def role_requests(role: Mapping[str, Any], route: Route) -> MetadataRequests:
     """Those of a role."""
-    return _wishes(role.get("metadata") or {}, tuple(POD_SET), (*route, "metadata"))
+    return _metadata_requests(role.get("metadata") or {}, tuple(POD_SET), (*route, "metadata"))
 
 
-def _wishes(metadata: Mapping[str, Any], words: tuple[str, ...], route: Route) -> Wishes:
+def _metadata_requests(metadata: Mapping[str, Any], words: tuple[str, ...], route: Route) -> MetadataRequests:
     values: dict[str, Any] = {}
     found: list[Diagnostic] = []
     for key, value in metadata.items():
@@ -60,7 +60,7 @@ def _wishes(metadata: Mapping[str, Any], words: tuple[str, ...], route: Route) -
     at = {"placement": (*route, f"{PREFIX}{next(iter(levels))}")} if levels and "placement" not in values else {}
     values |= {"placement": {**values.get("placement", {}), **levels}} if levels else {}
     keys = {**SPEC, **GANG, **POD_SET}
-    return Wishes(
+    return MetadataRequests(
         {SPEC[word]: value for word, value in values.items() if word in SPEC},
         {GANG[word]: value for word, value in values.items() if word in GANG},
         {POD_SET[word]: value for word, value in values.items() if word in POD_SET},
@@ -91,9 +91,17 @@ def _placement(text: str) -> dict[str, str]:
 VOLCANO = re.compile(r"\b(?:VC|TORCHX_MCAD)_[A-Z0-9_]+_HOSTS\b")
 """Variables that only Volcano or MCAD set."""
 
-KNOWN_ARGS = ("queue", "namespace", "service_account", "priority_class", "image_secret", "network", "efa_device_count")
-RESERVES = ("reserved_millicpu", "reserved_memmb")
-ABOUT_RUNS = ("validate_spec", "image_repo", "quiet")
+CARRIED_ARGS = (
+    "queue",
+    "namespace",
+    "service_account",
+    "priority_class",
+    "image_secret",
+    "network",
+    "efa_device_count",
+)
+RESERVED_ARGS = ("reserved_millicpu", "reserved_memmb")
+RUN_ARGS = ("validate_spec", "image_repo", "quiet")
 """What -cfg can say: carried, used in amounts, and of no meaning for pods."""
 
 
@@ -104,9 +112,9 @@ def application(app: Mapping[str, Any]) -> Iterator[Diagnostic]:
         hint = "set it on the roles: role.metadata"
         yield warning("W588", (*ROOT, "metadata", key, KEY), message, hint=hint)
     for key, value in (app.get("scheduler_args") or {}).items():
-        if key not in (*KNOWN_ARGS, *RESERVES, *ABOUT_RUNS) and value not in (None, "", False):
+        if key not in (*CARRIED_ARGS, *RESERVED_ARGS, *RUN_ARGS) and value not in (None, "", False):
             message = f'"{key}" of the scheduler\'s arguments is left out'
-            hint = f"of these arguments bayplan takes {listing([*KNOWN_ARGS, *RESERVES], 'and')}"
+            hint = f"of these arguments bayplan takes {listing([*CARRIED_ARGS, *RESERVED_ARGS], 'and')}"
             yield warning("W591", (*ROOT, "scheduler_args", key, KEY), message, hint=hint)
     yield from _retries(app["roles"])
 
@@ -123,16 +131,16 @@ def _retries(roles: list[Mapping[str, Any]]) -> Iterator[Diagnostic]:
             yield warning("W572", (*ROLES, number, "max_retries"), message, hint=hint)
 
 
-def role(given: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
+def role(role_data: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
     """W570, W573, W575, W579, W593 of one role."""
     for key, what in (("base_image", "a base image"), ("workspace", "a workspace"), ("overrides", "overrides")):
-        if given.get(key):
-            message = f'role "{given["name"]}" has {what}, which only TorchX itself can put into the image'
+        if role_data.get(key):
+            message = f'role "{role_data["name"]}" has {what}, which only TorchX itself can put into the image'
             yield warning("W570", (*route, key), message, hint="build the image first, and name it in `image`")
-    yield from _variables(given, route)
-    yield from _fewest(given, route)
-    yield from _unset(given, route)
-    resource = given.get("resource") or {}
+    yield from _variables(role_data, route)
+    yield from _too_few_replicas(role_data, route)
+    yield from _missing_amounts(role_data, route)
+    resource = role_data.get("resource") or {}
     for name in resource.get("capabilities") or {}:
         if name != INSTANCE:
             message = f'capability "{name}" chooses no nodes, neither here nor with TorchX'
@@ -143,10 +151,10 @@ def role(given: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
         yield info("W579", (*route, "resource", "tags", name, KEY), message)
 
 
-def _variables(given: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
+def _variables(role_data: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
     """W573 (rule TX01): variables of Volcano's, written out."""
-    texts = [((*route, "args", n), text) for n, text in enumerate(given.get("args") or ())]
-    texts += [((*route, "env", name), text) for name, text in (given.get("env") or {}).items()]
+    texts = [((*route, "args", n), text) for n, text in enumerate(role_data.get("args") or ())]
+    texts += [((*route, "env", name), text) for name, text in (role_data.get("env") or {}).items()]
     for at, text in texts:
         if found := re.search(BROKEN, text):
             message = f'no shell takes "{found[0]}" for the name of a variable: it has a dash'
@@ -157,21 +165,21 @@ def _variables(given: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
             yield error("W573", at, message, hint="write ${rank0_env}, which is the variable with rank 0's host")
 
 
-def _fewest(given: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
+def _too_few_replicas(role_data: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
     """W593: more replicas than there are cannot be waited for."""
-    least, most = given.get("min_replicas") or 1, given.get("num_replicas", 1)
+    least, most = role_data.get("min_replicas") or 1, role_data.get("num_replicas", 1)
     if least > most:
-        message = f'role "{given["name"]}" may start with {least} replicas and has {most}: all are waited for'
+        message = f'role "{role_data["name"]}" may start with {least} replicas and has {most}: all are waited for'
         yield warning("W593", (*route, "min_replicas"), message, hint="set num_replicas, or a smaller min_replicas")
 
 
-def _unset(given: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
+def _missing_amounts(role_data: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
     """W575 (rule TX02): what nobody asks for is not the pods' own."""
-    resource = given.get("resource") or {}
+    resource = role_data.get("resource") or {}
     missing = [name for name in ("cpu", "memMB") if (resource.get(name) or -1) <= 0]
     if missing:
         what = listing(missing, "and")
-        message = f'role "{given["name"]}" says no {what}: its pods ask for none, and may be put on a full node'
+        message = f'role "{role_data["name"]}" says no {what}: its pods ask for none, and may be put on a full node'
         yield info("W575", (*route, "resource"), message, hint=f"set {what} of the resource")
 
 
@@ -298,17 +306,17 @@ def _pod(pod: Mapping[str, Any], route: Route, reader: _Reader, names: set[str])
 
 
 def _containers(
-    given: Any, route: Route, reader: _Reader, names: set[str]
+    containers: Any, route: Route, reader: _Reader, names: set[str]
 ) -> tuple[Mapping[str, Any], tuple[Mapping[str, Any], ...]]:
     """The main container's fields, and the containers beside it."""
     main: dict[str, Any] = {}
     beside: list[Mapping[str, Any]] = []
     at: Route = (*route, "spec")
-    for each in given if isinstance(given, list) else ():
+    for each in containers if isinstance(containers, list) else ():
         if not isinstance(each, Mapping):
             reader.found.append(error("W584", at, "a container of the overlay is no mapping", hint="give its fields"))
             continue
-        which = _whose(str(each.get("name", "")), reader, names)
+        which = _replica_of(str(each.get("name", "")), reader, names)
         if "name" not in each:
             main |= each
         elif which is None:
@@ -319,7 +327,7 @@ def _containers(
     return main, tuple(beside)
 
 
-def _whose(name: str, reader: _Reader, names: set[str]) -> str | None:
+def _replica_of(name: str, reader: _Reader, names: set[str]) -> str | None:
     """The replica whose container it is (empty: everyone's); None where it is another container."""
     for own in names:
         if name in (own, f"{own}-${{replica_id}}"):

@@ -15,7 +15,7 @@ from bayplan.text.document import Document, Path, SourceMap, Span, spans_of
 
 def mapping(value: Any, *keys: str | int) -> Mapping[str, Any]:
     """The mapping at a path."""
-    found = below(value, *keys)
+    found = value_at(value, *keys)
     return found if isinstance(found, Mapping) else {}
 
 
@@ -26,17 +26,17 @@ def mappings(value: Any, *keys: str | int) -> list[Mapping[str, Any]]:
 
 def items(value: Any, *keys: str | int) -> list[Any]:
     """The list at a path."""
-    found = below(value, *keys)
+    found = value_at(value, *keys)
     return found if isinstance(found, list) else []
 
 
 def text(value: Any, *keys: str | int) -> str:
     """The text at a path."""
-    found = below(value, *keys)
+    found = value_at(value, *keys)
     return found if isinstance(found, str) else ""
 
 
-def below(value: Any, *keys: str | int) -> Any:
+def value_at(value: Any, *keys: str | int) -> Any:
     """What stands at a path, or None."""
     for key in keys:
         if isinstance(value, Mapping):
@@ -84,19 +84,19 @@ def source_map(data: Any, place: Place) -> SourceMap:
 
 def _lines(value: Any, path: Path, head: str, tail: str) -> Iterator[tuple[Path, str]]:
     """The values do not matter, only where they stand."""
-    below: list[tuple[str | int, Any]] = []
+    value_at: list[tuple[str | int, Any]] = []
     if isinstance(value, Mapping):
-        below = [(key, each) for key, each in value.items() if isinstance(key, str) and len(key) <= _LONGEST]
+        value_at = [(key, each) for key, each in value.items() if isinstance(key, str) and len(key) <= _LONGEST]
     elif isinstance(value, list):
-        below = list(enumerate(value))
-    if not below:
+        value_at = list(enumerate(value))
+    if not value_at:
         yield path, f"{head}0{tail}"
         return
     opening, closing = ("{", "}") if isinstance(value, Mapping) else ("[", "]")
     yield path, f"{head}{opening}"
-    for number, (key, each) in enumerate(below, 1):
+    for number, (key, each) in enumerate(value_at, 1):
         word = f"{json.dumps(key)}: " if isinstance(key, str) else ""
-        yield from _lines(each, (*path, key), word, "," if number < len(below) else "")
+        yield from _lines(each, (*path, key), word, "," if number < len(value_at) else "")
     yield path, f"{closing}{tail}"
 
 
@@ -151,7 +151,7 @@ def macros(text: str, app: str) -> str:
     return escaped.replace(app, "${app_id}") if app else escaped
 
 
-def one(texts: Sequence[str], numbers: Sequence[int]) -> str | None:
+def common_text(texts: Sequence[str], numbers: Sequence[int]) -> str | None:
     """The text that all replicas' are made from; None where they differ in more than their own numbers."""
     if len(set(texts)) == 1:
         return texts[0]
@@ -169,7 +169,7 @@ def one(texts: Sequence[str], numbers: Sequence[int]) -> str | None:
     return "".join(made)
 
 
-def environment(container: Mapping[str, Any]) -> dict[str, str] | None:
+def environment(container: Mapping[str, Any], app: str) -> dict[str, str] | None:
     """The variables as a role holds them; None where one comes from elsewhere than a field of the pod."""
     found: dict[str, str] = {}
     for entry in mappings(container, "env"):
@@ -182,7 +182,8 @@ def environment(container: Mapping[str, Any]) -> dict[str, str] | None:
             found[name] = f"[FIELD_PATH]{source['fieldRef'].get('fieldPath', '')}"
         else:
             return None
-    return {name: value for name, value in found.items() if name not in OWN and not RANK0.fullmatch(name)}
+    kept = {name: value for name, value in found.items() if name not in OWN and not RANK0.fullmatch(name)}
+    return {name: macros(value, app) for name, value in kept.items()}
 
 
 OWN = ("TORCHX_RANK0_HOST", "TORCHX_IMAGE")
@@ -204,7 +205,7 @@ class Literal(NamedTuple):
     spans: dict[Path, Span]
 
 
-class _OddError(Exception):
+class _NotPlainError(Exception):
     """A node that is no plain value."""
 
 
@@ -216,7 +217,7 @@ def read(text: str, first: int, subject: str) -> Outcome[Literal]:
         tree = ast.parse(plain, mode="eval")
         reader = _Reader(plain.split("\n"), first, {})
         return Outcome(Literal(reader.value(tree.body, ()), reader.spans))
-    except _OddError as odd:
+    except _NotPlainError as odd:
         node, reader = odd.args
         span = reader.span(node)
         message = "the application holds what is no text, number, list or dictionary"
@@ -243,7 +244,7 @@ class _Reader(NamedTuple):
     def value(self, node: ast.AST, path: Path) -> Any:
         self.spans[path] = self.span(node)
         if isinstance(node, ast.Dict):
-            return {key: self.value(below, (*path, key)) for key, below in self.entries(node)}
+            return {key: self.value(value_at, (*path, key)) for key, value_at in self.entries(node)}
         if isinstance(node, ast.List | ast.Tuple):
             return [self.value(each, (*path, number)) for number, each in enumerate(node.elts)]
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -252,13 +253,13 @@ class _Reader(NamedTuple):
                 return -node.value
         elif isinstance(node, ast.Constant) and isinstance(node.value, str | int | float | None):
             return node.value
-        raise _OddError(node, self)
+        raise _NotPlainError(node, self)
 
     def entries(self, node: ast.Dict) -> Iterator[tuple[str, ast.AST]]:
-        for key, below in zip(node.keys, node.values, strict=True):
+        for key, value_at in zip(node.keys, node.values, strict=True):
             if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
-                raise _OddError(key or below, self)
-            yield key.value, below
+                raise _NotPlainError(key or value_at, self)
+            yield key.value, value_at
 
     def span(self, node: Any) -> Span:
         start = self.column(node.lineno, node.col_offset)

@@ -14,20 +14,19 @@ from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error
 from bayplan.core.values import NamedTuple
 from bayplan.text.document import Document, Path, spans_of
 from bayplan.workflows.torchx import reading
-from bayplan.workflows.torchx.reading import Made, below, items, mapping, mappings, text, whole
-from bayplan.workflows.torchx.shell_names import BROKEN, LABEL
+from bayplan.workflows.torchx.marks import BROKEN, INSTANCE, LABEL
+from bayplan.workflows.torchx.reading import Made, items, mapping, mappings, text, value_at, whole
 
 # Pods that TorchX wrote for the replicas of a role -> the role.
 #
 # What a role has no field for goes where TorchX 0.8 takes it from: an overlay of the pod in the role's metadata.
 
-INSTANCE = "node.kubernetes.io/instance-type"
 ISTIO = "sidecar.istio.io/inject"
 SHM = "dshm"
 GPU = "nvidia.com/gpu"
 OWN_LABELS = (LABEL, "app.kubernetes.io/")
 OWN_FIELDS = ("containers", "restartPolicy", "volumes", "nodeSelector", "hostname", "subdomain", "schedulerName")
-ASKED = ("serviceAccountName", "imagePullSecrets", "priorityClassName", "priority")
+SCHEDULER_FIELDS = ("serviceAccountName", "imagePullSecrets", "priorityClassName", "priority")
 """Fields that come back as `scheduler_args`."""
 
 
@@ -59,23 +58,23 @@ class Replica(NamedTuple):
         return whole(self.labels.get(f"{LABEL}replica-id", 0))
 
 
-class RoleMade(NamedTuple):
+class TranslatedRole(NamedTuple):
     """A role (None: its replicas differ), and path in it -> path in the object."""
 
     value: Any
     origins: Mapping[Path, Path] = {}
 
 
-def role_of(replicas: Sequence[Replica], app: str) -> RoleMade:
+def role_of(replicas: Sequence[Replica], app: str) -> TranslatedRole:
     """The role without its counts."""
     first = replicas[0]
     commands = [[reading.macros(word, app) for word in reading.words(each.container)] for each in replicas]
-    environments = [_environment(each, app) for each in replicas]
+    environments = [reading.environment(each.container, app) for each in replicas]
     numbers = [each.number for each in replicas]
     command = _words(commands, numbers)
     env = _env(environments, numbers)
     if not command or env is None or any(_rest(each) != _rest(first) for each in replicas):
-        return RoleMade(None)
+        return TranslatedRole(None)
     value = {
         "name": text(first.labels, f"{LABEL}role-name"),
         "image": text(first.container, "image"),
@@ -87,18 +86,13 @@ def role_of(replicas: Sequence[Replica], app: str) -> RoleMade:
         "mounts": _mounts(first),
         "metadata": _overlay(first),
     }
-    return RoleMade(value, _origins(first))
-
-
-def _environment(replica: Replica, app: str) -> dict[str, str] | None:
-    found = reading.environment(replica.container)
-    return None if found is None else {name: reading.macros(value, app) for name, value in found.items()}
+    return TranslatedRole(value, _origins(first))
 
 
 def _words(commands: list[list[str]], numbers: list[int]) -> list[str] | None:
     if len({len(each) for each in commands}) > 1:
         return None
-    made = [reading.one(words, numbers) for words in zip(*commands, strict=True)]
+    made = [reading.common_text(words, numbers) for words in zip(*commands, strict=True)]
     return None if None in made else [word for word in made if word is not None]
 
 
@@ -106,7 +100,7 @@ def _env(environments: Sequence[dict[str, str] | None], numbers: list[int]) -> d
     known = [each for each in environments if each is not None]
     if len(known) < len(environments) or any(set(each) != set(known[0]) for each in known):
         return None
-    made = {name: reading.one([each[name] for each in known], numbers) for name in known[0]}
+    made = {name: reading.common_text([each[name] for each in known], numbers) for name in known[0]}
     return None if None in made.values() else {name: value for name, value in made.items() if value is not None}
 
 
@@ -157,7 +151,7 @@ def _mounts(replica: Replica) -> list[dict[str, Any]]:
 
 def _overlay(replica: Replica) -> dict[str, Any]:
     """What a role has no field for."""
-    spec = {key: value for key, value in replica.spec.items() if key not in (*OWN_FIELDS, *ASKED)}
+    spec = {key: value for key, value in replica.spec.items() if key not in (*OWN_FIELDS, *SCHEDULER_FIELDS)}
     selector = {key: value for key, value in mapping(replica.spec, "nodeSelector").items() if key != INSTANCE}
     plain = ("emptyDir", "persistentVolumeClaim", "hostPath")
     volumes = [each for each in mappings(replica.spec, "volumes") if not any(kind in each for kind in plain)]
@@ -167,12 +161,7 @@ def _overlay(replica: Replica) -> dict[str, Any]:
     main = {**({"volumeMounts": mounts} if mounts else {}), **({"securityContext": security} if security else {})}
     containers = [main] if main else []
     containers += [dict(each) for each in mappings(replica.spec, "containers")[1:]]
-    parts = {
-        "nodeSelector": selector,
-        "volumes": volumes,
-        "__join__:containers:name": containers,
-        **spec,
-    }
+    parts = {"nodeSelector": selector, "volumes": volumes, "__join__:containers:name": containers, **spec}
     labels = {k: v for k, v in replica.labels.items() if not k.startswith(OWN_LABELS)}
     metadata = {"labels": labels, "annotations": _annotations(replica)}
     pod = {"metadata": _filled(metadata), "spec": _filled(parts)}
@@ -219,7 +208,7 @@ def _is(data: Any, kind: tuple[str, str]) -> bool:
     return text(data, "kind") == kind[0] and text(data, "apiVersion").startswith(kind[1])
 
 
-def asked(data: Any) -> dict[str, str]:
+def scheduler_args(data: Any) -> dict[str, str]:
     """What `-cfg` said, as far as the object holds it."""
     spec = next((each.spec for each in _replicas(data)), {})
     found = {
@@ -253,17 +242,22 @@ def application(document: Document, subject: str) -> Outcome[Made]:
         message = "the object has no pods with TorchX' labels"
         hint = f"TorchX labels pods with {LABEL}role-name; other objects are for `bayplan post-render`"
         return Outcome(None, (error("R142", _at(document, (), subject), message, hint=hint),))
-    made: list[RoleMade] = []
+    made: list[TranslatedRole] = []
     wrong: list[Diagnostic] = []
     for replicas in roles.values():
         role = role_of(replicas, text(data, "metadata", "name"))
-        odd = [*_broken(document, replicas, subject)]
-        wrong += odd or _unequal(document, replicas, role.value, subject)
+        misnamed = [*_broken(document, replicas, subject)]
+        wrong += misnamed
+        if not misnamed and role.value is None:
+            named = text(replicas[0].labels, f"{LABEL}role-name")
+            message = f'the replicas of role "{named}" differ in more than their number'
+            hint = "import the application as JSON: the request holds each replica apart"
+            wrong.append(error("R145", _at(document, replicas[0].path, subject), message, hint=hint))
         made.append(_counted(role, replicas, data) if role.value is not None else role)
     if wrong:
         return Outcome(None, tuple(wrong))
     name = text(next(iter(roles.values()))[0].labels, f"{LABEL}app-name") or text(data, "metadata", "name")
-    app = {"name": name, "roles": [each.value for each in made], "scheduler_args": asked(data)}
+    app = {"name": name, "roles": [each.value for each in made], "scheduler_args": scheduler_args(data)}
     origins: dict[Path, Path] = {("name",): ("metadata", "name"), (): ("metadata",)}
     for number, role in enumerate(made):
         origins |= {("roles", number, *own): there for own, there in role.origins.items()}
@@ -279,11 +273,11 @@ def _roles(data: Any) -> dict[str, list[Replica]]:
     return {index: sorted(each, key=lambda replica: replica.number) for index, each in found.items()}
 
 
-def _counted(role: RoleMade, replicas: list[Replica], data: Any) -> RoleMade:
+def _counted(role: TranslatedRole, replicas: list[Replica], data: Any) -> TranslatedRole:
     """The role with its counts: replicas, those it cannot do without, and how often it starts again."""
     needed = [whole(each.task["minAvailable"]) for each in replicas if "minAvailable" in each.task]
     if _is(data, MCAD):
-        retries = whole(below(data, "spec", "schedulingSpec", "requeuing", "maxNumRequeuings"))
+        retries = whole(value_at(data, "spec", "schedulingSpec", "requeuing", "maxNumRequeuings"))
         counts: dict[str, Any] = {"max_retries": retries}
     else:
         first = replicas[0].task
@@ -308,14 +302,6 @@ def broken(name: str, route: Route) -> Diagnostic:
     message = f'no shell takes "{name}" for the name of a variable: TorchX keeps the dashes of a role\'s name in it'
     hint = f"call the role with `_`, or import the application as JSON, where ${{rank0_env}} stands for {name}"
     return error("W573", route, message, hint=hint)
-
-
-def _unequal(document: Document, replicas: list[Replica], role: Any, subject: str) -> Iterator[Diagnostic]:
-    if role is None:
-        name = text(replicas[0].labels, f"{LABEL}role-name")
-        message = f'the replicas of role "{name}" differ in more than their number'
-        hint = "import the application as JSON: the request holds each replica apart"
-        yield error("R145", _at(document, replicas[0].path, subject), message, hint=hint)
 
 
 def _at(document: Document, path: Path, subject: str) -> Route:

@@ -10,12 +10,10 @@ from bayplan.core.diagnostics import Diagnostic, Route, error, info
 from bayplan.core.values import NamedTuple
 from bayplan.kube import validation
 from bayplan.model.topology import ClusterTopology
-from bayplan.workflows.torchx import devices as networks
-from bayplan.workflows.torchx import devices as pools
-from bayplan.workflows.torchx import losses
-from bayplan.workflows.torchx.component_arguments import EFA
-from bayplan.workflows.torchx.devices import Asked, Attached, Part, attached, given
-from bayplan.workflows.torchx.losses import NETWORKS, Overlay, Wishes, of_role
+from bayplan.workflows.torchx import devices, losses
+from bayplan.workflows.torchx.devices import FabricAttachment, FabricRequest, PodSetPart, attach_fabric, without_empty
+from bayplan.workflows.torchx.losses import NETWORKS, MetadataRequests, Overlay, role_requests
+from bayplan.workflows.torchx.marks import EFA
 
 # TorchX' macros, put in as its Kubernetes scheduler puts them in (TorchX 0.7 and 0.8, specs/api.py `macros`).
 #
@@ -50,13 +48,7 @@ def applied(role: Mapping[str, Any], app: str) -> Role:
 
 
 def _putter(app: str, used: set[str]) -> Callable[[str], str]:
-    values = {
-        "img_root": "",
-        "base_img_root": "",
-        "app_id": app,
-        "replica_id": f"$({NUMBER})",
-        "rank0_env": RANK0,
-    }
+    values = {"img_root": "", "base_img_root": "", "app_id": app, "replica_id": f"$({NUMBER})", "rank0_env": RANK0}
 
     def value(found: re.Match[str]) -> str:
         if found[1]:
@@ -83,11 +75,11 @@ class Mounts(NamedTuple):
     found: tuple[Diagnostic, ...]
 
 
-def mounts(given: Sequence[Mapping[str, Any]], fabric: bool, route: Route) -> Mounts:
+def mounts(role_mounts: Sequence[Mapping[str, Any]], fabric: bool, route: Route) -> Mounts:
     """W576 (rule TX02): devices that a device plugin hands in; W577: devices that would take a privileged pod, and
     mounts that say not what they mount; W599."""
     made = Mounts([], [], ())
-    for number, each in enumerate(given):
+    for number, each in enumerate(role_mounts):
         at: Route = (*route, number)
         if "permissions" in each:
             made = made._replace(found=(*made.found, _device(each, fabric, at)))
@@ -96,7 +88,7 @@ def mounts(given: Sequence[Mapping[str, Any]], fabric: bool, route: Route) -> Mo
             wrong = error("W577", at, f'the mount at "{each["dst_path"]}" names no source, or two', hint=hint)
             made = made._replace(found=(*made.found, wrong))
         else:
-            _add(made, each, f"mount-{number}")
+            _add_volume(made, each, f"mount-{number}")
             made = made._replace(found=(*made.found, *_claim(each, at)))
     return made
 
@@ -107,7 +99,7 @@ def _claim(each: Mapping[str, Any], at: Route) -> Iterator[Diagnostic]:
         yield error("W599", (*at, "src"), wrong, hint=validation.CLAIM_HINT)
 
 
-def _add(made: Mounts, each: Mapping[str, Any], name: str) -> None:
+def _add_volume(made: Mounts, each: Mapping[str, Any], name: str) -> None:
     claim = {"persistentVolumeClaim": {"claimName": each.get("src")}}
     made.volumes.append({"name": name, **(claim if "src" in each else {"hostPath": {"path": each["src_path"]}})})
     sealed = {"readOnly": True} if each.get("read_only") else {}
@@ -136,43 +128,46 @@ class Site(NamedTuple):
     """What is known around a role: the cluster, what -cfg says, the application's id, the podSet's name."""
 
     topology: ClusterTopology | None
-    asked: Mapping[str, Any]
+    scheduler_args: Mapping[str, Any]
     app: str
     name: str
     alone: bool  # the application has no other role
-    wishes: Wishes  # the application's
+    requests: MetadataRequests  # the application's
 
 
-class RoleMade(NamedTuple):
+class TranslatedRole(NamedTuple):
     """A podSet, and which macros its role uses."""
 
-    part: Part
+    part: PodSetPart
     used: frozenset[str]
 
 
-def pod_set(role: Mapping[str, Any], route: Route, site: Site) -> RoleMade:
+def pod_set(role: Mapping[str, Any], route: Route, site: Site) -> TranslatedRole:
     """The podSet of a role."""
-    texts, own = applied(role, site.app), of_role(role, route)
-    wished = {**site.wishes.pods, **own.pods}
-    overlay, odd = losses.read(role, site.name, route)
-    resource = _resource(role, site.asked)
-    home = pools.home(resource, _selector(overlay), site.topology, (*route, "resource"))
-    net, strange = _attachment(resource, overlay, home, site, route)
+    texts, own = applied(role, site.app), role_requests(role, route)
+    requested = {**site.requests.pods, **own.pods}
+    overlay, overlay_findings = losses.read(role, site.name, route)
+    selector = overlay.spec.get("nodeSelector")
+    selector = {str(k): str(v) for k, v in selector.items()} if isinstance(selector, Mapping) else {}
+    resource = _resource(role, site.scheduler_args)
+    home = devices.choose_pool(resource, selector, site.topology, (*route, "resource"))
+    net, network_findings = _attachment(resource, overlay, home, site, route)
     cards, kind, rest = _accelerator(resource, net.devices, site.topology)
-    home = home._replace(name=wished.get("pool") or home.name)
-    node = pools.node_of(home, bool(cards), site.topology)
-    sizes = pools.amounts(resource, node, _reserved(site.asked), (*route, "resource"))
-    held = mounts(role.get("mounts") or (), bool(net.fabric or wished.get("fabric")), (*route, "mounts"))
+    home = home._replace(name=requested.get("pool") or home.name)
+    node = devices.certain_pool(home, bool(cards), site.topology)
+    sizes = devices.amounts(resource, node, _reserved(site.scheduler_args), (*route, "resource"))
+    held = mounts(role.get("mounts") or (), bool(net.fabric or requested.get("fabric")), (*route, "mounts"))
+    least = role.get("min_replicas")
     env = {name: value for name, value in texts.env.items() if not value.startswith(FIELD)}
     env |= {RANK0: "$(MASTER_ADDR)" if site.alone else HOST} if "rank0_env" in texts.used else {}
-    data = given(
+    data = without_empty(
         name=site.name,
         replicas=role.get("num_replicas", 1),
-        minReplicas=_least(role),
+        minReplicas=least if least and least < role.get("num_replicas", 1) else None,
         pool=home.name,
-        accelerator=given(name=kind, count=cards) if cards else None,
+        accelerator=without_empty(name=kind, count=cards) if cards else None,
         resources={**sizes.resources, **{name: str(count) for name, count in rest.items()}},
-        fabric=wished.get("fabric") or net.fabric,
+        fabric=requested.get("fabric") or net.fabric,
         image=role["image"],
         command=[role["entrypoint"]],
         args=texts.args,
@@ -185,117 +180,112 @@ def pod_set(role: Mapping[str, Any], route: Route, site: Site) -> RoleMade:
         *losses.role(role, route),
         *_fields(texts, route),
         *own.found,
-        *odd,
+        *overlay_findings,
         *home.found,
-        *strange,
+        *network_findings,
         *net.found,
         *sizes.found,
         *held.found,
     )
     origins = _origins(route, overlay)
-    origins |= {(key,): at for key, at in (*site.wishes.places.items(), *own.places.items()) if key in wished}
-    return RoleMade(Part(data, origins, (*found, *_clashes(texts, route))), texts.used)
+    origins |= {(key,): at for key, at in (*site.requests.places.items(), *own.places.items()) if key in requested}
+    return TranslatedRole(PodSetPart(data, origins, (*found, *_clashes(texts, route))), texts.used)
 
 
 HOST = "@torchx-rank-0@"
 """What a gang's `hosts` turns into the name of rank 0, in applications of several roles."""
 
 
-def _least(role: Mapping[str, Any]) -> int | None:
-    least = role.get("min_replicas")
-    return least if least and least < role.get("num_replicas", 1) else None
-
-
-def _resource(role: Mapping[str, Any], asked: Mapping[str, Any]) -> Mapping[str, Any]:
+def _resource(role: Mapping[str, Any], scheduler_args: Mapping[str, Any]) -> Mapping[str, Any]:
     """What the role asks for; -cfg efa_device_count takes the place of its count of EFA cards (TorchX 0.8)."""
     resource = role.get("resource") or {}
-    efa = asked.get("efa_device_count")
+    efa = scheduler_args.get("efa_device_count")
     if not isinstance(efa, int) or isinstance(efa, bool):
         return resource
     return {**resource, "devices": {**(resource.get("devices") or {}), EFA: efa}}
 
 
-def _reserved(asked: Mapping[str, Any]) -> tuple[int, int]:
+def _reserved(scheduler_args: Mapping[str, Any]) -> tuple[int, int]:
     """What is left to the node, by -cfg where it says so (TorchX 0.8)."""
-    cpu, memory = (asked.get(key) for key in losses.RESERVES)
+    cpu, memory = (scheduler_args.get(key) for key in losses.RESERVED_ARGS)
     return (
-        cpu if isinstance(cpu, int) else pools.RESERVED_MILLICPU,
-        memory if isinstance(memory, int) else pools.RESERVED_MB,
+        cpu if isinstance(cpu, int) else devices.RESERVED_MILLICPU,
+        memory if isinstance(memory, int) else devices.RESERVED_MB,
     )
 
 
-def _selector(overlay: Overlay) -> dict[str, str]:
-    selector = overlay.spec.get("nodeSelector")
-    return {str(k): str(v) for k, v in selector.items()} if isinstance(selector, Mapping) else {}
-
-
 def _attachment(
-    resource: Mapping[str, Any], overlay: Overlay, home: pools.Home, site: Site, route: Route
-) -> tuple[Attached, tuple[Diagnostic, ...]]:
+    resource: Mapping[str, Any], overlay: Overlay, home: devices.PoolChoice, site: Site, route: Route
+) -> tuple[FabricAttachment, tuple[Diagnostic, ...]]:
     """The fabric. W597: an annotation that Multus does not read."""
-    text = overlay.networks if overlay.networks is not None else site.asked.get("network") or None
+    text = overlay.networks if overlay.networks is not None else site.scheduler_args.get("network") or None
     at: Route = (*overlay.route, "metadata", "annotations", NETWORKS)
     at = at if overlay.networks is not None else ("workflow", "scheduler_args", "network")
-    parsed = networks.parse(text) if text is not None else ()
+    parsed = devices.parse(text) if text is not None else ()
     wrong: tuple[Diagnostic, ...] = ()
     if parsed is None:
         hint = "write `namespace/name` with commas between, or a JSON list of mappings with `name`"
         wrong = (error("W597", at, "Multus does not read this list of networks", hint=hint),)
     pool = site.topology.pool(home.name) if site.topology and home.name else None
-    asked = Asked(
+    request = FabricRequest(
         resource.get("devices") or {},
         parsed or (),
         (*route, "resource", "devices"),
         at,
-        str(site.asked.get("namespace") or (site.topology.defaults.get("namespace", "") if site.topology else "")),
+        str(
+            site.scheduler_args.get("namespace")
+            or (site.topology.defaults.get("namespace", "") if site.topology else "")
+        ),
         pool.node.fabrics if pool else None,
     )
-    return attached(asked, site.topology), wrong
+    return attach_fabric(request, site.topology), wrong
 
 
 def _accelerator(
-    resource: Mapping[str, Any], devices: Mapping[str, int], topology: ClusterTopology | None
+    resource: Mapping[str, Any], left: Mapping[str, int], topology: ClusterTopology | None
 ) -> tuple[int, str, dict[str, int]]:
     """GPUs, their kind where a device's name tells it, and the devices left. TorchX' own count has no kind."""
     cards = int(resource.get("gpu") or 0)
     if cards > 0 or topology is None:
-        return max(cards, 0), "", dict(devices)
+        return max(cards, 0), "", dict(left)
     for name, kind in topology.accelerators.items():
-        if count := devices.get(kind.resources.get("count", "")):
-            return count, name, {d: c for d, c in devices.items() if d != kind.resources["count"]}
-    return 0, "", dict(devices)
+        if count := left.get(kind.resources.get("count", "")):
+            return count, name, {d: c for d, c in left.items() if d != kind.resources["count"]}
+    return 0, "", dict(left)
 
 
 def _template(
     role: Mapping[str, Any],
     texts: Role,
     overlay: Overlay,
-    home: pools.Home,
-    net: Attached,
+    home: devices.PoolChoice,
+    net: FabricAttachment,
     held: Mounts,
     site: Site,
     sized: bool,
 ) -> dict[str, Any]:
     """What a podSet has no key for."""
-    text = overlay.networks if overlay.networks is not None else site.asked.get("network")
+    text = overlay.networks if overlay.networks is not None else site.scheduler_args.get("network")
     annotations = {**overlay.metadata.get("annotations", {}), **({} if net.covered or not text else {NETWORKS: text})}
     shm = [] if sized else [dict(SHM)]
     mounts = [*([] if sized else [{"name": SHM["name"], "mountPath": "/dev/shm"}]), *held.mounts]
     env = [_field(name, value) for name, value in texts.env.items() if value.startswith(FIELD)]
     env += [_field(LOCAL_ADDRESS, "status.podIP")] if _needs_address(role, texts, net) else []
-    main = given(**{**overlay.main, "env": [*env, *_list(overlay.main, "env")]})
-    main = given(**{**main, "volumeMounts": [*mounts, *_list(overlay.main, "volumeMounts")]})
+    main = without_empty(**{**overlay.main, "env": [*env, *_list(overlay.main, "env")]})
+    main = without_empty(**{**main, "volumeMounts": [*mounts, *_list(overlay.main, "volumeMounts")]})
     named = [{"name": site.name, **main}] if overlay.sidecars else [main] if main else []
-    secret = site.asked.get("image_secret")
+    secret = site.scheduler_args.get("image_secret")
     spec = {
-        **given(serviceAccountName=site.asked.get("service_account")),
-        **given(imagePullSecrets=[{"name": secret}] if secret else []),
+        **without_empty(serviceAccountName=site.scheduler_args.get("service_account")),
+        **without_empty(imagePullSecrets=[{"name": secret}] if secret else []),
         **{key: value for key, value in overlay.spec.items() if key != "nodeSelector"},
-        **given(nodeSelector=dict(home.selector) if home.selector or not home.name else {}),
-        **given(volumes=[*shm, *held.volumes, *_list(overlay.spec, "volumes")]),
-        **given(containers=[*named, *overlay.sidecars]),
+        **without_empty(nodeSelector=dict(home.selector) if home.selector or not home.name else {}),
+        **without_empty(volumes=[*shm, *held.volumes, *_list(overlay.spec, "volumes")]),
+        **without_empty(containers=[*named, *overlay.sidecars]),
     }
-    return given(metadata=given(labels=overlay.metadata.get("labels"), annotations=annotations), spec=spec)
+    return without_empty(
+        metadata=without_empty(labels=overlay.metadata.get("labels"), annotations=annotations), spec=spec
+    )
 
 
 def _list(part: Mapping[str, Any], key: str) -> list[Any]:
@@ -314,7 +304,7 @@ def _fields(texts: Role, route: Route) -> Iterator[Diagnostic]:
             yield error("W599", (*route, "env", name), wrong, hint=validation.FIELD_HINT)
 
 
-def _needs_address(role: Mapping[str, Any], texts: Role, net: Attached) -> bool:
+def _needs_address(role: Mapping[str, Any], texts: Role, net: FabricAttachment) -> bool:
     """Whether torchrun would tell the others a name of its own that they cannot resolve (pytorch#73656): without
     --local-addr that is the pod's host name. A fabric says the address itself."""
     words = " ".join([role["entrypoint"], *texts.args])

@@ -1,9 +1,7 @@
 """What TorchX prints or takes -> the document of an AppDef.
 
-placed.py     made data, and the way back to the text
-literal.py    the APPLICATION section of a dry run
-request.py    the SCHEDULER REQUEST section, or its objects alone: roles out of tasks; pods.py, common.py: out of pods
-run.py        the JSON of `torchx run --stdin`
+reading has what a text is read with, and the APPLICATION section of a dry run; request its SCHEDULER REQUEST section,
+or the objects of that only.
 """
 
 from __future__ import annotations
@@ -17,10 +15,16 @@ from bayplan.core.values import NamedTuple
 from bayplan.text import document
 from bayplan.text.document import Document, Path, Span, spans_of
 from bayplan.workflows.torchx import reading, request
-from bayplan.workflows.torchx.component_arguments import Wrong, bound, given
-from bayplan.workflows.torchx.components import COMPONENTS, OTHERS, Component
+from bayplan.workflows.torchx.components import (
+    COMPONENTS,
+    OTHERS,
+    Component,
+    InvalidArgument,
+    bind_arguments,
+    parse_arguments,
+)
+from bayplan.workflows.torchx.marks import APPLICATION, REQUEST
 from bayplan.workflows.torchx.reading import Made, items, made, mapping, text
-from bayplan.workflows.torchx.shell_names import APPLICATION, REQUEST
 
 # The JSON that `torchx run --stdin` takes (TorchX 0.8, cli/cmd_run.py) -> the AppDef of its component.
 
@@ -45,7 +49,7 @@ def application(document: Document, subject: str) -> Outcome[tuple[Document, ...
     name = text(data, NAME)
     if name not in COMPONENTS:
         return Outcome(None, (_unknown(document, name, subject),))
-    app, wrong = _built(data, COMPONENTS[name])
+    app, wrong = _build(data, COMPONENTS[name])
     found = (*_keys(document, subject), *(_wrong(document, each, name, subject) for each in wrong))
     if found or app is None:
         return Outcome(None, found)
@@ -55,14 +59,14 @@ def application(document: Document, subject: str) -> Outcome[tuple[Document, ...
     return Outcome((made(document, Made(whole, _origins(data))),))
 
 
-def _built(data: Any, component: Component) -> tuple[dict[str, Any] | None, list[Wrong]]:
+def _build(data: Any, component: Component) -> tuple[dict[str, Any] | None, list[InvalidArgument]]:
     words = [str(each) for each in items(data, WORDS)]
-    values, wrong = given(words, component.parameters) if words else (dict(mapping(data, ARGS)), [])
-    arguments, more = bound(values, component.parameters)
+    values, wrong = parse_arguments(words, component.parameters) if words else (dict(mapping(data, ARGS)), [])
+    arguments, more = bind_arguments(values, component.parameters)
     if wrong or more:
         return None, [*wrong, *more]
     app = component.build(arguments)
-    return (None, [app]) if isinstance(app, Wrong) else (app, [])
+    return (None, [app]) if isinstance(app, InvalidArgument) else (app, [])
 
 
 def _origins(data: Any) -> dict[Path, Path]:
@@ -98,7 +102,7 @@ def _keys(document: Document, subject: str) -> Iterator[Diagnostic]:
             yield error("R144", _at(document, (key,), subject), f'a run has no field "{key}"', hint=hint)
 
 
-def _wrong(document: Document, wrong: Wrong, component: str, subject: str) -> Diagnostic:
+def _wrong(document: Document, wrong: InvalidArgument, component: str, subject: str) -> Diagnostic:
     words = bool(items(document.data, WORDS))
     path: Path = (WORDS,) if words else (ARGS, wrong.name) if wrong.name else (ARGS,)
     message = (
@@ -165,8 +169,10 @@ def _dry_run(name: str, text: str, subject: str) -> Outcome[tuple[Document, ...]
     data, spans = found.value
     if isinstance(data, dict) and REQUEST in text:
         objects = document.read(name, _section(text, REQUEST).padded.encode(), subject, own=False)
-        asked = next((request.asked(each.data) for each in objects.value or () if request.sniff(each.data)), {})
-        data = {**data, **({"scheduler_args": asked} if asked else {})}
+        scheduler_args = next(
+            (request.scheduler_args(each.data) for each in objects.value or () if request.sniff(each.data)), {}
+        )
+        data = {**data, **({"scheduler_args": scheduler_args} if scheduler_args else {})}
     place = reading.from_spans(spans, Span(section.line - 1, 1, section.line - 1, len(APPLICATION) + 1))
     return Outcome((Document(name, text, 0, data, reading.source_map(data, place)),))
 

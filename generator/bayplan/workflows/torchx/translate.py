@@ -1,27 +1,19 @@
-"""AppDef -> native data -> Workflow, so that what TorchX says and what `bayplan import` prints is one thing.
-
-roles.py      a role -> a podSet; macros.py, overlays.py, mounts.py: its texts, its pods' extra fields, its mounts
-devices.py    extended resources and networks -> a fabric; networks.py: Multus' annotation
-pools.py      instance types and labels -> a pool, and amounts that fit its nodes
-wishes.py     what metadata asks of bayplan: placement, workload, pool
-losses.py     what cannot be carried
-names.py      DNS labels
-"""
+"""AppDef -> native data -> Workflow, so that what TorchX says and what `bayplan import` prints is one thing."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan import schemas
-from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, has_errors, info, origin
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, info
 from bayplan.model.formats import Context, Read
 from bayplan.model.workflow import GANGS, Workflow
 from bayplan.workflows import native
 from bayplan.workflows.torchx import losses
-from bayplan.workflows.torchx.devices import ROLES, ROOT, given, label, labels
-from bayplan.workflows.torchx.losses import Wishes, of_application
-from bayplan.workflows.torchx.roles import HOST, RoleMade, Site, pod_set
+from bayplan.workflows.torchx.devices import ROLES, ROOT, label, labels, without_empty
+from bayplan.workflows.torchx.losses import MetadataRequests, application_requests
+from bayplan.workflows.torchx.roles import HOST, Site, TranslatedRole, pod_set
 
 GANG: Route = (*GANGS, 0)
 REPLICA = "replica"
@@ -31,40 +23,40 @@ REPLICA = "replica"
 def read(data: Mapping[str, Any], context: Context) -> Outcome[Read[Workflow]]:
     """The workflow in data that the schema accepted."""
     name, names = label(data["name"]), labels([role["name"] for role in data["roles"]])
-    asked = of_application(data)
-    roles = tuple(_roles(data, names, name, context, asked))
-    document, origins = _document(data, name, names, roles, asked), _origins(roles, asked)
+    requests = application_requests(data)
+    roles = tuple(_roles(data, names, name, context, requests))
+    document, origins = _document(data, name, names, roles, requests), _origins(roles, requests)
     found = (
-        *asked.found,
+        *requests.found,
         *_renamed(data, name, names),
         *losses.application(data),
         *(d for role in roles for d in role.part.found),
     )
-    found = (*found, *_invalid(document, origins))
-    if has_errors(found):
-        return Outcome(None, found)
-    made = native.read(document).value
-    return Outcome(made and Read(made.value, {**made.origins, **origins}), found)
+    return native.finish(document, origins, found, ROOT, parallel=True)
 
 
 def _roles(
-    data: Mapping[str, Any], names: tuple[str, ...], app: str, context: Context, asked: Wishes
-) -> Iterator[RoleMade]:
+    data: Mapping[str, Any], names: tuple[str, ...], app: str, context: Context, requests: MetadataRequests
+) -> Iterator[TranslatedRole]:
     alone = len(names) == 1
     for number, (role, name) in enumerate(zip(data["roles"], names, strict=True)):
-        site = Site(context.topology, data.get("scheduler_args") or {}, app, name, alone, asked)
+        site = Site(context.topology, data.get("scheduler_args") or {}, app, name, alone, requests)
         yield pod_set(role, (*ROLES, number), site)
 
 
-def _numbered(roles: tuple[RoleMade, ...]) -> bool:
+def _numbered(roles: tuple[TranslatedRole, ...]) -> bool:
     """Whether pods must know their number in their role: each of several roles is a group with own ranks then."""
     return len(roles) > 1 and any("replica_id" in role.used for role in roles)
 
 
 def _document(
-    data: Mapping[str, Any], name: str, names: tuple[str, ...], roles: tuple[RoleMade, ...], wishes: Wishes
+    data: Mapping[str, Any],
+    name: str,
+    names: tuple[str, ...],
+    roles: tuple[TranslatedRole, ...],
+    requests: MetadataRequests,
 ) -> dict[str, Any]:
-    asked = data.get("scheduler_args") or {}
+    scheduler_args = data.get("scheduler_args") or {}
     retries = min(role.get("max_retries") or 0 for role in data["roles"])
     grouped, first = _numbered(roles), names[0]
     sets = [dict(role.part.data) for role in roles]
@@ -74,14 +66,19 @@ def _document(
     groups = [{"name": own, "podSets": [_replica(each)]} for own, each in zip(names, sets, strict=True)]
     gang = {
         "name": name,
-        **wishes.gang,
+        **requests.gang,
         **({} if len(roles) == 1 else {"rendezvous": "group" if grouped else "none"}),
-        **given(hosts=hosts, maxRestarts=retries or None),
+        **without_empty(hosts=hosts, maxRestarts=retries or None),
         **({"groups": groups} if grouped else {"podSets": sets}),
     }
-    metadata = {"name": name, **given(namespace=asked.get("namespace"))}
-    spec = given(**wishes.spec, queue=asked.get("queue"), priorityClassName=asked.get("priority_class"), gangs=[gang])
-    return {"apiVersion": native.API_VERSION, "kind": native.KIND, "metadata": metadata, "spec": spec}
+    metadata = {"name": name, **without_empty(namespace=scheduler_args.get("namespace"))}
+    spec = without_empty(
+        **requests.spec,
+        queue=scheduler_args.get("queue"),
+        priorityClassName=scheduler_args.get("priority_class"),
+        gangs=[gang],
+    )
+    return native.document(metadata, spec)
 
 
 def _replica(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,7 +92,7 @@ def _replica(data: Mapping[str, Any]) -> dict[str, Any]:
     return {**data, "name": REPLICA, **({"template": changed} if changed else {})}
 
 
-def _origins(roles: tuple[RoleMade, ...], wishes: Wishes) -> dict[Route, Route]:
+def _origins(roles: tuple[TranslatedRole, ...], requests: MetadataRequests) -> dict[Route, Route]:
     grouped = _numbered(roles)
     args: Route = (*ROOT, "scheduler_args")
     origins: dict[Route, Route] = {
@@ -109,8 +106,8 @@ def _origins(roles: tuple[RoleMade, ...], wishes: Wishes) -> dict[Route, Route]:
         (*GANG, "name"): (*ROOT, "name"),
         (*GANG, "maxRestarts"): (*ROLES, 0, "max_retries"),
     }
-    origins |= {(*GANG, key): wishes.places[key] for key in wishes.gang}
-    origins |= {("workflow", "spec", key): wishes.places[key] for key in wishes.spec}
+    origins |= {(*GANG, key): requests.places[key] for key in requests.gang}
+    origins |= {("workflow", "spec", key): requests.places[key] for key in requests.spec}
     for number, role in enumerate(roles):
         group: Route = (*GANG, "groups", number)
         at: Route = (*group, "podSets", 0) if grouped else (*GANG, "podSets", number)
@@ -132,23 +129,9 @@ def _renamed(data: Mapping[str, Any], name: str, names: tuple[str, ...]) -> Iter
         message = f'another role is called "{label(old)}" already, so "{old}" is called "{new}" in the manifests'
         yield info("W574", at, message, hint="give each role a name of its own")
     others = [each for number, each in enumerate(pairs, -1) if number not in twice]
-    changed = [(old, new, at) for old, new, at in others if _plain(old) != new]
+    changed = [(old, new, at) for old, new, at in others if re.sub("[_.]", "-", old.lower()) != new]
     if changed:
         (old, new, at), *rest = changed
         notes = tuple(Note(f'"{other}" becomes "{made}"', route) for other, made, route in rest)
         message = f'"{old}" is called "{new}" in the manifests, so that Kubernetes takes it'
         yield info("W574", at, message, notes=notes, hint="use short names of letters, digits and hyphens")
-
-
-def _plain(name: str) -> str:
-    return name.lower().replace("_", "-").replace(".", "-")
-
-
-def _invalid(data: Mapping[str, Any], origins: Mapping[Route, Route]) -> tuple[Diagnostic, ...]:
-    """What the native format cannot hold, at its place in the application."""
-
-    def source(route: Route) -> Route:
-        found = origin(route, origins)
-        return (*found[0], *found[1]) if found else ROOT
-
-    return tuple(each._replace(route=source(each.route)) for each in schemas.validate("Workflow", data, "workflow"))

@@ -33,11 +33,11 @@ def levels(config: PoolConfig, topology: ClusterTopology) -> Outcome[Mapping[str
         if label in known:
             joined[key.key] = known[label][0]
         if label != key.label:
-            found.append(_stranger(key, known))
+            found.append(_unknown_label(key, known))
     return Outcome(joined, (*found, *_order(config.keys, topology)))
 
 
-def _stranger(key: Key, known: Mapping[str, tuple[str, Route]]) -> Diagnostic:
+def _unknown_label(key: Key, known: Mapping[str, tuple[str, Route]]) -> Diagnostic:
     """W478 for a label that no level of the topology has."""
     route: Route = (*key.route, "label")
     right = MISTAKEN.get(key.label, "")

@@ -4,79 +4,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
+from bayplan.core.package_data import table
 from bayplan.core.phrases import listing, suggest
 from bayplan.core.values import NamedTuple
-from bayplan.workflows.osmo.pool.values import GroupTemplate, Part, PoolConfig, Rule, Sections, helm, lay
-
-# What the Helm chart of OSMO 6.4 brings itself (deployments/charts/service/values.yaml); files only name it.
-#
-# The service puts the same templates and rules into an empty database (src/service/core/config/objects.py).
-
-_AMOUNTS = {
-    "cpu": "{{USER_CPU}}",
-    "memory": "{{USER_MEMORY}}",
-    "ephemeral-storage": "{{USER_STORAGE}}",
-}
-_ALL = {**_AMOUNTS, "nvidia.com/gpu": "{{USER_GPU}}"}
+from bayplan.workflows.osmo.pool.values import (
+    GroupTemplate,
+    Part,
+    PoolConfig,
+    Rule,
+    Sections,
+    merge_helm_values,
+    merge_templates,
+)
 
 
-def _rule(operator: str, name: str, right: str, message: str) -> dict[str, str]:
-    variable = f"{{{{USER_{name}}}}}"
-    message = message.replace("{}", variable)
-    return {"operator": operator, "left_operand": variable, "right_operand": right, "assert_message": message}
+@cache
+def chart() -> Mapping[str, Mapping[str, Any]]:
+    """Section -> entries by name that the Helm chart of OSMO 6.4 brings itself, and files only name.
 
+    Source: deployments/charts/service/values.yaml. The service puts the same templates and rules into an empty database
+    (src/service/core/config/objects.py).
+    """
+    from json import loads
 
-def _rules(name: str, most: str, least: str) -> list[dict[str, str]]:
-    """A user's amount against a node's, and against nothing."""
-    word = "negative" if least == "GE" else "zero"
-    return [
-        _rule(most, name, f"{{{{K8_{name}}}}}", f"no node has {{}} of {name.lower()}"),
-        _rule(least, name, "0", f"{name.lower()} may not be {word}"),
-    ]
-
-
-BUILT_IN: Mapping[str, Mapping[str, Any]] = {
-    "pod_templates": {
-        "default_ctrl": {
-            "spec": {
-                "containers": [
-                    {
-                        "name": "osmo-ctrl",
-                        "resources": {
-                            "limits": _AMOUNTS,
-                            "requests": {"cpu": "1", "memory": "1Gi", "ephemeral-storage": "1Gi"},
-                        },
-                    }
-                ]
-            }
-        },
-        "default_user": {
-            "spec": {
-                "containers": [{"name": "{{USER_CONTAINER_NAME}}", "resources": {"limits": _ALL, "requests": _ALL}}]
-            }
-        },
-    },
-    "resource_validations": {
-        "default_cpu": _rules("CPU", "LE", "GT"),
-        "default_memory": _rules("MEMORY", "LE", "GT"),
-        "default_gpu": _rules("GPU", "LE", "GE"),
-        "default_storage": _rules("STORAGE", "LT", "GT"),
-    },
-    "pools": {
-        "default": {
-            "default_platform": "default",
-            "common_pod_template": ["default_ctrl", "default_user"],
-            "common_resource_validations": ["default_cpu", "default_memory", "default_storage", "default_gpu"],
-            "common_default_variables": {"USER_CPU": 1, "USER_GPU": 0, "USER_MEMORY": "1Gi", "USER_STORAGE": "1Gi"},
-            "platforms": {"default": {}},
-        }
-    },
-    "workflow": {"default_exec_timeout": "7d", "max_exec_timeout": "30d"},
-}
-"""Section -> entries by name."""
+    entries: Mapping[str, Mapping[str, Any]] = loads(table("workflows", "osmo", "pool", "chart.json"))
+    return entries
 
 
 WORDS = {
@@ -92,11 +48,11 @@ PRINTED = {"pod_templates": "POD_TEMPLATE", "group_templates": "GROUP_TEMPLATE"}
 
 
 class Library(NamedTuple):
-    """The sections of a file. `found` and `borrowed` collect what is missing and what comes from the chart."""
+    """The sections of a file. `found` and `from_chart` collect what is missing and what comes from the chart."""
 
     sections: Sections
     found: list[Diagnostic]
-    borrowed: dict[str, Route]
+    from_chart: dict[str, Route]
 
     def has(self, section: str) -> bool:
         """Whether the file has entries of that section."""
@@ -108,30 +64,30 @@ class Library(NamedTuple):
 
     def completed(self, section: str, name: str, part: Part) -> Part:
         """An entry of Helm values on the chart's entry of that name."""
-        chart = BUILT_IN.get(section, {}).get(name)
-        if not self.sections.helm or chart is None or not isinstance(part.data, Mapping):
+        built_in = chart().get(section, {}).get(name)
+        if not self.sections.helm or built_in is None or not isinstance(part.data, Mapping):
             return part
-        whole = helm(chart, part.data)
+        whole = merge_helm_values(built_in, part.data)
         if whole != part.data:
-            self.borrowed.setdefault(f'parts of {WORDS[section]} "{name}"', part.route)
+            self.from_chart.setdefault(f'parts of {WORDS[section]} "{name}"', part.route)
         return Part(whole, part.route)
 
     def _entry(self, section: str, name: str, route: Route) -> Part | None:
-        own, chart = self.sections.section(section), BUILT_IN.get(section, {})
+        own, built_in = self.sections.section(section), chart().get(section, {})
         if name in own.data:
             return self.completed(section, name, Part(own.data[name], (*own.route, name)))
-        if name in chart:
-            self.borrowed.setdefault(f'{WORDS[section]} "{name}"', route)
-            return Part(chart[name], route)
-        self.found.append(_missing(section, name, route, [*own.data, *chart]))
+        if name in built_in:
+            self.from_chart.setdefault(f'{WORDS[section]} "{name}"', route)
+            return Part(built_in[name], route)
+        self.found.append(_missing(section, name, route, [*own.data, *built_in]))
         return None
 
-    def said(self) -> tuple[Diagnostic, ...]:
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Everything collected; W494 for what the chart brings."""
-        if not self.borrowed:
+        if not self.from_chart:
             return tuple(self.found)
-        first = next(iter(self.borrowed.values()))
-        message = f"not in this file, so taken as OSMO 6.4 brings them: {', '.join(self.borrowed)}"
+        first = next(iter(self.from_chart.values()))
+        message = f"not in this file, so taken as OSMO 6.4 brings them: {', '.join(self.from_chart)}"
         hint = "put them into the file if yours differ"
         return (*self.found, info("W494", first, message, hint=hint))
 
@@ -168,21 +124,16 @@ def read_rules(owner: Part, key: str, library: Library) -> tuple[Rule, ...]:
         parts = [Part(parsed, (*owner.route, "parsed_resource_validations"))]
     else:
         parts = library.entries("resource_validations", names(owner.data, key, owner.route))
-    listed = [(each, *_place(part, index)) for part in parts for index, each in enumerate(part.data or ())]
     made = []
-    for data, route, in_file in listed:
+    for part, index, data in [(each, *entry) for each in parts for entry in enumerate(each.data or ())]:
+        in_file = not isinstance(part.route[-1], int)  # a rule that the chart brings stands where it is named
+        route = (*part.route, index) if in_file else part.route
         wrong = tuple(_wrong(data, route))
         library.found.extend(wrong if in_file else ())
         if not wrong:
             fields = (data["operator"], data["left_operand"], data["right_operand"], data["assert_message"])
             made.append(Rule(*fields, route=route))
     return tuple(made)
-
-
-def _place(part: Part, index: int) -> tuple[Route, bool]:
-    """Where a rule stands; one that the chart brings stands where it is named."""
-    borrowed = isinstance(part.route[-1], int)
-    return (part.route, False) if borrowed else ((*part.route, index), True)
 
 
 def _wrong(data: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
@@ -213,15 +164,11 @@ def read_groups(pool: Part, library: Library) -> tuple[GroupTemplate, ...]:
         wrong = tuple(_groups_wrong(part))
         library.found.extend(wrong)
         if not wrong:
-            _merge(part, merged)
+            data = part.data
+            key = (data["apiVersion"], data["kind"], data["metadata"]["name"])
+            below = merged[key].data if key in merged else {}
+            merged[key] = GroupTemplate(key[2], key[1], key[0], merge_templates(below, data, []), part.route)
     return tuple(merged.values())
-
-
-def _merge(part: Part, merged: dict[tuple[str, str, str], GroupTemplate]) -> None:
-    data = part.data
-    key = (data["apiVersion"], data["kind"], data["metadata"]["name"])
-    below = merged[key].data if key in merged else {}
-    merged[key] = GroupTemplate(key[2], key[1], key[0], lay(below, data, []), part.route)
 
 
 def _groups_wrong(part: Part) -> Iterator[Diagnostic]:
@@ -241,12 +188,12 @@ def _groups_wrong(part: Part) -> Iterator[Diagnostic]:
         yield error("W480", route, message, hint="remove it")
 
 
-def unneeded(config: PoolConfig) -> tuple[Diagnostic, ...]:
+def group_template_findings(config: PoolConfig) -> tuple[Diagnostic, ...]:
     """W490 for ComputeDomains, which bayplan makes by itself, and W491 for all else, which nobody would make."""
-    return tuple(_fate(template) for template in config.group_templates)
+    return tuple(_group_template_finding(template) for template in config.group_templates)
 
 
-def _fate(template: GroupTemplate) -> Diagnostic:
+def _group_template_finding(template: GroupTemplate) -> Diagnostic:
     if template.kind == COMPUTE_DOMAIN:
         message = f'the ComputeDomain "{template.name}" of every task group is not taken over: bayplan makes its own'
         hint = "it makes them for gangs that need one, and none for single pods or pods without GPUs"
@@ -258,12 +205,10 @@ def _fate(template: GroupTemplate) -> Diagnostic:
 
 def channels(config: PoolConfig) -> tuple[str, ...]:
     """Names of the claim templates that the driver makes for the ComputeDomains, as written."""
-    domains = (each.data.get("spec") for each in config.group_templates if each.kind == COMPUTE_DOMAIN)
-    found = (_channel(spec) for spec in domains)
-    return tuple(name for name in found if name)
-
-
-def _channel(spec: Any) -> str:
-    for key in ("channel", "resourceClaimTemplate", "name"):
-        spec = spec.get(key) if isinstance(spec, dict) else None
-    return spec if isinstance(spec, str) else ""
+    found: list[str] = []
+    specs: list[Any] = [each.data for each in config.group_templates if each.kind == COMPUTE_DOMAIN]
+    for spec in specs:
+        for key in ("spec", "channel", "resourceClaimTemplate", "name"):
+            spec = spec.get(key) if isinstance(spec, Mapping) else None
+        found += [spec] if isinstance(spec, str) and spec else []
+    return tuple(found)

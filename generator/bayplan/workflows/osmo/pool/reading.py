@@ -12,10 +12,9 @@ from bayplan.core.values import NamedTuple
 from bayplan.model.topology import HOSTNAME_LABEL
 from bayplan.text.document import Document
 from bayplan.workflows.osmo import task_rules
-from bayplan.workflows.osmo.pool import library as groups
-from bayplan.workflows.osmo.pool import library as rules
+from bayplan.workflows.osmo.pool import library as templates
 from bayplan.workflows.osmo.pool import values
-from bayplan.workflows.osmo.pool.library import BUILT_IN, Library, names
+from bayplan.workflows.osmo.pool.library import Library, chart, names
 from bayplan.workflows.osmo.pool.values import (
     SECTIONS,
     SUBJECT,
@@ -26,8 +25,8 @@ from bayplan.workflows.osmo.pool.values import (
     PoolConfig,
     Rule,
     Sections,
-    helm,
-    lay,
+    merge_helm_values,
+    merge_templates,
 )
 from bayplan.workflows.osmo.units import seconds
 
@@ -41,11 +40,16 @@ def read_keys(pool: Any, route: Route) -> tuple[tuple[Key, ...], tuple[Diagnosti
     """The keys in order; W477 for what KAI or a workflow could not use."""
     listed = pool.get("topology_keys") or ()
     keys = tuple(Key(each["key"], each["label"], (*route, "topology_keys", index)) for index, each in enumerate(listed))
-    found = (*_empty(keys), *_twins(keys), *_hostname(keys), *_many(keys, (*route, "topology_keys")))
+    found = (
+        *_empty_keys(keys),
+        *_duplicate_keys(keys),
+        *_hostname_not_last(keys),
+        *_too_many_keys(keys, (*route, "topology_keys")),
+    )
     return keys, found
 
 
-def _empty(keys: tuple[Key, ...]) -> Iterator[Diagnostic]:
+def _empty_keys(keys: tuple[Key, ...]) -> Iterator[Diagnostic]:
     for key in keys:
         for field, value in (("key", key.key), ("label", key.label)):
             if not value.strip():
@@ -53,7 +57,7 @@ def _empty(keys: tuple[Key, ...]) -> Iterator[Diagnostic]:
                 yield error("W477", (*key.route, field), message, hint=f"give it a {field}, or remove it")
 
 
-def _twins(keys: tuple[Key, ...]) -> Iterator[Diagnostic]:
+def _duplicate_keys(keys: tuple[Key, ...]) -> Iterator[Diagnostic]:
     for field in ("key", "label"):
         first: dict[str, Key] = {}
         for key in keys:
@@ -66,14 +70,14 @@ def _twins(keys: tuple[Key, ...]) -> Iterator[Diagnostic]:
                 yield error("W477", (*key.route, field), message, hint="remove one of them", notes=notes)
 
 
-def _hostname(keys: tuple[Key, ...]) -> Iterator[Diagnostic]:
+def _hostname_not_last(keys: tuple[Key, ...]) -> Iterator[Diagnostic]:
     for key in keys[:-1]:
         if key.label == HOSTNAME_LABEL:
             message = f'"{HOSTNAME_LABEL}" is the finest level there is, and KAI takes it only as the last'
             yield error("W477", (*key.route, "label"), message, hint="move this key to the end")
 
 
-def _many(keys: tuple[Key, ...], route: Route) -> Iterator[Diagnostic]:
+def _too_many_keys(keys: tuple[Key, ...], route: Route) -> Iterator[Diagnostic]:
     if len(keys) > MOST:
         message = f"there are {len(keys)} topology keys, and KAI's Topology takes {MOST}"
         yield error("W477", route, message, hint="remove levels that no workflow needs")
@@ -119,7 +123,7 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
 
 TIMEOUTS = ("default_exec_timeout", "max_exec_timeout", "default_queue_timeout", "max_queue_timeout")
 
-ALONE = (*TIMEOUTS, "default_exit_actions", "resources", "description", "name")
+INDEPENDENT_FIELDS = (*TIMEOUTS, "default_exit_actions", "resources", "description", "name")
 """Fields without which the rest of a pool means the same."""
 
 
@@ -140,21 +144,39 @@ def read_fields(part: Part, sections: Sections) -> Fields:
     levels, wrong = read_keys(part.data, part.route)
     actions, faults = _exit_actions(part)
     owners = _owners(part, sections)
+    guarantee = ((part.data.get("resources") or {}).get("gpu") or {}).get("guarantee")
+    places: dict[str, Route] = {
+        "default_platform": (*part.route, "default_platform"),
+        "guarantee": (*part.route, "resources", "gpu", "guarantee"),
+    }
+    found = [*_ignored(part), *wrong]  # W474, W477
+    name, platforms = part.data.get("default_platform"), part.data.get("platforms") or {}
+    if name and name not in platforms:
+        message = f'the default platform "{name}" is none of the pool\'s platforms'
+        hint = suggest(name, platforms, "it has") or "add it to `platforms`"
+        found.append(error("W476", places["default_platform"], message, hint=hint))
+    found += faults
+    for text, route, _ in owners.values():
+        if text and seconds(text) is None:
+            hint = "write a whole number and one of d, h, m, s: `12h`"
+            found.append(error("W493", route, f'"{text}" is no duration', hint=hint))
     return Fields(
         keys=levels,
         default_platform=part.data.get("default_platform") or "",
         timeouts={key: seconds(text) if text else None for key, (text, _, _) in owners.items()},
         exit_actions=actions,
-        guarantee=_guarantee(part),
-        places={**{key: place for key, (_, place, own) in owners.items() if own}, **_places(part)},
-        found=(*_ignored(part), *wrong, *_default_platform(part), *faults, *_durations(owners)),
+        guarantee=UNLIMITED if guarantee is None else int(guarantee),
+        places={**{key: place for key, (_, place, own) in owners.items() if own}, **places},
+        found=tuple(found),
     )
 
 
-def alone(found: Diagnostic, pool: Route) -> bool:
+def is_independent(found: Diagnostic, pool: Route) -> bool:
     """Whether a finding is about a field without which the rest of the pool means the same."""
     length = len(pool)
-    within = found.route[:length] == pool and found.route[length : length + 1] and found.route[length] in ALONE
+    within = (
+        found.route[:length] == pool and found.route[length : length + 1] and found.route[length] in INDEPENDENT_FIELDS
+    )
     return bool(within) or found.code == "W493"
 
 
@@ -167,21 +189,10 @@ def _ignored(part: Part) -> Iterator[Diagnostic]:
         for key in data or {}:
             if key not in KNOWN[what] and not (what == "pool" and key in sections):
                 message = f'OSMO ignores the key "{key}" of a {what}'
-                hint = did_you_mean(key, KNOWN[what]) or _elsewhere(key, what) or "remove it"
+                owner = next((other for other, known in KNOWN.items() if other != what and key in known), "")
+                elsewhere = f"it is a key of a {owner}" if owner else "remove it"
+                hint = did_you_mean(key, KNOWN[what]) or elsewhere
                 yield warning("W474", (*route, key, KEY), message, hint=hint)
-
-
-def _elsewhere(key: str, what: str) -> str:
-    return next((f"it is a key of a {other}" for other, known in KNOWN.items() if other != what and key in known), "")
-
-
-def _default_platform(part: Part) -> Iterator[Diagnostic]:
-    """W476."""
-    name, known = part.data.get("default_platform"), part.data.get("platforms") or {}
-    if name and name not in known:
-        message = f'the default platform "{name}" is none of the pool\'s platforms'
-        hint = suggest(name, known, "it has") or "add it to `platforms`"
-        yield error("W476", (*part.route, "default_platform"), message, hint=hint)
 
 
 def _exit_actions(part: Part) -> tuple[dict[str, str], tuple[Diagnostic, ...]]:
@@ -192,33 +203,13 @@ def _exit_actions(part: Part) -> tuple[dict[str, str], tuple[Diagnostic, ...]]:
     return {} if has_errors(found) else given, found
 
 
-def _guarantee(part: Part) -> int:
-    given = ((part.data.get("resources") or {}).get("gpu") or {}).get("guarantee")
-    return UNLIMITED if given is None else int(given)
-
-
-def _places(part: Part) -> dict[str, Route]:
-    return {
-        "default_platform": (*part.route, "default_platform"),
-        "guarantee": (*part.route, "resources", "gpu", "guarantee"),
-    }
-
-
 def _owners(part: Part, sections: Sections) -> dict[str, tuple[Any, Route, bool]]:
     """Timeout -> the pool's, else that of the file's workflow section, where it stands, and whether the file has it."""
     section = sections.section("workflow")
     own = section.data
-    whole = helm(BUILT_IN["workflow"], own) if sections.helm else own
+    whole = merge_helm_values(chart()["workflow"], own) if sections.helm else own
     of_pool = {key: (part.data[key], (*part.route, key), True) for key in TIMEOUTS if part.data.get(key)}
     return {key: of_pool.get(key, (whole.get(key), (*section.route, key), key in own)) for key in TIMEOUTS}
-
-
-def _durations(owners: Mapping[str, tuple[Any, Route, bool]]) -> Iterator[Diagnostic]:
-    """W493."""
-    for text, route, _ in owners.values():
-        if text and seconds(text) is None:
-            hint = "write a whole number and one of d, h, m, s: `12h`"
-            yield error("W493", route, f'"{text}" is no duration', hint=hint)
 
 
 # Platforms, with what they have in common with their pool merged in.
@@ -230,7 +221,7 @@ CONTROL = "osmo-ctrl"
 def read_platforms(pool: Part, library: Library) -> dict[str, Platform]:
     """The pool's platforms by name (postgres.py, Pool.calculate_pod_template and its neighbours). W475, W481, W495."""
     common = _templates(pool, "common_pod_template", library)
-    shared = rules.read_rules(pool, "common_resource_validations", library)
+    shared = templates.read_rules(pool, "common_resource_validations", library)
     listed = pool.data.get("platforms") or {}
     parts = {name: Part(data or {}, (*pool.route, "platforms", name)) for name, data in listed.items()}
     return {name: _platform(name, part, pool, common, shared, library) for name, part in parts.items()}
@@ -242,8 +233,11 @@ def _platform(
     data = part.data
     whole = _parsed(part, library)
     sources = whole or [*common, *_templates(part, "override_pod_template", library)]
-    template = _merged(sources, library) or _derived(data)
-    own = rules.read_rules(part, "resource_validations", library)
+    template = _merged(sources, library)
+    if not template:  # what OSMO derived from one that the file does not have
+        derived = {"nodeSelector": data.get("labels"), "tolerations": data.get("tolerations")}
+        template = {"spec": {key: value for key, value in derived.items() if value}} if any(derived.values()) else {}
+    own = templates.read_rules(part, "resource_validations", library)
     given = library.has("resource_validations") or not data.get("parsed_resource_validations")
     return Platform(
         name=name,
@@ -251,7 +245,7 @@ def _platform(
         host_network_allowed=bool(data.get("host_network_allowed")),
         allowed_mounts=tuple(data.get("allowed_mounts") or ()),
         default_mounts=tuple(_mounts(template)) or tuple(data.get("default_mounts") or ()),
-        variables=_variables(pool.data, data),
+        variables={**(pool.data.get("common_default_variables") or {}), **(data.get("default_variables") or {})},
         rules=(*shared, *own) if given else own,
         pod_template=template,
         route=part.route,
@@ -279,7 +273,7 @@ def _merged(sources: Sequence[Part], library: Library) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for data, route in sources:
         clashes: list[Path] = []
-        made = lay(made, data or {}, clashes)
+        made = merge_templates(made, data or {}, clashes)
         for path in clashes:
             message = f'"{".".join(map(str, path))}" is a mapping here, and something else in a template below'
             library.found.append(error("W495", _known(data, route, path), message, hint="write both in the same way"))
@@ -293,17 +287,6 @@ def _known(data: Any, route: Route, path: Path) -> Route:
             break
         data, route = data[step], (*route, step)
     return route
-
-
-def _derived(data: Mapping[str, Any]) -> dict[str, Any]:
-    """What OSMO derived from a template that the file does not have."""
-    spec = {key: data.get(name) for key, name in (("nodeSelector", "labels"), ("tolerations", "tolerations"))}
-    given = {key: value for key, value in spec.items() if value}
-    return {"spec": given} if given else {}
-
-
-def _variables(pool: Mapping[str, Any], platform: Mapping[str, Any]) -> dict[str, Any]:
-    return {**(pool.get("common_default_variables") or {}), **(platform.get("default_variables") or {})}
 
 
 def _mounts(template: Mapping[str, Any]) -> Iterator[str]:
@@ -339,38 +322,39 @@ def read_all(document: Document) -> tuple[tuple[PoolConfig, ...], tuple[Diagnost
     if found.value is None:
         return (), found.diagnostics
     made = [pool(found.value, name, part) for name, part in found.value.pools.items()]
-    told = tuple(dict.fromkeys(each for one in made for each in one.diagnostics))
-    return tuple(one.value for one in made if one.value is not None), told
+    reported = tuple(dict.fromkeys(each for one in made for each in one.diagnostics))
+    return tuple(one.value for one in made if one.value is not None), reported
 
 
 def pool(found: Sections, name: str, part: Part) -> Outcome[PoolConfig]:
     """One pool of a file, without the fields that are wrong. None where the rest would mean something else then."""
     refused = _refused(found, name, part)
     part = _without(part, refused)
-    if not all(alone(each, part.route) for each in refused):
-        return Outcome(None, (*refused, *_besides(found, name, part)))
+    if not all(is_independent(each, part.route) for each in refused):
+        return Outcome(None, (*refused, *_other_findings(found, name, part)))
     library = Library(found, [*refused], {})
     part = library.completed("pools", name, part)
     own = read_fields(part, found)
     library.found.extend(own.found)
-    namespace, scheduler = _backend(part, found)
+    backend = found.section("backends").data.get(part.data.get("backend")) or {}
+    scheduler = (backend.get("scheduler_settings") or {}).get("scheduler_name") or ""
     made = PoolConfig(
         name=name,
         keys=own.keys,
         default_platform=own.default_platform,
         platforms=read_platforms(part, library),
-        group_templates=groups.read_groups(part, library),
+        group_templates=templates.read_groups(part, library),
         default_exit_actions=own.exit_actions,
         guarantee=own.guarantee,
-        namespace=namespace,
+        namespace=backend.get("k8s_namespace") or "",
         scheduler=scheduler,
         route=part.route,
         places=own.places,
         **own.timeouts,
     )
-    told = library.said()
-    fatal = has_errors([each for each in told if not alone(each, part.route)])
-    return Outcome(None if fatal else made, told)
+    reported = library.diagnostics()
+    fatal = has_errors([each for each in reported if not is_independent(each, part.route)])
+    return Outcome(None if fatal else made, reported)
 
 
 def platform(config: PoolConfig, name: str, route: Route) -> Outcome[Platform]:
@@ -391,8 +375,8 @@ def _refused(found: Sections, name: str, part: Part) -> tuple[Diagnostic, ...]:
     others = {section: each for section, each in found.others.items() if section in SECTIONS}
     data = {"pools": {name: part.data}, **{section: each.data for section, each in others.items()}}
     back: dict[Route, Route] = {("pools", name): part.route, **{(s,): each.route for s, each in others.items()}}
-    told = schemas.validate(KIND, data, SUBJECT)
-    return tuple(each._replace(route=_placed(each.route, back)) for each in told)
+    reported = schemas.validate(KIND, data, SUBJECT)
+    return tuple(each._replace(route=_placed(each.route, back)) for each in reported)
 
 
 def _without(part: Part, refused: Iterable[Diagnostic]) -> Part:
@@ -403,7 +387,7 @@ def _without(part: Part, refused: Iterable[Diagnostic]) -> Part:
     return Part({key: value for key, value in part.data.items() if key not in keys}, part.route)
 
 
-def _besides(found: Sections, name: str, part: Part) -> tuple[Diagnostic, ...]:
+def _other_findings(found: Sections, name: str, part: Part) -> tuple[Diagnostic, ...]:
     """What is wrong with the fields that a schema did not refuse."""
     left = _refused(found, name, part)
     if any(each.route[: len(part.route)] == part.route for each in left):
@@ -416,10 +400,3 @@ def _placed(route: Route, back: Mapping[Route, Route]) -> Route:
     inner = route[1:]
     cut = next((n for n in range(len(inner), 0, -1) if inner[:n] in back), 0)
     return (*back[inner[:cut]], *inner[cut:]) if cut else route
-
-
-def _backend(part: Part, found: Sections) -> tuple[str, str]:
-    """Namespace and scheduler of the pool's cluster, as far as the file has them."""
-    backend = found.section("backends").data.get(part.data.get("backend")) or {}
-    settings = backend.get("scheduler_settings") or {}
-    return backend.get("k8s_namespace") or "", settings.get("scheduler_name") or ""

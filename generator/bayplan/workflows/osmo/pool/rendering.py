@@ -12,7 +12,7 @@ from typing import Any
 from bayplan.core.diagnostics import Outcome, Route, error
 from bayplan.core.phrases import did_you_mean
 from bayplan.core.values import NamedTuple
-from bayplan.workflows.osmo.pool.values import Ask, Platform, PoolConfig
+from bayplan.workflows.osmo.pool.values import Platform, PoolConfig, TaskRequest
 from bayplan.workflows.osmo.units import UNITS, k8s_name, quantity, split_amount
 
 # What pod templates and rules may name, and its values for a task (postgres.py, ResourceSpec.get_allocatable_tokens).
@@ -34,7 +34,7 @@ CONTAINER = "main"
 LONGEST = 63
 
 
-def of_task(config: PoolConfig, platform: Platform, ask: Ask) -> Outcome[dict[str, Value]]:
+def of_task(config: PoolConfig, platform: Platform, ask: TaskRequest) -> Outcome[dict[str, Value]]:
     """Every variable of one task. A value of None: known, and not given. W488 for an amount that is none."""
     amounts = {"MEMORY": quantity(ask.memory), "STORAGE": quantity(ask.storage)}
     own: dict[str, Value] = {
@@ -59,7 +59,7 @@ def of_task(config: PoolConfig, platform: Platform, ask: Ask) -> Outcome[dict[st
     return Outcome({**made, **of_group(config, ask), **_of_workflow(platform, ask)})
 
 
-def of_group(config: PoolConfig, ask: Ask) -> dict[str, Value]:
+def of_group(config: PoolConfig, ask: TaskRequest) -> dict[str, Value]:
     """The variables of a whole task group, the only ones that group templates see.
 
     OSMO draws random numbers for the UUIDs; these are made of the names, so that the same input gives the same output.
@@ -73,7 +73,7 @@ def of_group(config: PoolConfig, ask: Ask) -> dict[str, Value]:
     }
 
 
-def _of_workflow(platform: Platform, ask: Ask) -> dict[str, Value]:
+def _of_workflow(platform: Platform, ask: TaskRequest) -> dict[str, Value]:
     lead: dict[str, Value] = {"WF_LEAD_CONTAINER": "true"} if ask.lead else {}
     return {
         "WF_TASK_NAME": _label(ask.task),

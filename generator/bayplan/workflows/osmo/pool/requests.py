@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain, repeat
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
@@ -13,7 +14,7 @@ from bayplan.kube import quantity
 from bayplan.kube.pod import OWN_FIELDS, REQUIRED
 from bayplan.model.topology import NodeShape
 from bayplan.workflows.osmo.pool.rendering import Job, Rendered, Value, of_node
-from bayplan.workflows.osmo.pool.values import Ask, Platform, Rule
+from bayplan.workflows.osmo.pool.values import Platform, Rule, TaskRequest
 from bayplan.workflows.osmo.units import UNITS, split_amount
 
 NUMBER = re.compile(r"\d+(\.\d+)?")
@@ -24,12 +25,12 @@ SHOWN = 3
 """So many tasks are named."""
 
 
-def rights(platform: Platform, ask: Ask) -> Iterator[Diagnostic]:
+def rights(platform: Platform, ask: TaskRequest) -> Iterator[Diagnostic]:
     """W484 and W485 (src/utils/job/task.py, TaskSpec.validate_privilege_host_mount)."""
     yield from _right(platform, ask, "privileged", ask.privileged, platform.privileged_allowed, "be privileged")
     wanted = "use the node's network"
     yield from _right(platform, ask, "host_network", ask.host_network, platform.host_network_allowed, wanted)
-    for mount, route in zip(ask.mounts, _mount_routes(ask), strict=True):
+    for mount, route in zip(ask.mounts, chain(ask.mount_places, repeat(ask.route)), strict=False):
         source = mount.partition(":")[0]
         if source in platform.default_mounts and source not in platform.allowed_mounts:
             message = f'platform "{platform.name}" mounts "{source}" by itself, and OSMO refuses it a second time'
@@ -41,40 +42,38 @@ def rights(platform: Platform, ask: Ask) -> Iterator[Diagnostic]:
             yield error("W484", route, message, hint=hint, notes=_here(platform))
 
 
-def own_mounts(platform: Platform, ask: Ask) -> tuple[str, ...]:
+def own_mounts(platform: Platform, ask: TaskRequest) -> tuple[str, ...]:
     """The task's mounts that the platform's template does not make already."""
     return tuple(mount for mount in ask.mounts if mount.partition(":")[0] not in platform.default_mounts)
 
 
-def _right(platform: Platform, ask: Ask, field: str, asked: bool, given: bool, what: str) -> Iterator[Diagnostic]:
+def _right(
+    platform: Platform, ask: TaskRequest, field: str, asked: bool, given: bool, what: str
+) -> Iterator[Diagnostic]:
     if asked and not given:
         message = f'platform "{platform.name}" does not let tasks {what}'
         hint = f"remove it from the task, or have the pool's administrator set {field}_allowed"
         yield error("W484", ask.places.get(field, ask.route), message, hint=hint, notes=_here(platform))
 
 
-def _mount_routes(ask: Ask) -> tuple[Route, ...]:
-    return (*ask.mount_places, *[ask.route] * (len(ask.mounts) - len(ask.mount_places)))
-
-
 def _here(platform: Platform) -> tuple[Note, ...]:
     return (Note("the platform is here", platform.route),)
 
 
-class Case(NamedTuple):
+class RuleCase(NamedTuple):
     """The rules of one task's platform, each with the variables it sees.
 
     First the `plain` ones that no node matters to, then those `of_nodes` over and over: once for each kind of node.
     """
 
-    ask: Ask
+    ask: TaskRequest
     pairs: tuple[tuple[Rule, Mapping[str, Value]], ...]
     plain: int
     of_nodes: tuple[Rule, ...]
     kinds: int
 
 
-def case(platform: Platform, ask: Ask, tokens: Mapping[str, Value], nodes: Sequence[NodeShape]) -> Case:
+def case(platform: Platform, ask: TaskRequest, tokens: Mapping[str, Value], nodes: Sequence[NodeShape]) -> RuleCase:
     """The rules on the nodes that the task may get."""
     of_nodes = tuple(rule for rule in platform.rules if "K8_" in rule.left + rule.right)
     pairs = [(rule, tokens) for rule in platform.rules if rule not in of_nodes]
@@ -82,15 +81,15 @@ def case(platform: Platform, ask: Ask, tokens: Mapping[str, Value], nodes: Seque
     for node in nodes:
         values = {**of_node(node.resources, node.accelerators), **tokens}
         pairs += [(rule, values) for rule in of_nodes]
-    return Case(ask, tuple(pairs), plain, of_nodes, len(nodes))
+    return RuleCase(ask, tuple(pairs), plain, of_nodes, len(nodes))
 
 
-def jobs(case: Case) -> list[Job]:
+def jobs(case: RuleCase) -> list[Job]:
     """Left, right and message of every rule, on every kind of node that it is about."""
     return [Job(text, values) for rule, values in case.pairs for text in (rule.left, rule.right, rule.message)]
 
 
-class Breach(NamedTuple):
+class RuleViolation(NamedTuple):
     """A rule that a task breaks: where the workflow says what breaks it, what was compared, what its author says."""
 
     route: Route
@@ -100,64 +99,73 @@ class Breach(NamedTuple):
     task: str
 
 
-Found = Diagnostic | Breach
+Finding = Diagnostic | RuleViolation
 
 
-def told(found: Sequence[Found]) -> Iterator[Diagnostic]:
+def merge_violations(found: Sequence[Finding]) -> Iterator[Diagnostic]:
     """The findings; W483 once for all tasks that break a rule in one place."""
-    tasks: dict[Breach, list[str]] = {}
+    tasks: dict[RuleViolation, list[str]] = {}
     for each in found:
-        if isinstance(each, Breach):
+        if isinstance(each, RuleViolation):
             tasks.setdefault(each._replace(task=""), []).append(each.task)
-    for each in dict.fromkeys(each._replace(task="") if isinstance(each, Breach) else each for each in found):
-        yield _broken(each, tasks[each]) if isinstance(each, Breach) else each
+    for each in dict.fromkeys(each._replace(task="") if isinstance(each, RuleViolation) else each for each in found):
+        yield _violation(each, tasks[each]) if isinstance(each, RuleViolation) else each
 
 
-def _broken(breach: Breach, tasks: Sequence[str]) -> Diagnostic:
+def _violation(violation: RuleViolation, tasks: Sequence[str]) -> Diagnostic:
     several = len(set(tasks)) > 1
     names = listing(dict.fromkeys(tasks), "and", SHOWN)
     who = f"tasks {names} break a rule of their platform" if several else f"task {names} breaks a rule of its platform"
-    notes = (Note(f"{breach.compared} must hold", breach.rule),)
+    notes = (Note(f"{violation.compared} must hold", violation.rule),)
     hint = "change what the task's resource asks for"
-    return error("W483", breach.route, f"{who}: {breach.said}", hint=hint, notes=notes)
+    return error("W483", violation.route, f"{who}: {violation.said}", hint=hint, notes=notes)
 
 
-def judge(case: Case, made: Sequence[Rendered]) -> Iterator[Found]:
+def judge(case: RuleCase, made: Sequence[Rendered]) -> Iterator[Finding]:
     """W481, W482, W483 and W488. Rules about nodes hold if all of them hold on one kind of node."""
     rules = enumerate(rule for rule, _ in case.pairs)
     found = [list(_verdict(case.ask, rule, *made[3 * n : 3 * n + 3])) for n, rule in rules]
     yield from (each for verdict in found[: case.plain] for each in verdict)
     if not case.kinds:
-        yield from map(_unknown_nodes, case.of_nodes)
+        for rule in case.of_nodes:
+            message = f'without a topology nothing is known of nodes, so the rule "{rule.message}" is not looked at'
+            yield info("W482", rule.route, message, hint="pass the cluster's topology with -t")
     elif case.of_nodes:
         size = len(case.of_nodes)
         kinds = [found[n : n + size] for n in range(case.plain, len(found), size)]
         by_kind = [[each for verdict in kind for each in verdict] for kind in kinds]
-        yield from min(by_kind, key=lambda verdicts: sum(isinstance(each, Breach) for each in verdicts))
+        yield from min(by_kind, key=lambda verdicts: sum(isinstance(each, RuleViolation) for each in verdicts))
 
 
-def _verdict(ask: Ask, rule: Rule, left: Rendered, right: Rendered, message: Rendered) -> Iterator[Found]:
+def _verdict(ask: TaskRequest, rule: Rule, left: Rendered, right: Rendered, message: Rendered) -> Iterator[Finding]:
     broken = next((each for each in (left, right) if each.fault), None)
     empty = (*left.empty, *right.empty)
     if broken:
         yield error("W488", rule.route, f"the rule cannot be evaluated: {broken.fault}", hint=broken.hint)
     elif empty:
+        hint = f"give {empty[0]} a default in common_default_variables, or ask for it in the workflow"
+        if empty[0].startswith("K8_"):
+            hint = "state in the topology what the pool's nodes have"
         what = f'"{empty[0]}" has no value, so the rule "{rule.message}" is not looked at'
-        yield info("W482", rule.route, what, hint=_why(empty[0]))
+        yield info("W482", rule.route, what, hint=hint)
     else:
         yield from _compared(ask, rule, left.text, right.text, rule.message if message.fault else message.text)
 
 
-def _compared(ask: Ask, rule: Rule, left: str, right: str, said: str) -> Iterator[Found]:
+def _compared(ask: TaskRequest, rule: Rule, left: str, right: str, said: str) -> Iterator[Finding]:
     holds = compare(rule.operator, operand(left), operand(right))
     one, other = WHOLE.sub("", left), WHOLE.sub("", right)
     if holds is None:
         what = f'OSMO cannot compare "{one}" with "{other}"; the rule is left out'
         yield warning("W481", rule.route, what, hint="both sides must be numbers, or amounts with a unit")
     elif not holds:
-        route = ask.places.get(_field(rule), ask.route)
-        yield Breach(route, rule.route, f'"{one}" {WORDS[rule.operator]} "{other}"', said, ask.task)
+        field = next((field for name, field in FIELDS.items() if name in rule.left + rule.right), "")
+        route = ask.places.get(field, ask.route)
+        yield RuleViolation(route, rule.route, f'"{one}" {WORDS[rule.operator]} "{other}"', said, ask.task)
 
+
+FIELDS = {"USER_CPU": "cpu", "USER_GPU": "gpu", "USER_MEMORY": "memory", "USER_STORAGE": "storage"}
+"""Variable of a rule -> the field of a resource that it is about."""
 
 WORDS = {"GT": ">", "GE": ">=", "LT": "<", "LE": "<=", "EQ": "="}
 
@@ -176,32 +184,10 @@ def compare(operator: str, left: int | float | str, right: int | float | str) ->
     """Whether `left operator right` holds; None where text would be compared with a number."""
     if operator == "EQ":
         return left == right
-    if isinstance(left, str) and isinstance(right, str):
-        return _ordered(operator, (left > right) - (left < right))
-    if isinstance(left, str) or isinstance(right, str):
+    if isinstance(left, str) != isinstance(right, str):
         return None
-    return _ordered(operator, (left > right) - (left < right))
-
-
-def _ordered(operator: str, sign: int) -> bool:
+    sign = (left > right) - (left < right)  # type: ignore[operator]  # both are texts, or both numbers
     return {"GT": sign > 0, "GE": sign >= 0, "LT": sign < 0, "LE": sign <= 0}[operator]
-
-
-def _field(rule: Rule) -> str:
-    """The field of a resource that a rule is about."""
-    names = {"USER_CPU": "cpu", "USER_GPU": "gpu", "USER_MEMORY": "memory", "USER_STORAGE": "storage"}
-    return next((field for name, field in names.items() if name in rule.left + rule.right), "")
-
-
-def _unknown_nodes(rule: Rule) -> Diagnostic:
-    message = f'without a topology nothing is known of nodes, so the rule "{rule.message}" is not looked at'
-    return info("W482", rule.route, message, hint="pass the cluster's topology with -t")
-
-
-def _why(name: str) -> str:
-    if name.startswith("K8_"):
-        return "state in the topology what the pool's nodes have"
-    return f"give {name} a default in common_default_variables, or ask for it in the workflow"
 
 
 # A rendered pod template, cut into what the native format has fields for and what goes into `template`.
@@ -221,7 +207,7 @@ MANAGED = ("image", "command", "args")
 Path = tuple[str, ...]
 
 
-class Cut(NamedTuple):
+class TemplateParts(NamedTuple):
     """The parts of a pod template. `left_out`, `claims` and `unequal` name what a reader should know of."""
 
     resources: Mapping[str, str] = {}
@@ -235,7 +221,7 @@ class Cut(NamedTuple):
     faults: tuple[tuple[str, str], ...] = ()  # resource and why it is no amount
 
 
-def cut(template: Mapping[str, Any], container: str, channels: Collection[str]) -> Cut:
+def cut(template: Mapping[str, Any], container: str, channels: Collection[str]) -> TemplateParts:
     """The template without what is OSMO's or bayplan's own; `channels`: claim templates of ComputeDomains."""
     spec = dict(template.get("spec") or {})
     left = [("spec", name) for name in OWN_FIELDS if spec.pop(name, None) is not None]
@@ -249,8 +235,11 @@ def cut(template: Mapping[str, Any], container: str, channels: Collection[str]) 
     managed = [("spec", "containers", container, name) for name in MANAGED if name in own]
     amounts = _amounts(own.get("resources") or {})
     kept = [*_main(own, amounts), *(each for each in beside if each.get("image"))]
-    whole = {"metadata": _metadata(template), "spec": vacuous({**spec, **({"containers": kept} if kept else {})})}
-    return Cut(
+    metadata = template.get("metadata") or {}
+    metadata = {key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)}
+    spec = without_vacuous_affinity({**spec, **({"containers": kept} if kept else {})})
+    whole = {"metadata": metadata, "spec": spec}
+    return TemplateParts(
         resources=amounts.equal,
         accelerators=amounts.cards,
         template={key: value for key, value in whole.items() if value},
@@ -270,11 +259,6 @@ def _main(own: Mapping[str, Any], amounts: Amounts) -> list[dict[str, Any]]:
     rest = _without(own, *MANAGED, "resources")
     main = {**rest, **({"resources": resources} if resources else {})}
     return [main] if main.keys() - {"name"} else []
-
-
-def _metadata(template: Mapping[str, Any]) -> dict[str, Any]:
-    metadata = template.get("metadata") or {}
-    return {key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)}
 
 
 def _take_control(spec: dict[str, Any]) -> Iterator[Path]:
@@ -367,7 +351,7 @@ def _amount(value: Any) -> int | str | None:
     return amount if amount >= 0 else f'"{value}" is less than nothing'
 
 
-def vacuous(spec: dict[str, Any]) -> dict[str, Any]:
+def without_vacuous_affinity(spec: dict[str, Any]) -> dict[str, Any]:
     """The spec without node affinity that excludes nothing: `NotIn` of no values, as without excluded nodes."""
     affinity = _mapping(spec.get("affinity"))
     nodes = _mapping(affinity.get("nodeAffinity"))
@@ -383,11 +367,11 @@ def vacuous(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _term(term: Mapping[str, Any]) -> dict[str, Any]:
-    kept = [each for each in _list(term.get("matchExpressions")) if not _says_nothing(each)]
+    kept = [each for each in _list(term.get("matchExpressions")) if not _is_vacuous(each)]
     return {**term, "matchExpressions": kept} if kept else _without(term, "matchExpressions")
 
 
-def _says_nothing(expression: Any) -> bool:
+def _is_vacuous(expression: Any) -> bool:
     named = isinstance(expression, Mapping) and expression.get("operator") == "NotIn"
     return named and isinstance(expression.get("values"), list) and not any(expression["values"])
 

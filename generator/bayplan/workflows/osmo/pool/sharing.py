@@ -14,8 +14,8 @@ from bayplan.model.topology import ClusterTopology, NodeShape
 from bayplan.workflows.osmo.pool import library, rendering, requests
 from bayplan.workflows.osmo.pool.reading import platform as platform_of
 from bayplan.workflows.osmo.pool.rendering import Job, Render, Rendered, Value, render_all, texts
-from bayplan.workflows.osmo.pool.requests import Found
-from bayplan.workflows.osmo.pool.values import Ask, Platform, PoolConfig, Share, lay
+from bayplan.workflows.osmo.pool.requests import Finding
+from bayplan.workflows.osmo.pool.values import Platform, PoolConfig, Share, TaskRequest, merge_templates
 from bayplan.workflows.osmo.units import k8s_name
 
 # What a task gets of its platform -> where the pool's templates say so.
@@ -144,48 +144,43 @@ NOTHING = object()
 """What a text without a value leaves behind."""
 
 
-class Work(NamedTuple):
+class PreparedTask(NamedTuple):
     """One task on its platform, and the texts that must be rendered for it."""
 
-    ask: Ask
+    ask: TaskRequest
     platform: Platform
     tokens: Mapping[str, Value]
-    case: requests.Case
+    case: requests.RuleCase
     jobs: tuple[Job, ...]
     rules: int  # so many of the jobs are the rules'
     channels: int  # so many after these name channels
 
 
-def share(
-    config: PoolConfig, ask: Ask, topology: ClusterTopology | None = None, render: Render | None = None
-) -> Outcome[Share]:
-    """What the task's platform gives it. W481 to W490, W492, W495, W496.
+def shares(
+    config: PoolConfig,
+    asks: Sequence[TaskRequest],
+    topology: ClusterTopology | None = None,
+    render: Render | None = None,
+) -> Outcome[tuple[Share, ...]]:
+    """What the platforms give the tasks, whose texts are rendered together. W481 to W490, W492, W495, W496.
 
-    Rules about nodes are held against the nodes of the topology that the platform may mean; without one they are not.
+    Rules about nodes are held against the nodes of the topology that a platform may mean; without one they are not.
     `render` runs the texts that are more than plain variables; without it they are errors.
     """
-    made = shares(config, (ask,), topology, render)
-    return Outcome(made.value[0] if made.value else None, made.diagnostics)
-
-
-def shares(
-    config: PoolConfig, asks: Sequence[Ask], topology: ClusterTopology | None = None, render: Render | None = None
-) -> Outcome[tuple[Share, ...]]:
-    """The same for many tasks; their texts are rendered together."""
-    begun = [_begin(config, ask, topology) for ask in asks]
-    found: list[Found] = [each for outcome in begun for each in outcome.diagnostics]
+    begun = [_prepare(config, ask, topology) for ask in asks]
+    found: list[Finding] = [each for outcome in begun for each in outcome.diagnostics]
     works = [outcome.value for outcome in begun if outcome.value is not None]
     rendered = iter(render_all([job for work in works for job in work.jobs], render))
     made: list[Share] = []
     for work in works:
-        given, said = _finish(work, [next(rendered) for _ in work.jobs])
+        given, said = _complete(work, [next(rendered) for _ in work.jobs])
         found.extend(said)
         made.extend([given] if given else [])
-    told = tuple(requests.told(found))
-    return Outcome(None if has_errors(told) or len(made) < len(asks) else tuple(made), told)
+    reported = tuple(requests.merge_violations(found))
+    return Outcome(None if has_errors(reported) or len(made) < len(asks) else tuple(made), reported)
 
 
-def _begin(config: PoolConfig, ask: Ask, topology: ClusterTopology | None) -> Outcome[Work]:
+def _prepare(config: PoolConfig, ask: TaskRequest, topology: ClusterTopology | None) -> Outcome[PreparedTask]:
     own = platform_of(config, ask.platform, ask.places.get("platform", ask.route))
     if own.value is None:
         return Outcome(None, own.diagnostics)
@@ -199,7 +194,7 @@ def _begin(config: PoolConfig, ask: Ask, topology: ClusterTopology | None) -> Ou
     channels = [Job(name, rendering.of_group(config, ask)) for name in library.channels(config)]
     template = [Job(text, tokens.value) for text in texts(dict(platform.pod_template))]
     jobs = (*rules, *channels, *template)
-    return Outcome(Work(ask, platform, tokens.value, case, jobs, len(rules), len(channels)), found)
+    return Outcome(PreparedTask(ask, platform, tokens.value, case, jobs, len(rules), len(channels)), found)
 
 
 def _nodes(platform: Platform, topology: ClusterTopology | None) -> list[NodeShape]:
@@ -217,10 +212,10 @@ def selector(platform: Platform) -> dict[str, str]:
     return {key: str(value) for key, value in given.items() if "{{" not in str(value) and "{%" not in str(value)}
 
 
-def _finish(work: Work, rendered: Sequence[Rendered]) -> tuple[Share | None, list[Found]]:
+def _complete(work: PreparedTask, rendered: Sequence[Rendered]) -> tuple[Share | None, list[Finding]]:
     rest = rendered[work.rules + work.channels :]
-    found: list[Found] = [*requests.judge(work.case, rendered[: work.rules])]
-    broken = [*_broken(work, rest)]
+    found: list[Finding] = [*requests.judge(work.case, rendered[: work.rules])]
+    broken = [*_unrenderable(work, rest)]
     if broken:
         return None, [*found, *broken]
     platform, container = work.platform, str(work.tokens["USER_CONTAINER_NAME"])
@@ -233,7 +228,7 @@ def _finish(work: Work, rendered: Sequence[Rendered]) -> tuple[Share | None, lis
     channels = {each.text for each in rendered[work.rules : work.rules + work.channels]}
     orphans = {*_orphans(work, filled, channels)}
     made = requests.cut(filled, container, channels | orphans)
-    found += [*_empty(work, rest), *_told(work, made, bool(channels), orphans)]
+    found += [*_empty(work, rest), *_template_findings(work, made, bool(channels), orphans)]
     template, places = renamed(made.template, origins(made.template, platform.sources, container, fill))
     given = Share(
         resources=made.resources,
@@ -242,19 +237,19 @@ def _finish(work: Work, rendered: Sequence[Rendered]) -> tuple[Share | None, lis
         mounts=requests.own_mounts(platform, work.ask),
         origins={
             **{("template", *route): place for route, place in places.items()},
-            **_amounts(origins(_only(filled, container), platform.sources, container, fill)),
+            **_amount_origins(origins(_only_resources(filled, container), platform.sources, container, fill)),
         },
     )
     return given, found
 
 
-def _only(filled: Mapping[str, Any], container: str) -> dict[str, Any]:
+def _only_resources(filled: Mapping[str, Any], container: str) -> dict[str, Any]:
     """What the user's container asks for, and nothing else."""
     own = [each for each in filled["spec"]["containers"] if each.get("name") == container]
     return {"spec": {"containers": [{key: each[key] for key in ("name", "resources") if key in each} for each in own]}}
 
 
-def _amounts(places: Mapping[Route, Route]) -> dict[Route, Route]:
+def _amount_origins(places: Mapping[Route, Route]) -> dict[Route, Route]:
     """The places of what the user's container asks for, by the field of a podSet that it becomes."""
     made: dict[Route, Route] = {}
     for key in ("requests", "limits"):
@@ -285,10 +280,10 @@ def _filled(value: Any, texts_made: Mapping[str, Rendered]) -> Any:
 def _pod(template: Mapping[str, Any], container: str) -> dict[str, Any]:
     """The template on the containers of OSMO's pod: what two entries say of one container comes together there."""
     names = (container, requests.CONTROL)
-    return lay({"spec": {"containers": [{"name": name} for name in names]}}, template, [])
+    return merge_templates({"spec": {"containers": [{"name": name} for name in names]}}, template, [])
 
 
-def _broken(work: Work, rendered: Sequence[Rendered]) -> Iterator[Diagnostic]:
+def _unrenderable(work: PreparedTask, rendered: Sequence[Rendered]) -> Iterator[Diagnostic]:
     jobs = work.jobs[work.rules + work.channels :]
     for job, made in zip(jobs, rendered, strict=True):
         if made.fault:
@@ -296,7 +291,7 @@ def _broken(work: Work, rendered: Sequence[Rendered]) -> Iterator[Diagnostic]:
             yield error("W488", where(work.platform, job.text), message, hint=made.hint or "correct the template")
 
 
-def _empty(work: Work, rendered: Sequence[Rendered]) -> Iterator[Diagnostic]:
+def _empty(work: PreparedTask, rendered: Sequence[Rendered]) -> Iterator[Diagnostic]:
     """W487, but for GPUs: no number of them is none."""
     jobs = work.jobs[work.rules + work.channels :]
     for job, made in zip(jobs, rendered, strict=True):
@@ -309,7 +304,7 @@ def _empty(work: Work, rendered: Sequence[Rendered]) -> Iterator[Diagnostic]:
                 yield warning("W487", where(work.platform, job.text), message, hint=hint)
 
 
-def _orphans(work: Work, filled: Mapping[str, Any], channels: set[str]) -> Iterator[str]:
+def _orphans(work: PreparedTask, filled: Mapping[str, Any], channels: set[str]) -> Iterator[str]:
     """Claim templates that are made for each workflow, group or task, and by no group template of the pool."""
     raw = (work.platform.pod_template.get("spec") or {}).get("resourceClaims") or ()
     own = {str(work.tokens[name]) for name in PER_GROUP if any(name in str(each) for each in raw)}
@@ -319,7 +314,9 @@ def _orphans(work: Work, filled: Mapping[str, Any], channels: set[str]) -> Itera
             yield name
 
 
-def _told(work: Work, made: requests.Cut, domains: bool, orphans: set[str]) -> Iterator[Diagnostic]:
+def _template_findings(
+    work: PreparedTask, made: requests.TemplateParts, domains: bool, orphans: set[str]
+) -> Iterator[Diagnostic]:
     platform = work.platform
     for name, fault in made.faults:
         route = where(platform, name)

@@ -79,7 +79,7 @@ class PoolConfig(NamedTuple):
     places: Mapping[str, Route] = {}
 
 
-class Ask(NamedTuple):
+class TaskRequest(NamedTuple):
     """What one task asks of its platform. Amounts as the workflow writes them, empty or None where it says nothing.
 
     `places` says where the workflow says so, by field (`platform`, `cpu`, `gpu`, `memory`, `storage`, `cache`,
@@ -216,7 +216,7 @@ def sections(data: Any) -> Outcome[Sections]:
     found = find(data)
     if found is not None:
         return Outcome(found)
-    return Outcome(None, (_stranger(data),))
+    return Outcome(None, (_no_pool_config(data),))
 
 
 def find(data: Any) -> Sections | None:
@@ -280,7 +280,7 @@ def _listed(node_sets: list[Any], route: Route) -> Iterator[tuple[str, Part]]:
                 yield pool["name"], Part(pool, (*route, n, "pools", p))
 
 
-def _stranger(data: Any) -> Diagnostic:
+def _no_pool_config(data: Any) -> Diagnostic:
     hint = "give what `osmo config show POOL` prints, or the Helm values of the OSMO service"
     if isinstance(data, Mapping) and data.get("kind") == "ConfigMap":
         message = "this is the ConfigMap around a pool configuration, not the configuration"
@@ -319,7 +319,7 @@ def unknown_pool(name: str, found: Sections, who: str) -> Diagnostic:
 Path = tuple[str | int, ...]
 
 
-def lay(base: Any, over: Mapping[str, Any], clashes: list[Path], path: Path = ()) -> dict[str, Any]:
+def merge_templates(base: Any, over: Mapping[str, Any], clashes: list[Path], path: Path = ()) -> dict[str, Any]:
     """`over` on `base`, as OSMO does it (src/lib/utils/common.py, recursive_dict_update with merge_lists_on_name).
 
     Mappings merge, lists merge by `name` where both have one and follow each other else, anything else is replaced.
@@ -332,15 +332,15 @@ def lay(base: Any, over: Mapping[str, Any], clashes: list[Path], path: Path = ()
     for key, value in over.items():
         here: Path = (*path, key)
         if isinstance(value, Mapping):
-            made[key] = lay(made.get(key, {}), value, clashes, here)
+            made[key] = merge_templates(made.get(key, {}), value, clashes, here)
         elif isinstance(value, list) and isinstance(made.get(key), list):
-            made[key] = lay_list(made[key], value, clashes, here)
+            made[key] = merge_lists(made[key], value, clashes, here)
         else:
             made[key] = value
     return made
 
 
-def lay_list(base: list[Any], over: Iterable[Any], clashes: list[Path], path: Path = ()) -> list[Any]:
+def merge_lists(base: list[Any], over: Iterable[Any], clashes: list[Path], path: Path = ()) -> list[Any]:
     """Entries with the name of one in `base` are laid over that (the last of several), all others follow."""
     made = list(base)
     places = {name: place for place, each in enumerate(base) for name in _names(each)}
@@ -348,7 +348,7 @@ def lay_list(base: list[Any], over: Iterable[Any], clashes: list[Path], path: Pa
         found = [places[name] for name in _names(each) if name in places]
         if found:
             place = found[0]
-            made[place] = lay(made[place], each, clashes, (*path, place))
+            made[place] = merge_templates(made[place], each, clashes, (*path, place))
         else:
             made.append(each)
     return made
@@ -360,10 +360,10 @@ def _names(entry: Any) -> tuple[Any, ...]:
     return (entry["name"],) if named else ()
 
 
-def helm(chart: Any, values: Any) -> Any:
+def merge_helm_values(chart: Any, values: Any) -> Any:
     """Values of a user over those of a chart, as Helm does it: mappings merge, null deletes, the rest is replaced."""
     if not (isinstance(chart, Mapping) and isinstance(values, Mapping)):
         return values
-    merged = {key: helm(chart[key], value) if key in chart else value for key, value in values.items()}
+    merged = {key: merge_helm_values(chart[key], value) if key in chart else value for key, value in values.items()}
     both = {**chart, **merged}
     return {key: value for key, value in both.items() if not (key in chart and value is None)}

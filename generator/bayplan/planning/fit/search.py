@@ -7,32 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from bayplan.core.values import NamedTuple
 from bayplan.model.plan import GangPlan, Plan, Unit, all_pods, walk
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
-from bayplan.planning.fit.problem import Problem, capacity, demand, problem, room
-from bayplan.planning.fit.space import Place, Space, space
-from bayplan.planning.fit.witness import Run, Solved, covers, placement, solve
-
-# What a search can say.
-
-
-class Placed(NamedTuple):
-    """It fits, for example so. No runs when only the answer was asked for."""
-
-    runs: tuple[Run, ...] = ()
-
-
-class NoRoom(NamedTuple):
-    """It does not fit."""
-
-
-class Unknown(NamedTuple):
-    """Not decided within the budget, nor by a solver."""
-
-    why: str
-    hint: str = ""
-
-
-Answer = Placed | NoRoom | Unknown
-
+from bayplan.planning.fit.problem import Place, Problem, Space, capacity, demand, problem, room, space
+from bayplan.planning.fit.witness import Answer, NoRoom, Placed, Run, Solved, Unknown, covers, placement, solve
 
 # Decide whether gangs that run together fit a space, and say where: fronts first, then first fit, then a solver.
 

@@ -1,19 +1,23 @@
-"""`bayplan kustomize doctor`: why kustomize would not run bayplan's functions, and what they would leave broken.
+"""`bayplan kustomize`: why kustomize would not run bayplan's functions and what they leave broken; older plugins.
 
-The files say most of it; where kustomize is installed, the folder is built with it, and what comes out is looked at.
+`doctor` reads the files; where kustomize is installed, the folder is built with it, and what comes out is looked at.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import stat
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from shlex import quote
 from typing import Any
 
+from bayplan.cli import output
+from bayplan.cli.failures import unwritable
 from bayplan.cli.finish import finish
-from bayplan.cli.krm import KINDS, inputs
-from bayplan.cli.krm.inputs import FUNCTION
-from bayplan.cli.kustomize_install import path_of, plugin_home
+from bayplan.cli.krm import kustomizations
+from bayplan.cli.krm.job import API_VERSION, FUNCTION, KINDS, is_workflow
 from bayplan.cli.options import Given
 from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, info, warning
 from bayplan.core.package_data import data_text
@@ -31,35 +35,33 @@ from bayplan.text.document import Document, read
 HOST = re.compile(r"(?<![-a-z0-9.])([a-z0-9][-a-z0-9]*)\.([a-z0-9][-a-z0-9]*)")
 
 
-def name(data: Any) -> str:
-    """The name of an object."""
+def _name(data: Any) -> str:
     return text(data, "metadata", "name")
 
 
-def title(data: Any) -> str:
+def _title(data: Any) -> str:
     """`JobSet "dev-train"`."""
-    return f'{text(data, "kind")} "{name(data)}"'
+    return f'{text(data, "kind")} "{_name(data)}"'
 
 
-def lost(objects: Sequence[Any]) -> Iterator[tuple[str, str, str, str]]:
-    """Owner, field, what it says, and the object that it meant."""
+def _broken_references(objects: Sequence[Any]) -> Iterator[tuple[str, str, str, str]]:
+    """Owner, field, the name in it, and the object that has another name now."""
     table = read("names.yaml", data_text("kustomize-plugin", "references", "names.yaml").encode(), "names", own=False)
     for row in items(table.value[0].data if table.value else {}, "nameReference"):
-        targets = [each for each in objects if _is(each, row)]
-        present = {name(each) for each in targets}
+        targets = [each for each in objects if _matches(each, row)]
         for spec in items(row, "fieldSpecs") if targets else ():
-            for owner in (each for each in objects if _is(each, spec)):
-                for said in _values(owner, _names_path(text(spec, "path"))):
-                    meant = next((each for each in targets if said not in present and _renamed(said, name(each))), None)
-                    if meant is not None:
-                        yield title(owner), text(spec, "path"), said, title(meant)
+            for owner in (each for each in objects if _matches(each, spec)):
+                for value in _values(owner, _field_path(text(spec, "path"))):
+                    target = _renamed_from(value, targets, {_name(each) for each in targets})
+                    if target is not None:
+                        yield _title(owner), text(spec, "path"), value, _title(target)
 
 
-def _is(data: Any, row: Any) -> bool:
+def _matches(data: Any, row: Any) -> bool:
     return text(data, "kind") == text(row, "kind") and text(row, "group") in ("", api_group(data))
 
 
-def _names_path(path: str) -> list[str]:
+def _field_path(path: str) -> list[str]:
     return [word.replace("\0", "/") for word in path.replace("\\/", "\0").split("/")]
 
 
@@ -74,37 +76,34 @@ def _values(data: Any, path: Sequence[str]) -> Iterator[str]:
         yield data
 
 
-def _renamed(before: str, now: str) -> bool:
-    """Whether a prefix or a suffix makes the one of the other."""
-    return now != before and (now.endswith(f"-{before}") or now.startswith(f"{before}-"))
+def _renamed_from(name: str, objects: Sequence[Any], present: set[str]) -> Any | None:
+    """The object whose name is this one with a prefix or a suffix; None where the name itself is present."""
+    renamed = (each for each in objects if _name(each).endswith(f"-{name}") or _name(each).startswith(f"{name}-"))
+    return None if name in present else next(renamed, None)
 
 
-def channels(objects: Sequence[Any]) -> Iterator[tuple[str, str]]:
+def _orphaned_channels(objects: Sequence[Any]) -> Iterator[tuple[str, str]]:
     """ComputeDomains that were renamed while their channel template, with a name of its own, was not."""
     for each in (each for each in objects if text(each, "kind") == "ComputeDomain"):
-        channel, words = text(each, "spec", "channel", "resourceClaimTemplate", "name"), name(each).split("-")
+        channel, words = text(each, "spec", "channel", "resourceClaimTemplate", "name"), _name(each).split("-")
         former = ("-".join(words[cut:]) for cut in range(1, len(words)))
-        if any(channel.startswith(f"{word}-") for word in former) and not channel.startswith(name(each)):
-            yield title(each), channel
+        if any(channel.startswith(f"{word}-") for word in former) and not channel.startswith(_name(each)):
+            yield _title(each), channel
 
 
-def hosts(objects: Sequence[Any]) -> Iterator[tuple[str, str, str]]:
+def _broken_hosts(objects: Sequence[Any]) -> Iterator[tuple[str, str, str]]:
     """Owner, host name in an environment or an argument, and what now has the name of its Service."""
     services = [each for each in objects if text(each, "kind") in ("Service", "JobSet", "LeaderWorkerSet")]
-    present = {name(each) for each in services} | {text(each, "spec", "network", "subdomain") for each in services}
+    present = {_name(each) for each in services} | {text(each, "spec", "network", "subdomain") for each in services}
     for owner in objects:
-        said = {host: host.split(".")[1] for word in _words(owner) for host in _hosts(word)}
-        for host, service in said.items():
-            meant = next((each for each in services if service not in present and _renamed(service, name(each))), None)
-            if meant is not None:
-                yield title(owner), host, title(meant)
+        hosts = dict.fromkeys(match[0] for word in _free_text(owner) for match in HOST.finditer(word))
+        for host in hosts:
+            target = _renamed_from(host.split(".")[1], services, present)
+            if target is not None:
+                yield _title(owner), host, _title(target)
 
 
-def _hosts(word: str) -> Iterator[str]:
-    yield from (match[0] for match in HOST.finditer(word))
-
-
-def _words(data: Any) -> Iterator[str]:
+def _free_text(data: Any) -> Iterator[str]:
     """Free text in the containers of an object's pods."""
     for _, pod in pod_templates(data):
         for container in (*items(pod, "spec", "containers"), *items(pod, "spec", "initContainers")):
@@ -115,7 +114,7 @@ def _words(data: Any) -> Iterator[str]:
 
 # A kustomization and those below it, with the functions that each lists.
 
-LISTS = ("generators", "transformers", "validators")
+FUNCTION_LISTS = ("generators", "transformers", "validators")
 
 MOST = 1000
 """Ways through a tree of kustomizations that are followed: folders that list each other's bases multiply them."""
@@ -145,54 +144,39 @@ class Kustomization(NamedTuple):
     resources: tuple[Listed, ...]
 
 
-def walk(folder: str) -> list[Kustomization]:
-    """The kustomization of a folder and all below it; empty where there is none."""
-    found: list[Kustomization] = []
-    _walk(folder, (), found)
-    return found
-
-
 def _walk(folder: str, above: tuple[Kustomization, ...], found: list[Kustomization]) -> None:
-    document = inputs.kustomization(folder)
-    if document is None or len(above) >= inputs.DEEPEST or len(found) >= MOST:
+    """Appends the kustomization of the folder and all below it."""
+    document = kustomizations.kustomization(folder)
+    if document is None or len(above) >= kustomizations.DEEPEST or len(found) >= MOST:
         return
     subject = f"kustomization:{len(found)}"
-    functions = tuple(_listed(folder, document, LISTS, subject, deep=True))
-    resources = tuple(_listed(folder, document, ("resources", "bases"), subject))
+    functions = tuple(_listed(folder, document, FUNCTION_LISTS, subject, kustomizations.objects))
+    resources = tuple(_listed(folder, document, ("resources", "bases"), subject, kustomizations.documents))
     own = Kustomization(folder, subject, document, above, functions, resources)
     found.append(own)
     for key in ("resources", "bases", "components"):
-        for word in inputs.words(document.data, key):
-            _walk(os.path.normpath(os.path.join(folder, word)), (*above, own), found)
+        for path in kustomizations.listed_paths(folder, document.data, key):
+            _walk(path, (*above, own), found)
 
 
 def _listed(
-    folder: str, document: Document, keys: tuple[str, ...], subject: str, deep: bool = False
+    folder: str, document: Document, keys: Sequence[str], subject: str, load: Callable[[str], Sequence[Document]]
 ) -> Iterator[Listed]:
-    """The objects in the files of some lists; `deep`: in folders too."""
+    """The objects in the files of some lists."""
     for key in keys:
-        for number, word in enumerate(inputs.words(document.data, key)):
-            path = os.path.normpath(os.path.join(folder, word))
-            held = inputs.objects(path) if deep else inputs.documents(path)
-            for index, each in enumerate(held):
+        for number, path in enumerate(kustomizations.listed_paths(folder, document.data, key)):
+            for index, each in enumerate(load(path)):
                 if isinstance(each.data, dict):
                     yield Listed(f"{subject}:{key}:{number}:{index}", key, each)
 
 
-def documents(each: Kustomization) -> Iterator[tuple[str, Document]]:
-    """Subject and document of everything that diagnostics may name."""
-    yield each.subject, each.document
-    yield from ((one.subject, one.document) for one in (*each.functions, *each.resources))
-
-
-def annotated(data: Any) -> Mapping[str, Any]:
-    """The annotations of an object."""
+def _annotations(data: Any) -> Mapping[str, Any]:
     return mapping(data, "metadata", "annotations")
 
 
-def ours(data: Any) -> bool:
+def _is_function(data: Any) -> bool:
     """Whether an object is of bayplan's own API."""
-    return str(data.get("apiVersion", "")).startswith("bayplan.dev/")
+    return api_group(data) == "bayplan.dev"
 
 
 # What kustomize makes of the folder: the build itself, Workflows that are left, names that no longer lead anywhere.
@@ -202,7 +186,7 @@ TIMEOUT = 300
 """Seconds that a build may take."""
 
 
-def check_built(folder: str, found: Sequence[Kustomization]) -> Iterator[Diagnostic]:
+def _built(folder: str, found: Sequence[Kustomization]) -> Iterator[Diagnostic]:
     """O832: there is no kustomize to ask, or one that knows no functions; O831: it fails."""
     program = next(filter(_is_program, (os.path.join(each, "kustomize") for each in os.get_exec_path())), None)
     route = (found[0].subject,)
@@ -216,8 +200,9 @@ def check_built(folder: str, found: Sequence[Kustomization]) -> Iterator[Diagnos
             "O832", route, message, hint="install kustomize 4.4 or newer; kubectl's own is built without the flag"
         )
         return
-    plain = not any(ours(one.data) for each in found for one in each.functions)
-    flags = () if plain else (PLUGINS,) if not _functions(found) else (PLUGINS, EXEC)
+    functions = [one.data for each in found for one in each.functions]
+    annotated = any(key in _annotations(each) for each in functions for key in FUNCTION)
+    flags = (PLUGINS, EXEC)[: 1 + annotated] if any(map(_is_function, functions)) else ()
     code, out, err = _run(program, "build", *flags, folder)
     if code:
         lines = [line for line in err.splitlines() if line[:1].strip()]
@@ -225,15 +210,11 @@ def check_built(folder: str, found: Sequence[Kustomization]) -> Iterator[Diagnos
         yield error("O831", route, f"`{' '.join(['kustomize build', *flags, folder])}` fails", notes=notes)
         return
     documents = read("kustomize", out.encode(), "built", own=False).value or ()
-    yield from _result([each.data for each in documents if isinstance(each.data, dict)], found[0])
+    yield from _built_objects([each.data for each in documents if isinstance(each.data, dict)], found[0])
 
 
 def _is_program(path: str) -> bool:
     return os.path.isfile(path) and os.access(path, os.X_OK)
-
-
-def _functions(found: Sequence[Kustomization]) -> bool:
-    return any(key in annotated(one.data) for each in found for one in each.functions for key in FUNCTION)
 
 
 def _run(*command: str) -> tuple[int, str, str]:
@@ -247,24 +228,21 @@ def _run(*command: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-def _result(objects: Sequence[Any], outermost: Kustomization) -> Iterator[Diagnostic]:
+def _built_objects(objects: Sequence[Any], outermost: Kustomization) -> Iterator[Diagnostic]:
     route = (outermost.subject,)
-    for each in objects:
-        if ours(each) and each.get("kind") == "Workflow":
-            message = f'the Workflow "{name(each)}" is still there after the build'
-            yield error(
-                "A967", route, message, hint="list a configuration of kind ExpandWorkflows under `transformers:`"
-            )
-    for owner, field, said, target in lost(objects):
-        message = f'{owner}: {field} says "{said}", and it is {target} now'
+    for each in filter(is_workflow, objects):
+        message = f'the Workflow "{_name(each)}" is still there after the build'
+        yield error("A967", route, message, hint=EXPAND)
+    for owner, field, name, target in _broken_references(objects):
+        message = f'{owner}: {field} says "{name}", and it is {target} now'
         hint = "list the folder kustomize-plugin/references under `components:`"
         yield error("A968", route, message, hint=hint)
-    for owner, channel in channels(objects):
+    for owner, channel in _orphaned_channels(objects):
         message = f'{owner} has another name now, and its channel template is still "{channel}"'
         hint = "give both one name, which kustomize can follow: two overlays in one namespace would share the template"
         yield warning("A968", route, message, hint=hint)
-    for owner, said, target in hosts(objects):
-        message = f'{owner} speaks of the host "{said}", and it is {target} now'
+    for owner, host, target in _broken_hosts(objects):
+        message = f'{owner} speaks of the host "{host}", and it is {target} now'
         hint = "no configuration repairs free text: let ExpandWorkflows make it, or use `replacements:`"
         yield error("A968", route, message, hint=hint)
 
@@ -281,15 +259,15 @@ PLACES = {
 
 LOCAL = "config.kubernetes.io/local-config"
 NAMING = ("namePrefix", "nameSuffix", "namespace")
+EXPAND = "list a configuration of kind ExpandWorkflows under `transformers:`"
 
 
-def check_listed(found: Sequence[Kustomization]) -> Iterator[Diagnostic]:
-    """All of it."""
+def _files(found: Sequence[Kustomization]) -> Iterator[Diagnostic]:
     for each in found:
         for function in each.functions:
-            if ours(function.data) and function.data.get("kind") in KINDS:
+            if _is_function(function.data) and function.data.get("kind") in KINDS:
                 yield from _misplaced(function)
-                yield from _program(each, function)
+                yield from _missing_program(each, function)
                 yield from _too_early(each, function)
     yield from _workflows(found)
     yield from _flags(found)
@@ -305,34 +283,29 @@ def _misplaced(function: Listed) -> Iterator[Diagnostic]:
     yield error("A964", (function.subject, "kind"), message, hint=f"list it under `{PLACES[kind]}:`")
 
 
-def _program(where: Kustomization, function: Listed) -> Iterator[Diagnostic]:
+def _missing_program(where: Kustomization, function: Listed) -> Iterator[Diagnostic]:
     """A966: what kustomize would call is not there."""
-    key = next((key for key in FUNCTION if key in annotated(function.data)), None)
+    key = next((key for key in FUNCTION if key in _annotations(function.data)), None)
     if key is None:
-        path = path_of(plugin_home(), function.data["kind"])
+        path = _plugin_path(_plugin_home(), function.data["kind"])
         if not os.access(path, os.X_OK):
             message = f"{function.data['kind']} names no program, and there is no plugin at {path}"
-            hint = "annotate it with `config.kubernetes.io/function: |` and `exec: {path: bayplan-krm}`"
-            yield error(
-                "A966", (function.subject, "kind"), message, hint=f"{hint}; or run `bayplan kustomize install-legacy`"
-            )
+            hint = "annotate it with `config.kubernetes.io/function: |` and `exec: {path: bayplan-krm}`; "
+            hint += "or run `bayplan kustomize install-legacy`"
+            yield error("A966", (function.subject, "kind"), message, hint=hint)
         return
     route: Route = (function.subject, "metadata", "annotations", key)
-    program = _path(annotated(function.data)[key])
+    program = _exec_path(_annotations(function.data)[key])
     if program is not None and not _runs(where.folder, program):
         message = f'kustomize would call "{program}", and there is no such program'
-        looked = (
-            "a name without a slash is looked for in PATH; a path is seen from the kustomization that lists the file"
-        )
-        yield error("A966", route, message, hint=looked)
+        hint = "a name without a slash is looked for in PATH; a path is seen from the kustomization that lists the file"
+        yield error("A966", route, message, hint=hint)
 
 
-def _path(text: Any) -> str | None:
+def _exec_path(annotation: Any) -> str | None:
     """`exec.path` of a function annotation; None where it is none, which kustomize itself says."""
-    found = read("", str(text).encode(), "annotation", own=False).value
-    data = found[0].data if found else None
-    inner = data.get("exec") if isinstance(data, dict) else None
-    path = inner.get("path") if isinstance(inner, dict) else None
+    found = read("", str(annotation).encode(), "annotation", own=False).value
+    path = get(found[0].data, "exec", "path") if found else None
     return path if isinstance(path, str) else None
 
 
@@ -356,35 +329,29 @@ def _too_early(where: Kustomization, function: Listed) -> Iterator[Diagnostic]:
 
 def _workflows(found: Sequence[Kustomization]) -> Iterator[Diagnostic]:
     """A967: nothing expands a Workflow, or it is dropped in the end."""
-    expanding = [each.folder for each in found for one in each.functions if _expands(one)]
+    expanding = {each.folder for each in found for one in each.functions if _expands(one)}
     for each in found:
-        reached = [outer.folder for outer in (*each.above, each)]
-        for one in each.resources:
-            if not ours(one.data) or one.data.get("kind") != "Workflow":
-                continue
-            name = (
-                str(one.data.get("metadata", {}).get("name", "")) if isinstance(one.data.get("metadata"), dict) else ""
-            )
-            if str(annotated(one.data).get(LOCAL, "")).lower() == "true":
+        expanded = not expanding.isdisjoint(outer.folder for outer in (*each.above, each))
+        for one in (one for one in each.resources if is_workflow(one.data)):
+            name = str(mapping(one.data, "metadata").get("name", ""))
+            if str(_annotations(one.data).get(LOCAL, "")).lower() == "true":
                 message = f'kustomize drops the Workflow "{name}" in the end, and says nothing'
                 route: Route = (one.subject, "metadata", "annotations", LOCAL, KEY)
                 yield error("A967", route, message, hint="remove the annotation")
-            elif not set(expanding) & set(reached):
-                hint = (
-                    "list a configuration of kind ExpandWorkflows under `transformers:` of the outermost kustomization"
-                )
+            elif not expanded:
+                hint = f"{EXPAND} of the outermost kustomization"
                 yield error("A967", (one.subject, "kind"), f'nothing expands the Workflow "{name}"', hint=hint)
 
 
 def _expands(one: Listed) -> bool:
-    return ours(one.data) and one.data.get("kind") == "ExpandWorkflows"
+    return _is_function(one.data) and one.data.get("kind") == "ExpandWorkflows"
 
 
 def _flags(found: Sequence[Kustomization]) -> Iterator[Diagnostic]:
     """O833: how the folder has to be built."""
     for each in found:
         for one in each.functions:
-            if ours(one.data) and any(key in annotated(one.data) for key in FUNCTION):
+            if _is_function(one.data) and any(key in _annotations(one.data) for key in FUNCTION):
                 message = "kustomize runs this function with --enable-alpha-plugins and --enable-exec only"
                 why = "with --enable-alpha-plugins alone it is skipped without a word, and kubectl has no other flag"
                 yield info("O833", (one.subject, "kind"), message, notes=(Note(why),), hint=HINT)
@@ -394,17 +361,98 @@ def _flags(found: Sequence[Kustomization]) -> Iterator[Diagnostic]:
 HINT = "for `kubectl kustomize`, leave the annotation out and run `bayplan kustomize install-legacy`"
 
 
-def run(given: Given) -> int:
+def doctor(given: Given) -> int:
     """Reports on one folder with a kustomization."""
     folder = given.words[0] if given.words else "."
-    found = walk(folder)
+    found: list[Kustomization] = []
+    _walk(folder, (), found)
     if not found:
         message = f'there is no kustomization.yaml in "{folder}" that can be read'
-        return finish(
-            given, [Batch((error("O834", (), message, hint="name the folder that you build"),))], to_stdout=True
-        )
-    sources = {subject: document for each in found for subject, document in documents(each)}
-    said = [*check_listed(found)]
-    known = {each.code for each in said}
-    said += [each for each in check_built(folder, found) if each.code != "A967" or each.code not in known]
-    return finish(given, [Batch(tuple(dict.fromkeys(said)), sources)], to_stdout=True)
+        wrong = error("O834", (), message, hint="name the folder that you build")
+        return finish(given, [Batch((wrong,))], to_stdout=True)
+    sources = {each.subject: each.document for each in found}
+    sources |= {one.subject: one.document for each in found for one in (*each.functions, *each.resources)}
+    reported = [*_files(found)]
+    unexpanded = any(each.code == "A967" for each in reported)
+    reported += [each for each in _built(folder, found) if each.code != "A967" or not unexpanded]
+    return finish(given, [Batch(tuple(dict.fromkeys(reported)), sources)], to_stdout=True)
+
+
+# The layout of kustomize's older plugins, the only one that kubectl runs.
+#
+# Source: kustomize 5.8.1, api/internal/plugins/loader and execplugin; api/konfig/plugins.go for where it looks.
+
+MARK = "# Made by `bayplan kustomize install-legacy`."
+SCRIPT = "bayplan-krm"
+
+
+def install_legacy(given: Given) -> int:
+    """Writes a small script for each kind, and says which are new."""
+    home = given.words[0] if given.words else _plugin_home()
+    text = f'#!/bin/sh\n{MARK}\nexec {_program()} "$@"\n'
+    paths = [_plugin_path(home, kind) for kind in KINDS]
+    wrong = [found for path in paths if (found := _in_the_way(path))]
+    if wrong:
+        return finish(given, [Batch(tuple(wrong))])
+    done: list[str] = []
+    failed = tuple(_write(paths, text, done))
+    return finish(given, [Batch(failed)], lambda: output.write(done))
+
+
+def _plugin_home() -> str:
+    """Where kustomize looks for plugins: the first of these that is set, else in the home folder."""
+    own = os.environ.get("KUSTOMIZE_PLUGIN_HOME")
+    config = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    return own or os.path.join(config, "kustomize", "plugin")
+
+
+def _plugin_path(home: str, kind: str) -> str:
+    """`HOME/bayplan.dev/v1alpha1/expandworkflows/ExpandWorkflows`."""
+    return os.path.join(home, *API_VERSION.split("/"), kind.lower(), kind)
+
+
+def _program() -> str:
+    """What the script runs: the installed command of this Python, else this Python with bayplan."""
+    beside = (os.path.dirname(sys.executable), os.path.dirname(os.path.abspath(sys.argv[0])))
+    found = next((path for folder in beside if os.access(path := os.path.join(folder, SCRIPT), os.X_OK)), None)
+    return quote(found) if found else f"{quote(sys.executable)} -P -m bayplan krm"
+
+
+def _in_the_way(path: str) -> Diagnostic | None:
+    """O830: a file that bayplan has not written."""
+    try:
+        with open(path, "rb") as file:
+            ours = MARK.encode() in file.read(4096)
+    except FileNotFoundError:
+        return None
+    except OSError as problem:
+        return unwritable(path, problem)
+    hint = "remove it, or name another folder in KUSTOMIZE_PLUGIN_HOME"
+    return None if ours else error("O830", (), f'"{path}" is there already, and is not bayplan\'s', hint=hint)
+
+
+def _write(paths: list[str], text: str, done: list[str]) -> Iterator[Diagnostic]:
+    for path in paths:
+        try:
+            word = _place(path, text)
+        except OSError as problem:
+            yield unwritable(path, problem)
+            return
+        done += [f"{word} {path}\n"] if word else []
+
+
+def _place(path: str, text: str) -> str:
+    """`created`, `updated`, or nothing where the script is as it should be."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    there = os.path.exists(path)
+    if there:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            same = file.read() == text
+        if same and os.access(path, os.X_OK):
+            return ""
+    new = f"{path}.new"
+    with open(new, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.chmod(new, os.stat(new).st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    os.replace(new, path)
+    return "updated" if there else "created"

@@ -1,0 +1,273 @@
+"""The files of a kustomization, and where in them the user wrote what kustomize handed over."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.cli import files
+from bayplan.cli.krm.job import PATH, Job, wire, without_wire
+from bayplan.clients import resource_list
+from bayplan.core.diagnostics import AT, KEY, Route, origin
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import api_group, items, mapping
+from bayplan.report import Batch
+from bayplan.text.document import Document, SourceMap, Span, locate, read
+
+NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+"""Names of the file, in kustomize's order (api/konfig/general.go at 5.8.1)."""
+
+LISTS = ("generators", "transformers", "validators", "resources", "bases", "components")
+DEEPEST = 20
+"""Kustomizations below each other that are followed."""
+
+Path = tuple[str | int, ...]
+
+
+class Source(NamedTuple):
+    """One document that holds an object, or a part of one. `parts`: path in the object -> path in the document.
+
+    `group`, `kind` and `names` of the object that it is about; empty ones stand for any.
+    """
+
+    document: Document
+    group: str
+    kind: str
+    names: frozenset[str]
+    parts: tuple[tuple[Path, Path], ...] = (((), ()),)
+    subject: str = ""
+
+    def concerns(self, data: Mapping[str, Any], names: frozenset[str]) -> bool:
+        """Whether it is about an object of that kind and one of those names."""
+        alike = self.kind in ("", data.get("kind")) and self.group in ("", api_group(data))
+        return alike and (not self.names or bool(self.names & names))
+
+
+def sources(folder: str, paths: Iterable[str]) -> Iterator[Source]:
+    """What a kustomization and those below it hold, then the objects in some files; what cannot be read is left out."""
+    for number, each in enumerate(_walk(folder, DEEPEST, set())):
+        yield each._replace(subject=f"file:{number}")
+    for number, each in enumerate(_objects(paths)):
+        yield each._replace(subject=f"named:{number}")
+
+
+def _walk(folder: str, depth: int, visited: set[str]) -> Iterator[Source]:
+    """What the patches change, then what is listed, then what lies below; each folder once."""
+    file = kustomization(folder)
+    if file is None or not depth or folder in visited:
+        return
+    visited.add(folder)
+    for patch in reversed(list(_patches(folder, file))):
+        yield from patch
+    paths = [path for key in LISTS for path in listed_paths(folder, file.data, key)]
+    folders = [path for path in paths if os.path.isdir(path)]
+    yield from _objects(path for path in paths if path not in folders)
+    for path in folders:
+        yield from _walk(path, depth - 1, visited)
+
+
+def kustomization(folder: str) -> Document | None:
+    """The kustomization file of a folder, if there is one that can be read."""
+    for name in NAMES:
+        path = os.path.normpath(os.path.join(folder, name))
+        if os.path.isfile(path):
+            return next((each for each in documents(path) if isinstance(each.data, dict)), None)
+    return None
+
+
+def documents(path: str) -> tuple[Document, ...]:
+    """What a file holds; nothing where it is none, or cannot be read."""
+    return files.load(path, "file", own=False)[0] if os.path.isfile(path) else ()
+
+
+def objects(path: str) -> tuple[Document, ...]:
+    """What a file of a list holds; in the place of a folder, what its kustomization lists."""
+    if not os.path.isdir(path):
+        return documents(path)
+    inner = kustomization(path)
+    paths = listed_paths(path, inner.data, "resources") if inner else ()
+    return tuple(each for path in paths for each in documents(path))
+
+
+def listed_paths(folder: str, data: Mapping[str, Any], key: str) -> list[str]:
+    """The paths in a list of a folder's kustomization; objects that are written in place are left out."""
+    texts = (each for each in items(data, key) if isinstance(each, str) and "\n" not in each)
+    return [os.path.normpath(os.path.join(folder, each)) for each in texts]
+
+
+def _objects(paths: Iterable[str]) -> Iterator[Source]:
+    return (_object(each) for path in paths for each in documents(path) if isinstance(each.data, dict))
+
+
+def _object(document: Document) -> Source:
+    """A document that is an object, or a patch that looks like one."""
+    data = document.data
+    name = mapping(data, "metadata").get("name")
+    return Source(document, api_group(data), str(data.get("kind", "")), frozenset({str(name)} if name else ()))
+
+
+def _patches(folder: str, file: Document) -> Iterator[list[Source]]:
+    """What each patch of a kustomization is about."""
+    for key in ("patches", "patchesJson6902", "patchesStrategicMerge"):
+        for number, each in enumerate(items(file.data, key)):
+            entry = each if isinstance(each, dict) else {"path": each} if "\n" not in str(each) else {"patch": each}
+            target = mapping(entry, "target")
+            at = (key, number, "patch") if isinstance(each, dict) else (key, number)
+            if isinstance(entry.get("path"), str):
+                texts = documents(os.path.normpath(os.path.join(folder, entry["path"])))
+            else:
+                texts = _inline(file, at, entry.get("patch"))
+            yield [_patch(document, target) for document in texts if isinstance(document.data, dict | list)]
+
+
+def _patch(document: Document, target: Mapping[str, Any]) -> Source:
+    """A patch: an object in part, or a list of operations on the one that `target` selects."""
+    kind, group, name = (str(target.get(key, "")) for key in ("kind", "group", "name"))
+    if isinstance(document.data, dict):
+        names = frozenset({name} if name.isidentifier() else ())
+        return Source(document, group, kind, names) if target else _object(document)
+    names = frozenset({name} if name.replace("-", "").isalnum() else ())  # anything else is a pattern
+    parts = tuple(
+        (_pointer(each["path"]), (number, "value"))
+        for number, each in enumerate(document.data)
+        if isinstance(each, dict) and isinstance(each.get("path"), str) and "value" in each
+    )
+    return Source(document, group, kind, names, parts)
+
+
+def _pointer(text: str) -> Path:
+    """`/spec/gangs/0` -> ("spec", "gangs", 0)."""
+    words = (word.replace("~1", "/").replace("~0", "~") for word in text.split("/")[1:])
+    return tuple(int(word) if word.isdigit() else word for word in words)
+
+
+def _inline(file: Document, path: Path, text: Any) -> tuple[Document, ...]:
+    """The documents of a patch that is written in the kustomization itself; their places are those in that file."""
+    if not isinstance(text, str):
+        return ()
+    found = read(file.name, text.encode(), "file", own=False)
+    span = locate(file.text, file.index, path)
+    source_map = SourceMap(text, lambda inner: (_outer(inner, span, file.text), ""))
+    return tuple(
+        each._replace(text=file.text, index=file.index, source_map=source_map) for each in found.value or ()[:1]
+    )
+
+
+def _outer(inner: Span, span: Span, text: str) -> Span:
+    """A place in a block scalar -> its place in the file; the scalar itself where it is written in another style."""
+    lines = text.splitlines()
+    head = lines[span.line - 1][span.column - 1 :] if span.line <= len(lines) else ""
+    first = next((line for line in lines[span.line :] if line.strip()), "")
+    if not head.startswith("|"):
+        return span
+    indent = len(first) - len(first.lstrip(" "))
+    return Span(span.line + inner.line, inner.column + indent, span.line + inner.end_line, inner.end_column + indent)
+
+
+# Where the user wrote what kustomize handed over: when there is something to say, the kustomization's files are read.
+#
+# What a function is given has been merged and written anew, so lines and columns mean nothing. The objects are looked
+# for in the files that the kustomization names (resources, patches, plugins, those of the kustomizations below it) by
+# kind and by the names that they had before. A value that a patch brought is shown in the patch.
+
+PREVIOUS_NAMES = "internal.config.kubernetes.io/previousNames"
+
+
+def with_files(job: Job, batches: Sequence[Batch]) -> list[Batch]:
+    """The batches with the files in which their subjects were written, as far as they are found."""
+    parsed = resource_list.parsed(job.items, lambda _: True).value or ()
+    objects = [each for each in (*(item.data for item in parsed), job.config) if isinstance(each, dict)]
+    paths = (str(wire(each).get(PATH, "")) for each in objects)
+    written = [*sources(".", dict.fromkeys(filter(None, paths)))]
+    by_title: dict[str, list[Any]] = {}
+    for each in objects:
+        by_title.setdefault(title(each), []).append(each)
+    return [_batch(batch, by_title, written) for batch in batches]
+
+
+def _batch(batch: Batch, by_title: Mapping[str, Sequence[Any]], written: Sequence[Source]) -> Batch:
+    """Routes of subjects that came over the wire lead into files."""
+    located: dict[str, Document] = {}
+    origins: dict[str, dict[Route, Route]] = {subject: dict(table) for subject, table in batch.origins.items()}
+    for subject, routes in _data_routes(batch).items():
+        document = batch.sources.get(subject)
+        if document is None or document.text or not isinstance(document.data, dict):
+            continue
+        same = (each for each in by_title.get(title(document.data), ()) if without_wire(each) == document.data)
+        whole = next(same, document.data)
+        located[subject] = document._replace(name=title(whole), data=None)
+        candidates = [each for each in written if each.concerns(whole, _names(whole))]
+        for route in routes:
+            place = _place(_mapped(route, batch.origins.get(subject, {}))[1:], whole, candidates)
+            if place is not None:
+                located[str(place[0])] = next(each.document for each in candidates if each.subject == place[0])
+                origins.setdefault(subject, {})[route] = place
+    return batch._replace(sources={**batch.sources, **located}, origins=origins)
+
+
+def _data_routes(batch: Batch) -> dict[str, set[Route]]:
+    """Subject -> routes that lead to data."""
+    found: dict[str, set[Route]] = {}
+    for each in batch.diagnostics:
+        for route in (each.route, *(note.route for note in each.notes)):
+            if route and AT not in route:
+                found.setdefault(str(route[0]), set()).add(route)
+    return found
+
+
+def _mapped(route: Route, table: Mapping[Route, Route]) -> Route:
+    """As the report maps it: to where a default was written."""
+    found = origin(route, table)
+    return (*found[0], *found[1]) if found else route
+
+
+def title(data: Mapping[str, Any]) -> str:
+    """`Workflow "prod-train"`, for what no file holds."""
+    name = mapping(data, "metadata").get("name", "")
+    return f'{data.get("kind", "object")} "{name}"' if name else str(data.get("kind") or "functionConfig")
+
+
+def _names(data: Mapping[str, Any]) -> frozenset[str]:
+    """What the object is called, and was called before prefixes."""
+    own = str(mapping(data, "metadata").get("name", ""))
+    before = str(mapping(data, "metadata", "annotations").get(PREVIOUS_NAMES, ""))
+    return frozenset({own, *before.split(",")} - {""})
+
+
+def _place(path: Path, whole: Any, candidates: Sequence[Source]) -> Route | None:
+    """The route in the best file: the outermost that holds the value, else the one that comes closest."""
+    marked = path[-1:] == (KEY,)
+    plain = path[:-1] if marked else path
+    value = _at(whole, plain)
+    best: tuple[int, Route | None] = (-1, None)
+    for source in candidates if plain else reversed(candidates):  # a whole object: where it was first written
+        for inner, length in _matching_paths(source, plain):
+            same = length == len(plain) and (value is _MISSING or _at(source.document.data, inner) == value)
+            depth = len(plain) + 1 if same else min(length, len(plain) - 1) if length else 0
+            if depth > best[0]:
+                tail = (KEY,) if marked and length == len(plain) else ()
+                best = depth, (source.subject, *inner, *tail)
+    return best[1]
+
+
+def _matching_paths(source: Source, path: Path) -> Iterator[tuple[Path, int]]:
+    """Paths in the source that lead along the path, and how far each goes."""
+    for at, begin in source.parts:
+        if path[: len(at)] == at:
+            rest = path[len(at) :]
+            steps = range(len(rest), 0, -1)
+            length = next((n for n in steps if _at(source.document.data, (*begin, *rest[:n])) is not _MISSING), 0)
+            yield (*begin, *rest[:length]), min(len(path), len(at) + length)
+
+
+_MISSING = object()
+
+
+def _at(data: Any, path: Path) -> Any:
+    for key in path:
+        listed = isinstance(data, list) and isinstance(key, int) and 0 <= key < len(data)
+        if not listed and not (isinstance(data, dict) and key in data):
+            return _MISSING
+        data = data[key]
+    return data

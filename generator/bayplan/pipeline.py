@@ -1,4 +1,4 @@
-"""The whole of bayplan in one place: text is read, checked, planned, shaped, compared, lowered and woven.
+"""The whole of bayplan in one place: text is read, checked, planned, shaped, compared, lowered and assembled.
 
     check         both documents are read, each is checked alone, then the two together; backend and target are chosen
     plan          pools, ComputeDomains, ranks; the workload kinds; what is lost; the proof
@@ -147,7 +147,7 @@ def topology_findings(topology: ClusterTopology) -> Found:
     return tuple(d for each in TOPOLOGY_CHECKS for d in each(topology))
 
 
-def survey(document: Document) -> tuple[Outcome[ClusterTopology], Origins]:
+def survey_topology(document: Document) -> tuple[Outcome[ClusterTopology], Origins]:
     """A cluster topology alone, and what is worth knowing of it besides."""
     outcome, origins = check_topology(document)
     topology = outcome.value
@@ -183,7 +183,7 @@ def check(request: Request) -> tuple[Outcome[Checked], Origins]:
 def plan(request: Request, checked: Checked) -> Outcome[Planned]:
     """Resolve pools, levels, ComputeDomains, ranks and names; prove the fit; compare needs with support."""
     backend, target = checked.backend, checked.target
-    claimed = bound(request, checked)
+    claimed = bind_workflow(request, checked)
     if claimed.value is None:
         return Outcome(None, claimed.diagnostics)
     asked = ranks.assign_ranks(claimed.value)
@@ -197,10 +197,10 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
             *fitting(ranked, shaped.value, target),
             *assumed_versions(target, components(ranked, shaped.value, backend)),
         ]
-    return settled(request, checked, Draft(asked, ranked, shaped.value, tuple(found)))
+    return prove_and_compare(request, checked, Draft(asked, ranked, shaped.value, tuple(found)))
 
 
-def bound(request: Request, checked: Checked) -> Outcome[Plan]:
+def bind_workflow(request: Request, checked: Checked) -> Outcome[Plan]:
     """The plan with pools, levels and ComputeDomains, before anything is shaped."""
     workflow, topology = checked.workflow, checked.topology
     namespace = default_namespace(workflow, topology)
@@ -218,7 +218,7 @@ class Draft(NamedTuple):
     found: Found
 
 
-def settled(request: Request, checked: Checked, draft: Draft) -> Outcome[Planned]:
+def prove_and_compare(request: Request, checked: Checked, draft: Draft) -> Outcome[Planned]:
     """What is lost, and the proof that all fits; gaps that the user accepts become warnings."""
     backend, target, plan = checked.backend, checked.target, draft.plan
     needs = (*plan_needs(draft.asked), *backend.needs(draft.asked))
@@ -237,7 +237,7 @@ def settled(request: Request, checked: Checked, draft: Draft) -> Outcome[Planned
 
 
 def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
-    """Lower the plan, weave the marks into workloads, and put everything into the order to apply it."""
+    """Lower the plan, assemble workloads with the marks, and put everything into the order to apply it."""
     ranked, shaped, backend, target, accepted = planned
     if any(gang.gang.hosts for gang in ranked.gangs):
         from bayplan.manifests import pod_dns as hosts
@@ -313,9 +313,9 @@ def lint(request: LintRequest) -> tuple[Outcome[tuple[Object, ...]], Origins]:
     objects, foreign = collect(request.manifests)
     context = lint_context(objects, read.value, target.value)
     names = (asked.value.declared.name,) if asked.value else tuple(BACKENDS)
-    said = [*foreign, *linting.lint(context)]
-    said += [each for name in names for each in backends.lint(name, context)]
-    shown = (_shown(each, request.accept) for each in said)
+    findings = [*foreign, *linting.lint(context)]
+    findings += [each for name in names for each in backends.lint(name, context)]
+    shown = (_shown(each, request.accept) for each in findings)
     return Outcome(objects, (*found, *dict.fromkeys(shown))), origins
 
 

@@ -38,7 +38,7 @@ def policy_annotations(asked: Accelerator, kind: AcceleratorKind) -> dict[str, s
 
 def node(asked: Accelerator, kind: AcceleratorKind) -> str:
     """Whole cards of MetaX: `spread` takes the node with the best links for the pod, whatever the word says."""
-    return asked.node or ("spread" if asked.links and by_node(kind) else "")
+    return asked.node or ("spread" if asked.links and linked_by_node(kind) else "")
 
 
 def cards(asked: Accelerator, kind: AcceleratorKind) -> str:
@@ -46,7 +46,7 @@ def cards(asked: Accelerator, kind: AcceleratorKind) -> str:
     return asked.cards or ("topology-aware" if asked.links and kind.vendor in LINKED else "")
 
 
-def by_node(kind: AcceleratorKind) -> bool:
+def linked_by_node(kind: AcceleratorKind) -> bool:
     """Whether links are chosen with the node, and MetaX's device plugin then takes the cards."""
     return kind.vendor == "metax" and names(kind).cards != SGPU
 

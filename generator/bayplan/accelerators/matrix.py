@@ -21,7 +21,7 @@ class Row(NamedTuple):
     """One line: who schedules, whose cards, how they are handed out, and whether that works.
 
     `part`: only of these asks: `share` (memory or cores), `split` (whole cards that HAMi offers several times each),
-    `profile` (MIG), `policy` (node, cards, links), `node` (a wish among nodes), `names` (a count that is Volcano's
+    `profile` (MIG), `policy` (node, cards, links), `node` (a policy for nodes), `names` (a count that is Volcano's
     own), `foreign` (HAMi's names for cards of NVIDIA). Empty: of all asks.
     `claim`: what the scheduler says of claims through DRA decides (`gpu-claim`).
     """

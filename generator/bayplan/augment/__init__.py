@@ -1,9 +1,9 @@
-"""Workloads that are there -> the same with their placement: selected, planned and proven as workflows are; adorned.
+"""Workloads that are there -> the same with their placement: selected, planned and proven as workflows are; injected.
 
 select        annotations and policy name the workloads, each read as a Workflow of one gang
 plan          the pipeline's own, with the shape that the workload has
 place         the backend's marks for pod templates that are shared, and its objects
-adorn         marks on the workload; what it says already is kept, and what contradicts is an error
+inject        marks on the workload; what it says already is kept, and what contradicts is an error
 """
 
 from __future__ import annotations
@@ -172,15 +172,15 @@ def missing_env(candidate: Candidate, planned: Planned) -> Iterator[Diagnostic]:
     """W545: variables of a workload are its own, and those that its fabric takes are told to whoever wrote it."""
     plan = planned.plan
     everyone = {pods.spec.name: (gang, pods) for gang in plan.gangs for pods in all_pods(gang.root)}
-    told: dict[tuple[str, ...], list[tuple[str, Pods]]] = {}
+    reported: dict[tuple[str, ...], list[tuple[str, Pods]]] = {}
     for slot in candidate.templates.slots:
         found = everyone.get(slot.name)
         asked = fabric_request_of(plan, *found) if found else None
         if found and asked:
             spec = mapping(candidate.templates.object.data, *slot.path, "spec")
             if lacking := tuple(_lacking(asked, spec)):
-                told.setdefault(lacking, []).append((slot.name, found[1]))
-    for lacking, sets in told.items():
+                reported.setdefault(lacking, []).append((slot.name, found[1]))
+    for lacking, sets in reported.items():
         names = listing([name for name, _ in sets], "and", 5)
         message = f"variables of a workload are its own, and on a fabric {names} should have {len(lacking)} more"
         yield info("W545", (*sets[0][1].route, "fabric"), message, hint=f"set {'; '.join(lacking)}")
@@ -257,12 +257,12 @@ def _place_of(route: Route, selected: Selected) -> Route:
 def _contradictions(selected: Selected, whole: Injected, planned: Planned) -> Iterator[Diagnostic]:
     """A950: what the workload says against what it was to be given."""
     one = whole.object
-    said = next((route for route in selected.origins.values() if _is_placement_request(route)), one.route)
+    request_route = next((route for route in selected.origins.values() if _is_placement_request(route)), one.route)
     for path, there, wanted in whole.conflicts:
         field = ".".join(str(key) for key in path)
         scheduler = planned.backend.declared.name
         message = f"{field} is {_shown(there)}, and its placement by {scheduler} needs {_shown(wanted)}"
-        notes = (Note("the placement is asked for here", said),)
+        notes = (Note("the placement is asked for here", request_route),)
         hint = "remove it, or let a rule of a policy with `adopt: true` replace it"
         yield error("A950", (*one.route, *path), message, hint=hint, notes=notes)
 

@@ -109,8 +109,8 @@ def uncounted_claims(found: tuple[UnresolvedClaim, ...], plan: Plan) -> Iterator
 
 
 class Candidate(NamedTuple):
-    """A workload. `carried`: its pods claim from a ComputeDomain that others wrote, so that there is no second one;
-    `strangers`: claims of which nobody can tell what the pods get."""
+    """A workload. `has_compute_domain`: its pods claim from one that others wrote, so that there is no second;
+    `unresolved_claims`: claims of which nobody can tell what the pods get."""
 
     selected: Selected
     has_compute_domain: bool
@@ -182,8 +182,8 @@ def _own_selector(spec: Mapping[str, Any], topology: ClusterTopology) -> dict[st
 def own_queue(templates: WorkloadTemplates, label: str) -> str:
     """The queue that the workload names already."""
     every = (templates.placed.data, *template_data(templates)) if label else ()
-    told = (text(each, "metadata", kind, label) for kind in ("labels", "annotations") for each in every)
-    return templates.queue or next(filter(None, told), "")
+    named_queues = (text(each, "metadata", kind, label) for kind in ("labels", "annotations") for each in every)
+    return templates.queue or next(filter(None, named_queues), "")
 
 
 Known = dict[str, Planned]
@@ -196,9 +196,9 @@ def planned(candidate: Candidate, request: AugmentRequest, cluster: Cluster, kno
 
     What no API server takes is found first: cards that are no number look like none at all.
     """
-    said = tuple(check_existing(candidate.templates))
-    if has_errors(said):
-        return Outcome(None, said)
+    wrong = tuple(check_existing(candidate.templates))
+    if has_errors(wrong):
+        return Outcome(None, wrong)
     workflow, templates = complete_workflow(candidate, request.namespace, cluster), candidate.templates
     backend = select_backend(request.scheduler, workflow, cluster.topology, BACKENDS)
     if backend.value is None:
@@ -216,12 +216,12 @@ def planned(candidate: Candidate, request: AugmentRequest, cluster: Cluster, kno
             candidate.unresolved_claims,
         )
     )
-    if key in known and not said:
+    if key in known and not wrong:
         found = known[key]
         plan, shape = renamed(found.plan, found.shape, workflow.name)
         return Outcome(found._replace(plan=plan, shape=shape))
     made = _planned(candidate, workflow, backend.value, request, cluster)
-    made = made._replace(diagnostics=(*said, *made.diagnostics))
+    made = made._replace(diagnostics=(*wrong, *made.diagnostics))
     if made.value is not None and all(each.severity == "info" for each in made.diagnostics):
         known[key] = made.value
     return made
@@ -264,7 +264,7 @@ def _planned(
         return Outcome(None, found)
     own = Request(request.topology, request.topology, accept=request.accept)
     checked = Checked(workflow, cluster.topology, backend, cluster.target)
-    bound = pipeline.bound(own, checked)
+    bound = pipeline.bind_workflow(own, checked)
     found += tuple(_milder(each) if candidate.has_compute_domain else each for each in bound.diagnostics)
     if bound.value is None:
         return Outcome(None, found)
@@ -281,8 +281,8 @@ def _planned(
         found += lost
         if any(each.code == "F740" for each in lost):
             return Outcome(None, lost)  # whatever else there is to say would be of no use
-    settled = pipeline.settled(own, checked, Draft(plan, plan, shaped.value, found))
-    return Outcome(settled.value, settled.diagnostics)
+    outcome = pipeline.prove_and_compare(own, checked, Draft(plan, plan, shaped.value, found))
+    return Outcome(outcome.value, outcome.diagnostics)
 
 
 def _milder(found: Diagnostic) -> Diagnostic:

@@ -30,7 +30,7 @@ CODES: Mapping[str, str] = {
     "choice": "W555",
     "half": "W556",
 }
-"""Family of rules (accelerators/rules) -> code."""
+"""Family of rules (`accelerators/hami_rules.py`) -> code."""
 
 HINTS = {
     "warning": "write `node: spread`: it takes the node whose free cards are linked best",
@@ -43,7 +43,7 @@ SHARERS = "which only HAMi can"
 
 
 def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """W550 to W554, W563, W565. Whole cards without a wish are nobody's business here."""
+    """W550 to W554, W563, W565. Whole cards without a policy need no check here."""
     for place in pod_sets(workflow):
         asked = place.pods.accelerator
         kind = topology.accelerators.get(asked.name) if asked else None
@@ -137,13 +137,13 @@ def _policy(field: str, value: str, asked: Accelerator, kind: AcceleratorKind, a
     elif field == "links" and kind.vendor not in (*policies.LINKED, "metax"):
         message = f"HAMi knows no links between cards of {kind.vendor}"
         yield error("W554", at, message, hint="remove it")
-    elif field == "links" and asked.node == "binpack" and policies.by_node(kind):
+    elif field == "links" and asked.node == "binpack" and policies.linked_by_node(kind):
         message = "binpack takes the node where least is lost for others, and `links` asks for the best links"
         yield error("W554", at, message, hint="write `node: spread`, or remove `links`")
     elif field == "links" and asked.cards and kind.vendor in policies.LINKED:
         message = f"`links` and `cards: {asked.cards}` both say which cards of a node to take"
         yield error("W554", at, message, hint="remove one of them")
-    elif field == "cards" and policies.by_node(kind) and value != "mutex":
+    elif field == "cards" and policies.linked_by_node(kind) and value != "mutex":
         message = "MetaX's device plugin chooses whole cards itself, and HAMi only the node"
         yield error("W554", at, message, hint="remove it; `node` chooses the node")
 
@@ -272,7 +272,7 @@ def _words(asked: Accelerator, kind: AcceleratorKind) -> Mapping[str, str]:
         (own.memory, "memory", asked.memory),
         (own.cores, "cores", asked.cores),
     )
-    return {name: key for name, key, said in keys if name and said}
+    return {name: key for name, key, requested in keys if name and requested}
 
 
 def _key(path: Route, asked: Accelerator, kind: AcceleratorKind) -> Route:

@@ -167,12 +167,12 @@ SHARED = "rdma"
 
 def check_names(fabric: Fabric) -> Iterator[Diagnostic]:
     """T600 (FAB05), once for each resource, and T611 (FAB04)."""
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for index, rail in enumerate(fabric.rails):
         route: Route = (*FABRICS, fabric.name, "rails", index)
         one = (rail.resource, rail.network if fabric.kind == "spectrumx" else "")
-        if rail.resource and one not in told:
-            told.add(one)
+        if rail.resource and one not in reported:
+            reported.add(one)
             yield from _resource(fabric, rail, (*route, "resource"))
         if rail.interface and fabric.kind != "hostnetwork":
             yield from _interface(fabric, rail.interface, (*route, "interface"))

@@ -147,7 +147,7 @@ def check_cards(topology: ClusterTopology) -> Iterator[Diagnostic]:
         route: Route = ("topology", "spec", "accelerators", name)
         if kind.memory:
             yield from _memory(kind.memory, (*route, "memory"))
-        yield from _unfit(kind, route)
+        yield from _vendor_settings(kind, route)
         if kind.link_zones:
             yield from _zones(topology, kind, (*route, "linkZones"))
 
@@ -161,7 +161,7 @@ def _memory(text: str, route: Route) -> Iterator[Diagnostic]:
         yield error("T632", route, fault, hint='write it like "80Gi"')
 
 
-def _unfit(kind: AcceleratorKind, route: Route) -> Iterator[Diagnostic]:
+def _vendor_settings(kind: AcceleratorKind, route: Route) -> Iterator[Diagnostic]:
     """Settings that only one vendor's cards have."""
     if kind.profile and kind.vendor != "nvidia":
         message = f'accelerator "{kind.name}" is of {kind.vendor}, whose cards have no MIG profiles'
@@ -192,26 +192,26 @@ def _zones(topology: ClusterTopology, kind: AcceleratorKind, route: Route) -> It
 
 # What is worth knowing of a topology, and only said when one asks for it.
 
-WALLS = frozenset({"crusoe.ai/ib.partition.id"})
+ISOLATING_LABELS = frozenset({"crusoe.ai/ib.partition.id"})
 """Labels of levels whose domains no network of jobs joins (Crusoe: InfiniBand partitions)."""
 
 
 def check_survey(topology: ClusterTopology) -> Iterator[Diagnostic]:
     """T404, T410, T449."""
     for index, pool in enumerate(topology.pools):
-        yield from _walls(pool, (*POOLS, index, "levels"))
+        yield from _isolated_domains(pool, (*POOLS, index, "levels"))
         if all(len(domain.path) == len(pool.levels) for domain in pool.domains):
             for depth in range(len(pool.levels)):
                 yield from _level(pool, depth, (*POOLS, index, "levels", depth))
 
 
-def _walls(pool: Pool, route: Route) -> Iterator[Diagnostic]:
+def _isolated_domains(pool: Pool, route: Route) -> Iterator[Diagnostic]:
     """Several roots: of most levels nobody says whether jobs may cross their domains, of these the label does."""
     for depth, level in enumerate(pool.levels if pool.domains else ()):
         sizes: Counter[tuple[str, ...]] = Counter()
         for domain in pool.domains:
             sizes[domain.path[: depth + 1]] += len(domain.nodes)
-        if level.label in WALLS and len(sizes) > 1:
+        if level.label in ISOLATING_LABELS and len(sizes) > 1:
             message = (
                 f'no job can span two domains of "{level.name}" in pool "{pool.name}": there are {len(sizes)}, the'
                 f" largest with {max(sizes.values())} nodes"

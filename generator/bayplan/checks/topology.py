@@ -139,14 +139,14 @@ def _parents(pool: Pool, route: Route, level: Level, depth: int) -> Iterator[Dia
     if level.unique == "parent":
         return
     first: dict[str, int] = {}
-    told: set[tuple[str, ...]] = set()
+    reported: set[tuple[str, ...]] = set()
     for index, domain in enumerate(pool.domains):
         here, other = (
             domain.path[: depth + 1],
             pool.domains[first.setdefault(domain.path[depth], index)].path[: depth + 1],
         )
-        if here != other and here not in told:
-            told.add(here)
+        if here != other and here not in reported:
+            reported.add(here)
             message = f'{level.name} "{here[-1]}" lies in "{"/".join(here[:-1])}" and in "{"/".join(other[:-1])}"'
             notes = (Note("the other line", (*route, "domains", first[here[-1]], "path")),)
             hint = f'correct one of them, or write `unique: parent` on the level "{level.name}" if its values repeat'

@@ -141,11 +141,11 @@ def _collisions(workflow: Workflow) -> Iterator[Diagnostic]:
 
 def _equal(names: Iterable[tuple[str, Route]]) -> Iterator[Diagnostic]:
     first: dict[str, Route] = {}
-    told: set[tuple[Route, Route]] = set()
+    reported: set[tuple[Route, Route]] = set()
     for name, route in islice(names, MOST_NAMES):
         other = first.setdefault(name, route)
-        if other != route and (other, route) not in told:
-            told.add((other, route))
+        if other != route and (other, route) not in reported:
+            reported.add((other, route))
             note = Note("the other is made from this one", (*other, "name"))
             message = f'two things would be called "{name}"'
             yield error("W302", (*route, "name"), message, hint="rename one of them", notes=(note,))

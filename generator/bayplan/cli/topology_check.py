@@ -24,7 +24,7 @@ def run(given: Given) -> int:
     found = list(batches)
     wrong = topology_sources.day(given, "newer-than")
     if document is not None and not wrong:
-        outcome, origins = pipeline.survey(document)
+        outcome, origins = pipeline.survey_topology(document)
         age = tuple(_age(outcome.value, given)) if outcome.value else ()
         found.append(Batch((*outcome.diagnostics, *age), {"topology": document}, origins))
         if outcome.value and given.on("live"):

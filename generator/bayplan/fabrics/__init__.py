@@ -117,8 +117,8 @@ def bounded(spec: PodSet, topology: ClusterTopology, pool: Pool | None, master: 
 def on_host(spec: PodSet, fabric: Fabric | None, pool: Pool | None) -> bool:
     """Whether pods use their node's network: as their own template says, their pool's, or their fabric."""
     templates = (spec.template, pool.template if pool else {})
-    said = next((found for each in templates if (found := get(each, "spec", "hostNetwork")) is not None), None)
-    return bool(said) or (said is None and fabric is not None and fabric.kind == "hostnetwork")
+    host_network = next((found for each in templates if (found := get(each, "spec", "hostNetwork")) is not None), None)
+    return bool(host_network) or (host_network is None and fabric is not None and fabric.kind == "hostnetwork")
 
 
 def offering(topology: ClusterTopology) -> ClusterTopology:

@@ -1,7 +1,7 @@
 """The kinds of fabrics, one row each: what a pod on it carries, and how its interfaces are called.
 
 All kinds share resources, locked memory, shared memory, and the variables that the libraries read. Kinds with networks
-of Multus write its annotation as `kube/multus.py` reads it.
+of Multus write its annotation as `kube/networks.py` reads it.
 """
 
 from __future__ import annotations

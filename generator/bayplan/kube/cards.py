@@ -61,9 +61,9 @@ def _shared(asked: Accelerator, kind: AcceleratorKind, container: Any) -> Accele
         return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else 0
 
     memory, percentage, cores = (amount(name) for name in (known.memory, known.percentage, known.cores))
-    told = str(memory * known.unit) if memory else f"{percentage}%" if 0 < percentage <= 100 else ""
+    memory_share = str(memory * known.unit) if memory else f"{percentage}%" if 0 < percentage <= 100 else ""
     share = str(cores * 100 // known.parts) if 0 < cores <= known.parts else ""
-    return asked._replace(memory=told, cores=share, allocator=HAMI if told or share else "")
+    return asked._replace(memory=memory_share, cores=share, allocator=HAMI if memory_share or share else "")
 
 
 def _count(kind: AcceleratorKind) -> str:

@@ -136,9 +136,9 @@ def same(one: Any, other: Any) -> bool:
 
 def _plain(read: Annotation) -> list[Any]:
     """Each network with its interface and what else its entry says."""
-    said = ({key: value for key, value in each.data.items() if key not in NAMED} for each in read.selections)
+    other_keys = ({key: value for key, value in each.data.items() if key not in NAMED} for each in read.selections)
     titles = (each.title for each in read.selections)
-    return list(zip(titles, read.interfaces(), said, strict=True))
+    return list(zip(titles, read.interfaces(), other_keys, strict=True))
 
 
 def unknown_keys(selections: Sequence[Selection]) -> Iterator[str]:

@@ -107,8 +107,8 @@ def _context(path: Path, context: Mapping[str, Any]) -> Iterator[Breach]:
             yield Breach((*path, key), f"{key} Unconfined")
     selinux = context.get("seLinuxOptions")
     if isinstance(selinux, Mapping):
-        odd = selinux.get("type", "") not in SELINUX_TYPES or selinux.get("user") or selinux.get("role")
-        if odd:
+        unusual = selinux.get("type", "") not in SELINUX_TYPES or selinux.get("user") or selinux.get("role")
+        if unusual:
             yield Breach((*path, "seLinuxOptions"), "seLinuxOptions of another user, role or type")
     windows = context.get("windowsOptions")
     if isinstance(windows, Mapping) and windows.get("hostProcess"):

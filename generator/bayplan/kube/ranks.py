@@ -16,8 +16,8 @@ MASTER_PORT = 29500
 
 def master_port(pods: Pods) -> int:
     """Where rank 0 of its rendezvous listens."""
-    told = pods.spec.env.get("MASTER_PORT", "")
-    return int(told) if told.isascii() and told.isdigit() and len(told) < 6 else MASTER_PORT
+    port = pods.spec.env.get("MASTER_PORT", "")
+    return int(port) if port.isascii() and port.isdigit() and len(port) < 6 else MASTER_PORT
 
 
 RANK_NAMES = ("NODE_RANK", "PET_NODE_RANK")

@@ -1,7 +1,7 @@
 """The pod templates in an object of any kind, known or not, and how many pods each stands for.
 
 A pod template is a mapping with a `spec` that has a list of `containers`: that holds for Jobs as for kinds of which
-bayplan never heard. Only the number of pods needs to be known kind by kind (`kube/counts.py`).
+bayplan never heard. Only the number of pods needs to be known kind by kind.
 """
 
 from __future__ import annotations

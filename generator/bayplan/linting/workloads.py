@@ -221,7 +221,7 @@ CODES: Mapping[str, str] = {
     "choice": "M879",
     "half": "M880",
 }
-"""Family of rules (accelerators/rules) -> code."""
+"""Family of rules (`accelerators/hami_rules.py`) -> code."""
 
 
 def check_hami(context: LintContext) -> Iterator[Diagnostic]:

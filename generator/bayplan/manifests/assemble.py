@@ -64,7 +64,7 @@ class WorkloadContext(NamedTuple):
 
 
 def context_of(plan: Plan, workload: Workload) -> WorkloadContext:
-    """The loom for a workload."""
+    """What the podSet instances of a workload share."""
     kind = KINDS[workload.kind]
     everyone = {(gang.name, pods.name): pods for gang, pods in instances(workload)}
     shelled = arithmetic(everyone.values()) if kind.INDEX else frozenset()

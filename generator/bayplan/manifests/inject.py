@@ -29,7 +29,7 @@ class RequiredValue(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """What is there, where something else is wished."""
+    """What is there, where something else is required."""
 
     path: Path
     found: Any
@@ -201,7 +201,7 @@ def _network_requirements(data: Any, each: SlotMarks, topology: ClusterTopology)
 
 
 def _keep_current(there: Any, _: Any) -> Any:
-    """What is there, and the wish where nothing is."""
+    """What is there, and the required value where nothing is."""
     return there
 
 
@@ -251,7 +251,7 @@ def _has_other_claim(container: Any) -> bool:
 
 
 def _affinity(there: Any, wanted: Mapping[str, Any]) -> Any:
-    """The terms of both; kinds of affinity that are not wished for stay as they are."""
+    """The terms of both; kinds of affinity that are not required stay as they are."""
     mine = {kind: there.get(kind) or {} for kind in wanted}
     return {**there, **joined_affinity(mine, wanted)}
 

@@ -36,10 +36,10 @@ class TemplateSlot(NamedTuple):
 
 
 class WorkloadTemplates(NamedTuple):
-    """A workload as its pods: what a reader in `kube/workloads` finds.
+    """The pod templates of a workload: what a reader in `kube/workloads` finds.
 
-    `gangs`: how many gangs of these seats it makes (the groups of a LeaderWorkerSet); `gang_label`: the pod label that
-    tells them apart. `seats` empty: the workload has no pods to place.
+    `gangs`: how many gangs of these slots it makes (the groups of a LeaderWorkerSet); `gang_label`: the pod label that
+    tells them apart. `slots` empty: the workload has no pods to place.
     """
 
     kind: str  # the word in messages and in `workload-KIND` rows: jobset, lws, pytorchjob

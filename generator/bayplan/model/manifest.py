@@ -1,4 +1,4 @@
-"""Kubernetes documents, and what is woven into them."""
+"""Kubernetes documents, and what is injected into them."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -75,7 +75,7 @@ def _gates(pods: Pods, asked: Accelerator, kind: AcceleratorKind, target: Target
         yield from _attributes(pods, asked, target)
     if allocator(asked, kind) != "hami":
         return
-    from bayplan.accelerators.hami import by_node
+    from bayplan.accelerators.hami import linked_by_node
     from bayplan.kube.vendors import names
 
     at, own = (*pods.route, "accelerator"), names(kind)
@@ -87,7 +87,7 @@ def _gates(pods: Pods, asked: Accelerator, kind: AcceleratorKind, target: Target
         yield _older(at, "Ascend 910C", "hami", "2.9", target)
     if kind.vendor == "ascend" and asked.cores and not target.since("hami", "2.10"):
         yield _older((*at, "cores"), "cores of Ascend", "hami", "2.10", target)
-    if by_node(kind) and not target.since("metax", ANNOTATED):
+    if linked_by_node(kind) and not target.since("metax", ANNOTATED):
         have = target.version("metax")
         message = f"MetaX's extensions tell how cards hang together since {ANNOTATED}, and the cluster has {have}"
         hint = "upgrade them, or leave `node` and `links` out: nodes are then chosen by what is used of them"

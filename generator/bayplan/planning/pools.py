@@ -160,7 +160,7 @@ def _quoted(names: Iterator[str] | list[str] | Mapping[str, object]) -> str:
 #
 # On cards that equal shares fill, each counts as the nth part where n of them find room: shares of 40% count as a
 # half. Shares of different sizes count as what they are, for one may fill what the others leave; then the sum is right
-# and the cut is not known, and the proof only likely (`unseen` of `workload_checks.py`).
+# and the cut is not known, and the proof only likely (`unmodelled_constraints` of `workload_checks.py`).
 
 ONE = 1000
 Node = TypeVar("Node", Gang, Group)

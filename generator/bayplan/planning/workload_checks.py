@@ -62,9 +62,9 @@ def _nodes(pods: Pods) -> Iterator[Diagnostic]:
         return
     least, most = int(found[1] or found[2]), int(found[2])
     if not any(least <= number <= most for number in (total, pods.replicas)):
-        said = f"{found[1]}:{found[2]}" if found[1] else found[2]
+        declared = f"{found[1]}:{found[2]}" if found[1] else found[2]
         why = "they wait for others forever" if least > total else "the others find no place"
-        message = f"torchrun is to meet on {said} nodes, and {count(total, 'pod')} of the workflow meet: {why}"
+        message = f"torchrun is to meet on {declared} nodes, and {count(total, 'pod')} of the workflow meet: {why}"
         yield warning("W587", _place(pods), message, hint=f"write --nnodes={total}, or change the number of replicas")
 
 

@@ -73,13 +73,13 @@ def _strange_keys(data: Any, route: Route) -> Iterator[Diagnostic]:
 
 
 def _explained(schema: Mapping[str, Any], data: Any, subject: str) -> Iterator[Diagnostic]:
-    told: set[Route] = set()  # an empty name is both too short and no name: the first is enough
+    reported: set[Route] = set()  # an empty name is both too short and no name: the first is enough
     for found in _Validator(schema, registry=Registry()).iter_errors(data):
         shown = _examples(schema, found)
         each = Refusal(found.validator, found.validator_value, found.instance, found.schema, _of_key(found), shown)
         for diagnostic in EXPLAIN.get(each.keyword, _other)(each, (subject, *found.absolute_path)):
-            if diagnostic.code == "S204" or diagnostic.route not in told:
-                told.add(diagnostic.route)
+            if diagnostic.code == "S204" or diagnostic.route not in reported:
+                reported.add(diagnostic.route)
                 yield diagnostic
 
 

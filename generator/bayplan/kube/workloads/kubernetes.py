@@ -51,12 +51,12 @@ def job(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
 
 def waves(one: Object, spec: Path) -> Iterator[Diagnostic]:
     """W504: of 8 completions by 4 pods at once, the second 4 start one by one as the first end."""
-    said, completions = get(one.data, *spec, "parallelism"), number_in(one.data, *spec, "completions")
-    at_once = 1 if said is None else number_in(one.data, *spec, "parallelism")
+    parallelism, completions = get(one.data, *spec, "parallelism"), number_in(one.data, *spec, "completions")
+    at_once = 1 if parallelism is None else number_in(one.data, *spec, "parallelism")
     if completions is not None and at_once is not None and 0 < at_once < completions:
         message = f"{title(one)} runs {completions} pods, {at_once} at a time: a gang starts all at once, or none"
         hint = f"set `parallelism: {completions}`, or leave the placement out"
-        key = "completions" if said is None else "parallelism"
+        key = "completions" if parallelism is None else "parallelism"
         yield error("W504", (*one.route, *spec, key), message, hint=hint)
 
 
@@ -83,7 +83,7 @@ SPEC: Path = ("spec",)
 
 def jobset(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
     """The podSets are called as the replicatedJobs are."""
-    return templates("jobset", one, slots(one, SPEC), said(one, SPEC))
+    return templates("jobset", one, slots(one, SPEC), start_order(one, SPEC))
 
 
 def slots(one: Object, spec: Path) -> Iterator[TemplateSlot | Diagnostic]:
@@ -95,7 +95,7 @@ def slots(one: Object, spec: Path) -> Iterator[TemplateSlot | Diagnostic]:
         yield numbered(slot(one, text(each, "name"), path, COPY, job, of_replicated_job(one.data, path)), indexed)
 
 
-def said(one: Object, spec: Path) -> Iterator[Diagnostic]:
+def start_order(one: Object, spec: Path) -> Iterator[Diagnostic]:
     """W504 and W512 of each replicatedJob."""
     jobs = items(one.data, *spec, "replicatedJobs")
     for index, each in enumerate(jobs):
@@ -118,12 +118,12 @@ LWS_TEMPLATE: Path = ("spec", "leaderWorkerTemplate")
 
 def leader_worker_set(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
     """The podSets `leader` and `worker`; without a leader's template the leader is a worker."""
-    found = tuple(_seats(one))
+    found = tuple(_leader_and_workers(one))
     gangs = amount(one.data, (*LWS_TEMPLATE, "workerTemplate")).copies
     return templates("lws", one, found, _lws_in_order(one), gangs=gangs or 0, gang_label=GANG)
 
 
-def _seats(one: Object) -> Iterator[TemplateSlot | Diagnostic]:
+def _leader_and_workers(one: Object) -> Iterator[TemplateSlot | Diagnostic]:
     """In the order of the pods' numbers. Copies are gangs here."""
     names = {"leaderTemplate": "leader", "workerTemplate": "worker"}
     for key, called in names.items():

@@ -1,4 +1,4 @@
-"""What the readers of workloads share: seats, and what is wrong with them."""
+"""What the readers of workloads share: template slots, and what is wrong with them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def slot(
 
 
 def numbered(found: TemplateSlot | Diagnostic, indexed: bool) -> TemplateSlot | Diagnostic:
-    """The seat, whose pods carry their number or do not."""
+    """The slot, whose pods carry their number or do not."""
     return found._replace(numbered=indexed) if isinstance(found, TemplateSlot) else found
 
 
@@ -78,7 +78,11 @@ def _wrong(one: Object, path: Path) -> bool:
 
 
 def templates(
-    kind: str, one: Object, found: Iterable[TemplateSlot | Diagnostic], said: Iterable[Diagnostic] = (), **more: object
+    kind: str,
+    one: Object,
+    found: Iterable[TemplateSlot | Diagnostic],
+    findings: Iterable[Diagnostic] = (),
+    **more: object,
 ) -> Outcome[WorkloadTemplates]:
     """The workload's pods. `said`: what else there is to say; `more`: `gangs` and `gang_label`."""
     every = tuple(found)
@@ -87,7 +91,7 @@ def templates(
         wrong.append(_missing(one, (*one.route, "spec")))
     slots = tuple(each for each in every if isinstance(each, TemplateSlot) and each.total)
     made = WorkloadTemplates(kind, one, slots, **more)  # type: ignore[arg-type]
-    wrong += [*said, *_named(one, made), *_many(made), *([] if wrong else _empty(made))]
+    wrong += [*findings, *_named(one, made), *_many(made), *([] if wrong else _empty(made))]
     return Outcome(None if has_errors(wrong) else made, tuple(dict.fromkeys(wrong)))
 
 

@@ -18,13 +18,13 @@ FIRST = ("master", "launcher")
 
 def pytorch_job(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
     """`master` and `worker`."""
-    slots = tuple(_seats(one, "pytorchReplicaSpecs"))
+    slots = tuple(_replica_slots(one, "pytorchReplicaSpecs"))
     return templates("pytorchjob", one, slots, _elastic(one, slots))
 
 
 def mpi_job(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
     """`launcher` and `worker`. A launcher that starts when all workers are ready is no part of their gang (W506)."""
-    slots = tuple(_seats(one, "mpiReplicaSpecs"))
+    slots = tuple(_replica_slots(one, "mpiReplicaSpecs"))
     if text(one.data, "spec", "launcherCreationPolicy") != "WaitForWorkersReady":
         return templates("mpijob", one, slots, _elastic(one, slots))
     workers = [each for each in slots if not (isinstance(each, TemplateSlot) and each.name == "launcher")]
@@ -34,7 +34,7 @@ def mpi_job(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
     return templates("mpijob", one, workers, (late, *_elastic(one, workers)))
 
 
-def _seats(one: Object, key: str) -> Iterator[TemplateSlot | Diagnostic]:
+def _replica_slots(one: Object, key: str) -> Iterator[TemplateSlot | Diagnostic]:
     """Keys in any case mean the same (training-operator 1.9, `setTypeNamesToCamelCase`)."""
     types = [each for each in mapping(one.data, "spec", key) if isinstance(each, str)]
     for each in sorted(types, key=lambda each: (each.lower() not in FIRST, each.lower())):
@@ -55,7 +55,7 @@ def _elastic(one: Object, slots: Found) -> Iterator[Diagnostic]:
 
 def ray_cluster(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
     """`head`, and the worker groups by their names."""
-    return templates("raycluster", one, _ray_seats(one, ("spec",)), _scaled(one, ("spec",)))
+    return templates("raycluster", one, _ray_slots(one, ("spec",)), _scaled(one, ("spec",)))
 
 
 def ray_job(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
@@ -65,10 +65,10 @@ def ray_job(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
         message = f"{title(one)} runs in a RayCluster that is there, and makes no cluster of its own"
         route = (*one.route, "spec", "clusterSelector")
         return Outcome(None, (error("W503", route, message, hint="place that RayCluster instead"),))
-    return templates("rayjob", one, _ray_seats(one, spec), _scaled(one, spec))
+    return templates("rayjob", one, _ray_slots(one, spec), _scaled(one, spec))
 
 
-def _ray_seats(one: Object, spec: Path) -> Iterator[TemplateSlot | Diagnostic]:
+def _ray_slots(one: Object, spec: Path) -> Iterator[TemplateSlot | Diagnostic]:
     yield slot(one, "head", (*spec, "headGroupSpec", "template"))
     for index, each in enumerate(items(one.data, *spec, "workerGroupSpecs")):
         yield slot(one, text(each, "groupName"), (*spec, "workerGroupSpecs", index, "template"))
@@ -101,7 +101,7 @@ MPI: Path = ("spec", "mlPolicy", "mpi")
 
 
 def train_job(one: Object, objects: Objects) -> Outcome[WorkloadTemplates]:
-    """The podSets of the runtime, which is what the roster holds. W507: it is not there; W508: it is not its own."""
+    """The podSets of the runtime, whose templates these are. W507: it is not there; W508: it is not its own."""
     runtime = next((each for each in objects if _is_runtime(each, one)), None)
     if runtime is None:
         message = f"the pods of {title(one)} are described by {_called(one)}, which is not among the manifests"
@@ -111,7 +111,7 @@ def train_job(one: Object, objects: Objects) -> Outcome[WorkloadTemplates]:
     if wrong:
         return Outcome(None, wrong)
     slots = [_counted(each, one, runtime) for each in kubernetes.slots(runtime, SPEC)]
-    return templates("trainjob", runtime, slots, kubernetes.said(runtime, SPEC), workload=one)
+    return templates("trainjob", runtime, slots, kubernetes.start_order(runtime, SPEC), workload=one)
 
 
 def _reference(one: Object) -> tuple[str, str]:
@@ -165,7 +165,7 @@ def _grouped(one: Object, runtime: Object) -> Iterator[Diagnostic]:
 
 
 def _counted(found: TemplateSlot | Diagnostic, one: Object, runtime: Object) -> TemplateSlot | Diagnostic:
-    """The seat with as many pods as Trainer gives it, where the runtime's Job does not say that itself."""
+    """The slot with as many pods as Trainer gives it, where the runtime's Job does not say that itself."""
     if not isinstance(found, TemplateSlot) or found.job is None:
         return found
     places = _by_mpi if get(runtime.data, *MPI) is not None else _by_role
@@ -203,12 +203,12 @@ def _trains(slot: TemplateSlot, runtime: Object) -> bool:
 
 def volcano_job(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
     """The podSets are called as the tasks are."""
-    slots = tuple(_volcano_job_seats(one))
-    said, queue = (*_in_order(one), *_fewer(one, slots)), text(one.data, "spec", "queue")
-    return templates("volcano-job", one, slots, said, queue=queue)
+    slots = tuple(_task_slots(one))
+    findings, queue = (*_in_order(one), *_fewer(one, slots)), text(one.data, "spec", "queue")
+    return templates("volcano-job", one, slots, findings, queue=queue)
 
 
-def _volcano_job_seats(one: Object) -> Iterator[TemplateSlot | Diagnostic]:
+def _task_slots(one: Object) -> Iterator[TemplateSlot | Diagnostic]:
     """A task without a name is `default` and its number (Volcano 1.15, webhooks/admission/jobs/mutate)."""
     for index, each in enumerate(items(one.data, "spec", "tasks")):
         called = f"default{index}" if get(each, "name") in (None, "") else text(each, "name")

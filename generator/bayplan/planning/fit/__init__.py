@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bayplan.core.diagnostics import Diagnostic
 from bayplan.core.values import NamedTuple
 from bayplan.model.plan import Plan
-from bayplan.planning.fit.search import Stage, answers, ground_of
+from bayplan.planning.fit.search import Stage, answers, search_space_of
 from bayplan.planning.fit.witness import NoRoom, Unknown
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def prove(plan: Plan) -> Fits | Impossible | Undecided:
         if isinstance(found, NoRoom):
             from bayplan.planning.fit.certificate import certify  # only now: success costs nothing
 
-            return Impossible(certify(gangs, plan, ground_of(plan)))
+            return Impossible(certify(gangs, plan, search_space_of(plan)))
         if isinstance(found, Unknown):
             unknown = unknown or Undecided(found.why, found.hint)
         else:

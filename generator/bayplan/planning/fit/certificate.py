@@ -10,7 +10,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, edit_plan, walk
 from bayplan.model.topology import HOST_LEVEL
 from bayplan.planning.fit.problem import Part, Place, Problem, Space, Vector, capacity, demand, per_node, problem
-from bayplan.planning.fit.search import BUDGET, QUICK, holds, lacks
+from bayplan.planning.fit.search import BUDGET, QUICK, surely_fits, surely_too_large
 from bayplan.planning.fit.witness import solve
 
 # Plans that ask a little less: coarser levels, fewer instances, fewer pods, only what must start.
@@ -146,7 +146,7 @@ class Certificate(NamedTuple):
     place: Route  # of the level that cannot be had
     level: str
     best: str
-    lacks: tuple[Lack, ...]
+    surely_too_large: tuple[Lack, ...]
     beside: tuple[GangPlan, ...] = ()  # gangs that run at the same time and leave too little
     near: tuple[Near, ...] = ()
     changes: tuple[Change, ...] = ()
@@ -155,12 +155,15 @@ class Certificate(NamedTuple):
     pods: Pods | None = None  # one pod of these does not fit one empty node
 
 
-def certify(gangs: tuple[GangPlan, ...], plan: Plan, ground: Space) -> Certificate:
+def certify(gangs: tuple[GangPlan, ...], plan: Plan, search_space: Space) -> Certificate:
     """The certificate for gangs that do not fit at once."""
-    alone = next((gang for gang in gangs if len(gangs) == 1 or lacks((gang,), plan, ground)), None)
-    inside = (_hopeless(alone, plan) or _inside(alone, plan, ground)) if alone else None
-    found = inside or _together(gangs, plan, ground)
-    policy, channels = holds(plan, QUICK._replace(policy=False)), holds(plan, QUICK._replace(channels=False))
+    alone = next((gang for gang in gangs if len(gangs) == 1 or surely_too_large((gang,), plan, search_space)), None)
+    inside = (_hopeless(alone, plan) or _inside(alone, plan, search_space)) if alone else None
+    found = inside or _together(gangs, plan, search_space)
+    policy, channels = (
+        surely_fits(plan, QUICK._replace(policy=False)),
+        surely_fits(plan, QUICK._replace(channels=False)),
+    )
     return found._replace(policy=policy, channels=channels, changes=tuple(_changes(found, plan)))
 
 
@@ -173,17 +176,17 @@ def _hopeless(gang: GangPlan, plan: Plan) -> Certificate | None:
     return None
 
 
-def _inside(gang: GangPlan, plan: Plan, ground: Space) -> Certificate:
+def _inside(gang: GangPlan, plan: Plan, search_space: Space) -> Certificate:
     """The smallest unit that does not fit although everything below it does; else the gang as a whole."""
-    whole = problem((gang,), plan.topology, ground, loose=True)
+    whole = problem((gang,), plan.topology, search_space, loose=True)
     firsts: dict[int, Part] = {}
     for part in _parts(whole.root):
         firsts.setdefault(part.item, part)
     for item in dict.fromkeys((*sorted(firsts)[:KINDS], *sorted(firsts)[-1:])):
         unit = firsts[item].unit
         single = gang._replace(root=Unit("", (), groups=(Units("", (), 1, (unit,)),)))
-        if lacks((single,), plan, ground):
-            return _described(gang, unit, problem((single,), plan.topology, ground, loose=True), plan)
+        if surely_too_large((single,), plan, search_space):
+            return _described(gang, unit, problem((single,), plan.topology, search_space, loose=True), plan)
     return _described(gang, gang.root._replace(required="", separate=""), whole, plan)
 
 
@@ -193,11 +196,11 @@ def _parts(part: Part) -> Iterator[Part]:
         yield below
 
 
-def _together(gangs: tuple[GangPlan, ...], plan: Plan, ground: Space) -> Certificate:
+def _together(gangs: tuple[GangPlan, ...], plan: Plan, search_space: Space) -> Certificate:
     """The first gang that does not fit beside those before it."""
-    count = most(1, len(gangs) - 1, lambda n: not lacks(gangs[:n], plan, ground))
+    count = most(1, len(gangs) - 1, lambda n: not surely_too_large(gangs[:n], plan, search_space))
     last, others = gangs[min(count, len(gangs) - 1)], gangs[:count]
-    everything = problem(gangs[: count + 1], plan.topology, ground, loose=True)
+    everything = problem(gangs[: count + 1], plan.topology, search_space, loose=True)
     root = Unit("", last.route, groups=tuple(Units(g.name, g.route, 1, (g.root,)) for g in gangs[: count + 1]))
     return _described(last, root, everything, plan)._replace(beside=others)
 
@@ -332,14 +335,14 @@ def _changes(found: Certificate, plan: Plan) -> Iterator[Change]:
     if found.pods is not None:
         return
     for level in _coarser(found, plan):
-        if holds(requiring(plan, found.route, level)):
+        if surely_fits(requiring(plan, found.route, level)):
             yield Change("level", "", level, found.level)
             break
     yield from _fewer(found, plan)
 
 
 def _coarser(found: Certificate, plan: Plan) -> Iterator[str]:
-    pool = plan.topology.pool(found.lacks[0].pool) if found.lacks else None
+    pool = plan.topology.pool(found.surely_too_large[0].pool) if found.surely_too_large else None
     names = [level.name for level in pool.levels] + ["host"] if pool else []
     if found.level in names:
         yield from reversed(names[: names.index(found.level)])
@@ -371,13 +374,13 @@ def _beside(found: Certificate, plan: Plan) -> Iterator[Change]:
     name, copies = found.gang.gang.name, sum(gang.route == found.route for gang in plan.gangs)
     yield from _change("copies", name, copies, partial(with_copies, plan, found.route))
     others = [gang for gang in found.beside if gang.route != found.route]
-    if others and holds(in_turn(plan, found.route, tuple(gang.name for gang in others))):
+    if others and surely_fits(in_turn(plan, found.route, tuple(gang.name for gang in others))):
         yield Change("order", name, ", ".join(dict.fromkeys(f'"{gang.gang.name}"' for gang in others)), "")
 
 
 def _change(what: str, name: str, full: int, changed: Callable[[int], Plan]) -> Iterator[Change]:
     """The largest smaller number with which the whole plan fits, if there is one."""
-    count = most(1, full - 1, lambda n: holds(changed(n)))
+    count = most(1, full - 1, lambda n: surely_fits(changed(n)))
     if count:
         yield Change(what, name, str(count), str(full))
 

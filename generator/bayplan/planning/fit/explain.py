@@ -9,7 +9,7 @@ from bayplan.kube import quantity
 from bayplan.model.plan import Plan, Pods, all_pods, edit_plan, walk
 from bayplan.planning.fit.certificate import Certificate, Change, Lack, Near, least, most
 from bayplan.planning.fit.problem import BOUNDED, CHANNEL, WHOLE, capacity, demand, per_node
-from bayplan.planning.fit.search import FULL, holds
+from bayplan.planning.fit.search import FULL, surely_fits
 
 
 def undecided(plan: Plan, why: str, hint: str) -> Diagnostic:
@@ -21,7 +21,7 @@ def undecided(plan: Plan, why: str, hint: str) -> Diagnostic:
 def impossible(plan: Plan, certificate: Certificate) -> tuple[Diagnostic, ...]:
     """Why a plan does not fit; only warnings where what must start does."""
     reduced = least(plan)
-    if reduced != plan and holds(reduced, FULL):
+    if reduced != plan and surely_fits(reduced, FULL):
         return tuple(_shrunk(plan, reduced))
     return (refused(plan, certificate),)
 
@@ -65,7 +65,7 @@ def _others(why: Certificate) -> str:
 
 
 def _needs(why: Certificate) -> str:
-    short = sorted(why.lacks, key=lambda lack: lack.held is None or lack.held >= lack.needed)
+    short = sorted(why.surely_too_large, key=lambda lack: lack.held is None or lack.held >= lack.needed)
     more = [f"{len(short) - 3} more kinds"] if len(short) > 3 else []
     asked = " and ".join([*(_amount(lack, lack.needed) for lack in short[:3]), *more])
     verb = "need" if why.beside else "needs"
@@ -88,12 +88,14 @@ def _pods(count: int) -> str:
 
 def _has(why: Certificate) -> str:
     best = f'{why.level} "{why.best}"' if why.best else f"any {why.level}" if why.level else "the cluster"
-    short = [lack for lack in why.lacks if lack.held is not None and lack.held < lack.needed][:3]
-    if any(lack.held is None for lack in why.lacks):
+    short = [lack for lack in why.surely_too_large if lack.held is not None and lack.held < lack.needed][:3]
+    if any(lack.held is None for lack in why.surely_too_large):
         return f"no {why.level} has room for all of that" if why.level else "the cluster has no room for all of that"
-    if not any(lack.held for lack in why.lacks):
+    if not any(lack.held for lack in why.surely_too_large):
         return f"no {why.level} has room for any" if why.level else "the cluster has room for none"
-    rooms = " and ".join(str(lack.held) + (f' of "{lack.name}"' if len(why.lacks) > 1 else "") for lack in short)
+    rooms = " and ".join(
+        str(lack.held) + (f' of "{lack.name}"' if len(why.surely_too_large) > 1 else "") for lack in short
+    )
     return f"{best}, which has most room, holds {rooms}" if why.best else f"{best} has room for {rooms}"
 
 
@@ -161,7 +163,7 @@ def _shrunk(plan: Plan, reduced: Plan) -> Iterator[Diagnostic]:
     full = dict(_elastic(plan))
     counts = {route: low for route, low in _elastic(reduced) if low < full[route]}
     for route, low in list(counts.items()):
-        counts[route] = most(low, full[route], lambda n, route=route: holds(_sized(plan, {**counts, route: n})))  # type: ignore[misc]
+        counts[route] = most(low, full[route], lambda n, route=route: surely_fits(_sized(plan, {**counts, route: n})))  # type: ignore[misc]
     for route, count in counts.items():
         if count < full[route]:
             message = f"{_titled(plan, route)} fits with {count} of {full[route]} replicas; the rest waits for room"

@@ -32,7 +32,7 @@ class _Step(NamedTuple):
 
 def first_fit(problem: Problem) -> tuple[Run, ...] | None:
     """A placement, or None when this way finds none."""
-    floor = _Floor(problem)
+    floor = _FirstFit(problem)
     try:
         placed = floor.fill(problem.root, floor.span)
     except TooLongError:
@@ -40,7 +40,7 @@ def first_fit(problem: Problem) -> tuple[Run, ...] | None:
     return tuple(floor.runs()) if placed else None
 
 
-class _Floor:
+class _FirstFit:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.meter = Meter(STEPS)

@@ -97,7 +97,7 @@ Where = Mapping[str, tuple[Pool, Path]]
 Runs = Mapping[tuple[str, str], list[Run]]
 
 
-class _Scene(NamedTuple):
+class _Layout(NamedTuple):
     topology: ClusterTopology
     runs: Runs
     where: Where
@@ -109,14 +109,14 @@ def faults(gangs: Iterable[GangPlan], topology: ClusterTopology, placed: Iterabl
     for run in placed:
         runs.setdefault((run.gang, run.pods), []).append(run)
     used = {node for each in runs.values() for run in each for node in run.nodes}
-    scene = _Scene(topology, runs, dict(_where(topology, used)))
+    layout = _Layout(topology, runs, dict(_where(topology, used)))
     together = tuple(gangs)
-    yield from (f'node "{node}" is not in the topology or may not be used' for node in sorted(used - set(scene.where)))
-    if used <= set(scene.where):
-        yield from _counts(together, scene)
+    yield from (f'node "{node}" is not in the topology or may not be used' for node in sorted(used - set(layout.where)))
+    if used <= set(layout.where):
+        yield from _counts(together, layout)
         yield from _planned(topology, used)
-        yield from _loads(together, scene)
-        yield from (fault for gang in together for unit in walk(gang.root) for fault in _shared(gang, unit, scene))
+        yield from _loads(together, layout)
+        yield from (fault for gang in together for unit in walk(gang.root) for fault in _shared(gang, unit, layout))
 
 
 def _where(topology: ClusterTopology, used: set[str]) -> Iterator[tuple[str, tuple[Pool, Path]]]:
@@ -127,16 +127,16 @@ def _where(topology: ClusterTopology, used: set[str]) -> Iterator[tuple[str, tup
             yield from ((node, (pool, path)) for node in domain.nodes if node in used and node not in out)
 
 
-def _counts(gangs: tuple[GangPlan, ...], scene: _Scene) -> Iterator[str]:
+def _counts(gangs: tuple[GangPlan, ...], layout: _Layout) -> Iterator[str]:
     """Every pod is placed once, in its own pool; nothing else is."""
     asked = {(gang.name, pods.name): pods for gang in gangs for pods in all_pods(gang.root)}
-    yield from (f"{name} is placed but not asked for" for name in scene.runs if name not in asked)
+    yield from (f"{name} is placed but not asked for" for name in layout.runs if name not in asked)
     for name, pods in asked.items():
-        runs = scene.runs.get(name, [])
+        runs = layout.runs.get(name, [])
         placed = sum(run.each * len(run.nodes) for run in runs)
         if placed != pods.replicas or any(run.each < 1 for run in runs):
             yield f"{name}: {placed} pods placed, {pods.replicas} asked for"
-        if any(scene.where[node][0].name != pods.pool for run in runs for node in run.nodes):
+        if any(layout.where[node][0].name != pods.pool for run in runs for node in run.nodes):
             yield f"{name}: pods outside pool {pods.pool}"
 
 
@@ -151,7 +151,7 @@ def _planned(topology: ClusterTopology, used: set[str]) -> Iterator[str]:
             yield from (f"{path}: {n} nodes used, {most} planned" for path, n in counts.items() if n > most)
 
 
-def _loads(gangs: tuple[GangPlan, ...], scene: _Scene) -> Iterator[str]:
+def _loads(gangs: tuple[GangPlan, ...], layout: _Layout) -> Iterator[str]:
     """No node is asked for more than it has."""
     asks: dict[object, dict[str, int]] = {}
     load: dict[str, tuple[tuple[object, int], ...]] = {}
@@ -159,14 +159,14 @@ def _loads(gangs: tuple[GangPlan, ...], scene: _Scene) -> Iterator[str]:
         for pods in all_pods(gang.root):
             spec = (id(pods.spec), pods.pool, bool(pods.compute_domain))
             if spec not in asks:
-                asks[spec] = demand(pods, scene.topology)
-            for run in scene.runs.get((gang.name, pods.name), ()):
+                asks[spec] = demand(pods, layout.topology)
+            for run in layout.runs.get((gang.name, pods.name), ()):
                 alone = ((spec, run.each),)
                 for node in run.nodes:
                     load[node] = (*load[node], *alone) if node in load else alone
-    judged = {(scene.where[node][0].name, held): node for node, held in load.items()}
+    judged = {(layout.where[node][0].name, held): node for node, held in load.items()}
     for (_, held), node in judged.items():
-        offered = capacity(scene.where[node][0])
+        offered = capacity(layout.where[node][0])
         yield from (f'node "{node}" has too little {name}' for name in _over(offered, [(asks[s], n) for s, n in held]))
 
 
@@ -181,25 +181,25 @@ def _over(offered: Mapping[str, int], held: Iterable[tuple[Mapping[str, int], in
             yield name
 
 
-def _shared(gang: GangPlan, unit: Unit, scene: _Scene) -> Iterator[str]:
+def _shared(gang: GangPlan, unit: Unit, layout: _Layout) -> Iterator[str]:
     """Pods of a unit share a domain of its required level (else of `separate`); separate instances do not."""
     level = unit.required or unit.separate
-    if level and len(_domains(gang, unit, level, scene)) > 1:
+    if level and len(_domains(gang, unit, level, layout)) > 1:
         yield f'{gang.name} "{unit.name}": pods in several domains of "{level}"'
     for units in unit.groups:
         for level in {member.separate for member in units.members if member.separate}:
-            found = [_domains(gang, member, level, scene) for member in units.members]
+            found = [_domains(gang, member, level, layout) for member in units.members]
             if sum(map(len, found)) > len(set().union(*found)):
                 yield f'{gang.name} "{units.name}": instances share a domain of "{level}"'
 
 
-def _domains(gang: GangPlan, unit: Unit, level: str, scene: _Scene) -> set[object]:
-    runs = (run for pods in all_pods(unit) for run in scene.runs.get((gang.name, pods.name), ()))
-    return {_domain(node, level, scene) for run in runs for node in run.nodes}
+def _domains(gang: GangPlan, unit: Unit, level: str, layout: _Layout) -> set[object]:
+    runs = (run for pods in all_pods(unit) for run in layout.runs.get((gang.name, pods.name), ()))
+    return {_domain(node, level, layout) for run in runs for node in run.nodes}
 
 
-def _domain(node: str, level: str, scene: _Scene) -> object:
-    pool, path = scene.where[node]
+def _domain(node: str, level: str, layout: _Layout) -> object:
+    pool, path = layout.where[node]
     names = [each.name for each in pool.levels]
     if level == HOST_LEVEL:
         return node
@@ -209,7 +209,7 @@ def _domain(node: str, level: str, scene: _Scene) -> object:
 # Which gangs run together: those that no chain of `dependsOn` puts one after the other.
 
 MOST = 64
-"""So many different sets at most; a stranger workflow is proven as if everything ran at once."""
+"""So many different sets at most; a workflow with more is proven as if everything ran at once."""
 
 
 def stages(gangs: tuple[GangPlan, ...]) -> tuple[tuple[GangPlan, ...], ...]:
@@ -288,31 +288,31 @@ QUICK = Rules(quick=True)
 
 def answers(plan: Plan, rules: Rules = FULL, *, witness: bool = True) -> Iterable[tuple[Gangs, Answer]]:
     """The answer for each set of gangs that may run at the same time."""
-    ground = ground_of(plan, rules)
+    search_space = search_space_of(plan, rules)
     for gangs in stages(plan.gangs) or (plan.gangs,):
-        yield gangs, answer(gangs, plan, ground, rules, witness=witness)
+        yield gangs, answer(gangs, plan, search_space, rules, witness=witness)
 
 
-def ground_of(plan: Plan, rules: Rules = FULL) -> Space:
+def search_space_of(plan: Plan, rules: Rules = FULL) -> Space:
     """The pools that the plan uses."""
     used = {pods.pool for gang in plan.gangs for pods in all_pods(gang.root)}
     return space(plan.topology, used, rules.policy)
 
 
-def answer(gangs: Gangs, plan: Plan, ground: Space, rules: Rules = FULL, *, witness: bool = True) -> Answer:
+def answer(gangs: Gangs, plan: Plan, search_space: Space, rules: Rules = FULL, *, witness: bool = True) -> Answer:
     """The answer for some gangs at once. A witness is verified, and a false one is a bug."""
-    found = search(gangs, plan.topology, ground, channels=rules.channels, witness=witness, quick=rules.quick)
+    found = search(gangs, plan.topology, search_space, channels=rules.channels, witness=witness, quick=rules.quick)
     if isinstance(found, Placed) and found.runs and rules == FULL:
         wrong = next(faults(gangs, plan.topology, found.runs), "")
         assert not wrong, f"unreachable: a placement that is none: {wrong}"
     return found
 
 
-def holds(plan: Plan, rules: Rules = QUICK) -> bool:
+def surely_fits(plan: Plan, rules: Rules = QUICK) -> bool:
     """Whether the plan surely fits."""
     return all(isinstance(found, Placed) for _, found in answers(plan, rules, witness=False))
 
 
-def lacks(gangs: Gangs, plan: Plan, ground: Space) -> bool:
+def surely_too_large(gangs: Gangs, plan: Plan, search_space: Space) -> bool:
     """Whether these gangs surely do not fit at once."""
-    return isinstance(answer(gangs, plan, ground, QUICK, witness=False), NoRoom)
+    return isinstance(answer(gangs, plan, search_space, QUICK, witness=False), NoRoom)

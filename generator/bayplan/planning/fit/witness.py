@@ -200,7 +200,7 @@ Answer = Placed | NoRoom | Unknown
 Batch = tuple[str, str, int]  # gang, podSet instance, how many pods
 
 
-class Bag:
+class Pending:
     """What is still to be placed in one domain: whole units by type, pods by shape, first in first out."""
 
     def __init__(self) -> None:
@@ -214,9 +214,9 @@ class Bag:
         for item, gang, pods in part.pods:
             self.pods.setdefault(item, deque()).append((gang, pods.name, pods.replicas))
 
-    def take(self, target: Vector) -> Bag:
+    def take(self, target: Vector) -> Pending:
         """Move so many of each item into a bag of their own."""
-        taken = Bag()
+        taken = Pending()
         for item, count in enumerate(target):
             if count and item in self.parts:
                 taken.parts[item] = deque(self.parts[item].popleft() for _ in range(count))
@@ -244,23 +244,23 @@ class Choice(NamedTuple):
 
 def placement(problem: Problem, solved: Mapping[int, Solved], choice: Choice | None = None) -> tuple[Run, ...]:
     """A placement of everything the problem asks for: for a root that covers the need, or by a solver's choice."""
-    bag = Bag()
+    bag = Pending()
     bag.open(problem.root)
-    return tuple(_Hand(problem, solved).place(problem.space.root, problem.need, bag, choice))
+    return tuple(_Distributor(problem, solved).place(problem.space.root, problem.need, bag, choice))
 
 
-Dealt = list[tuple[Vector, int, Choice | None]]  # to equal children: a share, how many take it
+Shares = list[tuple[Vector, int, Choice | None]]  # to equal children: a share, how many take it
 
 
-class _Hand:
+class _Distributor:
     def __init__(self, problem: Problem, solved: Mapping[int, Solved]) -> None:
         self.problem = problem
         self.solved = solved
         self.meter = Meter(AMPLE)
         self.splits: dict[tuple[Front, int, Vector], tuple[tuple[Vector, int], ...]] = {}
-        self.dealt: dict[tuple[int, Vector], list[Dealt]] = {}
+        self.shares_of: dict[tuple[int, Vector], list[Shares]] = {}
 
-    def place(self, place: Place, target: Vector, bag: Bag, choice: Choice | None) -> Iterator[Run]:
+    def place(self, place: Place, target: Vector, bag: Pending, choice: Choice | None) -> Iterator[Run]:
         """Place the bag, which holds what `target` counts, below a place."""
         kind = self.problem.space.kinds[place.kind]
         target = self.opened(kind.depth, target, bag)
@@ -274,17 +274,17 @@ class _Hand:
                 for piece, sub in ((piece, sub) for piece, times, sub in pieces for _ in range(times)):
                     yield from self.place(next(below), piece, bag.take(piece), sub) if any(piece) else _skip(below)
 
-    def counted(self, number: int, target: Vector) -> list[Dealt]:
+    def counted(self, number: int, target: Vector) -> list[Shares]:
         """Shares by the fronts; the same for equal places that hold the same."""
-        if (number, target) not in self.dealt:
+        if (number, target) not in self.shares_of:
             groups = zip(self.problem.space.kinds[number].groups, self.shares(number, target), strict=True)
-            self.dealt[number, target] = [
+            self.shares_of[number, target] = [
                 [(piece, times, None) for piece, times in self.split(self.solved[child].out, count, share)]
                 for (child, count), share in groups
             ]
-        return self.dealt[number, target]
+        return self.shares_of[number, target]
 
-    def opened(self, depth: int, target: Vector, bag: Bag) -> Vector:
+    def opened(self, depth: int, target: Vector, bag: Pending) -> Vector:
         """Open the units that close at this depth; what they consist of joins the target."""
         counts = list(target)
         for kind in self.problem.closing(depth):
@@ -311,7 +311,7 @@ class _Hand:
         if count == 1 or not any(target):
             return ((target, count),)
         if len(front) == 1:
-            return tuple(_poured(front[0], count, target))
+            return tuple(_filled(front[0], count, target))
         known = self.splits.get((front, count, target))
         if known is None:
             small = count // 2
@@ -322,7 +322,7 @@ class _Hand:
         return known
 
     def on_nodes(
-        self, pool: int, names: tuple[str, ...], pieces: Iterable[tuple[Vector, int]], bag: Bag
+        self, pool: int, names: tuple[str, ...], pieces: Iterable[tuple[Vector, int]], bag: Pending
     ) -> Iterator[Run]:
         start, depth, name = 0, self.problem.space.host_depth(pool), self.problem.space.pools[pool].name
         for piece, count in pieces:
@@ -331,16 +331,16 @@ class _Hand:
             for first in range(start, start + count if any(piece) else start, step):
                 held = bag.take(tuple(amount * step for amount in piece))
                 each = self.opened(depth, piece, held)
-                yield from _laid(name, names[first : first + step], each, held)
+                yield from _runs_of(name, names[first : first + step], each, held)
             start += count
 
 
-def _chosen(choice: Choice, target: Vector) -> Iterator[Dealt]:
+def _chosen(choice: Choice, target: Vector) -> Iterator[Shares]:
     """Shares by a solver's choice, which may hold more than is asked for."""
     for group in choice.groups:
-        pieces: Dealt = []
+        pieces: Shares = []
         for vector, count, sub in group:
-            for share, times in _poured(vector, count, target):
+            for share, times in _filled(vector, count, target):
                 pieces.append((share, times, sub))
                 target = tuple(have - part * times for have, part in zip(target, share, strict=True))
         yield pieces
@@ -369,7 +369,7 @@ def _merged(pieces: Iterable[tuple[Vector, int]]) -> tuple[tuple[Vector, int], .
     return tuple(times.items())
 
 
-def _poured(most: Vector, count: int, target: Vector) -> Iterator[tuple[Vector, int]]:
+def _filled(most: Vector, count: int, target: Vector) -> Iterator[tuple[Vector, int]]:
     """Fill equal domains of one largest vector one after the other."""
     while count:
         share = tuple(map(min, most, target))
@@ -379,7 +379,7 @@ def _poured(most: Vector, count: int, target: Vector) -> Iterator[tuple[Vector, 
         count -= times
 
 
-def _laid(pool: str, names: tuple[str, ...], each: Vector, bag: Bag) -> Iterator[Run]:
+def _runs_of(pool: str, names: tuple[str, ...], each: Vector, bag: Pending) -> Iterator[Run]:
     """Lay pods on equal nodes, `each[item]` of every shape on each node."""
     for item, batches in sorted(bag.pods.items()):
         size = each[item]

@@ -1,4 +1,4 @@
-"""Which templates narrow the choice of nodes behind the proof's back."""
+"""Which constraints in templates the proof does not model."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from glob import glob, has_magic
 from typing import Any
 
 from bayplan import pipeline
-from bayplan.cli import inputs, output, output_folder, output_tree, project
+from bayplan.cli import destination, inputs, output, output_folder, output_tree, project
 from bayplan.cli.compiling import CompiledWorkflows, TopologyCheck, cached_topology_check, compile_all, join
 from bayplan.cli.failures import unwritable
 from bayplan.cli.finish import exit_code, finish, report
@@ -238,7 +238,7 @@ def _files(place: str, documents: Sequence[Item]) -> OutputFiles:
     if place.endswith("/"):
         texts = output_folder.files(documents)
         return OutputFiles({os.path.normpath(place + name): output_folder.marked(texts[name]) for name in texts}, ())
-    several = output.several_files(documents, hint=f'write them into a folder: "{place}/"')
+    several = destination.several_files(documents, hint=f'write them into a folder: "{place}/"')
     text = "".join(emit(documents))
     return OutputFiles({os.path.normpath(place): output_folder.marked(text)} if text else {}, (Batch(several),))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bayplan import pipeline
-from bayplan.cli import inputs, output
+from bayplan.cli import destination, inputs, output
 from bayplan.cli.compiling import compile_all, join
 from bayplan.cli.finish import finish
 from bayplan.cli.inputs import Inputs
@@ -17,11 +17,11 @@ def run(given: Given) -> int:
     read = inputs.read_all(given)
     requested = inputs.requests(given, read, cluster_objects=given.on("cluster-objects"))
     compiled, found = compile_all(requested.value or (), read)
-    batches = [Batch((*requested.diagnostics, *output.option_errors(given))), *read.batches, *found]
+    batches = [Batch((*requested.diagnostics, *destination.option_errors(given))), *read.batches, *found]
     if len(compiled) != len(requested.value or ()) or not compiled:
         return finish(given, batches)
     documents, colliding = join(compiled)
-    return finish(given, [*batches, *colliding], output.writer(given, documents))
+    return finish(given, [*batches, *colliding], destination.writer(given, documents))
 
 
 def delete_plan(given: Given) -> int:
@@ -44,13 +44,13 @@ def import_workflows(given: Given) -> int:
 
     read = inputs.read_all(given, needs_topology=False)
     topology, about = _topology(read)
-    batches = [Batch(output.option_errors(given)), *read.batches, *about]
+    batches = [Batch(destination.option_errors(given)), *read.batches, *about]
     documents = []
     for document in read.workflows:
         outcome, origins = pipeline.check_workflow(document, given.one("from"), read.context(topology))
         batches.append(Batch(outcome.diagnostics, read.sources(document), origins))
         documents += [native.write(outcome.value)] if outcome.value else []
-    return finish(given, batches, output.file_writer(given, emit(documents)) if documents else None)
+    return finish(given, batches, destination.file_writer(given, emit(documents)) if documents else None)
 
 
 def _topology(read: Inputs) -> tuple[ClusterTopology | None, list[Batch]]:

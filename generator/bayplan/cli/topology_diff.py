@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bayplan.cli import any_topology, output
+from bayplan.cli import any_topology, destination
 from bayplan.cli.any_topology import Found
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
@@ -13,7 +13,7 @@ from bayplan.topologies import comparing
 
 def run(given: Given) -> int:
     """Writes the difference; 1 where there is one."""
-    batches = [Batch(output.option_errors(given))]
+    batches = [Batch(destination.option_errors(given))]
     if given.words == ("-", "-"):
         message = "- is standard input, which can be read only once"
         return finish(given, [Batch((error("A922", ("argument", "-"), message),))])
@@ -21,7 +21,7 @@ def run(given: Given) -> int:
     if old.topology is None or new.topology is None:
         return finish(given, batches)
     found = _known_to_both(comparing.compare_with_names(old.topology, new.topology), old, new)
-    code = finish(given, batches, output.file_writer(given, [_text(given, found)]))
+    code = finish(given, batches, destination.file_writer(given, [_text(given, found)]))
     return code or (0 if found.equal else 1)
 
 

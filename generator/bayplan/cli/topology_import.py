@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bayplan import pipeline, schemas
-from bayplan.cli import inputs, output, topology_merging, topology_sources
+from bayplan.cli import destination, inputs, topology_merging, topology_sources
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.cli.topology_sources import Picked
@@ -27,7 +27,7 @@ DOMAINS = "domains: []"
 def run(given: Given) -> int:
     """Writes the topology, or the one after --update with what the sources add."""
     asked = topology_sources.asked(given)
-    batches = [Batch((*output.option_errors(given), *asked.diagnostics, *_twice(given)))]
+    batches = [Batch((*destination.option_errors(given), *asked.diagnostics, *_twice(given)))]
     if asked.value is None or has_errors(batches[0].diagnostics):
         return finish(given, batches)
     picked, found = topology_sources.pick(given)
@@ -38,7 +38,7 @@ def run(given: Given) -> int:
         text = _updated(given, picked, asked.value, batches)
     else:
         text = _new(given, picked, asked.value, batches)
-    return finish(given, batches, None if text is None else output.file_writer(given, [text]))
+    return finish(given, batches, None if text is None else destination.file_writer(given, [text]))
 
 
 def _twice(given: Given) -> tuple[Diagnostic, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan.cli import any_topology, inputs, output
+from bayplan.cli import any_topology, destination, inputs
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.core.diagnostics import Diagnostic, error
@@ -16,13 +16,13 @@ from bayplan.topologies import inventory
 
 def run(given: Given) -> int:
     """Shows the file named, of whatever format, else the project's."""
-    batches = [Batch(output.option_errors(given))]
+    batches = [Batch(destination.option_errors(given))]
     word = given.words[0] if given.words else _of_project(given, batches)
     topology = any_topology.load(given, word, None, batches).topology if word else None
     if topology is None:
         return finish(given, batches)
     batches.append(Batch(_unknown(given.one("level"), topology)))
-    return finish(given, batches, output.file_writer(given, _drawn(given, topology)))
+    return finish(given, batches, destination.file_writer(given, _drawn(given, topology)))
 
 
 def _of_project(given: Given, batches: list[Batch]) -> str:

@@ -27,6 +27,10 @@ _BELOW = frozenset(("name", "tasks", "groups", "resources", "timeout", "labels",
 """Keys of a workflow."""
 
 
+Variables = Mapping[Any, Any]
+"""Keys are names; YAML may have others, which no template can use."""
+
+
 class Section(NamedTuple):
     """A section: its key, its text with the key, and the line (from 1) that begins it."""
 

@@ -19,12 +19,9 @@ from bayplan.model.formats import Source
 from bayplan.text.document import Path, SourceMap, load, locate_all
 from bayplan.workflows.osmo import sections as file_sections
 from bayplan.workflows.osmo import tokens
-from bayplan.workflows.osmo.sections import TWICE, Section, Sections, identity, key_place
+from bayplan.workflows.osmo.sections import TWICE, Section, Sections, Variables, identity, key_place
 
 # The variables of a template: those of `default-values`, overridden by those of the command line.
-
-Variables = Mapping[Any, Any]
-"""Keys are names; YAML may have others, which no template can use."""
 
 
 def given(sections: Sections, subject: str, set_by_user: Mapping[str, Any]) -> Outcome[Variables]:
@@ -77,10 +74,6 @@ def origin(name: str, sections: Sections, set_by_user: Mapping[str, Any]) -> str
 # OSMO hides them from Jinja behind variables whose values they are, in the exact form without spaces only (OSMO 6.4,
 # src/utils/job/workflow.py, `TemplateSpec`).
 
-TOKEN = re.compile(r"{{(?:(uuid|workflow_id|output|(?:input|host):[^}]++)}}|(?:input|host):[^}]++)")
-"""A token, whose field is the group. Without a group: what begins as one and does not end so, and in which no other
-can begin either, since its first brace is theirs. Stepping over it keeps the search linear."""
-
 MARKERS = ("{%", "{{", "{#")
 """What begins something for Jinja to do."""
 
@@ -91,14 +84,6 @@ class MaskedTemplate(NamedTuple):
     template: str
     tokens: Mapping[str, str]
     stem: str
-
-
-class Misspelt(NamedTuple):
-    """What looks like a token and is none: its extent (offsets), and the token that was likely meant."""
-
-    start: int
-    end: int
-    token: str
 
 
 def mask_tokens(text: str) -> MaskedTemplate:
@@ -112,7 +97,7 @@ def mask_tokens(text: str) -> MaskedTemplate:
         name, line_feeds = names.setdefault(found[0], f"{stem}{len(names)}"), "\n" * found[0].count("\n")
         return f"{{{{{name}{line_feeds}}}}}"
 
-    template = TOKEN.sub(variable, text)
+    template = tokens.TEMPLATE_TOKEN.sub(variable, text)
     return MaskedTemplate(template, {name: token for token, name in names.items()}, stem)
 
 
@@ -155,23 +140,13 @@ def unmask_tokens(text: str, hidden: MaskedTemplate) -> UnmaskedText:
 
 def without_tokens(text: str) -> str:
     """The text without its tokens, each a character that is neither a brace nor a sign of Jinja's."""
-    return TOKEN.sub(lambda found: found[0] if found[1] is None else "\0", text)
+    return tokens.TEMPLATE_TOKEN.sub(lambda found: found[0] if found[1] is None else "\0", text)
 
 
 def plain(text: str) -> bool:
     """Whether Jinja would only put the tokens back."""
     left = without_tokens(text)
     return not any(marker in left for marker in MARKERS) and "{\0" not in left
-
-
-def misspelt_tokens(text: str) -> Iterator[Misspelt]:
-    """What was likely meant for a token, as `{{ host:a }}` or `{{ output }}`, and is one to nobody."""
-    for found in tokens.LOOKALIKE.finditer(text):
-        kind, colon, name = re.sub(r"\s", "", found[0][2:-2]).partition(":")
-        kind = kind.lower().replace("-", "_").replace("workflowid", "workflow_id").removesuffix("s")
-        token = f"{{{{{kind}{colon}{name}}}}}"
-        if tokens.TOKEN.fullmatch(token) and token != found[0]:
-            yield Misspelt(*found.span(), token)
 
 
 def render(text: str, sections: Sections, given: Variables, subject: str, source: Source) -> Outcome[SourceMap]:

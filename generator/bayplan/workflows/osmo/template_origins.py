@@ -16,10 +16,9 @@ from bayplan.core.diagnostics import AT, Diagnostic, Note, Route, error, warning
 from bayplan.core.phrases import did_you_mean, listing
 from bayplan.core.values import NamedTuple
 from bayplan.text.document import SourceMap, Span
-from bayplan.workflows.osmo import sections, template
-from bayplan.workflows.osmo.sections import BREAK, Section, key_place
-from bayplan.workflows.osmo.template import TOKEN, Variables
-from bayplan.workflows.osmo.tokens import OUTPUT, UUID, WORKFLOW_ID
+from bayplan.workflows.osmo import sections
+from bayplan.workflows.osmo.sections import BREAK, Section, Variables, key_place
+from bayplan.workflows.osmo.tokens import OUTPUT, TEMPLATE_TOKEN, UUID, WORKFLOW_ID, misspelt_tokens
 
 Render = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 Back = Callable[[Span], tuple[Span, str]]
@@ -320,7 +319,7 @@ def _broken(text: str, route: Route, message: str, column: int) -> Diagnostic:
     subject, _, line, *_ = route
     source = text.split("\n")[int(line) - 1]
     token = (
-        next((each for each in template.misspelt_tokens(source) if ":" in each.token), None)
+        next((each for each in misspelt_tokens(source) if ":" in each.token), None)
         if "got ':'" in message
         else None
     )
@@ -371,7 +370,7 @@ def raw_block_findings(made: SourceMap, starts: Sequence[int], subject: str) -> 
     """R138: OSMO's variable for a token stays a variable in a raw block. `starts`: where these tokens stand."""
     found: dict[Span, str] = {}
     for start in starts[:_MOST]:
-        token = TOKEN.match(made.text, start)
+        token = TEMPLATE_TOKEN.match(made.text, start)
         span, remark = made.back(_span(made.text, start, token.end() if token else start + 1))
         found.setdefault(span, remark)
     more = (Note(f"{len(starts) - _MOST} more like it"),) if len(starts) > _MOST else ()

@@ -72,3 +72,26 @@ def texts(value: Any, route: Route) -> Iterator[tuple[str, Route]]:
     elif isinstance(value, list):
         for index, below in enumerate(value):
             yield from texts(below, (*route, index))
+
+
+TEMPLATE_TOKEN = re.compile(r"{{(?:(uuid|workflow_id|output|(?:input|host):[^}]++)}}|(?:input|host):[^}]++)")
+"""A token, whose field is the group. Without a group: what begins as one and does not end so, and in which no other
+can begin either, since its first brace is theirs. Stepping over it keeps the search linear."""
+
+
+class Misspelt(NamedTuple):
+    """What looks like a token and is none: its extent (offsets), and the token that was likely meant."""
+
+    start: int
+    end: int
+    token: str
+
+
+def misspelt_tokens(text: str) -> Iterator[Misspelt]:
+    """What was likely meant for a token, as `{{ host:a }}` or `{{ output }}`, and is one to nobody."""
+    for found in LOOKALIKE.finditer(text):
+        kind, colon, name = re.sub(r"\s", "", found[0][2:-2]).partition(":")
+        kind = kind.lower().replace("-", "_").replace("workflowid", "workflow_id").removesuffix("s")
+        token = f"{{{{{kind}{colon}{name}}}}}"
+        if TOKEN.fullmatch(token) and token != found[0]:
+            yield Misspelt(*found.span(), token)

@@ -79,7 +79,7 @@ def test_the_adopting_job_is_restricted() -> None:
 
 
 def test_only_ipc_lock_is_added_by_fabrics() -> None:
-    names = set(re.findall(r'^LOCK = "(\w+)"', (ROOT / "generator/bayplan/fabrics/common.py").read_text(), re.M))
+    names = set(re.findall(r'^LOCK = "(\w+)"', (ROOT / "generator/bayplan/fabrics/__init__.py").read_text(), re.M))
     assert names == {"IPC_LOCK"}
     assert "IPC_LOCK" in PAGE
 

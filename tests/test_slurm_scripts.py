@@ -184,16 +184,3 @@ def test_small_pods_share_a_node() -> None:
     result = slurm_job.run(text, {"work"})
     assert sorted(task.env["NODE_RANK"] for task in result.tasks) == list(map(str, range(8)))
     assert "--gpus-per-task=2" in result.options
-
-
-def test_a_job_beyond_the_limits_is_refused() -> None:
-    sets = [
-        {**support.WORKER, "name": f"p{n}", "replicas": 1, "image": f"registry.example.com/x:{n}"} for n in range(129)
-    ]
-    topology = {**random_workflows.TOPOLOGY}
-    for podsets in (sets, [{**each, "image": "x", "args": ["y" * 2000]} for each in sets[:80]]):
-        flow = support.workflow({"name": "train", "rendezvous": "none", "podSets": podsets})
-        one = document.Document("workflow.yaml", "", 0, flow)
-        request = pipeline.Request(one, document.Document("t.yaml", "", 0, topology), scheduler="slurm")
-        outcome, _ = pipeline.compile(request)
-        assert [each.code for each in outcome.diagnostics if each.severity == "error"] == ["F718"]

@@ -28,6 +28,7 @@ HOLE = "{}"
 """Stands in a template for what is known at run time only."""
 
 SEVERITIES = ("error", "warning", "info")
+Assignment = ast.Assign | ast.NamedExpr
 DEPTH = 3
 """How many callers up a message is looked for."""
 
@@ -97,16 +98,22 @@ class Source:
         function = next((each for each in above if isinstance(each, ast.FunctionDef)), None)
         if function is None:
             return []
-        made = [each for each in ast.walk(function) if isinstance(each, ast.Assign) and _set(each, name.id)]
+        made = [each for each in ast.walk(function) if isinstance(each, Assignment) and _set(each, name.id)]
         found: list[str] = []
         for each in sorted(made, key=lambda each: -each.lineno):
             if (each.end_lineno or 0) > name.lineno or each in above or self._apart(each, name):
                 continue
             value = _set(each, name.id)
             found += self.templates(value, depth) if value else []
-            if self.parents[each] in above:
+            if self._around(each) in above:
                 return found
         return found or (self._of_callers(function, name.id, depth + 1) if depth < DEPTH else [])
+
+    def _around(self, assignment: Assignment) -> ast.AST:
+        """What holds only code that runs with the assignment: a condition may make one."""
+        if isinstance(assignment, ast.Assign):
+            return self.parents[assignment]
+        return next(each for each in self.above(assignment) if isinstance(each, ast.stmt))
 
     def _apart(self, one: ast.AST, other: ast.AST) -> bool:
         """Whether two nodes stand in the two branches of one `if`."""
@@ -163,9 +170,9 @@ def _last_name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
-def _set(node: ast.Assign, name: str) -> ast.expr | None:
+def _set(node: Assignment, name: str) -> ast.expr | None:
     """What an assignment gives a name."""
-    for target in node.targets:
+    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
         if isinstance(target, ast.Name) and target.id == name:
             return node.value
         if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):

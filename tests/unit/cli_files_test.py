@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bayplan.cli import files, project
+from bayplan.cli import files, manifests, project, source_files
 from bayplan.cli import options as arguments
 from bayplan.cli.commands import COMMANDS
 from bayplan.cli.options import Given
@@ -57,6 +57,36 @@ def test_what_is_too_large(tmp_path: Path) -> None:
     with open(tmp_path / "large", "wb") as file:
         file.truncate(LARGEST + 1)
     assert code_of(str(tmp_path / "large")) == "R103"
+
+
+def test_a_folder_whose_path_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system lists no such folder, not even for root."""
+    monkeypatch.chdir(tmp_path)
+    for _ in range(40):
+        os.mkdir("x" * 250)
+        os.chdir("x" * 250)
+    os.chdir(tmp_path)
+    (found,) = [each for batch in manifests.load(["."]).batches for each in batch.diagnostics if each.code == "R101"]
+    assert found.message == "the folder cannot be read: File name too long"
+
+
+def test_a_source_that_is_too_large_to_be_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source_files, "LARGEST", 10)
+    (tmp_path / "nodes.yaml").write_text("kind: List\n")
+    with pytest.raises(source_files.UnreadableError) as refused:
+        assert source_files.OpenedFile(str(tmp_path / "nodes.yaml"), 0).text
+    (found,) = refused.value.found
+    assert (found.code, "more than 10 bytes" in found.message) == ("R103", True)
+
+
+def test_a_byte_that_is_no_character_far_down_in_a_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source_files, "PIECE", 8)
+    (tmp_path / "nodes.json").write_bytes("häuser:\n- ä\n- ".encode() + b"\xe4\n")
+    with pytest.raises(source_files.UnreadableError) as refused:
+        list(source_files.OpenedFile(str(tmp_path / "nodes.json"), 0).chunks())
+    (found,) = refused.value.found
+    assert (found.code, found.route[-2]) == ("R104", 3)
+    assert found.message == "the file is not UTF-8: e4 is no character"
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ from bayplan.text.scalars import Memo, foreign_key, foreign_value, kubectl, own_
 
 COVERS = {"R103"}
 CASES = sorted((Path(__file__).parents[1] / "cases").glob("R1[01]*"))
+"""Cases of texts that are no YAML or JSON."""
 
 
 def load(text: str | bytes, own: bool = True, name: str = "f.yaml") -> Any:

@@ -131,14 +131,6 @@ def test_names_that_change_after_the_function(place: Path) -> None:
     assert "note: top/kustomization.yaml:1:1: `namePrefix` is set here" in said
 
 
-def test_an_old_kustomize_and_one_that_fails(place: Path) -> None:
-    code, said = doctor(place, "echo --enable-alpha-plugins")
-    assert (code, "error[O832]" in said) == (1, True)
-    code, said = doctor(place, 'case "$2" in --help) echo --enable-exec;; *) echo "it broke" >&2; exit 1;; esac')
-    assert (code, "error[O831]" in said) == (1, True)
-    assert "note: it broke" in said
-
-
 RENDERED = """\
 apiVersion: resource.nvidia.com/v1beta1
 kind: ComputeDomain

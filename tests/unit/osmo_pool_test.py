@@ -14,7 +14,7 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.text.document import Document
 from bayplan.topologies import native
 from bayplan.workflows.osmo.pool import levels, reading, sharing, values
-from bayplan.workflows.osmo.pool.library import BUILT_IN
+from bayplan.workflows.osmo.pool.library import chart
 from bayplan.workflows.osmo.pool.values import Key, PoolConfig, Share, TaskRequest, merge_helm_values, merge_templates
 from support import TOPOLOGY
 from tools.effort import examples
@@ -101,7 +101,7 @@ def test_the_list_of_pools_has_no_templates_so_the_usual_one_is_taken() -> None:
     made = read(listed)
     assert codes(made) == ["W494"]
     assert made.value is not None
-    assert made.value.platforms["gb200"].pod_template == BUILT_IN["pod_templates"]["default_user"]
+    assert made.value.platforms["gb200"].pod_template == chart()["pod_templates"]["default_user"]
     assert made.value.route == ("osmo-pool", "node_sets", 0, "pools", 0)
 
 

@@ -200,6 +200,19 @@ def test_what_needs_no_jinja_starts_no_process(body: str) -> None:
     assert source_map.text == (tokens.mask_tokens(file).template and file.removesuffix("\n") if templated else file)
 
 
+@pytest.mark.parametrize(
+    ("task", "code", "message"),
+    [
+        ("args: ['{{ n }}']", "R131", "nothing is there to render templates with"),
+        ("files: [{path: p, localpath: s}]", "R134", '"s" cannot be read: no folder is known'),
+    ],
+)
+def test_a_caller_that_renders_and_reads_nothing(task: str, code: str, message: str) -> None:
+    file = f"workflow:\n  tasks:\n  - {task}\n"
+    (found,) = text.read("w.yaml", file.encode(), "workflow", Source()).diagnostics
+    assert (found.code, found.message) == (code, message)
+
+
 @pytest.mark.parametrize("body", ["{{{output}}}", "{{ output }}", "{% if 1 %}{% endif %}", "{# {{output}} #}"])
 def test_what_needs_jinja_is_not_taken_for_plain(body: str) -> None:
     assert not tokens.plain(body)

@@ -283,6 +283,7 @@ def test_keys_that_are_not_text() -> None:
     data = changed(workflow_data(), (*PODS, "env"), {1: "x", None: "y"})
     found = schemas.validate("Workflow", data, "workflow")
     assert [(each.code, each.route) for each in found] == [("S202", ("workflow", *PODS, "env"))] * 2
+    assert "found the number 1 as a key, expected text" in {each.message for each in found}
 
 
 def test_bottomless_nesting() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 
 from bayplan.cli.finish import finish, write_stderr
 from bayplan.cli.options import Command, Given
-from bayplan.cli.output import discard_stdout
 from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.report import Batch
 
@@ -78,3 +78,13 @@ def _bug(problem: Exception) -> str:
         f"  hint: please report it with the command line, the files if you may share them, the output of"
         f" `bayplan --version` and that of a run with {DEBUG}=1\n"
     )
+
+
+def discard_stdout() -> None:
+    """Lets the interpreter's last flush go nowhere: it would complain a second time."""
+    if sys.stdout is None:
+        return
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        return

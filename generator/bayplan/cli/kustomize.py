@@ -16,7 +16,8 @@ from typing import Any
 from bayplan.cli import output
 from bayplan.cli.failures import unwritable
 from bayplan.cli.finish import finish
-from bayplan.cli.krm import API_VERSION, FUNCTION, KINDS, is_workflow, kustomizations
+from bayplan.cli.krm import kustomizations
+from bayplan.cli.krm.job import API_VERSION, FUNCTION, KINDS, is_workflow
 from bayplan.cli.options import Given
 from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, info, warning
 from bayplan.core.package_data import data_text

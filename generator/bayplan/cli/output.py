@@ -36,7 +36,7 @@ def write_bytes(pieces: Iterable[bytes]) -> tuple[Diagnostic, ...]:
     except BrokenPipeError:
         raise
     except OSError as problem:
-        from bayplan.cli.failures import unwritable
+        from bayplan.cli.failures import discard_stdout, unwritable
 
         discard_stdout()
         return (unwritable("<stdout>", problem),)
@@ -54,16 +54,6 @@ def chunks(pieces: Iterable[str]) -> Iterable[bytes]:
             yield "".join(gathered).encode()
             gathered, size = [], 0
     yield "".join(gathered).encode()
-
-
-def discard_stdout() -> None:
-    """Lets the interpreter's last flush go nowhere: it would complain a second time."""
-    if sys.stdout is None:
-        return
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):
-        return
 
 
 def option_errors(given: Given) -> tuple[Diagnostic, ...]:

@@ -30,6 +30,12 @@ def data_text(*parts: str) -> str:
         return file.read()
 
 
+def table(*parts: str) -> str:
+    """The text of a table that lies beside the module which reads it: `table("workflows", "sbatch", "options.csv")`."""
+    with open(os.path.join(_PACKAGE, *parts), encoding="utf-8", newline="") as file:
+        return file.read()
+
+
 def data_names(*parts: str) -> list[str]:
     """The names in a shipped folder, in order."""
     return sorted(os.listdir(data_path(*parts)))

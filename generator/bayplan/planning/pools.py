@@ -28,17 +28,15 @@ class PodSetPool(NamedTuple):
     route: Route
     spec: PodSet
     named: str
-    named_at: Route
 
 
 def gang_pools(
     workflow: Workflow, gang: Gang, route: Route, topology: ClusterTopology
 ) -> dict[Route, str | Diagnostic]:
-    """For each podSet route of a gang its pool's name, or why there is none."""
-    start = (workflow.pool, ("workflow", "spec", "pool"))
-    found = list(pod_sets(gang, route, start))
+    """For each podSet route of a gang its pool's name, or why there is none. W323 reports names of no pool."""
+    found = list(pod_sets(gang, route, workflow.pool))
     chosen = {each.route: _own_pool(each, topology) for each in found}
-    leaders = {name for name in chosen.values() if isinstance(name, str)}
+    leaders = {name for _, name in _chosen(chosen, topology)}
     return {each.route: chosen[each.route] or _follow(each, topology, leaders) for each in found}
 
 
@@ -47,7 +45,7 @@ def pools_of(workflow: Workflow, topology: ClusterTopology) -> dict[Route, str]:
     return {
         route: name
         for index, gang in enumerate(workflow.gangs)
-        for route, name in _chosen(gang_pools(workflow, gang, (*GANGS, index), topology))
+        for route, name in _chosen(gang_pools(workflow, gang, (*GANGS, index), topology), topology)
     }
 
 
@@ -56,8 +54,9 @@ def name_accelerators(workflow: Workflow, topology: ClusterTopology) -> Workflow
     gangs = []
     for i, gang in enumerate(workflow.gangs):
         route: Route = (*GANGS, i)
-        if any(_nameless(each.spec) for each in pod_sets(gang, route, ("", ()))):
-            pools = {at: topology.pool(name) for at, name in _chosen(gang_pools(workflow, gang, route, topology))}
+        if any(_nameless(each.spec) for each in pod_sets(gang, route, "")):
+            chosen = _chosen(gang_pools(workflow, gang, route, topology), topology)
+            pools = {at: topology.pool(name) for at, name in chosen}
             gang = _named(gang, route, pools)
         gangs.append(gang)
     return workflow._replace(gangs=tuple(gangs))
@@ -67,8 +66,9 @@ def _nameless(spec: PodSet) -> bool:
     return spec.accelerator is not None and not spec.accelerator.name
 
 
-def _chosen(pools: Mapping[Route, str | Diagnostic]) -> Iterator[tuple[Route, str]]:
-    return ((route, name) for route, name in pools.items() if isinstance(name, str))
+def _chosen(pools: Mapping[Route, str | Diagnostic | None], topology: ClusterTopology) -> Iterator[tuple[Route, str]]:
+    """Those of a pool that there is."""
+    return ((route, name) for route, name in pools.items() if isinstance(name, str) and topology.pool(name))
 
 
 def _named(node: Owner, route: Route, pools: Mapping[Route, Pool | None]) -> Owner:
@@ -84,13 +84,11 @@ def _of_pool(spec: PodSet, pool: Pool | None) -> PodSet:
     return spec._replace(accelerator=spec.accelerator._replace(name=pool.node.accelerator))
 
 
-def pod_sets(node: Gang | Group, route: Route, nearest: tuple[str, Route]) -> Iterator[PodSetPool]:
+def pod_sets(node: Gang | Group, route: Route, nearest: str) -> Iterator[PodSetPool]:
     """All podSets at and below a gang or group, in file order."""
-    here = (node.pool, (*route, "pool")) if node.pool else nearest
+    here = node.pool or nearest
     for i, spec in enumerate(node.pod_sets):
-        at = (*route, "podSets", i)
-        name, named_at = (spec.pool, (*at, "pool")) if spec.pool else here
-        yield PodSetPool(at, spec, name, named_at)
+        yield PodSetPool((*route, "podSets", i), spec, spec.pool or here)
     for i, group in enumerate(node.groups):
         yield from pod_sets(group, (*route, "groups", i), here)
 
@@ -98,7 +96,7 @@ def pod_sets(node: Gang | Group, route: Route, nearest: tuple[str, Route]) -> It
 def _own_pool(found: PodSetPool, topology: ClusterTopology) -> str | Diagnostic | None:
     """What the podSet alone decides; None when it must follow its gang."""
     if found.named:
-        return _named_pool(found, topology)
+        return _fitting(found, topology, found.named)
     asked = found.spec.accelerator
     able = [pool.name for pool in topology.pools if _able(found.spec, pool)]
     if len(able) == 1 or len(topology.pools) == 1:
@@ -115,13 +113,6 @@ def _able(spec: PodSet, pool: Pool) -> bool:
     if spec.accelerator and not spec.accelerator.name:
         return bool(pool.node.accelerator)
     return pool.node.accelerator == (spec.accelerator.name if spec.accelerator else "")
-
-
-def _named_pool(found: PodSetPool, topology: ClusterTopology) -> str | Diagnostic:
-    if topology.pool(found.named):
-        return _fitting(found, topology, found.named)
-    names = _quoted(pool.name for pool in topology.pools)
-    return error("P502", found.named_at, f'there is no pool "{found.named}"; the topology has {names}')
 
 
 def _fitting(found: PodSetPool, topology: ClusterTopology, name: str) -> str | Diagnostic:

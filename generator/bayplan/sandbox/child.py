@@ -86,7 +86,7 @@ def start_clock() -> None:
 # JSON -> values of YAML: keys that are no texts, dates and bytes included.
 #
 # A mapping is `{"map": [[key, value], ...]}`, a date `{"date": "2024-01-31"}`, bytes are hexadecimal. Whoever asks
-# packs them so (`bayplan.workflows.osmo.text.packing`).
+# packs them so (`bayplan.workflows.osmo.template_origins.pack`).
 
 
 def unpack(packed: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from bayplan.cli import inputs
 from bayplan.cli.compiling import compile_all, join
 from bayplan.cli.inputs import Inputs
-from bayplan.cli.krm import Answer, Job, is_workflow, without_wire
+from bayplan.cli.krm.job import Answer, Job, is_workflow, without_wire
 from bayplan.clients import resource_list
 from bayplan.clients.resource_list import Item, lines
 from bayplan.core.diagnostics import Diagnostic, error

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.cli import files
-from bayplan.cli.krm import PATH, Job, wire, without_wire
+from bayplan.cli.krm.job import PATH, Job, wire, without_wire
 from bayplan.clients import resource_list
 from bayplan.core.diagnostics import AT, KEY, Route, origin
 from bayplan.core.values import NamedTuple

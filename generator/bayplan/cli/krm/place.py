@@ -7,7 +7,7 @@ from typing import Any
 
 from bayplan.augment import augment
 from bayplan.cli import inputs
-from bayplan.cli.krm import Answer, Job, wire, without_wire
+from bayplan.cli.krm.job import Answer, Job, wire, without_wire
 from bayplan.cli.placing import placing
 from bayplan.clients import resource_list
 from bayplan.clients.resource_list import Item, line

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from bayplan import pipeline
-from bayplan.cli.krm import Answer, Job, is_workflow, without_wire
+from bayplan.cli.krm.job import Answer, Job, is_workflow, without_wire
 from bayplan.cli.krm.kustomizations import kustomization, listed_paths, objects
 from bayplan.cli.lint import lint_request
 from bayplan.clients import resource_list

@@ -1,6 +1,6 @@
 """Places in what a template wrote -> places in the template. Only a finding pays for it: with a second rendering.
 
-That rendering carries marks (`bayplan.sandbox.marks`), so that whatever is written has a known line. Where marks would
+That rendering carries marks (`bayplan.sandbox.child`), so that whatever is written has a known line. Where marks would
 change what is written, the lines of both texts are aligned instead, and the place is called a guess.
 """
 
@@ -345,7 +345,7 @@ def _other_hint(message: str) -> str:
     return "install jinja2: `pip install 'jinja2>=3.1,<4'`" if "not installed" in message else ""
 
 
-# Variables as JSON, as `bayplan.sandbox.plain` unpacks them. A date is told by what it can do, without a clock.
+# Variables as JSON, as `bayplan.sandbox.child` unpacks them. A date is told by what it can do, without a clock.
 
 
 def pack(value: Any) -> Any:

@@ -1,14 +1,4 @@
-"""OSMO data -> native data -> Workflow, so that what an OSMO file says and what `bayplan import` prints is one thing.
-
-source.py      the data as task groups, tasks and requirements
-levels.py      topology keys -> levels, coarse to fine
-tree.py        requirements -> domains, scoped by the domains around them
-portion.py     what a task gets of its cluster; platforms.py: from which pool
-pod_sets.py    a task -> a podSet; template.py, exit_codes.py: its less common parts; places.py: where all come from
-gangs.py       a task group -> a gang, equal tasks folded
-names.py       DNS labels; shorten.py: short enough
-hosts.py       {{host:task}} -> the pod that it means
-"""
+"""OSMO data -> native data -> Workflow: what an OSMO file says and what `bayplan import` prints is one thing."""
 
 from __future__ import annotations
 

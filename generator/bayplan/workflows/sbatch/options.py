@@ -10,10 +10,10 @@ REFUSED   without it the job would be another one: an error
 from __future__ import annotations
 
 import csv
-import os
 from collections.abc import Mapping
 
 from bayplan.core.diagnostics import AT, Diagnostic, Route, error, info, warning
+from bayplan.core.package_data import table
 from bayplan.core.values import NamedTuple
 
 READ, KEPT, NOTHING, LOST, REFUSED = "read", "kept", "nothing", "lost", "refused"
@@ -34,8 +34,8 @@ class Option(NamedTuple):
 
 def _table(command: str) -> dict[str, Option]:
     """The options of a command, from `options.csv` beside this file: those of its own follow those that both have."""
-    with open(os.path.join(os.path.dirname(__file__), "options.csv"), encoding="utf-8", newline="") as file:
-        return {own[0]: Option(*own) for of, *own in csv.reader(file) if of in ("both", command)}
+    rows = csv.reader(table("workflows", "sbatch", "options.csv").splitlines())
+    return {own[0]: Option(*own) for of, *own in rows if of in ("both", command)}
 
 
 DIRECTIVES: Mapping[str, Option] = _table("sbatch")

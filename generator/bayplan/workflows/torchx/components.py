@@ -7,12 +7,12 @@ that they return. TorchX' default image is that of the TorchX which runs, so her
 from __future__ import annotations
 
 import csv
-import os
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from bayplan.core.package_data import table
 from bayplan.core.phrases import suggest
 from bayplan.core.values import NamedTuple
 from bayplan.workflows.torchx.marks import EFA, INSTANCE
@@ -179,12 +179,12 @@ def _named_resources() -> dict[str, dict[str, Any]]:
     They stand in `resources.csv` beside this file. Memory of AWS' is 96 % of the machine's, as TorchX counts it.
     """
     named: dict[str, dict[str, Any]] = {}
-    with open(os.path.join(os.path.dirname(__file__), "resources.csv"), encoding="utf-8", newline="") as file:
-        for name, instance_type, *amounts in list(csv.reader(file))[1:]:
-            cpu, gpu, memory, efa, neuron = map(int, amounts)
-            devices = {device: count for device, count in ((EFA, efa), (NEURON, neuron)) if count}
-            capabilities = {INSTANCE: instance_type} if instance_type else {}
-            named[name] = {**made_resource(cpu, gpu, memory), "capabilities": capabilities, "devices": devices}
+    _head, *rows = csv.reader(table("workflows", "torchx", "resources.csv").splitlines())
+    for name, instance_type, *amounts in rows:
+        cpu, gpu, memory, efa, neuron = map(int, amounts)
+        devices = {device: count for device, count in ((EFA, efa), (NEURON, neuron)) if count}
+        capabilities = {INSTANCE: instance_type} if instance_type else {}
+        named[name] = {**made_resource(cpu, gpu, memory), "capabilities": capabilities, "devices": devices}
     return named
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
+from bayplan.core.package_data import table
 from bayplan.core.phrases import listing, suggest
 from bayplan.core.values import NamedTuple
 from bayplan.workflows.osmo.pool.values import (
@@ -21,13 +21,19 @@ from bayplan.workflows.osmo.pool.values import (
     merge_templates,
 )
 
-with open(os.path.join(os.path.dirname(__file__), "chart.json"), encoding="utf-8") as _file:
-    BUILT_IN: Mapping[str, Mapping[str, Any]] = json.load(_file)
-"""Section -> entries by name that the Helm chart of OSMO 6.4 brings itself, and files only name.
 
-Source: deployments/charts/service/values.yaml. The service puts the same templates and rules into an empty database
-(src/service/core/config/objects.py).
-"""
+@cache
+def chart() -> Mapping[str, Mapping[str, Any]]:
+    """Section -> entries by name that the Helm chart of OSMO 6.4 brings itself, and files only name.
+
+    Source: deployments/charts/service/values.yaml. The service puts the same templates and rules into an empty database
+    (src/service/core/config/objects.py).
+    """
+    from json import loads
+
+    entries: Mapping[str, Mapping[str, Any]] = loads(table("workflows", "osmo", "pool", "chart.json"))
+    return entries
+
 
 WORDS = {
     "pools": "pool",
@@ -58,22 +64,22 @@ class Library(NamedTuple):
 
     def completed(self, section: str, name: str, part: Part) -> Part:
         """An entry of Helm values on the chart's entry of that name."""
-        chart = BUILT_IN.get(section, {}).get(name)
-        if not self.sections.helm or chart is None or not isinstance(part.data, Mapping):
+        built_in = chart().get(section, {}).get(name)
+        if not self.sections.helm or built_in is None or not isinstance(part.data, Mapping):
             return part
-        whole = merge_helm_values(chart, part.data)
+        whole = merge_helm_values(built_in, part.data)
         if whole != part.data:
             self.from_chart.setdefault(f'parts of {WORDS[section]} "{name}"', part.route)
         return Part(whole, part.route)
 
     def _entry(self, section: str, name: str, route: Route) -> Part | None:
-        own, chart = self.sections.section(section), BUILT_IN.get(section, {})
+        own, built_in = self.sections.section(section), chart().get(section, {})
         if name in own.data:
             return self.completed(section, name, Part(own.data[name], (*own.route, name)))
-        if name in chart:
+        if name in built_in:
             self.from_chart.setdefault(f'{WORDS[section]} "{name}"', route)
-            return Part(chart[name], route)
-        self.found.append(_missing(section, name, route, [*own.data, *chart]))
+            return Part(built_in[name], route)
+        self.found.append(_missing(section, name, route, [*own.data, *built_in]))
         return None
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:

@@ -14,7 +14,7 @@ from bayplan.text.document import Document
 from bayplan.workflows.osmo import task_rules
 from bayplan.workflows.osmo.pool import library as templates
 from bayplan.workflows.osmo.pool import values
-from bayplan.workflows.osmo.pool.library import BUILT_IN, Library, names
+from bayplan.workflows.osmo.pool.library import Library, chart, names
 from bayplan.workflows.osmo.pool.values import (
     SECTIONS,
     SUBJECT,
@@ -207,7 +207,7 @@ def _owners(part: Part, sections: Sections) -> dict[str, tuple[Any, Route, bool]
     """Timeout -> the pool's, else that of the file's workflow section, where it stands, and whether the file has it."""
     section = sections.section("workflow")
     own = section.data
-    whole = merge_helm_values(BUILT_IN["workflow"], own) if sections.helm else own
+    whole = merge_helm_values(chart()["workflow"], own) if sections.helm else own
     of_pool = {key: (part.data[key], (*part.route, key), True) for key in TIMEOUTS if part.data.get(key)}
     return {key: of_pool.get(key, (whole.get(key), (*section.route, key), key in own)) for key in TIMEOUTS}
 

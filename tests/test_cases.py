@@ -11,9 +11,6 @@ import ast
 import re
 
 import pytest
-from syrupy.assertion import SnapshotAssertion
-from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
-from syrupy.location import PyTestLocation
 
 from bayplan.report.codes import sections
 from tools import cases
@@ -23,35 +20,12 @@ from tools.run import ROOT
 GOLDEN = ROOT / "golden" / "diagnostics"
 
 
-class CaseExtension(SingleFileSnapshotExtension):
-    """Golden files by case instead of by test."""
-
-    _write_mode = WriteMode.TEXT
-    file_extension = "txt"
-
-    @classmethod
-    def dirname(cls, *, test_location: PyTestLocation) -> str:
-        """One folder for all. Asked of every test, so also of those without a case."""
-        return str(GOLDEN) if name_of(test_location) else super().dirname(test_location=test_location)
-
-    @classmethod
-    def get_snapshot_name(cls, *, test_location: PyTestLocation, index: int | str = 0) -> str:
-        """The case."""
-        return name_of(test_location) or super().get_snapshot_name(test_location=test_location, index=index)
-
-
-def name_of(location: PyTestLocation) -> str:
-    """The case that a test is parametrised with."""
-    callspec = getattr(location.item, "callspec", None)
-    return str(callspec.params.get("case", "")) if callspec else ""
-
-
 @pytest.mark.parametrize("case", NAMES)
-def test_case(case: str, snapshot: SnapshotAssertion) -> None:
+def test_case(case: str) -> None:
     answer = cases.run(case)
     assert answer.code in {0, 1, 2}, answer.err
     assert f"[{code_of(case)}]" in answer.out + answer.err, answer
-    assert cases.report(case, answer) == snapshot(extension_class=CaseExtension)
+    assert cases.report(case, answer) == (GOLDEN / f"{case}.txt").read_text(encoding="utf-8")
 
 
 def code_of(case: str) -> str:

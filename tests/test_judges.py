@@ -104,6 +104,8 @@ def test_upstreams_examples_are_taken(name: str) -> None:
     text = (UPSTREAM / "examples" / name).read_text(encoding="utf-8")
     documents = [document for document in yaml.load_all(text, yaml.CSafeLoader) if document is not None]
     complaints = [complaint for document in documents for complaint in judge(document, NEWEST)]
+    if EXCEPTIONS.get(name) == NO_CRD and not complaints:
+        return  # a release that CI has fetched brings the CRD
     if name in EXCEPTIONS:
         assert any(EXCEPTIONS[name] in complaint for complaint in complaints)
     else:

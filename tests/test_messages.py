@@ -27,6 +27,7 @@ ELSEWHERE: dict[tuple[str, str], str] = {
         "A971",
         "this document has more than {} bytes, and it may be one to place",
     ): "test_post_render.py::test_a_marked_document_must_be_readable",
+    ("A988", '"{}" leads out of the project by a link'): "unit/generate_test.py::test_a_link_that_leads_out",
     ("F600", "{}"): "unit/support_rows_test.py::test_a_feature_without_a_row_is_absent_and_has_a_code",
     ("F609", "{}"): "unit/support_rows_test.py::test_what_no_scheduler_lacks_today_has_its_code_all_the_same",
     ("F619", "{}"): "unit/support_rows_test.py::test_what_no_scheduler_lacks_today_has_its_code_all_the_same",

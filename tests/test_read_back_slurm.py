@@ -23,7 +23,6 @@ from tools.effort import examples
 from tools.golden import sources
 
 SLURM = ORACLES["slurm"]
-COVERS = {"M790"}
 GAPS = frozenset(f"F{number}" for number in (602, 604, 627, 680, *range(700, 720)))
 PROPERTY = settings(
     max_examples=examples(10, 60),

@@ -131,6 +131,8 @@ KEEP += ("minimum", "multipleOf", "pattern", "required", "type", "uniqueItems")
 def values(schema: Schema) -> dict[str, Any]:
     """The value validations of one node, from OpenAPI 3.0's spelling to JSON Schema's."""
     result = {key: schema[key] for key in KEEP if key in schema}
+    if "(?i)" in schema.get("pattern", ""):  # Go takes flags anywhere, Python only at the start
+        result["pattern"] = "(?i)" + schema["pattern"].replace("(?i)", "")
     for bound in ("Minimum", "Maximum"):
         if schema.get(f"exclusive{bound}") is True:
             result[f"exclusive{bound}"] = result.pop(bound.lower())

@@ -8,6 +8,7 @@ where the render is refused, only the diagnostics. The folder holds generated fi
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -143,7 +144,7 @@ def sources(example: str) -> tuple[Any, Any]:
 
 def texts(case: Case) -> list[str]:
     """The texts of the documents in a golden file. Many are the same at several versions."""
-    return case.path.read_text(encoding="utf-8").split("\n---\n")
+    return re.split(r"(?<=\n)---\n", case.path.read_text(encoding="utf-8"))
 
 
 def read(text: str) -> Any:

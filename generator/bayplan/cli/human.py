@@ -40,7 +40,7 @@ def main(argv: Sequence[str], run: Run) -> int:
     except click.Abort:
         return 130
     except OSError as problem:  # commands answer for their own
-        from bayplan.cli.failures import HelpFailedError
+        from bayplan.cli.unhandled import HelpFailedError
 
         raise HelpFailedError(problem) from problem
     return code if isinstance(code, int) else 0

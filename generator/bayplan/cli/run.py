@@ -37,9 +37,9 @@ def _guarded_call(work: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as problem:
-        from bayplan.cli import failures
+        from bayplan.cli import unhandled
 
-        return failures.exit_code_of(problem)
+        return unhandled.exit_code_of(problem)
 
 
 def _dispatch(argv: Sequence[str]) -> int:

@@ -16,7 +16,7 @@ from bayplan.kube import networks as ip
 from bayplan.kube.networks import MULTUS, NVIDIA, Network, networks, parsed
 from bayplan.kube.networks import RESOURCE as DEVICE
 from bayplan.kube.objects import get, group, items, kind, mapping, name, named, number_in, text, title
-from bayplan.linting.networks import AttachedPods, NetworkIndex
+from bayplan.linting.network_index import AttachedPods, NetworkIndex
 from bayplan.linting.objects import LintContext
 from bayplan.model.manifest import Object
 

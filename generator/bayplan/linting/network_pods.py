@@ -13,7 +13,7 @@ from bayplan.kube.objects import get, items, kind, mapping, name, namespace, tex
 from bayplan.kube.pod import HOST_DNS
 from bayplan.kube.pod_security import BASELINE, PRIVILEGED, RESTRICTED, Breach, added, as_root, breaches
 from bayplan.kube.templates import Path, PodTemplate, containers
-from bayplan.linting.networks import (
+from bayplan.linting.network_index import (
     AttachedPods,
     DescribedNetwork,
     NetworkIndex,

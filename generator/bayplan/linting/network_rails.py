@@ -14,7 +14,7 @@ from bayplan.kube import networks as ip
 from bayplan.kube.networks import LONGEST, NETWORKS, read
 from bayplan.kube.objects import get, group, items, kind, mapping, namespace, number_in, text
 from bayplan.kube.templates import PodTemplate, containers
-from bayplan.linting.networks import AttachedPods, NetworkIndex, device_requests
+from bayplan.linting.network_index import AttachedPods, NetworkIndex, device_requests
 from bayplan.linting.objects import LintContext
 from bayplan.model.topology import Fabric
 

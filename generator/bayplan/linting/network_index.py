@@ -1,0 +1,156 @@
+"""Secondary networks and the pods that ask for them: what waits for ever, and what never sees its network.
+
+Most of it is checked by nobody: the Network Operator's webhook is off by default, and Multus reads an annotation when
+the pod starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.core.diagnostics import Route
+from bayplan.core.values import NamedTuple
+from bayplan.fabrics import NETWORKED
+from bayplan.kube import networks as multus
+from bayplan.kube import quantity
+from bayplan.kube.networks import Network, networks
+from bayplan.kube.objects import get, items, mapping, namespace
+from bayplan.kube.templates import PodTemplate
+from bayplan.linting.objects import LintContext, same_namespace
+from bayplan.model.topology import Fabric, Rail
+
+OWN = ("kubernetes.io", "k8s.io")
+"""Domains whose resources are Kubernetes' own; those are no devices."""
+
+
+class DescribedNetwork(NamedTuple):
+    """A network that somebody describes: an object among the manifests, or a rail of the topology."""
+
+    name: str
+    namespace: str = ""
+    kind: str = ""
+    resource: str = ""
+    link_type: str = ""
+    network: Network | None = None
+    rail: Rail | None = None
+    fabric: Fabric | None = None
+
+    @property
+    def title(self) -> str:
+        """`fabric/rail-0`."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+class AttachedPods(NamedTuple):
+    """A pod template that asks for networks."""
+
+    template: PodTemplate
+    route: Route
+    annotation: multus.Annotation
+    networks: tuple[DescribedNetwork | None, ...] = ()  # for each selection
+
+
+class NetworkIndex(NamedTuple):
+    """All networks by name, and every template that asks for some."""
+
+    by_name: Mapping[str, Sequence[DescribedNetwork]]
+    attached: tuple[AttachedPods, ...]
+
+    def every(self) -> Iterator[DescribedNetwork]:
+        """All that are known."""
+        return (each for listed in self.by_name.values() for each in listed)
+
+
+def network_index(context: LintContext) -> NetworkIndex:
+    """What there is, and who asks for it."""
+    described: dict[str, list[DescribedNetwork]] = {}
+    for each in (*_manifest_networks(context), *_rail_networks(context)):
+        _merge_into(described.setdefault(each.name, []), each)
+    attached = tuple(
+        _attached_pods(each, described) for each in context.templates if multus.NETWORKS in each.annotations
+    )
+    return NetworkIndex(described, attached)
+
+
+def _manifest_networks(context: LintContext) -> Iterator[DescribedNetwork]:
+    for each in networks(context.objects):
+        yield DescribedNetwork(each.name, each.namespace, each.kind, each.resource, each.link_type, each)
+
+
+def _rail_networks(context: LintContext) -> Iterator[DescribedNetwork]:
+    for fabric in context.topology.fabrics.values():
+        for rail in fabric.rails if fabric.kind in NETWORKED else ():
+            space, _, name = rail.network.rpartition("/")
+            yield DescribedNetwork(name, space, fabric.kind, rail.resource, fabric.link_type, None, rail, fabric)
+
+
+def _merge_into(listed: list[DescribedNetwork], one: DescribedNetwork) -> None:
+    """Several objects, and a rail of the topology, may stand for one network: together they say more."""
+    for place, each in enumerate(listed):
+        if same_namespace(each.namespace, one.namespace):
+            resource = each.resource if "/" in each.resource else one.resource or each.resource
+            listed[place] = each._replace(
+                kind=each.kind or one.kind,
+                resource=resource,
+                link_type=each.link_type or one.link_type,
+                network=each.network or one.network,
+                rail=each.rail or one.rail,
+                fabric=each.fabric or one.fabric,
+            )
+            return
+    listed.append(one)
+
+
+def _attached_pods(template: PodTemplate, described: Mapping[str, Sequence[DescribedNetwork]]) -> AttachedPods:
+    route = (*template.route, "metadata", "annotations", multus.NETWORKS)
+    annotation_text = template.annotations[multus.NETWORKS]
+    if not isinstance(annotation_text, str):
+        return AttachedPods(template, route, multus.Annotation(faults=("an annotation is a text",)))
+    annotation = multus.read(annotation_text)
+
+    def selected(name: str, where: str) -> DescribedNetwork | None:
+        return next((one for one in described.get(name, ()) if same_namespace(one.namespace, where)), None)
+
+    own = namespace(template.object)
+    networks = tuple(selected(each.name, each.namespace or own) for each in annotation.selections)
+    return AttachedPods(template, route, annotation, networks)
+
+
+def is_extended(name: str) -> bool:
+    """Whether a resource is a device of somebody's plugin."""
+    domain = name.rpartition("/")[0]
+    return bool(domain) and not domain.endswith(OWN) and not name.startswith("requests.")
+
+
+def extended_resources(resources: Mapping[str, Any], key: str) -> Iterator[tuple[str, Any]]:
+    """Extended resources under `requests` or `limits`."""
+    for name, value in mapping(resources, key).items():
+        if isinstance(name, str) and is_extended(name):
+            yield name, value
+
+
+def whole_number(value: Any) -> int | None:
+    """A whole number; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        return None
+    try:
+        parsed = quantity.parse(str(value))
+    except ValueError:
+        return None
+    return parsed // 1000 if parsed % 1000 == 0 and parsed >= 0 else None
+
+
+def device_requests(template: PodTemplate) -> dict[str, int]:
+    """Extended resources that a pod asks for: the sum of its containers. A lone limit is the request too."""
+    total: dict[str, int] = {}
+    for container in items(template.spec, "containers"):
+        resources = mapping(container, "resources")
+        for name in {
+            **dict(extended_resources(resources, "requests")),
+            **dict(extended_resources(resources, "limits")),
+        }:
+            value = get(resources, "limits", name)
+            count = whole_number(get(resources, "requests", name) if value is None else value)
+            total[name] = total.get(name, 0) + (count or 0)
+    return total

@@ -64,25 +64,19 @@ TABLE: tuple[Row, ...] = (
         "give the accelerator the names of volcano-vgpu-device-plugin: `resources: {count: volcano.sh/vgpu-number}`",
         "foreign",
     ),
-    Row(
-        "volcano",
-        "nvidia",
-        "hami",
-        "no",
-        "Volcano's plugin deviceshare chooses cards by its own configuration, and reads no policies of pods",
-        "set `deviceshare.SchedulePolicy` in volcano-scheduler.conf, and leave `node`, `cards` and `links` out",
-        "policy",
+    *(
+        Row(
+            "volcano",
+            vendor,
+            "hami",
+            "no",
+            "Volcano's plugin deviceshare chooses cards by its own configuration, and reads no policies of pods",
+            "set `deviceshare.SchedulePolicy` in volcano-scheduler.conf, and leave `node`, `cards` and `links` out",
+            "policy",
+        )
+        for vendor in ("nvidia", "ascend")
     ),
     Row("volcano", "nvidia", "hami", "yes"),
-    Row(
-        "volcano",
-        "ascend",
-        "hami",
-        "no",
-        "Volcano's plugin deviceshare chooses cards by its own configuration, and reads no policies of pods",
-        "set `deviceshare.SchedulePolicy` in volcano-scheduler.conf, and leave `node`, `cards` and `links` out",
-        "policy",
-    ),
     Row("volcano", "ascend", "hami", "yes"),
     Row(
         "volcano",

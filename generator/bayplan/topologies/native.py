@@ -7,8 +7,8 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.kube import quantity
+from bayplan.model.encoding import ordered, text
 from bayplan.model.formats import Asked, Context, Part, Read, SourceFile
-from bayplan.model.rows import Table, fields, keys, ordered, plain, text, texts
 from bayplan.model.topology import (
     AcceleratorKind,
     ClusterTopology,
@@ -32,6 +32,42 @@ PODS = 110
 
 OWN_KEYS = ("cpu", "memory", "pods")
 """Resources that are keys of a node; all others stand under its `resources`."""
+
+
+# Tables that say which key of a document is which field of a value, read in both directions.
+
+Row = tuple[str, str, Callable[[Any], Any]]
+"""Key in the document, field of the value, and what makes the field of what stands under the key."""
+
+Table = tuple[Row, ...]
+
+
+def fields(table: Table, data: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that the data gives."""
+    return {field: make(data[key]) for key, field, make in table if key in data}
+
+
+def keys(value: Any) -> dict[str, Any]:
+    """The document of a NamedTuple: what is not its default, in the order of its table. `fields` gives it back."""
+    defaults = type(value)._field_defaults
+    given = ((key, getattr(value, field), defaults.get(field)) for key, field, _ in TABLES[type(value)])
+    return {key: plain(here) for key, here, default in given if here != default}
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it: NamedTuples by their tables, tuples as lists."""
+    if type(value) in TABLES:
+        return keys(value)
+    if isinstance(value, tuple | list):
+        return [plain(each) for each in value]
+    if isinstance(value, Mapping):
+        return {key: plain(each) for key, each in value.items()}
+    return value
+
+
+def texts(value: Mapping[str, Any]) -> dict[str, str]:
+    """Text for every value of a mapping."""
+    return {key: text(each) for key, each in sorted(value.items())}
 
 
 def sniff(data: Any) -> bool:
@@ -86,7 +122,7 @@ def _planned(pool: Pool, plan: int) -> Pool:
 
 def write(topology: ClusterTopology) -> dict[str, Any]:
     """The native document; `read(write(t))` gives t."""
-    given = keys(TABLES, topology)
+    given = keys(topology)
     given["pools"] = [_pool_document(pool) for pool in topology.pools]
     for name, kind in given.get("accelerators", {}).items():
         if "allocator" in kind:
@@ -158,9 +194,9 @@ def _amount(value: Any, route: Route, found: list[Diagnostic]) -> int:
 def _pool_document(pool: Pool) -> dict[str, Any]:
     document: dict[str, Any] = {"name": pool.name, "node": _node_document(pool.node)}
     if pool.template:
-        document["template"] = plain({}, pool.template)
+        document["template"] = plain(pool.template)
     if pool.levels:
-        document["levels"] = [keys(TABLES, level) for level in pool.levels]
+        document["levels"] = [keys(level) for level in pool.levels]
     document["domains"] = [_domain_document(domain) for domain in pool.domains]
     if pool.unusable:
         document["unusable"] = {reason: hostlist.compress(names) for reason, names in pool.unusable.items()}
@@ -178,7 +214,7 @@ def _domain_document(domain: Domain) -> dict[str, Any]:
 
 
 def _node_document(node: NodeShape) -> dict[str, Any]:
-    given = keys(TABLES, node)
+    given = keys(node)
     amounts = {name: quantity.show(amount) for name, amount in node.resources.items()}
     own: dict[str, Any] = {key: amounts.pop(key) for key in ("cpu", "memory") if key in amounts}
     if node.resources.get("pods", PODS * 1000) != PODS * 1000:

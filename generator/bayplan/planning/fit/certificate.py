@@ -146,7 +146,7 @@ class Certificate(NamedTuple):
     place: Route  # of the level that cannot be had
     level: str
     best: str
-    surely_too_large: tuple[Lack, ...]
+    lacks: tuple[Lack, ...]
     beside: tuple[GangPlan, ...] = ()  # gangs that run at the same time and leave too little
     near: tuple[Near, ...] = ()
     changes: tuple[Change, ...] = ()
@@ -342,7 +342,7 @@ def _changes(found: Certificate, plan: Plan) -> Iterator[Change]:
 
 
 def _coarser(found: Certificate, plan: Plan) -> Iterator[str]:
-    pool = plan.topology.pool(found.surely_too_large[0].pool) if found.surely_too_large else None
+    pool = plan.topology.pool(found.lacks[0].pool) if found.lacks else None
     names = [level.name for level in pool.levels] + ["host"] if pool else []
     if found.level in names:
         yield from reversed(names[: names.index(found.level)])

@@ -65,7 +65,7 @@ def _others(why: Certificate) -> str:
 
 
 def _needs(why: Certificate) -> str:
-    short = sorted(why.surely_too_large, key=lambda lack: lack.held is None or lack.held >= lack.needed)
+    short = sorted(why.lacks, key=lambda lack: lack.held is None or lack.held >= lack.needed)
     more = [f"{len(short) - 3} more kinds"] if len(short) > 3 else []
     asked = " and ".join([*(_amount(lack, lack.needed) for lack in short[:3]), *more])
     verb = "need" if why.beside else "needs"
@@ -88,14 +88,12 @@ def _pods(count: int) -> str:
 
 def _has(why: Certificate) -> str:
     best = f'{why.level} "{why.best}"' if why.best else f"any {why.level}" if why.level else "the cluster"
-    short = [lack for lack in why.surely_too_large if lack.held is not None and lack.held < lack.needed][:3]
-    if any(lack.held is None for lack in why.surely_too_large):
+    short = [lack for lack in why.lacks if lack.held is not None and lack.held < lack.needed][:3]
+    if any(lack.held is None for lack in why.lacks):
         return f"no {why.level} has room for all of that" if why.level else "the cluster has no room for all of that"
-    if not any(lack.held for lack in why.surely_too_large):
+    if not any(lack.held for lack in why.lacks):
         return f"no {why.level} has room for any" if why.level else "the cluster has room for none"
-    rooms = " and ".join(
-        str(lack.held) + (f' of "{lack.name}"' if len(why.surely_too_large) > 1 else "") for lack in short
-    )
+    rooms = " and ".join(str(lack.held) + (f' of "{lack.name}"' if len(why.lacks) > 1 else "") for lack in short)
     return f"{best}, which has most room, holds {rooms}" if why.best else f"{best} has room for {rooms}"
 
 

@@ -46,7 +46,7 @@ class _FirstFit:
         self.meter = Meter(STEPS)
         self.names: list[tuple[int, str]] = []
         self.span = self.numbered(problem.space.root)
-        self.free = [list(problem.node(pool)) for pool, _ in self.names]
+        self.free = [list(problem.nodes[pool]) for pool, _ in self.names]
         self.steps: list[_Step] = []
         self.taken: dict[tuple[tuple[str, ...], int], int] = {}  # family, first node of a domain -> instances there
 

@@ -297,10 +297,6 @@ class Problem(NamedTuple):
         """How many items there are."""
         return len(self.totals)
 
-    def node(self, pool: int) -> Vector:
-        """What a node of the pool offers."""
-        return self.nodes[pool]
-
     def closing(self, depth: int) -> tuple[Type, ...]:
         """The types whose units must share a domain of that depth."""
         return tuple(kind for kind in self.types if kind.depth == depth)

@@ -92,7 +92,7 @@ class _Model:
 
     def node(self, pool: int) -> _Place:
         """A node whose fillings are too many to list: a number for each shape."""
-        offered, chosen = self.problem.node(pool), []
+        offered, chosen = self.problem.nodes[pool], []
         for shape in self.problem.shapes:
             if shape.pool == pool:
                 most = min(has // ask for has, ask in zip(offered, shape.asks, strict=True) if ask)

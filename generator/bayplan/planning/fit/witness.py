@@ -114,7 +114,7 @@ def _host(problem: Problem, pool: int, meter: Meter) -> Solved:
 def _fillings(problem: Problem, pool: int, cap: Vector, meter: Meter) -> list[Vector]:
     """Every set of pods that a node of the pool holds and to which no pod of the last shape can be added."""
     shapes = [shape for shape in problem.shapes if shape.pool == pool and cap[shape.item]]
-    open_: list[tuple[Vector, Vector]] = [(_zero(problem), problem.node(pool))]
+    open_: list[tuple[Vector, Vector]] = [(_zero(problem), problem.nodes[pool])]
     for turn, shape in enumerate(shapes, 1):
         grown = []
         for counts, free in open_:

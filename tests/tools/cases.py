@@ -1,4 +1,5 @@
-"""Failing cases: `tests/cases/<CODE>-<slug>/` holds a command line, its input files, and what it reads as `stdin`."""
+"""Failing cases: `tests/cases/<CODE>-<slug>/` holds a command line, its input files, what it reads as `stdin`, and the
+programs that it finds in `bin`."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import gc
 import importlib.machinery
 import json
 import os
@@ -61,13 +62,19 @@ class Source:
         self.parents: dict[ast.AST, ast.AST] = {}
         self.calls: dict[str, list[ast.Call]] = defaultdict(list)
         self.functions: dict[str, list[ast.FunctionDef]] = defaultdict(list)
-        for tree in self.trees.values():
-            for node in ast.walk(tree):
-                self.parents.update((child, node) for child in ast.iter_child_nodes(node))
-                if isinstance(node, ast.Call):
-                    self.calls[_last_name(node.func)].append(node)
-                elif isinstance(node, ast.FunctionDef):
-                    self.functions[node.name].append(node)
+        nodes: list[ast.AST] = [*self.trees.values()]
+        for node in nodes:
+            for child in ast.iter_child_nodes(node):
+                if not isinstance(child, ast.expr_context):
+                    self.parents[child] = node
+                    nodes.append(child)
+                    self._note(child)
+
+    def _note(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Call):
+            self.calls[_last_name(node.func)].append(node)
+        elif isinstance(node, ast.FunctionDef):
+            self.functions[node.name].append(node)
 
     def above(self, node: ast.AST) -> Iterator[ast.AST]:
         """What encloses a node, from the inside out."""
@@ -208,6 +215,8 @@ def track(source: Source) -> list[Literal]:
     literals: list[Literal] = []
     trees: dict[str, ast.Module] = {}
     for path, tree in source.trees.items():
+        if not CODE.search(path.read_text(encoding="utf-8")):
+            continue
         before = len(literals)
         tracked = Tracker(source, path, literals).visit(tree)
         if len(literals) > before:
@@ -257,8 +266,11 @@ def fits(template: str, message: str) -> bool:
 
 def unreached() -> list[tuple[str, str, str]]:
     """(place, code, template) of each message that no case reaches."""
+    gc.disable()  # no tree of the source is garbage, and looking for some takes longer than reading them
     source = Source()
     literals = track(source)
+    gc.freeze()
+    gc.enable()
     messages: dict[int, set[str]] = defaultdict(set)
     for literal, message in reached():
         messages[literal].add(message)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bayplan.cli import files, manifests, project, source_files
+from bayplan.cli import files, lint, project, source_files
 from bayplan.cli import options as arguments
 from bayplan.cli.commands import COMMANDS
 from bayplan.cli.options import Given
@@ -66,7 +66,7 @@ def test_a_folder_whose_path_is_too_long(tmp_path: Path, monkeypatch: pytest.Mon
         os.mkdir("x" * 250)
         os.chdir("x" * 250)
     os.chdir(tmp_path)
-    (found,) = [each for batch in manifests.load(["."]).batches for each in batch.diagnostics if each.code == "R101"]
+    (found,) = [each for batch in lint.load_manifests(["."]).batches for each in batch.diagnostics if each.code == "R101"]
     assert found.message == "the folder cannot be read: File name too long"
 
 

@@ -66,7 +66,8 @@ def test_a_folder_whose_path_is_too_long(tmp_path: Path, monkeypatch: pytest.Mon
         os.mkdir("x" * 250)
         os.chdir("x" * 250)
     os.chdir(tmp_path)
-    (found,) = [each for batch in lint.load_manifests(["."]).batches for each in batch.diagnostics if each.code == "R101"]
+    batches = lint.load_manifests(["."]).batches
+    (found,) = [each for batch in batches for each in batch.diagnostics if each.code == "R101"]
     assert found.message == "the folder cannot be read: File name too long"
 
 

@@ -319,9 +319,7 @@ def _broken(text: str, route: Route, message: str, column: int) -> Diagnostic:
     subject, _, line, *_ = route
     source = text.split("\n")[int(line) - 1]
     token = (
-        next((each for each in misspelt_tokens(source) if ":" in each.token), None)
-        if "got ':'" in message
-        else None
+        next((each for each in misspelt_tokens(source) if ":" in each.token), None) if "got ':'" in message else None
     )
     if token is not None:
         route = (subject, AT, line, token.start + 1, line, token.end + 1)

@@ -21,7 +21,7 @@ HOSTILE = {
     "a-huge-power": ("R129", "{{ (2 ** 100000000) | string | length }}"),
     "sorting": ("R129", "{{ range(100000) | map('string') | sort | unique | list | length }}" * 100),
     "a-text-of-lorem-ipsum": ("R129", "{{ lipsum(n=10 ** 7) }}"),
-    "a-sum-of-50000-terms": ("R129", "{{ " + "+".join(["1"] * 50000) + " }}"),
+    "a-sum-of-300000-terms": ("R129", "{{ " + "+".join(["1"] * 300000) + " }}"),
     "ten-gigabytes": ("R130", "{{ 'a' * 10 ** 10 }}"),
     "a-list-of-10-to-the-9th": ("R130", "{{ [0] * 10 ** 9 }}"),
     "doubling": (

@@ -3,15 +3,12 @@ programs that it finds in `bin`."""
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import shlex
 import tempfile
 from typing import NamedTuple
-from unittest import mock
 
-from tools.run import ROOT
+from tools.run import ROOT, bayplan
 
 CASES = ROOT / "tests" / "cases"
 NAMES = sorted(path.parent.name for path in CASES.glob("*/command"))
@@ -33,27 +30,16 @@ def command(case: str) -> str:
 def run(case: str) -> Answer:
     """Runs a case in this process, in its folder. What post-render keeps goes into a folder that is removed. Of
     programs those of the system are found, and before them those in the case's own `bin`."""
-    from bayplan.cli.run import run
-
     given = CASES / case / "stdin"
-    stdin = io.TextIOWrapper(io.BytesIO(given.read_bytes() if given.exists() else b""), encoding="utf-8")
-    out, err = (_Stream(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
-    streams = mock.patch.multiple("sys", stdin=stdin, stdout=out, stderr=err)
-    state = tempfile.TemporaryDirectory()
-    kept = {
-        "XDG_STATE_HOME": state.name,
-        "KUSTOMIZE_PLUGIN_HOME": "plugins",
-        "PATH": os.pathsep.join(("bin", os.defpath)),
-    }
-    with state, contextlib.chdir(CASES / case), mock.patch.dict(os.environ, kept), streams:
-        code = run(shlex.split(command(case)))
-    return Answer(code, out.text(), err.text())
-
-
-class _Stream(io.TextIOWrapper):
-    def text(self) -> str:
-        """What was written."""
-        return self.buffer.getvalue().decode()  # type: ignore[attr-defined, no-any-return]
+    stdin = given.read_bytes().decode("utf-8", "surrogateescape") if given.exists() else ""
+    with tempfile.TemporaryDirectory() as state:
+        env = {
+            "XDG_STATE_HOME": state,
+            "KUSTOMIZE_PLUGIN_HOME": "plugins",
+            "PATH": os.pathsep.join(("bin", os.defpath)),
+        }
+        result = bayplan(*shlex.split(command(case)), cwd=CASES / case, env=env, stdin=stdin)
+    return Answer(result.returncode, result.stdout, result.stderr)
 
 
 def report(case: str, answer: Answer) -> str:

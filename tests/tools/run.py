@@ -56,7 +56,7 @@ def bayplan(
 
 def _stream(text: str = "") -> io.TextIOWrapper:
     """A standard stream that is no terminal."""
-    return io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8", write_through=True)
+    return io.TextIOWrapper(io.BytesIO(text.encode("utf-8", "surrogateescape")), encoding="utf-8", write_through=True)
 
 
 def _text(stream: io.TextIOWrapper) -> str:

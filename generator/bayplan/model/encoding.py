@@ -36,14 +36,19 @@ class Field(NamedTuple):
     alone: bool
 
 
-def decode(kind: Callable[..., T], data: Any) -> T:
+def decode(kind: Callable[..., T], data: Any, **others: Any) -> T:
     """The NamedTuple that a mapping holds; keys that are no field are left out. Any other data is its first field.
 
-    The schema has accepted the data, so this never fails.
+    The schema has accepted the data, so this never fails. `others`: fields that the data does not hold.
     """
     if not isinstance(data, Mapping):
         return kind(data)
-    return kind(**{each.name: each.read(data[each.key]) for each in fields(kind) if each.key in data})
+    return kind(**others, **{each.name: each.read(data[each.key]) for each in fields(kind) if each.key in data})
+
+
+def decode_named(kind: Callable[..., T], data: Mapping[str, Any]) -> dict[str, T]:
+    """A mapping whose keys are the field `name` of its values."""
+    return {name: decode(kind, each, name=name) for name, each in sorted(data.items())}
 
 
 def encode(value: Any) -> Any:

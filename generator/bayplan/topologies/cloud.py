@@ -17,7 +17,7 @@ from bayplan.kube.objects import get, items, mapping, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import Level
 from bayplan.topologies import grouping
-from bayplan.topologies.grouping import PLACEHOLDER, Known
+from bayplan.topologies.grouping import Known, placeholder
 
 
 class Cloud(NamedTuple):
@@ -48,11 +48,6 @@ class Cloud(NamedTuple):
     together: bool = False  # all are instances where one is
 
 
-def _applied(name: str, nvlink: bool = False) -> Level:
-    """A level whose label no node carries yet."""
-    return Level(name, f"{PLACEHOLDER}/{name}", nvlink, apply=True)
-
-
 CLOUDS = (
     Cloud(
         *("aws", ('"NetworkNodes"',), ("Instances",), "InstanceId"),
@@ -68,7 +63,7 @@ CLOUDS = (
         more="nextPageToken",
         aliases="id",
         levels=(
-            (_applied("cluster"), "resourceStatus.physicalHostTopology.cluster"),
+            (placeholder("cluster"), "resourceStatus.physicalHostTopology.cluster"),
             (Level("block", "cloud.google.com/gce-topology-block"), "resourceStatus.physicalHostTopology.block"),
             (
                 Level("subblock", "cloud.google.com/gce-topology-subblock"),
@@ -84,10 +79,10 @@ CLOUDS = (
         more="opc-next-page opcNextPage",
         host="id",
         levels=(
-            (_applied("island"), "hpcIslandId hpc-island-id"),
-            (_applied("network-block"), "networkBlockId network-block-id"),
-            (_applied("local-block"), "localBlockId local-block-id"),
-            (_applied("gpu-memory-fabric", nvlink=True), "gpuMemoryFabricId gpu-memory-fabric-id"),
+            (placeholder("island"), "hpcIslandId hpc-island-id"),
+            (placeholder("network-block"), "networkBlockId network-block-id"),
+            (placeholder("local-block"), "localBlockId local-block-id"),
+            (placeholder("gpu-memory-fabric", nvlink=True), "gpuMemoryFabricId gpu-memory-fabric-id"),
         ),
         reason=lambda each: "unhealthy" if value(each, "health").upper() == "UNHEALTHY" else "",
     ),
@@ -113,11 +108,11 @@ CLOUDS = (
         path="networkPath network_path",
         element="id",
         leaf_first=True,
-        tier=_applied("switch-"),
+        tier=placeholder("switch-"),
         numbers=lambda depth: range(depth - 1, -1, -1),
         # several cliques of one NVLink domain cannot reach each other
         nvlink=(
-            _applied("nvlink", nvlink=True),
+            placeholder("nvlink", nvlink=True),
             ("nvlink.domain_id nvlink.domainId", "nvlink.clique_id nvlink.cliqueId"),
         ),
         nvlink_alone=True,

@@ -10,7 +10,7 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Route, warning
 from bayplan.core.phrases import listing
 from bayplan.core.values import NamedTuple
-from bayplan.kube.objects import flattened
+from bayplan.kube.objects import flattened, given, mapping
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Object
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Domain, Level, NodeShape, Pool
@@ -21,6 +21,11 @@ PLACEHOLDER = "topology.bayplan.dev"
 """The prefix of labels that no node carries yet: nodes get them by `topology export --to node-labels`."""
 CLIQUE = "nvidia.com/gpu.clique"
 """`<ClusterUUID>.<CliqueID>`: the NVLink partition (GPU feature discovery, internal/lm/imex.go)."""
+
+
+def placeholder(name: str, nvlink: bool = False) -> Level:
+    """A level whose label no node carries yet."""
+    return Level(name, f"{PLACEHOLDER}/{name}", nvlink, apply=True)
 
 
 class Known(NamedTuple):
@@ -173,7 +178,10 @@ def _crossed(levels: tuple[Level, ...], kept: int, at: Route) -> Diagnostic:
     return warning("T565", at, message, hint="a tree has one parent for each domain; placement in the others is lost")
 
 
-# The Kubernetes objects of a file, alone or in lists, with where they stand.
+def toleration(key: str, value: str, effect: str) -> dict[str, str]:
+    """A toleration of the taint."""
+    operator = {"operator": "Equal", "value": value} if value else {"operator": "Exists"}
+    return {"key": key, **operator, **given(effect=effect)}
 
 
 def upwards(name: str, parent: Mapping[str, str]) -> tuple[str, ...]:
@@ -184,8 +192,7 @@ def upwards(name: str, parent: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(path)
 
 
-def kube_objects(source: SourceFile) -> Iterator[tuple[Route, Any]]:
-    """Every object; a List's items in its place."""
+def kube_objects(source: SourceFile) -> Iterator[Object]:
+    """The Kubernetes objects of a file; the items of a List in its place, even if the `kind` at its end is missing."""
     for number, document in enumerate(source.documents):
-        for one in flattened(Object(source.at(number), document.data)):
-            yield one.route, one.data
+        yield from flattened(Object(source.at(number), {"kind": "List", **mapping(document.data)}))

@@ -1,4 +1,4 @@
-"""OSMO pool configurations -> native topologies. OSMO knows levels, selectors and tolerations, and no nodes."""
+"""OSMO pool configurations -> cluster topologies. OSMO knows levels, selectors and tolerations, and no nodes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, has_errors, info, warning
 from bayplan.core.phrases import listing
-from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
+from bayplan.kube.objects import given
+from bayplan.model.encoding import ordered
+from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Level, Pool
 from bayplan.text.document import Document
 from bayplan.text.edits import Edit
 from bayplan.topologies import native
@@ -21,45 +23,47 @@ from bayplan.workflows.osmo.source import label
 TOLERATION = ("key", "operator", "value", "effect", "tolerationSeconds")
 
 
-def new(document: Document) -> Outcome[dict[str, Any]]:
-    """The native document of all pools in a file. None where a pool has errors."""
-    configs, reported = read_all(document)
-    made = skeleton(configs) if configs and not has_errors(reported) else Outcome[dict[str, Any]](None)
-    return Outcome(made.value, (*reported, *made.diagnostics))
+def new(document: Document) -> Outcome[ClusterTopology]:
+    """The pools in a file, one for each platform, their domains still empty: W497, W478 and W498. None where a pool has
+    errors."""
+    configs, diagnostics = read_all(document)
+    if not configs or has_errors(diagnostics):
+        return Outcome(None, diagnostics)
+    names = [platform.name for config in configs for platform in config.platforms.values()]
+    pools = tuple(
+        _pool(config, platform, names.count(platform.name) > 1)
+        for config in configs
+        for platform in config.platforms.values()
+    )
+    name = label(configs[0].name) if len(configs) == 1 and configs[0].name else "osmo"
+    queues = tuple(map(_queue, configs))
+    topology = ClusterTopology(
+        name,
+        pools,
+        defaults=_defaults(configs),
+        queues=queues if queues and all(queues) else None,
+        schedulers=_schedulers(configs),
+    )
+    notes = [d for config in configs for d in (*_nodeless(config), *_depending(config), *_mistaken(config))]
+    return Outcome(topology, (*diagnostics, *notes))
 
 
 def update(document: Document, topology: ClusterTopology) -> Outcome[tuple[Edit, ...]]:
     """What a topology gains of all pools in a file. None where a pool has errors."""
-    configs, reported = read_all(document)
-    made = additions(configs, topology) if not has_errors(reported) else Outcome[tuple[Edit, ...]](None)
-    return Outcome(made.value, (*reported, *made.diagnostics))
+    configs, diagnostics = read_all(document)
+    if has_errors(diagnostics):
+        return Outcome(None, diagnostics)
+    added = additions(configs, topology)
+    return Outcome(added.value, (*diagnostics, *added.diagnostics))
 
 
-def skeleton(configs: Sequence[PoolConfig]) -> Outcome[dict[str, Any]]:
-    """A native document with one pool for each platform, its domains still empty: W497, W478 and W498."""
-    names = [platform.name for config in configs for platform in config.platforms.values()]
-    pools = [
-        _pool(config, platform, names.count(platform.name) > 1)
-        for config in configs
-        for platform in config.platforms.values()
-    ]
-    name = label(configs[0].name) if len(configs) == 1 and configs[0].name else "osmo"
-    spec = {**_defaults(configs), **_queues(configs), **_scheduler(configs), "pools": pools}
-    found = [d for config in configs for d in (*_nodeless(config), *_depending(config), *_mistaken(config))]
-    return Outcome(native.document(name, spec), tuple(found))
-
-
-def _pool(config: PoolConfig, platform: Platform, shared_name: bool) -> dict[str, Any]:
+def _pool(config: PoolConfig, platform: Platform, shared_name: bool) -> Pool:
     name = label(f"{config.name}-{platform.name}" if shared_name else platform.name)
-    selects, tolerates = selector(platform), tolerations(platform)
-    node = {**({"nodeSelector": selects} if selects else {}), **({"tolerations": tolerates} if tolerates else {})}
-    listed = [key for key in config.keys if key.label != HOSTNAME_LABEL]  # the level that every pool ends in by itself
-    own = [_level(label(key.key), MISTAKEN.get(key.label, key.label)) for key in listed]
-    return {"name": name, "node": node, **({"levels": own} if own else {}), "domains": []}
-
-
-def _level(name: str, node_label: str) -> dict[str, Any]:
-    return {"name": name, "label": node_label, **({"nvlink": True} if node_label == CLIQUE else {})}
+    tolerated = tuple(map(ordered, tolerations(platform)))
+    node = native.UNDESCRIBED._replace(node_selector=ordered(selector(platform)), tolerations=tolerated)
+    keys = [key for key in config.keys if key.label != HOSTNAME_LABEL]  # the level that every pool ends in by itself
+    levels = ((label(key.key), MISTAKEN.get(key.label, key.label)) for key in keys)
+    return Pool(name, node, tuple(Level(level, node_label, node_label == CLIQUE) for level, node_label in levels))
 
 
 def tolerations(platform: Platform) -> list[dict[str, Any]]:
@@ -74,13 +78,11 @@ def _depends(value: Any) -> bool:
     return "{{" in str(value) or "{%" in str(value)
 
 
-def _defaults(configs: Sequence[PoolConfig]) -> dict[str, Any]:
+def _defaults(configs: Sequence[PoolConfig]) -> dict[str, str]:
     """KAI is the only scheduler that OSMO 6.4 takes; the queue is named after the backend's namespace and the pool."""
-    spaces = {config.namespace for config in configs}
-    space = spaces.pop() if len(spaces) == 1 else ""
-    queue = _queue(configs[0]) if len(configs) == 1 else ""
-    made = {"scheduler": "kai", "namespace": space, "queue": queue}
-    return {"defaults": {key: value for key, value in made.items() if value}}
+    namespaces = {config.namespace for config in configs}
+    namespace = namespaces.pop() if len(namespaces) == 1 else ""
+    return given(scheduler="kai", namespace=namespace, queue=_queue(configs[0]) if len(configs) == 1 else "")
 
 
 def _queue(config: PoolConfig) -> str:
@@ -89,18 +91,12 @@ def _queue(config: PoolConfig) -> str:
     return name if config.namespace and label(name) == name and len(name) <= 63 else ""
 
 
-def _queues(configs: Sequence[PoolConfig]) -> dict[str, Any]:
-    queues = [_queue(config) for config in configs]
-    return {"queues": queues} if queues and all(queues) else {}
-
-
-def _scheduler(configs: Sequence[PoolConfig]) -> dict[str, Any]:
+def _schedulers(configs: Sequence[PoolConfig]) -> dict[str, Any]:
     """The KAI Topology that OSMO makes for the only pool, and the scheduler's name where it is another."""
     config = configs[0] if len(configs) == 1 else PoolConfig("")
     topology = f"{_queue(config)}-topology" if config.keys and _queue(config) else ""
-    renamed = config.scheduler if config.scheduler != "kai-scheduler" else ""
-    kai = {key: value for key, value in (("topology", topology), ("schedulerName", renamed)) if value}
-    return {"schedulers": {"kai": kai}} if kai else {}
+    scheduler_name = config.scheduler if config.scheduler != "kai-scheduler" else ""
+    return given(kai=given(topology=topology, schedulerName=scheduler_name))
 
 
 def _nodeless(config: PoolConfig) -> Iterator[Diagnostic]:

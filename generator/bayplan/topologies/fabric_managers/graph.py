@@ -8,9 +8,8 @@ from itertools import combinations, pairwise
 
 from bayplan.core.diagnostics import Diagnostic, Route, info, warning
 from bayplan.core.values import NamedTuple
-from bayplan.model.topology import Level
 from bayplan.topologies.fabric_managers import LevelNames, Row, apart, some, value
-from bayplan.topologies.grouping import PLACEHOLDER, natural, upwards
+from bayplan.topologies.grouping import natural, placeholder, upwards
 
 
 class Fabric(NamedTuple):
@@ -139,7 +138,7 @@ def _cables(fabric: Fabric, groups: Groups, host: str, home: str) -> Iterator[st
 # pkg/topology/merger.go.)
 
 LEVELS = ("leaf", "spine", "core")
-WORDS = LevelNames(tuple(Level(name, f"{PLACEHOLDER}/{name}", apply=True) for name in LEVELS))
+WORDS = LevelNames(tuple(map(placeholder, LEVELS)))
 UPPER = 4
 """A switch above others may have hosts of its own: that many times fewer than the switches below it."""
 

@@ -10,7 +10,7 @@ from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_erro
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import number_in, text
 from bayplan.model.formats import Asked, Part, SourceFile
-from bayplan.model.topology import ClusterTopology, Level
+from bayplan.model.topology import ClusterTopology
 from bayplan.topologies import native
 from bayplan.topologies.fabric_managers import (
     LevelNames,
@@ -23,9 +23,9 @@ from bayplan.topologies.fabric_managers import (
     some,
     stem,
 )
-from bayplan.topologies.grouping import CLIQUE, PLACEHOLDER, natural
+from bayplan.topologies.grouping import CLIQUE, natural, placeholder
 
-DOMAIN = Level("nvlink-domain", f"{PLACEHOLDER}/nvlink-domain", nvlink=True, apply=True)
+DOMAIN = placeholder("nvlink-domain", nvlink=True)
 WORDS = LevelNames((DOMAIN,))
 NOWHERE = re.compile(r"[0-]*")
 HEALTHY = frozenset({"", "HEALTHY", "UNKNOWN"})

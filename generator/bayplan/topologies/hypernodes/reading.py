@@ -5,18 +5,17 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
-from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, warning
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, error, has_errors, warning
 from bayplan.core.phrases import shorten
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import is_kind, items, mapping, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Object
-from bayplan.model.topology import HOSTNAME_LABEL
+from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Domain, Level, Pool
 from bayplan.schemas import is_dns_subdomain
-from bayplan.topologies import hostlist, native
-from bayplan.topologies.grouping import PLACEHOLDER, dns_label, natural
+from bayplan.topologies import native
+from bayplan.topologies.grouping import PLACEHOLDER, dns_label, kube_objects, natural
 from bayplan.topologies.hypernodes import (
     GROUP,
     HYPER_NODE,
@@ -159,14 +158,14 @@ def needed_labels(source: SourceFile) -> frozenset[str]:
 
 def _made(
     objects: Sequence[Object], found: Sequence[ReadHyperNode], wrong: tuple[Diagnostic, ...], given: bool
-) -> Outcome[dict[str, Any]]:
+) -> Outcome[ClusterTopology]:
     tree: Tree = {each.name: each for each in found}
     chains = [] if has_errors(wrong) else list(_chains(tree))
     wrong += (*_uneven(chains), *_unnamed(found, given), *_no_nodes(found))
     if has_errors(wrong):
         return Outcome(None, wrong)
     name = next((text(each.data, "metadata", "labels", TOPOLOGY) for each in objects), "")
-    return Outcome(_document(name or "hypernodes", chains), wrong)
+    return Outcome(_topology(name or "hypernodes", chains), wrong)
 
 
 def _broken(found: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
@@ -191,11 +190,7 @@ def _broken(found: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
 
 
 def _hyper_nodes(source: SourceFile) -> Iterator[Object]:
-    for number, document in enumerate(source.documents):
-        at = source.at(number)
-        inside = (((*at, "items", i), each) for i, each in enumerate(items(document.data, "items")))
-        listed: list[tuple[Route, Any]] = [(at, document.data), *inside]
-        yield from (Object(route, data) for route, data in listed if is_kind(data, GROUP, "HyperNode"))
+    return (each for each in kube_objects(source) if is_kind(each.data, GROUP, "HyperNode"))
 
 
 def _chains(tree: Tree) -> Iterator[Chain]:
@@ -258,14 +253,11 @@ def _no_nodes(found: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
                 yield error("T537", member.route, message, hint="write the name that `kubectl get nodes` prints")
 
 
-def _document(name: str, chains: Sequence[Chain]) -> dict[str, Any]:
-    domains = [
-        {"path": "/".join(_values(chain)), "nodes": hostlist.compress(member.name for member in chain[-1].of(NODE))}
-        for chain in chains
-        if any(chain[-1].of(NODE))
-    ]
-    pool = {"name": "nodes", "node": {}, "levels": list(_levels(chains[0])) if chains else [], "domains": domains}
-    return native.document(name, {"defaults": {"scheduler": "volcano"}, "pools": [pool]})
+def _topology(name: str, chains: Sequence[Chain]) -> ClusterTopology:
+    leaves = ((chain, tuple(member.name for member in chain[-1].of(NODE))) for chain in chains)
+    domains = tuple(Domain(_values(chain), nodes) for chain, nodes in leaves if nodes)
+    pool = Pool("nodes", native.UNDESCRIBED, tuple(_levels(chains[0])) if chains else (), domains)
+    return ClusterTopology(name, (pool,), defaults={"scheduler": "volcano"})
 
 
 def _values(chain: Chain) -> tuple[str, ...]:
@@ -274,12 +266,7 @@ def _values(chain: Chain) -> tuple[str, ...]:
     return noted if len(noted) == len(chain) and all(noted) else tuple(each.name for each in chain)
 
 
-def _unlabelled(each: ReadHyperNode) -> dict[str, Any]:
-    """A level whose label no node carries."""
-    return {"label": f"{PLACEHOLDER}/tier-{each.tier}", "apply": True}
-
-
-def _levels(chain: Chain) -> Iterator[Mapping[str, Any]]:
+def _levels(chain: Chain) -> Iterator[Level]:
     """Levels by what their tiers are called: discovery puts the label's key there, and so does bayplan."""
     taken: set[str] = set()
     for each in chain:
@@ -287,4 +274,4 @@ def _levels(chain: Chain) -> Iterator[Mapping[str, Any]]:
         name = dns_label(text(each.annotations, LEVEL) or label.rpartition("/")[2])
         unique = name if name and name not in (*taken, "host") else f"tier-{each.tier}"
         taken.add(unique)
-        yield {"name": unique, "label": label} if label else {**_unlabelled(each), "name": unique}
+        yield Level(unique, label or f"{PLACEHOLDER}/tier-{each.tier}", apply=not label)

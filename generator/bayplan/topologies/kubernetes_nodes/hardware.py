@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
 
 from bayplan.core.values import NamedTuple
 from bayplan.model.topology import AcceleratorKind
@@ -249,13 +248,6 @@ def tolerated(groups: Sequence[NodeGroup]) -> tuple[Taint, ...]:
 def holding(taints: Iterable[Taint]) -> list[Taint]:
     """Those that keep pods off for another reason than a passing state."""
     return [taint for taint in taints if taint[2] in _HOLDING and not taint[0].startswith(_PASSING)]
-
-
-def toleration(taint: Taint) -> dict[str, Any]:
-    """A toleration of the taint."""
-    key, value, effect = taint
-    how = {"operator": "Equal", "value": value} if value else {"operator": "Exists"}
-    return {"key": key, **how, "effect": effect}
 
 
 def is_control(group: NodeGroup) -> bool:

@@ -157,7 +157,7 @@ def _pool(
         devices.get(family.machine.resource, 0),
         _resources(usable, family.machine.resource),
         (family.frame.node.node_selector if family.frame else {}) or _selector(groups, name, *counted, found),
-        tuple(map(hardware.toleration, taints)),
+        tuple(grouping.toleration(*taint) for taint in taints),
     )
     return Pool(name, node, grown.tree.levels, tuple(_domains(rows, grown.partitions)), _by_reason(reasons))
 

@@ -13,7 +13,9 @@ from typing import Any
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors, warning
 from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
+from bayplan.model.topology import Level
 from bayplan.topologies import hostlist
+from bayplan.topologies.grouping import PLACEHOLDER
 
 _PAIR = re.compile(r'(\w+)\s*=\s*("[^"]*"|[^\s"]+|)\s*')
 
@@ -93,13 +95,13 @@ class Network(NamedTuple):
 
 
 class Comments(NamedTuple):
-    """What comments say: the original names of units by topology, and the levels (name, label, nvlink) of a topology.
+    """What comments say: the original names of units by topology, and the levels of a topology.
 
     Comments above the first topology are those of "".
     """
 
     names: Mapping[str, Mapping[str, str]] = {}
-    levels: Mapping[str, tuple[tuple[str, str, bool], ...]] = {}
+    levels: Mapping[str, tuple[Level, ...]] = {}
 
     def original(self, topology: str, unit: str) -> str:
         """What a unit is called where its name comes from; its name where no comment says it."""
@@ -114,7 +116,7 @@ _LEVELS = re.compile(r"^\s*#\s*levels of (\S+):((?:\s+[^\s=]+=\S+)+)\s*$")
 def comments_of(text: str) -> Comments:
     """The comments of a file that mean something: `# block1=<original name>`, as Topograph and bayplan write them."""
     names: dict[str, dict[str, str]] = {}
-    levels: dict[str, tuple[tuple[str, str, bool], ...]] = {}
+    levels: dict[str, tuple[Level, ...]] = {}
     topology = ""
     for line in text.split("\n"):
         if "#" in line and (found := _LEVELS.match(line)):
@@ -126,9 +128,10 @@ def comments_of(text: str) -> Comments:
     return Comments(names, levels)
 
 
-def _level(text: str) -> tuple[str, str, bool]:
+def _level(text: str) -> Level:
     name, _, label = text.partition("=")
-    return name, label.removesuffix(",nvlink"), label.endswith(",nvlink")
+    key = label.removesuffix(",nvlink")
+    return Level(name, key, label.endswith(",nvlink"), apply=key.startswith(f"{PLACEHOLDER}/"))
 
 
 def names_in(text: Any, route: Route, found: list[Diagnostic]) -> tuple[str, ...]:

@@ -205,7 +205,7 @@ def place(content: str) -> tuple[tuple[Level, ...], tuple[str, ...]]:
     """`default:core:leaf1` of `Topology=`: the units above a node, coarse to fine. Of several topologies the first."""
     path = tuple(grouping.value(each) or "none" for each in content.split(",")[0].split(":")[1:])
     names = ["block"] if len(path) == 1 else [f"switch-{height}" for height in range(len(path) - 1, -1, -1)]
-    return tuple(Level(name, f"{grouping.PLACEHOLDER}/{name}", apply=True) for name in names if path), path
+    return tuple(grouping.placeholder(name) for name in names if path), path
 
 
 # Slurm's nodes: the `NodeName=` lines of a slurm.conf, and what `scontrol show nodes` prints (Slurm 24.11 to 25.11).

@@ -11,7 +11,7 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
-from bayplan.core.diagnostics import Route
+from bayplan.core.diagnostics import Diagnostic, Route, error, has_errors, info, warning
 from bayplan.core.values import NamedTuple
 from bayplan.model.topology import HOSTNAME_LABEL
 
@@ -148,6 +148,29 @@ class NodeCounter:
         offers = [self.offers[number] for number in group.offers]
         offer = offers[0] if len(offers) == 1 else offers[0]._replace(amounts=least(each.amounts for each in offers))
         return NodeGroup(offer, dict(zip(group.wanted, group.values, strict=True)), tuple(group.names))
+
+
+class Report(NamedTuple):
+    """What is wrong with nodes: each finding stands at the place of the first node that it names."""
+
+    places: Mapping[str, Route]
+    diagnostics: list[Diagnostic]
+
+    def error(self, code: str, names: Sequence[str], message: str, hint: str = "") -> None:
+        """Reports what must be corrected."""
+        self.diagnostics.append(error(code, self.places[names[0]], message, hint=hint))
+
+    def warning(self, code: str, names: Sequence[str], message: str, hint: str = "") -> None:
+        """Reports what may be wrong."""
+        self.diagnostics.append(warning(code, self.places[names[0]], message, hint=hint))
+
+    def info(self, code: str, names: Sequence[str], message: str, hint: str = "") -> None:
+        """Reports what the user may not expect."""
+        self.diagnostics.append(info(code, self.places[names[0]], message, hint=hint))
+
+    def has_errors(self, since: int = 0) -> bool:
+        """Whether there are errors, those before a number of findings not counted."""
+        return has_errors(self.diagnostics[since:])
 
 
 def nodes_of(groups: Iterable[NodeGroup]) -> list[str]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bayplan.core.diagnostics import Diagnostic, Route, error, has_errors, info, warning
 from bayplan.kube import quantity
 from bayplan.model.formats import Asked
 from bayplan.model.topology import AcceleratorKind, Domain, NodeShape, Pool
 from bayplan.topologies import grouping
-from bayplan.topologies.kubernetes_nodes import AllNodes, NodeGroup, Taint, hardware, least, nodes_of, size
+from bayplan.topologies.kubernetes_nodes import AllNodes, NodeGroup, Report, Taint, hardware, least, nodes_of, size
 from bayplan.topologies.kubernetes_nodes.levels import Path, Row, has, named
 from bayplan.topologies.kubernetes_nodes.trees import FamilyTree
 
@@ -55,8 +54,8 @@ def report_states(
     devices: Mapping[str, int],
     tolerated: Sequence[Taint],
     no_ready: bool,
-    places: Mapping[str, Route],
-) -> Iterator[Diagnostic]:
+    report: Report,
+) -> None:
     """Why nodes are not used that call themselves ready: one finding for all of one reason."""
     short_of: dict[tuple[str, int], list[NodeGroup]] = {}
     extra: dict[Taint, list[NodeGroup]] = {}
@@ -67,25 +66,22 @@ def report_states(
             short_of.setdefault((key, given), []).append(each)
         for taint in _extra(each, tolerated)[:1]:
             extra.setdefault(taint, []).append(each)
-    yield from (
-        _short_of(key, given, devices[key], nodes_of(held), places) for (key, given), held in sorted(short_of.items())
-    )
-    yield from (_reserved(taint, nodes_of(held), places) for taint, held in sorted(extra.items()))
+    for (key, given), held in sorted(short_of.items()):
+        _report_short(key, given, devices[key], nodes_of(held), report)
+    for taint, held in sorted(extra.items()):
+        names, (key, value, effect) = nodes_of(held), taint
+        message = f"{has(names)} the taint {key}{f'={value}' if value else ''}:{effect}, unlike most of the pool"
+        report.info("T524", names, message, hint="counted as reserved")
 
 
-def _short_of(key: str, given: int, wanted: int, names: Sequence[str], places: Mapping[str, Route]) -> Diagnostic:
+def _report_short(key: str, given: int, wanted: int, names: Sequence[str], report: Report) -> None:
     if key in hardware.CARDS:
         message = f'{has(names)} {wanted} GPUs and can give {given}: "{key}" is {given} in status.allocatable'
         hint = "counted as unhealthy: pods for the whole node do not fit"
-        return warning("T513", places[names[0]], message, hint=hint)
-    message = f'{has(names)} {given} of "{key}" in status.allocatable, the nodes beside {wanted}'
-    return warning("T523", places[names[0]], message, hint="counted as unhealthy: look at the cards and their driver")
-
-
-def _reserved(taint: Taint, names: Sequence[str], places: Mapping[str, Route]) -> Diagnostic:
-    key, value, effect = taint
-    message = f"{has(names)} the taint {key}{f'={value}' if value else ''}:{effect}, unlike most of the pool"
-    return info("T524", places[names[0]], message, hint="counted as reserved")
+        report.warning("T513", names, message, hint=hint)
+    else:
+        message = f'{has(names)} {given} of "{key}" in status.allocatable, the nodes beside {wanted}'
+        report.warning("T523", names, message, hint="counted as unhealthy: look at the cards and their driver")
 
 
 # Pools out of nodes that hang on a tree: one for each equipment, with the least of what its nodes offer.
@@ -96,13 +92,13 @@ Devices = Mapping[str, int]
 """GPUs and network cards of a node, by resource."""
 
 
-def pools(grown: Sequence[FamilyTree], all_nodes: AllNodes, found: list[Diagnostic]) -> tuple[Pool, ...]:
+def pools(grown: Sequence[FamilyTree], all_nodes: AllNodes, report: Report) -> tuple[Pool, ...]:
     """All pools, sorted by name; several of one stock are numbered."""
     used: set[str] = set()
     in_tree = {row.group.names[0] for each in grown for row in each.tree.rows}
     away = [each for each in all_nodes.groups if each.names[0] not in in_tree]
     made = [
-        _pool(each, devices, rows, grouping.free(each.family.name, used), (all_nodes, away), found)
+        _pool(each, devices, rows, grouping.free(each.family.name, used), (all_nodes, away), report)
         for each in grown
         for devices, rows in _equipped(each.tree.rows)
     ]
@@ -140,7 +136,7 @@ def _pool(
     rows: Sequence[Row],
     name: str,
     counted: tuple[AllNodes, Sequence[NodeGroup]],
-    found: list[Diagnostic],
+    report: Report,
 ) -> Pool:
     """A pool; `counted`: all nodes, and those of them that are in no pool."""
     family, groups, all_nodes = grown.family, [row.group for row in rows], counted[0]
@@ -149,14 +145,14 @@ def _pool(
     countable = (
         devices if has_plugin(grown) else {key: n for key, n in devices.items() if key != family.machine.resource}
     )
-    found += report_states(groups, countable, taints, no_ready, all_nodes.places)
+    report_states(groups, countable, taints, no_ready, report)
     reasons = states(groups, countable, taints, no_ready, grown.unlinked)
     usable = [each for each in groups if each.names[0] not in reasons] or groups
     node = NodeShape(
         family.kind,
         devices.get(family.machine.resource, 0),
         _resources(usable, family.machine.resource),
-        (family.frame.node.node_selector if family.frame else {}) or _selector(groups, name, *counted, found),
+        (family.frame.node.node_selector if family.frame else {}) or _selector(groups, name, *counted, report),
         tuple(grouping.toleration(*taint) for taint in taints),
     )
     return Pool(name, node, grown.tree.levels, tuple(_domains(rows, grown.partitions)), _by_reason(reasons))
@@ -173,7 +169,7 @@ def _offered(group: NodeGroup) -> str:
 
 
 def _selector(
-    groups: Sequence[NodeGroup], name: str, all_nodes: AllNodes, away: Sequence[NodeGroup], found: list[Diagnostic]
+    groups: Sequence[NodeGroup], name: str, all_nodes: AllNodes, away: Sequence[NodeGroup], report: Report
 ) -> dict[str, str]:
     """What takes the nodes of this pool alone; else what takes none of another pool, but nodes that were left out."""
     own = {each.names[0] for each in groups}
@@ -184,11 +180,11 @@ def _selector(
     made = hardware.selector(groups, (each for each in others if each.names[0] not in out))
     offered = {_offered(each) for each in groups}
     also = [each for each in away if made.items() <= each.labels.items() and _offered(each) in offered]
-    if made and also and not has_errors(found):
+    if made and also and not report.has_errors():
         (key, value), names = next(iter(made.items())), nodes_of(also)
         message = f'the selector of pool "{name}", {key}={value}, also takes {named(names)}, in no pool'
         hint = "pods may be put on them: label them as the others are, or cordon them"
-        found.append(warning("T591", all_nodes.places[names[0]], message, hint=hint))
+        report.warning("T591", names, message, hint=hint)
     return made
 
 
@@ -246,9 +242,7 @@ def _one_number(listed: Sequence[str]) -> bool:
     return len(numbers) == len(listed) and all(each.isdecimal() and each[0] != "0" for each in numbers)
 
 
-def accelerators(
-    grown: Sequence[FamilyTree], places: Mapping[str, Route], found: list[Diagnostic]
-) -> dict[str, AcceleratorKind]:
+def accelerators(grown: Sequence[FamilyTree], report: Report) -> dict[str, AcceleratorKind]:
     """How the GPUs of each stock are asked for, by kind."""
     made: dict[str, AcceleratorKind] = {}
     for each in grown:
@@ -256,15 +250,15 @@ def accelerators(
         if kind and (by_plugin or kind not in made):
             made[kind] = hardware.accelerator(kind, resource, by_plugin)
         if kind and hardware.is_part(each.family.machine.product):
-            found.append(_part(each, places))
+            _report_part(each, report)
         if kind and not by_plugin:
             message = f'no node of pool "{each.family.name}" has "{resource}" to allocate: GPUs are asked for by DRA'
-            place = places[nodes_of(each.family.groups)[0]]
-            found.append(info("T525", place, message, hint="if they should not be, is the device plugin running?"))
+            hint = "if they should not be, is the device plugin running?"
+            report.info("T525", nodes_of(each.family.groups), message, hint=hint)
     return dict(sorted(made.items()))
 
 
-def _part(grown: FamilyTree, places: Mapping[str, Route]) -> Diagnostic:
+def _report_part(grown: FamilyTree, report: Report) -> None:
     """T528: who needs whole GPUs must not get these."""
     family = grown.family
     offered = min(each.offer.amounts.get(family.machine.resource, 0) for each in family.groups) // 1000
@@ -273,7 +267,7 @@ def _part(grown: FamilyTree, places: Mapping[str, Route]) -> Diagnostic:
         f' the accelerator "{family.kind}" ({family.machine.product.strip("-")})'
     )
     hint = "whole GPUs are another accelerator, and these nodes have none of them to give"
-    return info("T528", places[nodes_of(family.groups)[0]], message, hint=hint)
+    report.info("T528", nodes_of(family.groups), message, hint=hint)
 
 
 # What is left free of a node: pods of DaemonSets ask for CPU and memory out of what is allocatable.
@@ -293,20 +287,18 @@ def _less(pool: Pool, headroom: Mapping[str, int]) -> dict[str, int]:
     return {key: amount - headroom.get(key, 0) for key, amount in pool.node.resources.items()}
 
 
-def report_headroom(pools: Sequence[Pool], asked: Asked, places: Mapping[str, Route]) -> list[Diagnostic]:
+def report_headroom(pools: Sequence[Pool], asked: Asked, report: Report) -> None:
     """T592: nothing is left free, or more than there is. Pools whose amounts another source has said keep those."""
-    found, headroom = [], asked.headroom
+    headroom = asked.headroom
     known = {frame.name for frame in asked.frames if set(KINDS) & frame.node.resources.keys()}
     for pool in pools:
-        place = places[pool.domains[0].nodes[0]]
         for key in [key for key in headroom if 0 <= pool.node.resources.get(key, -1) <= headroom[key]]:
             amounts = quantity.show(headroom[key]), quantity.show(pool.node.resources[key])
             message = f'a headroom of {amounts[0]} {key} is all that nodes of pool "{pool.name}" have, {amounts[1]}'
-            found.append(error("T592", place, message, hint="leave less free with --headroom"))
+            report.error("T592", pool.domains[0].nodes, message, hint="leave less free with --headroom")
     new = (pool for pool in pools if pool.node.accelerator and pool.name not in known)
     gpus = next((pool for pool in new if set(KINDS) & pool.node.resources.keys()), None)
     if gpus and not headroom:
         message = "`cpu` and `memory` are all that nodes can allocate, and the pods of DaemonSets need some of it"
         hint = "pods with `wholeNode` would stay Pending: leave room with, say, --headroom cpu=4,memory=32Gi"
-        found.append(info("T592", places[gpus.domains[0].nodes[0]], message, hint=hint))
-    return found
+        report.info("T592", gpus.domains[0].nodes, message, hint=hint)

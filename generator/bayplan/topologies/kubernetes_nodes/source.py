@@ -11,10 +11,9 @@ from bayplan.kube.objects import get, is_kind, items, mapping, text
 from bayplan.model.formats import HEAD, Asked, Part, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
 from bayplan.schemas import LABEL_VALUE, is_label_key
-from bayplan.topologies import native
-from bayplan.topologies.kubernetes_nodes import AllNodes, NodeCounter, NodeGroup, reading, trees
+from bayplan.topologies import grouping, native
+from bayplan.topologies.kubernetes_nodes import AllNodes, NodeCounter, NodeGroup, Report, reading, trees
 from bayplan.topologies.kubernetes_nodes import pools as nodes_pools
-from bayplan.topologies.kubernetes_nodes import pools as room
 from bayplan.topologies.kubernetes_nodes.hardware import CARDS, MIG, SHARES
 from bayplan.topologies.kubernetes_nodes.hardware import LABELS as SHAPE_LABELS
 from bayplan.topologies.kubernetes_nodes.levels import LABELS, PRESETS, has
@@ -111,14 +110,14 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
         found.append(error("T516", source.at(), "there is no node in the file", hint=hint))
     if has_errors(found):
         return Outcome(None, tuple(found))
-    families = trees.families(all_nodes, asked.frames, found)
-    grown = [trees.family_tree(family, all_nodes.places, asked, found) for family in families]
-    grown = trees.without_lost(grown, all_nodes.places, asked, found)
-    pools = nodes_pools.pools(grown, all_nodes, found)
-    accelerators = nodes_pools.accelerators(grown, all_nodes.places, found)
+    report = Report(all_nodes.places, found)
+    grown = [trees.family_tree(each, asked, report) for each in trees.families(all_nodes, asked.frames, report)]
+    grown = trees.without_lost(grown, asked, report)
+    pools = nodes_pools.pools(grown, all_nodes, report)
+    accelerators = nodes_pools.accelerators(grown, report)
     if not has_errors(found):
-        found += room.report_headroom(pools, asked, all_nodes.places)
-        pools = room.less_headroom(pools, asked.headroom)
+        nodes_pools.report_headroom(pools, asked, report)
+        pools = nodes_pools.less_headroom(pools, asked.headroom)
     if not pools and not has_errors(found):
         found.append(error("T516", source.at(), "no node is left", hint="which were left out is told above"))
     if has_errors(found):
@@ -200,7 +199,7 @@ def _listed(all_nodes: AllNodes, asked: Asked) -> Iterator[Diagnostic]:
 def _name(source: SourceFile) -> str:
     """The file's, where that says something."""
     stem = re.sub(r"(\.[A-Za-z0-9]+)+$", "", source.name.replace("\\", "/").rpartition("/")[2])
-    declared = re.sub(r"[^a-z0-9]+", "-", stem.lower())[:63].strip("-")
+    declared = grouping.dns_label(stem)
     return "cluster" if declared in ("", "nodes") or stem.startswith("<") else declared
 
 

@@ -17,7 +17,7 @@ from bayplan.kube.objects import get, items, mapping, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import Level
 from bayplan.topologies import grouping
-from bayplan.topologies.grouping import Known, placeholder
+from bayplan.topologies.grouping import LABEL_VALUES, Known, placeholder
 
 
 class Cloud(NamedTuple):
@@ -169,7 +169,8 @@ def _place(cloud: Cloud, data: Any) -> tuple[tuple[str, ...], tuple[Level, ...]]
         if not all(values) and cloud.element:
             return (), ()
         switches = [each for each in (reversed(values) if cloud.leaf_first else values) if each]
-        tiers = (_tier(cloud.tier, number) for number in cloud.numbers(len(switches)))
+        name, label = cloud.tier.name, cloud.tier.label
+        tiers = (cloud.tier._replace(name=f"{name}{n}", label=f"{label}{n}") for n in cloud.numbers(len(switches)))
         known = list(zip(tiers, switches, strict=True))
     if cloud.nvlink and (known or cloud.nvlink_alone):
         level, keys = cloud.nvlink
@@ -178,10 +179,6 @@ def _place(cloud: Cloud, data: Any) -> tuple[tuple[str, ...], tuple[Level, ...]]
     known = [(level, each) for level, each in known if each]
     path = tuple(each.rpartition(".")[2] if each.startswith("ocid1.") else each for _, each in known)
     return path, tuple(level for level, _ in known)
-
-
-def _tier(level: Level, number: int) -> Level:
-    return level._replace(name=f"{level.name}{number}", label=f"{level.label}{number}")
 
 
 MOST_REPORTED = 20
@@ -240,12 +237,8 @@ def _broken(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
     for each in wrong[:MOST_REPORTED]:
         yield error("T560", each.route, "this entry has no id of an instance", hint=HINT)
     if len(wrong) > MOST_REPORTED:
-        yield error(
-            "T560",
-            wrong[MOST_REPORTED].route,
-            f"{len(wrong) - MOST_REPORTED} more entries have no id of an instance",
-            hint=HINT,
-        )
+        message = f"{len(wrong) - MOST_REPORTED} more entries have no id of an instance"
+        yield error("T560", wrong[MOST_REPORTED].route, message, hint=HINT)
 
 
 def _twice(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
@@ -281,12 +274,7 @@ def _changed(placed: Sequence[Entry]) -> Iterator[Diagnostic]:
                 changed.setdefault(value, each)
     for value, each in list(changed.items())[:1]:
         message = f'{count(len(changed), "value")} changed to be a label value, such as "{value[:80]}"'
-        yield info(
-            "T563",
-            each.route,
-            message,
-            hint="label values have at most 63 letters, digits, dashes, dots and underscores",
-        )
+        yield info("T563", each.route, message, hint=LABEL_VALUES)
 
 
 def _named(cloud: Cloud, placed: Sequence[Entry], at: Route) -> Iterator[Diagnostic]:

@@ -56,13 +56,11 @@ def _settings(topology: ClusterTopology, names: Mapping[str, str]) -> dict[str, 
     document = native.write(topology._replace(pools=bare))
     spec: dict[str, Any] = document["spec"]
     pools = {names[pool["name"]]: _pool_settings(pool) for pool in spec["pools"]}
-    fabrics = {name: _fabric_settings(each) for name, each in spec.get("fabrics", {}).items()}
+    fabrics = {
+        name: {**each, "rails": {str(n): rail for n, rail in enumerate(each.get("rails", ()))}}
+        for name, each in spec.get("fabrics", {}).items()
+    }
     return {"name": topology.name, **spec, "pools": pools, **({"fabrics": fabrics} if fabrics else {})}
-
-
-def _fabric_settings(fabric: Mapping[str, Any]) -> dict[str, Any]:
-    """Rails by number."""
-    return {**fabric, "rails": {str(number): rail for number, rail in enumerate(fabric.get("rails", ()))}}
 
 
 def _pool_settings(pool: Mapping[str, Any]) -> dict[str, Any]:
@@ -234,17 +232,15 @@ def _path(topology: ClusterTopology, home: tuple[int, int]) -> Path:
 def _states(before: ClusterTopology, after: ClusterTopology) -> tuple[State, ...]:
     """Changes of state of the nodes that both know."""
     old, new = _reasons(before), _reasons(after)
-    both = _all(before) & _all(after) if old.keys() | new.keys() else set()
+    with_reason = old.keys() | new.keys()
+    for topology in (before, after) if with_reason else ():
+        with_reason &= {node for pool in topology.pools for node in pool.nodes()}
     found: dict[tuple[str, str], list[str]] = {}
-    for node in sorted(both & (old.keys() | new.keys())):
+    for node in sorted(with_reason):
         ends = old.get(node, ""), new.get(node, "")
         if ends[0] != ends[1]:
             found.setdefault(ends, []).append(node)
     return tuple(State(tuple(nodes), *ends) for ends, nodes in sorted(found.items()))
-
-
-def _all(topology: ClusterTopology) -> set[str]:
-    return {node for pool in topology.pools for node in pool.nodes()}
 
 
 def _reasons(topology: ClusterTopology) -> Mapping[str, str]:

@@ -19,6 +19,7 @@ from bayplan.topologies.native import planned
 LONGEST = 63
 PLACEHOLDER = "topology.bayplan.dev"
 """The prefix of labels that no node carries yet: nodes get them by `topology export --to node-labels`."""
+LABEL_VALUES = "label values have at most 63 letters, digits, dashes, dots and underscores"
 CLIQUE = "nvidia.com/gpu.clique"
 """`<ClusterUUID>.<CliqueID>`: the NVLink partition (GPU feature discovery, internal/lm/imex.go)."""
 
@@ -80,15 +81,11 @@ def part(name: str, nodes: Iterable[Known], source: SourceFile, asked: Asked) ->
         kind = accelerator(node.product) if node.cards else ""
         groups.setdefault((kind, node.cards, node.levels), []).append(node)
     taken: set[str] = set()
-    pools = tuple(_pool(free(_title(key[0], groups), taken), *key, held) for key, held in groups.items())
+    rest = "cpu" if any(kind for kind, _, _ in groups) else "nodes"  # those without GPUs
+    pools = tuple(_pool(free(key[0] or rest, taken), *key, held) for key, held in groups.items())
     kinds = {pool.node.accelerator: AcceleratorKind(pool.node.accelerator) for pool in pools if pool.node.accelerator}
     topology = planned(ClusterTopology(dns_label(name) or "cluster", pools, accelerators=kinds), asked.plan)
     return Part(topology, {node.name: node.route for node in listed}, source=source.name)
-
-
-def _title(kind: str, groups: Iterable[tuple[str, int, tuple[Level, ...]]]) -> str:
-    """Nodes without GPUs are `cpu` where others have some."""
-    return kind or ("cpu" if any(each[0] for each in groups) else "nodes")
 
 
 def free(name: str, taken: set[str]) -> str:
@@ -109,19 +106,20 @@ def _pool(name: str, kind: str, cards: int, levels: tuple[Level, ...], nodes: Se
             unusable.setdefault(node.reason, []).append(node.name)
     return Pool(
         name,
-        NodeShape(kind, cards, dict(_least(nodes))),
+        NodeShape(kind, cards, dict(sorted(least(node.resources for node in nodes).items()))),
         levels,
         tuple(Domain(path, tuple(names)) for path, names in rows.items()),
         {reason: tuple(names) for reason, names in sorted(unusable.items())},
     )
 
 
-def _least(nodes: Sequence[Known]) -> Iterator[tuple[str, int]]:
-    """What every node of a pool has: the smallest amount of each resource that all of them name."""
-    kept = dict(nodes[0].resources)
-    for other in {id(node.resources): node.resources for node in nodes}.values():
-        kept = {key: min(amount, other[key]) for key, amount in kept.items() if key in other}
-    yield from sorted(kept.items())
+def least(offers: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """What every node has: the smallest amount of each resource that all of them name."""
+    first, *rest = {id(amounts): amounts for amounts in offers}.values()
+    kept = dict(first)
+    for amounts in rest:
+        kept = {key: min(amount, amounts[key]) for key, amount in kept.items() if key in amounts}
+    return kept
 
 
 def in_order(nodes: Iterable[Known]) -> list[Known]:

@@ -141,10 +141,6 @@ def _lists(topology: ClusterTopology) -> ClusterTopology:
     return topology._replace(pools=tuple(sorted(pools, key=lambda pool: pool.levels)))
 
 
-def _numbered(topology: ClusterTopology) -> ClusterTopology:
-    return topology._replace(pools=tuple(p._replace(name=f"pool-{n}") for n, p in enumerate(topology.pools)))
-
-
 def _units_only(pool: Pool) -> Pool:
     rows = tuple(Domain(row.path[-1:], row.nodes) for row in pool.domains)
     return pool._replace(levels=(Level("unit", "unit"),), domains=rows)
@@ -165,12 +161,8 @@ def _slurm_nodes(topology: ClusterTopology) -> ClusterTopology:
     rules = name_rules(topology)
     if not rules:
         return topology
-    called = {node: slurm_name(node, rules) for pool in topology.pools for row in pool.domains for node in row.nodes}
-    rows = (
-        tuple(row._replace(nodes=tuple(map(called.__getitem__, row.nodes))) for row in p.domains)
-        for p in topology.pools
-    )
-    return topology._replace(pools=tuple(p._replace(domains=own) for p, own in zip(topology.pools, rows, strict=True)))
+    names = {node: slurm_name(node, rules) for pool in topology.pools for node in pool.nodes()}
+    return topology._replace(pools=tuple(pool.renamed(names) for pool in topology.pools))
 
 
 def _slurm_plan(topology: ClusterTopology, target: Target) -> ClusterTopology:
@@ -250,7 +242,7 @@ LOSSES: Mapping[str, Loss] = {
         "names of pools (the flavors have others)",
         lambda topology, pool: grouping.dns_label(kueue.flavor_name(topology, pool.name)),
     ),
-    "numbered": _topology("names of pools", _numbered),
+    "numbered": _named_pools("names of pools", lambda topology, pool: f"pool-{topology.pools.index(pool)}"),
     "default_queue": _topology("that any queue is accepted", _default_queue),
     "nvlink": _levels("which level is NVLink", lambda level: level._replace(nvlink=False)),
     "nvlink_unknown": _levels(

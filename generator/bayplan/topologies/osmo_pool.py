@@ -174,15 +174,14 @@ def _additions(platform: Platform, pool: Pool, place: int) -> tuple[list[Edit], 
             found.append(warning("W498", platform.route, message, hint="correct one of the two files"))
     missing = [each for each in tolerations(platform) if each not in [dict(t) for t in pool.node.tolerations]]
     edits += [Edit((*node, "tolerations"), missing, append=True)] if missing else []
-    added = [*(f"the label {edit.path[-1]}" for edit in edits if not edit.append), *map(_tolerated, missing)]
+    added = [
+        *(f"the label {edit.path[-1]}" for edit in edits if not edit.append),
+        *(f"a toleration of {each.get('key', 'every taint')}" for each in missing),
+    ]
     if added:
         message = f'pool "{pool.name}" gains {" and ".join(added)} from platform "{platform.name}"'
         found.append(info("W498", platform.route, message))
     return edits, found
-
-
-def _tolerated(toleration: Mapping[str, Any]) -> str:
-    return f"a toleration of {toleration.get('key', 'every taint')}"
 
 
 def _renamed_levels(config: PoolConfig, topology: ClusterTopology) -> Iterator[Diagnostic]:

@@ -58,12 +58,9 @@ def _report_renamed(pool: Pool, renamed: Sequence[Renamed], route: Route) -> Ite
         lines = [
             (f'"{"/".join(each.before)}" is "{"/".join(each.after)}" now', rows.get(each.before)) for each in table
         ]
-        message = f'{count(len(table), "domain")} of level "{level}" in pool "{pool.name}" {_has(table)} now'
+        have = "has another name" if len(table) == 1 else "have other names"
+        message = f'{count(len(table), "domain")} of level "{level}" in pool "{pool.name}" {have} now'
         yield warning("T570", (*route, "domains"), message, hint=FATAL, notes=_notes(lines, route))
-
-
-def _has(table: Sequence[object]) -> str:
-    return "has another name" if len(table) == 1 else "have other names"
 
 
 def _first_rows(pool: Pool) -> dict[Path, int]:
@@ -366,22 +363,18 @@ def edits(old: ClusterTopology, new: ClusterTopology, *, states: Collection[str]
     """
     compared = compare(old, new)
     found: list[Diagnostic] = []
-    homes = {node: name for name, pool in _named_pools(new) for node in pool.nodes()}
+    placed = {node for pool in new.pools for node in pool.nodes()}
     made: list[Edit] = []
     paired = {pair.before: pair for pair in compared.pairs if new.pools[pair.after].domains}
     for index, pool in enumerate(old.pools):
         pair = paired.get(index)
         if pair is None:
-            made += _unknown_pool_edits(index, pool, homes)
+            made += _unknown_pool_edits(index, pool, placed)
         else:
             made += _pool_edits(pair, pool, new.pools[pair.after], states, found)
     made += _new_pool_edits(old, new, compared)
     reported = report(old, new, compared, frozenset(paired))
     return Outcome(None if has_errors(found) else tuple(made), (*found, *reported))
-
-
-def _named_pools(topology: ClusterTopology) -> Iterator[tuple[str, Pool]]:
-    return ((pool.name, pool) for pool in topology.pools)
 
 
 def _pool_edits(pair: Pair, pool: Pool, new: Pool, states: Collection[str], found: list[Diagnostic]) -> Iterator[Edit]:
@@ -465,15 +458,15 @@ def _state_edits(
             yield Edit((*path, reason), hostlist.compress(names))
 
 
-def _unknown_pool_edits(index: int, pool: Pool, homes: Mapping[str, str]) -> Iterator[Edit]:
+def _unknown_pool_edits(index: int, pool: Pool, placed: Collection[str]) -> Iterator[Edit]:
     """A pool that no source knows stays, without the nodes that are in another one now."""
     route: tuple[str | int, ...] = ("spec", "pools", index)
     for number, domain in enumerate(pool.domains):
-        staying = [node for node in domain.nodes if node not in homes]
+        staying = [node for node in domain.nodes if node not in placed]
         if len(staying) != len(domain.nodes):
             yield Edit((*route, "domains", number, "nodes"), hostlist.compress(staying))
     for reason, names in pool.unusable.items():
-        kept = [node for node in names if node not in homes]
+        kept = [node for node in names if node not in placed]
         if len(kept) != len(names):
             yield Edit((*route, "unusable", reason), hostlist.compress(kept))
 

@@ -72,17 +72,13 @@ def place(domain: Domain) -> tuple[Any, ...]:
 
 def names(domains: Mapping[Key, Any]) -> dict[Key, str]:
     """A DNS-1123 name for each domain, made of its values. Where two would meet, both end in a hash of the original."""
-    plain = {key: ".".join(_part(value) for _, value in key) for key in domains}
-    twice = {name for name, count in Counter(plain.values()).items() if count > 1}
-    return {key: name if _fits(name) and name not in twice else _hashed(name, key) for key, name in plain.items()}
-
-
-def _part(value: str) -> str:
-    return re.sub("[^a-z0-9]+", "-", value.lower()).strip("-") or "x"
-
-
-def _fits(name: str) -> bool:
-    return len(name) <= LONGEST
+    plain = {
+        key: ".".join(re.sub("[^a-z0-9]+", "-", value.lower()).strip("-") or "x" for _, value in key) for key in domains
+    }
+    uses = Counter(plain.values())
+    return {
+        key: name if len(name) <= LONGEST and uses[name] == 1 else _hashed(name, key) for key, name in plain.items()
+    }
 
 
 def _hashed(name: str, key: Key) -> str:

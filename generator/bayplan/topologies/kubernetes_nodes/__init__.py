@@ -14,6 +14,7 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Route, error, has_errors, info, warning
 from bayplan.core.values import NamedTuple
 from bayplan.model.topology import HOSTNAME_LABEL
+from bayplan.topologies.grouping import least
 
 Taint = tuple[str, str, str]
 """Key, value, effect."""
@@ -181,16 +182,6 @@ def nodes_of(groups: Iterable[NodeGroup]) -> list[str]:
 def size(groups: Iterable[NodeGroup]) -> int:
     """How many nodes they are."""
     return sum(len(each.names) for each in groups)
-
-
-def least(offers: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """The amounts that each of them has."""
-    several = {id(amounts): amounts for amounts in offers}
-    first, *rest = several.values()
-    found = dict(first)
-    for amounts in rest:
-        found = {key: min(amount, amounts[key]) for key, amount in found.items() if key in amounts}
-    return found
 
 
 def _devices(amounts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:

@@ -9,7 +9,7 @@ from bayplan.kube import quantity
 from bayplan.model.formats import Asked
 from bayplan.model.topology import AcceleratorKind, Domain, NodeShape, Pool
 from bayplan.topologies import grouping
-from bayplan.topologies.kubernetes_nodes import AllNodes, NodeGroup, Report, Taint, hardware, least, nodes_of, size
+from bayplan.topologies.kubernetes_nodes import AllNodes, NodeGroup, Report, Taint, hardware, nodes_of, size
 from bayplan.topologies.kubernetes_nodes.levels import Path, Row, has, named
 from bayplan.topologies.kubernetes_nodes.trees import FamilyTree
 
@@ -190,7 +190,7 @@ def _selector(
 
 def _resources(groups: Iterable[NodeGroup], counted: str) -> dict[str, int]:
     """What is left of the least amounts without the GPUs, which are counted apart."""
-    amounts = least(each.offer.amounts for each in groups)
+    amounts = grouping.least(each.offer.amounts for each in groups)
     return {
         key: amount if key != "pods" else min(amount, MOST_PODS)
         for key, amount in sorted(amounts.items())

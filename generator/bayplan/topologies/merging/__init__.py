@@ -76,7 +76,9 @@ def _paired_rails(one: Fabric, other: Fabric) -> list[tuple[Rail, Rail | None]]:
     """The rails of the first, each with the same one of the other's, then those that only the other has.
 
     Where one of them names no networks or cards, rails are the same by their place."""
-    by_place = len(one.rails) == len(other.rails) and not _networks_named(one, other)
+    by_place = len(one.rails) == len(other.rails) and not all(
+        any(rail.network for rail in each.rails) for each in (one, other)
+    )
     made: list[tuple[Rail, Rail | None]] = []
     rest = list(other.rails)
     for place, rail in enumerate(one.rails):
@@ -92,11 +94,6 @@ def _paired_rails(one: Fabric, other: Fabric) -> list[tuple[Rail, Rail | None]]:
 def _same_rail(one: Rail, other: Rail) -> bool:
     keys = ("network", "hca", "device")
     return any(getattr(one, key) and getattr(one, key) == getattr(other, key) for key in keys)
-
-
-def _networks_named(one: Fabric, other: Fabric) -> bool:
-    """Whether both call their networks by name."""
-    return all(any(rail.network for rail in each.rails) for each in (one, other))
 
 
 def _agreed(mine: Any, theirs: Any, nothing: Any, where: str, first: Part, second: Part, found: Found) -> Any:

@@ -328,7 +328,12 @@ def _merged_domains(
     if added and len(added) < len(others):
         found.append(_added(added, sides))
     for path, names_ in held.items():
-        yield Domain(path, tuple(names_), _partition(declared[path], names_, found, sides), _leaves(declared[path]))
+        yield Domain(
+            path,
+            tuple(names_),
+            _partition(declared[path], names_, found, sides),
+            next((row.leaves for row in declared[path] if row.leaves), ()),
+        )
 
 
 def _unplaced(lost: Sequence[str], rows: Mapping[str, Domain], sides: Sides) -> Diagnostic:
@@ -372,10 +377,6 @@ def _partition(rows: Iterable[Domain], names: Sequence[str], found: list[Diagnos
         message = f'node {names[0]} is in NVLink partition "{named[0]}", and in "{named[1]}" as another source says'
         found.append(error("T438", (), message, hint="correct one source", notes=sides.notes(names[0])))
     return named[0] if named else ""
-
-
-def _leaves(rows: Iterable[Domain]) -> tuple[str, ...]:
-    return next((row.leaves for row in rows if row.leaves), ())
 
 
 def merge_shapes(

@@ -46,12 +46,9 @@ class Offer(NamedTuple):
     mtu: int = 0
 
 
-def declared_ports(fabric: str, mine: Sequence[Network], objects: Sequence[Object]) -> Declared:
-    """By the kind of fabric."""
-    return BY_KIND.get(fabric, _nothing)(mine, objects)
-
-
-def _nothing(mine: Sequence[Network], objects: Sequence[Object]) -> Declared:
+def _declared_ports(fabric: str, mine: Sequence[Network], objects: Sequence[Object]) -> Declared:
+    if fabric in BY_KIND:
+        return BY_KIND[fabric](mine, objects)
     return Declared(resources={each.title: each.resource for each in mine})
 
 
@@ -400,7 +397,7 @@ def _fabric(
     objects: Sequence[Object],
     found: list[Diagnostic],
 ) -> Fabric:
-    declared = declared_ports(kind_, mine, objects)
+    declared = _declared_ports(kind_, mine, objects)
     rails = [
         Rail(
             network=each.title,

@@ -33,11 +33,12 @@ Resource = tuple[Fabric, str, Sequence[Rail]]
 def write_policy(topology: ClusterTopology, target: Target) -> Iterator[Manifest]:
     """The policy, if any fabric needs a part of it."""
     common, own = list(map(_shared, shared(topology))), list(map(_exclusive, exclusive(topology)))
+    nv_ipam = any(each.ipam.kind == "nv-ipam" and each.kind in NETWORKED for each in topology.fabrics.values())
     spec = given(
         rdmaSharedDevicePlugin=_plugin("k8s-rdma-shared-dev-plugin", "configList", common),
         sriovDevicePlugin=_plugin("sriov-network-device-plugin", "resourceList", own),
         secondaryNetwork=_secondary(topology),
-        nvIpam={"image": "nvidia-k8s-ipam"} if _nv_ipam(topology) else {},
+        nvIpam={"image": "nvidia-k8s-ipam"} if nv_ipam else {},
     )
     if spec:
         yield {
@@ -46,10 +47,6 @@ def write_policy(topology: ClusterTopology, target: Target) -> Iterator[Manifest
             "metadata": {"name": POLICY},
             "spec": spec,
         }
-
-
-def _nv_ipam(topology: ClusterTopology) -> bool:
-    return any(each.ipam.kind == "nv-ipam" and each.kind in NETWORKED for each in topology.fabrics.values())
 
 
 def _plugin(image: str, key: str, entries: list[Any]) -> dict[str, Any]:

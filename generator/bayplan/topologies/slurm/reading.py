@@ -16,7 +16,7 @@ from bayplan.model.encoding import ordered
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import ClusterTopology, Domain, Level, Pool
 from bayplan.topologies import native
-from bayplan.topologies.grouping import placeholder, upwards
+from bayplan.topologies.grouping import LABEL_VALUES, placeholder, upwards
 from bayplan.topologies.slurm import BLOCK, Comments, Network, Unit, comments_of
 from bayplan.topologies.slurm.layout import is_safe_name, unit_name
 from bayplan.topologies.slurm.node_names import renamed
@@ -114,10 +114,7 @@ def _changed(network: Network, comments: Comments) -> Iterator[Diagnostic]:
     if changed:
         name, unit = changed[0]
         message = f'{count(len(changed), "name")} changed to be a label value, such as "{name}"'
-        yield info("T563", unit.route, message, hint=LABELS)
-
-
-LABELS = "label values have at most 63 letters, digits, dashes, dots and underscores"
+        yield info("T563", unit.route, message, hint=LABEL_VALUES)
 
 
 def _blocks(network: Network, comments: Comments, found: list[Diagnostic]) -> Tree:
@@ -130,7 +127,9 @@ def _blocks(network: Network, comments: Comments, found: list[Diagnostic]) -> Tr
         found.append(info("T487", network.route, message, hint="`topology export` makes them again where they align"))
     base = network.sizes[0] if network.sizes else max((len(unit.nodes) for unit in filled[:1]), default=0)
     levels = comments.levels.get(network.name, ())
-    paths = {unit.name: _path(comments.original(network.name, unit.name)) for unit in filled}
+    paths = {
+        unit.name: tuple(map(label_value, comments.original(network.name, unit.name).split("/"))) for unit in filled
+    }
     if levels and all(len(path) == len(levels) for path in paths.values()):
         found += _cut(network, levels, paths)
         domains = tuple(Domain(paths[unit.name], unit.nodes) for unit in filled)
@@ -160,10 +159,6 @@ def _cuts(run: Sequence[Unit], whole: Mapping[Path, int], depth: int, paths: Map
     """Whether a run holds parts of several domains."""
     held = Counter(paths[unit.name][:depth] for unit in run if unit.name in paths)
     return len(held) > 1 and any(number < whole[path] for path, number in held.items())
-
-
-def _path(text: str) -> Path:
-    return tuple(map(label_value, text.split("/")))
 
 
 def _aggregated(network: Network, comments: Comments, base: int) -> Tree:
@@ -200,10 +195,10 @@ def _tree(network: Network, comments: Comments, found: list[Diagnostic]) -> Tree
         hint = "the missing switches above them are called like the leaf; give such nodes a pool of their own"
         found.append(warning("T486", network.route, message, hint=hint))
     levels = comments.levels.get(network.name, ())
-    common = _common(paths.values())
-    if levels and depth == len(levels) + 1 and common and common.endswith("-all"):
+    tops = {path[0] for path in paths.values()}
+    if levels and depth == len(levels) + 1 and len(tops) == 1 and tops.pop().endswith("-all"):
         paths, depth = {name: path[1:] for name, path in paths.items()}, depth - 1
-    values = {name: _finest(comments.original(network.name, name)) for name in known}
+    values = {name: label_value(comments.original(network.name, name).rpartition("/")[2]) for name in known}
     domains = tuple(Domain(tuple(values[each] for each in at_depth(paths[u], depth)), known[u].nodes) for u in paths)
     if len(levels) != depth:
         levels = tuple(placeholder(f"switch-{height}") for height in reversed(range(depth)))
@@ -212,15 +207,6 @@ def _tree(network: Network, comments: Comments, found: list[Diagnostic]) -> Tree
         tuple(values[each] for each in path[:end]): path[end - 1] for path in filled for end in range(1, depth + 1)
     }
     return Tree(levels if leaves else (), domains, units=_units(switches.items()))
-
-
-def _finest(text: str) -> str:
-    return label_value(text.rpartition("/")[2])
-
-
-def _common(paths: Any) -> str:
-    tops = {path[0] for path in paths}
-    return next(iter(tops)) if len(tops) == 1 else ""
 
 
 def at_depth(path: Path, depth: int) -> Path:

@@ -148,18 +148,13 @@ def part(
     if has_errors(found):
         return Outcome(None, tuple(found))
     topology = ClusterTopology(stem(source.name), pools(rows, words(asked), at, found))
-    topology = native.planned(_reserved(topology), asked.plan)
+    reserved = tuple(pool._replace(levels=tuple(map(_not_host, pool.levels))) for pool in topology.pools)
+    topology = native.planned(topology._replace(pools=reserved), asked.plan)
     return Outcome(Part(topology, nodes.places, nodes.aliases, nodes.labels, source.name), tuple(found))
 
 
-def _reserved(topology: ClusterTopology) -> ClusterTopology:
+def _not_host(each: Level) -> Level:
     """No level may be called like the host."""
-    return topology._replace(
-        pools=tuple(pool._replace(levels=tuple(_other(each) for each in pool.levels)) for pool in topology.pools)
-    )
-
-
-def _other(each: Level) -> Level:
     return each._replace(name="host-group") if each.name == "host" else each
 
 

@@ -64,7 +64,7 @@ def model(topology: ClusterTopology) -> str:
     if known:
         lines.append("switches:")
     for key, each in known.items():
-        lines += [f"  {_text(called[key])}:", *_marks(each)]
+        lines += [f"  {_text(called[key])}:", f"    labels: {{{_text(each.label)}: {_text(each.value)}}}"]
         if each.children:
             lines += ["    switches:", *(f"    - {_text(called[child])}" for child in each.children)]
     lines.append("blocks:")
@@ -76,10 +76,6 @@ def model(topology: ClusterTopology) -> str:
 
 def _text(value: str) -> str:
     return json.dumps(value)
-
-
-def _marks(each: Switch) -> Iterator[str]:
-    yield f"    labels: {{{_text(each.label)}: {_text(each.value)}}}"
 
 
 def _block(pool: Pool, domain: Domain, called: Mapping[Key, str]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.core.values import NamedTuple
+from bayplan.core.values import NamedTuple, grouped
 from bayplan.model.topology import ClusterTopology, Domain, Pool
 from bayplan.topologies import native
 from bayplan.topologies.alignment import Path, SameNames, Unit, Units, match_units, never, pair_pools
@@ -213,9 +213,7 @@ def _placed_nodes(
                 elif pair is None or home[0] != pair.after or not pair.units.together(domain.path, _path(after, home)):
                     ends = Place(pool.name, domain.path), Place(after.pools[home[0]].name, _path(after, home))
                     moved.setdefault(ends, []).append(node)
-    new: dict[tuple[int, int], list[str]] = {}
-    for node, home in homes.items():
-        new.setdefault(home, []).append(node)
+    new = grouped((home, node) for node, home in homes.items())
     return (
         tuple(Group(tuple(nodes), *ends) for ends, nodes in moved.items()),
         tuple(
@@ -235,12 +233,8 @@ def _states(before: ClusterTopology, after: ClusterTopology) -> tuple[State, ...
     with_reason = old.keys() | new.keys()
     for topology in (before, after) if with_reason else ():
         with_reason &= {node for pool in topology.pools for node in pool.nodes()}
-    found: dict[tuple[str, str], list[str]] = {}
-    for node in sorted(with_reason):
-        ends = old.get(node, ""), new.get(node, "")
-        if ends[0] != ends[1]:
-            found.setdefault(ends, []).append(node)
-    return tuple(State(tuple(nodes), *ends) for ends, nodes in sorted(found.items()))
+    changed = grouped(((old.get(node, ""), new.get(node, "")), node) for node in sorted(with_reason))
+    return tuple(State(tuple(nodes), *ends) for ends, nodes in sorted(changed.items()) if ends[0] != ends[1])
 
 
 def _reasons(topology: ClusterTopology) -> Mapping[str, str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route, warning
 from bayplan.core.phrases import listing
-from bayplan.core.values import NamedTuple
+from bayplan.core.values import NamedTuple, grouped
 from bayplan.kube.objects import flattened, given, mapping
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Object
@@ -75,11 +75,10 @@ def accelerator(product: str) -> str:
 
 def part(name: str, nodes: Iterable[Known], source: SourceFile, asked: Asked) -> Part:
     """The nodes in pools: one for each kind and number of GPUs and list of levels."""
-    groups: dict[tuple[str, int, tuple[Level, ...]], list[Known]] = {}
     listed = list(nodes)
-    for node in listed:
-        kind = accelerator(node.product) if node.cards else ""
-        groups.setdefault((kind, node.cards, node.levels), []).append(node)
+    groups = grouped(
+        ((accelerator(node.product) if node.cards else "", node.cards, node.levels), node) for node in listed
+    )
     taken: set[str] = set()
     rest = "cpu" if any(kind for kind, _, _ in groups) else "nodes"  # those without GPUs
     pools = tuple(_pool(free(key[0] or rest, taken), *key, held) for key, held in groups.items())
@@ -98,12 +97,8 @@ def free(name: str, taken: set[str]) -> str:
 
 
 def _pool(name: str, kind: str, cards: int, levels: tuple[Level, ...], nodes: Sequence[Known]) -> Pool:
-    rows: dict[tuple[str, ...], list[str]] = {}
-    unusable: dict[str, list[str]] = {}
-    for node in nodes:
-        rows.setdefault(node.path, []).append(node.name)
-        if node.reason:
-            unusable.setdefault(node.reason, []).append(node.name)
+    rows = grouped((node.path, node.name) for node in nodes)
+    unusable = grouped((node.reason, node.name) for node in nodes if node.reason)
     return Pool(
         name,
         NodeShape(kind, cards, dict(sorted(least(node.resources for node in nodes).items()))),
@@ -143,10 +138,8 @@ def _number(digits: str) -> tuple[int, str, str]:
 def nested(nodes: Sequence[Known], at: Route) -> tuple[list[Known], tuple[Diagnostic, ...]]:
     """The nodes with levels that nest: an NVLink domain that lies below several switches keeps the levels above all of
     these, and T565 says which are left out."""
-    above: dict[tuple[tuple[Level, ...], str], list[tuple[str, ...]]] = {}
-    for node in nodes:
-        if node.levels and node.levels[-1].nvlink:
-            above.setdefault((node.levels, node.path[-1]), []).append(node.path[:-1])
+    linked = (node for node in nodes if node.levels and node.levels[-1].nvlink)
+    above = grouped(((node.levels, node.path[-1]), node.path[:-1]) for node in linked)
     depth: dict[tuple[Level, ...], int] = {}
     for (levels, _), paths in above.items():
         depth[levels] = min(depth.get(levels, len(levels)), _shared([*dict.fromkeys(paths)]))

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.core.values import NamedTuple
+from bayplan.core.values import NamedTuple, grouped
 from bayplan.fabrics import pools_of
 from bayplan.kube.objects import given
 from bayplan.model.topology import ClusterTopology, Fabric, Level, Pool
@@ -109,9 +109,7 @@ def total_of(amounts: Sequence[Amount]) -> Amount:
 
 def _amounts(rows: Sequence[tuple[Path, Amount]], depth: int) -> dict[Path, Amount]:
     """The units of a depth."""
-    inside: dict[Path, list[Amount]] = {}
-    for path, amount in rows:
-        inside.setdefault(path[:depth], []).append(amount)
+    inside = grouped((path[:depth], amount) for path, amount in rows)
     return {path: total_of(found) if len(found) > 1 else found[0] for path, found in inside.items()}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
 from bayplan.core.phrases import count
-from bayplan.core.values import NamedTuple
+from bayplan.core.values import NamedTuple, grouped
 from bayplan.kube import quantity
 from bayplan.model.topology import ClusterTopology, Domain, NodeShape, Pool
 from bayplan.text.edits import Edit
@@ -177,9 +177,7 @@ class Rows(NamedTuple):
     @property
     def all(self) -> tuple[Domain, ...]:
         """The rows of the file to be."""
-        before: dict[int, list[Domain]] = {}
-        for index, row in self.inserted:
-            before.setdefault(index, []).append(row)
+        before = grouped(self.inserted)
         kept = ((*before.get(index, ()), row) for index, row in enumerate((*self.kept, None)))
         return tuple(row for each in kept for row in each if row is not None)
 
@@ -187,11 +185,8 @@ class Rows(NamedTuple):
 def refresh_rows(old: Pool, new: Pool, units: Units, route: Route, found: list[Diagnostic]) -> Rows:
     """The rows of `old` brought up to date. T574: nodes that a level is missing for, which only the file has."""
     wanted = _by_unit(new, units)
-    owners: dict[Path, list[int]] = {}
-    for index, domain in enumerate(old.domains):
-        now = units.paths.get(units.old(domain.path))
-        if now is not None:
-            owners.setdefault(now, []).append(index)
+    paths = ((units.paths.get(units.old(domain.path)), index) for index, domain in enumerate(old.domains))
+    owners = grouped((now, index) for now, index in paths if now is not None)
     kept: list[Domain | None] = [None if domain.nodes else domain for domain in old.domains]  # placeholders stay
     for now, indices in owners.items():
         if now in wanted:

@@ -12,7 +12,7 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
 from bayplan.core.phrases import listing
-from bayplan.core.values import NamedTuple
+from bayplan.core.values import NamedTuple, grouped
 from bayplan.kube.objects import get, is_kind, items, mapping, number_in, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import Fabric, Level, Rail
@@ -204,10 +204,7 @@ def _newest(slices: Sequence[Slice]) -> Iterator[Slice]:
 
 def _partial(slices: Sequence[Slice]) -> Iterator[Diagnostic]:
     """T561: pools of which slices are missing hold too few devices."""
-    pools: dict[tuple[str, str], list[Slice]] = {}
-    for each in slices:
-        pools.setdefault((each.driver, each.pool), []).append(each)
-    for (driver, pool), held in pools.items():
+    for (driver, pool), held in grouped(((each.driver, each.pool), each) for each in slices).items():
         if len(held) < held[0].wanted and driver in (GPUS, CARDS):
             message = f'{len(held)} of {held[0].wanted} slices of pool "{pool}" of {driver} are here'
             yield error("T561", held[0].route, message, hint=HINT)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, has_errors, info, warning
-from bayplan.core.values import NamedTuple
+from bayplan.core.values import NamedTuple, grouped
 from bayplan.model.formats import SourceFile
 from bayplan.model.topology import Domain, Level, NodeShape, Pool
 from bayplan.topologies.grouping import PLACEHOLDER, dns_label, free
@@ -148,9 +148,7 @@ def listed(source: SourceFile, what: str, hint: str, found: list[Diagnostic]) ->
 def pools(rows: Sequence[Row], naming: LevelNames, at: Route, found: list[Diagnostic]) -> tuple[Pool, ...]:
     """The rows as pools, the largest first."""
     rows = rows if any(row.pool or row.levels for row in rows) else list(_deep(rows, naming, at, found))
-    kinds: dict[tuple[object, ...], list[Row]] = {}
-    for row in rows:
-        kinds.setdefault((row.pool, row.levels, len(row.switches), *sorted(row.groups)), []).append(row)
+    kinds = grouped(((row.pool, row.levels, len(row.switches), *sorted(row.groups)), row) for row in rows)
     ordered = list(kinds.values())
     if not any(row.pool for row in rows):
         ordered.sort(key=lambda each: -sum(len(row.nodes) for row in each))
@@ -276,9 +274,7 @@ def _domains(
     """One domain for each path, its rows together, in the order of the first."""
     columns = [_values(tier, renamed) for tier in tiers]
     nvlink = next((n for n, tier in enumerate(tiers) if tier.level.nvlink), None)
-    made: dict[tuple[str, ...], list[int]] = {}
-    for number in range(len(rows)):
-        made.setdefault(tuple(column[number] for column in columns), []).append(number)
+    made = grouped((tuple(column[number] for column in columns), number) for number in range(len(rows)))
     for path, numbers in made.items():
         declared = rows[numbers[0]].partition
         known = partition[numbers[0]] if partition and nvlink is not None else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 
 from bayplan.core.diagnostics import Diagnostic, Route, info, warning
-from bayplan.core.values import NamedTuple
+from bayplan.core.values import NamedTuple, grouped
 from bayplan.topologies.fabric_managers import LevelNames, Row, apart, some, value
 from bayplan.topologies.grouping import natural, placeholder, upwards
 
@@ -51,10 +51,7 @@ class Groups:
 
     def sets(self) -> dict[str, list[str]]:
         """What stands for each set -> its members."""
-        found: dict[str, list[str]] = {}
-        for member in self._parent:
-            found.setdefault(self.top(member), []).append(member)
-        return found
+        return grouped((self.top(member), member) for member in self._parent)
 
 
 # Few hosts whose cables join leaf switches that most hosts keep apart: a cable in the wrong switch, most likely.
@@ -157,9 +154,8 @@ def rows(fabric: Fabric, at: Route, found: list[Diagnostic]) -> list[Row]:
     if not stages:
         return []
     below = _below(stages, fabric.links)
-    made: dict[str, list[str]] = {}
-    for host in sorted(fabric.hosts, key=natural):
-        made.setdefault(stages[0].group[next(iter(fabric.hosts[host].values()))], []).append(host)
+    leaf_of = {host: stages[0].group[next(iter(adapters.values()))] for host, adapters in fabric.hosts.items()}
+    made = grouped((leaf_of[host], host) for host in sorted(fabric.hosts, key=natural))
     paths = {leaf: upwards(leaf, below) for leaf in made}
     found += (*_reported(stages, made, at), *_parts(fabric, paths, made, at))
     kept = _kept(paths, stages, at, found)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
-from bayplan.core.values import NamedTuple
+from bayplan.core.values import NamedTuple, grouped
 from bayplan.kube.objects import items, number_in, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies.fabric_managers import document, some
@@ -108,9 +108,5 @@ def _ends(link: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _between(links: list[Link], nodes: Mapping[str, Node]) -> dict[str, list[str]]:
-    made: dict[str, list[str]] = {}
-    for low, high, _, _ in links:
-        if HOST_TIER not in (nodes[low].tier, nodes[high].tier):
-            made.setdefault(low, []).append(high)
-            made.setdefault(high, []).append(low)
-    return made
+    ends = ((low, high) for low, high, _, _ in links if HOST_TIER not in (nodes[low].tier, nodes[high].tier))
+    return grouped(pair for low, high in ends for pair in ((low, high), (high, low)))

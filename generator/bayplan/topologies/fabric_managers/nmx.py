@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info
-from bayplan.core.values import NamedTuple
+from bayplan.core.values import NamedTuple, grouped
 from bayplan.kube.objects import number_in, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import ClusterTopology
@@ -104,10 +104,8 @@ def _trays(data: Sequence[Mapping[str, Any]], at: Route, found: list[Diagnostic]
 
 def _rows(trays: list[Tray], named: bool) -> Iterator[Row]:
     """`named`: rows say their domain too, in case another source calls the same nodes otherwise."""
-    domains: dict[str, list[Tray]] = {}
-    for each in sorted(trays, key=lambda tray: (tray.place, natural(tray.node))):
-        if not NOWHERE.fullmatch(each.domain):
-            domains.setdefault(each.domain, []).append(each)
+    by_place = sorted(trays, key=lambda tray: (tray.place, natural(tray.node)))
+    domains = grouped((each.domain, each) for each in by_place if not NOWHERE.fullmatch(each.domain))
     for domain, own in sorted(domains.items()):
         yield Row((domain,), tuple(each.node for each in own), route=own[0].route, partition=domain if named else None)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, has_errors
+from bayplan.core.values import grouped
 from bayplan.kube.objects import text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.topologies.fabric_managers import hosts as fabric_hosts
@@ -67,11 +68,7 @@ def _host(port: dict[str, Any]) -> str:
 
 def _links(ports: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
     """Both directions of every link between switches."""
-    links: dict[str, list[str]] = {}
-    known = {text(each, "system_name") for each in ports}
-    for each in ports:
-        own, peer = text(each, "system_name"), text(each, "peer_node_name")
-        if own and peer in known and own != peer:
-            links.setdefault(own, []).append(peer)
-            links.setdefault(peer, []).append(own)
-    return links
+    ends = [(text(each, "system_name"), text(each, "peer_node_name")) for each in ports]
+    switches = {own for own, _ in ends}
+    links = ((own, peer) for own, peer in ends if own and own != peer and peer in switches)
+    return grouped(pair for own, peer in links for pair in ((own, peer), (peer, own)))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
-from bayplan.core.values import NamedTuple
+from bayplan.core.values import NamedTuple, grouped
 from bayplan.model.topology import AcceleratorKind
 from bayplan.topologies import grouping
 from bayplan.topologies.kubernetes_nodes import NodeGroup, Taint, size
@@ -175,9 +175,7 @@ def kind_of(product: str) -> str:
 
 def kinds_of(products: Iterable[str]) -> dict[str, str]:
     """Product -> kind; two products of one kind go by their whole names."""
-    short: dict[str, list[str]] = {}
-    for product in sorted(set(products)):
-        short.setdefault(kind_of(product), []).append(product)
+    short = grouped((kind_of(product), product) for product in sorted(set(products)))
     used: set[str] = set()
     return {
         product: grouping.free(kind if len(held) == 1 else grouping.dns_label(product) or kind, used)

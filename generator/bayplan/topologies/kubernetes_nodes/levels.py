@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from bayplan.core.phrases import count, listing
-from bayplan.core.values import NamedTuple
+from bayplan.core.values import NamedTuple, grouped
 from bayplan.model.topology import HOST_LEVEL, Level
 from bayplan.topologies.grouping import CLIQUE
 from bayplan.topologies.kubernetes_nodes import NodeGroup, Report, nodes_of, size
@@ -135,6 +136,7 @@ class Tree(NamedTuple):
     rows: tuple[Row, ...]
 
 
+K = TypeVar("K")
 Places = Mapping[Path, list[NodeGroup]]
 """Where a domain stands -> the nodes that say so."""
 
@@ -229,9 +231,7 @@ def _report_order(rows: Sequence[Row], tiers: Sequence[Tier], where: str, report
 
 def _repeat(rows: Sequence[Row], depth: int, tiers: Sequence[Tier], where: str, report: Report) -> bool:
     """Whether the values of a level repeat under other parents; T505 where they rather are mistakes."""
-    parents: dict[str, dict[Path, list[NodeGroup]]] = {}
-    for row in rows:
-        parents.setdefault(row.path[depth], {}).setdefault(row.path[:depth], []).append(row.group)
+    parents = placed((row.path[depth], row.path[:depth], row.group) for row in rows)
     several = {value: held for value, held in parents.items() if len(held) > 1}
     tier = tiers[depth]
     if not several or tier.repeats:
@@ -260,6 +260,12 @@ def report_two_places(
     )
     hint = f'correct the label "{label}" or "{tier.label}" of {"this node" if len(names) == 1 else "these nodes"}'
     report.error("T505", names, message, hint=hint)
+
+
+def placed(groups: Iterable[tuple[K, Path, NodeGroup]]) -> dict[K, Places]:
+    """Domain -> where it stands -> the nodes that say so."""
+    by_domain = grouped((domain, (path, group)) for domain, path, group in groups)
+    return {domain: grouped(pairs) for domain, pairs in by_domain.items()}
 
 
 def minority(parents: Places) -> tuple[Path, Path]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from bayplan.core.values import grouped
 from bayplan.kube import quantity
 from bayplan.model.formats import Asked
 from bayplan.model.topology import AcceleratorKind, Domain, NodeShape, Pool
@@ -57,15 +58,9 @@ def report_states(
     report: Report,
 ) -> None:
     """Why nodes are not used that call themselves ready: one finding for all of one reason."""
-    short_of: dict[tuple[str, int], list[NodeGroup]] = {}
-    extra: dict[Taint, list[NodeGroup]] = {}
-    for each in groups:
-        if state(each, no_ready):
-            continue
-        for key, given in list(hardware.short_of(each, devices).items())[:1]:
-            short_of.setdefault((key, given), []).append(each)
-        for taint in _extra(each, tolerated)[:1]:
-            extra.setdefault(taint, []).append(each)
+    ready = [each for each in groups if not state(each, no_ready)]
+    short_of = grouped((first, each) for each in ready for first in list(hardware.short_of(each, devices).items())[:1])
+    extra = grouped((taint, each) for each in ready for taint in _extra(each, tolerated)[:1])
     for (key, given), held in sorted(short_of.items()):
         _report_short(key, given, devices[key], nodes_of(held), report)
     for taint, held in sorted(extra.items()):
@@ -107,9 +102,7 @@ def pools(grown: Sequence[FamilyTree], all_nodes: AllNodes, report: Report) -> t
 
 def _equipped(rows: Iterable[Row]) -> list[tuple[Devices, list[Row]]]:
     """Rows by their equipment. A few that have less than their neighbours are broken, and no equipment of its own."""
-    held: dict[tuple[tuple[str, int], ...], list[Row]] = {}
-    for row in rows:
-        held.setdefault(tuple(sorted(hardware.built_in(row.group).items())), []).append(row)
+    held = grouped((tuple(sorted(hardware.built_in(row.group).items())), row) for row in rows)
     kept: list[tuple[Devices, list[Row]]] = []
     for devices in sorted(held, key=lambda devices: (-_size(held[devices]), devices)):
         own = held[devices]
@@ -199,9 +192,7 @@ def _resources(groups: Iterable[NodeGroup], counted: str) -> dict[str, int]:
 
 
 def _domains(rows: Iterable[Row], partitions: Mapping[Path, str]) -> Iterator[Domain]:
-    held: dict[Path, list[str]] = {}
-    for row in rows:
-        held.setdefault(row.path, []).extend(row.group.names)
+    held = grouped((row.path, name) for row in rows for name in row.group.names)
     columns = [in_order(set(values)) for values in zip(*held, strict=True)]
     tiers = [{value: tier for tier, value in enumerate(column)} for column in columns]
     for path in sorted(held, key=lambda path: [tier[value] for tier, value in zip(tiers, path, strict=True)]):
@@ -209,9 +200,7 @@ def _domains(rows: Iterable[Row], partitions: Mapping[Path, str]) -> Iterator[Do
 
 
 def _by_reason(reasons: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    held: dict[str, list[str]] = {}
-    for name, reason in reasons.items():
-        held.setdefault(reason, []).append(name)
+    held = grouped((reason, name) for name, reason in reasons.items())
     return {reason: tuple(in_order(names)) for reason, names in sorted(held.items())}
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from bayplan.core.phrases import count, listing
-from bayplan.core.values import NamedTuple
+from bayplan.core.values import NamedTuple, grouped
 from bayplan.model.formats import Asked
 from bayplan.model.topology import Level, NodeShape, Pool
 from bayplan.topologies import grouping
@@ -27,6 +27,7 @@ from bayplan.topologies.kubernetes_nodes.levels import (
     even,
     has,
     minority,
+    placed,
     report_two_places,
 )
 
@@ -55,10 +56,8 @@ def families(all_nodes: AllNodes, frames: Sequence[Pool], report: Report) -> lis
     names = _names({machine for _, frame, machine in made if not frame}, kinds, taken)
     _report_unmodelled([each for each, _ in kept], report)
     _report_nameless([each for each, _ in kept], report)
-    held: dict[str, dict[hardware.Machine, list[NodeGroup]]] = {}
-    for each, frame, machine in made:
-        held.setdefault(frame.name if frame else names[machine], {}).setdefault(machine, []).append(each)
-    return [_family(name, machines, kinds, taken.get(name), report) for name, machines in sorted(held.items())]
+    pools = grouped((frame.name if frame else names[machine], (machine, each)) for each, frame, machine in made)
+    return [_family(name, grouped(pairs), kinds, taken.get(name), report) for name, pairs in sorted(pools.items())]
 
 
 def _frame(group: NodeGroup, frames: Iterable[Pool]) -> Pool | None:
@@ -93,11 +92,8 @@ def _report_left_out(groups: Sequence[NodeGroup], report: Report) -> None:
 
 def _report_unmodelled(groups: Iterable[NodeGroup], report: Report) -> None:
     """T590: accelerators for which there is no kind."""
-    held: dict[str, list[NodeGroup]] = {}
-    for each in groups:
-        if strange := hardware.unmodelled(each):
-            held.setdefault(strange, []).append(each)
-    for resource, own in sorted(held.items()):
+    unmodelled = grouped((strange, each) for each in groups if (strange := hardware.unmodelled(each)))
+    for resource, own in sorted(unmodelled.items()):
         names = nodes_of(own)
         message = f'{has(names)} "{resource}", which is not known as an accelerator: it is written under `resources`'
         hint = "workloads ask for it there, and no pod asks for it by `accelerator` or with `wholeNode`"
@@ -106,10 +102,7 @@ def _report_unmodelled(groups: Iterable[NodeGroup], report: Report) -> None:
 
 def _report_nameless(groups: Iterable[NodeGroup], report: Report) -> None:
     """T527: where GPU feature discovery has named the GPUs of some, it has failed on the others."""
-    by_name: dict[bool, list[NodeGroup]] = {}
-    for each in groups:
-        if hardware.resource_of(each):
-            by_name.setdefault(bool(hardware.labelled(each)), []).append(each)
+    by_name = grouped((bool(hardware.labelled(each)), each) for each in groups if hardware.resource_of(each))
     if len(by_name) == 2:
         names = nodes_of(by_name[False])
         resource = hardware.resource_of(by_name[False][0])
@@ -222,9 +215,7 @@ def _placed(tree: Tree, tier: Tier, where: str, report: Report) -> Tree:
 
 def _few(tree: Tree, tier: Tier, depth: int, report: Report) -> bool:
     """T505: a few nodes only say that a rack lies in two places."""
-    above: dict[str, dict[Path, list[NodeGroup]]] = {}
-    for row in tree.rows:
-        above.setdefault(row.group.labels[tier.label], {}).setdefault(row.path[: depth + 1], []).append(row.group)
+    above = placed((row.group.labels[tier.label], row.path[: depth + 1], row.group) for row in tree.rows)
     wrong = {value: held for value, held in above.items() if len(held) > 1 and not even(held)}
     for value, held in list(wrong.items())[:MOST]:
         report_two_places(tier, value, tree.levels[depth].name, tree.levels[depth].label, depth, held, report)
@@ -290,13 +281,9 @@ def _divided(tree: Tree, rows: Sequence[Row], depth: int, extend: bool, where: s
 
 def _report_uneven(tree: Tree, depth: int, level: Level, report: Report) -> None:
     """T520: a rack with two cliques of which one has few nodes. Nodes whose clique is not known could be of either."""
-    unknown = Counter[Path]()
-    held: dict[Path, dict[Path, list[NodeGroup]]] = {}
-    for row in tree.rows:
-        if own := clique(row.group):
-            held.setdefault(row.path[: depth + 1], {}).setdefault((own,), []).append(row.group)
-        else:
-            unknown[row.path[: depth + 1]] += len(row.group.names)
+    unknown = Counter(row.path[: depth + 1] for row in tree.rows if not clique(row.group) for _ in row.group.names)
+    linked = (row for row in tree.rows if clique(row.group))
+    held = placed((row.path[: depth + 1], (clique(row.group),), row.group) for row in linked)
     wrong = [path for path, cliques in held.items() if _difference(cliques) > unknown[path]]
     for path in wrong[:MOST]:
         few, many = minority(held[path])
@@ -316,9 +303,7 @@ def _difference(parts: Places) -> int:
 
 def _report_spread(rows: Sequence[Row], depth: int, level: Level, report: Report) -> None:
     """T521: a clique in two racks."""
-    held: dict[str, dict[Path, list[NodeGroup]]] = {}
-    for row in rows:
-        held.setdefault(clique(row.group), {}).setdefault(row.path[: depth + 1], []).append(row.group)
+    held = placed((clique(row.group), row.path[: depth + 1], row.group) for row in rows)
     several = [(name, paths) for name, paths in held.items() if len(paths) > 1]
     for name, paths in several[:MOST]:
         few, many = minority(paths)

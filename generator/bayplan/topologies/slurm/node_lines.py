@@ -10,6 +10,7 @@ from typing import Any
 
 from bayplan.core.diagnostics import AT, Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
 from bayplan.core.phrases import count, listing
+from bayplan.core.values import grouped
 from bayplan.kube.objects import get, items, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.topology import Level
@@ -332,10 +333,7 @@ def _judged(listed: Sequence[Listed], at: Route) -> Iterator[Diagnostic]:
 
 def _unknown(listed: Sequence[Listed], start: Route) -> Iterator[Diagnostic]:
     """T555: states that say neither that a node can be used nor that it cannot."""
-    words: dict[str, list[Listed]] = {}
-    for each in listed:
-        for word in each.unknown:
-            words.setdefault(word, []).append(each)
+    words = grouped((word, each) for each in listed for word in each.unknown)
     for word, nodes in list(words.items())[:TOLD]:
         message = f'the state "{word[:40]}" of {count(len(nodes), "node")} is not known, such as {nodes[0].known.name}'
         hint = "they are taken for usable; list under `unusable` those that are not"

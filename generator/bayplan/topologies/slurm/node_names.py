@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bayplan.core.diagnostics import AT, Diagnostic, Route, error, warning
-from bayplan.core.values import NamedTuple
+from bayplan.core.values import NamedTuple, grouped
 from bayplan.model.formats import Part
 from bayplan.topologies.grouping import Known
 from bayplan.topologies.slurm import Line, names_in
@@ -153,9 +153,7 @@ def aliases(listed: Sequence[Listed], found: list[Diagnostic]) -> Iterator[tuple
 def in_kubernetes(aliases: Mapping[str, str], nodes: Iterable[str]) -> dict[str, str]:
     """Slurm's name -> that of Kubernetes, for nodes that Slurm knows by their hosts; domains may be left out."""
     own = set(aliases.values())
-    short: dict[str, list[str]] = {}
-    for node in nodes:
-        short.setdefault(node.partition(".")[0], []).append(node)
+    short = grouped((node.partition(".")[0], node) for node in nodes)
     whole = {node: node for node in nodes} | {name: held[0] for name, held in short.items() if len(held) == 1}
     found = ((name, whole.get(alias) or whole.get(alias.partition(".")[0])) for alias, name in aliases.items())
     return {name: node for name, node in found if node and node != name and name not in whole and node not in own}

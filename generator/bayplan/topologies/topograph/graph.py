@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import AT, Diagnostic, Note, Outcome, Route, error, has_errors
-from bayplan.core.values import NamedTuple
+from bayplan.core.values import NamedTuple, grouped
 from bayplan.kube.objects import get, items
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import File
@@ -87,9 +87,7 @@ def _instances(data: Any, at: Route, nodes: Nodes, found: list[Diagnostic]) -> I
 
 def _rows(instances: list[Instance], pools: Mapping[str, str], asked: Asked) -> Iterator[Row]:
     """One row for all instances that hang alike; of the tiers, those that labels of the nodes name."""
-    kinds: dict[tuple[str, int], list[Instance]] = {}
-    for each in instances:
-        kinds.setdefault((each.labels.get(POOL, ""), len(each.layers)), []).append(each)
+    kinds = grouped(((each.labels.get(POOL, ""), len(each.layers)), each) for each in instances)
     for (pool, depth), own in kinds.items():
         levels = _named(own, depth)
         alike: dict[tuple[tuple[str, ...], tuple[tuple[str, str], ...]], list[Instance]] = {}

@@ -39,9 +39,7 @@ def _drawn(given: Given, topology: ClusterTopology) -> Iterator[str]:
     if form == "json":
         import json
 
-        from bayplan.topologies import inventory as inventory_json
-
-        yield json.dumps(inventory_json.data(topology, counted, level), indent=2) + "\n"
+        yield json.dumps(inventory.data(topology, counted, level), indent=2) + "\n"
     elif form == "svg":
         from bayplan.cli import show_svg
 

@@ -12,10 +12,10 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.kube.objects import is_kind, items, text
 from bayplan.model.formats import Asked, Part, SourceFile
-from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
+from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.topologies import grouping
 from bayplan.topologies.grouping import kube_objects
-from bayplan.topologies.kueue import label_pool
+from bayplan.topologies.kueue import label_pool, wrong_order
 from bayplan.topologies.native import planned
 
 GROUP, QUEUES = "kai.scheduler", "scheduling.run.ai"
@@ -59,15 +59,12 @@ def _faults(route: Route, data: Any) -> Iterator[Diagnostic]:
 
     labels = _labels(data)
     wrong = next((label for label in labels if not is_label_key(label)), None)
-    fault = ""
     if not labels or len(labels) > MOST:
         fault = f"it has {len(labels)} levels, and 1 to {MOST} are needed"
     elif wrong is not None:
         fault = f'"{wrong[:80]}" is no label key'
-    elif len(set(labels)) < len(labels):
-        fault = "its levels repeat a node label"
-    elif HOSTNAME_LABEL in labels[:-1]:
-        fault = f'"{HOSTNAME_LABEL}" can only be its lowest level'
+    else:
+        fault = wrong_order(labels)
     if fault:
         message = f'Topology "{text(data, "metadata", "name")}" is none that KAI takes: {fault}'
         yield error("T566", (*route, "spec", "levels"), message, hint="list node labels, coarse to fine")

@@ -48,15 +48,6 @@ def new(document: Document) -> Outcome[ClusterTopology]:
     return Outcome(topology, (*diagnostics, *notes))
 
 
-def update(document: Document, topology: ClusterTopology) -> Outcome[tuple[Edit, ...]]:
-    """What a topology gains of all pools in a file. None where a pool has errors."""
-    configs, diagnostics = read_all(document)
-    if has_errors(diagnostics):
-        return Outcome(None, diagnostics)
-    added = additions(configs, topology)
-    return Outcome(added.value, (*diagnostics, *added.diagnostics))
-
-
 def _pool(config: PoolConfig, platform: Platform, shared_name: bool) -> Pool:
     name = label(f"{config.name}-{platform.name}" if shared_name else platform.name)
     tolerated = tuple(map(ordered, tolerations(platform)))
@@ -123,12 +114,16 @@ def _depending(config: PoolConfig) -> Iterator[Diagnostic]:
                 yield warning("W498", platform.route, message, hint="write it into the topology if all tasks share it")
 
 
-def additions(configs: Sequence[PoolConfig], topology: ClusterTopology) -> Outcome[tuple[Edit, ...]]:
-    """What a topology gains of the pools: selectors and tolerations, of each platform that is one of its pools.
+def update(document: Document, topology: ClusterTopology) -> Outcome[tuple[Edit, ...]]:
+    """What a topology gains of all pools in a file: selectors and tolerations, of each platform that is one of its
+    pools. Levels keep their names and nodes their places. None where a pool has errors.
 
-    Levels keep their names and nodes their places. W478, W479 and W498 say where the two differ.
+    W478, W479 and W498 say where the two differ.
     """
-    found: list[Diagnostic] = []
+    configs, diagnostics = read_all(document)
+    if has_errors(diagnostics):
+        return Outcome(None, diagnostics)
+    found = list(diagnostics)
     edits: list[Edit] = []
     taken: dict[int, Platform] = {}
     for config in configs:

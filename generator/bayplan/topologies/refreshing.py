@@ -36,9 +36,11 @@ def report(
         found += _report_gone_units(
             pool, [unit.path for owner, unit in compared.units_gone if owner == name and unit.nodes], route
         )
-        found += _report_gone(pool, [each for each in compared.gone if _in(each.before, pool.name)], route)
-        found += _report_moved(pool, [each for each in compared.moved if _in(each.before, pool.name)], route)
-        found += _report_new(pool, [each for each in compared.new if _in(each.after, name)], route)
+        gone, moved = (
+            [each for each in groups if _in(each.before, pool.name)] for groups in (compared.gone, compared.moved)
+        )
+        new_nodes = [each for each in compared.new if _in(each.after, name)]
+        found += _report_nodes(pool, gone, moved, new_nodes, route)
     found += _report_unknown(old, known)
     found += _report_pools(new, compared)
     shapes = [(pair.before, pair.after) for pair in compared.pairs if pair.before in known]
@@ -87,29 +89,24 @@ def _report_gone_units(pool: Pool, paths: Sequence[Path], route: Route) -> Itera
         yield warning("T571", (*route, "domains"), message, hint=FATAL, notes=_notes(lines, route))
 
 
-def _report_gone(pool: Pool, groups: Sequence[Group], route: Route) -> Iterator[Diagnostic]:
-    """T572."""
-    if groups:
-        message = f"{_count_nodes(groups, pool)} in no source, and taken out: {_node_names(groups)}"
+def _report_nodes(
+    pool: Pool, gone: Sequence[Group], moved: Sequence[Group], new: Sequence[Group], route: Route
+) -> Iterator[Diagnostic]:
+    """T572, T577 and T576."""
+    place = (*route, "domains")
+    if gone:
+        message = f"{_count_nodes(gone, pool)} in no source, and taken out: {_node_names(gone)}"
         hint = "a node that was left out of a source is taken for gone; read the difference before you keep it"
-        yield warning("T572", (*route, "domains"), message, hint=hint)
-
-
-def _report_new(pool: Pool, groups: Sequence[Group], route: Route) -> Iterator[Diagnostic]:
-    """T576."""
-    if groups:
-        yield info("T576", (*route, "domains"), f"{_count_nodes(groups, pool)} new: {_node_names(groups)}")
-
-
-def _report_moved(pool: Pool, groups: Sequence[Group], route: Route) -> Iterator[Diagnostic]:
-    """T577."""
-    if groups:
+        yield warning("T572", place, message, hint=hint)
+    if moved:
         lines = [
             (f"{_listed(each.nodes)}: from {_place_name(each.before)} to {_place_name(each.after)}", None)
-            for each in groups
+            for each in moved
         ]
-        message = f"{_count_nodes(groups, pool)} in another place now: {_node_names(groups)}"
-        yield info("T577", (*route, "domains"), message, notes=_notes(lines, route))
+        message = f"{_count_nodes(moved, pool)} in another place now: {_node_names(moved)}"
+        yield info("T577", place, message, notes=_notes(lines, route))
+    if new:
+        yield info("T576", place, f"{_count_nodes(new, pool)} new: {_node_names(new)}")
 
 
 def _count_nodes(groups: Iterable[Group], pool: Pool) -> str:

@@ -235,21 +235,21 @@ def _nodes(slices: Sequence[Slice], found: list[Diagnostic]) -> Iterator[Known]:
 
 
 def _device(node: Node, each: Slice, device: Any, route: Route) -> None:
-    attributes = mapping(device, "attributes") or mapping(device, "basic", "attributes")
+    held = attributes(device)
     if each.driver == CARDS:
-        path = tuple(_value(attributes, f"{COREWEAVE}/{key}") for key, _ in LEVELS)
+        path = tuple(_value(held, f"{COREWEAVE}/{key}") for key, _ in LEVELS)
         if all(path):
             node.places.setdefault(path, route)
         if card_of(device):
             node.cards.append(text(device, "name"))
         return
-    kind = _value(attributes, "type")
+    kind = _value(held, "type")
     if kind not in ("gpu", "mig", "vfio"):
         return
-    card = _value(attributes, "parentUUID") if kind == "mig" else _value(attributes, "uuid")
-    card = card or _value(attributes, f"{GROUP.replace('k8s.io', 'kubernetes.io')}/pciBusID") or text(device, "name")
+    card = _value(held, "parentUUID") if kind == "mig" else _value(held, "uuid")
+    card = card or _value(held, f"{GROUP.replace('k8s.io', 'kubernetes.io')}/pciBusID") or text(device, "name")
     node.gpus[card] = None
-    node.products[_value(attributes, "productName")] = None
+    node.products[_value(held, "productName")] = None
     if any(text(taint, "effect") in ("NoSchedule", "NoExecute") for taint in items(device, "taints")):
         node.unhealthy.append(text(device, "name"))
 

@@ -325,8 +325,3 @@ def left_out(code: str, names: Sequence[str], why: str, at: Route, hint: str = "
     """A warning that names the first of what is not in the result, and counts all."""
     if names:
         yield warning(code, at, f"left out: {len(names)} {why}: {some(names)}", hint=hint)
-
-
-def remark(code: str, at: Route, message: str, hint: str = "") -> Diagnostic:
-    """An info."""
-    return info(code, at, message, hint=hint)

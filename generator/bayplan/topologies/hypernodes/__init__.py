@@ -79,7 +79,7 @@ def faults(found: Sequence[ReadHyperNode], nodes: Mapping[str, Labels] | None) -
         yield from _children(each, tree)
     yield from _parents(found)
     yield from _cycles(tree)
-    yield from _shared_nodes(found, tree)
+    yield from _shared_nodes(found)
     yield from _tier_names(found)
     yield from _uneven(tree)
 
@@ -201,19 +201,25 @@ def _children(each: ReadHyperNode, tree: Tree) -> Iterator[Diagnostic]:
             yield error("M723", (*each.route, "spec", "tier"), message, hint="raise the outer tier", notes=notes)
 
 
-def _parents(found: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
-    """M721: no HyperNode is a member of two."""
+def _in_two(found: Sequence[ReadHyperNode], kind: str) -> Iterator[tuple[Member, str, str, Route]]:
+    """Members of a kind that another HyperNode has too, with both HyperNodes and the place of the other member."""
     first: dict[str, tuple[ReadHyperNode, Member]] = {}
     for each in found:
-        for member in each.of(HYPER_NODE):
-            parent, at = first.setdefault(member.name, (each, member))
+        for member in each.of(kind):
+            parent, other = first.setdefault(member.name, (each, member))
             if parent is not each:
-                message = (
-                    f'HyperNode "{member.name}" is a member of "{each.name}" and of "{parent.name}"; until that ends,'
-                    " Volcano schedules no workload with a topology"
-                )
-                notes = (Note("the other parent", at.route),)
-                yield error("M721", member.route, message, hint="remove it from one of them", notes=notes)
+                yield member, each.name, parent.name, other.route
+
+
+def _parents(found: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
+    """M721: no HyperNode is a member of two."""
+    for member, one, other, route in _in_two(found, HYPER_NODE):
+        message = (
+            f'HyperNode "{member.name}" is a member of "{one}" and of "{other}"; until that ends,'
+            " Volcano schedules no workload with a topology"
+        )
+        notes = (Note("the other parent", route),)
+        yield error("M721", member.route, message, hint="remove it from one of them", notes=notes)
 
 
 def _cycles(tree: Tree) -> Iterator[Diagnostic]:
@@ -248,17 +254,12 @@ def _below(name: str, tree: Tree) -> Iterator[str]:
         stack += new
 
 
-def _shared_nodes(found: Sequence[ReadHyperNode], tree: Tree) -> Iterator[Diagnostic]:
+def _shared_nodes(found: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
     """M724: a node is a member of one HyperNode."""
-    first: dict[str, tuple[ReadHyperNode, Member]] = {}
-    for each in found:
-        for member in each.of(NODE):
-            other, at = first.setdefault(member.name, (each, member))
-            if other is not each:
-                message = f'the node "{member.name}" is a member of HyperNode "{each.name}" and of "{other.name}"'
-                notes = (Note("the other one", at.route),)
-                hint = "a node is in one HyperNode of the lowest tier; remove it from the other"
-                yield error("M724", member.route, message, hint=hint, notes=notes)
+    for member, one, other, route in _in_two(found, NODE):
+        message = f'the node "{member.name}" is a member of HyperNode "{one}" and of "{other}"'
+        hint = "a node is in one HyperNode of the lowest tier; remove it from the other"
+        yield error("M724", member.route, message, hint=hint, notes=(Note("the other one", route),))
 
 
 def _tier_names(found: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:

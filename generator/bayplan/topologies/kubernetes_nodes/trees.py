@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from bayplan.core.phrases import count, listing
 from bayplan.core.values import NamedTuple, grouped
 from bayplan.model.formats import Asked
-from bayplan.model.topology import Level, NodeShape, Pool
+from bayplan.model.topology import Level, Pool
 from bayplan.topologies import grouping
 from bayplan.topologies.grouping import CLIQUE
 from bayplan.topologies.kubernetes_nodes import AllNodes, NodeGroup, Report, hardware, levels, nodes_of, size
@@ -69,12 +69,10 @@ def _frame(group: NodeGroup, frames: Iterable[Pool]) -> Pool | None:
     resource = hardware.resource_of(group)
     if not resource or hardware.is_control(group):
         return None
-    kind, cards = hardware.kind_of(hardware.product_of(group)), hardware.built_in(group)[resource]
-    return next((each for each in frames if not each.node.node_selector and _fits(each.node, kind, cards)), None)
-
-
-def _fits(node: NodeShape, kind: str, cards: int) -> bool:
-    return node.accelerator in ("", kind) and node.accelerators in (0, cards)
+    kinds = ("", hardware.kind_of(hardware.product_of(group)))
+    counts = (0, hardware.built_in(group)[resource])
+    fits = (each for each in frames if each.node.accelerator in kinds and each.node.accelerators in counts)
+    return next((each for each in fits if not each.node.node_selector), None)
 
 
 def _no_worker(group: NodeGroup, cards: bool) -> bool:

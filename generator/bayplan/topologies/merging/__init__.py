@@ -207,19 +207,13 @@ def _accelerators(
     made = {**other, **one}
     for name in one.keys() & other.keys():
         mine, theirs = one[name], other[name]
-        allocators = tuple(dict.fromkeys((*mine.allocators, *theirs.allocators)))
-        resources = {**theirs.resources, **mine.resources}
-        device_class = mine.device_class or theirs.device_class
-        known = mine.topology_annotated
+        annotated = mine.topology_annotated
+        either = ("device_class", "profile", "memory", "max_pods", "link_zones")
         made[name] = mine._replace(
-            allocators=allocators,
-            resources=resources,
-            device_class=device_class,
-            profile=mine.profile or theirs.profile,
-            memory=mine.memory or theirs.memory,
-            max_pods=mine.max_pods or theirs.max_pods,
-            link_zones=mine.link_zones or theirs.link_zones,
-            topology_annotated=theirs.topology_annotated if known is None else known,
+            allocators=tuple(dict.fromkeys((*mine.allocators, *theirs.allocators))),
+            resources={**theirs.resources, **mine.resources},
+            topology_annotated=theirs.topology_annotated if annotated is None else annotated,
+            **{field: getattr(mine, field) or getattr(theirs, field) for field in either},
         )
     return dict(sorted(made.items()))
 
@@ -293,11 +287,7 @@ def _agreed_settings(
         }
         return {**other, **one, **both}
     if one != other and one not in ("", ()) and other not in ("", ()):
-        message = f"{'.'.join(path)} is {_quoted(one)} in {first.source}, and {_quoted(other)} in {second.source}"
+        values = [f'"{(each if isinstance(each, str) else repr(each))[:60]}"' for each in (one, other)]
+        message = f"{'.'.join(path)} is {values[0]} in {first.source}, and {values[1]} in {second.source}"
         found.append(error("T438", (), message, hint="correct one of them, or leave one source out"))
     return other if one in ("", ()) else one
-
-
-def _quoted(value: Any) -> str:
-    text = value if isinstance(value, str) else repr(value)
-    return f'"{text[:60]}"'

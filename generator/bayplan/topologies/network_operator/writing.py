@@ -132,8 +132,14 @@ OURS = (*NETWORKED, "dranet", "none")
 RAIL_POOLS, GLOBAL = "26.4", "26.1"
 
 
-def judge_fabrics(topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
-    """T613 and T614."""
+def judge(topology: ClusterTopology, target: Target) -> tuple[Diagnostic, ...]:
+    """What the file would have to say first, and what the operator's version does not take: T613, T614, T615."""
+    found = tuple(_judge_fabrics(topology, target))
+    found += () if has_errors(found) else tuple(_collisions(topology, target))
+    return found if has_errors(found) else (*found, *_one_policy(topology, target), *_prefixes(topology))
+
+
+def _judge_fabrics(topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
     for fabric in topology.fabrics.values():
         route: Route = (*FABRICS, fabric.name)
         if fabric.kind not in OURS:
@@ -145,12 +151,6 @@ def judge_fabrics(topology: ClusterTopology, target: Target) -> Iterator[Diagnos
             yield from _ranges(fabric, route)
         yield from _ports(fabric, route)
         yield from _versions(fabric, target, route)
-
-
-def judge_written(topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
-    """T615, of what is written."""
-    yield from _one_policy(topology, target)
-    yield from _prefixes(topology)
 
 
 def _placed(fabric: Fabric, topology: ClusterTopology, route: Route) -> Iterator[Diagnostic]:
@@ -235,14 +235,15 @@ def _prefixes(topology: ClusterTopology) -> Iterator[Diagnostic]:
             yield warning("T615", (*FABRICS, fabric.name, "rails", 0, "resource"), message, hint=hint)
 
 
-def collisions(made: Sequence[tuple[str, tuple[str, str, str], Manifest]]) -> Iterator[Diagnostic]:
-    """T613: objects of one kind and name that are not the same."""
+def _collisions(topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
+    """T613: two networks that want one object: some are cluster-scoped, and called like the network."""
     first: dict[tuple[str, str, str], Manifest] = {}
-    for fabric, key, one in made:
-        if first.setdefault(key, one) != one:
+    for fabric, manifest in _networks(topology, target):
+        key = _key(manifest)
+        if first.setdefault(key, manifest) != manifest:
             message = f'two networks would be the {key[0]} "{key[2]}"'
             hint = "objects of networks are called like the network, whatever its namespace: rename one"
-            yield error("T613", (*FABRICS, fabric), message, hint=hint)
+            yield error("T613", (*FABRICS, fabric.name), message, hint=hint)
 
 
 # The objects behind the fabrics of a topology: for who sets up the cluster's networks, not for who runs jobs.
@@ -265,30 +266,16 @@ NETWORKS: Mapping[str, Write] = {
 
 def write(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
     """The policy of the operator, pools of addresses, then networks. Each object once: rails may share them."""
-    made: list[Manifest] = [*write_policy(topology, target)]
-    for fabric in topology.fabrics.values():
-        made += network_operator.write_pools(fabric, topology)
-    for fabric in topology.fabrics.values():
-        if fabric.kind in NETWORKS:
-            made += NETWORKS[fabric.kind](fabric, topology, target)
-    return tuple({_key(each): each for each in made}.values())
+    pools = (each for fabric in topology.fabrics.values() for each in network_operator.write_pools(fabric, topology))
+    networks = (manifest for _, manifest in _networks(topology, target))
+    return tuple({_key(each): each for each in (*write_policy(topology, target), *pools, *networks)}.values())
 
 
-def _key(one: Manifest) -> tuple[str, str, str]:
-    return one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"]
-
-
-def judge(topology: ClusterTopology, target: Target) -> tuple[Diagnostic, ...]:
-    """What the file would have to say first, and what the operator's version does not take."""
-    found = tuple(judge_fabrics(topology, target))
-    found += () if has_errors(found) else tuple(_collisions(topology, target))
-    return found if has_errors(found) else (*found, *judge_written(topology, target))
-
-
-def _collisions(topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
-    """Two networks that want one object: these are cluster-scoped, and called like the network."""
-    made: list[tuple[str, Manifest]] = []
+def _networks(topology: ClusterTopology, target: Target) -> Iterator[tuple[Fabric, Manifest]]:
     for fabric in topology.fabrics.values():
         if fabric.kind in NETWORKS:
-            made += [(fabric.name, each) for each in NETWORKS[fabric.kind](fabric, topology, target)]
-    yield from collisions([(name, _key(each), each) for name, each in made])
+            yield from ((fabric, manifest) for manifest in NETWORKS[fabric.kind](fabric, topology, target))
+
+
+def _key(manifest: Manifest) -> tuple[str, str, str]:
+    return manifest["kind"], manifest["metadata"].get("namespace", ""), manifest["metadata"]["name"]

@@ -176,7 +176,8 @@ def _blocks(pool: Pool, rules: tuple[NameRule, ...], names: Names, target: Targe
         if placeholders and before:
             units += _filler(before.path, row.path, slots, len(units), names)
         nodes = tuple(slurm_name(node, rules) for node in row.nodes)
-        units.append(_unit(pool, row.path or (pool.name,), nodes, names))
+        path = row.path or (pool.name,)
+        units.append(_unit(names.of(pool, path), path, nodes))
     aligned = {name: slot for name, slot in slots.items() if placeholders or name not in padded}
     planned = {name: base * slot for name, slot in aligned.items() if slot.bit_length() - 1 <= LEVELS}
     sizes = tuple(sorted({base, *planned.values()}))
@@ -230,10 +231,10 @@ def _filler(before: Path, path: Path, slots: Mapping[str, int], made: int, names
         yield LaidUnit(names.free(f"{stem}-none{number + 1}"))
 
 
-def _unit(pool: Pool, path: Path, nodes: Path, names: Names) -> LaidUnit:
-    name = names.of(pool, path)
+def _unit(name: str, path: Path, nodes: Path = (), children: Path = ()) -> LaidUnit:
+    """The block or switch of a domain."""
     whole = "/".join(path)
-    return LaidUnit(name, nodes, original=whole if whole != name else "")
+    return LaidUnit(name, nodes, children, whole if whole != name else "")
 
 
 def unit_name(text: str) -> str:
@@ -259,6 +260,5 @@ def _switches(pool: Pool, rules: tuple[NameRule, ...], units_of: Names, name: st
     units = [LaidUnit(units_of.free(f"{name}-all"), children=tops)] if len(tops) > 1 else []
     for path, switch in names.items():
         held = tuple(slurm_name(node, rules) for node in leaves[path].nodes) if path in leaves else ()
-        whole = "/".join(path)
-        units.append(LaidUnit(switch, held, tuple(below.get(path, ())), whole if whole != switch else ""))
+        units.append(_unit(switch, path, held, tuple(below.get(path, ()))))
     return Laid("", TREE, tuple(units))

@@ -220,6 +220,7 @@ _FILE = re.compile(
     r"^[ \t]*(ClusterName|SlurmctldHost|ControlMachine|PartitionName|Include)\b", re.IGNORECASE | re.MULTILINE
 )
 
+_CLUSTER = re.compile(r"^[ \t]*ClusterName[ \t]*=[ \t]*(\S+)", re.IGNORECASE | re.MULTILINE)
 ABSENT = "FUTURE"
 TOLD = 20
 """Nodes that are told of one by one."""
@@ -246,7 +247,8 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
         return Outcome(None, tuple(found))
     named = dict(aliases(listed, found))
     nodes = [each.known for each in listed if not each.absent]
-    part = grouping.part(_cluster(source.head) or "slurm", nodes, source, asked)._replace(aliases=named)
+    cluster = _CLUSTER.search(source.head)
+    part = grouping.part(cluster[1] if cluster else "slurm", nodes, source, asked)._replace(aliases=named)
     made = renamed(part, asked.nodes, in_kubernetes(named, asked.nodes), at, found)
     return Outcome(made, tuple(found))
 
@@ -261,11 +263,6 @@ def _listed(source: SourceFile, found: list[Diagnostic]) -> Iterator[Listed]:
     return (each for line in shown for each in _of_line(line, found))
 
 
-def _cluster(content: str) -> str:
-    found = re.search(r"^[ \t]*ClusterName[ \t]*=[ \t]*(\S+)", content, re.IGNORECASE | re.MULTILINE)
-    return found[1] if found else ""
-
-
 def _configured(content: str, at: Route, found: list[Diagnostic]) -> Iterator[Listed]:
     """The nodes of a slurm.conf. `DownNodes=` lines may stand before or after them."""
     defaults: dict[str, str] = {}
@@ -273,7 +270,8 @@ def _configured(content: str, at: Route, found: list[Diagnostic]) -> Iterator[Li
     down: dict[str, str] = {}
     for line in lines(content, at):
         if line.rest[:8].lower().startswith("include ") and not line.kind:
-            found.append(_included(line))
+            message = f'nodes may stand in the included file "{line.rest[8:].strip()[:80]}", which is not read'
+            found.append(error("T550", line.route, message, hint="put its lines in the place of this one"))
         elif line.kind == "downnodes":
             state = line.pairs.get("state", "DOWN")
             down.update(dict.fromkeys(names_in(line.pairs["downnodes"], line.route, found), reason(state)))
@@ -284,11 +282,6 @@ def _configured(content: str, at: Route, found: list[Diagnostic]) -> Iterator[Li
     for each in made:
         why = each.known.reason or down.get(each.known.name, "")
         yield each._replace(known=each.known._replace(reason=why)) if why else each
-
-
-def _included(line: Line) -> Diagnostic:
-    message = f'nodes may stand in the included file "{line.rest[8:].strip()[:80]}", which is not read'
-    return error("T550", line.route, message, hint="put its lines in the place of this one")
 
 
 def _of_line(line: Line, found: list[Diagnostic]) -> Iterator[Listed]:

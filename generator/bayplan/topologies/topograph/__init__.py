@@ -5,12 +5,13 @@ Tiers are counted from the nodes up, whatever the depth (docs/reference/node-lab
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors
 from bayplan.model.formats import Asked, Part, SourceFile
-from bayplan.model.topology import ClusterTopology, Level
+from bayplan.model.topology import ClusterTopology, Domain, Level, Pool
 from bayplan.schemas import is_label_key
 from bayplan.topologies import native
 from bayplan.topologies.fabric_managers import LevelNames, RenamedNames, Row, left_out, node_name, pools, stem, value
@@ -161,3 +162,46 @@ def _not_host(each: Level) -> Level:
 def wanted(labels: Mapping[str, str], keys: Iterable[str]) -> dict[str, str]:
     """Those labels that are asked for."""
     return {key: labels[key] for key in keys if key in labels}
+
+
+# Switches, as both formats of Topograph are written: nodes keep their labels, so that a cluster simulated from them has
+# the levels' labels. What reads back is said in annotations and labels of `bayplan.dev`.
+
+Key = tuple[tuple[str, str], ...]
+"""A switch: label and value of each level from the coarsest one down. Pools share the switches that agree in all."""
+
+
+def switches(topology: ClusterTopology) -> dict[Key, dict[Key, None]]:
+    """Every domain of every level with those right below it, coarse ones first in each line."""
+    children: dict[Key, dict[Key, None]] = {}
+    for pool in topology.pools:
+        for domain in pool.domains:
+            key = domain_key(pool, domain)
+            for depth in range(1, len(key) + 1):
+                children.setdefault(key[:depth], {})
+                if depth > 1:
+                    children[key[: depth - 1]][key[:depth]] = None
+    return children
+
+
+def switch_names(keys: Iterable[Key]) -> dict[Key, str]:
+    """A switch is called like its domain; where several would be, by the whole path."""
+    given = list(keys)
+    plain = Counter(key[-1][1] for key in given)
+    made = {key: key[-1][1] if plain[key[-1][1]] == 1 else ".".join(value for _, value in key) for key in given}
+    twice = Counter(made.values())
+    return {
+        key: name if twice[name] == 1 else ".".join(f"{label}={value}" for label, value in key)
+        for key, name in made.items()
+    }
+
+
+def domain_key(pool: Pool, domain: Domain) -> Key:
+    """The switch that the nodes of a domain hang on."""
+    return tuple(zip((level.label for level in pool.levels), domain.path, strict=False))
+
+
+def nvlink_partition(pool: Pool, domain: Domain, called: Mapping[Key, str]) -> str:
+    """The NVLink partition, where the pool has a level for it."""
+    depth = next((n for n, level in enumerate(pool.levels, 1) if level.nvlink), 0)
+    return domain.nvlink_domain or called[domain_key(pool, domain)[:depth]] if depth else ""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -15,7 +16,7 @@ from bayplan.kube.objects import get, items
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import File
 from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology, Level
+from bayplan.model.topology import ClusterTopology, Domain, Level, Pool
 from bayplan.topologies import topograph
 from bayplan.topologies.fabric_managers import Row, document, roots, value
 from bayplan.topologies.grouping import natural
@@ -130,7 +131,23 @@ def _same(each: Instance, n: int, key: str) -> bool:
 
 
 def write(topology: ClusterTopology, target: Target) -> tuple[File, ...]:
-    """Every node with the switches above it and its labels."""
-    from bayplan.topologies.topograph import writing as topograph_write
+    """Every node with the switches above it and its labels, an instance a line."""
+    called = topograph.switch_names(topograph.switches(topology))
+    lines = (
+        json.dumps({"id": node, "network_layers": layers, "labels": labels})
+        for pool in topology.pools
+        for domain in pool.domains
+        for layers, labels in (_written(pool, domain, called),)
+        for node in domain.nodes
+    )
+    pools = {pool.name: topograph.levels_text(pool.levels) for pool in topology.pools}
+    text = '{"instances": [\n' + ",\n".join(lines) + f'\n], "{POOL}": {json.dumps(pools)}}}\n'
+    return (File(FILE, text),)
 
-    return (File(FILE, topograph_write.graph(topology)),)
+
+def _written(pool: Pool, domain: Domain, called: Mapping[topograph.Key, str]) -> tuple[list[str], dict[str, str]]:
+    key = topograph.domain_key(pool, domain)
+    partition = topograph.nvlink_partition(pool, domain, called)
+    own = {POOL: pool.name, NVLINK: domain.nvlink_domain, DOMAIN_LABEL: partition}
+    labels = {**dict(key), **{label: each for label, each in own.items() if each}}
+    return [called[key[:depth]] for depth in range(len(key), 0, -1)], labels

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import AT, KEY, Diagnostic, Note, Outcome, Route, error, has_errors, warning
@@ -12,7 +13,7 @@ from bayplan.kube.objects import get, items, mapping
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import File
 from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import ClusterTopology, Domain, Pool
 from bayplan.topologies import hostlist, topograph
 from bayplan.topologies.fabric_managers import Row, document, roots, some
 from bayplan.topologies.topograph import (
@@ -238,7 +239,53 @@ def sniff(source: SourceFile) -> bool:
 
 
 def write(topology: ClusterTopology, target: Target) -> tuple[File, ...]:
-    """A model file with one block for each domain."""
-    from bayplan.topologies.topograph import writing as topograph_write
+    """A model file with one block for each domain. Strings are written as JSON has them, which is YAML as well."""
+    known = topograph.switches(topology)
+    called = topograph.switch_names(known)
+    lines = [f"# {topology.name}: a model for Topograph 1.0"]
+    if known:
+        lines.append("switches:")
+    for key, children in known.items():
+        label, value = map(json.dumps, key[-1])
+        lines += [f"  {json.dumps(called[key])}:", f"    labels: {{{label}: {value}}}"]
+        if children:
+            lines += ["    switches:", *(f"    - {json.dumps(called[child])}" for child in children)]
+    lines.append("blocks:")
+    for pool in topology.pools:
+        for domain in pool.domains:
+            lines += _block(pool, domain, called) if domain.nodes else ()
+    return (File(FILE, "".join(f"{line}\n" for line in lines)),)
 
-    return (File(FILE, topograph_write.model(topology)),)
+
+def _block(pool: Pool, domain: Domain, called: Mapping[topograph.Key, str]) -> Iterator[str]:
+    key = topograph.domain_key(pool, domain)
+    nodes = ", ".join(map(json.dumps, _lists(domain.nodes)))
+    yield f"- switch: {json.dumps(called[key])}" if key else f"- nodes: [{nodes}]"
+    if key:
+        yield f"  nodes: [{nodes}]"
+    notes = {
+        POOL: pool.name,
+        LEVELS: topograph.levels_text(pool.levels),
+        NVLINK: domain.nvlink_domain,
+        DOMAIN_NOTE: topograph.nvlink_partition(pool, domain, called),
+        LEAVES: hostlist.compress(domain.leaves),
+    }
+    yield f"  annotations: {{{', '.join(f'{name}: {json.dumps(each)}' for name, each in notes.items() if each)}}}"
+
+
+def _lists(nodes: Iterable[str]) -> Iterator[str]:
+    """Hostlists with one bracket, at the end of each."""
+    run: list[str] = []
+    for each in nodes:
+        if run and _stem(run[-1]) != _stem(each):
+            yield hostlist.compress(run)
+            run = []
+        run.append(each)
+    if run:
+        yield hostlist.compress(run)
+
+
+def _stem(name: str) -> str:
+    """What stands before the number that a name ends in; a name that ends in none is alone."""
+    stem = name.rstrip("0123456789")
+    return stem if 0 < len(name) - len(stem) <= 9 else f"{name}\n"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bayplan.cli.topology_sources import Picked
 
 
-class Found(NamedTuple):
+class LoadedTopology(NamedTuple):
     """The topology, None where it cannot be had.
 
     `states`: the reasons for which nodes are unusable that another system's file can know; None in our own format.
@@ -29,20 +29,20 @@ class Found(NamedTuple):
     states: frozenset[str] | None = None
 
 
-def load(given: Given, word: str, other: ClusterTopology | None, batches: list[Batch]) -> Found:
+def load(given: Given, word: str, other: ClusterTopology | None, batches: list[Batch]) -> LoadedTopology:
     """The file's topology. `other`: one that it will be compared with, into whose pools nodes are sorted."""
     if ours(word):  # ours is not offered to every other format
-        return Found(_own(OpenedFile(word, 0), batches))
+        return LoadedTopology(_own(OpenedFile(word, 0), batches))
     from bayplan.cli import topology_sources
 
     picked, found = topology_sources.pick(given._replace(words=(word,), options={}))
     batches += found
     if not picked:
-        return Found(None)
+        return LoadedTopology(None)
     file = picked[0].file  # of standard input it is only known now whether it is ours
     if not picked[0].formats and file.documents and native.sniff(file.documents[0].data):
-        return Found(_own(file, batches))
-    return Found(_foreign(picked[0], other, batches), topology_sources.states(picked))
+        return LoadedTopology(_own(file, batches))
+    return LoadedTopology(_foreign(picked[0], other, batches), topology_sources.states(picked))
 
 
 _OURS = re.compile(r"""^[ \t]*(?:\{[ \t]*)?["']?apiVersion["']?:[ \t]*["']?bayplan\.dev/""", re.MULTILINE).search
@@ -76,11 +76,11 @@ def _own(file: OpenedFile, batches: list[Batch]) -> ClusterTopology | None:
 
 def _foreign(picked: Picked, other: ClusterTopology | None, batches: list[Batch]) -> ClusterTopology | None:
     from bayplan.cli import topology_merging
-    from bayplan.model.formats import Asked
+    from bayplan.model.formats import ReadOptions
 
     pools = other.pools if other else ()
-    asked = Asked(frames=tuple(pool._replace(domains=(), unusable={}) for pool in pools))
-    made = topology_merging.together((picked,), asked, batches)
+    read_options = ReadOptions(frames=tuple(pool._replace(domains=(), unusable={}) for pool in pools))
+    made = topology_merging.together((picked,), read_options, batches)
     return _named(made.topology, other) if made else None
 
 

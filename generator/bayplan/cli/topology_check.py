@@ -48,14 +48,14 @@ def _live(given: Given, topology: ClusterTopology, document: Document) -> list[B
 
     words = given._replace(words=given.all("live"))
     picked, batches = topology_sources.pick(words)
-    asked = topology_sources.asked(words)
-    if len(picked) < len(words.words) or asked.value is None:
+    read_options = topology_sources.read_options(words)
+    if len(picked) < len(words.words) or read_options.value is None:
         return batches
     if not any(topology_sources.knows_nodes(each) for each in picked):
         message = "what --live names knows no nodes, so there is nothing to compare"
         hint = "name the list of nodes: `kubectl get nodes -o json`"
         return [*batches, Batch((error("A934", ("argument", "--live"), message, hint=hint),))]
-    live = topology_merging.over(topology, document, picked, asked.value, batches)
+    live = topology_merging.over(topology, document, picked, read_options.value, batches)
     if live is not None:
         compared = compare(topology, live)
         known = topology_sources.states(picked)

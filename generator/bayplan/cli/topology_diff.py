@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bayplan.cli import any_topology, destination
-from bayplan.cli.any_topology import Found
+from bayplan.cli.any_topology import LoadedTopology
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.core.diagnostics import error
@@ -25,7 +25,7 @@ def run(given: Given) -> int:
     return code or (0 if found.equal else 1)
 
 
-def _both(given: Given, batches: list[Batch]) -> tuple[Found, Found]:
+def _both(given: Given, batches: list[Batch]) -> tuple[LoadedTopology, LoadedTopology]:
     """One of ours is read first: it says how the other's nodes are sorted."""
     left, right = given.words
     if any_topology.ours(right):
@@ -43,7 +43,7 @@ def _text(given: Given, found: comparing.Comparison) -> str:
     return "".join(show_difference.as_text(found, *given.words))
 
 
-def _known_to_both(found: comparing.Comparison, old: Found, new: Found) -> comparing.Comparison:
+def _known_to_both(found: comparing.Comparison, old: LoadedTopology, new: LoadedTopology) -> comparing.Comparison:
     """Only what both sides speak of."""
     foreign = [side.states for side in (old, new) if side.states is not None]
     if not foreign:

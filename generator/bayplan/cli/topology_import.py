@@ -11,7 +11,7 @@ from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.cli.topology_sources import Picked
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors
-from bayplan.model.formats import Asked
+from bayplan.model.formats import ReadOptions
 from bayplan.model.topology import ClusterTopology
 from bayplan.report import Batch
 from bayplan.text.document import Document, read
@@ -26,18 +26,18 @@ DOMAINS = "domains: []"
 
 def run(given: Given) -> int:
     """Writes the topology, or the one after --update with what the sources add."""
-    asked = topology_sources.asked(given)
-    batches = [Batch((*destination.option_errors(given), *asked.diagnostics, *_twice(given)))]
-    if asked.value is None or has_errors(batches[0].diagnostics):
+    read_options = topology_sources.read_options(given)
+    batches = [Batch((*destination.option_errors(given), *read_options.diagnostics, *_twice(given)))]
+    if read_options.value is None or has_errors(batches[0].diagnostics):
         return finish(given, batches)
     picked, found = topology_sources.pick(given)
     batches += found
     if len(picked) < len(given.words):
         return finish(given, batches)
     if given.on("update"):
-        text = _updated(given, picked, asked.value, batches)
+        text = _updated(given, picked, read_options.value, batches)
     else:
-        text = _new(given, picked, asked.value, batches)
+        text = _new(given, picked, read_options.value, batches)
     return finish(given, batches, None if text is None else destination.file_writer(given, [text]))
 
 
@@ -47,8 +47,8 @@ def _twice(given: Given) -> tuple[Diagnostic, ...]:
     return (error("A922", ("argument", "-"), "- is standard input, which can be read only once"),)
 
 
-def _new(given: Given, picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> str | None:
-    made = topology_merging.together(picked, asked, batches)
+def _new(given: Given, picked: Sequence[Picked], read_options: ReadOptions, batches: list[Batch]) -> str | None:
+    made = topology_merging.together(picked, read_options, batches)
     if made is None:
         return None
     name, read = given.one("name", made.topology.name), given.one("read-on", made.topology.read)
@@ -63,7 +63,7 @@ def _new(given: Given, picked: Sequence[Picked], asked: Asked, batches: list[Bat
     return _commented(data)
 
 
-def _updated(given: Given, picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> str | None:
+def _updated(given: Given, picked: Sequence[Picked], read_options: ReadOptions, batches: list[Batch]) -> str | None:
     """The text of the topology file with its edits."""
     document, found = inputs.topology_of(given.one("update"))
     batches += found
@@ -78,7 +78,7 @@ def _updated(given: Given, picked: Sequence[Picked], asked: Asked, batches: list
     if not any(topology_sources.knows_nodes(each) for each in picked):
         batches.append(_no_update(picked))
         return None
-    return _refreshed(given, picked, asked, topology.value, document, batches)
+    return _refreshed(given, picked, read_options, topology.value, document, batches)
 
 
 def _no_update(picked: Sequence[Picked]) -> Batch:
@@ -90,12 +90,17 @@ def _no_update(picked: Sequence[Picked]) -> Batch:
 
 
 def _refreshed(
-    given: Given, picked: Sequence[Picked], asked: Asked, old: ClusterTopology, document: Document, batches: list[Batch]
+    given: Given,
+    picked: Sequence[Picked],
+    read_options: ReadOptions,
+    old: ClusterTopology,
+    document: Document,
+    batches: list[Batch],
 ) -> str | None:
     """The text with what the sources say of nodes in place of what the file said; the rest of it stays."""
     from bayplan.topologies import refreshing
 
-    new = topology_merging.over(old, document, picked, asked, batches)
+    new = topology_merging.over(old, document, picked, read_options, batches)
     if new is None:
         return None
     edits = refreshing.edits(old, new, states=topology_sources.states(picked))

@@ -9,7 +9,7 @@ from bayplan.cli import topology_sources
 from bayplan.cli.topology_sources import Picked
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors, origin, warning
 from bayplan.core.phrases import count, listing
-from bayplan.model.formats import Asked, Part
+from bayplan.model.formats import Part, ReadOptions
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.report import Batch
 from bayplan.text.document import Document
@@ -17,9 +17,9 @@ from bayplan.topologies import merging
 from bayplan.topologies.slurm.layout import slurm_names
 
 
-def together(picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> Part | None:
+def together(picked: Sequence[Picked], read_options: ReadOptions, batches: list[Batch]) -> Part | None:
     """What all sources say; None where one of them has errors, or they contradict each other."""
-    parts, found = topology_sources.gather(picked, asked)
+    parts, found = topology_sources.gather(picked, read_options)
     batches += found
     made = merging.merge(parts) if parts else None
     batches += [_quoted(made.diagnostics, picked)] if made else []
@@ -41,14 +41,14 @@ def _without_placeholders(batches: Sequence[Batch], topology: ClusterTopology) -
 
 
 def over(
-    old: ClusterTopology, document: Document, picked: Sequence[Picked], asked: Asked, batches: list[Batch]
+    old: ClusterTopology, document: Document, picked: Sequence[Picked], read_options: ReadOptions, batches: list[Batch]
 ) -> ClusterTopology | None:
     """The cluster as the sources say it, sorted into the pools and levels of the file.
 
     Networks that know no labels are matched by their nodes with what the file says, and can only add to it.
     """
     frames = tuple(pool._replace(domains=(), unusable={}) for pool in old.pools if _tells_nodes(pool))
-    parts, found = topology_sources.gather(picked, asked._replace(frames=frames))
+    parts, found = topology_sources.gather(picked, read_options._replace(frames=frames))
     batches += found
     if parts is None:
         return None

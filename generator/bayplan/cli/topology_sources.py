@@ -12,7 +12,7 @@ from bayplan.cli.options import Given
 from bayplan.cli.source_files import OpenedFile, UnreadableError
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.core.values import NamedTuple
-from bayplan.model.formats import Asked, Part
+from bayplan.model.formats import Part, ReadOptions
 from bayplan.model.topology import Level
 from bayplan.report import Batch
 from bayplan.text.document import Document
@@ -33,7 +33,7 @@ class Picked(NamedTuple):
     guessed: bool = False  # no format recognised it
 
 
-def asked(given: Given) -> Outcome[Asked]:
+def read_options(given: Given) -> Outcome[ReadOptions]:
     """What the command line asks of formats. A938: a level, a plan or --from that cannot be meant."""
     found = [*day(given, "read-on")]
     levels = tuple(level for word in given.all("level") for level in _level(word, found))
@@ -44,7 +44,7 @@ def asked(given: Given) -> Outcome[Asked]:
         message = f"--from is given {len(given.all('from'))} times for {len(given.words)} sources"
         found.append(error("A938", ("argument", "--from"), message, hint="give it once for all, or once for each"))
     headroom = _headroom(given.one("headroom"), found)
-    made = Asked(levels, preset=given.one("preset"), exclude_incomplete=given.on("exclude-incomplete"))
+    made = ReadOptions(levels, preset=given.one("preset"), exclude_incomplete=given.on("exclude-incomplete"))
     return Outcome(None if found else made._replace(plan=int(plan), headroom=headroom), tuple(found))
 
 
@@ -136,7 +136,7 @@ class Gathered(NamedTuple):
     batches: tuple[Batch, ...]
 
 
-def gather(picked: Sequence[Picked], wanted: Asked) -> Gathered:
+def gather(picked: Sequence[Picked], wanted: ReadOptions) -> Gathered:
     """The part of each source. Frames are read first: they say which labels of nodes are levels."""
     pairs = [(each.file, format_) for each in picked for format_ in each.formats]
     frames = [pair for pair in pairs if not pair[1].nodes]
@@ -177,7 +177,7 @@ def _needed(trees: Iterable[tuple[OpenedFile, Source]]) -> Iterator[str]:
             yield from reader.needed_labels(file)
 
 
-def _part(file: OpenedFile, format_: Source, wanted: Asked) -> tuple[Part | None, Batch]:
+def _part(file: OpenedFile, format_: Source, wanted: ReadOptions) -> tuple[Part | None, Batch]:
     try:
         made = _reader(format_).new(file, wanted)
         return made.value and made.value._replace(source=file.name), file.batch(made.diagnostics)
@@ -192,7 +192,7 @@ def _osmo(picked: Picked) -> tuple[Part | None, Batch]:
     document, batch = pools_of(picked)
     if document is None:
         return None, batch
-    made = native.part(osmo_pools.new(document), picked.file, Asked())
+    made = native.part(osmo_pools.new(document), picked.file, ReadOptions())
     return made.value, Batch(reported(picked, made.diagnostics), {SUBJECT: document})
 
 

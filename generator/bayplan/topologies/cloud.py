@@ -14,10 +14,10 @@ from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, ha
 from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get, items, mapping, text
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import Level
 from bayplan.topologies import grouping
-from bayplan.topologies.grouping import LABEL_VALUES, Known, placeholder
+from bayplan.topologies.grouping import LABEL_VALUES, SourceNode, placeholder
 
 
 class Cloud(NamedTuple):
@@ -134,7 +134,7 @@ class Entry(NamedTuple):
 
 def value(data: Any, keys: str) -> str:
     """The first text or number under some keys."""
-    return next((found for key in keys.split() if (found := grouping.text_of(get(data, *key.split("."))))), "")
+    return next((content for key in keys.split() if (content := grouping.text_of(get(data, *key.split("."))))), "")
 
 
 def entries(cloud: Cloud, data: Any) -> Iterator[Entry]:
@@ -162,7 +162,7 @@ def _listed(data: Any, keys: Sequence[str], route: Route = ()) -> Iterator[tuple
 
 def _place(cloud: Cloud, data: Any) -> tuple[tuple[str, ...], tuple[Level, ...]]:
     """What an instance hangs on, coarse to fine. OCIDs (`ocid1.networkblock.oc1.iad.<id>`) are known by their ids."""
-    known = [(level, value(data, key)) for level, key in cloud.levels]
+    places = [(level, value(data, key)) for level, key in cloud.levels]
     if cloud.path:
         listed = next((held for key in cloud.path.split() if (held := items(data, *key.split(".")))), ())
         values = [value(each, cloud.element) if cloud.element else text(each) for each in listed]
@@ -171,14 +171,14 @@ def _place(cloud: Cloud, data: Any) -> tuple[tuple[str, ...], tuple[Level, ...]]
         switches = [each for each in (reversed(values) if cloud.leaf_first else values) if each]
         name, label = cloud.tier.name, cloud.tier.label
         tiers = (cloud.tier._replace(name=f"{name}{n}", label=f"{label}{n}") for n in cloud.numbers(len(switches)))
-        known = list(zip(tiers, switches, strict=True))
-    if cloud.nvlink and (known or cloud.nvlink_alone):
+        places = list(zip(tiers, switches, strict=True))
+    if cloud.nvlink and (places or cloud.nvlink_alone):
         level, keys = cloud.nvlink
         first, *rest = (value(data, each) for each in keys)
-        known.append((level, ".".join((first, *filter(None, rest))) if first else ""))
-    known = [(level, each) for level, each in known if each]
-    path = tuple(each.rpartition(".")[2] if each.startswith("ocid1.") else each for _, each in known)
-    return path, tuple(level for level, _ in known)
+        places.append((level, ".".join((first, *filter(None, rest))) if first else ""))
+    places = [(level, each) for level, each in places if each]
+    path = tuple(each.rpartition(".")[2] if each.startswith("ocid1.") else each for _, each in places)
+    return path, tuple(level for level, _ in places)
 
 
 MOST_REPORTED = 20
@@ -197,32 +197,32 @@ def _of(source: SourceFile) -> Cloud | None:
     return next((each for each in CLOUDS if any(True for _ in entries(each, data))), None)
 
 
-def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """The instances in pools, those with equal lists of levels together."""
     cloud = _of(source)
     if cloud is None:
         message = "there are no instances with a place in a network in it"
         return Outcome(None, (error("T560", source.at(), message, hint=HINT),))
-    found: list[Diagnostic] = []
+    issues: list[Diagnostic] = []
     data = source.documents[0].data
     listed = [each._replace(route=(*source.at(), *each.route)) for each in entries(cloud, data)]
-    found += [*_goes_on(cloud, data, source.at()), *_broken(listed), *_twice(listed), *_placeless(listed)]
+    issues += [*_goes_on(cloud, data, source.at()), *_broken(listed), *_twice(listed), *_placeless(listed)]
     placed = list({each.name: each for each in listed if each.name and each.path}.values())
-    nodes, crossed = grouping.nested([_known(each) for each in placed], source.at())
-    found += [*crossed, *_changed(placed), *(() if asked.nodes else _named(cloud, placed, source.at()))]
-    if has_errors(found) or not placed:
-        return Outcome(None, tuple(found))
-    part = grouping.part(cloud.name, grouping.in_order(nodes), source, asked)
+    nodes, crossed = grouping.nested([_source_node(each) for each in placed], source.at())
+    issues += [*crossed, *_changed(placed), *(() if options.nodes else _named(cloud, placed, source.at()))]
+    if has_errors(issues) or not placed:
+        return Outcome(None, tuple(issues))
+    part = grouping.part(cloud.name, grouping.in_order(nodes), source, options)
     aliases = {alias: each.name for each in placed for alias in each.aliases if alias != each.name}
-    return Outcome(part._replace(aliases=aliases), tuple(found))
+    return Outcome(part._replace(aliases=aliases), tuple(issues))
 
 
 HINT = "give the whole answer of AWS, Google Cloud, OCI, Nebius or Lambda as JSON"
 
 
-def _known(entry: Entry) -> Known:
+def _source_node(entry: Entry) -> SourceNode:
     path = tuple(grouping.value(each) or "none" for each in entry.path)
-    return Known(entry.name, entry.route, levels=entry.levels, path=path, reason=entry.reason)
+    return SourceNode(entry.name, entry.route, levels=entry.levels, path=path, reason=entry.reason)
 
 
 def _goes_on(cloud: Cloud, data: Any, at: Route) -> Iterator[Diagnostic]:
@@ -244,9 +244,9 @@ def _broken(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
 def _twice(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
     first: dict[str, Entry] = {}
     for each in entries:
-        known = first.setdefault(each.name, each)
-        if each.name and known is not each and (known.path, known.reason) != (each.path, each.reason):
-            notes = (Note("the first is here", known.route),)
+        earlier = first.setdefault(each.name, each)
+        if each.name and earlier is not each and (earlier.path, earlier.reason) != (each.path, each.reason):
+            notes = (Note("the first is here", earlier.route),)
             message = f'instance "{each.name}" is listed twice, at different places'
             yield error("T551", each.route, message, notes=notes, hint="remove the older of the two")
 
@@ -262,13 +262,13 @@ def _placeless(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
 
 def _changed(placed: Sequence[Entry]) -> Iterator[Diagnostic]:
     """T563: values that are no label values, and those that meet others thereby."""
-    made: dict[str, str] = {}
+    result: dict[str, str] = {}
     changed: dict[str, Entry] = {}
     for each in {each.path: each for each in placed}.values():
         for value in each.path:
             short = grouping.value(value) or "none"
-            if made.setdefault(short, value) != value:
-                message = f'"{made[short][:80]}" and "{value[:80]}" would both become the label value "{short}"'
+            if result.setdefault(short, value) != value:
+                message = f'"{result[short][:80]}" and "{value[:80]}" would both become the label value "{short}"'
                 yield error("T563", each.route, message, hint="rename one of the two in the file")
             elif short != value:
                 changed.setdefault(value, each)

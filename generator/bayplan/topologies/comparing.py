@@ -157,9 +157,9 @@ def compare_with_names(before: ClusterTopology, after: ClusterTopology) -> Compa
     blocks and switches, and what stands in the place of labels."""
     if not (has_slurm_names(before) and has_slurm_names(after)):
         return compare(before, after, lambda one, other: one.apply and other.apply)
-    found = compare(with_slurm_names(before), with_slurm_names(after), lambda one, other: True)
-    names = {before.pools[pair.before].name: after.pools[pair.after].name for pair in found.pairs}
-    return found._replace(settings=changes(before, after, names))
+    compared = compare(with_slurm_names(before), with_slurm_names(after), lambda one, other: True)
+    names = {before.pools[pair.before].name: after.pools[pair.after].name for pair in compared.pairs}
+    return compared._replace(settings=changes(before, after, names))
 
 
 def compare(before: ClusterTopology, after: ClusterTopology, alike: SameNames = never) -> Comparison:

@@ -1,4 +1,4 @@
-"""Nodes that a source tells of one by one -> pools of equal nodes."""
+"""Pools of equal nodes, from sources that list nodes one by one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bayplan.core.diagnostics import Diagnostic, Route, warning
 from bayplan.core.phrases import listing
 from bayplan.core.values import NamedTuple, grouped
 from bayplan.kube.objects import flattened, given, mapping
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.manifest import Object
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Domain, Level, NodeShape, Pool
 from bayplan.topologies.native import planned
@@ -29,7 +29,7 @@ def placeholder(name: str, nvlink: bool = False) -> Level:
     return Level(name, f"{PLACEHOLDER}/{name}", nvlink, apply=True)
 
 
-class Known(NamedTuple):
+class SourceNode(NamedTuple):
     """What a source says of one node."""
 
     name: str
@@ -69,11 +69,11 @@ def accelerator(product: str) -> str:
     """`NVIDIA H100 80GB HBM3`, `NVIDIA-H100-80GB-HBM3-SHARED`, `h100` -> `h100`: the words up to one with a digit."""
     words = re.sub("[^a-z0-9]+", "-", product.lower()).strip("-")
     words = re.sub("^((nvidia|amd|tesla|instinct|graphics-device)-)+", "", words)
-    found = re.match("(?:[a-z]+-)*?[a-z]*[0-9][a-z0-9]*", words)
-    return (found[0] if found else words)[:LONGEST].strip("-") or NAMELESS
+    match = re.match("(?:[a-z]+-)*?[a-z]*[0-9][a-z0-9]*", words)
+    return (match[0] if match else words)[:LONGEST].strip("-") or NAMELESS
 
 
-def part(name: str, nodes: Iterable[Known], source: SourceFile, asked: Asked) -> Part:
+def part(name: str, nodes: Iterable[SourceNode], source: SourceFile, options: ReadOptions) -> Part:
     """The nodes in pools: one for each kind and number of GPUs and list of levels."""
     listed = list(nodes)
     groups = grouped(
@@ -83,20 +83,20 @@ def part(name: str, nodes: Iterable[Known], source: SourceFile, asked: Asked) ->
     rest = "cpu" if any(kind for kind, _, _ in groups) else "nodes"  # those without GPUs
     pools = tuple(_pool(free(key[0] or rest, taken), *key, held) for key, held in groups.items())
     kinds = {pool.node.accelerator: AcceleratorKind(pool.node.accelerator) for pool in pools if pool.node.accelerator}
-    topology = planned(ClusterTopology(dns_label(name) or "cluster", pools, accelerators=kinds), asked.plan)
+    topology = planned(ClusterTopology(dns_label(name) or "cluster", pools, accelerators=kinds), options.plan)
     return Part(topology, {node.name: node.route for node in listed}, source=source.name)
 
 
 def free(name: str, taken: set[str]) -> str:
     """The name, with a number where it is taken; then it is taken too."""
-    made, number = name, 2
-    while made in taken:
-        made, number = f"{name[: LONGEST - 6]}-{number}", number + 1
-    taken.add(made)
-    return made
+    result, number = name, 2
+    while result in taken:
+        result, number = f"{name[: LONGEST - 6]}-{number}", number + 1
+    taken.add(result)
+    return result
 
 
-def _pool(name: str, kind: str, cards: int, levels: tuple[Level, ...], nodes: Sequence[Known]) -> Pool:
+def _pool(name: str, kind: str, cards: int, levels: tuple[Level, ...], nodes: Sequence[SourceNode]) -> Pool:
     rows = grouped((node.path, node.name) for node in nodes)
     unusable = grouped((node.reason, node.name) for node in nodes if node.reason)
     return Pool(
@@ -117,7 +117,7 @@ def least(offers: Iterable[Mapping[str, int]]) -> dict[str, int]:
     return kept
 
 
-def in_order(nodes: Iterable[Known]) -> list[Known]:
+def in_order(nodes: Iterable[SourceNode]) -> list[SourceNode]:
     """The nodes by their paths, then by name."""
     listed = list(nodes)
     keys = {path: tuple(map(natural, path)) for path in {node.path for node in listed}}
@@ -135,7 +135,7 @@ def _number(digits: str) -> tuple[int, str, str]:
     return len(significant), significant, digits
 
 
-def nested(nodes: Sequence[Known], at: Route) -> tuple[list[Known], tuple[Diagnostic, ...]]:
+def nested(nodes: Sequence[SourceNode], at: Route) -> tuple[list[SourceNode], tuple[Diagnostic, ...]]:
     """The nodes with levels that nest: an NVLink domain that lies below several switches keeps the levels above all of
     these, and T565 says which are left out."""
     linked = (node for node in nodes if node.levels and node.levels[-1].nvlink)
@@ -154,7 +154,7 @@ def _shared(paths: Sequence[tuple[str, ...]]) -> int:
     return next((n for n, values in enumerate(zip(*paths, strict=False)) if len(set(values)) > 1), len(paths[0]))
 
 
-def _above(node: Known, crossed: Mapping[tuple[Level, ...], int]) -> Known:
+def _above(node: SourceNode, crossed: Mapping[tuple[Level, ...], int]) -> SourceNode:
     kept = crossed.get(node.levels, len(node.levels))
     if kept == len(node.levels):
         return node

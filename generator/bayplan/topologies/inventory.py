@@ -89,9 +89,9 @@ def _pool(pool: Pool) -> PoolCount:
 
 
 def _amount(nodes: Sequence[str], reasons: Mapping[str, str], plan: int | None) -> Amount:
-    found = Counter(reasons[node] for node in nodes if node in reasons) if reasons else Counter[str]()
-    usable = len(nodes) - found.total()
-    return Amount(len(nodes), usable, usable if plan is None else min(plan, usable), found)
+    unusable = Counter(reasons[node] for node in nodes if node in reasons) if reasons else Counter[str]()
+    usable = len(nodes) - unusable.total()
+    return Amount(len(nodes), usable, usable if plan is None else min(plan, usable), unusable)
 
 
 def total_of(amounts: Sequence[Amount]) -> Amount:
@@ -110,7 +110,7 @@ def total_of(amounts: Sequence[Amount]) -> Amount:
 def _amounts(rows: Sequence[tuple[Path, Amount]], depth: int) -> dict[Path, Amount]:
     """The units of a depth."""
     inside = grouped((path[:depth], amount) for path, amount in rows)
-    return {path: total_of(found) if len(found) > 1 else found[0] for path, found in inside.items()}
+    return {path: total_of(below) if len(below) > 1 else below[0] for path, below in inside.items()}
 
 
 def _level(level: Level, units: Sequence[Amount], sizes: Sequence[int]) -> LevelCount:
@@ -167,7 +167,7 @@ def _units(pool: Pool, amounts: Sequence[Mapping[Path, Amount]]) -> tuple[Unit, 
     return tuple(below.get((), ()))
 
 
-# A counted topology as plain data.
+# The counts as JSON data.
 
 
 def data(topology: ClusterTopology, counted: tuple[PoolCount, ...], level: str) -> dict[str, Any]:

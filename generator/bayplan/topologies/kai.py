@@ -11,7 +11,7 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.kube.objects import is_kind, items, text
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.topologies import grouping
 from bayplan.topologies.grouping import kube_objects
@@ -28,13 +28,13 @@ def sniff(source: SourceFile) -> bool:
     return GROUP in source.head and any(is_kind(data, GROUP, "Topology") for _, data in kube_objects(source))
 
 
-def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """One pool for each Topology, and the leaf queues."""
     objects = list(kube_objects(source))
     topologies = [(route, data) for route, data in objects if is_kind(data, GROUP, "Topology")]
-    found = tuple(d for route, data in topologies for d in _faults(route, data))
-    if found or not topologies:
-        wrong = found or (error("T560", source.at(), "there is no Topology of KAI in it", hint=HINT),)
+    faults = tuple(d for route, data in topologies for d in _faults(route, data))
+    if faults or not topologies:
+        wrong = faults or (error("T560", source.at(), "there is no Topology of KAI in it", hint=HINT),)
         return Outcome(None, wrong)
     taken: set[str] = set()
     pools = tuple(_pool(data, taken) for _, data in topologies)
@@ -42,8 +42,8 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     kai = {"kai": {"topology": name}} if len(topologies) == 1 else {}
     queues = tuple(_leaves(data for _, data in objects if is_kind(data, QUEUES, "Queue")))
     defaults = {"scheduler": "kai", **({"queue": queues[0]} if len(queues) == 1 else {})}
-    made = ClusterTopology(grouping.dns_label(name) or "cluster", pools, {}, defaults, queues or None, kai)
-    return Outcome(Part(planned(made, asked.plan), source=source.name))
+    result = ClusterTopology(grouping.dns_label(name) or "cluster", pools, {}, defaults, queues or None, kai)
+    return Outcome(Part(planned(result, options.plan), source=source.name))
 
 
 HINT = "give what `kubectl get topologies.kai.scheduler -o yaml` prints"

@@ -15,7 +15,7 @@ from bayplan.core.phrases import suggest
 from bayplan.kube import quantity
 from bayplan.kube.objects import get, given, group, items, kind, mapping, name, namespace, text
 from bayplan.model.encoding import ordered
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.manifest import Manifest, Object
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST, HOST_LEVEL, HOSTNAME_LABEL, ClusterTopology, Level, NodeShape, Pool
@@ -195,9 +195,9 @@ def _of_kueue(one: Object) -> bool:
     return group(one) == GROUP and kind(one) in KINDS
 
 
-def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """The pools and levels in a file of Kueue's objects."""
-    return native.part(_read([each for each in kube_objects(source) if _of_kueue(each)]), source, asked)
+    return native.part(_read([each for each in kube_objects(source) if _of_kueue(each)]), source, options)
 
 
 def _read(objects: Sequence[Object]) -> Outcome[ClusterTopology]:

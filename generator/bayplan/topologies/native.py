@@ -9,7 +9,7 @@ from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.kube import quantity
 from bayplan.kube.objects import given
 from bayplan.model.encoding import decode, encode, ordered
-from bayplan.model.formats import Asked, Context, Part, Read, SourceFile
+from bayplan.model.formats import Context, Part, Read, ReadOptions, SourceFile
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
 from bayplan.topologies import hostlist
 
@@ -41,14 +41,14 @@ def sniff(data: Any) -> bool:
 def read(data: Any, _context: Context = Context()) -> Outcome[Read[ClusterTopology]]:  # noqa: B008
     """The topology, or every hostlist and quantity in it that cannot be read."""
     spec = data["spec"]
-    found: list[Diagnostic] = []
-    pools = tuple(_pool(each, ("topology", "spec", "pools", index), found) for index, each in enumerate(spec["pools"]))
-    if found:
-        return Outcome(None, tuple(found))
+    issues: list[Diagnostic] = []
+    pools = tuple(_pool(each, ("topology", "spec", "pools", index), issues) for index, each in enumerate(spec["pools"]))
+    if issues:
+        return Outcome(None, tuple(issues))
     return Outcome(Read(decode(ClusterTopology, spec, name=data["metadata"]["name"], pools=pools)))
 
 
-def part(read: Outcome[ClusterTopology], source: SourceFile, asked: Asked) -> Outcome[Part]:
+def part(read: Outcome[ClusterTopology], source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """What a source without labels says of a cluster, as its part of it."""
     topology = read.value
     if topology is None:
@@ -57,7 +57,7 @@ def part(read: Outcome[ClusterTopology], source: SourceFile, asked: Asked) -> Ou
     topology = topology._replace(
         pools=pools, defaults=ordered(topology.defaults), schedulers=ordered(topology.schedulers)
     )
-    return Outcome(Part(planned(topology, asked.plan), source=source.name), read.diagnostics)
+    return Outcome(Part(planned(topology, options.plan), source=source.name), read.diagnostics)
 
 
 def _repeating(pool: Pool) -> Pool:
@@ -92,58 +92,58 @@ def write(topology: ClusterTopology) -> dict[str, Any]:
     return {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": topology.name}, "spec": spec}
 
 
-def _pool(data: Any, route: Route, found: list[Diagnostic]) -> Pool:
+def _pool(data: Any, route: Route, issues: list[Diagnostic]) -> Pool:
     return Pool(
         name=data["name"],
-        node=_node(data["node"], (*route, "node"), found),
+        node=_node(data["node"], (*route, "node"), issues),
         levels=tuple(decode(Level, level) for level in data.get("levels", ())),
-        domains=tuple(_domains(data["domains"], (*route, "domains"), found)),
+        domains=tuple(_domains(data["domains"], (*route, "domains"), issues)),
         unusable={
             reason: names
             for reason, nodes in sorted(data.get("unusable", {}).items())
-            if (names := _expand(nodes, (*route, "unusable", reason), found))
+            if (names := _expand(nodes, (*route, "unusable", reason), issues))
         },
         template=ordered(data.get("template", {})),
     )
 
 
-def _domains(data: list[Any], route: Route, found: list[Diagnostic]) -> Iterator[Domain]:
+def _domains(data: list[Any], route: Route, issues: list[Diagnostic]) -> Iterator[Domain]:
     for index, each in enumerate(data):
         path = each.get("path")
         values = tuple(path.split("/")) if path else ()
-        nodes = _expand(each["nodes"], (*route, index, "nodes"), found)
-        leaves = _expand(each["leaves"], (*route, index, "leaves"), found) if "leaves" in each else ()
+        nodes = _expand(each["nodes"], (*route, index, "nodes"), issues)
+        leaves = _expand(each["leaves"], (*route, index, "leaves"), issues) if "leaves" in each else ()
         yield Domain(values, nodes, each.get("nvlinkDomain", ""), leaves)
 
 
-def _expand(text: str, route: Route, found: list[Diagnostic]) -> tuple[str, ...]:
+def _expand(text: str, route: Route, issues: list[Diagnostic]) -> tuple[str, ...]:
     try:
         return hostlist.expand(text)
     except ValueError as reason:
         hint = 'write it like "gb-n[01-18],login2"'
-        found.append(error("T414", route, f"the hostlist cannot be read: {reason}", hint=hint))
+        issues.append(error("T414", route, f"the hostlist cannot be read: {reason}", hint=hint))
         return ()
 
 
-def _node(data: Any, route: Route, found: list[Diagnostic]) -> NodeShape:
+def _node(data: Any, route: Route, issues: list[Diagnostic]) -> NodeShape:
     own = {key: ((*route, key), data[key]) for key in OWN_KEYS if key in data}
     more = {key: ((*route, "resources", key), value) for key, value in data.get("resources", {}).items()}
     for key in [key for key in more if key in OWN_KEYS]:
         message = f'the resource "{key}" has a key of its own'
-        found.append(error("T426", more[key][0], message, hint=f'write "{key}" directly under "node"'))
+        issues.append(error("T426", more[key][0], message, hint=f'write "{key}" directly under "node"'))
     amounts = {"pods": ((*route, "pods"), PODS), **more, **own}
-    resources = {key: _amount(value, place, found) for key, (place, value) in sorted(amounts.items())}
+    resources = {key: _amount(value, place, issues) for key, (place, value) in sorted(amounts.items())}
     return decode(NodeShape, data, resources=resources)
 
 
-def _amount(value: Any, route: Route, found: list[Diagnostic]) -> int:
+def _amount(value: Any, route: Route, issues: list[Diagnostic]) -> int:
     try:
         amount = quantity.parse(value if isinstance(value, str) else str(int(value)))
     except ValueError as reason:
-        found.append(error("T426", route, str(reason), hint='write it like "140", "500m" or "900Gi"'))
+        issues.append(error("T426", route, str(reason), hint='write it like "140", "500m" or "900Gi"'))
         return 0
     if amount < 0:
-        found.append(error("T426", route, f'"{value}" is less than nothing', hint="give what pods can use"))
+        issues.append(error("T426", route, f'"{value}" is less than nothing', hint="give what pods can use"))
     return amount
 
 

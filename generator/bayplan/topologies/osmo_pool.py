@@ -59,8 +59,8 @@ def _pool(config: PoolConfig, platform: Platform, shared_name: bool) -> Pool:
 
 def tolerations(platform: Platform) -> list[dict[str, Any]]:
     """The platform's tolerations that do not depend on the task, each once."""
-    given = (platform.pod_template.get("spec") or {}).get("tolerations") or ()
-    fixed = [{key: each[key] for key in TOLERATION if key in each} for each in given if not _depends(each)]
+    listed = (platform.pod_template.get("spec") or {}).get("tolerations") or ()
+    fixed = [{key: each[key] for key in TOLERATION if key in each} for each in listed if not _depends(each)]
     return [each for place, each in enumerate(fixed) if each not in fixed[:place]]
 
 
@@ -123,23 +123,23 @@ def update(document: Document, topology: ClusterTopology) -> Outcome[tuple[Edit,
     configs, diagnostics = read_all(document)
     if has_errors(diagnostics):
         return Outcome(None, diagnostics)
-    found = list(diagnostics)
+    issues = list(diagnostics)
     edits: list[Edit] = []
     taken: dict[int, Platform] = {}
     for config in configs:
-        found += [*levels(config, topology).diagnostics, *_depending(config), *_renamed_levels(config, topology)]
+        issues += [*levels(config, topology).diagnostics, *_depending(config), *_renamed_levels(config, topology)]
         for platform in config.platforms.values():
             place = _place(platform, topology)
             if place is None:
-                found.append(_no_pool(platform, topology))
+                issues.append(_no_pool(platform, topology))
             elif place in taken:
-                found.append(_pool_taken(platform, taken[place], topology.pools[place]))
+                issues.append(_pool_taken(platform, taken[place], topology.pools[place]))
             else:
                 taken[place] = platform
                 more, reported = _additions(platform, topology.pools[place], place)
                 edits += more
-                found += reported
-    return Outcome(tuple(edits), tuple(found))
+                issues += reported
+    return Outcome(tuple(edits), tuple(issues))
 
 
 def _place(platform: Platform, topology: ClusterTopology) -> int | None:
@@ -159,14 +159,14 @@ def _agree(left: Mapping[str, str], right: Mapping[str, str]) -> bool:
 def _additions(platform: Platform, pool: Pool, place: int) -> tuple[list[Edit], list[Diagnostic]]:
     node: tuple[str | int, ...] = ("spec", "pools", place, "node")
     edits: list[Edit] = []
-    found: list[Diagnostic] = []
+    issues: list[Diagnostic] = []
     for key, value in selector(platform).items():
-        known = pool.node.node_selector.get(key)
-        if known is None:
+        current = pool.node.node_selector.get(key)
+        if current is None:
             edits.append(Edit((*node, "nodeSelector", key), value))
-        elif known != value:
-            message = f'platform "{platform.name}" selects "{key}: {value}", and pool "{pool.name}" has "{known}"'
-            found.append(warning("W498", platform.route, message, hint="correct one of the two files"))
+        elif current != value:
+            message = f'platform "{platform.name}" selects "{key}: {value}", and pool "{pool.name}" has "{current}"'
+            issues.append(warning("W498", platform.route, message, hint="correct one of the two files"))
     missing = [each for each in tolerations(platform) if each not in [dict(t) for t in pool.node.tolerations]]
     edits += [Edit((*node, "tolerations"), missing, append=True)] if missing else []
     added = [
@@ -175,8 +175,8 @@ def _additions(platform: Platform, pool: Pool, place: int) -> tuple[list[Edit], 
     ]
     if added:
         message = f'pool "{pool.name}" gains {" and ".join(added)} from platform "{platform.name}"'
-        found.append(info("W498", platform.route, message))
-    return edits, found
+        issues.append(info("W498", platform.route, message))
+    return edits, issues
 
 
 def _renamed_levels(config: PoolConfig, topology: ClusterTopology) -> Iterator[Diagnostic]:

@@ -12,7 +12,7 @@ from bayplan.kube.objects import get, is_kind, items, mapping, number_in, pod_te
 from bayplan.linting.objects import LintContext, Rule
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
-from bayplan.topologies.hypernodes import GROUP, Labels, faults, seen
+from bayplan.topologies.hypernodes import GROUP, Labels, faults, read_hyper_node
 from bayplan.topologies.hypernodes.writing import tree
 
 # A `networkTopology`, which Volcano ignores as a whole where it does not understand it
@@ -338,7 +338,7 @@ def _partitions(task: Any, policy: Any, at: Route, what: str) -> Iterator[Diagno
 def check_objects(context: LintContext) -> Iterator[Diagnostic]:
     """HyperNodes as a tree on the topology's nodes; PodGroups with their pods, and Volcano Jobs, against that tree."""
     objects, topology = context.objects, context.topology
-    hyper_nodes = [seen(each) for each in objects if is_kind(each.data, GROUP, "HyperNode")]
+    hyper_nodes = [read_hyper_node(each) for each in objects if is_kind(each.data, GROUP, "HyperNode")]
     yield from faults(hyper_nodes, _labels_by_node(topology) or None)
     tiers = _tiers_of(topology)
     if hyper_nodes:

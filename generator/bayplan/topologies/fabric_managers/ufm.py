@@ -13,7 +13,7 @@ from typing import Any
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, has_errors
 from bayplan.core.values import grouped
 from bayplan.kube.objects import text
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.topologies.fabric_managers import hosts as fabric_hosts
 from bayplan.topologies.fabric_managers import listed
 from bayplan.topologies.fabric_managers.graph import Fabric
@@ -32,22 +32,22 @@ def sniff(source: SourceFile) -> bool:
     return bool(_SNIFF.match(head)) and '"peer_node_name"' in head and '"system_name"' in head
 
 
-def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """The hosts below merged leaf switches."""
-    found: list[Diagnostic] = []
+    issues: list[Diagnostic] = []
     at = source.at()
-    data = listed(source, "ports", "give what `/ufmRest/resources/ports` answers", found)
-    if has_errors(found):
-        return Outcome(None, tuple(found))
+    data = listed(source, "ports", "give what `/ufmRest/resources/ports` answers", issues)
+    if has_errors(issues):
+        return Outcome(None, tuple(issues))
     computers = [(n, each) for n, each in enumerate(data) if "computer" in text(each, "description").lower()]
     start = (*at, AT, 1, 1)
     adapters = list(_adapters(computers, at))
     hosts_named = (host for _, each in computers if (host := _host(each)))
-    fabric_hosts.unlinked(hosts_named, adapters, start, found)
-    hosts = fabric_hosts.sort(adapters, asked, start, found)
+    fabric_hosts.unlinked(hosts_named, adapters, start, issues)
+    hosts = fabric_hosts.sort(adapters, options, start, issues)
     links = _links([each for each in data if "switch" in text(each, "description").lower()])
     names = {each: switch_name(each) for adapters in hosts.hosts.values() for each in adapters.values()}
-    return fabric_hosts.part(source, asked, hosts, Fabric(hosts.hosts, links, names, hosts.places), start, found)
+    return fabric_hosts.part(source, options, hosts, Fabric(hosts.hosts, links, names, hosts.places), start, issues)
 
 
 def _adapters(ports: Sequence[tuple[int, dict[str, Any]]], at: Route) -> Iterator[Adapter]:

@@ -1,4 +1,4 @@
-"""Nodes, counted by what is the same of them: 100,000 nodes are some thousand groups, and all else looks at groups.
+"""Equal nodes are counted as one group: 100,000 nodes are some thousand groups, and later stages read only groups.
 
 A node says two things: what it offers (allocatable amounts, taints, state) and its labels. Of the labels only those
 are kept that somebody asks for; which of them a node has is told by its *form*, the keys of all its labels.
@@ -63,7 +63,7 @@ class LabelKeys(NamedTuple):
     host: int
 
 
-class KnownOffer(NamedTuple):
+class NumberedOffer(NamedTuple):
     """An offer that was met before, by number."""
 
     number: int
@@ -86,7 +86,7 @@ class NodeCounter:
         self.wanted = wanted - {HOSTNAME_LABEL}
         self.forms: dict[tuple[str, ...], LabelKeys] = {}
         self.offers: list[Offer] = []
-        self.known: dict[Hashable, KnownOffer] = {}
+        self.known: dict[Hashable, NumberedOffer] = {}
         self.kinds: dict[Hashable, int] = {}
         self.picked: dict[tuple[str, ...], int] = {}
         self.groups: dict[tuple[int, int, tuple[str, ...]], OpenGroup] = {}
@@ -106,17 +106,17 @@ class NodeCounter:
             found = self.forms[keys] = LabelKeys(kind, wanted, _picker(places), host)
         return found
 
-    def offer(self, spelled: Hashable, make: Callable[[], Offer]) -> KnownOffer:
+    def offer(self, spelled: Hashable, make: Callable[[], Offer]) -> NumberedOffer:
         """The offer that was said in these words; made where they are new."""
         found = self.known.get(spelled)
         if found is None:
-            made = make()
-            kind = self.kinds.setdefault(made.kind, len(self.kinds))
-            found = self.known[spelled] = KnownOffer(len(self.offers), kind)
-            self.offers.append(made)
+            result = make()
+            kind = self.kinds.setdefault(result.kind, len(self.kinds))
+            found = self.known[spelled] = NumberedOffer(len(self.offers), kind)
+            self.offers.append(result)
         return found
 
-    def add(self, name: str, place: Route, offer: KnownOffer, form: LabelKeys, values: Sequence[str]) -> None:
+    def add(self, name: str, place: Route, offer: NumberedOffer, form: LabelKeys, values: Sequence[str]) -> None:
         """One node. ValueError: it has no name. How names are spelled is checked with the topology."""
         if not name:
             raise ValueError("it has no name")
@@ -205,12 +205,12 @@ class Aliases(Mapping[str, str]):
         self._called, self._nodes, self._hosts = called, nodes, hosts
 
     @cached_property
-    def _found(self) -> dict[str, str]:
-        found: dict[str, str] = {}
+    def _by_alias(self) -> dict[str, str]:
+        names: dict[str, str] = {}
         for alias, name in self._pairs():
-            if found.setdefault(alias, name) != name:
-                found[alias] = ""
-        return {alias: name for alias, name in found.items() if alias and name and alias not in self._nodes}
+            if names.setdefault(alias, name) != name:
+                names[alias] = ""
+        return {alias: name for alias, name in names.items() if alias and name and alias not in self._nodes}
 
     def _pairs(self) -> Iterator[tuple[str, str]]:
         for name, provider, *others in self._called:
@@ -219,10 +219,10 @@ class Aliases(Mapping[str, str]):
         yield from ((host, name) for name, host in self._hosts.items())
 
     def __getitem__(self, alias: str) -> str:
-        return self._found[alias]
+        return self._by_alias[alias]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
+        return iter(self._by_alias)
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._by_alias)

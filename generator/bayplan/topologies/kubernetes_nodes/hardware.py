@@ -202,8 +202,10 @@ def built_in(group: NodeGroup) -> dict[str, int]:
     offer, resource = group.offer, resource_of(group)
     whole = {key: offer.capacity.get(key, amount) // 1000 for key, amount in offer.amounts.items() if _is_card(key)}
     parts = _parts(group) if resource else {}
-    cut = any(key.startswith(MIG) for key in parts) or shared(group) or "SHARED" in labelled(group)
-    cards = _labelled(group) if resource == NVIDIA and not cut else 0  # of parts, the label counts what they are of
+    partitioned = any(key.startswith(MIG) for key in parts) or shared(group) or "SHARED" in labelled(group)
+    cards = (
+        _labelled(group) if resource == NVIDIA and not partitioned else 0
+    )  # of parts, the label counts what they are of
     whole |= parts
     cards = cards or max(offer.capacity.get(resource, 0), offer.amounts.get(resource, 0)) // 1000
     if strange := unmodelled(group):
@@ -213,14 +215,14 @@ def built_in(group: NodeGroup) -> dict[str, int]:
 
 def short_of(group: NodeGroup, wanted: Mapping[str, int]) -> dict[str, int]:
     """Devices of which the node can give less than its like -> how many it can."""
-    given = {key: group.offer.amounts.get(key, 0) // 1000 for key in wanted}
-    return {key: amount for key, amount in given.items() if amount < wanted[key]}
+    allocatable = {key: group.offer.amounts.get(key, 0) // 1000 for key in wanted}
+    return {key: amount for key, amount in allocatable.items() if amount < wanted[key]}
 
 
 def shared(group: NodeGroup) -> int:
     """More of them to allocate than there are: shares of GPUs."""
-    given, cards = group.offer.amounts.get(NVIDIA, 0) // 1000, _labelled(group)
-    return given if 0 < cards < given else 0
+    allocatable, cards = group.offer.amounts.get(NVIDIA, 0) // 1000, _labelled(group)
+    return allocatable if 0 < cards < allocatable else 0
 
 
 def selector(own: Sequence[NodeGroup], others: Iterable[NodeGroup]) -> dict[str, str]:

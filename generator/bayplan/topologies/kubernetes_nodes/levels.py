@@ -1,4 +1,4 @@
-"""How nodes are spoken of."""
+"""Levels from the labels of Kubernetes nodes: presets by platform, and whether the labels form a tree."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def as_said(names: Sequence[str]) -> str:
     return f"as {named(names)} {'says' if len(names) == 1 else 'say'}"
 
 
-# Whose node labels say where a node hangs, and what they are called: one row a platform, each level named.
+# The topology labels of each platform, one row for each, with a name for each level.
 #
-# Numbers in keys run in both directions (AWS: 1 is the top; Nebius, Topograph: 0 is the bottom), so nothing is sorted
-# by them. Labels that name a single host (GKE's gce-topology-host, OKE's rdma.host_id) are no levels.
+# Numbers in keys run in both directions (AWS: 1 is the top; Nebius, Topograph: 0 is the bottom), so the order of rows
+# counts. Labels of a single host (GKE's gce-topology-host, OKE's rdma.host_id) are not levels.
 
 
 class Tier(NamedTuple):
@@ -104,8 +104,6 @@ PLACES = ("generic", "clique")
 
 LABELS = frozenset(tier.label for tiers in PRESETS.values() for tier in tiers) | {CLIQUE}
 
-
-# Which labels of some nodes are their levels, and whether they are a tree: each domain in one place.
 
 Path = tuple[str, ...]
 LABEL_THEM = "label them, leave the level out with --level, or the nodes with --exclude-incomplete"

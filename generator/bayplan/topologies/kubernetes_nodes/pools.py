@@ -1,4 +1,4 @@
-"""Which nodes of a pool cannot be used, and why: not ready, cordoned, unhealthy, or reserved for others."""
+"""Pools from nodes in a tree: their shapes, and which nodes are not ready, cordoned, unhealthy or reserved."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bayplan.core.values import grouped
 from bayplan.kube import quantity
-from bayplan.model.formats import Asked
+from bayplan.model.formats import ReadOptions
 from bayplan.model.topology import AcceleratorKind, Domain, NodeShape, Pool
 from bayplan.topologies import grouping
 from bayplan.topologies.kubernetes_nodes import AllNodes, NodeGroup, Report, Taint, hardware, nodes_of, size
@@ -26,15 +26,15 @@ def states(
     unlinked: frozenset[str],
 ) -> dict[str, str]:
     """Node -> reason. `silent`: no node at all says whether it is ready."""
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for each in groups:
         reason = state(each, no_ready) or ("unhealthy" if hardware.short_of(each, devices) else "")
         reason = reason or ("reserved" if _extra(each, tolerated) else "")
         if reason:
-            found |= dict.fromkeys(each.names, reason)
+            reasons |= dict.fromkeys(each.names, reason)
         if unlinked and reason in ("", "reserved"):
-            found |= {name: "unhealthy" for name in each.names if name in unlinked}
-    return found
+            reasons |= {name: "unhealthy" for name in each.names if name in unlinked}
+    return reasons
 
 
 def state(group: NodeGroup, no_ready: bool) -> str:
@@ -61,25 +61,27 @@ def report_states(
     ready = [each for each in groups if not state(each, no_ready)]
     short_of = grouped((first, each) for each in ready for first in list(hardware.short_of(each, devices).items())[:1])
     extra = grouped((taint, each) for each in ready for taint in _extra(each, tolerated)[:1])
-    for (key, given), held in sorted(short_of.items()):
-        _report_short(key, given, devices[key], nodes_of(held), report)
+    for (key, allocatable), held in sorted(short_of.items()):
+        _report_short(key, allocatable, devices[key], nodes_of(held), report)
     for taint, held in sorted(extra.items()):
         names, (key, value, effect) = nodes_of(held), taint
         message = f"{has(names)} the taint {key}{f'={value}' if value else ''}:{effect}, unlike most of the pool"
         report.info("T524", names, message, hint="counted as reserved")
 
 
-def _report_short(key: str, given: int, wanted: int, names: Sequence[str], report: Report) -> None:
+def _report_short(key: str, allocatable: int, wanted: int, names: Sequence[str], report: Report) -> None:
     if key in hardware.CARDS:
-        message = f'{has(names)} {wanted} GPUs and can give {given}: "{key}" is {given} in status.allocatable'
+        message = (
+            f'{has(names)} {wanted} GPUs and can give {allocatable}: "{key}" is {allocatable} in status.allocatable'
+        )
         hint = "counted as unhealthy: pods for the whole node do not fit"
         report.warning("T513", names, message, hint=hint)
     else:
-        message = f'{has(names)} {given} of "{key}" in status.allocatable, the nodes beside {wanted}'
+        message = f'{has(names)} {allocatable} of "{key}" in status.allocatable, the nodes beside {wanted}'
         report.warning("T523", names, message, hint="counted as unhealthy: look at the cards and their driver")
 
 
-# Pools out of nodes that hang on a tree: one for each equipment, with the least of what its nodes offer.
+# One pool for each set of devices, with the smallest amounts that its nodes offer.
 
 MOST_PODS = 10_000_000
 """Thousandths: nodes that are none, as of virtual kubelets, offer any number."""
@@ -92,12 +94,12 @@ def pools(grown: Sequence[FamilyTree], all_nodes: AllNodes, report: Report) -> t
     used: set[str] = set()
     in_tree = {row.group.names[0] for each in grown for row in each.tree.rows}
     away = [each for each in all_nodes.groups if each.names[0] not in in_tree]
-    made = [
+    result = [
         _pool(each, devices, rows, grouping.free(each.family.name, used), (all_nodes, away), report)
         for each in grown
         for devices, rows in _equipped(each.tree.rows)
     ]
-    return tuple(sorted(made, key=lambda pool: natural(pool.name)))
+    return tuple(sorted(result, key=lambda pool: natural(pool.name)))
 
 
 def _equipped(rows: Iterable[Row]) -> list[tuple[Devices, list[Row]]]:
@@ -170,15 +172,15 @@ def _selector(
     if exact := hardware.selector(groups, others):
         return exact
     out = {each.names[0] for each in away}
-    made = hardware.selector(groups, (each for each in others if each.names[0] not in out))
+    result = hardware.selector(groups, (each for each in others if each.names[0] not in out))
     offered = {_offered(each) for each in groups}
-    also = [each for each in away if made.items() <= each.labels.items() and _offered(each) in offered]
-    if made and also and not report.has_errors():
-        (key, value), names = next(iter(made.items())), nodes_of(also)
+    also = [each for each in away if result.items() <= each.labels.items() and _offered(each) in offered]
+    if result and also and not report.has_errors():
+        (key, value), names = next(iter(result.items())), nodes_of(also)
         message = f'the selector of pool "{name}", {key}={value}, also takes {named(names)}, in no pool'
         hint = "pods may be put on them: label them as the others are, or cordon them"
         report.warning("T591", names, message, hint=hint)
-    return made
+    return result
 
 
 def _resources(groups: Iterable[NodeGroup], counted: str) -> dict[str, int]:
@@ -233,18 +235,18 @@ def _one_number(listed: Sequence[str]) -> bool:
 
 def accelerators(grown: Sequence[FamilyTree], report: Report) -> dict[str, AcceleratorKind]:
     """How the GPUs of each stock are asked for, by kind."""
-    made: dict[str, AcceleratorKind] = {}
+    result: dict[str, AcceleratorKind] = {}
     for each in grown:
         kind, resource, by_plugin = each.family.kind, each.family.machine.resource, has_plugin(each)
-        if kind and (by_plugin or kind not in made):
-            made[kind] = hardware.accelerator(kind, resource, by_plugin)
+        if kind and (by_plugin or kind not in result):
+            result[kind] = hardware.accelerator(kind, resource, by_plugin)
         if kind and hardware.is_part(each.family.machine.product):
             _report_part(each, report)
         if kind and not by_plugin:
             message = f'no node of pool "{each.family.name}" has "{resource}" to allocate: GPUs are asked for by DRA'
             hint = "if they should not be, is the device plugin running?"
             report.info("T525", nodes_of(each.family.groups), message, hint=hint)
-    return dict(sorted(made.items()))
+    return dict(sorted(result.items()))
 
 
 def _report_part(grown: FamilyTree, report: Report) -> None:
@@ -259,10 +261,8 @@ def _report_part(grown: FamilyTree, report: Report) -> None:
     report.info("T528", nodes_of(family.groups), message, hint=hint)
 
 
-# What is left free of a node: pods of DaemonSets ask for CPU and memory out of what is allocatable.
-#
-# How much, no list of nodes tells. A pod for the whole node (`wholeNode`) asks for all that the file says, so it stays
-# Pending where nothing is left free.
+# Headroom: pods of DaemonSets request CPU and memory from what is allocatable, and no list of nodes says how much. A
+# pod for the whole node (`wholeNode`) requests all that the file declares, so it stays Pending without headroom.
 
 KINDS = ("cpu", "memory")
 
@@ -276,16 +276,16 @@ def _less(pool: Pool, headroom: Mapping[str, int]) -> dict[str, int]:
     return {key: amount - headroom.get(key, 0) for key, amount in pool.node.resources.items()}
 
 
-def report_headroom(pools: Sequence[Pool], asked: Asked, report: Report) -> None:
+def report_headroom(pools: Sequence[Pool], options: ReadOptions, report: Report) -> None:
     """T592: nothing is left free, or more than there is. Pools whose amounts another source has said keep those."""
-    headroom = asked.headroom
-    known = {frame.name for frame in asked.frames if set(KINDS) & frame.node.resources.keys()}
+    headroom = options.headroom
+    described = {frame.name for frame in options.frames if set(KINDS) & frame.node.resources.keys()}
     for pool in pools:
         for key in [key for key in headroom if 0 <= pool.node.resources.get(key, -1) <= headroom[key]]:
             amounts = quantity.show(headroom[key]), quantity.show(pool.node.resources[key])
             message = f'a headroom of {amounts[0]} {key} is all that nodes of pool "{pool.name}" have, {amounts[1]}'
             report.error("T592", pool.domains[0].nodes, message, hint="leave less free with --headroom")
-    new = (pool for pool in pools if pool.node.accelerator and pool.name not in known)
+    new = (pool for pool in pools if pool.node.accelerator and pool.name not in described)
     gpus = next((pool for pool in new if set(KINDS) & pool.node.resources.keys()), None)
     if gpus and not headroom:
         message = "`cpu` and `memory` are all that nodes can allocate, and the pods of DaemonSets need some of it"

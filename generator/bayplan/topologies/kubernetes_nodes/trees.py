@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bayplan.core.phrases import count, listing
 from bayplan.core.values import NamedTuple, grouped
-from bayplan.model.formats import Asked
+from bayplan.model.formats import ReadOptions
 from bayplan.model.topology import Level, Pool
 from bayplan.topologies import grouping
 from bayplan.topologies.grouping import CLIQUE
@@ -50,21 +50,21 @@ def families(all_nodes: AllNodes, frames: Sequence[Pool], report: Report) -> lis
     kept = workers or sorted_in  # a cluster of one node for everything
     if workers:
         _report_left_out([each for each, frame in sorted_in if not frame and _no_worker(each, cards)], report)
-    made = [(each, frame, hardware.machine_of(each)) for each, frame in kept]
-    kinds = hardware.kinds_of(machine.product for _, _, machine in made if machine.resource)
+    result = [(each, frame, hardware.machine_of(each)) for each, frame in kept]
+    kinds = hardware.kinds_of(machine.product for _, _, machine in result if machine.resource)
     taken = {frame.name: frame for _, frame in kept if frame}
-    names = _names({machine for _, frame, machine in made if not frame}, kinds, taken)
+    names = _names({machine for _, frame, machine in result if not frame}, kinds, taken)
     _report_unmodelled([each for each, _ in kept], report)
     _report_nameless([each for each, _ in kept], report)
-    pools = grouped((frame.name if frame else names[machine], (machine, each)) for each, frame, machine in made)
+    pools = grouped((frame.name if frame else names[machine], (machine, each)) for each, frame, machine in result)
     return [_family(name, grouped(pairs), kinds, taken.get(name), report) for name, pairs in sorted(pools.items())]
 
 
 def _frame(group: NodeGroup, frames: Iterable[Pool]) -> Pool | None:
     """The first pool whose selector takes the nodes; one without a selector takes what has its GPUs."""
     for frame in frames:
-        wanted = frame.node.node_selector
-        if wanted and all(group.labels.get(key) == value for key, value in wanted.items()):
+        selector = frame.node.node_selector
+        if selector and all(group.labels.get(key) == value for key, value in selector.items()):
             return frame
     resource = hardware.resource_of(group)
     if not resource or hardware.is_control(group):
@@ -162,7 +162,7 @@ def _machine_name(machine: hardware.Machine) -> str:
     )
 
 
-# NVLink partitions: what the cliques of nodes say, against the levels that racks have.
+# NVLink partitions: the cliques of nodes, compared with the levels.
 
 ZERO = "00000000-0000-0000-0000-000000000000"
 """The ClusterUUID of GPUs whose fabric is not up."""
@@ -324,35 +324,35 @@ class FamilyTree(NamedTuple):
     flat: bool = False  # nothing says where nodes with GPUs are
 
 
-def family_tree(family: Family, asked: Asked, report: Report) -> FamilyTree:
+def family_tree(family: Family, options: ReadOptions, report: Report) -> FamilyTree:
     """The tree of a family."""
     where = f'pool "{family.name}"'
-    tiers = _tiers(family, asked, where, report)
+    tiers = _tiers(family, options, where, report)
     every = (*tiers.tree, *tiers.beside)
-    levels.report_incomplete(family.groups, every, where, asked.exclude_incomplete, report)
+    levels.report_incomplete(family.groups, every, where, options.exclude_incomplete, report)
     rows = levels.rows_of([each for each in family.groups if _complete(each, every)], tiers.tree)
     before = len(report.diagnostics)
     tree = levels.tree_of(rows, tiers.tree, where, report)
     if not report.has_errors(before):
         tree = with_accelerators(tree, tiers.beside, where, report)
-    made = NvlinkTree(tree)
+    result = NvlinkTree(tree)
     if not report.has_errors(before):
-        made = with_nvlink(tree, _candidates(family, tiers, tree, asked), not tiers.given, where, report)
+        result = with_nvlink(tree, _candidates(family, tiers, tree, options), not tiers.given, where, report)
     unlinked = nodes_of(lacking(family.groups))
-    _report_unlinked(unlinked, {name for row in made.tree.rows for name in row.group.names}, where, report)
-    _report_hashes(made.tree, where, report)
+    _report_unlinked(unlinked, {name for row in result.tree.rows for name in row.group.names}, where, report)
+    _report_hashes(result.tree, where, report)
     flat = not every and bool(family.machine.resource) and size(family.groups) > 1
-    return FamilyTree(family, made.tree, made.partitions, frozenset(unlinked), flat)
+    return FamilyTree(family, result.tree, result.partitions, frozenset(unlinked), flat)
 
 
-def without_lost(grown: Sequence[FamilyTree], asked: Asked, report: Report) -> list[FamilyTree]:
+def without_lost(grown: Sequence[FamilyTree], options: ReadOptions, report: Report) -> list[FamilyTree]:
     """Those that may hang on no tree. T503, or T504, for GPU nodes whose labels tell neither product nor place, where
     others have both; other flat pools are reported (T518)."""
     treed = [each for each in grown if each.tree.levels and each.family.machine.resource]
     lost = [each for each in grown if treed and _lost(each)]
     for each in lost:
         like = next((one for one in treed if one.family.machine.resource == each.family.machine.resource), treed[0])
-        _report_lost(nodes_of(each.family.groups), like, asked.exclude_incomplete, report)
+        _report_lost(nodes_of(each.family.groups), like, options.exclude_incomplete, report)
     kept = [each for each in grown if each not in lost]
     for each in kept:
         if each.flat:
@@ -382,14 +382,14 @@ def _complete(group: NodeGroup, tiers: Sequence[Tier]) -> bool:
     return all(clique(group) if tier.label == CLIQUE else group.labels.get(tier.label) for tier in tiers)
 
 
-def _tiers(family: Family, asked: Asked, where: str, report: Report) -> Tiers:
+def _tiers(family: Family, options: ReadOptions, where: str, report: Report) -> Tiers:
     """The levels that are named, else those of the preset that fits best, and the NVLink partitions."""
     carried = levels.carried(family.groups)
     if family.frame and family.frame.levels:  # nodes get the labels of some levels only later
         return levels.given_tiers([each for each in family.frame.levels if each.label in carried or not each.apply])
-    if asked.levels:
-        return levels.given_tiers([each for each in asked.levels if each.label in carried])
-    names = (asked.preset,) if asked.preset else levels.preset_of(family.groups)
+    if options.levels:
+        return levels.given_tiers([each for each in options.levels if each.label in carried])
+    names = (options.preset,) if options.preset else levels.preset_of(family.groups)
     networks = [name for name in names if name not in PLACES]
     if len(networks) > 1:
         message = f'nodes of {where} have labels of {listing(networks, "and")}; those of "{networks[0]}" are levels'
@@ -401,11 +401,11 @@ def _tiers(family: Family, asked: Asked, where: str, report: Report) -> Tiers:
     return tiers._replace(beside=(Tier(name, CLIQUE, accelerator=True),))
 
 
-def _candidates(family: Family, tiers: Tiers, tree: Tree, asked: Asked) -> list[int]:
+def _candidates(family: Family, tiers: Tiers, tree: Tree, options: ReadOptions) -> list[int]:
     """Depths of levels that may be those of NVLink, coarse to fine."""
     if tiers.given:
-        given = family.frame.levels if family.frame and family.frame.levels else asked.levels
-        marked = {each.label for each in given if each.nvlink} | {CLIQUE}
+        named = family.frame.levels if family.frame and family.frame.levels else options.levels
+        marked = {each.label for each in named if each.nvlink} | {CLIQUE}
         return _depths(tree, marked) or _finest(tree)
     with_nvlink = any(map(clique, family.groups)) or hardware.kind_of(family.machine.product) in (
         grouping.NAMELESS,

@@ -73,7 +73,7 @@ def json_text(data: Any) -> str:
     return f"{json.dumps(data, indent=2)}\n" if data else ""
 
 
-# Pools of nv-ipam: an IPPool cuts one subnet into blocks, a CIDRPool gives every node a subnet of its own.
+# Pools of nv-ipam: an IPPool divides one subnet into blocks; a CIDRPool gives each node its own subnet.
 
 POOL_API = "nv-ipam.nvidia.com/v1alpha1"
 NAMESPACE = "nvidia-network-operator"
@@ -87,10 +87,10 @@ def operator_namespace(fabric: Fabric) -> str:
 
 def firsts(fabric: Fabric, key: str) -> tuple[Rail, ...]:
     """The first rail with each value of a key, in their order."""
-    found: dict[str, Rail] = {}
+    first: dict[str, Rail] = {}
     for rail in fabric.rails:
-        found.setdefault(getattr(rail, key), rail)
-    return tuple(found.values())
+        first.setdefault(getattr(rail, key), rail)
+    return tuple(first.values())
 
 
 def write_pools(fabric: Fabric, topology: ClusterTopology) -> Iterator[Manifest]:
@@ -261,11 +261,11 @@ def _policies(fabric: Fabric, rail: Rail, topology: ClusterTopology) -> Iterator
     nodes = selectors_of(topology, fabric.name) or (PRESENT,)
     name = rail.resource.rpartition("/")[2]
     for number, labels in enumerate(nodes):
-        called = name.lower().replace("_", "-") + (f"-{number}" if len(nodes) > 1 else "")
+        policy = name.lower().replace("_", "-") + (f"-{number}" if len(nodes) > 1 else "")
         yield {
             "apiVersion": SRIOV_API,
             "kind": "SriovNetworkNodePolicy",
-            "metadata": {"name": called, "namespace": sriov_namespace(fabric, topology)},
+            "metadata": {"name": policy, "namespace": sriov_namespace(fabric, topology)},
             "spec": {
                 "resourceName": name,
                 "nodeSelector": {**labels},
@@ -309,7 +309,7 @@ def _sriov_network(fabric: Fabric, rail: Rail, topology: ClusterTopology) -> Man
     }
 
 
-# Spectrum-X: one object lists the rails, and its operator makes policies and networks of their names.
+# Spectrum-X: one object lists the rails, and its operator creates a policy and a network for each.
 
 SPECTRUM_API = "spectrumx.nvidia.com/v1alpha2"
 
@@ -336,15 +336,15 @@ def write_spectrum(fabric: Fabric, topology: ClusterTopology, target: Target) ->
 
 
 def _rail(fabric: Fabric, rail: Rail, topology: ClusterTopology) -> dict[str, Any]:
-    made = {
+    result = {
         "name": network_of(rail, topology)[1],
         "nicSelector": {"pfNames": [rail.device]},
         "mtu": fabric.mtu,
     }
     if fabric.ipam.kind == "nv-ipam":
-        return {**made, "cidrPoolRef": pool_name(fabric, rail, topology)}
+        return {**result, "cidrPoolRef": pool_name(fabric, rail, topology)}
     own = json_text(ipam(fabric, rail, topology))
-    return {**made, "ipam": own} if own else made
+    return {**result, "ipam": own} if own else result
 
 
 # dranet: the DeviceClass that claim templates name. The driver publishes the cards by itself (dranet 1.4).

@@ -124,7 +124,7 @@ def _exclusive_selectors(fabric: Fabric, rails: Sequence[Rail]) -> Mapping[str, 
     }
 
 
-# What an export of fabrics needs to be told first, and what an operator's version does not take.
+# What the file must declare before fabrics can be exported, and what the operator's version does not support.
 
 FABRICS: Route = ("topology", "spec", "fabrics")
 RANGES = ("nv-ipam", "whereabouts", "host-local")
@@ -134,9 +134,9 @@ RAIL_POOLS, GLOBAL = "26.4", "26.1"
 
 def judge(topology: ClusterTopology, target: Target) -> tuple[Diagnostic, ...]:
     """What the file would have to say first, and what the operator's version does not take: T613, T614, T615."""
-    found = tuple(_judge_fabrics(topology, target))
-    found += () if has_errors(found) else tuple(_collisions(topology, target))
-    return found if has_errors(found) else (*found, *_one_policy(topology, target), *_prefixes(topology))
+    issues = tuple(_judge_fabrics(topology, target))
+    issues += () if has_errors(issues) else tuple(_collisions(topology, target))
+    return issues if has_errors(issues) else (*issues, *_one_policy(topology, target), *_prefixes(topology))
 
 
 def _judge_fabrics(topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
@@ -227,11 +227,11 @@ def _one_policy(topology: ClusterTopology, target: Target) -> Iterator[Diagnosti
 def _prefixes(topology: ClusterTopology) -> Iterator[Diagnostic]:
     """T615: the SR-IOV operator gives all its resources one prefix."""
     for fabric in topology.fabrics.values():
-        found = sorted({rail.resource.rpartition("/")[0] for rail in fabric.rails})
+        prefixes = sorted({rail.resource.rpartition("/")[0] for rail in fabric.rails})
         usual = "openshift.io" if topology.platform == "openshift" else "nvidia.com"
-        if fabric.kind == "sriov" and found != [usual]:
-            message = f"the SR-IOV operator calls its resources {usual}/..., and the file {listing(found, 'and')}"
-            hint = f"set its `resourcePrefix` to {found[0]}, or correct the rails' resources"
+        if fabric.kind == "sriov" and prefixes != [usual]:
+            message = f"the SR-IOV operator calls its resources {usual}/..., and the file {listing(prefixes, 'and')}"
+            hint = f"set its `resourcePrefix` to {prefixes[0]}, or correct the rails' resources"
             yield warning("T615", (*FABRICS, fabric.name, "rails", 0, "resource"), message, hint=hint)
 
 
@@ -246,7 +246,7 @@ def _collisions(topology: ClusterTopology, target: Target) -> Iterator[Diagnosti
             yield error("T613", (*FABRICS, fabric.name), message, hint=hint)
 
 
-# The objects behind the fabrics of a topology: for who sets up the cluster's networks, not for who runs jobs.
+# The objects of a topology's fabrics, for those who set up the cluster's networks.
 #
 # Network Operator 25.7 to 26.7 (api/v1alpha1, manifests/state-*-network), nvidia-k8s-ipam v1alpha1, SR-IOV Network
 # Operator v1, spectrum-x-operator v1alpha2, dranet 1.4.

@@ -13,7 +13,7 @@ from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import given
 from bayplan.model.encoding import ordered
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import ClusterTopology, Domain, Level, Pool
 from bayplan.topologies import native
 from bayplan.topologies.grouping import LABEL_VALUES, placeholder, upwards
@@ -35,33 +35,33 @@ class Tree(NamedTuple):
     units: Mapping[str, str] = {}  # path -> name in Slurm, where the path does not say it
 
 
-def part(read: Outcome[tuple[Network, ...]], source: SourceFile, asked: Asked) -> Outcome[Part]:
+def part(read: Outcome[tuple[Network, ...]], source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """What was read of a file of Slurm's, as its part of a cluster."""
     if read.value is None:
         return Outcome(None, read.diagnostics)
-    made = _part(read.value, comments_of(source.text), source, asked)
-    return Outcome(made.value, (*read.diagnostics, *made.diagnostics))
+    result = _part(read.value, comments_of(source.text), source, options)
+    return Outcome(result.value, (*read.diagnostics, *result.diagnostics))
 
 
-def _part(networks: Sequence[Network], comments: Comments, source: SourceFile, asked: Asked) -> Outcome[Part]:
+def _part(networks: Sequence[Network], comments: Comments, source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """The pools of Slurm's topologies; the place of a node is that of its block or leaf switch."""
-    part = native.part(_topology(networks, comments, source.name), source, asked)
+    part = native.part(_topology(networks, comments, source.name), source, options)
     if part.value is None:
         return part
     places = {node: unit.route for network in networks for unit in network.units for node in unit.nodes}
-    found: list[Diagnostic] = []
-    named = renamed(part.value._replace(places=places), asked.nodes, {}, source.at(), found)
-    return Outcome(named, (*part.diagnostics, *found))
+    issues: list[Diagnostic] = []
+    named = renamed(part.value._replace(places=places), options.nodes, {}, source.at(), issues)
+    return Outcome(named, (*part.diagnostics, *issues))
 
 
 def _topology(networks: Sequence[Network], comments: Comments, source: str) -> Outcome[ClusterTopology]:
     """A pool for each network; its findings are notes on what the file could not say."""
-    found: list[Diagnostic] = []
+    issues: list[Diagnostic] = []
     pools: list[Pool] = []
     settings: dict[str, dict[str, Any]] = {}
     for network in networks:
-        tree = _blocks(network, comments, found) if network.plugin == BLOCK else _tree(network, comments, found)
-        found += (*_unlabelled(network, tree), *_changed(network, comments))
+        tree = _blocks(network, comments, issues) if network.plugin == BLOCK else _tree(network, comments, issues)
+        issues += (*_unlabelled(network, tree), *_changed(network, comments))
         name = _word(network.name)
         pools.append(_pool(name, tree))
         topology = network.name if network.name != name else ""
@@ -69,8 +69,8 @@ def _topology(networks: Sequence[Network], comments: Comments, source: str) -> O
     alone = {**next(iter(settings.values())), "topology": networks[0].name} if len(settings) == 1 else {}
     name = _word(re.sub(r"\.(yaml|yml|conf|txt)$", "", source.replace("\\", "/").rpartition("/")[2])) or "slurm"
     schedulers = {"slurm": alone or {"pools": settings}}
-    wrong = not pools or has_errors(found)
-    return Outcome(None if wrong else ClusterTopology(name, tuple(pools), schedulers=schedulers), tuple(found))
+    wrong = not pools or has_errors(issues)
+    return Outcome(None if wrong else ClusterTopology(name, tuple(pools), schedulers=schedulers), tuple(issues))
 
 
 def _pool(name: str, tree: Tree) -> Pool:
@@ -87,8 +87,8 @@ def _word(text: str) -> str:
 
 def label_value(text: str) -> str:
     """A value as node labels take it. What is longer ends in a hash, so that values which differ stay apart."""
-    made = re.sub(r"[^A-Za-z0-9_.-]", "-", text).strip("-_.") or "none"
-    return made if len(made) <= LONGEST else f"{made[: LONGEST - 9].rstrip('-_.')}-{crc32(text.encode()):08x}"
+    result = re.sub(r"[^A-Za-z0-9_.-]", "-", text).strip("-_.") or "none"
+    return result if len(result) <= LONGEST else f"{result[: LONGEST - 9].rstrip('-_.')}-{crc32(text.encode()):08x}"
 
 
 def _unlabelled(network: Network, tree: Tree) -> Iterator[Diagnostic]:
@@ -101,13 +101,13 @@ def _unlabelled(network: Network, tree: Tree) -> Iterator[Diagnostic]:
 
 def _changed(network: Network, comments: Comments) -> Iterator[Diagnostic]:
     """T563: names that are no label values, and those that meet others thereby."""
-    made: dict[Path, Path] = {}
+    result: dict[Path, Path] = {}
     changed: list[tuple[str, Unit]] = []
     for unit in network.units:
         path = tuple(comments.original(network.name, unit.name).split("/"))
         short = tuple(map(label_value, path))
-        if made.setdefault(short, path) != path:
-            message = f'"{"/".join(made[short])}" and "{"/".join(path)}" would both become "{"/".join(short)}"'
+        if result.setdefault(short, path) != path:
+            message = f'"{"/".join(result[short])}" and "{"/".join(path)}" would both become "{"/".join(short)}"'
             yield error("T563", unit.route, message, hint="rename one of the two")
         elif short != path:
             changed.append(("/".join(path), unit))
@@ -117,21 +117,21 @@ def _changed(network: Network, comments: Comments) -> Iterator[Diagnostic]:
         yield info("T563", unit.route, message, hint=LABEL_VALUES)
 
 
-def _blocks(network: Network, comments: Comments, found: list[Diagnostic]) -> Tree:
+def _blocks(network: Network, comments: Comments, issues: list[Diagnostic]) -> Tree:
     """Blocks by the paths that comments name, else below the blocks that Slurm aggregates."""
     filled = [unit for unit in network.units if unit.nodes]
     empty = [unit.name for unit in network.units if not unit.nodes]
     if empty:
         named = f"{', '.join(empty[:4])}{', ...' if len(empty) > 4 else ''}"
         message = f"{count(len(empty), 'empty block')} {'is' if len(empty) == 1 else 'are'} left out: {named}"
-        found.append(info("T487", network.route, message, hint="`topology export` makes them again where they align"))
+        issues.append(info("T487", network.route, message, hint="`topology export` makes them again where they align"))
     base = network.sizes[0] if network.sizes else max((len(unit.nodes) for unit in filled[:1]), default=0)
     levels = comments.levels.get(network.name, ())
     paths = {
         unit.name: tuple(map(label_value, comments.original(network.name, unit.name).split("/"))) for unit in filled
     }
     if levels and all(len(path) == len(levels) for path in paths.values()):
-        found += _cut(network, levels, paths)
+        issues += _cut(network, levels, paths)
         domains = tuple(Domain(paths[unit.name], unit.nodes) for unit in filled)
         return Tree(levels, domains, base, _units((paths[unit.name], unit.name) for unit in filled))
     return _aggregated(network, comments, base)
@@ -145,13 +145,12 @@ def _cut(network: Network, levels: Sequence[Level], paths: Mapping[str, Path]) -
         for depth, level in enumerate(levels[:-1], 1):
             whole = Counter(path[:depth] for path in paths.values())
             runs = (units[at : at + count] for at in range(0, len(units), count))
-            cut = next((run for run in runs if _cuts(run, whole, depth, paths)), None)
-            if cut:
-                message = (
-                    f'"{cut[0].name}" to "{cut[-1].name}" are planned together as {size} nodes, across a "{level.name}"'
-                )
+            parted = next((run for run in runs if _cuts(run, whole, depth, paths)), None)
+            if parted:
+                ends = f'"{parted[0].name}" to "{parted[-1].name}"'
+                message = f'{ends} are planned together as {size} nodes, across a "{level.name}"'
                 hint = f"put empty blocks behind its last one, so that the next begins at a multiple of {count} blocks"
-                yield warning("T565", cut[0].route, message, hint=hint)
+                yield warning("T565", parted[0].route, message, hint=hint)
                 return
 
 
@@ -182,24 +181,24 @@ def _units(named: Iterable[tuple[Path, str]]) -> dict[str, str]:
     return {"/".join(path): name for path, name in named if unit_name(path[-1]) != name and is_safe_name(name)}
 
 
-def _tree(network: Network, comments: Comments, found: list[Diagnostic]) -> Tree:
+def _tree(network: Network, comments: Comments, issues: list[Diagnostic]) -> Tree:
     """Every path from a top switch to a leaf. A leaf less deep than others repeats its name."""
-    known = {unit.name: unit for unit in network.units}
+    by_name = {unit.name: unit for unit in network.units}
     parent = {child: unit.name for unit in network.units for child in unit.children}
     leaves = [unit for unit in network.units if unit.nodes]
-    paths = {unit.name: upwards(unit.name, parent) for unit in _in_order(network, known, parent) if unit.nodes}
+    paths = {unit.name: upwards(unit.name, parent) for unit in _in_order(network, by_name, parent) if unit.nodes}
     depth = max((len(path) for path in paths.values()), default=1)
     shallow = [name for name, path in paths.items() if len(path) < depth]
     if shallow:
         message = f'{len(shallow)} leaf switches stand less deep than others, such as "{shallow[0]}"'
         hint = "the missing switches above them are called like the leaf; give such nodes a pool of their own"
-        found.append(warning("T486", network.route, message, hint=hint))
+        issues.append(warning("T486", network.route, message, hint=hint))
     levels = comments.levels.get(network.name, ())
     tops = {path[0] for path in paths.values()}
     if levels and depth == len(levels) + 1 and len(tops) == 1 and tops.pop().endswith("-all"):
         paths, depth = {name: path[1:] for name, path in paths.items()}, depth - 1
-    values = {name: label_value(comments.original(network.name, name).rpartition("/")[2]) for name in known}
-    domains = tuple(Domain(tuple(values[each] for each in at_depth(paths[u], depth)), known[u].nodes) for u in paths)
+    values = {name: label_value(comments.original(network.name, name).rpartition("/")[2]) for name in by_name}
+    domains = tuple(Domain(tuple(values[each] for each in at_depth(paths[u], depth)), by_name[u].nodes) for u in paths)
     if len(levels) != depth:
         levels = tuple(placeholder(f"switch-{height}") for height in reversed(range(depth)))
     filled = [at_depth(paths[name], depth) for name in paths]
@@ -214,10 +213,10 @@ def at_depth(path: Path, depth: int) -> Path:
     return (*path[:-1], *(path[-1:] * (depth - len(path) + 1)))
 
 
-def _in_order(network: Network, known: Mapping[str, Unit], parent: Mapping[str, str]) -> Iterator[Unit]:
+def _in_order(network: Network, by_name: Mapping[str, Unit], parent: Mapping[str, str]) -> Iterator[Unit]:
     """The switches depth first from the tops, children as listed."""
     waiting = [unit.name for unit in reversed(network.units) if unit.name not in parent]
     while waiting:
-        unit = known[waiting.pop()]
+        unit = by_name[waiting.pop()]
         yield unit
         waiting += reversed(unit.children)

@@ -1,4 +1,4 @@
-"""Topograph's words, and those that bayplan adds to its files so that they read back (Topograph 1.0).
+"""Labels and annotations of Topograph, and those that bayplan adds so that its files can be imported (Topograph 1.0).
 
 Tiers are counted from the nodes up, whatever the depth (docs/reference/node-labels.md).
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import ClusterTopology, Domain, Level, Pool
 from bayplan.schemas import is_label_key
 from bayplan.topologies import native
@@ -38,22 +38,22 @@ WORDS = LevelNames(
 )
 
 
-def words(asked: Asked) -> LevelNames:
+def words(options: ReadOptions) -> LevelNames:
     """With the levels that --level names: labels of nodes that are no switches."""
-    return WORDS._replace(groups={**GROUPS, **{each.label: each for each in asked.levels}})
+    return WORDS._replace(groups={**GROUPS, **{each.label: each for each in options.levels}})
 
 
-def groups(labels: Mapping[str, str], domain: str, sub_domain: str, asked: Asked) -> dict[str, str]:
+def groups(labels: Mapping[str, str], domain: str, sub_domain: str, options: ReadOptions) -> dict[str, str]:
     """What holds nodes besides switches."""
-    known = {DOMAIN: domain, SUB_DOMAIN: sub_domain if domain else ""}
-    known |= {each.label: labels.get(each.label, "") for each in asked.levels}
-    return {key: each for key, each in known.items() if each}
+    held = {DOMAIN: domain, SUB_DOMAIN: sub_domain if domain else ""}
+    held |= {each.label: labels.get(each.label, "") for each in options.levels}
+    return {key: each for key, each in held.items() if each}
 
 
 def strings(data: Any) -> dict[str, str]:
     """A mapping of texts, without what is none. Numbers are texts to Topograph."""
-    made = data if isinstance(data, dict) else {}
-    return {key: shown(each) for key, each in made.items() if isinstance(key, str) and shown(each)}
+    result = data if isinstance(data, dict) else {}
+    return {key: shown(each) for key, each in result.items() if isinstance(key, str) and shown(each)}
 
 
 def shown(data: Any) -> str:
@@ -81,7 +81,7 @@ def _marks(each: Level) -> Iterator[str]:
 
 def read_levels(text: str) -> tuple[Level, ...]:
     """The levels of such a line; none where somebody has changed it to something else."""
-    made: list[Level] = []
+    result: list[Level] = []
     for each in text.split():
         head, *marks = each.split(",")
         name, _, label = head.partition("=")
@@ -95,8 +95,8 @@ def read_levels(text: str) -> tuple[Level, ...]:
         ):
             return ()
         unique = "parent" if "parent" in marks else "global"
-        made.append(Level(name, label, "nvlink" in marks, int(plan) if plan else None, unique, "apply" in marks))
-    return tuple(made)
+        result.append(Level(name, label, "nvlink" in marks, int(plan) if plan else None, unique, "apply" in marks))
+    return tuple(result)
 
 
 def known(row: Row, levels: str, labels: Mapping[str, str], partition: str) -> Row:
@@ -142,16 +142,16 @@ class Nodes:
 
 
 def part(
-    source: SourceFile, asked: Asked, rows: list[Row], nodes: Nodes, found: list[Diagnostic], at: Route
+    source: SourceFile, options: ReadOptions, rows: list[Row], nodes: Nodes, issues: list[Diagnostic], at: Route
 ) -> Outcome[Part]:
     """The rows as a part of the cluster."""
-    found += nodes.reported(at)
-    if has_errors(found):
-        return Outcome(None, tuple(found))
-    topology = ClusterTopology(stem(source.name), pools(rows, words(asked), at, found))
+    issues += nodes.reported(at)
+    if has_errors(issues):
+        return Outcome(None, tuple(issues))
+    topology = ClusterTopology(stem(source.name), pools(rows, words(options), at, issues))
     reserved = tuple(pool._replace(levels=tuple(map(_not_host, pool.levels))) for pool in topology.pools)
-    topology = native.planned(topology._replace(pools=reserved), asked.plan)
-    return Outcome(Part(topology, nodes.places, nodes.aliases, nodes.labels, source.name), tuple(found))
+    topology = native.planned(topology._replace(pools=reserved), options.plan)
+    return Outcome(Part(topology, nodes.places, nodes.aliases, nodes.labels, source.name), tuple(issues))
 
 
 def _not_host(each: Level) -> Level:
@@ -164,8 +164,8 @@ def wanted(labels: Mapping[str, str], keys: Iterable[str]) -> dict[str, str]:
     return {key: labels[key] for key in keys if key in labels}
 
 
-# Switches, as both formats of Topograph are written: nodes keep their labels, so that a cluster simulated from them has
-# the levels' labels. What reads back is said in annotations and labels of `bayplan.dev`.
+# The switches that both formats write. Nodes keep their labels, so that a cluster simulated from them has the labels of
+# the levels. Annotations and labels of `bayplan.dev` hold what a later import reads back.
 
 Key = tuple[tuple[str, str], ...]
 """A switch: label and value of each level from the coarsest one down. Pools share the switches that agree in all."""
@@ -186,13 +186,13 @@ def switches(topology: ClusterTopology) -> dict[Key, dict[Key, None]]:
 
 def switch_names(keys: Iterable[Key]) -> dict[Key, str]:
     """A switch is called like its domain; where several would be, by the whole path."""
-    given = list(keys)
-    plain = Counter(key[-1][1] for key in given)
-    made = {key: key[-1][1] if plain[key[-1][1]] == 1 else ".".join(value for _, value in key) for key in given}
-    twice = Counter(made.values())
+    listed = list(keys)
+    plain = Counter(key[-1][1] for key in listed)
+    result = {key: key[-1][1] if plain[key[-1][1]] == 1 else ".".join(value for _, value in key) for key in listed}
+    twice = Counter(result.values())
     return {
         key: name if twice[name] == 1 else ".".join(f"{label}={value}" for label, value in key)
-        for key, name in made.items()
+        for key, name in result.items()
     }
 
 
@@ -201,7 +201,7 @@ def domain_key(pool: Pool, domain: Domain) -> Key:
     return tuple(zip((level.label for level in pool.levels), domain.path, strict=False))
 
 
-def nvlink_partition(pool: Pool, domain: Domain, called: Mapping[Key, str]) -> str:
+def nvlink_partition(pool: Pool, domain: Domain, names: Mapping[Key, str]) -> str:
     """The NVLink partition, where the pool has a level for it."""
     depth = next((n for n, level in enumerate(pool.levels, 1) if level.nvlink), 0)
-    return domain.nvlink_domain or called[domain_key(pool, domain)[:depth]] if depth else ""
+    return domain.nvlink_domain or names[domain_key(pool, domain)[:depth]] if depth else ""

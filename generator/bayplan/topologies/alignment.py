@@ -57,10 +57,6 @@ class Alignment(NamedTuple):
     shared: Shared
     nodes: Mapping[tuple[Path, Path], str]
 
-    def relation(self, i: int, j: int) -> Relation:
-        """How two levels part the shared nodes."""
-        return relation(self.shared, i, j)
-
     def likeness(self, i: int, j: int) -> float:
         """The share of nodes in pairs of domains that have more in common with each other than with any other."""
         coarse = _cut(self.shared, i + 1, j + 1)

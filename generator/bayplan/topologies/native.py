@@ -18,7 +18,7 @@ API_VERSION = "bayplan.dev/v1alpha1"
 KIND = SCHEMA = "ClusterTopology"
 
 PODS = 110
-"""Pods that a kubelet takes unless it is told otherwise (kubernetes pkg/kubelet/apis/config/v1beta1/defaults.go)."""
+"""Pods that a kubelet takes by default (kubernetes pkg/kubelet/apis/config/v1beta1/defaults.go)."""
 
 UNDESCRIBED = NodeShape(resources={"pods": PODS * 1000})
 """Nodes of which a source says nothing."""
@@ -74,17 +74,14 @@ def planned(topology: ClusterTopology, plan: int) -> ClusterTopology:
     """The topology with `plan` nodes of each finest domain to be planned, where that is asked for."""
     if not plan:
         return topology
-    return topology._replace(pools=tuple(_planned(pool, plan) for pool in topology.pools))
-
-
-def _planned(pool: Pool, plan: int) -> Pool:
-    *above, finest = pool.levels or (None,)
-    return pool._replace(levels=(*above, finest._replace(plan=plan))) if finest else pool
+    finest = (tuple(level._replace(plan=plan) for level in pool.levels[-1:]) for pool in topology.pools)
+    pools = zip(topology.pools, finest, strict=True)
+    return topology._replace(pools=tuple(pool._replace(levels=pool.levels[:-1] + last) for pool, last in pools))
 
 
 def write(topology: ClusterTopology) -> dict[str, Any]:
     """The native document; `read(write(t))` gives t."""
-    data = {**encode(topology), "pools": list(map(_pool_document, topology.pools))}
+    data = {**encode(topology), "pools": list(map(pool_document, topology.pools))}
     for kind in data.get("accelerators", {}).values():
         if len(kind.get("allocator", ())) == 1:
             (kind["allocator"],) = kind["allocator"]
@@ -147,17 +144,19 @@ def _amount(value: Any, route: Route, issues: list[Diagnostic]) -> int:
     return amount
 
 
-def _pool_document(pool: Pool) -> dict[str, Any]:
+def pool_document(pool: Pool) -> dict[str, Any]:
+    """A pool as the native format holds it."""
     return {
         "name": pool.name,
-        "node": _node_document(pool.node),
+        "node": node_document(pool.node),
         **given(template=encode(pool.template), levels=encode(pool.levels)),
-        "domains": [_domain_document(domain) for domain in pool.domains],
+        "domains": [domain_document(domain) for domain in pool.domains],
         **given(unusable={reason: hostlist.compress(names) for reason, names in pool.unusable.items()}),
     }
 
 
-def _domain_document(domain: Domain) -> dict[str, Any]:
+def domain_document(domain: Domain) -> dict[str, Any]:
+    """A domain as the native format holds it."""
     return {
         **given(path="/".join(domain.path)),
         "nodes": hostlist.compress(domain.nodes),
@@ -165,7 +164,8 @@ def _domain_document(domain: Domain) -> dict[str, Any]:
     }
 
 
-def _node_document(node: NodeShape) -> dict[str, Any]:
+def node_document(node: NodeShape) -> dict[str, Any]:
+    """What nodes offer, as the native format holds it."""
     fields = encode(node)
     amounts = {name: quantity.show(amount) for name, amount in node.resources.items()}
     own: dict[str, Any] = {key: amounts.pop(key) for key in ("cpu", "memory") if key in amounts}

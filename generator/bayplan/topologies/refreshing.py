@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
 from bayplan.core.phrases import count
@@ -381,7 +380,7 @@ def _pool_edits(pair: Pair, pool: Pool, new: Pool, states: Collection[str], issu
     for index, (domain, row) in enumerate(zip(pool.domains, after.kept, strict=True)):
         yield from _row_edits((*route, "domains", index), domain, row)
     for index, row in after.inserted:
-        yield Edit((*route, "domains", index), _row_data(row), insert=True)
+        yield Edit((*route, "domains", index), native.domain_document(row), insert=True)
     nodes = [node for row in after.all for node in row.nodes]
     yield from _state_edits((*route, "unusable"), pool.unusable, _refreshed_states(pool, new, nodes, states))
 
@@ -389,8 +388,8 @@ def _pool_edits(pair: Pair, pool: Pool, new: Pool, states: Collection[str], issu
 def _shape_edits(route: tuple[str | int, ...], pool: Pool, new: Pool) -> Iterator[Edit]:
     """What nodes offer, where the file says nothing of that."""
     if new.node.described and not pool.node.described:
-        result = pool._replace(node=new.node._replace(tolerations=pool.node.tolerations or new.node.tolerations))
-        data = native.write(ClusterTopology("", (result,)))["spec"]["pools"][0]["node"]
+        tolerations = pool.node.tolerations or new.node.tolerations
+        data = native.node_document(new.node._replace(tolerations=tolerations))
         yield from (Edit((*route, "node", key), value) for key, value in data.items())
 
 
@@ -403,7 +402,7 @@ def _has_real_labels(pool: Pool, new: Pool) -> bool:
 
 def _relabel_edits(route: tuple[str | int, ...], pool: Pool, new: Pool, states: Collection[str]) -> Iterator[Edit]:
     """Levels and rows as the sources have them: the file's had no labels, so nothing can refer to their values yet."""
-    data = native.write(ClusterTopology("", (new,)))["spec"]["pools"][0]
+    data = native.pool_document(new)
     yield Edit((*route, "levels"), data["levels"])
     yield Edit((*route, "domains"), data["domains"])
     nodes = list(new.nodes())
@@ -415,15 +414,8 @@ def _row_edits(path: tuple[str | int, ...], domain: Domain, row: Domain | None) 
     if row is None:
         yield Edit(path, remove=True)
     elif row != domain:
-        before, after = _row_data(domain), _row_data(row)
+        before, after = native.domain_document(domain), native.domain_document(row)
         yield from (Edit((*path, key), after[key]) for key in after if after[key] != before.get(key))
-
-
-def _row_data(row: Domain) -> dict[str, Any]:
-    """A row as the native format writes it."""
-    document = native.write(ClusterTopology("", (Pool("", NodeShape(), domains=(row,)),)))
-    data: dict[str, Any] = document["spec"]["pools"][0]["domains"][0]
-    return data
 
 
 def _refreshed_states(pool: Pool, new: Pool, nodes: list[str], states: Collection[str]) -> dict[str, list[str]]:

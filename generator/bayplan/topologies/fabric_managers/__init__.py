@@ -306,16 +306,16 @@ def roots(rows: Sequence[Row], at: Route) -> Iterator[Diagnostic]:
     for row in rows:
         if row.switches:
             sizes[row.switches[0]] = sizes.get(row.switches[0], 0) + len(row.nodes)
-    if len(sizes) > 1:
-        yield from apart(list(sizes.items()), at)
+    return apart([*sizes.items()], at)
 
 
 def apart(parts: Sequence[tuple[str, int]], at: Route) -> Iterator[Diagnostic]:
     """The same, for the top of each part and its number of nodes."""
-    shown = some([f"{name} with {size} nodes" for name, size in parts])
-    message = f"nothing links {len(parts)} parts of the fabric: {shown}"
-    hint = "a gang cannot span them; if it can, the source lacks the switches above"
-    yield warning("T540", at, message, hint=hint)
+    if len(parts) > 1:
+        shown = some([f"{name} with {size} nodes" for name, size in parts])
+        message = f"nothing links {len(parts)} parts of the fabric: {shown}"
+        hint = "a gang cannot span them; if it can, the source lacks the switches above"
+        yield warning("T540", at, message, hint=hint)
 
 
 def left_out(code: str, names: Sequence[str], why: str, at: Route, hint: str = "") -> Iterator[Diagnostic]:

@@ -139,11 +139,8 @@ class NodeCounter:
         """What was counted."""
         alike = tuple(map(self._group, self.groups.values()))
         keys = frozenset(key for form in self.forms for key in form)
-        return AllNodes(alike, self.places, self.hosts, self._aliases(), keys, tuple(self.twice))
-
-    def _aliases(self) -> Aliases:
-        """Names that nodes have besides: the short host name, the provider's id and its last part, and what is told."""
-        return Aliases(self.called, self.places, self.hosts)
+        aliases = Aliases(self.called, self.places, self.hosts)
+        return AllNodes(alike, self.places, self.hosts, aliases, keys, tuple(self.twice))
 
     def _group(self, group: OpenGroup) -> NodeGroup:
         offers = [self.offers[number] for number in group.offers]

@@ -150,7 +150,9 @@ def _pool(
         (family.frame.node.node_selector if family.frame else {}) or _selector(groups, name, *counted, report),
         tuple(grouping.toleration(*taint) for taint in taints),
     )
-    return Pool(name, node, grown.tree.levels, tuple(_domains(rows, grown.partitions)), _by_reason(reasons))
+    by_reason = grouped((reason, node_name) for node_name, reason in reasons.items())
+    unusable = {reason: tuple(in_order(names)) for reason, names in sorted(by_reason.items())}
+    return Pool(name, node, grown.tree.levels, tuple(_domains(rows, grown.partitions)), unusable)
 
 
 def has_plugin(grown: FamilyTree) -> bool:
@@ -199,11 +201,6 @@ def _domains(rows: Iterable[Row], partitions: Mapping[Path, str]) -> Iterator[Do
     tiers = [{value: tier for tier, value in enumerate(column)} for column in columns]
     for path in sorted(held, key=lambda path: [tier[value] for tier, value in zip(tiers, path, strict=True)]):
         yield Domain(path, tuple(in_order(held[path])), partitions.get(path, ""))
-
-
-def _by_reason(reasons: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    held = grouped((reason, name) for name, reason in reasons.items())
-    return {reason: tuple(in_order(names)) for reason, names in sorted(held.items())}
 
 
 _NUMBERS = re.compile(r"([0-9]+)")

@@ -15,7 +15,7 @@ from bayplan.core.phrases import count, listing
 from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Part
 from bayplan.model.topology import Domain, Level, NodeShape, Pool
-from bayplan.topologies.alignment import Alignment, Path, Relation, align
+from bayplan.topologies.alignment import Alignment, Path, Relation, align, relation
 from bayplan.topologies.grouping import NAMELESS, free
 
 Pairs = Mapping[tuple[Path, Path], str]
@@ -82,7 +82,7 @@ class MergedLevels(NamedTuple):
 def merge_levels(aligned: Alignment, issues: list[Diagnostic], sides: Sides) -> MergedLevels | None:
     """The levels of both pools; None where they cross (T442)."""
     mine, theirs, pairs = aligned.before.levels, aligned.after.levels, aligned.nodes
-    related = {(i, j): aligned.relation(i, j) for i in range(len(mine)) for j in range(len(theirs))}
+    related = {(i, j): relation(aligned.shared, i, j) for i in range(len(mine)) for j in range(len(theirs))}
     entries = [MergedLevel(level, depth, None) for depth, level in enumerate(mine)]
     for depth, level in enumerate(theirs):
         same = next((number for number, entry in enumerate(entries) if _same_label(entry, level)), None)

@@ -222,7 +222,7 @@ _FILE = re.compile(
 _CLUSTER = re.compile(r"^[ \t]*ClusterName[ \t]*=[ \t]*(\S+)", re.IGNORECASE | re.MULTILINE)
 ABSENT = "FUTURE"
 MOST_REPORTED = 20
-"""Nodes that are told of one by one."""
+"""Nodes that are reported one by one."""
 
 
 def sniff(source: SourceFile) -> bool:
@@ -245,7 +245,7 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     if has_errors(issues):
         return Outcome(None, tuple(issues))
     named = dict(aliases(listed, issues))
-    nodes = [each.known for each in listed if not each.absent]
+    nodes = [each.node for each in listed if not each.absent]
     cluster = _CLUSTER.search(source.head)
     part = grouping.part(cluster[1] if cluster else "slurm", nodes, source, options)._replace(aliases=named)
     result = renamed(part, options.nodes, in_kubernetes(named, options.nodes), at, issues)
@@ -253,7 +253,7 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
 
 
 def _listed(source: SourceFile, issues: list[Diagnostic]) -> Iterator[Listed]:
-    """The nodes, in whichever way they are told."""
+    """The nodes, in any of the three formats."""
     shown: Iterable[Line] = entries(source)
     if SHOWN.search(source.head):
         shown = records(source.text, source.at(), issues)
@@ -279,8 +279,8 @@ def _configured(content: str, at: Route, issues: list[Diagnostic]) -> Iterator[L
         elif line.kind == "nodename":
             result += _of_line(line._replace(pairs={**defaults, **line.pairs}), issues)
     for each in result:
-        why = each.known.reason or down.get(each.known.name, "")
-        yield each._replace(known=each.known._replace(reason=why)) if why else each
+        why = each.node.reason or down.get(each.node.name, "")
+        yield each._replace(node=each.node._replace(reason=why)) if why else each
 
 
 def _of_line(line: Line, issues: list[Diagnostic]) -> Iterator[Listed]:
@@ -313,7 +313,7 @@ def _judged(listed: Sequence[Listed], at: Route) -> Iterator[Diagnostic]:
         yield twice[MOST_REPORTED]._replace(
             message=f"{len(twice) - MOST_REPORTED} more nodes are listed twice, or differ by case only"
         )
-    absent = [each.known.name for each in listed if each.absent]
+    absent = [each.node.name for each in listed if each.absent]
     if absent:
         message = f"{len(absent)} nodes do not exist yet (State=FUTURE) and are left out, such as {absent[0]}"
         yield info("T556", start, message, hint="import again when they do")
@@ -329,22 +329,22 @@ def _unknown(listed: Sequence[Listed], start: Route) -> Iterator[Diagnostic]:
     """T555: states that say neither that a node can be used nor that it cannot."""
     words = grouped((word, each) for each in listed for word in each.unknown)
     for word, nodes in list(words.items())[:MOST_REPORTED]:
-        message = f'the state "{word[:40]}" of {count(len(nodes), "node")} is not known, such as {nodes[0].known.name}'
+        message = f'the state "{word[:40]}" of {count(len(nodes), "node")} is not known, such as {nodes[0].node.name}'
         hint = "they are taken for usable; list under `unusable` those that are not"
-        yield warning("T555", nodes[0].known.route or start, message, hint=hint)
+        yield warning("T555", nodes[0].node.route or start, message, hint=hint)
 
 
 def _twice(listed: Sequence[Listed]) -> Iterator[Diagnostic]:
     """A node on two lines, and names that only upper and lower case tell apart."""
     first: dict[str, SourceNode] = {}
     for each in listed:
-        earlier = first.setdefault(each.known.name.lower(), each.known)
-        if earlier is each.known:
+        earlier = first.setdefault(each.node.name.lower(), each.node)
+        if earlier is each.node:
             continue
         notes = (Note("it is here too", earlier.route),)
-        if earlier.name == each.known.name:
+        if earlier.name == each.node.name:
             message = f'node "{earlier.name}" is listed twice; slurmctld stops at that'
-            yield error("T551", each.known.route, message, notes=notes, hint="leave one of the two out")
+            yield error("T551", each.node.route, message, notes=notes, hint="leave one of the two out")
         else:
-            message = f'"{earlier.name}" and "{each.known.name}" differ by upper and lower case only'
-            yield warning("T552", each.known.route, message, notes=notes, hint="names in Kubernetes are lower-case")
+            message = f'"{earlier.name}" and "{each.node.name}" differ by upper and lower case only'
+            yield warning("T552", each.node.route, message, notes=notes, hint="names in Kubernetes are lower-case")

@@ -117,9 +117,9 @@ SLURM_NAME = "slinky.slurm.net/slurm-nodename"
 class Listed(NamedTuple):
     """A node, and what else it is called."""
 
-    known: SourceNode
+    node: SourceNode
     aliases: tuple[str, ...] = ()
-    absent: bool = False  # Slurm is told of it, and it does not exist yet
+    absent: bool = False  # declared in Slurm, and not there yet
     features: str = ""
     unknown: tuple[str, ...] = ()  # words of its state
 
@@ -137,13 +137,13 @@ def paired(key: str, names: Sequence[str], line: Line, issues: list[Diagnostic])
 
 def aliases(listed: Sequence[Listed], issues: list[Diagnostic]) -> Iterator[tuple[str, str]]:
     """Other name -> node, of those that mean one node."""
-    names = {each.known.name for each in listed}
+    names = {each.node.name for each in listed}
     owner: dict[str, str] = {}
     shared: dict[str, SourceNode] = {}
     for each in listed:
         for alias in each.aliases:
-            if owner.setdefault(alias, each.known.name) != each.known.name or alias in names:
-                shared[alias] = each.known
+            if owner.setdefault(alias, each.node.name) != each.node.name or alias in names:
+                shared[alias] = each.node
     for alias, node in list(shared.items())[:1]:
         message = f'{len(shared)} host names mean several nodes and join no other source, such as "{alias}"'
         issues.append(warning("T554", node.route, message, hint="give each node a NodeHostname of its own"))

@@ -8,8 +8,6 @@ from typing import Any
 from bayplan import pipeline
 from bayplan.backends import BACKENDS, existing
 from bayplan.checks import accelerators, attachments, references
-from bayplan.checks import references as levels
-from bayplan.checks import references as pending
 from bayplan.checks.templates import check_existing
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, warning
 from bayplan.core.values import NamedTuple
@@ -32,8 +30,6 @@ from bayplan.planning.fidelity import compare
 from bayplan.planning.pools import name_accelerators, with_card_portions
 from bayplan.planning.selection import select_backend
 from bayplan.workflows.existing import Selected
-
-# What all workloads of a request share.
 
 
 class Cluster(NamedTuple):
@@ -60,7 +56,7 @@ def template_data(templates: WorkloadTemplates) -> Iterator[Mapping[str, Any]]:
     return (mapping(templates.object.data, *slot.path) for slot in templates.slots)
 
 
-# Claims by templates that are not among the manifests: nobody can tell what the pods get by them.
+# Claims by templates that are not among the manifests: what the pods get by them is unknown.
 
 
 class UnresolvedClaim(NamedTuple):
@@ -71,24 +67,16 @@ class UnresolvedClaim(NamedTuple):
     route: Route
 
 
-def unresolved_claims(templates: WorkloadTemplates, namespace: str, cluster: Cluster) -> tuple[UnresolvedClaim, ...]:
+def unresolved_claims(templates: WorkloadTemplates, namespace: str, cluster: Cluster) -> Iterator[UnresolvedClaim]:
     """The claims of a workload by templates that are neither there nor made for a ComputeDomain that is."""
-    return tuple(_unresolved_claims(templates, namespace, cluster))
-
-
-def _unresolved_claims(templates: WorkloadTemplates, namespace: str, cluster: Cluster) -> Iterator[UnresolvedClaim]:
     for slot in templates.slots:
         at = (*slot.path, "spec", "resourceClaims")
         for number, claim in enumerate(items(templates.object.data, *at)):
             template = text(claim, "resourceClaimTemplateName")
-            if template and text(claim, "name") != CHANNEL and not _known(template, namespace, cluster):
-                yield UnresolvedClaim(
-                    slot.name, template, (*templates.object.route, *at, number, "resourceClaimTemplateName")
-                )
-
-
-def _known(template: str, namespace: str, cluster: Cluster) -> bool:
-    return any(name == template and cards.meets(namespace, where) for where, name in cluster.described)
+            described = (name == template and cards.meets(namespace, where) for where, name in cluster.described)
+            if template and text(claim, "name") != CHANNEL and not any(described):
+                route = (*templates.object.route, *at, number, "resourceClaimTemplateName")
+                yield UnresolvedClaim(slot.name, template, route)
 
 
 def uncounted_claims(found: tuple[UnresolvedClaim, ...], plan: Plan) -> Iterator[Diagnostic]:
@@ -127,7 +115,7 @@ def candidate_of(selected: Selected, cluster: Cluster) -> Candidate:
     where = selected.workflow.namespace
     specs = (mapping(each, "spec") for each in template_data(selected.templates))
     has_compute_domain = any(cards.claims_channel(spec, where, cluster.channels) for spec in specs)
-    return Candidate(selected, has_compute_domain, unresolved_claims(selected.templates, where, cluster))
+    return Candidate(selected, has_compute_domain, tuple(unresolved_claims(selected.templates, where, cluster)))
 
 
 # A workload's Workflow, completed with what only the cluster knows: the cards of its pods, their nodes, its queue.
@@ -168,8 +156,8 @@ def _with_own_cards(pods: PodSet, spec: Mapping[str, Any], where: str, cluster: 
         kept["topologySpreadConstraints"] = spread
     if selector := _own_selector(spec, cluster.topology):
         kept["nodeSelector"] = selector
-    asked = cards.accelerator(spec, where, cluster.topology, cluster.claims)
-    return pods._replace(accelerator=asked, template={"spec": {**lists, **kept}})
+    accelerator = cards.accelerator(spec, where, cluster.topology, cluster.claims)
+    return pods._replace(accelerator=accelerator, template={"spec": {**lists, **kept}})
 
 
 def _own_selector(spec: Mapping[str, Any], topology: ClusterTopology) -> dict[str, Any]:
@@ -191,8 +179,8 @@ Known = dict[str, Planned]
 
 
 def planned(candidate: Candidate, request: AugmentRequest, cluster: Cluster, known: Known) -> Outcome[Planned]:
-    """The plan; of a workload that is alike but for its name, if that was well. What is for information alone is said
-    of the first of them.
+    """The plan, taken from `known` where a workload that differs only in its name was planned without errors or
+    warnings. Infos are reported only for the first of them.
 
     What no API server takes is found first: cards that are no number look like none at all.
     """
@@ -206,16 +194,8 @@ def planned(candidate: Candidate, request: AugmentRequest, cluster: Cluster, kno
     if not workflow.queue:
         workflow = workflow._replace(queue=own_queue(templates, existing(backend.value.declared.name).queue_label))
     nameless = workflow._replace(name="", gangs=(workflow.gangs[0]._replace(name=""),))
-    key = repr(
-        (
-            nameless,
-            len(workflow.name),
-            templates.slots,
-            templates.gangs,
-            candidate.has_compute_domain,
-            candidate.unresolved_claims,
-        )
-    )
+    facts = (candidate.has_compute_domain, candidate.unresolved_claims)
+    key = repr((nameless, len(workflow.name), templates.slots, templates.gangs, *facts))
     if key in known and not wrong:
         found = known[key]
         plan, shape = renamed(found.plan, found.shape, workflow.name)
@@ -231,33 +211,25 @@ ADDED = ("W630", "W631", "W632", "W635")
 """What a namespace says to pods that are put on a fabric. What they may do besides is for whoever wrote them."""
 
 
-def _admission(workflow: Workflow, cluster: Cluster) -> Iterator[Diagnostic]:
-    if any(place.pods.fabric for place in pod_sets(workflow)):
-        from bayplan.checks import security
-
-        yield from security.check(workflow, cluster.topology)
-
-
 def _planned(
     candidate: Candidate, workflow: Workflow, backend: Backend, request: AugmentRequest, cluster: Cluster
 ) -> Outcome[Planned]:
     """The pipeline's check and plan, for a workload whose shape is given."""
     templates = candidate.templates
     workflow = with_card_portions(name_accelerators(workflow, cluster.topology), cluster.topology)
-    asked = workflow.gangs[0]._replace(workload="auto")  # its kind is there, not asked for
-    unbuilt = workflow._replace(gangs=(asked,))
-    found = tuple(
-        d
-        for check in (
-            references.check,
-            levels.check_levels,
-            accelerators.check,
-            pending.check_pending,
-            attachments.check,
-        )
-        for d in check(unbuilt, cluster.topology)
+    unbuilt = workflow._replace(gangs=(workflow.gangs[0]._replace(workload="auto"),))  # its kind exists already
+    checks = (
+        references.check,
+        references.check_levels,
+        accelerators.check,
+        references.check_pending,
+        attachments.check,
     )
-    found += tuple(each for each in _admission(unbuilt, cluster) if each.code in ADDED)
+    found = tuple(each for check in checks for each in check(unbuilt, cluster.topology))
+    if any(place.pods.fabric for place in pod_sets(unbuilt)):
+        from bayplan.checks import security
+
+        found += tuple(each for each in security.check(unbuilt, cluster.topology) if each.code in ADDED)
     if candidate.has_compute_domain:
         found += tuple(existing_planning.kept_domain(workflow.gangs[0]))
     if has_errors(found):

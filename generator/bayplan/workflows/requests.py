@@ -103,15 +103,9 @@ def _placement(value: str) -> Placement:
 
 
 def _size(value: str) -> int:
-    if not (
-        value.isascii()
-        and value.isdigit()
-        and len(value) <= len(str(MAX_GROUP_SIZE))
-        and 1 <= int(value) <= MAX_GROUP_SIZE
-    ):
-        raise InvalidValueError(
-            f'"{shorten(value)}" is no number of pods', f"use a whole number from 1 to {MAX_GROUP_SIZE}"
-        )
+    if not re.fullmatch("[0-9]{1,7}", value) or not 1 <= int(value) <= MAX_GROUP_SIZE:
+        hint = f"use a whole number from 1 to {MAX_GROUP_SIZE}"
+        raise InvalidValueError(f'"{shorten(value)}" is no number of pods', hint)
     return int(value)
 
 
@@ -144,25 +138,19 @@ ANNOTATIONS: Mapping[str, Callable[[str], Any]] = {
 """Word after the prefix -> what makes a value of its text."""
 
 
-ANNOTATION_KEYS = frozenset(PREFIX + word for word in ANNOTATIONS)
-
-
 def misplaced(one: Object) -> Iterator[Diagnostic]:
-    """A948: what is asked for where nobody looks, among labels or on pod templates."""
-    yield from _among_labels(
-        one, mapping(one.data, "metadata", "labels"), (*one.route, "metadata", "labels"), "a label"
-    )
+    """A948: bayplan's annotations where they have no effect, among labels or on pod templates."""
+    at: Route = (*one.route, "metadata")
+    places = [(mapping(one.data, "metadata", "labels"), (*at, "labels"), "a label")]
     for each in templates_in((one,)):
         if each.owned:
             at = (*each.route, "metadata")
-            yield from _among_labels(one, each.labels, (*at, "labels"), "a label of its pods")
-            yield from _among_labels(one, each.annotations, (*at, "annotations"), "an annotation of its pods")
-
-
-def _among_labels(one: Object, kept: Mapping[str, Any], route: Route, what: str) -> Iterator[Diagnostic]:
-    for key in sorted(ANNOTATION_KEYS & kept.keys()):
-        message = f"{key} is {what} here, and {title(one)} is placed by its own annotations"
-        yield error("A948", (*route, key, KEY), message, hint="move it to `metadata.annotations` of the workload")
+            places.append((each.labels, (*at, "labels"), "a label of its pods"))
+            places.append((each.annotations, (*at, "annotations"), "an annotation of its pods"))
+    for fields, route, what in places:
+        for key in sorted({PREFIX + word for word in ANNOTATIONS} & fields.keys()):
+            message = f"{key} is {what} here, and {title(one)} is placed by its own annotations"
+            yield error("A948", (*route, key, KEY), message, hint="move it to `metadata.annotations` of the workload")
 
 
 class GroupRequest(NamedTuple):
@@ -186,28 +174,25 @@ def placement_request(
     templates: WorkloadTemplates, policy: Policy | None, rule: int | None, annotations: Mapping[str, RequestedValue]
 ) -> Outcome[PlacementRequest]:
     """Annotations win over the rule, key by key. A942: which groups are meant is not clear."""
-    of_rule = PlacementRequest() if policy is None or rule is None else _of_rule(policy, rule)
+    by_rule = PlacementRequest()
+    if policy is not None and rule is not None:
+        row, route = policy.rules[rule], (*RULES, rule)
+        listed = [(each, (*route, "groups", number)) for number, each in enumerate(row.groups)]
+        rule_groups = tuple(GroupRequest(_fields(each, at), each.pod_sets, at) for each, at in listed)
+        by_rule = PlacementRequest(_fields(row.gang, (*route, "gang")), rule_groups, adopt=row.adopt)
     own = {word.replace("-", "_"): each for word, each in annotations.items()}
-    groups = _groups(templates, of_rule.groups, own.pop("group_size", None), own.pop("group_placement", None))
+    groups = _groups(templates, by_rule.groups, own.pop("group_size", None), own.pop("group_placement", None))
     if groups.value is None:
         return Outcome(None, groups.diagnostics)
     every = own.pop("compute_domain", None) if groups.value else None
-    return Outcome(PlacementRequest({**of_rule.fields, **own}, groups.value, every, of_rule.adopt))
+    return Outcome(PlacementRequest({**by_rule.fields, **own}, groups.value, every, by_rule.adopt))
 
 
-def _of_rule(policy: Policy, index: int) -> PlacementRequest:
-    rule, route = policy.rules[index], (*RULES, index)
-    groups = tuple(_group(each, (*route, "groups", number)) for number, each in enumerate(rule.groups))
-    return PlacementRequest(_of_fields(rule.gang, (*route, "gang")), groups, adopt=rule.adopt)
-
-
-def _group(rule: GroupRule, route: Route) -> GroupRequest:
-    return GroupRequest(_of_fields(rule, route), rule.pod_sets, route)
-
-
-def _of_fields(rule: GangRule | GroupRule, route: Route) -> dict[str, RequestedValue]:
-    found = ((field, getattr(rule, field)) for field in rule._fields if field != "pod_sets")
-    return {field: RequestedValue(each, (*route, camel_case(field))) for field, each in found if each not in ("", None)}
+def _fields(rule: GangRule | GroupRule, route: Route) -> dict[str, RequestedValue]:
+    values = ((field, getattr(rule, field)) for field in rule._fields if field != "pod_sets")
+    return {
+        field: RequestedValue(each, (*route, camel_case(field))) for field, each in values if each not in ("", None)
+    }
 
 
 def _groups(
@@ -305,8 +290,3 @@ def findings(
         message = f"rule {later + 1} matches {title(objects[0])}{more} too, but rule {first + 1} comes first"
         note = Note("the first rule that matches holds", (*RULES, first))
         yield info("A944", (*RULES, later), message, notes=(note,))
-
-
-def is_helm_hook(one: Object) -> bool:
-    """Whether Helm runs the object as a hook."""
-    return "helm.sh/hook" in mapping(one.data, "metadata", "annotations")
